@@ -1,0 +1,11 @@
+/** What repeating a tool call would do, read from the tool's annotations.
+ *  It must never guess in the tool's favour: what is not said to be harmless happens once. */
+import type { ToolAnnotations } from './tool-definition.ts';
+
+export type Effect = 'read' | 'idempotent' | 'once';
+
+/** `destructiveHint` plays no part: a tool may destroy and still be safe to repeat (overwriting a file). */
+export function effectOf(annotations: ToolAnnotations | undefined): Effect {
+  if (annotations?.readOnlyHint === true) return 'read';
+  return annotations?.idempotentHint === true ? 'idempotent' : 'once';
+}

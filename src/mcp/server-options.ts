@@ -1,0 +1,30 @@
+/** What one MCP server needs to be reached: how to start or address it, and how much it bears.
+ *  It must never hold a live connection or read the environment: values arrive with `${ENV}` already filled in. */
+
+/** A server this process starts and speaks to over stdin and stdout. */
+export interface StdioTransportOptions {
+  readonly kind: 'stdio';
+  readonly command: string;
+  readonly args: readonly string[];
+  /** Added to the few variables every child inherits (PATH, HOME, …). Nothing else of this process leaks. */
+  readonly env: Readonly<Record<string, string>>;
+  readonly cwd?: string;
+}
+
+/** A server somebody else runs: Streamable HTTP, or the older SSE transport when it answers nothing else. */
+export interface HttpTransportOptions {
+  readonly kind: 'http';
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+export interface McpServerOptions {
+  readonly name: string;
+  readonly transport: StdioTransportOptions | HttpTransportOptions;
+  /** One call at a time across all workers. The lane enforces it; the pool then keeps one in flight as well. Default false. */
+  readonly serial?: boolean;
+  /** How long the probe for the modern protocol may take before the server counts as a legacy one. Milliseconds. Default 2 000. */
+  readonly probeTimeoutMs?: number;
+  /** How many calls may be on the wire at once; the rest wait. Default 64. */
+  readonly maxInFlight?: number;
+}

@@ -1,0 +1,40 @@
+/** One call of one tool: what is asked of the pool, and the two ways in which it can end.
+ *  It must never carry anything of the protocol's transport: callers see results and error envelopes only. */
+import type { ErrorEnvelope } from '../contract/error-envelope.ts';
+
+export interface ToolProgress {
+  readonly progress: number;
+  readonly total?: number;
+  readonly message?: string;
+}
+
+export interface ToolCallRequest {
+  readonly server: string;
+  readonly tool: string;
+  readonly arguments: Readonly<Record<string, unknown>>;
+  /** Cancel or shutdown: ends the call at once as `cancelled`, and tells the server. */
+  readonly signal: AbortSignal;
+  /** The longest silence, connecting included; each progress notification starts it anew. */
+  readonly timeoutMs: number;
+  /** The longest the call may last, however much progress it reports. */
+  readonly maxTotalMs: number;
+  readonly traceparent: string;
+  readonly idempotencyKey: string;
+  readonly onProgress?: (progress: ToolProgress) => void;
+  /** Called once, just before the first byte can leave: from here on the tool may have run. */
+  readonly onSent?: () => void;
+}
+
+/** A `CallToolResult` as the server sent it, validated against the protocol and, if structured, against the tool's schema. */
+export interface RawToolResult {
+  readonly content?: readonly unknown[];
+  readonly structuredContent?: unknown;
+  readonly isError?: boolean;
+  readonly _meta?: Readonly<Record<string, unknown>>;
+  readonly [key: string]: unknown;
+}
+
+export type ToolCallOutcome =
+  | { readonly kind: 'result'; readonly result: RawToolResult }
+  /** `sent`: the request may have reached the server, so that the tool may have run. */
+  | { readonly kind: 'failed'; readonly error: ErrorEnvelope; readonly sent: boolean };

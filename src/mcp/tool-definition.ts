@@ -1,0 +1,21 @@
+/** One tool as its server describes it, freed of the protocol's own fields.
+ *  It must never be changed after it was listed: a new listing makes new definitions. */
+
+/** The server's own hints. All of them are optional and as trustworthy as the server. */
+export interface ToolAnnotations {
+  readonly title?: string;
+  readonly readOnlyHint?: boolean;
+  readonly destructiveHint?: boolean;
+  readonly idempotentHint?: boolean;
+  readonly openWorldHint?: boolean;
+}
+
+export interface ToolDefinition {
+  readonly server: string;
+  readonly name: string;
+  readonly title?: string;
+  readonly description?: string;
+  readonly inputSchema: Readonly<Record<string, unknown>>;
+  readonly outputSchema?: Readonly<Record<string, unknown>>;
+  readonly annotations?: ToolAnnotations;
+}
