@@ -1,0 +1,123 @@
+/** Child processes of a test: started under the pinned node, read line by line, killed for real.
+ *  It must never leave a child behind: whoever spawns calls `stop` or `kill9`. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+import { createInterface } from 'node:readline';
+
+export interface SpawnOptions {
+  readonly cwd?: string;
+  /** Added to the environment of the test. */
+  readonly env?: Readonly<Record<string, string>>;
+}
+
+export interface ChildExit {
+  readonly code: number | null;
+  readonly signal: NodeJS.Signals | null;
+}
+
+export interface Child {
+  readonly pid: number;
+  /** Lines of stdout and stderr in the order of their arrival. */
+  readonly lines: readonly string[];
+  /** Settles when the process has ended; never rejects. */
+  readonly exited: Promise<ChildExit>;
+  /** The first line that matches, past or future; rejects when the process ends without one or the time is over. */
+  waitForLine(pattern: RegExp, timeoutMs?: number): Promise<string>;
+  write(text: string): void;
+  kill9(): Promise<ChildExit>;
+  /** SIGTERM, and SIGKILL after `graceMs`. Tolerates a process that has ended. */
+  stop(graceMs?: number): Promise<ChildExit>;
+}
+
+type LineListener = (line: string) => void;
+
+/** A child of ours: `args` go to the node that runs the tests. */
+export function spawnNode(args: readonly string[], options: SpawnOptions = {}): Child {
+  return spawnProcess(process.execPath, args, options);
+}
+
+export function spawnProcess(command: string, args: readonly string[], options: SpawnOptions = {}): Child {
+  const child = spawn(command, args, {
+    cwd: options.cwd ?? process.cwd(),
+    env: { ...process.env, ...options.env },
+    stdio: ['pipe', 'pipe', 'pipe'],
+  });
+  const lines: string[] = [];
+  const listeners = new Set<LineListener>();
+  readLines(child, lines, listeners);
+  const exited = exitOf(child);
+  const kill = (signal: NodeJS.Signals): void => void (child.exitCode === null && child.kill(signal));
+
+  return {
+    pid: child.pid ?? 0,
+    lines,
+    exited,
+    waitForLine: async (pattern, timeoutMs = 20_000) =>
+      waitForLine(lines, listeners, exited, pattern, timeoutMs),
+    write: (text) => void child.stdin.write(text),
+    kill9: async () => {
+      kill('SIGKILL');
+      return exited;
+    },
+    stop: async (graceMs = 10_000) => {
+      kill('SIGTERM');
+      const timer = setTimeout(() => kill('SIGKILL'), graceMs);
+      const exit = await exited;
+      clearTimeout(timer);
+      return exit;
+    },
+  };
+}
+
+/** A port of 127.0.0.1 that was free a moment ago. */
+export async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  server.close();
+  await once(server, 'close');
+  if (address === null || typeof address === 'string') throw new Error('A listening socket has no port.');
+  return address.port;
+}
+
+function readLines(child: ChildProcess, lines: string[], listeners: Set<LineListener>): void {
+  for (const stream of [child.stdout, child.stderr]) {
+    if (stream === null) continue;
+    createInterface({ input: stream }).on('line', (line) => {
+      lines.push(line);
+      for (const listener of listeners) listener(line);
+    });
+  }
+}
+
+async function exitOf(child: ChildProcess): Promise<ChildExit> {
+  return new Promise((resolve) => {
+    child.once('error', () => resolve({ code: null, signal: null }));
+    child.once('close', (code, signal) => resolve({ code, signal }));
+  });
+}
+
+async function waitForLine(
+  lines: readonly string[],
+  listeners: Set<LineListener>,
+  exited: Promise<ChildExit>,
+  pattern: RegExp,
+  timeoutMs: number,
+): Promise<string> {
+  const seen = lines.find((line) => pattern.test(line));
+  if (seen !== undefined) return seen;
+  const { promise, resolve, reject } = Promise.withResolvers<string>();
+  const fail = (why: string): void =>
+    reject(new Error(`No line matching ${String(pattern)}: ${why}.\n${lines.slice(-40).join('\n')}`));
+  const listener: LineListener = (line) => void (pattern.test(line) && resolve(line));
+  listeners.add(listener);
+  const timer = setTimeout(() => fail(`none within ${timeoutMs} ms`), timeoutMs);
+  void exited.then((exit) => fail(`the process ended (${String(exit.code ?? exit.signal)})`));
+  try {
+    return await promise;
+  } finally {
+    clearTimeout(timer);
+    listeners.delete(listener);
+  }
+}
