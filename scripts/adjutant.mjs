@@ -1,0 +1,19 @@
+#!/usr/bin/env node
+/** The `adjutant` command: the sources under the pinned Node in a clone, the built program when installed from a package.
+ *  It must not decide anything else: the verbs live in src/cli. */
+import { existsSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { ensureDependencies } from './dependencies.mjs';
+import { become, environmentOf, nodePath } from './pinned-node.mjs';
+import { reportUnprepared } from './unprepared.mjs';
+
+const root = dirname(dirname(fileURLToPath(import.meta.url)));
+const source = join(root, 'src', 'cli', 'main.ts');
+
+reportUnprepared(() => {
+  const inClone = existsSync(source);
+  if (inClone) ensureDependencies(root);
+  const program = inClone ? source : join(root, 'dist', 'cli', 'main.js');
+  become(nodePath(root), [program, ...process.argv.slice(2)], { env: environmentOf(root) });
+});

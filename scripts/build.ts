@@ -1,0 +1,10 @@
+/** `npm run build`: dist/ from src/, for the package and the container image.
+ *  It must leave nothing of an earlier build behind. */
+import { spawnSync } from 'node:child_process';
+import { cpSync, globSync, rmSync } from 'node:fs';
+import { join, relative } from 'node:path';
+
+rmSync('dist', { recursive: true, force: true });
+const { status } = spawnSync('tsc', ['-p', 'tsconfig.build.json'], { stdio: 'inherit' });
+for (const script of globSync('src/**/*.lua')) cpSync(script, join('dist', relative('src', script)));
+process.exitCode = status ?? 1;

@@ -1,0 +1,57 @@
+/** The Node that the project pins, and running a program under it as if it were this process.
+ *  It must pass on signals and the exit code unchanged. */
+import { spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { delimiter, dirname, join } from 'node:path';
+import { Unprepared } from './unprepared.mjs';
+
+/** The least Node the code runs on, as in `engines` of package.json. */
+const LEAST = [22, 15];
+
+/** The pinned Node of a clone; this one when it is new enough. */
+export function nodePath(root) {
+  const pinned = join(root, 'node_modules', '.bin', 'node');
+  if (existsSync(pinned)) return pinned;
+  if (isNewEnough(process.versions.node)) return process.execPath;
+  throw new Unprepared(
+    `Node ${process.versions.node} is too old: install Node ${LEAST.join('.')} or newer, or let npm run install scripts so that the pinned one gets installed.`,
+  );
+}
+
+function isNewEnough(version) {
+  const [major = 0, minor = 0] = version.split('.').map(Number);
+  return major > LEAST[0] || (major === LEAST[0] && minor >= LEAST[1]);
+}
+
+/** The environment in which the project's own commands, and the folder of `extra` files, come first. */
+export function environmentOf(root, extra = []) {
+  const folders = [join(root, 'node_modules', '.bin'), process.env.PATH ?? '', ...extra.map(dirname)];
+  return { ...process.env, PATH: [...new Set(folders.join(delimiter).split(delimiter))].join(delimiter) };
+}
+
+/** Becomes `command`: same terminal, same signals, same exit code. */
+export function become(command, args, options) {
+  const child = spawn(command, args, { stdio: 'inherit', ...options });
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
+    process.on(signal, () => reachesBoth(signal) || child.kill(signal));
+  }
+  child.once('error', (error) => {
+    process.stderr.write(`adjutant: ${command} did not start: ${error.message}\n`);
+    process.exitCode = 1;
+  });
+  child.once('exit', (code, signal) => endAs(code, signal));
+}
+
+/** Ctrl-C in a terminal goes to the whole foreground group: passing it on would interrupt the child twice. */
+function reachesBoth(signal) {
+  return signal === 'SIGINT' && process.stdin.isTTY === true;
+}
+
+function endAs(code, signal) {
+  if (signal === null) {
+    process.exitCode = code ?? 1;
+    return;
+  }
+  process.removeAllListeners(signal);
+  process.kill(process.pid, signal);
+}

@@ -1,0 +1,37 @@
+/** What every npm script of a clone goes through: brings in what is missing, then becomes the task under the pinned Node.
+ *  It must work on Node 20 with nothing installed, and add no more than a blink to a start that needs nothing. */
+import { dirname } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { ensureDependencies } from './dependencies.mjs';
+import { become, environmentOf, nodePath } from './pinned-node.mjs';
+import { ensureRedisServer } from './redis-server.mjs';
+import { reportUnprepared, Unprepared } from './unprepared.mjs';
+
+/**
+ * Task → its program, and whether it needs a redis-server of this machine: `always` (it starts its own),
+ * `unless-url` (not when REDIS_URL names one), or `never`.
+ */
+const TASKS = {
+  start: { program: ['src/cli/main.ts', 'up'], redisServer: 'unless-url' },
+  demo: { program: ['scripts/demo.ts'], redisServer: 'always' },
+  test: { program: ['scripts/test.ts'], redisServer: 'always' },
+  bench: { program: ['bench/main.ts'], redisServer: 'always' },
+  check: { program: ['scripts/check.ts'], redisServer: 'never' },
+  build: { program: ['scripts/build.ts'], redisServer: 'never' },
+};
+
+const root = dirname(dirname(fileURLToPath(import.meta.url)));
+
+reportUnprepared(() => {
+  const [name = '', ...args] = process.argv.slice(2);
+  const task = Object.hasOwn(TASKS, name) ? TASKS[name] : null;
+  if (task === null)
+    throw new Unprepared(`'${name}' is no task; there are ${Object.keys(TASKS).join(', ')}.`);
+  ensureDependencies(root);
+  const tools = needsRedisServer(task) ? [ensureRedisServer(task.redisServer === 'unless-url')] : [];
+  become(nodePath(root), [...task.program, ...args], { cwd: root, env: environmentOf(root, tools) });
+});
+
+function needsRedisServer({ redisServer }) {
+  return redisServer === 'always' || (redisServer === 'unless-url' && (process.env.REDIS_URL ?? '') === '');
+}

@@ -1,0 +1,44 @@
+/** `npm test`: the checks, then every test; ends with the line `N passed, N failed`. With arguments: only those tests.
+ *  It must count a check, or a test run that broke off, as failed. */
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { CHECKS, runChecks } from './checks.ts';
+
+interface Count {
+  readonly passed: number;
+  readonly failed: number;
+}
+
+/** What is read of vitest's JSON report. */
+interface Report {
+  readonly numPassedTests: number;
+  readonly numFailedTests: number;
+}
+
+const only = process.argv.slice(2);
+const checks = only.length === 0 ? runChecks(CHECKS) : { passed: 0, failed: 0 };
+const tests = runTests(only);
+const failed = checks.failed + tests.failed;
+console.log(`${checks.passed + tests.passed} passed, ${failed} failed`);
+process.exitCode = failed === 0 ? 0 : 1;
+
+function runTests(args: readonly string[]): Count {
+  const folder = mkdtempSync(join(tmpdir(), 'adjutant-test-'));
+  const file = join(folder, 'report.json');
+  const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${file}`];
+  const { status } = spawnSync('vitest', ['run', ...reporters, ...args], { stdio: 'inherit' });
+  const count = countOf(file);
+  rmSync(folder, { recursive: true });
+  return { passed: count.passed, failed: status !== 0 && count.failed === 0 ? 1 : count.failed };
+}
+
+function countOf(file: string): Count {
+  try {
+    const report = JSON.parse(readFileSync(file, 'utf8')) as Report;
+    return { passed: report.numPassedTests, failed: report.numFailedTests };
+  } catch {
+    return { passed: 0, failed: 1 };
+  }
+}
