@@ -1,0 +1,52 @@
+// The one interface through which a program uses the service, whatever carries it.
+// Must never grow a method that only one transport can keep.
+import type { SubmittedDirective } from './directive.ts';
+import type { LaneListing } from './lane-listing.ts';
+import type { DirectiveView, RequestView } from './request-view.ts';
+import type { SignalPage } from './signal-page.ts';
+import type { Signal, TerminalSignal } from './signal.ts';
+import type { Submission } from './submission.ts';
+import type { ToolListing } from './tool-listing.ts';
+
+export interface SubmitOptions {
+  signal?: AbortSignal;
+  /** Names the submission: the same key with the same directives is the same submission. */
+  idempotencyKey?: string;
+  /** The W3C trace the directives belong to; absent = a new one. */
+  traceparent?: string;
+}
+
+/** Every method throws `DirectiveRefused` when the service says no, `ServiceUnavailable` when it cannot be asked. */
+export interface DirectiveClient {
+  /** Resolves once every directive is durable; all are accepted or none. */
+  submit(
+    directives: SubmittedDirective | readonly SubmittedDirective[],
+    options?: SubmitOptions,
+  ): Promise<Submission>;
+
+  /** Submits one directive and waits for its end. */
+  execute(
+    directive: SubmittedDirective,
+    options?: SubmitOptions & { timeoutMs?: number },
+  ): Promise<TerminalSignal>;
+
+  /** The signal that ended a directive; null when it has not ended within `timeoutMs`. */
+  result(
+    requestId: string,
+    directiveId: string,
+    options?: { signal?: AbortSignal; timeoutMs?: number },
+  ): Promise<TerminalSignal | null>;
+
+  /** The log after `after`, dense and without repeats; with `follow` (the default) until the request is closed. */
+  signals(
+    requestId: string,
+    options?: { after?: number; signal?: AbortSignal; follow?: boolean },
+  ): AsyncIterable<Signal>;
+
+  page(requestId: string, options?: { after?: number; limit?: number }): Promise<SignalPage>;
+  request(requestId: string): Promise<RequestView | null>;
+  directive(requestId: string, directiveId: string): Promise<DirectiveView | null>;
+  tools(): Promise<ToolListing>;
+  lanes(): Promise<LaneListing>;
+  close(): Promise<void>;
+}

@@ -1,0 +1,168 @@
+// The directives a caller may submit, and the reading of a submission.
+// Must never pass on a directive that its schema has not completed.
+import * as z from 'zod';
+import { AGENT_DIRECTIVE_TYPES } from './agent-directive.ts';
+import { CONTROL_DIRECTIVE_TYPES } from './control-directive.ts';
+import { boundedErrors, fieldErrors } from './field-error.ts';
+import { fieldPath } from './field-path.ts';
+import { identifierSchema } from './identifiers.ts';
+import { emitRequestErrorSchema, emitToolErrorSchema } from './immediate-directive.ts';
+import { findJsonHazard } from './json-guard.ts';
+import type { FieldError } from './problem.ts';
+import {
+  MODEL_RULE_JSON,
+  llmEmbedSchema,
+  llmGenerateSchema,
+  llmStreamSchema,
+  toolExecSchema,
+} from './work-directive.ts';
+
+export const directiveSchema = z.discriminatedUnion('type', [
+  toolExecSchema,
+  llmStreamSchema,
+  llmGenerateSchema,
+  llmEmbedSchema,
+  emitToolErrorSchema,
+  emitRequestErrorSchema,
+]);
+
+export type Directive = z.infer<typeof directiveSchema>;
+export type DirectiveType = Directive['type'];
+
+export const DIRECTIVE_TYPES = [
+  'tool_exec',
+  'llm_stream',
+  'llm_generate',
+  'llm_embed',
+  'emit_tool_error',
+  'emit_request_error',
+] as const satisfies readonly DirectiveType[];
+
+const optionalIdentity = { id: identifierSchema.optional(), request_id: identifierSchema.optional() };
+
+const submittedSchemas = {
+  tool_exec: toolExecSchema.safeExtend(optionalIdentity),
+  llm_stream: llmStreamSchema.safeExtend(optionalIdentity).meta(MODEL_RULE_JSON),
+  llm_generate: llmGenerateSchema.safeExtend(optionalIdentity).meta(MODEL_RULE_JSON),
+  llm_embed: llmEmbedSchema.safeExtend(optionalIdentity).meta(MODEL_RULE_JSON),
+  emit_tool_error: emitToolErrorSchema.safeExtend(optionalIdentity),
+  emit_request_error: emitRequestErrorSchema.safeExtend(optionalIdentity),
+} as const;
+
+export const submittedDirectiveSchema = z.discriminatedUnion('type', [
+  submittedSchemas.tool_exec,
+  submittedSchemas.llm_stream,
+  submittedSchemas.llm_generate,
+  submittedSchemas.llm_embed,
+  submittedSchemas.emit_tool_error,
+  submittedSchemas.emit_request_error,
+]);
+
+/** What a caller writes: everything with a default, `id` and `request_id` may be left out. */
+export type SubmittedDirective = z.input<typeof submittedDirectiveSchema>;
+
+/** A submitted directive with every default filled in; `id` and `request_id` may still be absent. */
+export type ParsedDirective = z.output<typeof submittedDirectiveSchema>;
+
+const MAX_BATCH = 1000;
+
+export const submissionBodySchema = z.union([
+  submittedDirectiveSchema,
+  z.strictObject({ directives: z.array(submittedDirectiveSchema).min(1).max(MAX_BATCH) }),
+]);
+
+export type ParsedSubmission =
+  | { ok: true; directives: ParsedDirective[] }
+  | { ok: false; errors: FieldError[] };
+
+/** Reads one directive or `{directives: [...]}`, whatever was sent. All directives of a batch share one request. */
+export function parseSubmission(raw: unknown, options: { maxDirectives?: number } = {}): ParsedSubmission {
+  const hazard = findJsonHazard(raw);
+  if (hazard) return { ok: false, errors: [hazard] };
+  if (!isObject(raw)) return refused('', 'must be a directive or {"directives": [...]}');
+  if (!('directives' in raw) || 'type' in raw) return parseBatch([raw], () => '');
+  const extraKeys = Object.keys(raw).filter((key) => key !== 'directives');
+  if (extraKeys.length > 0) return { ok: false, errors: boundedErrors(extraKeys.map(unknownKey)) };
+  return parseList(raw['directives'], options.maxDirectives ?? MAX_BATCH);
+}
+
+function parseList(list: unknown, maxDirectives: number): ParsedSubmission {
+  if (!Array.isArray(list)) return refused('directives', 'must be an array of directives');
+  if (list.length === 0) return refused('directives', 'must hold at least one directive');
+  if (list.length > maxDirectives) {
+    return refused('directives', `must hold at most ${maxDirectives} directives, not ${list.length}`);
+  }
+  return parseBatch(list, (index) => `directives[${index}]`);
+}
+
+function parseBatch(list: readonly unknown[], prefixOf: (index: number) => string): ParsedSubmission {
+  const directives: ParsedDirective[] = [];
+  const errors: FieldError[] = [];
+  for (const [index, item] of list.entries()) {
+    const parsed = parseDirective(item, prefixOf(index));
+    if (parsed.ok) directives.push(parsed.directive);
+    else errors.push(...parsed.errors);
+  }
+  if (errors.length === 0) errors.push(...requestErrors(directives));
+  return errors.length === 0 ? { ok: true, directives } : { ok: false, errors: boundedErrors(errors) };
+}
+
+type ParsedItem = { ok: true; directive: ParsedDirective } | { ok: false; errors: FieldError[] };
+
+function parseDirective(item: unknown, prefix: string): ParsedItem {
+  if (!isObject(item)) return refused(prefix, 'must be a directive object');
+  const type = item['type'];
+  if (!isDirectiveType(type)) return refused(fieldPath(['type'], prefix), typeMessage(type));
+  const parsed = submittedSchemas[type].safeParse(item);
+  return parsed.success
+    ? { ok: true, directive: parsed.data }
+    : { ok: false, errors: fieldErrors(parsed.error, prefix) };
+}
+
+/** A batch is one atomic write into one request's journal, so it cannot name two requests. */
+function requestErrors(directives: readonly ParsedDirective[]): FieldError[] {
+  const named = directives.find((directive) => directive.request_id !== undefined)?.request_id;
+  const message = `all directives of a batch belong to one request, and another here names ${named}`;
+  return directives.flatMap((directive, index) =>
+    directive.request_id === undefined || directive.request_id === named
+      ? []
+      : [{ path: `directives[${index}].request_id`, message }],
+  );
+}
+
+/** The directive under its identity: what is journalled, hashed and executed. */
+export function completeDirective(
+  parsed: ParsedDirective,
+  identity: { id: string; request_id: string },
+): Directive {
+  return { ...parsed, ...identity };
+}
+
+function isDirectiveType(type: unknown): type is DirectiveType {
+  return typeof type === 'string' && Object.hasOwn(submittedSchemas, type);
+}
+
+function typeMessage(type: unknown): string {
+  const known = `known types: ${DIRECTIVE_TYPES.join(', ')}`;
+  if (type === undefined) return `is required; ${known}`;
+  if (typeof type !== 'string') return `must be a string; ${known}`;
+  if (AGENT_DIRECTIVE_TYPES.includes(type)) {
+    return `${type} is a directive of the agent runtime and cannot be submitted; ${known}`;
+  }
+  if (CONTROL_DIRECTIVE_TYPES.includes(type)) {
+    return `${type} is a control directive of tool results and cannot be submitted; ${known}`;
+  }
+  return `is not a known type; ${known}`;
+}
+
+function unknownKey(key: string): FieldError {
+  return { path: fieldPath([key]), message: 'is not a known key' };
+}
+
+function refused(path: string, message: string): { ok: false; errors: FieldError[] } {
+  return { ok: false, errors: [{ path, message }] };
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,51 @@
+// What zod found wrong, as field errors that name each member by its path.
+// Must never list more errors than a person reads, nor repeat the offending value.
+import type * as z from 'zod';
+import { fieldPath } from './field-path.ts';
+import type { FieldError } from './problem.ts';
+
+const MAX_ERRORS = 100;
+
+type Issue = z.core.$ZodIssue;
+
+/** The field errors of a failed parse; `prefix` is the path of the parsed value inside its body. */
+export function fieldErrors(error: z.ZodError, prefix = ''): FieldError[] {
+  return error.issues.flatMap((issue) => issueErrors(issue, [], prefix));
+}
+
+/** The first errors up to a hundred, the last of which counts what was left out. */
+export function boundedErrors(errors: FieldError[]): FieldError[] {
+  if (errors.length <= MAX_ERRORS) return errors;
+  const left = errors.length - MAX_ERRORS + 1;
+  return [...errors.slice(0, MAX_ERRORS - 1), { path: '', message: `and ${left} more errors` }];
+}
+
+function issueErrors(issue: Issue, parents: readonly PropertyKey[], prefix: string): FieldError[] {
+  const keys = [...parents, ...issue.path];
+  if (issue.code === 'unrecognized_keys') {
+    return issue.keys.map((key) => ({ path: fieldPath([...keys, key], prefix), message: 'is not a known key' }));
+  }
+  if (issue.code === 'invalid_union' && issue.errors.length > 0) {
+    const branch = nearestBranch(issue.errors);
+    if (branch) return branch.flatMap((nested) => issueErrors(nested, keys, prefix));
+    return [{ path: fieldPath(keys, prefix), message: unionMessage(issue.errors) }];
+  }
+  return [{ path: fieldPath(keys, prefix), message: messageOf(issue) }];
+}
+
+/** The alternative whose own kind matched, so that only members of it are wrong. */
+function nearestBranch(branches: readonly (readonly Issue[])[]): readonly Issue[] | undefined {
+  return branches.find((branch) =>
+    branch.every((issue) => issue.path.length > 0 || issue.code === 'unrecognized_keys'),
+  );
+}
+
+function unionMessage(branches: readonly (readonly Issue[])[]): string {
+  const messages = new Set(branches.flatMap((branch) => branch.slice(0, 1).map(messageOf)));
+  return [...messages].join('; or ');
+}
+
+function messageOf(issue: Issue): string {
+  if (issue.message.endsWith(', received undefined')) return 'is required';
+  return issue.message.replace(/^Invalid (input|option|string): /, '');
+}

@@ -1,0 +1,28 @@
+// The names a caller may give to things: identifiers, server names, tool names, instants.
+// Must never admit a character that means something in a Redis key, a URL path or a log line.
+import * as z from 'zod';
+
+export const ID_PATTERN = /^[A-Za-z0-9._:-]{1,128}$/;
+
+export const identifierSchema = z.string().regex(ID_PATTERN, '1 to 128 characters of A-Z a-z 0-9 . _ : -');
+
+export const serverNameSchema = z
+  .string()
+  .regex(/^[A-Za-z0-9_-]{1,64}$/, '1 to 64 characters of A-Z a-z 0-9 _ -');
+
+/** `tool` or `server.tool`. MCP allows more than identifiers do, but never control characters. */
+export const toolNameSchema = z
+  .string()
+  .regex(/^[^\p{Cc}\p{Zl}\p{Zp}]{1,256}$/u, '1 to 256 characters, no control characters');
+
+/** An instant as it appears on the wire: UTC, RFC 3339. */
+export const instantSchema = z.iso.datetime();
+
+/** A JSON object whose members the contract does not look into. */
+export const jsonObjectSchema = z.record(z.string(), z.unknown());
+
+/** The longest wait a timer of the runtime can hold; longer ones would fire at once. */
+const MAX_TIMER_MS = 2_147_483_647;
+
+export const durationMsSchema = z.int().min(0).max(MAX_TIMER_MS);
+export const positiveDurationMsSchema = z.int().min(1).max(MAX_TIMER_MS);

@@ -1,0 +1,20 @@
+// The lanes and how busy they are, as a reader sees them.
+// Must never be used to decide anything: it is a snapshot, old when it arrives.
+import * as z from 'zod';
+
+const count = z.int().min(0);
+
+export const listedLaneSchema = z.object({
+  name: z.string(),
+  waiting: count,
+  active: count,
+  delayed: count,
+  paused: z.boolean(),
+  workers: count,
+  concurrency: count.nullable(),
+});
+
+export const laneListingSchema = z.object({ lanes: z.array(listedLaneSchema) });
+
+export type ListedLane = z.infer<typeof listedLaneSchema>;
+export type LaneListing = z.infer<typeof laneListingSchema>;

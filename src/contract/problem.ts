@@ -1,0 +1,81 @@
+// A refusal as RFC 9457 describes it, its stable codes, and the two ways a client call can fail.
+// Must never carry the text of an internal error or a stack.
+import * as z from 'zod';
+
+export const fieldErrorSchema = z.object({ path: z.string(), message: z.string() });
+
+/** `path` names the member, as in `directives[3].timeout_ms`; it is empty for the whole value. */
+export type FieldError = z.infer<typeof fieldErrorSchema>;
+
+const PROBLEMS = {
+  invalid_body: [400, 'The body is not valid'],
+  invalid_json: [400, 'The body is not JSON'],
+  invalid_query: [400, 'A query parameter is not valid'],
+  invalid_header: [400, 'A header is not valid'],
+  bad_request: [400, 'The request cannot be understood'],
+  unauthorized: [401, 'Credentials are required'],
+  forbidden: [403, 'This is not allowed'],
+  not_found: [404, 'There is no such thing'],
+  method_not_allowed: [405, 'The resource does not take this method'],
+  not_acceptable: [406, 'The resource has no such representation'],
+  id_conflict: [409, 'The id belongs to another directive'],
+  idempotency_conflict: [409, 'The idempotency key belongs to another submission'],
+  request_closed: [409, 'The request is closed'],
+  body_too_large: [413, 'The body is too large'],
+  unsupported_media_type: [415, 'The body must be application/json'],
+  lane_full: [429, 'The lane is full'],
+  internal_error: [500, 'Something broke in the service'],
+  unavailable: [503, 'The service is out of reach'],
+} as const satisfies Record<string, readonly [status: number, title: string]>;
+
+export type ProblemCode = keyof typeof PROBLEMS;
+
+export const PROBLEM_CODES = Object.keys(PROBLEMS) as readonly ProblemCode[];
+
+export const problemSchema = z.looseObject({
+  type: z.string(),
+  title: z.string(),
+  status: z.int().min(100).max(599),
+  detail: z.string().optional(),
+  instance: z.string().optional(),
+  code: z.string(),
+  errors: z.array(fieldErrorSchema).optional(),
+});
+
+export type Problem = z.infer<typeof problemSchema>;
+
+export interface ProblemMembers {
+  detail?: string;
+  instance?: string;
+  errors?: FieldError[];
+  [extension: string]: unknown;
+}
+
+/** The problem of a code; `members` adds detail, field errors and extension members. */
+export function problem(code: ProblemCode, members: ProblemMembers = {}): Problem {
+  const [status, title] = PROBLEMS[code];
+  return { ...members, type: `urn:adjutant:problem:${code}`, title, status, code };
+}
+
+/** The service said no, for the reason in `problem`. */
+export class DirectiveRefused extends Error {
+  override readonly name = 'DirectiveRefused';
+  readonly problem: Problem;
+
+  constructor(refusal: Problem) {
+    super(refusal.detail ?? refusal.title);
+    this.problem = refusal;
+  }
+}
+
+/** The service could not be asked; nothing is known about what it did. */
+export class ServiceUnavailable extends Error {
+  override readonly name = 'ServiceUnavailable';
+  /** How long the service asked to be left alone; null when it did not say. */
+  readonly retryAfterMs: number | null;
+
+  constructor(message: string, options: { retryAfterMs?: number | null; cause?: unknown } = {}) {
+    super(message, 'cause' in options ? { cause: options.cause } : undefined);
+    this.retryAfterMs = options.retryAfterMs ?? null;
+  }
+}

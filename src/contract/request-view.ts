@@ -1,0 +1,48 @@
+// A request and its directives as a reader sees them.
+// Must never show a member that only the journal needs: claims, leases, owners.
+import * as z from 'zod';
+import { DIRECTIVE_TYPES, directiveSchema } from './directive.ts';
+import { identifierSchema, instantSchema } from './identifiers.ts';
+import { signalSchema } from './signal.ts';
+
+const count = z.int().min(0);
+
+const summaryFields = {
+  id: identifierSchema,
+  type: z.enum(DIRECTIVE_TYPES),
+  request_id: identifierSchema,
+  status: z.enum(['accepted', 'running', 'waiting', 'succeeded', 'failed']),
+  lane: z.string().nullable(),
+  attempts: count,
+  failures: count,
+  redeliveries: count,
+  accepted_at: instantSchema,
+  started_at: instantSchema.nullable(),
+  ended_at: instantSchema.nullable(),
+  deadline_at: instantSchema,
+  next_attempt_at: instantSchema.nullable(),
+  digest: z.string(),
+};
+
+export const directiveSummarySchema = z.object(summaryFields);
+
+export const directiveViewSchema = z.object({
+  ...summaryFields,
+  directive: directiveSchema,
+  result: signalSchema.nullable(),
+});
+
+export const requestViewSchema = z.object({
+  request_id: identifierSchema,
+  status: z.enum(['open', 'closed']),
+  sequence: count,
+  open: count,
+  created_at: instantSchema,
+  closed_at: instantSchema.nullable(),
+  directives: z.array(directiveSummarySchema),
+});
+
+export type DirectiveSummary = z.infer<typeof directiveSummarySchema>;
+export type DirectiveView = z.infer<typeof directiveViewSchema>;
+export type DirectiveStatus = DirectiveSummary['status'];
+export type RequestView = z.infer<typeof requestViewSchema>;

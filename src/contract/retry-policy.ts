@@ -1,0 +1,41 @@
+// The retry fields that every work directive carries, and the delay they ask for.
+// Must never decide whether an error is retryable: that is the error envelope's word.
+import * as z from 'zod';
+import { durationMsSchema, positiveDurationMsSchema } from './identifiers.ts';
+
+export const retryFields = {
+  max_retries: z.int().min(0).default(0),
+  retry_backoff_ms: durationMsSchema.default(0),
+  backoff: z.enum(['fixed', 'exponential']).default('fixed'),
+  max_backoff_ms: durationMsSchema.default(30_000),
+  jitter: z.number().min(0).max(1).default(0),
+  deadline_ms: positiveDurationMsSchema.default(900_000),
+};
+
+const retryPolicySchema = z.object(retryFields);
+
+export type RetryPolicy = z.infer<typeof retryPolicySchema>;
+
+/**
+ * Milliseconds to wait before the next attempt.
+ *
+ * `failedAttempts` counts from 1. `random` returns 0..1 and is asked only when there is jitter, which shortens
+ * the delay by at most its fraction. A `retryAfterMs` longer than the policy's delay wins, also over the cap.
+ */
+export function retryDelayMs(
+  policy: Pick<RetryPolicy, 'retry_backoff_ms' | 'backoff' | 'max_backoff_ms' | 'jitter'>,
+  failedAttempts: number,
+  random: () => number,
+  retryAfterMs?: number | null,
+): number {
+  const doublings = policy.backoff === 'exponential' ? Math.max(0, failedAttempts - 1) : 0;
+  const capped = Math.min(policy.retry_backoff_ms * 2 ** Math.min(doublings, 52), policy.max_backoff_ms);
+  const jittered = policy.jitter > 0 ? capped * (1 - policy.jitter * random()) : capped;
+  return Math.max(Math.round(jittered), usableDelay(retryAfterMs));
+}
+
+function usableDelay(retryAfterMs: number | null | undefined): number {
+  return typeof retryAfterMs === 'number' && retryAfterMs > 0 && Number.isFinite(retryAfterMs)
+    ? Math.ceil(retryAfterMs)
+    : 0;
+}

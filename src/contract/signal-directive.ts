@@ -1,0 +1,37 @@
+// Signals about what became of a directive other than its answer.
+// Must never end a directive: its terminal signal does.
+import * as z from 'zod';
+import { errorEnvelopeSchema } from './error-envelope.ts';
+import { durationMsSchema, instantSchema } from './identifiers.ts';
+import { metadataSchema, signalType } from './signal-envelope.ts';
+
+const callId = z.string().min(1);
+
+/** `attempt` of the envelope is the one that failed; `failures` counts it. */
+export const retryScheduled = signalType('directive.retry_scheduled', '/directive', {
+  call_id: callId,
+  error: errorEnvelopeSchema,
+  failures: z.int().min(0),
+  max_retries: z.int().min(0),
+  delay_ms: durationMsSchema,
+  next_attempt_at: instantSchema,
+  metadata: metadataSchema,
+});
+
+/** A control directive inside a tool result that was not accepted; `index` is its place there. */
+export const directiveRejected = signalType('directive.rejected', '/directive', {
+  call_id: callId,
+  index: z.int().min(0),
+  directive_type: z.string().nullable(),
+  reason: z.string().min(1),
+  message: z.string().optional(),
+  metadata: metadataSchema,
+});
+
+/** A directive of a type without an executor. */
+export const directiveIgnored = signalType('directive.ignored', '/directive', {
+  call_id: callId,
+  directive_type: z.string(),
+  reason: z.string().min(1),
+  metadata: metadataSchema,
+});

@@ -1,0 +1,12 @@
+// A page of a request's signal log.
+// Must never skip a sequence: a page holds every signal between its first and its last.
+import * as z from 'zod';
+import { signalSchema } from './signal.ts';
+
+export const signalPageSchema = z.object({
+  signals: z.array(signalSchema),
+  last_sequence: z.int().min(0),
+  closed: z.boolean(),
+});
+
+export type SignalPage = z.infer<typeof signalPageSchema>;

@@ -1,0 +1,84 @@
+// All signals as one union, and which of them end a directive.
+// Must never list a type that no family file defines.
+import * as z from 'zod';
+import { directiveIgnored, directiveRejected, retryScheduled } from './signal-directive.ts';
+import { embedResult, llmDelta, llmResponse, usageReported } from './signal-llm.ts';
+import { requestCompleted, requestError, requestFailed, requestStarted } from './signal-request.ts';
+import { toolApprovalRequested, toolProgress, toolResult, toolStarted } from './signal-tool.ts';
+
+export const signalSchema = z.discriminatedUnion('type', [
+  llmDelta.wire,
+  llmResponse.wire,
+  usageReported.wire,
+  embedResult.wire,
+  toolStarted.wire,
+  toolProgress.wire,
+  toolApprovalRequested.wire,
+  toolResult.wire,
+  requestError.wire,
+  requestStarted.wire,
+  requestCompleted.wire,
+  requestFailed.wire,
+  retryScheduled.wire,
+  directiveRejected.wire,
+  directiveIgnored.wire,
+]);
+
+export const signalDraftSchema = z.discriminatedUnion('type', [
+  llmDelta.draft,
+  llmResponse.draft,
+  usageReported.draft,
+  embedResult.draft,
+  toolStarted.draft,
+  toolProgress.draft,
+  toolApprovalRequested.draft,
+  toolResult.draft,
+  requestError.draft,
+  requestStarted.draft,
+  requestCompleted.draft,
+  requestFailed.draft,
+  retryScheduled.draft,
+  directiveRejected.draft,
+  directiveIgnored.draft,
+]);
+
+export type Signal = z.infer<typeof signalSchema>;
+export type SignalType = Signal['type'];
+
+/** A signal before the journal gives it its place in the log. */
+export type SignalDraft = z.infer<typeof signalDraftSchema>;
+
+export const SIGNAL_SOURCES = {
+  'ai.llm.delta': llmDelta.source,
+  'ai.llm.response': llmResponse.source,
+  'ai.usage': usageReported.source,
+  'ai.embed.result': embedResult.source,
+  'ai.tool.started': toolStarted.source,
+  'ai.tool.progress': toolProgress.source,
+  'ai.tool.approval_requested': toolApprovalRequested.source,
+  'ai.tool.result': toolResult.source,
+  'ai.request.error': requestError.source,
+  'ai.request.started': requestStarted.source,
+  'ai.request.completed': requestCompleted.source,
+  'ai.request.failed': requestFailed.source,
+  'directive.retry_scheduled': retryScheduled.source,
+  'directive.rejected': directiveRejected.source,
+  'directive.ignored': directiveIgnored.source,
+} as const satisfies Record<SignalType, string>;
+
+/** The signals that answer a directive; `ai.request.error` is the answer to `emit_request_error` alone. */
+export const TERMINAL_SIGNAL_TYPES = [
+  'ai.tool.result',
+  'ai.llm.response',
+  'ai.embed.result',
+  'ai.request.error',
+] as const satisfies readonly SignalType[];
+
+export type TerminalSignalType = (typeof TERMINAL_SIGNAL_TYPES)[number];
+export type TerminalSignal = Extract<Signal, { type: TerminalSignalType }>;
+
+const terminalTypes: ReadonlySet<string> = new Set(TERMINAL_SIGNAL_TYPES);
+
+export function isTerminalSignal(signal: Signal): signal is TerminalSignal {
+  return terminalTypes.has(signal.type);
+}

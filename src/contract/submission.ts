@@ -1,0 +1,23 @@
+// The answer to a submission: what became of each directive in it.
+// Must never be given before every directive in it is durable.
+import * as z from 'zod';
+import { identifierSchema } from './identifiers.ts';
+import { DIRECTIVE_TYPES } from './directive.ts';
+import { signalSchema } from './signal.ts';
+
+export const submissionSchema = z.object({
+  request_id: identifierSchema,
+  directives: z.array(
+    z.object({
+      id: identifierSchema,
+      type: z.enum(DIRECTIVE_TYPES),
+      status: z.enum(['accepted', 'existing']),
+      lane: z.string().nullable(),
+      digest: z.string(),
+      result: signalSchema.optional(),
+    }),
+  ),
+  links: z.object({ request: z.string(), signals: z.string() }),
+});
+
+export type Submission = z.infer<typeof submissionSchema>;

@@ -1,0 +1,34 @@
+// The tools of all servers as a reader sees them.
+// Must never show how a server is reached: commands, URLs, headers.
+import * as z from 'zod';
+import { instantSchema, jsonObjectSchema, serverNameSchema } from './identifiers.ts';
+import { effectSchema } from './work-directive.ts';
+
+export const listedToolSchema = z.object({
+  name: z.string(),
+  server: serverNameSchema,
+  tool: z.string(),
+  title: z.string().optional(),
+  description: z.string().optional(),
+  input_schema: jsonObjectSchema,
+  output_schema: jsonObjectSchema.optional(),
+  annotations: jsonObjectSchema.optional(),
+  effect: effectSchema,
+});
+
+export const listedServerSchema = z.object({
+  name: serverNameSchema,
+  status: z.enum(['connecting', 'ready', 'unavailable']),
+  error: z.string().optional(),
+  tools: z.int().min(0),
+  updated_at: instantSchema,
+});
+
+export const toolListingSchema = z.object({
+  tools: z.array(listedToolSchema),
+  servers: z.array(listedServerSchema),
+});
+
+export type ListedTool = z.infer<typeof listedToolSchema>;
+export type ListedServer = z.infer<typeof listedServerSchema>;
+export type ToolListing = z.infer<typeof toolListingSchema>;

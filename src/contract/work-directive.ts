@@ -1,0 +1,104 @@
+// Work directives: what a caller asks to be done through the queue.
+// Must never hold a rule about how the work is executed, only what may be asked.
+import * as z from 'zod';
+import {
+  identifierSchema,
+  jsonObjectSchema,
+  positiveDurationMsSchema,
+  serverNameSchema,
+  toolNameSchema,
+} from './identifiers.ts';
+import { retryFields } from './retry-policy.ts';
+
+const identityFields = {
+  id: identifierSchema,
+  request_id: identifierSchema,
+  metadata: jsonObjectSchema.default({}),
+};
+
+export const effectSchema = z.enum(['read', 'idempotent', 'once']);
+
+/** May the tool be started again when nobody knows whether it ran? */
+export type Effect = z.infer<typeof effectSchema>;
+
+export const toolExecSchema = z.strictObject({
+  type: z.literal('tool_exec'),
+  ...identityFields,
+  tool_name: toolNameSchema,
+  arguments: jsonObjectSchema.default({}),
+  context: jsonObjectSchema.default({}),
+  timeout_ms: positiveDurationMsSchema.optional(),
+  ...retryFields,
+  iteration: z.int().min(0).optional(),
+  server: serverNameSchema.optional(),
+  effect: effectSchema.optional(),
+});
+
+const messageSchema = z.looseObject({
+  role: z.enum(['system', 'user', 'assistant', 'tool']),
+});
+
+const contextSchema = z.union([
+  z.array(messageSchema),
+  z.looseObject({ messages: z.array(messageSchema) }),
+]);
+
+const modelFields = {
+  model: z.string().max(256).optional(),
+  model_alias: z.string().min(1).max(128).optional(),
+};
+
+const llmFields = {
+  ...identityFields,
+  ...modelFields,
+  context: contextSchema,
+  system_prompt: z.string().optional(),
+  tools: z.array(z.union([toolNameSchema, z.looseObject({ name: toolNameSchema })])).default([]),
+  tool_choice: z
+    .union([z.enum(['auto', 'none', 'required']), z.strictObject({ required: toolNameSchema })])
+    .default('auto'),
+  max_tokens: z.int().min(1).default(1024),
+  temperature: z.number().min(0).default(0.2),
+  timeout_ms: positiveDurationMsSchema.optional(),
+  output_schema: jsonObjectSchema.optional(),
+  ...retryFields,
+  iteration: z.int().min(0).optional(),
+};
+
+const embedFields = {
+  ...identityFields,
+  ...modelFields,
+  texts: z.union([z.string(), z.array(z.string()).min(1)]),
+  dimensions: z.int().min(1).optional(),
+  timeout_ms: positiveDurationMsSchema.optional(),
+  ...retryFields,
+};
+
+function namesModel(directive: { model?: string | undefined; model_alias?: string | undefined }): boolean {
+  return Boolean(directive.model) || directive.model_alias !== undefined;
+}
+
+const MODEL_RULE = { path: ['model'], message: 'model or model_alias is required' };
+/** The same rule for readers of the JSON Schema. */
+export const MODEL_RULE_JSON = { anyOf: [{ required: ['model'] }, { required: ['model_alias'] }] };
+
+export const llmStreamSchema = z
+  .strictObject({ type: z.literal('llm_stream'), ...llmFields })
+  .refine(namesModel, MODEL_RULE)
+  .meta(MODEL_RULE_JSON);
+
+export const llmGenerateSchema = z
+  .strictObject({ type: z.literal('llm_generate'), ...llmFields })
+  .refine(namesModel, MODEL_RULE)
+  .meta(MODEL_RULE_JSON);
+
+export const llmEmbedSchema = z
+  .strictObject({ type: z.literal('llm_embed'), ...embedFields })
+  .refine(namesModel, MODEL_RULE)
+  .meta(MODEL_RULE_JSON);
+
+export type ToolExec = z.infer<typeof toolExecSchema>;
+export type LlmStream = z.infer<typeof llmStreamSchema>;
+export type LlmGenerate = z.infer<typeof llmGenerateSchema>;
+export type LlmEmbed = z.infer<typeof llmEmbedSchema>;
+export type WorkDirective = ToolExec | LlmStream | LlmGenerate | LlmEmbed;
