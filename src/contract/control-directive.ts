@@ -1,66 +1,168 @@
-// Control directives: what a tool's result may ask of the agent that called the tool.
-// Must never apply one: this file only says what a well-formed one is.
-import * as z from 'zod';
-import { jsonObjectSchema } from './identifiers.ts';
-
-const noParams = z.strictObject({}).default({});
-const textSchema = z.string();
-const nameSchema = z.string().min(1);
-
-/** `target_tier` and `task_state` are the spelling of the proposal; only `tier` and `reason` come out. */
-const tierParams = z
-  .strictObject({
-    tier: nameSchema.optional(),
-    target_tier: nameSchema.optional(),
-    reason: textSchema.default(''),
-    task_state: textSchema.optional(),
-  })
-  .refine((params) => params.tier !== undefined || params.target_tier !== undefined, {
-    path: ['tier'],
-    message: 'is required',
-  })
-  .refine((params) => !(params.tier && params.target_tier) || params.tier === params.target_tier, {
-    path: ['target_tier'],
-    message: 'differs from tier',
-  })
-  .transform((params) => ({ tier: params.tier ?? params.target_tier ?? '', reason: params.reason }));
-
-/** The params of each control directive, by its type. */
-export const CONTROL_PARAMS = {
-  stop_processing: noParams,
-  tier_change: tierParams,
-  clear_self_todos: noParams,
-  inject_context: z.strictObject({
-    content: textSchema,
-    role: z.enum(['user', 'system', 'assistant']).default('user'),
-  }),
-  prune_messages: z.strictObject({ keep_recent: z.int().min(0).default(2) }).default({ keep_recent: 2 }),
-  todo_state_changed: z.strictObject({
-    state: textSchema,
-    count: z.int().min(0).default(0),
-    items: z.union([z.array(z.unknown()), jsonObjectSchema, z.null()]).default(null),
-  }),
-  context_anchor: z.strictObject({ key: nameSchema, content: textSchema }),
-  notify_presenter: z.strictObject({ key: nameSchema, data: jsonObjectSchema.default({}) }),
-  delegate: z.strictObject({
-    target: nameSchema,
-    task: textSchema,
-    max_turns: z.int().min(1).optional(),
-  }),
-  pipeline: z.strictObject({ stages: z.array(nameSchema).min(2), task: textSchema }),
-  complete: z.strictObject({
-    summary: textSchema,
-    coverage_gap: z.boolean().optional(),
-    gap_description: textSchema.optional(),
-    suggested_files: z.array(textSchema).optional(),
-  }),
-  phase_change: z.strictObject({ phase: nameSchema }),
-} as const;
-
-export type ControlDirectiveType = keyof typeof CONTROL_PARAMS;
+// Control directives: what a tool's result may ask of the agent that called the tool, and how they are read from it.
+// Must never apply one, nor drop one without saying so.
+import type * as z from 'zod';
+import { CONTROL_PARAMS, type ControlDirectiveType } from './control-params.ts';
+import { fieldErrors } from './field-error.ts';
+import { findJsonHazard } from './json-guard.ts';
+import { type ToolReply, readReply } from './tool-reply.ts';
 
 export type ControlDirective = {
   [T in ControlDirectiveType]: { type: T; params: z.output<(typeof CONTROL_PARAMS)[T]> };
 }[ControlDirectiveType];
 
 export const CONTROL_DIRECTIVE_TYPES: readonly string[] = Object.keys(CONTROL_PARAMS);
+
+export type ControlDirectiveFault = 'unknown_type' | 'invalid_params';
+
+/** What was sent is no control directive. */
+export class ControlDirectiveError extends Error {
+  override readonly name = 'ControlDirectiveError';
+  readonly reason: ControlDirectiveFault;
+
+  constructor(reason: ControlDirectiveFault, message: string) {
+    super(message);
+    this.reason = reason;
+  }
+}
+
+/** Reads `{type, params}`; other keys beside them are ignored. Throws `ControlDirectiveError` on anything else. */
+export function deserializeDirective(raw: unknown): ControlDirective {
+  const type = memberOf(raw, 'type');
+  if (!isControlType(type)) throw new ControlDirectiveError('unknown_type', unknownTypeMessage(raw, type));
+  const params = memberOf(raw, 'params');
+  const hazard = findJsonHazard({ params });
+  if (hazard) throw new ControlDirectiveError('invalid_params', `${type}: ${hazard.path} ${hazard.message}`);
+  const parsed = CONTROL_PARAMS[type].safeParse(params === undefined ? {} : params);
+  if (parsed.success) return { type, params: parsed.data } as ControlDirective;
+  throw new ControlDirectiveError('invalid_params', `${type}: ${faultsOf(parsed.error)}`);
+}
+
+function faultsOf(error: z.ZodError): string {
+  const faults = fieldErrors(error, 'params').map(({ path, message }) => `${path} ${message}`);
+  return faults.slice(0, 3).join(', ');
+}
+
+/** Which control directives a server may send. */
+export type DirectiveTrust = 'all' | 'none' | readonly string[];
+
+export type RejectionReason = ControlDirectiveFault | 'untrusted' | 'error_result' | 'too_many' | 'too_large';
+
+/** A control directive that was not accepted; `count` > 1 when one entry stands for all after it. */
+export interface RejectedDirective {
+  index: number;
+  /** What it called itself; null when that was no string. */
+  type: string | null;
+  reason: RejectionReason;
+  message: string;
+  count: number;
+}
+
+export interface ExtractOptions {
+  /** Default `none`. */
+  trust?: DirectiveTrust;
+  /** Whether a result that is an error may carry directives. Default false. */
+  fromErrors?: boolean;
+}
+
+export interface Extraction {
+  /** The raw result without its directives: what may be shown and formatted. */
+  result: unknown;
+  directives: ControlDirective[];
+  rejected: RejectedDirective[];
+}
+
+/** More than any tool has reason to send; the rest is rejected as one. */
+const MAX_ENTRIES = 100;
+
+/** Takes the control directives out of a raw tool result (an MCP result or its text). Never throws. */
+export function extractDirectives(rawResult: unknown, options: ExtractOptions = {}): Extraction {
+  const reply = readReply(rawResult);
+  const extraction: Extraction = { result: reply.result, directives: [], rejected: [] };
+  if (reply.tooLarge)
+    extraction.rejected.push(rejection(0, undefined, 'too_large', 'the result is too large to read'));
+  for (const [index, entry] of reply.entries.slice(0, MAX_ENTRIES).entries()) {
+    const read = readEntry(entry, index, reply, options);
+    if ('reason' in read) extraction.rejected.push(read);
+    else extraction.directives.push(read);
+  }
+  const left = reply.entries.length - MAX_ENTRIES;
+  if (left > 0) extraction.rejected.push(surplus(left));
+  return extraction;
+}
+
+function readEntry(
+  entry: unknown,
+  index: number,
+  reply: ToolReply,
+  options: ExtractOptions,
+): ControlDirective | RejectedDirective {
+  const trust = options.trust ?? 'none';
+  if (reply.isError && options.fromErrors !== true) {
+    return rejection(index, entry, 'error_result', 'the result is an error');
+  }
+  if (trust === 'none') return rejection(index, entry, 'untrusted', 'the server may not send directives');
+  try {
+    const directive = deserializeDirective(entry);
+    return trust === 'all' || trust.includes(directive.type)
+      ? directive
+      : rejection(index, entry, 'untrusted', 'the server may not send this type');
+  } catch (error) {
+    if (error instanceof ControlDirectiveError) return rejection(index, entry, error.reason, error.message);
+    return rejection(index, entry, 'invalid_params', 'cannot be read');
+  }
+}
+
+function rejection(
+  index: number,
+  entry: unknown,
+  reason: RejectionReason,
+  message: string,
+): RejectedDirective {
+  return { index, type: typeNameOf(entry), reason, message, count: 1 };
+}
+
+function surplus(count: number): RejectedDirective {
+  const message = `more than ${MAX_ENTRIES} directives in one result`;
+  return { index: MAX_ENTRIES, type: null, reason: 'too_many', message, count };
+}
+
+function typeNameOf(entry: unknown): string | null {
+  try {
+    const type = memberOf(entry, 'type');
+    return typeof type === 'string' ? type.slice(0, 128) : null;
+  } catch {
+    return null;
+  }
+}
+
+/**
+ * The two directives that took the place of `todo_state_changed`: the anchor that the model reads and the notice
+ * to the presenter.
+ */
+export function translateTodoStateChanged(
+  directive: Extract<ControlDirective, { type: 'todo_state_changed' }>,
+): ControlDirective[] {
+  const { state, count, items } = directive.params;
+  return [
+    { type: 'context_anchor', params: { key: 'todo_state', content: state } },
+    { type: 'notify_presenter', params: { key: 'todo_update', data: { items, count } } },
+  ];
+}
+
+function isControlType(type: unknown): type is ControlDirectiveType {
+  return typeof type === 'string' && Object.hasOwn(CONTROL_PARAMS, type);
+}
+
+function unknownTypeMessage(raw: unknown, type: unknown): string {
+  if (typeof raw !== 'object' || raw === null || Array.isArray(raw)) {
+    return 'A control directive is an object with a type';
+  }
+  const shown = typeof type === 'string' ? `'${type.slice(0, 128)}'` : typeof type;
+  return `Unknown directive type: ${type === undefined ? "''" : shown}`;
+}
+
+function memberOf(value: unknown, key: string): unknown {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) && Object.hasOwn(value, key)
+    ? (value as Record<string, unknown>)[key]
+    : undefined;
+}

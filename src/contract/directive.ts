@@ -5,15 +5,22 @@ import { AGENT_DIRECTIVE_TYPES } from './agent-directive.ts';
 import { CONTROL_DIRECTIVE_TYPES } from './control-directive.ts';
 import { boundedErrors, fieldErrors } from './field-error.ts';
 import { fieldPath } from './field-path.ts';
-import { identifierSchema } from './identifiers.ts';
-import { emitRequestErrorSchema, emitToolErrorSchema } from './immediate-directive.ts';
+import {
+  emitRequestErrorSchema,
+  emitToolErrorSchema,
+  submittedEmitRequestErrorSchema,
+  submittedEmitToolErrorSchema,
+} from './immediate-directive.ts';
 import { findJsonHazard } from './json-guard.ts';
 import type { FieldError } from './problem.ts';
 import {
-  MODEL_RULE_JSON,
   llmEmbedSchema,
   llmGenerateSchema,
   llmStreamSchema,
+  submittedLlmEmbedSchema,
+  submittedLlmGenerateSchema,
+  submittedLlmStreamSchema,
+  submittedToolExecSchema,
   toolExecSchema,
 } from './work-directive.ts';
 
@@ -38,16 +45,14 @@ export const DIRECTIVE_TYPES = [
   'emit_request_error',
 ] as const satisfies readonly DirectiveType[];
 
-const optionalIdentity = { id: identifierSchema.optional(), request_id: identifierSchema.optional() };
-
 const submittedSchemas = {
-  tool_exec: toolExecSchema.safeExtend(optionalIdentity),
-  llm_stream: llmStreamSchema.safeExtend(optionalIdentity).meta(MODEL_RULE_JSON),
-  llm_generate: llmGenerateSchema.safeExtend(optionalIdentity).meta(MODEL_RULE_JSON),
-  llm_embed: llmEmbedSchema.safeExtend(optionalIdentity).meta(MODEL_RULE_JSON),
-  emit_tool_error: emitToolErrorSchema.safeExtend(optionalIdentity),
-  emit_request_error: emitRequestErrorSchema.safeExtend(optionalIdentity),
-} as const;
+  tool_exec: submittedToolExecSchema,
+  llm_stream: submittedLlmStreamSchema,
+  llm_generate: submittedLlmGenerateSchema,
+  llm_embed: submittedLlmEmbedSchema,
+  emit_tool_error: submittedEmitToolErrorSchema,
+  emit_request_error: submittedEmitRequestErrorSchema,
+} as const satisfies Record<DirectiveType, z.ZodType>;
 
 export const submittedDirectiveSchema = z.discriminatedUnion('type', [
   submittedSchemas.tool_exec,

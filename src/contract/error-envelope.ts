@@ -1,7 +1,8 @@
 // The one form of an error on the wire: its schema, its vocabulary and what is retryable.
-// Must never hold anything that cannot be JSON, or a retryable that contradicts its own hint.
+// Must never hold anything that cannot be JSON, and never throw on what it is given.
 import * as z from 'zod';
-import { jsonSafe } from './json-safe.ts';
+import { type JsonValue, boundedText, jsonSafe } from './json-safe.ts';
+import { explicitRetryable, isRetryableType, retryableByHint } from './retry-hint.ts';
 
 export const errorEnvelopeSchema = z.object({
   type: z.string().min(1),
@@ -37,4 +38,174 @@ export const ERROR_TYPES = [
   'execution_error',
 ] as const;
 
-export type ErrorType = (typeof ERROR_TYPES)[number];
+type Details = Record<string, unknown>;
+
+interface Fallback {
+  readonly type: string;
+  readonly message: string;
+  readonly extraDetails: Details;
+}
+
+/**
+ * JSON has no atoms; a string spelled like one is taken for one. This keeps the type of a foreign error, and
+ * makes normalising what is already normal change nothing.
+ */
+const NAME_PATTERN = /^[a-z][a-z0-9_]{0,63}$/;
+const MAX_UNWRAPS = 64;
+
+/** An envelope of the service's own making; retryable as its details hint, else by its type. */
+export function errorEnvelope(type: string, message: string, details: Details = {}): ErrorEnvelope {
+  return envelope(type, message, details, retryableByHint(type, message, details));
+}
+
+/** Whatever went wrong, as an envelope. The first of the ordered rules that fits decides. */
+export function normalizeError(
+  reason: unknown,
+  fallbackType = 'execution_error',
+  fallbackMessage = 'Execution failed',
+  extraDetails: Details = {},
+): ErrorEnvelope {
+  const fallback = { type: fallbackType, message: fallbackMessage, extraDetails };
+  try {
+    return fromReason(unwrapped(reason), fallback);
+  } catch {
+    return fromUnknown(reason, fallback);
+  }
+}
+
+/** Whether another attempt could help; never for a success. Takes a result or an error in any spelling. */
+export function isRetryable(resultOrError: unknown): boolean {
+  try {
+    return readRetryable(resultOrError);
+  } catch {
+    return false;
+  }
+}
+
+function readRetryable(value: unknown): boolean {
+  const error = Array.isArray(value) && value[0] === 'error' ? (value[1] as unknown) : value;
+  if (typeof error === 'string') return isRetryableType(error);
+  if (!isMap(error) || error['ok'] === true) return false;
+  if (error['ok'] === false && 'error' in error) return readRetryable(error['error']);
+  const explicit = explicitRetryable(error);
+  const type = error['type'] ?? error['code'];
+  return (
+    explicit ?? retryableByHint(typeof type === 'string' ? type : '', error['message'], error['details'])
+  );
+}
+
+/** Rule 8: `["error", reason]` is its reason, however often it was wrapped. */
+function unwrapped(reason: unknown): unknown {
+  let inner = reason;
+  for (let unwraps = 0; unwraps < MAX_UNWRAPS; unwraps += 1) {
+    if (!Array.isArray(inner) || inner.length !== 2 || inner[0] !== 'error') return inner;
+    inner = inner[1];
+  }
+  return inner;
+}
+
+function fromReason(reason: unknown, fallback: Fallback): ErrorEnvelope {
+  if (reason instanceof Error) return fromException(reason, fallback);
+  if (Array.isArray(reason)) return fromTuple(reason, fallback);
+  if (isMap(reason)) return fromMap(reason, fallback);
+  if (typeof reason === 'string' && NAME_PATTERN.test(reason)) return fromName(reason, fallback);
+  return fromUnknown(reason, fallback);
+}
+
+/** Rules 1 to 3 and 7: a map with a message. */
+function fromMap(map: Details, fallback: Fallback): ErrorEnvelope {
+  const message = map['message'];
+  const named = typeof map['type'] === 'string' ? map['type'] : map['code'];
+  if ('message' in map && typeof named === 'string') return fromTypedMap(named, map, fallback);
+  if (message === undefined || message === null) return fromUnknown(map, fallback);
+  const { message: _message, details: own, ...rest } = map;
+  const details = { ...rest, ...detailsOf(own), ...fallback.extraDetails };
+  const explicit = explicitRetryable(map);
+  const retryable = explicit ?? retryableByHint(fallback.type, message, details);
+  return envelope(fallback.type, messageText(message), withoutHints(details), retryable);
+}
+
+function fromTypedMap(named: string, map: Details, fallback: Fallback): ErrorEnvelope {
+  const isName = NAME_PATTERN.test(named);
+  const type = isName ? named : fallback.type;
+  const reported = isName ? {} : { reported_type: named };
+  const details = { ...reported, ...detailsOf(map['details']), ...fallback.extraDetails };
+  const retryable = explicitRetryable(map) ?? retryableByHint(type, map['message'], details);
+  return envelope(type, messageText(map['message']), details, retryable);
+}
+
+/** Rules 4 and 5: an exception keeps its message and its own fields, never its stack. */
+function fromException(error: Error, fallback: Fallback): ErrorEnvelope {
+  const { name: _name, message: _message, stack: _stack, ...fields } = Object(jsonSafe(error)) as Details;
+  const details = { ...fields, ...fallback.extraDetails };
+  return envelope(
+    fallback.type,
+    messageText(error.message || null),
+    details,
+    explicitRetryable(fields) ?? false,
+  );
+}
+
+/** Rules 9 to 12: tuples, as arrays of two. */
+function fromTuple(tuple: readonly unknown[], fallback: Fallback): ErrorEnvelope {
+  const [name, value] = tuple;
+  if (tuple.length !== 2 || typeof name !== 'string') return fromUnknown(tuple, fallback);
+  const extra = fallback.extraDetails;
+  if (name === 'unknown_tool') return envelope(name, messageText(value), extra, false);
+  if (typeof value === 'string' && NAME_PATTERN.test(name)) return errorEnvelope(name, value, extra);
+  if (name === 'validation') {
+    return envelope(name, 'Tool validation failed', { details: value, ...extra }, false);
+  }
+  if (name === 'timeout' && isMap(value)) return timeoutEnvelope({ ...value, ...extra });
+  return fromUnknown(tuple, fallback);
+}
+
+/** Rule 13: a bare name; `timeout` is rule 12. */
+function fromName(name: string, fallback: Fallback): ErrorEnvelope {
+  if (name === 'timeout') return timeoutEnvelope(fallback.extraDetails);
+  const details = { reason: name, ...fallback.extraDetails };
+  return envelope(fallback.type, name, details, isRetryableType(name));
+}
+
+/** Rules 6 and 14: nothing to go by but the value itself. */
+function fromUnknown(reason: unknown, fallback: Fallback): ErrorEnvelope {
+  const details = { reason: jsonSafe(reason), ...Object(jsonSafe(fallback.extraDetails)) } as Details;
+  return envelope(fallback.type, fallback.message, details, isRetryableType(fallback.type));
+}
+
+function timeoutEnvelope(details: Details): ErrorEnvelope {
+  return envelope('timeout', 'Tool execution timed out', details, true);
+}
+
+function envelope(type: string, message: string, details: Details, retryable: boolean): ErrorEnvelope {
+  const safe = jsonSafe(details);
+  return { type: type || 'execution_error', message: boundedText(message), details: asMap(safe), retryable };
+}
+
+function asMap(value: JsonValue): Details {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : { details: value };
+}
+
+function detailsOf(details: unknown): Details {
+  if (details === undefined || details === null) return {};
+  return isMap(details) ? details : { details };
+}
+
+/** The envelope says it beside the details. */
+function withoutHints(details: Details): Details {
+  const { retryable: _retryable, 'retryable?': _spelling, ...rest } = details;
+  return rest;
+}
+
+function messageText(message: unknown): string {
+  if (typeof message === 'string') return message;
+  if (message === undefined || message === null) return 'Execution failed';
+  return boundedText(JSON.stringify(jsonSafe(message)), 2048);
+}
+
+/** A plain object: what a map is to the rules. Other objects say nothing about their keys. */
+function isMap(value: unknown): value is Details {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return false;
+  const prototype: unknown = Object.getPrototypeOf(value);
+  return prototype === Object.prototype || prototype === null;
+}

@@ -23,7 +23,10 @@ export function boundedErrors(errors: FieldError[]): FieldError[] {
 function issueErrors(issue: Issue, parents: readonly PropertyKey[], prefix: string): FieldError[] {
   const keys = [...parents, ...issue.path];
   if (issue.code === 'unrecognized_keys') {
-    return issue.keys.map((key) => ({ path: fieldPath([...keys, key], prefix), message: 'is not a known key' }));
+    return issue.keys.map((key) => ({
+      path: fieldPath([...keys, key], prefix),
+      message: 'is not a known key',
+    }));
   }
   if (issue.code === 'invalid_union' && issue.errors.length > 0) {
     const branch = nearestBranch(issue.errors);

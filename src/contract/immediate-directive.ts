@@ -1,27 +1,26 @@
 // Immediate directives: those answered at acceptance, without a queue.
 // Must never gain a field that would need a worker.
 import * as z from 'zod';
-import { identifierSchema, jsonObjectSchema, toolNameSchema } from './identifiers.ts';
+import { directiveFields, submittedFields } from './directive-identity.ts';
+import { toolNameSchema } from './identifiers.ts';
 
-const identityFields = {
-  id: identifierSchema,
-  request_id: identifierSchema,
-  metadata: jsonObjectSchema.default({}),
-};
-
-export const emitToolErrorSchema = z.strictObject({
+const toolErrorFields = {
   type: z.literal('emit_tool_error'),
-  ...identityFields,
   tool_name: toolNameSchema,
   error: z.unknown(),
-});
+};
 
-export const emitRequestErrorSchema = z.strictObject({
+const requestErrorFields = {
   type: z.literal('emit_request_error'),
-  ...identityFields,
   reason: z.string().min(1),
   message: z.string(),
-});
+};
+
+export const emitToolErrorSchema = z.strictObject({ ...directiveFields, ...toolErrorFields });
+export const emitRequestErrorSchema = z.strictObject({ ...directiveFields, ...requestErrorFields });
+
+export const submittedEmitToolErrorSchema = z.strictObject({ ...submittedFields, ...toolErrorFields });
+export const submittedEmitRequestErrorSchema = z.strictObject({ ...submittedFields, ...requestErrorFields });
 
 export type EmitToolError = z.infer<typeof emitToolErrorSchema>;
 export type EmitRequestError = z.infer<typeof emitRequestErrorSchema>;

@@ -1,14 +1,185 @@
-// Any value at all, as bounded JSON.
-// Must never throw, recurse past its depth bound, or run a caller's code twice.
+// Any value at all, as bounded JSON: the form in which foreign data enters an envelope.
+// Must never throw, descend past its bounds, or let a second pass change what the first one gave.
 
 export type JsonValue = null | boolean | number | string | JsonValue[] | { [key: string]: JsonValue };
 
+/** How much of a value is kept. */
 export interface JsonBounds {
+  /** Levels of nesting; what lies deeper becomes a marker. Default 8. */
   depth?: number;
+  /** Items of a list or members of an object, the marker for the rest included. Default 100. */
   entries?: number;
+  /** UTF-16 units of a string, the marker included. Default 16 384. */
   characters?: number;
+  /** Values in all, which also bounds values that share their parts. Default 10 000. */
+  values?: number;
 }
 
-export function jsonSafe(value: unknown, _bounds: JsonBounds = {}): JsonValue {
-  return JSON.parse(JSON.stringify(value) ?? 'null') as JsonValue;
+export const TRUNCATED = '...[truncated]';
+/** The key of the member that stands for those left out. */
+export const TRUNCATED_KEY = '__truncated__';
+
+const HIGHEST_DEPTH = 512;
+const UNREADABLE = '[Unreadable]';
+
+interface Walk {
+  readonly entries: number;
+  readonly characters: number;
+  readonly open: Set<object>;
+  valuesLeft: number;
+}
+
+export function jsonSafe(value: unknown, bounds: JsonBounds = {}): JsonValue {
+  const walk: Walk = {
+    entries: bounds.entries ?? 100,
+    characters: bounds.characters ?? 16_384,
+    open: new Set(),
+    valuesLeft: bounds.values ?? 10_000,
+  };
+  return convert(value, Math.min(bounds.depth ?? 8, HIGHEST_DEPTH), walk);
+}
+
+/** A string that is well-formed Unicode and within `characters`. */
+export function boundedText(text: string, characters = 16_384): string {
+  if (text.length <= characters) return text.toWellFormed();
+  return `${text.slice(0, characters - TRUNCATED.length)}`.toWellFormed() + TRUNCATED;
+}
+
+function convert(value: unknown, depthLeft: number, walk: Walk): JsonValue {
+  try {
+    walk.valuesLeft -= 1;
+    if (walk.valuesLeft < 0) return TRUNCATED;
+    return typeof value === 'object' && value !== null
+      ? convertObject(value, depthLeft, walk)
+      : convertScalar(value, walk);
+  } catch {
+    return UNREADABLE;
+  }
+}
+
+function convertScalar(value: unknown, walk: Walk): JsonValue {
+  switch (typeof value) {
+    case 'string':
+      return boundedText(value, walk.characters);
+    case 'boolean':
+      return value;
+    case 'number':
+      return Number.isFinite(value) ? value : String(value);
+    case 'bigint':
+      return boundedText(bigintText(value), walk.characters);
+    case 'symbol':
+      return boundedText(String(value), walk.characters);
+    case 'function':
+      return boundedText(`[Function ${String(value.name) || 'anonymous'}]`, walk.characters);
+    default:
+      return null;
+  }
+}
+
+/** The digits of a bigint; one too long to print in reasonable time only by its size. */
+function bigintText(value: bigint): string {
+  return BigInt.asIntN(4096, value) === value ? value.toString() : '[BigInt]';
+}
+
+function convertObject(value: object, depthLeft: number, walk: Walk): JsonValue {
+  if (walk.open.has(value)) return '[Circular]';
+  const text = textOf(value);
+  if (text !== null) return text;
+  if (depthLeft <= 0) return TRUNCATED;
+  walk.open.add(value);
+  try {
+    return convertContainer(value, depthLeft - 1, walk);
+  } finally {
+    walk.open.delete(value);
+  }
+}
+
+/** Objects that are one value to a reader. */
+function textOf(value: object): string | null {
+  if (value instanceof Date) {
+    return Number.isNaN(value.getTime()) ? 'Invalid Date' : value.toISOString();
+  }
+  if (ArrayBuffer.isView(value) || value instanceof ArrayBuffer || value instanceof SharedArrayBuffer) {
+    return `[BINARY ${value.byteLength} bytes]`;
+  }
+  return null;
+}
+
+function convertContainer(value: object, depthLeft: number, walk: Walk): JsonValue {
+  if (Array.isArray(value)) return convertList(value, value.length, depthLeft, walk);
+  if (value instanceof Set) return convertList(firstOf(value, walk.entries), value.size, depthLeft, walk);
+  if (value instanceof Map) return convertMap(value, depthLeft, walk);
+  if (value instanceof Error) return convertKeys(value, errorKeys(value), depthLeft, walk);
+  return convertKeys(value, Object.keys(value), depthLeft, walk);
+}
+
+function convertList(items: ArrayLike<unknown>, size: number, depthLeft: number, walk: Walk): JsonValue {
+  const kept = size <= walk.entries ? size : walk.entries - 1;
+  const list: JsonValue[] = [];
+  for (let index = 0; index < kept; index += 1) list.push(convert(items[index], depthLeft, walk));
+  if (kept < size) list.push(`...[truncated ${size - kept} items]`);
+  return list;
+}
+
+function convertMap(map: Map<unknown, unknown>, depthLeft: number, walk: Walk): JsonValue {
+  const members = firstOf(map, walk.entries).map(
+    ([key, value]) => [typeof key === 'string' ? key : keyText(key, walk), value] as const,
+  );
+  return convertMembers(members, map.size, depthLeft, walk);
+}
+
+/** A key that is no string, as text. */
+function keyText(key: unknown, walk: Walk): string {
+  const safe = convert(key, 2, walk);
+  return typeof safe === 'string' ? safe : JSON.stringify(safe);
+}
+
+/** `message`, `code` and `cause` are own but not enumerable on most errors; a stack is nobody's business. */
+function errorKeys(error: Error): string[] {
+  const own = Object.keys(error).filter((key) => key !== 'stack' && key !== 'message' && key !== 'name');
+  return [
+    'name',
+    'message',
+    ...own,
+    ...(Object.hasOwn(error, 'cause') && !own.includes('cause') ? ['cause'] : []),
+  ];
+}
+
+function convertKeys(value: object, keys: readonly string[], depthLeft: number, walk: Walk): JsonValue {
+  const kept = keys.length <= walk.entries ? keys : keys.slice(0, walk.entries);
+  const members = kept.map((key) => [key, readMember(value, key)] as const);
+  return convertMembers(members, keys.length, depthLeft, walk);
+}
+
+function readMember(value: object, key: string): unknown {
+  try {
+    return (value as Record<string, unknown>)[key];
+  } catch {
+    return UNREADABLE;
+  }
+}
+
+function convertMembers(
+  members: readonly (readonly [string, unknown])[],
+  size: number,
+  depthLeft: number,
+  walk: Walk,
+): JsonValue {
+  const kept = size <= walk.entries ? members : members.slice(0, walk.entries - 1);
+  const object: { [key: string]: JsonValue } = {};
+  for (const [key, value] of kept) {
+    if (value === undefined || key === '__proto__') continue;
+    object[boundedText(key, 256)] = convert(value, depthLeft, walk);
+  }
+  if (kept.length < size) object[TRUNCATED_KEY] = size - kept.length;
+  return object;
+}
+
+function firstOf<T>(items: Iterable<T>, count: number): T[] {
+  const first: T[] = [];
+  for (const item of items) {
+    if (first.length >= count) break;
+    first.push(item);
+  }
+  return first;
 }

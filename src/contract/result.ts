@@ -1,7 +1,9 @@
-// The canonical result of a directive.
+// The canonical result of a directive, and the reading of every other spelling of one.
 // Must never let a reply of unknown shape pass as a success.
 import * as z from 'zod';
-import { type ErrorEnvelope, errorEnvelopeSchema } from './error-envelope.ts';
+import { type ErrorEnvelope, errorEnvelope, errorEnvelopeSchema, normalizeError } from './error-envelope.ts';
+import { findJsonHazard } from './json-guard.ts';
+import { jsonSafe } from './json-safe.ts';
 
 const effectsSchema = z.array(z.unknown());
 
@@ -13,9 +15,60 @@ export const resultSchema = z.discriminatedUnion('ok', [
 export type Result = z.infer<typeof resultSchema>;
 
 export function okResult(payload: unknown, effects: unknown[] = []): Result {
-  return { ok: true, payload: payload ?? null, effects };
+  return { ok: true, payload: payload === undefined ? null : payload, effects };
 }
 
 export function errorResult(error: ErrorEnvelope, effects: unknown[] = []): Result {
   return { ok: false, error, effects };
+}
+
+export interface ResultFallback {
+  /** Type of the error that a value of unknown shape becomes. Default `invalid_result`. */
+  type?: string;
+  message?: string;
+}
+
+/** Bounds of a payload that is not JSON as it is; one that is passes untouched, however large. */
+const PAYLOAD_BOUNDS = { depth: 32, entries: 10_000, characters: 1_000_000, values: 100_000 };
+
+/** The result in `value`, in any accepted spelling; anything else is an error result that shows what it was. */
+export function normalizeResult(value: unknown, fallback: ResultFallback = {}): Result {
+  try {
+    return readTuple(value) ?? readObject(value) ?? invalidResult(value, fallback);
+  } catch {
+    return invalidResult(value, fallback);
+  }
+}
+
+/** `["ok", payload, effects?]` and `["error", reason, effects?]`. */
+function readTuple(value: unknown): Result | null {
+  if (!Array.isArray(value) || value.length < 2 || value.length > 3) return null;
+  const [tag, content, effects] = value as unknown[];
+  if (tag === 'ok') return okResult(travelling(content), effectList(effects));
+  if (tag === 'error') return errorResult(normalizeError(content), effectList(effects));
+  return null;
+}
+
+/** `{ok: true, payload}` and `{ok: false, error}`, with or without `effects`. */
+function readObject(value: unknown): Result | null {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return null;
+  const { ok, payload, error, effects } = value as Record<string, unknown>;
+  if (ok === true && 'payload' in value) return okResult(travelling(payload), effectList(effects));
+  if (ok === false && 'error' in value) return errorResult(normalizeError(error), effectList(effects));
+  return null;
+}
+
+function invalidResult(value: unknown, fallback: ResultFallback): Result {
+  const message = fallback.message ?? 'Invalid result envelope';
+  return errorResult(errorEnvelope(fallback.type ?? 'invalid_result', message, { result: jsonSafe(value) }));
+}
+
+function effectList(effects: unknown): unknown[] {
+  if (effects === undefined || effects === null) return [];
+  return (Array.isArray(effects) ? effects : [effects]).map(travelling);
+}
+
+/** The value itself when JSON can carry it, else a bounded copy that it can. */
+function travelling(value: unknown): unknown {
+  return findJsonHazard(value) === null ? value : jsonSafe(value, PAYLOAD_BOUNDS);
 }

@@ -13,3 +13,64 @@ export const usageSchema = z.object({
 });
 
 export type Usage = z.infer<typeof usageSchema>;
+
+const INPUT_NAMES = ['input_tokens', 'prompt_tokens', 'input', 'promptTokenCount', 'inputTokenCount'];
+const OUTPUT_NAMES = [
+  'output_tokens',
+  'completion_tokens',
+  'output',
+  'candidatesTokenCount',
+  'outputTokenCount',
+];
+const TOTAL_NAMES = ['total_tokens', 'total', 'totalTokenCount'];
+
+/** The usage in a provider's report, or null when it reports no tokens. */
+export function normalizeUsage(raw: unknown): Usage | null {
+  if (!isObject(raw)) return null;
+  const sources = isObject(raw['tokens']) ? [raw, raw['tokens']] : [raw];
+  const input = firstCount(sources, INPUT_NAMES) ?? 0;
+  const output = firstCount(sources, OUTPUT_NAMES) ?? 0;
+  if (input === 0 && output === 0) return null;
+  return {
+    input_tokens: input,
+    output_tokens: output,
+    total_tokens: firstCount(sources, TOTAL_NAMES) ?? input + output,
+    ...cacheCount(sources, 'cache_creation_input_tokens'),
+    ...cacheCount(sources, 'cache_read_input_tokens'),
+  };
+}
+
+/** The sum of two usages, as over the calls of a run. */
+export function mergeUsage(left: Usage, right: Usage): Usage {
+  const sum = new Map<string, number>(Object.entries(left));
+  for (const [name, count] of Object.entries(right)) sum.set(name, (sum.get(name) ?? 0) + count);
+  return usageSchema.parse(Object.fromEntries(sum));
+}
+
+function cacheCount(sources: readonly Record<string, unknown>[], name: keyof Usage): Partial<Usage> {
+  const count = firstCount(sources, [name]);
+  return count === undefined ? {} : { [name]: count };
+}
+
+function firstCount(
+  sources: readonly Record<string, unknown>[],
+  names: readonly string[],
+): number | undefined {
+  for (const source of sources) {
+    for (const name of names) {
+      const count = readCount(source[name]);
+      if (count !== undefined) return count;
+    }
+  }
+  return undefined;
+}
+
+function readCount(raw: unknown): number | undefined {
+  const count = typeof raw === 'string' && /^\s*-?\d+(\.\d+)?\s*$/.test(raw) ? Number(raw) : raw;
+  if (typeof count !== 'number' || !Number.isFinite(count)) return undefined;
+  return Math.min(Math.max(0, Math.trunc(count)), Number.MAX_SAFE_INTEGER);
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

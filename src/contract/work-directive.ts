@@ -1,8 +1,8 @@
 // Work directives: what a caller asks to be done through the queue.
 // Must never hold a rule about how the work is executed, only what may be asked.
 import * as z from 'zod';
+import { directiveFields, submittedFields } from './directive-identity.ts';
 import {
-  identifierSchema,
   jsonObjectSchema,
   positiveDurationMsSchema,
   serverNameSchema,
@@ -10,20 +10,13 @@ import {
 } from './identifiers.ts';
 import { retryFields } from './retry-policy.ts';
 
-const identityFields = {
-  id: identifierSchema,
-  request_id: identifierSchema,
-  metadata: jsonObjectSchema.default({}),
-};
-
 export const effectSchema = z.enum(['read', 'idempotent', 'once']);
 
 /** May the tool be started again when nobody knows whether it ran? */
 export type Effect = z.infer<typeof effectSchema>;
 
-export const toolExecSchema = z.strictObject({
+const toolExecFields = {
   type: z.literal('tool_exec'),
-  ...identityFields,
   tool_name: toolNameSchema,
   arguments: jsonObjectSchema.default({}),
   context: jsonObjectSchema.default({}),
@@ -32,16 +25,13 @@ export const toolExecSchema = z.strictObject({
   iteration: z.int().min(0).optional(),
   server: serverNameSchema.optional(),
   effect: effectSchema.optional(),
-});
+};
 
 const messageSchema = z.looseObject({
   role: z.enum(['system', 'user', 'assistant', 'tool']),
 });
 
-const contextSchema = z.union([
-  z.array(messageSchema),
-  z.looseObject({ messages: z.array(messageSchema) }),
-]);
+const contextSchema = z.union([z.array(messageSchema), z.looseObject({ messages: z.array(messageSchema) })]);
 
 const modelFields = {
   model: z.string().max(256).optional(),
@@ -49,7 +39,6 @@ const modelFields = {
 };
 
 const llmFields = {
-  ...identityFields,
   ...modelFields,
   context: contextSchema,
   system_prompt: z.string().optional(),
@@ -66,7 +55,7 @@ const llmFields = {
 };
 
 const embedFields = {
-  ...identityFields,
+  type: z.literal('llm_embed'),
   ...modelFields,
   texts: z.union([z.string(), z.array(z.string()).min(1)]),
   dimensions: z.int().min(1).optional(),
@@ -74,28 +63,40 @@ const embedFields = {
   ...retryFields,
 };
 
-function namesModel(directive: { model?: string | undefined; model_alias?: string | undefined }): boolean {
+interface ModelChoice {
+  model?: string | undefined;
+  model_alias?: string | undefined;
+}
+
+/** An empty `model` names nothing; it leaves the choice to the alias. */
+function namesModel(directive: ModelChoice): boolean {
   return Boolean(directive.model) || directive.model_alias !== undefined;
 }
 
 const MODEL_RULE = { path: ['model'], message: 'model or model_alias is required' };
 /** The same rule for readers of the JSON Schema. */
-export const MODEL_RULE_JSON = { anyOf: [{ required: ['model'] }, { required: ['model_alias'] }] };
+const MODEL_RULE_JSON = { anyOf: [{ required: ['model'] }, { required: ['model_alias'] }] };
 
-export const llmStreamSchema = z
-  .strictObject({ type: z.literal('llm_stream'), ...llmFields })
-  .refine(namesModel, MODEL_RULE)
-  .meta(MODEL_RULE_JSON);
+/** A schema of a model directive, which names its model one way or the other. */
+function modelDirective<S extends z.ZodRawShape & typeof modelFields>(shape: S) {
+  return z
+    .strictObject(shape)
+    .refine((directive) => namesModel(directive as ModelChoice), MODEL_RULE)
+    .meta(MODEL_RULE_JSON);
+}
 
-export const llmGenerateSchema = z
-  .strictObject({ type: z.literal('llm_generate'), ...llmFields })
-  .refine(namesModel, MODEL_RULE)
-  .meta(MODEL_RULE_JSON);
+const streamFields = { type: z.literal('llm_stream'), ...llmFields };
+const generateFields = { type: z.literal('llm_generate'), ...llmFields };
 
-export const llmEmbedSchema = z
-  .strictObject({ type: z.literal('llm_embed'), ...embedFields })
-  .refine(namesModel, MODEL_RULE)
-  .meta(MODEL_RULE_JSON);
+export const toolExecSchema = z.strictObject({ ...directiveFields, ...toolExecFields });
+export const llmStreamSchema = modelDirective({ ...directiveFields, ...streamFields });
+export const llmGenerateSchema = modelDirective({ ...directiveFields, ...generateFields });
+export const llmEmbedSchema = modelDirective({ ...directiveFields, ...embedFields });
+
+export const submittedToolExecSchema = z.strictObject({ ...submittedFields, ...toolExecFields });
+export const submittedLlmStreamSchema = modelDirective({ ...submittedFields, ...streamFields });
+export const submittedLlmGenerateSchema = modelDirective({ ...submittedFields, ...generateFields });
+export const submittedLlmEmbedSchema = modelDirective({ ...submittedFields, ...embedFields });
 
 export type ToolExec = z.infer<typeof toolExecSchema>;
 export type LlmStream = z.infer<typeof llmStreamSchema>;

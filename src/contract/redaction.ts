@@ -1,0 +1,53 @@
+// Hides secrets by the names of their keys.
+// Must never look at values: a name is the only hint that can be explained.
+import type { JsonValue } from './json-safe.ts';
+import { TRUNCATED } from './json-safe.ts';
+
+export const REDACTED = '[REDACTED]';
+
+const SENSITIVE_KEYS: ReadonlySet<string> = new Set([
+  'api_key',
+  'apikey',
+  'password',
+  'secret',
+  'token',
+  'auth_token',
+  'authtoken',
+  'private_key',
+  'privatekey',
+  'access_key',
+  'accesskey',
+  'bearer',
+  'api_secret',
+  'apisecret',
+  'client_secret',
+  'clientsecret',
+]);
+
+const SENSITIVE_ENDINGS = ['_secret', '_key', '_token', '_password'];
+const MAX_DEPTH = 512;
+
+export function isSensitiveKey(key: string): boolean {
+  const name = key.toLowerCase().replaceAll('-', '_');
+  return (
+    SENSITIVE_KEYS.has(name) ||
+    name.includes('secret_') ||
+    SENSITIVE_ENDINGS.some((ending) => name.endsWith(ending))
+  );
+}
+
+/** A copy of a JSON value with `[REDACTED]` in place of what sensitive keys hold. */
+export function redact(value: JsonValue): JsonValue {
+  return redactWithin(value, MAX_DEPTH);
+}
+
+function redactWithin(value: JsonValue, depthLeft: number): JsonValue {
+  if (typeof value !== 'object' || value === null) return value;
+  if (depthLeft === 0) return TRUNCATED;
+  if (Array.isArray(value)) return value.map((item) => redactWithin(item, depthLeft - 1));
+  const copy: { [key: string]: JsonValue } = {};
+  for (const [key, member] of Object.entries(value)) {
+    copy[key] = isSensitiveKey(key) ? REDACTED : redactWithin(member, depthLeft - 1);
+  }
+  return copy;
+}
