@@ -1,0 +1,65 @@
+/** The one signal that ends a call: cancelled by its caller, silent for too long, too long altogether, or the pool stopped.
+ *  It must never lose the reason: the protocol below reports all of them alike. */
+
+export type CallEnding = 'cancelled' | 'timed_out' | 'total_timed_out' | 'stopped';
+
+export interface CallDeadline {
+  readonly signal: AbortSignal;
+  /** null while the call may go on. */
+  ending(): CallEnding | null;
+  /** The call gave a sign of life: its silence starts anew, its total time does not. */
+  touch(): void;
+  end(how: CallEnding): void;
+  dispose(): void;
+}
+
+export interface CallLimits {
+  readonly signal: AbortSignal;
+  readonly timeoutMs: number;
+  readonly maxTotalMs: number;
+}
+
+/** setTimeout takes no more than 31 bits. */
+const MAX_TIMER_MS = 2 ** 31 - 1;
+
+export function startCallDeadline(limits: CallLimits): CallDeadline {
+  const controller = new AbortController();
+  const startedAt = performance.now();
+  let ending: CallEnding | null = null;
+  let total: NodeJS.Timeout | null = null;
+  const end = (how: CallEnding): void => {
+    if (ending !== null) return;
+    ending = how;
+    controller.abort(how);
+  };
+  const limitTotal = (): void => {
+    const leftMs = limits.maxTotalMs - (performance.now() - startedAt);
+    total ??= setTimeout(end, clampTimer(leftMs), 'total_timed_out');
+  };
+  const onCancel = (): void => end('cancelled');
+  const silence = setTimeout(end, clampTimer(limits.timeoutMs), 'timed_out');
+  // The second timer waits until it can matter: without progress the silence ends first.
+  if (limits.maxTotalMs < limits.timeoutMs) limitTotal();
+  if (limits.signal.aborted) onCancel();
+  else limits.signal.addEventListener('abort', onCancel, { once: true });
+
+  return {
+    signal: controller.signal,
+    ending: () => ending,
+    touch() {
+      if (ending !== null) return;
+      silence.refresh();
+      limitTotal();
+    },
+    end,
+    dispose() {
+      clearTimeout(silence);
+      if (total !== null) clearTimeout(total);
+      limits.signal.removeEventListener('abort', onCancel);
+    },
+  };
+}
+
+function clampTimer(ms: number): number {
+  return Math.min(Math.max(ms, 0), MAX_TIMER_MS);
+}

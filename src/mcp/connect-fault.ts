@@ -1,0 +1,65 @@
+/** Why a server could not be reached, read from whatever the SDK, fetch or the process threw.
+ *  It must never quote what a server answered at length. */
+import { SdkError, SdkErrorCode, SdkHttpError } from '@modelcontextprotocol/client';
+
+export interface ConnectFault {
+  readonly type: 'network' | 'auth';
+  readonly message: string;
+  /** Trying again by itself may help; otherwise somebody has to change the configuration first. */
+  readonly passing: boolean;
+}
+
+const UNREACHED_CODES: ReadonlySet<string> = new Set([
+  'ECONNREFUSED',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'UND_ERR_CONNECT_TIMEOUT',
+]);
+const SPAWN_CODES: ReadonlySet<string> = new Set(['ENOENT', 'EACCES', 'ENOTDIR', 'EPERM', 'ENOEXEC']);
+
+/** `ending` is how the process ended, if there was one and it did. */
+export function connectFault(error: unknown, ending: string): ConnectFault {
+  if (isDenied(error)) return { type: 'auth', message: `the server denied access (${describe(error)})`, passing: false };
+  if (isSpawnFailure(error)) return { type: 'network', message: `cannot be started: ${describe(error)}`, passing: false };
+  return { type: 'network', message: ending === '' ? describe(error) : ending, passing: true };
+}
+
+export function isDenied(error: unknown): error is SdkHttpError {
+  return error instanceof SdkHttpError && (error.status === 401 || error.status === 403);
+}
+
+export function isTimeout(error: unknown): boolean {
+  return error instanceof SdkError && error.code === SdkErrorCode.RequestTimeout;
+}
+
+/** No byte of the request arrived anywhere. */
+export function isUnreached(error: unknown): boolean {
+  const code = systemCode(error);
+  return code !== null && UNREACHED_CODES.has(code);
+}
+
+function isSpawnFailure(error: unknown): boolean {
+  if (!(error instanceof Error) || !('syscall' in error) || !String(error.syscall).startsWith('spawn')) return false;
+  return SPAWN_CODES.has(systemCode(error) ?? '');
+}
+
+/** fetch hides the reason one `cause` down, the SDK's negotiation another. */
+export function systemCode(error: unknown): string | null {
+  for (let cause = error, depth = 0; cause instanceof Error && depth < 5; cause = cause.cause, depth += 1) {
+    if ('code' in cause && typeof cause.code === 'string' && /^(E[A-Z]+|UND_ERR_)/.test(cause.code)) {
+      if (!(cause instanceof SdkError)) return cause.code;
+    }
+    const [first] = cause instanceof AggregateError ? cause.errors : [];
+    if (first instanceof Error && 'code' in first && typeof first.code === 'string') return first.code;
+  }
+  return null;
+}
+
+export function describe(error: unknown): string {
+  const code = systemCode(error);
+  const message = error instanceof Error ? error.message : String(error);
+  const text = error instanceof SdkHttpError ? `HTTP ${error.status}` : message;
+  return (code === null || text.includes(code) ? text : `${text} (${code})`).slice(0, 300);
+}

@@ -1,0 +1,123 @@
+/** Finds the way to a server: the modern protocol first, then the legacy handshake, then the old SSE transport.
+ *  It must never leave a process or a stream behind when it fails. */
+import { Client, SSEClientTransport, SdkError, SdkErrorCode, SdkHttpError } from '@modelcontextprotocol/client';
+import { CONTRACT_VERSION } from '../contract/version.ts';
+import { type ConnectFault, connectFault, isDenied, isTimeout, isUnreached } from './connect-fault.ts';
+import { createHttpTransport } from './http-transport.ts';
+import type { McpLogger } from './logger.ts';
+import type { HttpTransportOptions, McpServerOptions, StdioTransportOptions } from './server-options.ts';
+import { type Session, type SessionTransport, type TransportKind, openedSession } from './session.ts';
+import { createStdioTransport } from './stdio-transport.ts';
+
+/** What was learned on the way, and spares the next connection a wait. */
+export interface ProtocolMemory {
+  /** The server let the probe time out, or ended because of it: no more probes. */
+  legacyOnly: boolean;
+  /** The server speaks nothing but the old SSE transport. */
+  sseOnly: boolean;
+}
+
+export interface OpenOptions {
+  readonly server: McpServerOptions;
+  readonly memory: ProtocolMemory;
+  readonly probeTimeoutMs: number;
+  readonly stopped: AbortSignal;
+  readonly logger: McpLogger;
+}
+
+export type Opened =
+  | { readonly ok: true; readonly session: Session }
+  | { readonly ok: false; readonly fault: ConnectFault; readonly error: unknown };
+
+/** How long a server may take to answer the handshake; a first `npx` has a package to fetch. Milliseconds. */
+const HANDSHAKE_MS = 60_000;
+const MAX_TOOL_PAGES = 1_000;
+
+export async function openSession(options: OpenOptions): Promise<Opened> {
+  const { transport } = options.server;
+  return transport.kind === 'stdio' ? await openStdio(options, transport) : await openHttp(options, transport);
+}
+
+async function openStdio(options: OpenOptions, stdio: StdioTransportOptions): Promise<Opened> {
+  const transport = (): SessionTransport => createStdioTransport(stdio, options.logger);
+  if (options.memory.legacyOnly) return await connect(options, 'stdio', transport(), true);
+  const opened = await connect(options, 'stdio', transport(), false);
+  // Some servers end at the first message that is not `initialize`.
+  if (opened.ok || options.stopped.aborted || !isNegotiationFailure(opened.error)) return opened;
+  const again = await connect(options, 'stdio', transport(), true);
+  options.memory.legacyOnly = again.ok;
+  return again;
+}
+
+async function openHttp(options: OpenOptions, http: HttpTransportOptions): Promise<Opened> {
+  const { memory, stopped } = options;
+  if (memory.sseOnly) return await connect(options, 'sse', sseTransport(http), true);
+  if (!memory.legacyOnly) {
+    const opened = await connect(options, 'http', createHttpTransport(http), false);
+    if (opened.ok || stopped.aborted || isUnreached(opened.error) || isDenied(opened.error)) return opened;
+    const wasSilent = isTimeout(opened.error);
+    const legacy = isNotStreamable(opened.error)
+      ? opened
+      : await connect(options, 'http', createHttpTransport(http), true);
+    memory.legacyOnly = legacy.ok && wasSilent;
+    if (legacy.ok || stopped.aborted || !isNotStreamable(legacy.error)) return legacy;
+  } else {
+    return await connect(options, 'http', createHttpTransport(http), true);
+  }
+  const sse = await connect(options, 'sse', sseTransport(http), true);
+  memory.sseOnly = sse.ok;
+  return sse;
+}
+
+function sseTransport(options: HttpTransportOptions): SessionTransport {
+  return new SSEClientTransport(new URL(options.url), { requestInit: { headers: { ...options.headers } } });
+}
+
+async function connect(
+  options: OpenOptions,
+  kind: TransportKind,
+  transport: SessionTransport,
+  legacy: boolean,
+): Promise<Opened> {
+  const client = createClient(options.probeTimeoutMs);
+  const abandon = (): void => void transport.close().catch(() => {});
+  options.stopped.addEventListener('abort', abandon, { once: true });
+  try {
+    await client.connect(transport, {
+      timeout: HANDSHAKE_MS,
+      signal: options.stopped,
+      ...(legacy ? { prior: { kind: 'legacy' } as const } : {}),
+    });
+    return { ok: true, session: openedSession(client, transport, kind, options.logger) };
+  } catch (error) {
+    const ending = transport.ending?.() ?? '';
+    await transport.close().catch(() => {});
+    return { ok: false, error, fault: connectFault(error, ending) };
+  } finally {
+    options.stopped.removeEventListener('abort', abandon);
+  }
+}
+
+function createClient(probeTimeoutMs: number): Client {
+  return new Client(
+    { name: 'adjutant', version: CONTRACT_VERSION },
+    {
+      capabilities: {},
+      versionNegotiation: { mode: 'auto', probe: { timeoutMs: probeTimeoutMs } },
+      listMaxPages: MAX_TOOL_PAGES,
+      // Results are validated against our own compiled schemas, once.
+      jsonSchemaValidator: {
+        getValidator: () => (input) => ({ valid: true, data: input as never, errorMessage: undefined }),
+      },
+    },
+  );
+}
+
+function isNegotiationFailure(error: unknown): boolean {
+  return error instanceof SdkError && error.code === SdkErrorCode.EraNegotiationFailed;
+}
+
+/** What an endpoint of the old SSE transport says to a POST. */
+function isNotStreamable(error: unknown): boolean {
+  return error instanceof SdkHttpError && [400, 404, 405, 406, 415].includes(error.status);
+}

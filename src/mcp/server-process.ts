@@ -1,0 +1,93 @@
+/** A server's process in a group of its own: started, watched, and ended with everything it started in turn.
+ *  It must never leave a member of the group alive once `end` has returned. */
+import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
+import { getDefaultEnvironment } from '@modelcontextprotocol/client/stdio';
+import type { StdioTransportOptions } from './server-options.ts';
+
+/** How long the process may take to leave by itself once its stdin is closed, and again after SIGTERM. Milliseconds. */
+const LEAVE_MS = 1_000;
+/** How long pipes may stay open after the process is gone, held by something outside its group. Milliseconds. */
+const PIPE_MS = 500;
+
+export interface ServerProcess {
+  readonly pid: number;
+  readonly stdin: ChildProcessWithoutNullStreams['stdin'];
+  readonly stdout: ChildProcessWithoutNullStreams['stdout'];
+  readonly stderr: ChildProcessWithoutNullStreams['stderr'];
+  /** Resolves, in words for a human, once the process is gone and its pipes are closed. */
+  readonly gone: Promise<string>;
+  /** Closes stdin, then SIGTERM, then SIGKILL to the whole group. `hurry` skips the wait on stdin. */
+  end(hurry: boolean): Promise<void>;
+}
+
+/** Rejects with the spawn error (ENOENT, EACCES, …) when the command cannot be started. */
+export async function startServerProcess(options: StdioTransportOptions): Promise<ServerProcess> {
+  const child = spawn(options.command, [...options.args], {
+    // A group of its own: wrappers such as npx leave grandchildren, and one signal has to reach all of them.
+    detached: true,
+    env: { ...getDefaultEnvironment(), ...options.env },
+    stdio: ['pipe', 'pipe', 'pipe'],
+    windowsHide: true,
+    ...(options.cwd === undefined ? {} : { cwd: options.cwd }),
+  });
+  await new Promise<void>((resolve, reject) => {
+    child.once('spawn', resolve);
+    child.once('error', reject);
+  });
+  return watch(child, child.pid ?? 0);
+}
+
+function watch(child: ChildProcessWithoutNullStreams, pid: number): ServerProcess {
+  // After the spawn, 'error' only reports that a signal could not be sent.
+  child.on('error', () => {});
+  const exited = new Promise<string>((resolve) => {
+    child.once('exit', (code, signal) => {
+      signalGroup(pid, 'SIGKILL');
+      resolve(signal === null ? `exited with code ${code}` : `was killed by ${signal}`);
+    });
+  });
+  const closed = new Promise<void>((resolve) => child.once('close', () => resolve()));
+  const gone = exited.then(async (how) => {
+    if (!(await within(closed, PIPE_MS))) for (const pipe of [child.stdout, child.stderr]) pipe.destroy();
+    return how;
+  });
+  const { stdin, stdout, stderr } = child;
+  return { pid, stdin, stdout, stderr, gone, end: (hurry) => end(child, pid, gone, hurry) };
+}
+
+async function end(
+  child: ChildProcessWithoutNullStreams,
+  pid: number,
+  gone: Promise<unknown>,
+  hurry: boolean,
+): Promise<void> {
+  child.stdin.end();
+  if (!hurry && (await within(gone, LEAVE_MS))) return;
+  signalLiving(child, pid, 'SIGTERM');
+  if (await within(gone, LEAVE_MS)) return;
+  signalLiving(child, pid, 'SIGKILL');
+  await gone;
+}
+
+/** Once the leader is gone its group has been killed, and its number may belong to somebody else. */
+function signalLiving(child: ChildProcessWithoutNullStreams, pid: number, signal: NodeJS.Signals): void {
+  if (child.exitCode === null && child.signalCode === null) signalGroup(pid, signal);
+}
+
+function signalGroup(pid: number, signal: NodeJS.Signals): void {
+  try {
+    process.kill(-pid, signal);
+  } catch {
+    // ESRCH: nobody is left in the group.
+  }
+}
+
+async function within(event: Promise<unknown>, ms: number): Promise<boolean> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<false>((resolve) => {
+    timer = setTimeout(() => resolve(false), ms);
+  });
+  const inTime = await Promise.race([event.then(() => true), late]);
+  clearTimeout(timer);
+  return inTime;
+}

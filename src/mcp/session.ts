@@ -1,0 +1,112 @@
+/** One live connection to one server: a connected SDK client and what belongs to its transport.
+ *  It must never come back to life: after a loss the next session is another object. */
+import {
+  type CallToolResult,
+  type Client,
+  type ProgressCallback,
+  SdkErrorCode,
+  SdkHttpError,
+  SseError,
+  type Transport,
+} from '@modelcontextprotocol/client';
+import { isTimeout } from './connect-fault.ts';
+import type { McpLogger } from './logger.ts';
+
+export interface CallParams {
+  readonly name: string;
+  readonly arguments: Record<string, unknown>;
+  readonly _meta: Record<string, unknown>;
+}
+
+export interface Session {
+  readonly client: Client;
+  readonly era: 'modern' | 'legacy';
+  readonly transportKind: TransportKind;
+  readonly pid: number | null;
+  /** Resolves, in words for a human, once the connection has ended for whatever reason. */
+  readonly lost: Promise<string>;
+  holdsSessionId(): boolean;
+  call(params: CallParams, signal: AbortSignal, onProgress: ProgressCallback): Promise<CallToolResult>;
+  /** Resolves once nothing of it is left: no process, no open stream. */
+  end(why: string): Promise<void>;
+}
+
+export type TransportKind = 'stdio' | 'http' | 'sse';
+
+/** A transport of ours may tell more than the SDK asks for. */
+export type SessionTransport = Transport & {
+  readonly pid?: number | null;
+  ending?(): string;
+  leave?(): Promise<void>;
+};
+
+/** Calls carry their own deadline; the SDK's is set out of the way. */
+const NO_TIMEOUT_MS = 2 ** 31 - 1;
+const VERIFY_MS = 5_000;
+
+export function openedSession(
+  client: Client,
+  transport: SessionTransport,
+  transportKind: TransportKind,
+  logger: McpLogger,
+): Session {
+  const era = client.getProtocolEra() === 'modern' ? 'modern' : 'legacy';
+  let why = '';
+  const lost = new Promise<string>((resolve) => {
+    client.onclose = () => resolve(why || transport.ending?.() || 'the connection closed');
+  });
+  const end = async (reason: string): Promise<void> => {
+    why ||= reason;
+    await transport.leave?.();
+    await transport.close().catch(() => {});
+  };
+  watchErrors({ client, transportKind, era, end, logger });
+  return {
+    client,
+    era,
+    transportKind,
+    pid: transport.pid ?? null,
+    lost,
+    holdsSessionId: () => transport.sessionId !== undefined,
+    call: (params, signal, onprogress) => {
+      const options = { signal, onprogress, timeout: NO_TIMEOUT_MS };
+      // Only the modern HTTP binding needs what `callTool` adds: arguments mirrored into headers.
+      if (era === 'modern' && transportKind === 'http') return client.callTool(params, options);
+      return client.request({ method: 'tools/call', params }, options);
+    },
+    end,
+  };
+}
+
+interface Watched {
+  readonly client: Client;
+  readonly transportKind: TransportKind;
+  readonly era: 'modern' | 'legacy';
+  readonly end: (why: string) => Promise<void>;
+  readonly logger: McpLogger;
+}
+
+/** Most errors here are noise (a progress note after its response). Only those about the stream of a session count. */
+function watchErrors(watched: Watched): void {
+  const { client, transportKind, era, end, logger } = watched;
+  let verifying = false;
+  client.onerror = (error) => {
+    // The messages quote whole protocol messages, results included: the name has to do.
+    logger.debug({ error: error.name }, 'MCP connection reported an error');
+    // The SSE transport would reconnect by itself, to a session that was never initialised.
+    if (error instanceof SseError) return void end('the event stream broke');
+    if (transportKind !== 'http' || era !== 'legacy' || verifying || !isStreamFailure(error)) return;
+    verifying = true;
+    void client
+      .ping({ timeout: VERIFY_MS })
+      .catch((pingError: unknown) => (isTimeout(pingError) ? undefined : end('the session is gone')))
+      .finally(() => {
+        verifying = false;
+      });
+  };
+}
+
+function isStreamFailure(error: Error): boolean {
+  if (error instanceof SdkHttpError) return error.code === SdkErrorCode.ClientHttpFailedToOpenStream;
+  return error.message.startsWith('Maximum reconnection attempts');
+}

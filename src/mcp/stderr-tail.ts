@@ -1,0 +1,82 @@
+/** What a server process writes to stderr: the last of it kept, a limited part of it logged, all of it drained.
+ *  It must never grow with what the server writes. */
+
+const MAX_KEPT_BYTES = 64 * 1024;
+const MAX_LINE_CHARACTERS = 2_000;
+const LINES_PER_SECOND = 20;
+
+export interface StderrTail {
+  push(chunk: Buffer): void;
+  text(): string;
+  /** The last line with something in it, or ''. */
+  lastLine(): string;
+}
+
+export interface StderrTailOptions {
+  /** Gets at most 20 lines a second; `suppressed` counts the lines left out since the one before. */
+  readonly onLine: (line: string, suppressed: number) => void;
+  readonly now?: () => number;
+}
+
+export function createStderrTail(options: StderrTailOptions): StderrTail {
+  const kept = createByteTail(MAX_KEPT_BYTES);
+  const admit = createLineLimiter(options.now ?? Date.now);
+  let partial = '';
+  let suppressed = 0;
+
+  const line = (text: string): void => {
+    if (text.trim() === '') return;
+    if (!admit()) {
+      suppressed += 1;
+      return;
+    }
+    options.onLine(text.slice(0, MAX_LINE_CHARACTERS), suppressed);
+    suppressed = 0;
+  };
+
+  return {
+    push(chunk) {
+      kept.push(chunk);
+      const lines = (partial + chunk.toString('utf8')).split('\n');
+      partial = (lines.pop() ?? '').slice(-MAX_LINE_CHARACTERS);
+      for (const text of lines) line(text);
+    },
+    text: () => kept.text(),
+    lastLine: () => kept.text().trimEnd().split('\n').at(-1)?.trim() ?? '',
+  };
+}
+
+function createByteTail(maxBytes: number): { push(chunk: Buffer): void; text(): string } {
+  let pieces: Buffer[] = [];
+  let heldBytes = 0;
+  const trim = (): Buffer => {
+    const joined = Buffer.concat(pieces);
+    const kept = Buffer.from(joined.subarray(-maxBytes));
+    pieces = [kept];
+    heldBytes = kept.length;
+    return kept;
+  };
+  return {
+    push(chunk) {
+      pieces.push(chunk);
+      heldBytes += chunk.length;
+      // Twice the bound before it is cut, so that many small writes cost one copy.
+      if (heldBytes > 2 * maxBytes) trim();
+    },
+    text: () => trim().toString('utf8'),
+  };
+}
+
+function createLineLimiter(now: () => number): () => boolean {
+  let windowStart = -Infinity;
+  let admitted = 0;
+  return () => {
+    const time = now();
+    if (time - windowStart >= 1_000) {
+      windowStart = time;
+      admitted = 0;
+    }
+    admitted += 1;
+    return admitted <= LINES_PER_SECOND;
+  };
+}
