@@ -1,0 +1,39 @@
+/** The client of a scenario in a process of its own: opens a transport, then runs the loads it is sent.
+ *  It must tell its parent the result of each load, or fail as a process. */
+import { runLoad } from './load.ts';
+import type { Target, Transport } from './transport.ts';
+
+export interface LoadRequest {
+  readonly count: number;
+  readonly concurrency: number;
+}
+
+const [kind = '', target = '{}'] = process.argv.slice(2);
+const transport = await open(kind, JSON.parse(target) as Target);
+
+process.on('message', (request: LoadRequest) => {
+  void runLoad(transport.operation, request.count, request.concurrency).then((result) =>
+    process.send?.(result),
+  );
+});
+process.once('SIGTERM', () => {
+  process.disconnect();
+  void transport.close();
+});
+process.send?.('ready');
+
+/** Each transport is loaded alone, so that none pays for the libraries of another. */
+async function open(name: string, at: Target): Promise<Transport> {
+  switch (name) {
+    case 'bullmq':
+      return (await import('./transports/bullmq.ts')).openBullmq(at);
+    case 'direct':
+      return (await import('./transports/directive.ts')).openDirect(at);
+    case 'http':
+      return (await import('./transports/directive.ts')).openHttp(at);
+    case 'mcp':
+      return (await import('./transports/mcp.ts')).openMcp();
+    default:
+      throw new Error(`'${name}' is no transport.`);
+  }
+}

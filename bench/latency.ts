@@ -1,0 +1,17 @@
+/** Latencies of one load, summed up.
+ *  It must not average: a mean hides what a percentile shows. */
+export interface LatencySummary {
+  readonly p50Ms: number;
+  readonly p99Ms: number;
+}
+
+/** Nearest-rank percentiles of `latenciesMs`, which must not be empty. */
+export function summarizeLatencies(latenciesMs: readonly number[]): LatencySummary {
+  const sorted = Float64Array.from(latenciesMs).toSorted();
+  return { p50Ms: percentile(sorted, 0.5), p99Ms: percentile(sorted, 0.99) };
+}
+
+function percentile(sorted: Float64Array, share: number): number {
+  const rank = Math.max(1, Math.ceil(sorted.length * share));
+  return sorted[rank - 1] ?? Number.NaN;
+}

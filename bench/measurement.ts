@@ -1,0 +1,100 @@
+/** Loads run by a client process against the parts of a scenario, and what each load cost them.
+ *  It must end the client process, whatever happens. */
+import { type ChildProcess, fork } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import type { LoadRequest } from './client-process.ts';
+import type { LoadResult } from './load.ts';
+import { childrenOf, processorTimeMs } from './processor-time.ts';
+import type { Target } from './transport.ts';
+
+export interface Part {
+  /** `redis`, `worker`, `api`: what the report calls it. */
+  readonly name: string;
+  readonly pid: number;
+}
+
+/** The running processes of a scenario beside the client, Redis among them. */
+export interface Stage {
+  readonly target: Target;
+  readonly parts: readonly Part[];
+  stop(): Promise<void>;
+}
+
+export interface Cost {
+  readonly name: string;
+  /** Share of one core while the load ran, in percent. */
+  readonly corePercent: number;
+  /** Microseconds of processor time per operation. */
+  readonly perOperationUs: number;
+}
+
+export interface Measurement extends LoadResult {
+  readonly scenario: string;
+  readonly concurrency: number;
+  readonly costs: readonly Cost[];
+}
+
+const CLIENT = fileURLToPath(new URL('client-process.ts', import.meta.url));
+
+/** Brings code and connections up to temperature before anything counts. */
+const WARM_UP: LoadRequest = { count: 500, concurrency: 50 };
+
+export async function measure(
+  transport: string,
+  stage: Stage,
+  loads: readonly LoadRequest[],
+): Promise<Omit<Measurement, 'scenario'>[]> {
+  const client = fork(CLIENT, [transport, JSON.stringify(stage.target)]);
+  try {
+    await reply(client);
+    await ask(client, WARM_UP);
+    const measurements = [];
+    for (const load of loads) measurements.push(await measureLoad(stage, client, load));
+    return measurements;
+  } finally {
+    client.kill('SIGTERM');
+    if (client.exitCode === null && client.signalCode === null) await once(client, 'exit');
+  }
+}
+
+async function measureLoad(stage: Stage, client: ChildProcess, load: LoadRequest) {
+  const parts = withChildren([...stage.parts, { name: 'client', pid: client.pid ?? 0 }]);
+  const before = parts.map(({ pid }) => processorTimeMs(pid));
+  const result = await ask(client, load);
+  const costs = parts.map(({ name, pid }, index) =>
+    costOf(name, processorTimeMs(pid) - (before[index] ?? 0), result),
+  );
+  return { concurrency: load.concurrency, ...result, costs };
+}
+
+/** The MCP server of a part is a process of its own. */
+function withChildren(parts: readonly Part[]): Part[] {
+  return parts.flatMap((part) => [
+    part,
+    ...childrenOf(part.pid).map((pid) => ({ name: `${part.name}'s server`, pid })),
+  ]);
+}
+
+function costOf(name: string, usedMs: number, { count, elapsedMs }: LoadResult): Cost {
+  return { name, corePercent: (usedMs / elapsedMs) * 100, perOperationUs: (usedMs / count) * 1000 };
+}
+
+async function ask(client: ChildProcess, load: LoadRequest): Promise<LoadResult> {
+  client.send(load);
+  return (await reply(client)) as LoadResult;
+}
+
+async function reply(client: ChildProcess): Promise<unknown> {
+  const listening = new AbortController();
+  const ended = once(client, 'exit', listening).then(([code]) => {
+    throw new Error(`The client process ended with ${String(code)}.`);
+  });
+  ended.catch(() => {});
+  const message = once(client, 'message', listening).then(([content]) => content as unknown);
+  try {
+    return await Promise.race([message, ended]);
+  } finally {
+    listening.abort();
+  }
+}

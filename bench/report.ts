@@ -1,0 +1,55 @@
+/** The measurements as a table, with their ratios to the baseline of the same load.
+ *  It must not leave out a row that looks bad. */
+import type { Cost, Measurement } from './measurement.ts';
+import { BASELINE } from './scenarios.ts';
+
+const COLUMNS = [
+  '',
+  'in flight',
+  'ops/s',
+  'p50 ms',
+  'p99 ms',
+  'rate',
+  'p50',
+  'CPU: % of a core (µs per op)',
+] as const;
+
+export function report(title: string, measurements: readonly Measurement[]): string {
+  const rows = measurements.map((measurement) => row(measurement, baselineOf(measurement, measurements)));
+  const table = [[...COLUMNS], ...rows];
+  const widths = COLUMNS.map((_, column) => Math.max(...table.map((cells) => cells[column]?.length ?? 0)));
+  const lines = table.map((cells) =>
+    cells.map((cell, column) => pad(cell, widths[column] ?? 0, column)).join('  '),
+  );
+  return [`\n${title}`, ...lines.map((line) => line.trimEnd())].join('\n');
+}
+
+function baselineOf(of: Measurement, all: readonly Measurement[]): Measurement | null {
+  return all.find((other) => other.scenario === BASELINE && other.concurrency === of.concurrency) ?? null;
+}
+
+function row(measurement: Measurement, baseline: Measurement | null): string[] {
+  return [
+    measurement.scenario,
+    String(measurement.concurrency),
+    measurement.perSecond.toFixed(0),
+    measurement.p50Ms.toFixed(2),
+    measurement.p99Ms.toFixed(2),
+    baseline === null ? '–' : ratio(measurement.perSecond, baseline.perSecond),
+    baseline === null ? '–' : ratio(measurement.p50Ms, baseline.p50Ms),
+    measurement.costs.map(cost).join(', '),
+  ];
+}
+
+function ratio(value: number, of: number): string {
+  return `${(value / of).toFixed(2)}×`;
+}
+
+function cost({ name, corePercent, perOperationUs }: Cost): string {
+  return `${name} ${corePercent.toFixed(0)} % (${perOperationUs.toFixed(0)})`;
+}
+
+/** Text to the left, numbers to the right. */
+function pad(cell: string, width: number, column: number): string {
+  return column === 0 || column === COLUMNS.length - 1 ? cell.padEnd(width) : cell.padStart(width);
+}
