@@ -58,22 +58,16 @@ function convert(value: unknown, depthLeft: number, walk: Walk): JsonValue {
 }
 
 function convertScalar(value: unknown, walk: Walk): JsonValue {
-  switch (typeof value) {
-    case 'string':
-      return boundedText(value, walk.characters);
-    case 'boolean':
-      return value;
-    case 'number':
-      return Number.isFinite(value) ? value : String(value);
-    case 'bigint':
-      return boundedText(bigintText(value), walk.characters);
-    case 'symbol':
-      return boundedText(String(value), walk.characters);
-    case 'function':
-      return boundedText(`[Function ${String(value.name) || 'anonymous'}]`, walk.characters);
-    default:
-      return null;
-  }
+  if (typeof value === 'boolean') return value;
+  if (typeof value === 'number' && Number.isFinite(value)) return value;
+  if (value === null || value === undefined) return null;
+  return boundedText(scalarText(value), walk.characters);
+}
+
+function scalarText(value: unknown): string {
+  if (typeof value === 'bigint') return bigintText(value);
+  if (typeof value === 'function') return `[Function ${String(value.name) || 'anonymous'}]`;
+  return String(value);
 }
 
 /** The digits of a bigint; one too long to print in reasonable time only by its size. */

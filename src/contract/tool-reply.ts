@@ -1,5 +1,7 @@
 // A raw tool reply taken apart: what it says, and the control directives that ride on it.
 // Must never judge a directive, and never leave `_directives` where a model could read it.
+import { findJsonHazard } from './json-guard.ts';
+import { jsonSafe } from './json-safe.ts';
 
 export interface ToolReply {
   /** The reply in its own shape, without directives. */
@@ -36,22 +38,43 @@ function readText(text: string): ToolReply {
 
 function readToolResult(raw: Members): ToolReply {
   const isError = raw['isError'] === true;
-  const structured = raw['structuredContent'];
-  const fromStructured = isMembers(structured) && Object.hasOwn(structured, CARRIER) ? structured : null;
+  const structured = structuredCarrier(raw);
   const content = Array.isArray(raw['content']) ? (raw['content'] as unknown[]) : [];
-  const text = content
-    .filter(isTextItem)
-    .map((item) => item.text)
-    .join('');
-  const tooLarge = isTooLarge(text);
-  const fromText = tooLarge ? null : carrierIn(text);
-  const carrier = fromStructured ?? fromText;
-  if (!carrier) return { ...plain(raw, isError), tooLarge };
-  const result = {
-    ...withoutStructured(raw, fromStructured),
-    content: fromText || content.length === 0 ? withText(content, textWithout(fromText ?? carrier)) : content,
-  };
-  return { result, entries: entriesOf(carrier), isError, tooLarge };
+  const texts = readContent(content);
+  const carriers = structured ? [structured] : texts.carriers;
+  if (carriers.length === 0) return { ...plain(raw, isError), tooLarge: texts.tooLarge };
+  const shown = texts.content.length > 0 || !structured ? texts.content : textItem(textWithout(structured));
+  const result = { ...withoutStructured(raw, structured), content: shown };
+  return { result, entries: carriers.flatMap(entriesOf), isError, tooLarge: texts.tooLarge };
+}
+
+function structuredCarrier(raw: Members): Members | null {
+  const structured = raw['structuredContent'];
+  return isMembers(structured) && Object.hasOwn(structured, CARRIER) ? structured : null;
+}
+
+interface ReadContent {
+  /** The items, with the text of each carrier in its place. */
+  readonly content: readonly unknown[];
+  readonly carriers: readonly Members[];
+  readonly tooLarge: boolean;
+}
+
+/** All text items as one object, else each for itself. */
+function readContent(content: readonly unknown[]): ReadContent {
+  const texts = content.filter(isTextItem);
+  const joined = texts.map((item) => item.text).join('');
+  if (isTooLarge(joined)) return { content, carriers: [], tooLarge: true };
+  const whole = carrierIn(joined);
+  if (whole) return { content: withText(content, textWithout(whole)), carriers: [whole], tooLarge: false };
+  const carriers: Members[] = [];
+  const shown = content.map((item) => {
+    const carrier = isTextItem(item) ? carrierIn(item.text) : null;
+    if (!carrier) return item;
+    carriers.push(carrier);
+    return { ...(item as Members), text: textWithout(carrier) };
+  });
+  return { content: shown, carriers, tooLarge: false };
 }
 
 /** `structuredContent` loses its directives, and disappears when it was only their wrapping. */
@@ -67,14 +90,22 @@ function withoutStructured(raw: Members, carrier: Members | null): Members {
 function withText(content: readonly unknown[], text: string): unknown[] {
   const first = content.findIndex(isTextItem);
   const others = content.filter((item) => !isTextItem(item));
-  return others.toSpliced(Math.max(0, first), 0, { type: 'text', text });
+  return others.toSpliced(Math.max(0, first), 0, ...textItem(text));
 }
 
 /** The text of the reply proper: `result`, or what else the object said. */
 function textWithout(carrier: Members): string {
   const { [CARRIER]: _entries, ...members } = carrier;
   const said = 'result' in members ? members['result'] : members;
-  return typeof said === 'string' ? said : JSON.stringify(said);
+  return typeof said === 'string' ? said : jsonText(said);
+}
+
+function jsonText(value: unknown): string {
+  return JSON.stringify(findJsonHazard(value) === null ? value : jsonSafe(value));
+}
+
+function textItem(text: string): { type: 'text'; text: string }[] {
+  return [{ type: 'text', text }];
 }
 
 function carrierIn(text: string): Members | null {

@@ -42,9 +42,12 @@ export function normalizeUsage(raw: unknown): Usage | null {
 
 /** The sum of two usages, as over the calls of a run. */
 export function mergeUsage(left: Usage, right: Usage): Usage {
-  const sum = new Map<string, number>(Object.entries(left));
-  for (const [name, count] of Object.entries(right)) sum.set(name, (sum.get(name) ?? 0) + count);
-  return usageSchema.parse(Object.fromEntries(sum));
+  const sum: Usage = { ...left };
+  for (const name of Object.keys(usageSchema.shape) as (keyof Usage)[]) {
+    const added = right[name];
+    if (added !== undefined) sum[name] = (sum[name] ?? 0) + added;
+  }
+  return sum;
 }
 
 function cacheCount(sources: readonly Record<string, unknown>[], name: keyof Usage): Partial<Usage> {
