@@ -1,0 +1,66 @@
+// What a kind of directive is to the service: how it is checked, and how it is carried out.
+// Must never reach the journal or the queue: an executor gets a directive and returns what came of it.
+import type * as z from 'zod';
+import type { Directive } from '../contract/directive.ts';
+import type { Result } from '../contract/result.ts';
+import type { SignalDraft } from '../contract/signal.ts';
+import type { Effect } from '../contract/work-directive.ts';
+
+type SignalType = SignalDraft['type'];
+export type SignalData<T extends SignalType> = Extract<SignalDraft, { type: T }>['data'];
+
+/** Says something while an attempt runs. Each call replaces one of the same type that has not been written yet. */
+export type Report = <T extends SignalType>(type: T, data: SignalData<T>) => void;
+
+/** What an executor is given for one attempt. */
+export interface ExecutionContext {
+  /** Counts executions of this directive, from 1. */
+  attempt: number;
+  /** Aborted by a cancellation, the deadline, or the worker's stop. */
+  signal: AbortSignal;
+  /** Time left until the directive's deadline, milliseconds. */
+  remainingMs: number;
+  /** W3C trace context of this attempt. */
+  traceparent: string;
+  /** The same for every attempt of a directive: lets the other side recognise a repeat. */
+  idempotencyKey: string;
+  report: Report;
+}
+
+/** What came of one attempt. */
+export interface Execution {
+  result: Result;
+  /** The outside may have acted although no answer came (connection lost, timeout after sending). */
+  ambiguous?: boolean;
+  /** Added to the terminal signal's metadata. */
+  metadata?: Record<string, unknown>;
+}
+
+/** A kind that is carried out by a worker, through the queue. */
+export interface QueuedDefinition<D extends Directive = Directive> {
+  mode: 'queued';
+  type: D['type'];
+  schema: z.ZodType;
+  /** What a repeat would do; decides what happens after a worker died. */
+  effect(directive: D): Promise<Effect>;
+  /** Data of the signal that tells of the first attempt; null = none. */
+  started(directive: D): SignalDraft['data'] | null;
+  execute(directive: D, context: ExecutionContext): Promise<Execution>;
+}
+
+/** A kind that is answered when it is accepted. */
+export interface ImmediateDefinition<D extends Directive = Directive> {
+  mode: 'immediate';
+  type: D['type'];
+  schema: z.ZodType;
+  execute(directive: D): Result;
+}
+
+export type DirectiveDefinition = QueuedDefinition | ImmediateDefinition;
+
+/** Declares a kind of directive; the argument's type is that of its own directive. */
+export function defineDirective<D extends Directive>(
+  definition: QueuedDefinition<D> | ImmediateDefinition<D>,
+): DirectiveDefinition {
+  return definition as unknown as DirectiveDefinition;
+}

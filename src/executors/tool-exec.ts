@@ -1,0 +1,82 @@
+// tool_exec: one call of one tool on an MCP server.
+// Must never call a tool twice in one attempt, nor hide that a call may have happened.
+import { errorEnvelope } from '../contract/error-envelope.ts';
+import { jsonSafe } from '../contract/json-safe.ts';
+import { redact } from '../contract/redaction.ts';
+import { errorResult } from '../contract/result.ts';
+import { toolExecSchema, type Effect, type ToolExec } from '../contract/work-directive.ts';
+import type { McpPool } from '../mcp/pool.ts';
+import type { ToolCallOutcome } from '../mcp/tool-call.ts';
+import { readToolResult, type DirectiveTrust } from '../mcp/tool-result.ts';
+import { defineDirective, type DirectiveDefinition, type Execution, type ExecutionContext } from './definition.ts';
+
+/** Where a tool_exec goes, and what the operator decided about it. */
+export interface ToolPlace {
+  server: string;
+  tool: string;
+  effect: Effect;
+  /** Default time limit of an attempt, milliseconds. */
+  timeoutMs: number;
+  /** Which control directives of this server's results are believed. */
+  trust: DirectiveTrust;
+}
+
+export interface ToolExecOptions {
+  pool: McpPool;
+  /** null: no server of this worker offers the tool. */
+  locate(directive: ToolExec): Promise<ToolPlace | null>;
+}
+
+export function toolExec({ pool, locate }: ToolExecOptions): DirectiveDefinition {
+  return defineDirective<ToolExec>({
+    mode: 'queued',
+    type: 'tool_exec',
+    schema: toolExecSchema,
+    effect: async (directive) => (await locate(directive))?.effect ?? directive.effect ?? 'once',
+    started: (directive) => ({
+      call_id: directive.id,
+      tool_name: directive.tool_name,
+      arguments: redact(jsonSafe(directive.arguments)),
+      metadata: {},
+    }),
+    async execute(directive, context) {
+      const place = await locate(directive);
+      return place ? callTool(pool, directive, place, context) : notServedHere(directive);
+    },
+  });
+}
+
+function notServedHere(directive: ToolExec): Execution {
+  const message = `no MCP server of this worker offers the tool "${directive.tool_name}"`;
+  return { result: errorResult(errorEnvelope('unknown_tool', message, { field: 'tool_name' })) };
+}
+
+async function callTool(pool: McpPool, directive: ToolExec, place: ToolPlace, context: ExecutionContext): Promise<Execution> {
+  const { server, tool, effect } = place;
+  const outcome = await pool.call({
+    server,
+    tool,
+    arguments: directive.arguments,
+    signal: context.signal,
+    timeoutMs: directive.timeout_ms ?? place.timeoutMs,
+    maxTotalMs: context.remainingMs,
+    traceparent: context.traceparent,
+    idempotencyKey: context.idempotencyKey,
+    onProgress: (progress) =>
+      context.report('ai.tool.progress', { call_id: directive.id, tool_name: directive.tool_name, ...progress, metadata: {} }),
+  });
+  const execution = read(outcome, place);
+  return { ...execution, metadata: { ...execution.metadata, server, tool, effect } };
+}
+
+/** A failed call of which no answer came back is ambiguous: the tool may have run. */
+const UNANSWERED: ReadonlySet<string> = new Set(['timeout', 'network', 'cancelled']);
+
+function read(outcome: ToolCallOutcome, place: ToolPlace): Execution {
+  if (outcome.kind === 'failed') {
+    const ambiguous = outcome.sent && UNANSWERED.has(outcome.error.type);
+    return { result: errorResult(outcome.error), ambiguous };
+  }
+  const { result, rejected } = readToolResult(outcome.result, { trust: place.trust });
+  return rejected.length > 0 ? { result, metadata: { rejected_directives: rejected } } : { result };
+}

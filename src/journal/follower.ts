@@ -1,0 +1,129 @@
+// Follows a request's signal log: what is written, then what comes, each sequence once and in order.
+// Must never skip or repeat a sequence, whatever the channel loses.
+import type { Signal } from '../contract/signal.ts';
+import type { Journal } from './journal.ts';
+import type { Announcement, Subscriber } from './subscriber.ts';
+
+const PAGE = 256;
+/** Announcements held for a slow reader; beyond this the log is read instead. */
+const MAX_HELD = 256;
+/** A follower that hears nothing looks into the log this often: announcements may be lost without a trace. */
+const RECHECK_MS = 5_000;
+
+export interface FollowOptions {
+  after?: number;
+  signal?: AbortSignal;
+  /** false: end at the last signal written so far. */
+  follow?: boolean;
+}
+
+/** Announcements of one request, held until the reader takes them. */
+class Inbox {
+  held: Announcement[] = [];
+  /** The log must be read: something was lost, dropped, or too large to announce. */
+  gap = false;
+  #wake: (() => void) | undefined;
+
+  receive = (announcement: Announcement | null): void => {
+    if (announcement === null || this.held.length >= MAX_HELD) {
+      this.held = [];
+      this.gap = true;
+    } else {
+      this.held.push(announcement);
+    }
+    this.#wake?.();
+  };
+
+  /** Waits for an announcement, a gap, the end of `signal` or `RECHECK_MS`; then a gap is assumed. */
+  async wait(signal?: AbortSignal): Promise<void> {
+    if (this.held.length > 0 || this.gap || signal?.aborted) return;
+    await new Promise<void>((resolve) => {
+      const finish = (): void => {
+        clearTimeout(timer);
+        signal?.removeEventListener('abort', finish);
+        this.#wake = undefined;
+        resolve();
+      };
+      const timer = setTimeout(() => {
+        this.gap = true;
+        finish();
+      }, RECHECK_MS);
+      signal?.addEventListener('abort', finish, { once: true });
+      this.#wake = finish;
+    });
+  }
+}
+
+export type Follower = ReturnType<typeof createFollower>;
+
+export function createFollower(journal: Journal, subscriber: Subscriber) {
+  /** The signals of a request from `after` on, until it is closed. Unknown requests end at once. */
+  async function* follow(requestId: string, options: FollowOptions = {}): AsyncGenerator<Signal> {
+    const { after = 0, signal } = options;
+    if (options.follow === false) {
+      yield* written(requestId, after, signal);
+      return;
+    }
+    const inbox = new Inbox();
+    const leave = await subscriber.listen(requestId, inbox.receive);
+    try {
+      yield* live(requestId, after, inbox, signal);
+    } finally {
+      leave();
+    }
+  }
+
+  async function* written(
+    requestId: string,
+    after: number,
+    signal?: AbortSignal,
+  ): AsyncGenerator<Signal, number> {
+    let last = after;
+    while (!signal?.aborted) {
+      const page = await journal.read(requestId, last, PAGE);
+      for (const entry of page) {
+        yield entry;
+        last = entry.sequence;
+      }
+      if (page.length < PAGE) break;
+    }
+    return last;
+  }
+
+  /** Reads the log whenever there may be a gap, and takes announcements while there is none. */
+  async function* live(
+    requestId: string,
+    after: number,
+    inbox: Inbox,
+    signal?: AbortSignal,
+  ): AsyncGenerator<Signal> {
+    let last = after;
+    inbox.gap = true;
+    while (!signal?.aborted) {
+      if (inbox.gap) {
+        inbox.gap = false;
+        last = yield* written(requestId, last, signal);
+        if (await isOver(requestId, last)) return;
+      }
+      const announcement = inbox.held.shift();
+      if (!announcement) {
+        await inbox.wait(signal);
+      } else if (announcement.sequence > last) {
+        if (announcement.sequence === last + 1 && announcement.json !== '') {
+          last = announcement.sequence;
+          yield JSON.parse(announcement.json) as Signal;
+          if (announcement.closed && inbox.held.length === 0 && !inbox.gap) return;
+        } else {
+          inbox.gap = true;
+        }
+      }
+    }
+  }
+
+  async function isOver(requestId: string, last: number): Promise<boolean> {
+    const head = await journal.head(requestId);
+    return head === null || (head.status === 'closed' && head.sequence <= last);
+  }
+
+  return { follow };
+}

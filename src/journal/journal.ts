@@ -1,0 +1,273 @@
+// The journal: the record of requests and directives in Redis, and the only way to change it.
+// Must never decide what an outcome means; it decides only whether a change is still allowed.
+import type { Signal, SignalDraft } from '../contract/signal.ts';
+import type { RedisConnection } from '../redis.ts';
+import type { KeySpace } from './keys.ts';
+import {
+  directiveFields,
+  directiveRecord,
+  directiveRecords,
+  requestRecord,
+  type DirectiveRecord,
+  type RequestRecord,
+} from './records.ts';
+import { prepareScripts, type ScriptReply } from './scripts.ts';
+
+/** One directive as it is handed to `accept`. `end` makes it terminal at once (immediate directives). */
+export interface Acceptance {
+  id: string;
+  type: string;
+  digest: string;
+  lane: string | null;
+  deadlineMs: number;
+  envelope: string;
+  end?: { status: EndStatus; signal: SignalDraft };
+}
+
+export type EndStatus = 'succeeded' | 'failed';
+
+export type AcceptVerdict =
+  | { kind: 'ok'; acceptedAt: number; verdicts: ('accepted' | 'existing')[] }
+  | { kind: 'conflict'; id: string; storedDigest: string };
+
+export type ClaimVerdict =
+  | {
+      kind: 'granted';
+      fence: number;
+      failures: number;
+      redeliveries: number;
+      lost: boolean;
+      deadlineAt: number;
+      now: number;
+    }
+  | { kind: 'held' | 'wait'; until: number }
+  | { kind: 'expired' | 'unknown' | 'ended' | 'stale_body' | 'cancelled' };
+
+export type FinishVerdict =
+  | { kind: 'ended'; sequence: number; closed: boolean }
+  | { kind: 'already'; status: EndStatus; terminal: number }
+  | { kind: 'stale' | 'unknown' };
+
+export type RetryVerdict =
+  | { kind: 'waiting'; nextAttemptAt: number }
+  | { kind: 'ended' | 'stale' | 'unknown' };
+
+export type CancelVerdict =
+  | { kind: 'ended' | 'requested' | 'unknown' }
+  | { kind: 'already'; status: EndStatus };
+
+export interface JournalOptions {
+  connection: RedisConnection;
+  keys: KeySpace;
+  /** How long a closed request stays readable, milliseconds. */
+  retentionMs: number;
+}
+
+export interface ClaimRequest {
+  requestId: string;
+  id: string;
+  digest: string;
+  leaseMs: number;
+  /** Appended at the first claim only. */
+  started?: SignalDraft;
+}
+
+/** A claim's name: which directive, and which grant of it. */
+export interface ClaimRef {
+  requestId: string;
+  id: string;
+  fence: number;
+}
+
+/** How early an attempt may begin: BullMQ delays by the workers' clocks, the journal judges by Redis'. */
+const EARLY_SLACK_MS = 20;
+
+export type Journal = ReturnType<typeof createJournal>;
+
+/** Opens the journal on a connection it does not own. All methods reject when Redis does not answer. */
+export function createJournal({ connection, keys, retentionMs }: JournalOptions) {
+  const run = prepareScripts(connection);
+
+  async function accept(requestId: string, batch: readonly Acceptance[]): Promise<AcceptVerdict> {
+    const reply = await run('accept', keys.request(requestId), [
+      retentionMs,
+      ...batch.flatMap(acceptanceArguments),
+    ]);
+    if (reply[0] === 'conflict')
+      return { kind: 'conflict', id: String(reply[1]), storedDigest: String(reply[2]) };
+    return {
+      kind: 'ok',
+      acceptedAt: Number(reply[1]),
+      verdicts: reply.slice(2) as ('accepted' | 'existing')[],
+    };
+  }
+
+  async function claim(request: ClaimRequest): Promise<ClaimVerdict> {
+    const started = request.started ? JSON.stringify(request.started) : '';
+    const args = [request.id, request.digest, request.leaseMs, EARLY_SLACK_MS, started];
+    return claimVerdict(await run('claim', keys.request(request.requestId), args));
+  }
+
+  async function finish(
+    ref: ClaimRef,
+    status: EndStatus,
+    signals: readonly SignalDraft[],
+  ): Promise<FinishVerdict> {
+    return end(ref.requestId, ref.id, String(ref.fence), status, signals);
+  }
+
+  /** Ends a directive without a claim: past its deadline, or ended by an operator. */
+  async function endUnclaimed(
+    requestId: string,
+    id: string,
+    status: EndStatus,
+    signals: readonly SignalDraft[],
+  ): Promise<FinishVerdict> {
+    return end(requestId, id, '', status, signals);
+  }
+
+  async function end(
+    requestId: string,
+    id: string,
+    fence: string,
+    status: EndStatus,
+    signals: readonly SignalDraft[],
+  ) {
+    const args = [id, fence, status, retentionMs, ...signals.map((signal) => JSON.stringify(signal))];
+    return finishVerdict(await run('finish', keys.request(requestId), args));
+  }
+
+  async function retry(
+    ref: ClaimRef,
+    delayMs: number,
+    signals: readonly SignalDraft[],
+  ): Promise<RetryVerdict> {
+    const args = [ref.id, ref.fence, delayMs, ...signals.map((signal) => JSON.stringify(signal))];
+    const reply = await run('retry', keys.request(ref.requestId), args);
+    if (reply[0] === 'waiting') return { kind: 'waiting', nextAttemptAt: Number(reply[1]) };
+    return { kind: reply[0] as 'ended' | 'stale' | 'unknown' };
+  }
+
+  async function release(
+    ref: ClaimRef,
+    pauseMs: number,
+  ): Promise<'released' | 'ended' | 'stale' | 'unknown'> {
+    const reply = await run('release', keys.request(ref.requestId), [ref.id, ref.fence, pauseMs]);
+    return reply[0] as 'released' | 'ended' | 'stale' | 'unknown';
+  }
+
+  async function extend(ref: ClaimRef, leaseMs: number): Promise<'extended' | 'cancelled' | 'lost'> {
+    const reply = await run('extend', keys.request(ref.requestId), [ref.id, ref.fence, leaseMs]);
+    return reply[0] as 'extended' | 'cancelled' | 'lost';
+  }
+
+  async function append(ref: ClaimRef, signals: readonly SignalDraft[]): Promise<'appended' | 'stale'> {
+    const args = [ref.id, ref.fence, ...signals.map((signal) => JSON.stringify(signal))];
+    const reply = await run('append', keys.request(ref.requestId), args);
+    return reply[0] as 'appended' | 'stale';
+  }
+
+  async function cancel(requestId: string, id: string, signal: SignalDraft): Promise<CancelVerdict> {
+    const reply = await run('cancel', keys.request(requestId), [id, retentionMs, JSON.stringify(signal)]);
+    if (reply[0] === 'already') return { kind: 'already', status: reply[1] as EndStatus };
+    return { kind: reply[0] as 'ended' | 'requested' | 'unknown' };
+  }
+
+  async function directive(requestId: string, id: string): Promise<DirectiveRecord | null> {
+    const [state] = keys.request(requestId);
+    return directiveRecord(id, await connection.hmget(state, ...directiveFields(id)));
+  }
+
+  /** The envelope JSON of a directive as it was accepted; null when unknown. */
+  async function envelope(requestId: string, id: string): Promise<string | null> {
+    const [, bodies] = keys.request(requestId);
+    return connection.hget(bodies, id);
+  }
+
+  async function request(
+    requestId: string,
+  ): Promise<{ record: RequestRecord; directives: DirectiveRecord[] } | null> {
+    const [state] = keys.request(requestId);
+    const fields = await connection.hgetall(state);
+    const record = requestRecord(fields);
+    return record && { record, directives: directiveRecords(fields) };
+  }
+
+  /** The request's own record without its directives; cheap however many there are. */
+  async function head(requestId: string): Promise<RequestRecord | null> {
+    const [state] = keys.request(requestId);
+    const values = await connection.hmget(state, 'status', 'seq', 'open', 'created_at', 'closed_at');
+    const fields: Record<string, string | undefined> = {};
+    ['status', 'seq', 'open', 'created_at', 'closed_at'].forEach((field, index) => {
+      fields[field] = values[index] ?? undefined;
+    });
+    return requestRecord(fields);
+  }
+
+  /** At most `limit` signals with a sequence above `after`, in order. */
+  async function read(requestId: string, after: number, limit: number): Promise<Signal[]> {
+    const entries = await connection.xrange(keys.log(requestId), `(${after}-0`, '+', 'COUNT', limit);
+    return entries.map(([, fields]) => JSON.parse(fields[1] ?? 'null') as Signal);
+  }
+
+  async function signalAt(requestId: string, sequence: number): Promise<Signal | null> {
+    const [signal] = await read(requestId, sequence - 1, 1);
+    return signal?.sequence === sequence ? signal : null;
+  }
+
+  return {
+    accept,
+    claim,
+    finish,
+    endUnclaimed,
+    retry,
+    release,
+    extend,
+    append,
+    cancel,
+    directive,
+    envelope,
+    request,
+    head,
+    read,
+    signalAt,
+  };
+}
+
+function acceptanceArguments(directive: Acceptance): (string | number)[] {
+  const { id, type, digest, lane, deadlineMs, envelope, end } = directive;
+  return [
+    id,
+    type,
+    digest,
+    lane ?? '',
+    deadlineMs,
+    envelope,
+    end?.status ?? '',
+    end ? JSON.stringify(end.signal) : '',
+  ];
+}
+
+function claimVerdict(reply: ScriptReply): ClaimVerdict {
+  const [kind, first, second, third, fourth, fifth, sixth] = reply;
+  if (kind === 'granted') {
+    return {
+      kind,
+      fence: Number(first),
+      failures: Number(second),
+      redeliveries: Number(third),
+      lost: fourth === 1,
+      deadlineAt: Number(fifth),
+      now: Number(sixth),
+    };
+  }
+  if (kind === 'held' || kind === 'wait') return { kind, until: Number(first) };
+  return { kind: kind as 'expired' | 'unknown' | 'ended' | 'stale_body' | 'cancelled' };
+}
+
+function finishVerdict(reply: ScriptReply): FinishVerdict {
+  if (reply[0] === 'ended') return { kind: 'ended', sequence: Number(reply[1]), closed: reply[2] === 1 };
+  if (reply[0] === 'already')
+    return { kind: 'already', status: reply[1] as EndStatus, terminal: Number(reply[2]) };
+  return { kind: reply[0] as 'stale' | 'unknown' };
+}

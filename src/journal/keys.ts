@@ -1,0 +1,36 @@
+// The names of every key the journal keeps in Redis.
+// Must never build a key of a request without its hash tag: a request lives in one cluster slot.
+
+/** Where one installation keeps its keys; installations with different prefixes share a Redis without meeting. */
+export interface KeySpace {
+  readonly prefix: string;
+  /** [state hash, bodies hash, log stream], the KEYS of every journal script. The log's name is also the channel. */
+  request(requestId: string): [state: string, bodies: string, log: string];
+  log(requestId: string): string;
+  /** Sorted set of `<request>/<directive>`, score = when to look at it next, milliseconds since the epoch. */
+  readonly sweep: string;
+  /** Lock of the one process that sweeps. */
+  readonly sweeper: string;
+  /** Hash of server name → its published tools. */
+  readonly catalog: string;
+  /** Channel on which cancellations are announced to the workers. */
+  readonly cancellations: string;
+}
+
+export const DEFAULT_PREFIX = 'adjutant';
+
+export function keySpace(prefix: string = DEFAULT_PREFIX): KeySpace {
+  const request = (requestId: string): [string, string, string] => {
+    const tag = `${prefix}:{${requestId}}`;
+    return [`${tag}:state`, `${tag}:bodies`, `${tag}:log`];
+  };
+  return {
+    prefix,
+    request,
+    log: (requestId) => `${prefix}:{${requestId}}:log`,
+    sweep: `${prefix}:sweep`,
+    sweeper: `${prefix}:sweeper`,
+    catalog: `${prefix}:catalog`,
+    cancellations: `${prefix}:cancellations`,
+  };
+}

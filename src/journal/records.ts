@@ -1,0 +1,111 @@
+// Reading the journal's hashes back into records.
+// Must never write.
+
+export type DirectiveStatus = 'accepted' | 'running' | 'waiting' | 'succeeded' | 'failed';
+
+/** What the journal knows of one directive. Instants are milliseconds since the epoch, by the clock of Redis. */
+export interface DirectiveRecord {
+  id: string;
+  type: string;
+  status: DirectiveStatus;
+  digest: string;
+  /** BullMQ queue that rings for it; null for directives that ended when they were accepted. */
+  lane: string | null;
+  /** How many claims were granted; the current claim's fencing number. */
+  fence: number;
+  /** Claims given back without an outcome; they are not attempts. */
+  released: number;
+  failures: number;
+  redeliveries: number;
+  acceptedAt: number;
+  deadlineAt: number;
+  startedAt: number | null;
+  endedAt: number | null;
+  leaseUntil: number | null;
+  nextAttemptAt: number | null;
+  /** Sequence of the terminal signal. */
+  terminal: number | null;
+}
+
+export interface RequestRecord {
+  status: 'open' | 'closed';
+  sequence: number;
+  open: number;
+  createdAt: number;
+  closedAt: number | null;
+}
+
+type Fields = Record<string, string | undefined>;
+
+const ATTRIBUTES = [
+  'type', 'status', 'digest', 'lane', 'fence', 'released', 'failures', 'redeliveries', 'accepted_at', 'deadline_at',
+  'started_at', 'ended_at', 'lease_until', 'next_attempt_at', 'terminal',
+] as const; // prettier-ignore
+
+/** The state fields to read for one directive, in the order `directiveRecord` expects their values. */
+export function directiveFields(id: string): string[] {
+  return ATTRIBUTES.map((attribute) => `${id}|${attribute}`);
+}
+
+function numberOrNull(value: string | undefined): number | null {
+  return value === undefined ? null : Number(value);
+}
+
+function fromFields(id: string, fields: Fields): DirectiveRecord | null {
+  if (fields['status'] === undefined) return null;
+  return {
+    id,
+    type: fields['type'] ?? '',
+    status: fields['status'] as DirectiveStatus,
+    digest: fields['digest'] ?? '',
+    lane: fields['lane'] || null,
+    fence: Number(fields['fence'] ?? 0),
+    released: Number(fields['released'] ?? 0),
+    failures: Number(fields['failures'] ?? 0),
+    redeliveries: Number(fields['redeliveries'] ?? 0),
+    acceptedAt: Number(fields['accepted_at'] ?? 0),
+    deadlineAt: Number(fields['deadline_at'] ?? 0),
+    startedAt: numberOrNull(fields['started_at']),
+    endedAt: numberOrNull(fields['ended_at']),
+    leaseUntil: numberOrNull(fields['lease_until']),
+    nextAttemptAt: numberOrNull(fields['next_attempt_at']),
+    terminal: numberOrNull(fields['terminal']),
+  };
+}
+
+/** A record from the values of `directiveFields(id)`; null when the directive is unknown. */
+export function directiveRecord(id: string, values: readonly (string | null)[]): DirectiveRecord | null {
+  const fields: Fields = {};
+  ATTRIBUTES.forEach((attribute, index) => {
+    const value = values[index];
+    if (value !== null && value !== undefined) fields[attribute] = value;
+  });
+  return fromFields(id, fields);
+}
+
+/** The request's own record, from its whole state hash; null when the request is unknown. */
+export function requestRecord(state: Fields): RequestRecord | null {
+  if (state['created_at'] === undefined) return null;
+  return {
+    status: state['status'] === 'closed' ? 'closed' : 'open',
+    sequence: Number(state['seq'] ?? 0),
+    open: Number(state['open'] ?? 0),
+    createdAt: Number(state['created_at']),
+    closedAt: numberOrNull(state['closed_at']),
+  };
+}
+
+/** Every directive of a request, in the order of acceptance, from its whole state hash. */
+export function directiveRecords(state: Fields): DirectiveRecord[] {
+  const byId = new Map<string, Fields>();
+  for (const [field, value] of Object.entries(state)) {
+    const bar = field.lastIndexOf('|');
+    if (bar < 0) continue;
+    const id = field.slice(0, bar);
+    const fields = byId.get(id) ?? {};
+    fields[field.slice(bar + 1)] = value;
+    byId.set(id, fields);
+  }
+  const records = [...byId].map(([id, fields]) => fromFields(id, fields)).filter((record) => record !== null);
+  return records.sort((left, right) => left.acceptedAt - right.acceptedAt || (left.id < right.id ? -1 : 1));
+}

@@ -1,0 +1,57 @@
+// Loads the journal's Lua scripts by name and runs them.
+// Must never hold a decision of its own: what a script means is written in its file.
+import { readdirSync, readFileSync } from 'node:fs';
+import type { RedisConnection } from '../redis.ts';
+
+export type ScriptName = 'accept' | 'append' | 'cancel' | 'claim' | 'extend' | 'finish' | 'release' | 'retry';
+
+export type ScriptReply = (string | number)[];
+
+/** Runs a script on the keys of one request. Rejects only when Redis does not answer or refuses. */
+export type RunScript = (
+  name: ScriptName,
+  keys: readonly string[],
+  args: readonly (string | number)[],
+) => Promise<ScriptReply>;
+
+const DIRECTORY = new URL('./scripts/', import.meta.url);
+const INCLUDE = /^-- @include (\S+)$/m;
+const KEY_COUNT = 3;
+
+function source(file: string): string {
+  const text = readFileSync(new URL(file, DIRECTORY), 'utf8');
+  return text.replace(INCLUDE, (_line, included: string) => source(included));
+}
+
+function loadAll(): Map<string, string> {
+  const files = readdirSync(DIRECTORY).filter(
+    (file) => file.endsWith('.lua') && !file.startsWith('include-'),
+  );
+  return new Map(files.map((file) => [file.slice(0, -'.lua'.length), source(file)]));
+}
+
+let loaded: Map<string, string> | undefined;
+
+/** The script's text with its includes, by file name without extension. */
+export function scriptSources(): ReadonlyMap<string, string> {
+  loaded ??= loadAll();
+  return loaded;
+}
+
+type DefinedCommand = (...args: (string | number)[]) => Promise<ScriptReply>;
+
+/** Defines the scripts on a connection (EVALSHA, with EVAL after a restart) and returns how to run them. */
+export function prepareScripts(connection: RedisConnection): RunScript {
+  const commands = new Map<string, DefinedCommand>();
+  for (const [name, lua] of scriptSources()) {
+    const command = `adjutant:${name}`;
+    connection.defineCommand(command, { lua, numberOfKeys: KEY_COUNT });
+    const run = (connection as unknown as Record<string, DefinedCommand>)[command];
+    if (run) commands.set(name, run.bind(connection));
+  }
+  return (name, keys, args) => {
+    const run = commands.get(name);
+    if (!run) return Promise.reject(new Error(`no journal script named ${name}`));
+    return run(...keys, ...args);
+  };
+}

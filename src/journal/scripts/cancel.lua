@@ -1,0 +1,19 @@
+-- Cancels a directive: at once when no attempt is running, otherwise as a wish its worker is told of.
+-- Must never end a directive whose attempt holds a live lease; its worker reports what really happened.
+-- @include include-record.lua
+--
+-- ARGV[1] directive id   ARGV[2] retention_ms   ARGV[3] terminal signal JSON (cancelled)
+-- Returns { 'ended', sequence } | { 'requested' } | { 'already', status } | { 'unknown' }.
+local id = ARGV[1]
+local record = redis.call('HMGET', STATE, id .. '|status', id .. '|lease_until')
+if not record[1] then
+  return { 'unknown' }
+elseif is_terminal(record[1]) then
+  return { 'already', record[1] }
+end
+local now = now_ms()
+if record[1] == 'running' and tonumber(record[2] or '0') > now then
+  redis.call('HSET', STATE, id .. '|cancel', int(now))
+  return { 'requested' }
+end
+return { 'ended', (end_directive(id, 'failed', now, ARGV[2], { ARGV[3] })) }

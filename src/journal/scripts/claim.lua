@@ -1,0 +1,49 @@
+-- Gives the right to make one attempt, as a lease with a growing fencing number.
+-- Must never grant while another lease holds, after the end, before the next attempt is due, or past the deadline.
+-- @include include-record.lua
+--
+-- ARGV[1] directive id   ARGV[2] digest the worker holds   ARGV[3] lease_ms
+-- ARGV[4] slack_ms: how early an attempt may begin (clocks of queue and journal differ)
+-- ARGV[5] signal JSON to append at the first claim ('' = none)
+-- Returns { verdict, ... }:
+--   unknown | ended | stale_body | expired, deadline_at | held, until | wait, until | cancelled
+--   granted, fence, failures, redeliveries, lost (0|1), deadline_at, now
+local id = ARGV[1]
+local record = redis.call('HMGET', STATE, id .. '|status', id .. '|digest', id .. '|deadline_at', id .. '|lease_until',
+  id .. '|next_attempt_at', id .. '|failures', id .. '|redeliveries', id .. '|started_at', id .. '|cancel')
+local status, digest, deadline_at = record[1], record[2], tonumber(record[3] or '0')
+local lease_until, next_attempt_at = tonumber(record[4] or '0'), tonumber(record[5] or '0')
+local failures, redeliveries = tonumber(record[6] or '0'), tonumber(record[7] or '0')
+
+if not status then
+  return { 'unknown' }
+elseif is_terminal(status) then
+  return { 'ended' }
+elseif digest ~= ARGV[2] then
+  return { 'stale_body' }
+end
+
+local now = now_ms()
+if status == 'running' and lease_until > now then
+  return { 'held', int(lease_until) }
+elseif record[9] then
+  return { 'cancelled' }
+elseif deadline_at <= now then
+  return { 'expired', int(deadline_at) }
+elseif status == 'waiting' and next_attempt_at > now + tonumber(ARGV[4]) then
+  return { 'wait', int(next_attempt_at) }
+end
+
+local lost = (status == 'running') and 1 or 0
+if lost == 1 then
+  redeliveries = redis.call('HINCRBY', STATE, id .. '|redeliveries', 1)
+end
+local fence = redis.call('HINCRBY', STATE, id .. '|fence', 1)
+redis.call('HSET', STATE, id .. '|status', 'running', id .. '|lease_until', int(now + tonumber(ARGV[3])))
+if not record[8] then
+  redis.call('HSET', STATE, id .. '|started_at', int(now))
+  if ARGV[5] ~= '' then
+    emit({ ARGV[5] }, false)
+  end
+end
+return { 'granted', fence, failures, redeliveries, lost, int(deadline_at), int(now) }

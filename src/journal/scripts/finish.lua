@@ -1,0 +1,18 @@
+-- Ends a directive: appends its last signals once, and closes the request if nothing else is open.
+-- Must never end a directive twice, nor for a worker whose claim was taken over.
+-- @include include-record.lua
+--
+-- ARGV[1] directive id   ARGV[2] fence ('' = on the service's own authority, e.g. past the deadline)
+-- ARGV[3] succeeded | failed   ARGV[4] retention_ms   ARGV[5..] signals, JSON, the terminal one last
+-- Returns { 'ended', sequence, closed 0|1 } | { 'already', status, terminal sequence } | { 'stale' } | { 'unknown' }.
+local id, fence = ARGV[1], ARGV[2]
+local record = redis.call('HMGET', STATE, id .. '|status', id .. '|fence', id .. '|terminal')
+if not record[1] then
+  return { 'unknown' }
+elseif is_terminal(record[1]) then
+  return { 'already', record[1], tonumber(record[3]) }
+elseif fence ~= '' and fence ~= record[2] then
+  return { 'stale' }
+end
+local sequence, closed = end_directive(id, ARGV[3], now_ms(), ARGV[4], rest(5))
+return { 'ended', sequence, closed and 1 or 0 }

@@ -1,0 +1,19 @@
+-- Gives a claim back without an outcome: the attempt did not count and may be made again at once, or after a pause.
+-- Must never release a claim that somebody else took over.
+-- @include include-record.lua
+--
+-- ARGV[1] directive id   ARGV[2] fence   ARGV[3] pause_ms before the next attempt (0 = none)
+-- Returns { 'released' } | { 'ended' } | { 'stale' } | { 'unknown' }.
+local id = ARGV[1]
+local record = redis.call('HMGET', STATE, id .. '|status', id .. '|fence')
+if not record[1] then
+  return { 'unknown' }
+elseif is_terminal(record[1]) then
+  return { 'ended' }
+elseif record[2] ~= ARGV[2] then
+  return { 'stale' }
+end
+redis.call('HINCRBY', STATE, id .. '|released', 1)
+redis.call('HSET', STATE, id .. '|status', 'waiting', id .. '|next_attempt_at', int(now_ms() + tonumber(ARGV[3])))
+redis.call('HDEL', STATE, id .. '|lease_until')
+return { 'released' }

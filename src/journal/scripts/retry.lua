@@ -1,0 +1,23 @@
+-- Records a failed attempt that will be repeated: the claim ends here, before the job is delayed.
+-- Must never count a failure for a worker whose claim was taken over.
+-- @include include-record.lua
+--
+-- ARGV[1] directive id   ARGV[2] fence   ARGV[3] delay_ms   ARGV[4..] signals, JSON
+-- Returns { 'waiting', next_attempt_at } | { 'ended' } | { 'stale' } | { 'unknown' }.
+local id = ARGV[1]
+local record = redis.call('HMGET', STATE, id .. '|status', id .. '|fence', id .. '|next_attempt_at')
+if not record[1] then
+  return { 'unknown' }
+elseif is_terminal(record[1]) then
+  return { 'ended' }
+elseif record[2] ~= ARGV[2] then
+  return { 'stale' }
+elseif record[1] == 'waiting' then
+  return { 'waiting', record[3] }
+end
+local next_attempt_at = int(now_ms() + tonumber(ARGV[3]))
+redis.call('HINCRBY', STATE, id .. '|failures', 1)
+redis.call('HSET', STATE, id .. '|status', 'waiting', id .. '|next_attempt_at', next_attempt_at)
+redis.call('HDEL', STATE, id .. '|lease_until')
+emit(rest(4), false)
+return { 'waiting', next_attempt_at }

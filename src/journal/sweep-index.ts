@@ -1,0 +1,76 @@
+// The index of directives somebody must look at again: a superset of the open ones, ordered by when to look.
+// Must never be trusted: the journal says what is really open.
+import type { RedisConnection } from '../redis.ts';
+import type { KeySpace } from './keys.ts';
+
+export interface DirectiveRef {
+  requestId: string;
+  id: string;
+}
+
+/** One due entry. `missedBefore`: the directive was not in the journal when it was last looked at. */
+export interface DueEntry extends DirectiveRef {
+  missedBefore: boolean;
+}
+
+export type SweepIndex = ReturnType<typeof createSweepIndex>;
+
+const FLUSH_DELAY_MS = 20;
+const FLUSH_BATCH = 256;
+
+/** Half a millisecond in the score marks an entry whose directive was missing once. */
+const MISSED_MARK = 0.5;
+
+function memberOf(ref: DirectiveRef): string {
+  return `${ref.requestId}/${ref.id}`;
+}
+
+function refOf(member: string): DirectiveRef {
+  const slash = member.indexOf('/');
+  return { requestId: member.slice(0, slash), id: member.slice(slash + 1) };
+}
+
+export function createSweepIndex(connection: RedisConnection, keys: KeySpace) {
+  let ended: string[] = [];
+  let flushTimer: NodeJS.Timeout | undefined;
+
+  /** Announces directives before they are accepted; they are looked at from `dueAt` on. */
+  async function add(refs: readonly DirectiveRef[], dueAt: number): Promise<void> {
+    await connection.zadd(keys.sweep, ...refs.flatMap((ref) => [dueAt, memberOf(ref)]));
+  }
+
+  async function lookAgain(ref: DirectiveRef, dueAt: number, missed = false): Promise<void> {
+    await connection.zadd(keys.sweep, 'XX', Math.round(dueAt) + (missed ? MISSED_MARK : 0), memberOf(ref));
+  }
+
+  /** Forgets an ended directive, a little later and together with others: the entry does no harm meanwhile. */
+  function forget(ref: DirectiveRef): void {
+    ended.push(memberOf(ref));
+    if (ended.length >= FLUSH_BATCH) flush();
+    else flushTimer ??= setTimeout(flush, FLUSH_DELAY_MS).unref();
+  }
+
+  function flush(): void {
+    clearTimeout(flushTimer);
+    flushTimer = undefined;
+    const members = ended;
+    ended = [];
+    if (members.length > 0) connection.zrem(keys.sweep, ...members).catch(() => {});
+  }
+
+  async function due(now: number, limit: number): Promise<DueEntry[]> {
+    const reply = await connection.zrangebyscore(keys.sweep, '-inf', now, 'WITHSCORES', 'LIMIT', 0, limit);
+    const entries: DueEntry[] = [];
+    for (let index = 0; index < reply.length; index += 2) {
+      const score = Number(reply[index + 1]);
+      entries.push({ ...refOf(reply[index] ?? ''), missedBefore: !Number.isInteger(score) });
+    }
+    return entries;
+  }
+
+  async function size(): Promise<number> {
+    return connection.zcard(keys.sweep);
+  }
+
+  return { add, lookAgain, forget, flush, due, size };
+}

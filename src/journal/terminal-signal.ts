@@ -1,0 +1,92 @@
+// The signal that ends a directive, for every kind of directive, from its canonical result.
+// Must never leave out a kind: a directive without a way to end would wait for ever.
+import type { Directive } from '../contract/directive.ts';
+import { errorResult, type Result } from '../contract/result.ts';
+import type { ErrorEnvelope } from '../contract/error-envelope.ts';
+import type { SignalDraft } from '../contract/signal.ts';
+import { toolContent } from '../contract/tool-content.ts';
+import { draftSignal, systemStamp, type SignalOrigin, type Stamp } from './signal-draft.ts';
+
+/** What is said beside the result: attempts, server, model, effect (contract.md §5, metadata vocabulary). */
+export type SignalMetadata = Record<string, unknown>;
+
+const OPERATIONS = {
+  tool_exec: 'tool_execute',
+  llm_stream: 'stream_text',
+  llm_generate: 'generate_text',
+  llm_embed: 'embed',
+} as const;
+
+/** The metadata every signal of a directive carries. */
+export function directiveMetadata(directive: Directive): SignalMetadata {
+  const given = directive.metadata as SignalMetadata;
+  const runId = given['run_id'] ?? directive.request_id;
+  const iteration = 'iteration' in directive ? directive.iteration : given['iteration'];
+  return {
+    ...(directive.type in OPERATIONS
+      ? { operation: OPERATIONS[directive.type as keyof typeof OPERATIONS] }
+      : {}),
+    origin: directive.type === 'tool_exec' ? 'worker_runtime' : 'directive',
+    request_id: directive.request_id,
+    run_id: runId,
+    ...(iteration === undefined ? {} : { iteration }),
+    ...(given['strategy'] === undefined ? {} : { strategy: given['strategy'] }),
+  };
+}
+
+/** The terminal signal of `directive` with `result`. */
+export function terminalSignal(
+  directive: Directive,
+  result: Result,
+  origin: SignalOrigin,
+  metadata: SignalMetadata = {},
+  stamp: Stamp = systemStamp,
+): SignalDraft {
+  const call_id = directive.id;
+  const merged = { ...directiveMetadata(directive), ...metadata };
+  switch (directive.type) {
+    case 'tool_exec':
+      return draftSignal(
+        'ai.tool.result',
+        { call_id, tool_name: directive.tool_name, result, content: toolContent(result), metadata: merged },
+        origin,
+        stamp,
+      );
+    case 'emit_tool_error':
+      return draftSignal(
+        'ai.tool.result',
+        {
+          call_id,
+          tool_name: directive.tool_name,
+          result,
+          content: toolContent(result),
+          metadata: directive.metadata,
+        },
+        origin,
+        stamp,
+      );
+    case 'llm_stream':
+    case 'llm_generate':
+      return draftSignal('ai.llm.response', { call_id, result, metadata: merged }, origin, stamp);
+    case 'llm_embed':
+      return draftSignal('ai.embed.result', { call_id, result, metadata: merged }, origin, stamp);
+    case 'emit_request_error':
+      return draftSignal(
+        'ai.request.error',
+        { request_id: directive.request_id, reason: directive.reason, message: directive.message },
+        origin,
+        stamp,
+      );
+  }
+}
+
+/** The terminal signal of a directive that ended in `error`. */
+export function failureSignal(
+  directive: Directive,
+  error: ErrorEnvelope,
+  origin: SignalOrigin,
+  metadata: SignalMetadata = {},
+  stamp: Stamp = systemStamp,
+): SignalDraft {
+  return terminalSignal(directive, errorResult(error), origin, metadata, stamp);
+}

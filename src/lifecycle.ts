@@ -1,0 +1,46 @@
+// Start in order, stop in reverse: the lifecycle that every long-lived part follows.
+// Must never know what the parts do.
+
+/** A long-lived part. `stop` tolerates never having been started and being called twice. */
+export interface Startable {
+  readonly name: string;
+  start(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+/** Starts the parts in order; when one fails, stops those already started and rethrows its error. */
+export async function startAll(parts: readonly Startable[]): Promise<void> {
+  const started: Startable[] = [];
+  for (const part of parts) {
+    try {
+      await part.start();
+      started.push(part);
+    } catch (error) {
+      await stopAll(started);
+      throw error;
+    }
+  }
+}
+
+/** Stops the parts in reverse order; every one is stopped, then the first error is thrown. */
+export async function stopAll(parts: readonly Startable[]): Promise<void> {
+  const errors: unknown[] = [];
+  for (const part of parts.toReversed()) {
+    await part.stop().catch((error: unknown) => errors.push(error));
+  }
+  if (errors.length > 0) throw errors[0];
+}
+
+/** A promise of `ms` milliseconds which `signal` ends early; it never rejects. */
+export function pause(ms: number, signal?: AbortSignal): Promise<void> {
+  if (signal?.aborted) return Promise.resolve();
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const wake = (): void => {
+    clearTimeout(timer);
+    signal?.removeEventListener('abort', wake);
+    resolve();
+  };
+  const timer = setTimeout(wake, ms);
+  signal?.addEventListener('abort', wake, { once: true });
+  return promise;
+}

@@ -1,0 +1,78 @@
+// Waits for the signal that ends a directive.
+// Must never rely on an announcement alone: what may have been missed is read from the journal.
+import { isTerminalSignal, type Signal, type TerminalSignal } from '../contract/signal.ts';
+import type { Journal } from '../journal/journal.ts';
+import type { Announcement, Subscriber } from '../journal/subscriber.ts';
+
+export type Awaited = { kind: 'ended'; signal: TerminalSignal } | { kind: 'unknown' } | { kind: 'timeout' } | { kind: 'aborted' };
+
+export interface AwaitOptions {
+  timeoutMs?: number;
+  signal?: AbortSignal;
+}
+
+export interface ResultWatch {
+  /** `fresh`: the directive was accepted after the watch began, so that its end cannot have been missed. */
+  ended(options?: AwaitOptions & { fresh?: boolean }): Promise<Awaited>;
+  stop(): void;
+}
+
+const RECHECK_MS = 5_000;
+
+function terminalOf(json: string, directiveId: string): TerminalSignal | null {
+  if (!json.includes(directiveId)) return null;
+  const signal = JSON.parse(json) as Signal;
+  return isTerminalSignal(signal) && signal.causationid === directiveId ? signal : null;
+}
+
+/** Begins to listen; to be called before the submission if its end must not be missed. */
+export async function watchResult(journal: Journal, subscriber: Subscriber, requestId: string, directiveId: string): Promise<ResultWatch> {
+  const found = Promise.withResolvers<Awaited>();
+  let checking = false;
+
+  async function check(): Promise<void> {
+    if (checking) return;
+    checking = true;
+    try {
+      const record = await journal.directive(requestId, directiveId);
+      if (!record) found.resolve({ kind: 'unknown' });
+      else if (record.terminal !== null) await readTerminal(record.terminal);
+    } finally {
+      checking = false;
+    }
+  }
+
+  async function readTerminal(sequence: number): Promise<void> {
+    const signal = await journal.signalAt(requestId, sequence);
+    if (signal && isTerminalSignal(signal)) found.resolve({ kind: 'ended', signal });
+  }
+
+  function hear(announcement: Announcement | null): void {
+    if (announcement === null || announcement.json === '') {
+      check().catch(() => {});
+      return;
+    }
+    const signal = terminalOf(announcement.json, directiveId);
+    if (signal) found.resolve({ kind: 'ended', signal });
+  }
+
+  const leave = await subscriber.listen(requestId, hear);
+
+  async function ended({ timeoutMs, signal, fresh }: AwaitOptions & { fresh?: boolean } = {}): Promise<Awaited> {
+    if (signal?.aborted) return { kind: 'aborted' };
+    const abort = (): void => found.resolve({ kind: 'aborted' });
+    signal?.addEventListener('abort', abort, { once: true });
+    const timeout = timeoutMs === undefined ? undefined : setTimeout(() => found.resolve({ kind: 'timeout' }), timeoutMs);
+    const recheck = setInterval(() => void check().catch(() => {}), RECHECK_MS);
+    try {
+      if (!fresh) await check();
+      return await found.promise;
+    } finally {
+      clearTimeout(timeout);
+      clearInterval(recheck);
+      signal?.removeEventListener('abort', abort);
+    }
+  }
+
+  return { ended, stop: leave };
+}

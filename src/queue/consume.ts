@@ -1,0 +1,71 @@
+// Takes the jobs of one lane and hands them to the worker; the only place that knows BullMQ's control exceptions.
+// Must never return a result to BullMQ, which would copy it into its event stream.
+import { DelayedError, Worker, type Job } from 'bullmq';
+import type { RedisConnection } from '../redis.ts';
+import type { Ring } from './job.ts';
+import { lanePrefix } from './lanes.ts';
+
+/** What becomes of a job after it was handled: forgotten, or rung again at an instant (ms since the epoch). */
+export type JobOutcome = { kind: 'done' } | { kind: 'later'; at: number };
+
+export interface ConsumeOptions {
+  lane: string;
+  prefix: string;
+  connection: RedisConnection;
+  /** Jobs at once in this process. */
+  concurrency: number;
+  /** How long BullMQ holds a job for a silent worker before it hands it out again, milliseconds. */
+  lockMs: number;
+  /** How often it looks for such jobs, milliseconds. */
+  stalledCheckMs: number;
+  handle(ring: Ring): Promise<JobOutcome>;
+  onError(error: Error): void;
+}
+
+export interface LaneConsumer {
+  readonly lane: string;
+  start(): Promise<void>;
+  /** Takes nothing more, and resolves when what was taken has been handled. */
+  stop(): Promise<void>;
+}
+
+/** BullMQ only hands a stalled job out again; whether it may run is decided by the journal. */
+const NEVER_GIVE_UP = 1_000_000_000;
+
+export function consumeLane(options: ConsumeOptions): LaneConsumer {
+  const worker = new Worker<Ring>(options.lane, processor(options), {
+    connection: options.connection,
+    prefix: lanePrefix(options.prefix, options.lane),
+    autorun: false,
+    concurrency: options.concurrency,
+    lockDuration: options.lockMs,
+    stalledInterval: options.stalledCheckMs,
+    maxStalledCount: NEVER_GIVE_UP,
+    runRetryDelay: 500,
+    removeOnComplete: { count: 0 },
+    removeOnFail: { count: 0 },
+  });
+  worker.on('error', options.onError);
+  worker.on('failed', (_job, error) => options.onError(error));
+  let running: Promise<void> | undefined;
+  return {
+    lane: options.lane,
+    async start() {
+      await worker.waitUntilReady();
+      running ??= worker.run();
+      running.catch(options.onError);
+    },
+    async stop() {
+      await worker.close();
+    },
+  };
+}
+
+function processor({ handle }: ConsumeOptions): (job: Job<Ring>, token?: string) => Promise<null> {
+  return async (job, token) => {
+    const outcome = await handle(job.data);
+    if (outcome.kind === 'done') return null;
+    await job.moveToDelayed(outcome.at, token);
+    throw new DelayedError();
+  };
+}

@@ -1,0 +1,35 @@
+// Gives every submitted directive its identity: the request it belongs to and its own id.
+// Must never give two directives of one batch the same generated id, nor a retried submission another one.
+import { hash } from 'node:crypto';
+import { completeDirective, type Directive, type ParsedDirective } from '../contract/directive.ts';
+
+export interface Identified {
+  requestId: string;
+  directives: Directive[];
+}
+
+const KEY_ID_LENGTH = 32;
+
+/** Ids from a caller's key: the same key names the same request and directives for ever. */
+function keyedIds(idempotencyKey: string): { request: string; directive: (index: number) => string } {
+  const request = `key-${hash('sha256', idempotencyKey, 'hex').slice(0, KEY_ID_LENGTH)}`;
+  return { request, directive: (index) => `${request}.${index + 1}` };
+}
+
+/** `newId` draws an id for a directive or request that came without one. All directives name at most one request. */
+export function identify(
+  parsed: readonly ParsedDirective[],
+  idempotencyKey: string | undefined,
+  newId: () => string,
+): Identified {
+  const keyed = idempotencyKey === undefined ? undefined : keyedIds(idempotencyKey);
+  const named = parsed.find((directive) => directive.request_id !== undefined)?.request_id;
+  const requestId = named ?? keyed?.request ?? newId();
+  const directives = parsed.map((directive, index) =>
+    completeDirective(directive, {
+      id: directive.id ?? keyed?.directive(index) ?? newId(),
+      request_id: requestId,
+    }),
+  );
+  return { requestId, directives };
+}

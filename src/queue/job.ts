@@ -1,0 +1,25 @@
+// What a BullMQ job of ours holds, and its id: the identity of the directive it rings for.
+// Must never hold what the journal does not: a job is a doorbell and may be rung again at any time.
+import type { Envelope } from '../journal/envelope.ts';
+
+/** Bodies above this are read from the journal instead of travelling in the job. */
+const MAX_INLINE_BYTES = 32_768;
+
+/** The data of a job. `envelope` is absent for large directives. */
+export interface Ring {
+  request_id: string;
+  id: string;
+  digest: string;
+  envelope?: Envelope;
+}
+
+/** The job's id. BullMQ refuses ':', so it becomes '+', which no identifier contains. */
+export function jobId(requestId: string, directiveId: string): string {
+  return `${requestId}/${directiveId}`.replaceAll(':', '+');
+}
+
+/** The job data for an accepted directive; `encodedBytes` is the size of its envelope as JSON. */
+export function ringFor(envelope: Envelope, digest: string, encodedBytes: number): Ring {
+  const { request_id, id } = envelope.directive;
+  return encodedBytes > MAX_INLINE_BYTES ? { request_id, id, digest } : { request_id, id, digest, envelope };
+}

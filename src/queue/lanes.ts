@@ -1,0 +1,85 @@
+// The lanes: one BullMQ queue for each MCP server, model provider and the runs.
+// Must never decide whether a directive runs; it only rings for it.
+import { Queue } from 'bullmq';
+import type { RedisConnection } from '../redis.ts';
+import { jobId, type Ring } from './job.ts';
+
+/** Nobody listens to BullMQ's own events, so their stream is kept short. */
+const EVENT_STREAM_ENTRIES = 100;
+const JOB_NAME = 'directive';
+
+/** Jobs of a lane by what they wait for. */
+export interface LaneCounts {
+  waiting: number;
+  active: number;
+  delayed: number;
+  paused: boolean;
+  /** Calls at once over all workers; null = no such limit. */
+  globalConcurrency: number | null;
+  workers: number;
+}
+
+export type Lanes = ReturnType<typeof createLanes>;
+
+/** The lane's keys share one cluster slot of their own. */
+export function lanePrefix(prefix: string, lane: string): string {
+  return `{${prefix}:${lane}}`;
+}
+
+export function createLanes(connection: RedisConnection, prefix: string) {
+  const queues = new Map<string, Queue>();
+
+  function queue(lane: string): Queue {
+    const known = queues.get(lane);
+    if (known) return known;
+    const opened = new Queue(lane, {
+      connection,
+      prefix: lanePrefix(prefix, lane),
+      streams: { events: { maxLen: EVENT_STREAM_ENTRIES } },
+      skipWaitingForReady: true,
+    });
+    opened.on('error', () => {});
+    queues.set(lane, opened);
+    return opened;
+  }
+
+  /** Rings for a directive; ringing again while its job exists changes nothing. */
+  async function ring(lane: string, data: Ring): Promise<void> {
+    await queue(lane).add(JOB_NAME, data, { jobId: jobId(data.request_id, data.id) });
+  }
+
+  async function ringAll(lane: string, rings: readonly Ring[]): Promise<void> {
+    await queue(lane).addBulk(
+      rings.map((data) => ({ name: JOB_NAME, data, opts: { jobId: jobId(data.request_id, data.id) } })),
+    );
+  }
+
+  /** Takes the job of an ended directive out of the queue; a running one stays with its worker. */
+  async function silence(lane: string, requestId: string, directiveId: string): Promise<void> {
+    await queue(lane).remove(jobId(requestId, directiveId));
+  }
+
+  async function setGlobalConcurrency(lane: string, limit: number | null): Promise<void> {
+    if (limit === null) await queue(lane).removeGlobalConcurrency();
+    else await queue(lane).setGlobalConcurrency(limit);
+  }
+
+  async function counts(lane: string): Promise<LaneCounts> {
+    const opened = queue(lane);
+    const [jobs, paused, globalConcurrency, workers] = await Promise.all([
+      opened.getJobCounts('wait', 'prioritized', 'active', 'delayed'),
+      opened.isPaused(),
+      opened.getGlobalConcurrency(),
+      opened.getWorkersCount(),
+    ]);
+    const waiting = (jobs['wait'] ?? 0) + (jobs['prioritized'] ?? 0);
+    return { waiting, active: jobs['active'] ?? 0, delayed: jobs['delayed'] ?? 0, paused, globalConcurrency, workers };
+  }
+
+  async function close(): Promise<void> {
+    await Promise.allSettled([...queues.values()].map((opened) => opened.close()));
+    queues.clear();
+  }
+
+  return { ring, ringAll, silence, setGlobalConcurrency, counts, close };
+}

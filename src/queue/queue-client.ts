@@ -1,0 +1,156 @@
+// The direct way to the service: journal and queue without HTTP, for programs that may touch Redis.
+// Must never promise less than the HTTP client: same validation, same guarantees, same test suite.
+import { v7 as uuidv7 } from 'uuid';
+import type { DirectiveClient, SubmitOptions } from '../contract/directive-client.ts';
+import { parseSubmission, type ParsedDirective, type SubmittedDirective } from '../contract/directive.ts';
+import { DirectiveRefused, problem, ServiceUnavailable } from '../contract/problem.ts';
+import { isTerminalSignal, type Signal, type TerminalSignal } from '../contract/signal.ts';
+import type { SignalPage } from '../contract/signal-page.ts';
+import { decodeEnvelope } from '../journal/envelope.ts';
+import type { Follower } from '../journal/follower.ts';
+import type { Journal } from '../journal/journal.ts';
+import type { Subscriber } from '../journal/subscriber.ts';
+import { toolListing, type ToolCatalog } from '../journal/tool-catalog.ts';
+import { watchResult, type AwaitOptions, type Awaited as Ended } from './await-result.ts';
+import { identify } from './identify.ts';
+import type { Lanes } from './lanes.ts';
+import type { KnownServersSource } from './known-servers.ts';
+import { toolLane } from './route.ts';
+import type { Submitter } from './submit.ts';
+import { whileAvailable } from './unavailable.ts';
+import { directiveView, requestView } from './views.ts';
+
+export interface QueueClientParts {
+  journal: Journal;
+  follower: Follower;
+  subscriber: Subscriber;
+  submitter: Submitter;
+  catalog: ToolCatalog;
+  servers: KnownServersSource;
+  lanes: Lanes;
+  /** Closes what the client was built on. */
+  close(): Promise<void>;
+}
+
+const DEFAULT_PAGE = 100;
+const LARGEST_PAGE = 1_000;
+
+function unknownDirective(requestId: string, directiveId: string): DirectiveRefused {
+  return new DirectiveRefused(problem('not_found', { detail: `request "${requestId}" has no directive "${directiveId}"` }));
+}
+
+function unknownRequest(requestId: string): DirectiveRefused {
+  return new DirectiveRefused(problem('not_found', { detail: `there is no request "${requestId}"` }));
+}
+
+function parsed(directives: SubmittedDirective | readonly SubmittedDirective[]): ParsedDirective[] {
+  const read = parseSubmission(Array.isArray(directives) ? { directives } : directives);
+  if (read.ok) return read.directives;
+  throw new DirectiveRefused(problem('invalid_body', { detail: 'the submission is not valid', errors: read.errors }));
+}
+
+export function createQueueClient(parts: QueueClientParts): DirectiveClient {
+  const { journal, follower, subscriber, submitter, catalog, servers, lanes } = parts;
+
+  async function execute(directive: SubmittedDirective, options: SubmitOptions & { timeoutMs?: number } = {}): Promise<TerminalSignal> {
+    const { requestId, directives } = identify(parsed(directive), options.idempotencyKey, uuidv7);
+    const [identified] = directives;
+    if (!identified) throw new Error('a submission holds a directive');
+    return whileAvailable(async () => {
+      const watch = await watchResult(journal, subscriber, requestId, identified.id);
+      try {
+        const submission = await submitter.submit([identified], options);
+        const fresh = submission.directives[0]?.status === 'accepted';
+        return terminalOrThrow(await watch.ended({ ...options, fresh }), requestId, identified.id);
+      } finally {
+        watch.stop();
+      }
+    });
+  }
+
+  function terminalOrThrow(ended: Ended, requestId: string, directiveId: string): TerminalSignal {
+    if (ended.kind === 'ended') return ended.signal;
+    if (ended.kind === 'unknown') throw unknownDirective(requestId, directiveId);
+    if (ended.kind === 'aborted') throw new DOMException('the wait was aborted', 'AbortError');
+    throw new ServiceUnavailable(`directive "${directiveId}" of request "${requestId}" has not ended in time; it goes on`);
+  }
+
+  async function result(requestId: string, directiveId: string, options: AwaitOptions = {}): Promise<TerminalSignal | null> {
+    return whileAvailable(async () => {
+      const already = await endedAlready(requestId, directiveId);
+      if (already || options.timeoutMs === 0) return already;
+      const watch = await watchResult(journal, subscriber, requestId, directiveId);
+      try {
+        const ended = await watch.ended(options);
+        return ended.kind === 'timeout' ? null : terminalOrThrow(ended, requestId, directiveId);
+      } finally {
+        watch.stop();
+      }
+    });
+  }
+
+  async function endedAlready(requestId: string, directiveId: string): Promise<TerminalSignal | null> {
+    const record = await journal.directive(requestId, directiveId);
+    if (!record) throw unknownDirective(requestId, directiveId);
+    const signal = record.terminal === null ? null : await journal.signalAt(requestId, record.terminal);
+    return signal && isTerminalSignal(signal) ? signal : null;
+  }
+
+  async function* signals(requestId: string, options: { after?: number; signal?: AbortSignal; follow?: boolean } = {}): AsyncGenerator<Signal> {
+    const head = await whileAvailable(() => journal.head(requestId));
+    if (!head) throw unknownRequest(requestId);
+    yield* follower.follow(requestId, options);
+  }
+
+  async function page(requestId: string, { after = 0, limit = DEFAULT_PAGE }: { after?: number; limit?: number } = {}): Promise<SignalPage> {
+    return whileAvailable(async () => {
+      const head = await journal.head(requestId);
+      if (!head) throw unknownRequest(requestId);
+      const read = await journal.read(requestId, after, Math.min(limit, LARGEST_PAGE));
+      const last = read.at(-1)?.sequence ?? Math.min(after, head.sequence);
+      return { signals: read, last_sequence: last, closed: head.status === 'closed' && last >= head.sequence };
+    });
+  }
+
+  async function directive(requestId: string, directiveId: string) {
+    return whileAvailable(async () => {
+      const [record, json] = await Promise.all([
+        journal.directive(requestId, directiveId),
+        journal.envelope(requestId, directiveId),
+      ]);
+      if (!record || json === null) return null;
+      const ended = record.terminal === null ? null : await journal.signalAt(requestId, record.terminal);
+      return directiveView(requestId, record, decodeEnvelope(json), ended);
+    });
+  }
+
+  async function listLanes() {
+    const known = await servers.current();
+    const names = [...known.keys()].map(toolLane);
+    const listed = names.map(async (name) => {
+      const { globalConcurrency, ...counts } = await lanes.counts(name);
+      return { name, ...counts, concurrency: globalConcurrency };
+    });
+    return { lanes: await Promise.all(listed) };
+  }
+
+  return {
+    submit: (directives, options) => {
+      const read = parsed(directives);
+      return whileAvailable(() => submitter.submit(read, options));
+    },
+    execute,
+    result,
+    signals,
+    page,
+    request: (requestId) =>
+      whileAvailable(async () => {
+        const found = await journal.request(requestId);
+        return found && requestView(requestId, found.record, found.directives);
+      }),
+    directive,
+    tools: () => whileAvailable(async () => toolListing(await catalog.read())),
+    lanes: () => whileAvailable(listLanes),
+    close: () => parts.close(),
+  };
+}

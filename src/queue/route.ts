@@ -1,0 +1,93 @@
+// Decides which lane serves a directive, from its own words and what is known of the servers.
+// Must never do I/O: the knowledge is handed in.
+import type { Directive } from '../contract/directive.ts';
+import { errorEnvelope, type ErrorEnvelope } from '../contract/error-envelope.ts';
+
+/** Tool names by server. A server that has not been listed yet has null. */
+export type KnownServers = ReadonlyMap<string, readonly string[] | null>;
+
+export type Route = { kind: 'lane'; lane: string } | { kind: 'ended'; error: ErrorEnvelope };
+
+export interface ToolTarget {
+  server: string;
+  tool: string;
+}
+
+const TOOL_LANE = 'tool.';
+const NAMED_CANDIDATES = 5;
+
+export function toolLane(server: string): string {
+  return `${TOOL_LANE}${server}`;
+}
+
+/** The tool's name on its own server: a leading `<server>.` is the address, unless the server has a tool of that whole name. */
+export function toolOnServer(server: string, toolName: string, tools: readonly string[] | null): string {
+  const address = `${server}.`;
+  if (!toolName.startsWith(address) || tools?.includes(toolName)) return toolName;
+  return toolName.slice(address.length);
+}
+
+function unknownTool(toolName: string, known: KnownServers): ErrorEnvelope {
+  return errorEnvelope('unknown_tool', `no MCP server offers the tool "${toolName}"`, {
+    field: 'tool_name',
+    tool_name: toolName,
+    servers: [...known.keys()].slice(0, 100),
+  });
+}
+
+function unknownServer(server: string, known: KnownServers): ErrorEnvelope {
+  return errorEnvelope('unknown_tool', `no MCP server is named "${server}"`, {
+    field: 'server',
+    servers: [...known.keys()].slice(0, 100),
+  });
+}
+
+function ambiguousTool(toolName: string, servers: readonly string[]): ErrorEnvelope {
+  const names = servers.slice(0, NAMED_CANDIDATES).map((server) => `${server}.${toolName}`);
+  return errorEnvelope('validation_error', `several servers offer "${toolName}": name one of ${names.join(', ')}`, {
+    field: 'tool_name',
+    candidates: names,
+  });
+}
+
+/** The pinned server. While no server is known at all, the pin is believed: its workers may only start later. */
+function pinnedTarget(toolName: string, server: string, known: KnownServers): ToolTarget | ErrorEnvelope {
+  if (known.size > 0 && !known.has(server)) return unknownServer(server, known);
+  return { server, tool: toolOnServer(server, toolName, known.get(server) ?? null) };
+}
+
+/** Which server runs `toolName`: the pinned one, the one named before the first dot, or the only one that offers it. */
+export function targetOf(toolName: string, pinned: string | undefined, known: KnownServers): ToolTarget | ErrorEnvelope {
+  if (pinned !== undefined) return pinnedTarget(toolName, pinned, known);
+  const named = [...known.keys()].filter((server) => toolName.startsWith(`${server}.`));
+  const [addressed] = named.sort((left, right) => right.length - left.length);
+  if (addressed !== undefined) {
+    return { server: addressed, tool: toolOnServer(addressed, toolName, known.get(addressed) ?? null) };
+  }
+  const offering = [...known].filter(([, tools]) => tools?.includes(toolName)).map(([server]) => server);
+  const [only, ...others] = offering;
+  if (only === undefined) return unknownTool(toolName, known);
+  return others.length > 0 ? ambiguousTool(toolName, offering) : { server: only, tool: toolName };
+}
+
+function unknownModel(directive: Directive): ErrorEnvelope {
+  const named = 'model' in directive ? (directive.model ?? directive.model_alias) : undefined;
+  return errorEnvelope('unknown_model', `no model provider is configured that serves "${String(named)}"`, { field: 'model' });
+}
+
+/** Where a work directive goes; immediate directives have no lane. */
+export function routeOf(directive: Directive, known: KnownServers): Route {
+  switch (directive.type) {
+    case 'tool_exec': {
+      const target = targetOf(directive.tool_name, directive.server, known);
+      return 'server' in target ? { kind: 'lane', lane: toolLane(target.server) } : { kind: 'ended', error: target };
+    }
+    case 'llm_stream':
+    case 'llm_generate':
+    case 'llm_embed':
+      return { kind: 'ended', error: unknownModel(directive) };
+    case 'emit_tool_error':
+    case 'emit_request_error':
+      throw new Error(`${directive.type} is immediate and has no lane`);
+  }
+}

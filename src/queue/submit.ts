@@ -1,0 +1,167 @@
+// The way in: identifies, routes, accepts and rings for a batch of directives.
+// Must never answer before the journal holds every directive of the batch.
+import { hash } from 'node:crypto';
+import { v7 as uuidv7 } from 'uuid';
+import { canonicalJson } from '../contract/canonical-json.ts';
+import type { Directive, ParsedDirective } from '../contract/directive.ts';
+import type { SubmitOptions } from '../contract/directive-client.ts';
+import { DirectiveRefused, problem } from '../contract/problem.ts';
+import { errorResult, type Result } from '../contract/result.ts';
+import type { Submission } from '../contract/submission.ts';
+import { encodeEnvelope, type Envelope } from '../journal/envelope.ts';
+import type { Acceptance, Journal } from '../journal/journal.ts';
+import type { SweepIndex } from '../journal/sweep-index.ts';
+import { terminalSignal } from '../journal/terminal-signal.ts';
+import { isTraceparent, newTraceparent } from '../telemetry/trace-context.ts';
+import { identify } from './identify.ts';
+import { ringFor, type Ring } from './job.ts';
+import type { KnownServersSource } from './known-servers.ts';
+import type { Lanes } from './lanes.ts';
+import { routeOf, type Route } from './route.ts';
+
+/** The result of a directive that needs no worker; null for work directives. */
+export type ExecuteImmediately = (directive: Directive) => Result | null;
+
+export interface SubmitterOptions {
+  journal: Journal;
+  index: SweepIndex;
+  lanes: Lanes;
+  servers: KnownServersSource;
+  executeImmediately: ExecuteImmediately;
+  /** Redis Cluster keeps no order between slots, so there the job is added after the acceptance is known. */
+  ordered: boolean;
+  now?: () => number;
+  newId?: () => string;
+}
+
+/** A directive on its way in: what will be accepted, and the ring that follows. */
+interface Prepared {
+  acceptance: Acceptance;
+  ring: Ring;
+}
+
+export type Submitter = ReturnType<typeof createSubmitter>;
+
+/** The sweeper looks at a directive this long after its submission, if it is still open. */
+export const FIRST_LOOK_MS = 5_000;
+/** An acceptance slower than this may have been swept out of the index before it happened. */
+const SLOW_ACCEPT_MS = 2_500;
+/** 128 bits of SHA-256 tell two contents of one id apart. */
+const DIGEST_LENGTH = 22;
+const DEFAULT_DEADLINE_MS = 900_000;
+
+export function digestOf(directive: Directive): string {
+  return hash('sha256', canonicalJson(directive), 'base64url').slice(0, DIGEST_LENGTH);
+}
+
+export function createSubmitter(options: SubmitterOptions) {
+  const { journal, index, lanes, servers, executeImmediately } = options;
+  const now = options.now ?? Date.now;
+  const newId = options.newId ?? uuidv7;
+
+  /** Throws `DirectiveRefused` for conflicts; rejects with Redis' own error when it does not answer. */
+  async function submit(parsed: readonly ParsedDirective[], { idempotencyKey, traceparent }: SubmitOptions = {}): Promise<Submission> {
+    const { requestId, directives } = identify(parsed, idempotencyKey, newId);
+    const trace = isTraceparent(traceparent) ? traceparent : newTraceparent();
+    const prepared = await prepareAll(directives, trace);
+    const verdicts = await acceptAndRing(requestId, prepared);
+    return submissionOf(requestId, prepared, verdicts);
+  }
+
+  async function prepareAll(directives: readonly Directive[], traceparent: string): Promise<Prepared[]> {
+    let known = await servers.current();
+    if (directives.some((directive) => isLost(directive, known))) known = await servers.recheck();
+    return directives.map((directive) => prepare({ directive, traceparent }, routeFor(directive, known)));
+  }
+
+  function isLost(directive: Directive, known: Awaited<ReturnType<KnownServersSource['current']>>): boolean {
+    return directive.type === 'tool_exec' && routeOf(directive, known).kind === 'ended';
+  }
+
+  function routeFor(directive: Directive, known: Awaited<ReturnType<KnownServersSource['current']>>): Route | Result {
+    return executeImmediately(directive) ?? routeOf(directive, known);
+  }
+
+  function prepare(envelope: Envelope, route: Route | Result): Prepared {
+    const { directive, traceparent } = envelope;
+    const digest = digestOf(directive);
+    const encoded = encodeEnvelope(envelope);
+    const lane = 'kind' in route && route.kind === 'lane' ? route.lane : null;
+    const result = 'kind' in route ? (route.kind === 'ended' ? errorResult(route.error) : null) : route;
+    const origin = { requestId: directive.request_id, causationId: directive.id, traceparent };
+    const acceptance: Acceptance = {
+      id: directive.id,
+      type: directive.type,
+      digest,
+      lane,
+      deadlineMs: 'deadline_ms' in directive ? directive.deadline_ms : DEFAULT_DEADLINE_MS,
+      envelope: encoded,
+      ...(result ? { end: { status: endStatus(directive, result), signal: terminalSignal(directive, result, origin) } } : {}),
+    };
+    return { acceptance, ring: ringFor(envelope, digest, encoded.length) };
+  }
+
+  /** Immediate directives succeed by saying what they were told to say, even if that is an error. */
+  function endStatus(directive: Directive, result: Result): 'succeeded' | 'failed' {
+    return result.ok || directive.type.startsWith('emit_') ? 'succeeded' : 'failed';
+  }
+
+  async function acceptAndRing(requestId: string, prepared: readonly Prepared[]): Promise<('accepted' | 'existing')[]> {
+    const open = prepared.filter(({ acceptance }) => acceptance.lane !== null);
+    const refs = open.map(({ acceptance }) => ({ requestId, id: acceptance.id }));
+    const begunAt = now();
+    const indexed = refs.length > 0 ? index.add(refs, begunAt + FIRST_LOOK_MS) : Promise.resolve();
+    if (!options.ordered) await indexed;
+    const accepting = journal.accept(requestId, prepared.map(({ acceptance }) => acceptance));
+    // One directive on one connection: Redis takes the three commands in this order, in one round trip.
+    // A ring for a refused directive finds nothing to do.
+    const rung = options.ordered && open.length === 1 ? ringAll(open) : undefined;
+    rung?.catch(() => {});
+    const [verdict] = await Promise.all([accepting, indexed]);
+    if (verdict.kind === 'conflict') throw conflict(requestId, prepared, verdict);
+    if (refs.length > 0 && now() - begunAt > SLOW_ACCEPT_MS) await index.add(refs, now());
+    // The directives are durable: a ring that fails is repeated by the sweeper.
+    await (rung ?? ringAll(open)).catch(() => {});
+    return verdict.verdicts;
+  }
+
+  async function ringAll(open: readonly Prepared[]): Promise<void> {
+    const byLane = Map.groupBy(open, ({ acceptance }) => acceptance.lane ?? '');
+    await Promise.all(
+      [...byLane].map(([lane, [first, ...others]]) => {
+        if (!first) return Promise.resolve();
+        if (others.length === 0) return lanes.ring(lane, first.ring);
+        return lanes.ringAll(lane, [first, ...others].map(({ ring }) => ring));
+      }),
+    );
+  }
+
+  return { submit };
+}
+
+function conflict(requestId: string, prepared: readonly Prepared[], { id, storedDigest }: { id: string; storedDigest: string }): DirectiveRefused {
+  const position = prepared.findLastIndex(({ acceptance }) => acceptance.id === id && acceptance.digest !== storedDigest);
+  const path = prepared.length === 1 ? 'id' : `directives[${position}].id`;
+  return new DirectiveRefused(
+    problem('id_conflict', {
+      detail: `request "${requestId}" holds another directive with the id "${id}"; nothing was accepted`,
+      errors: [{ path, message: 'this id was accepted with other content' }],
+      digests: { submitted: prepared[position]?.acceptance.digest ?? null, stored: storedDigest },
+    }),
+  );
+}
+
+function submissionOf(requestId: string, prepared: readonly Prepared[], verdicts: readonly ('accepted' | 'existing')[]): Submission {
+  const request = `/v1/requests/${encodeURIComponent(requestId)}`;
+  return {
+    request_id: requestId,
+    directives: prepared.map(({ acceptance }, position) => ({
+      id: acceptance.id,
+      type: acceptance.type as Directive['type'],
+      status: verdicts[position] ?? 'accepted',
+      lane: acceptance.lane,
+      digest: acceptance.digest,
+    })),
+    links: { request, signals: `${request}/signals` },
+  };
+}

@@ -1,0 +1,145 @@
+// The sweeper: looks at directives that should have ended or begun, rings again or ends them.
+// Must never need to be the only one: every step is safe to repeat, the lock only saves work.
+import { errorEnvelope } from '../contract/error-envelope.ts';
+import { pause } from '../lifecycle.ts';
+import { decodeEnvelope } from '../journal/envelope.ts';
+import type { Journal } from '../journal/journal.ts';
+import type { KeySpace } from '../journal/keys.ts';
+import type { DirectiveRecord } from '../journal/records.ts';
+import type { DueEntry, SweepIndex } from '../journal/sweep-index.ts';
+import { failureSignal } from '../journal/terminal-signal.ts';
+import type { RedisConnection } from '../redis.ts';
+import { ringFor } from './job.ts';
+import type { Lanes } from './lanes.ts';
+
+export interface SweeperOptions {
+  connection: RedisConnection;
+  keys: KeySpace;
+  journal: Journal;
+  index: SweepIndex;
+  lanes: Lanes;
+  /** Time between two looks, milliseconds. Default 1 000. */
+  intervalMs?: number;
+  /** Name of this process in the lock. */
+  owner: string;
+  onError(error: Error): void;
+  onEnded?(requestId: string, id: string): void;
+}
+
+/** What is to be done about one directive. */
+export type SweepDecision =
+  | { kind: 'forget' }
+  | { kind: 'look_again'; at: number; missed?: boolean }
+  | { kind: 'ring'; at: number }
+  | { kind: 'expire' };
+
+const BATCH = 200;
+const LOCK_MS = 5_000;
+const SHORTEST_LOOK_MS = 5_000;
+const LONGEST_LOOK_MS = 60_000;
+/** A directive that is in the index but not in the journal is given this long to appear. */
+const MISSING_GRACE_MS = 60_000;
+
+/** Looks often at the young and seldom at the old, and always at the deadline. */
+function nextLook(record: DirectiveRecord, now: number): number {
+  const age = now - record.acceptedAt;
+  return Math.min(now + Math.min(Math.max(age, SHORTEST_LOOK_MS), LONGEST_LOOK_MS), Math.max(record.deadlineAt, now + 1));
+}
+
+export function sweepDecision(entry: DueEntry, record: DirectiveRecord | null, now: number): SweepDecision {
+  if (!record) return entry.missedBefore ? { kind: 'forget' } : { kind: 'look_again', at: now + MISSING_GRACE_MS, missed: true };
+  if (record.terminal !== null) return { kind: 'forget' };
+  if (record.deadlineAt <= now) return { kind: 'expire' };
+  const at = nextLook(record, now);
+  if (record.status === 'running' && (record.leaseUntil ?? 0) > now) return { kind: 'look_again', at };
+  if (record.status === 'waiting' && (record.nextAttemptAt ?? 0) > now) return { kind: 'look_again', at };
+  return { kind: 'ring', at };
+}
+
+const LOCK_SCRIPT = `
+local owner = redis.call('GET', KEYS[1])
+if owner and owner ~= ARGV[1] then return 0 end
+redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
+return 1`;
+
+export type Sweeper = ReturnType<typeof createSweeper>;
+
+export function createSweeper(options: SweeperOptions) {
+  const { connection, keys, journal, index, lanes, onError } = options;
+  const stopping = new AbortController();
+  let loop: Promise<void> | undefined;
+
+  async function serverTime(): Promise<number> {
+    const [seconds, micros] = await connection.time();
+    return Number(seconds) * 1000 + Math.floor(Number(micros) / 1000);
+  }
+
+  /** One look at everything that is due; returns how many entries there were. */
+  async function sweep(): Promise<number> {
+    const now = await serverTime();
+    const entries = await index.due(now, BATCH);
+    await Promise.all(entries.map((entry) => settle(entry, now)));
+    return entries.length;
+  }
+
+  async function settle(entry: DueEntry, now: number): Promise<void> {
+    const record = await journal.directive(entry.requestId, entry.id);
+    const decision = sweepDecision(entry, record, now);
+    if (decision.kind === 'forget') index.forget(entry);
+    else if (decision.kind === 'look_again') await index.lookAgain(entry, decision.at, decision.missed);
+    else if (record && decision.kind === 'ring') await ringAgain(entry, record, decision.at);
+    else if (record) await expire(entry, record);
+  }
+
+  async function ringAgain(entry: DueEntry, record: DirectiveRecord, at: number): Promise<void> {
+    const json = await journal.envelope(entry.requestId, entry.id);
+    if (json && record.lane) await lanes.ring(record.lane, ringFor(decodeEnvelope(json), record.digest, json.length));
+    await index.lookAgain(entry, at);
+  }
+
+  async function expire(entry: DueEntry, record: DirectiveRecord): Promise<void> {
+    const json = await journal.envelope(entry.requestId, entry.id);
+    if (!json) return index.forget(entry);
+    const { directive, traceparent } = decodeEnvelope(json);
+    const error = errorEnvelope('deadline_exceeded', 'no terminal result by the deadline', {
+      deadline_ms: record.deadlineAt - record.acceptedAt,
+      status: record.status,
+      attempts: record.fence - record.released,
+      failures: record.failures,
+    });
+    const origin = { requestId: entry.requestId, causationId: entry.id, traceparent };
+    const signal = failureSignal(directive, error, origin, { attempts: record.fence - record.released, redeliveries: record.redeliveries });
+    await journal.endUnclaimed(entry.requestId, entry.id, 'failed', [signal]);
+    index.forget(entry);
+    if (record.lane) await lanes.silence(record.lane, entry.requestId, entry.id).catch(() => {});
+    options.onEnded?.(entry.requestId, entry.id);
+  }
+
+  async function holdsLock(): Promise<boolean> {
+    return (await connection.eval(LOCK_SCRIPT, 1, keys.sweeper, options.owner, LOCK_MS)) === 1;
+  }
+
+  async function run(): Promise<void> {
+    while (!stopping.signal.aborted) {
+      try {
+        if (await holdsLock()) while ((await sweep()) >= BATCH && (await holdsLock()));
+      } catch (error) {
+        onError(error instanceof Error ? error : new Error(String(error)));
+      }
+      await pause(options.intervalMs ?? 1_000, stopping.signal);
+    }
+  }
+
+  return {
+    name: 'sweeper',
+    sweep,
+    async start(): Promise<void> {
+      loop ??= run();
+    },
+    async stop(): Promise<void> {
+      stopping.abort();
+      await loop;
+      index.flush();
+    },
+  };
+}

@@ -1,0 +1,25 @@
+// Tells an absent Redis from a broken program: callers of the service get one kind of error for "come back later".
+// Must never turn a refusal or a bug into "come back later".
+import { ServiceUnavailable } from '../contract/problem.ts';
+
+const RETRY_AFTER_MS = 1_000;
+
+const REFUSALS = /^(LOADING|READONLY|OOM|MISCONF|CLUSTERDOWN|TRYAGAIN|MASTERDOWN|NOREPLICAS|BUSY)\b/;
+const LOSSES =
+  /Connection is closed|Command timed out|Connection lost|Stream isn't writeable|ECONNREFUSED|ECONNRESET|EPIPE|ETIMEDOUT|max retries per request|None of startup nodes|Cluster isn't ready|Failed to refresh slots/i;
+
+/** Whether `error` means that Redis is away or refuses for the moment. */
+export function isRedisAway(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  return REFUSALS.test(error.message) || LOSSES.test(error.message);
+}
+
+/** Runs `call`; an absent Redis becomes `ServiceUnavailable`. */
+export async function whileAvailable<T>(call: () => Promise<T>): Promise<T> {
+  try {
+    return await call();
+  } catch (error) {
+    if (!isRedisAway(error)) throw error;
+    throw new ServiceUnavailable('Redis is out of reach', { retryAfterMs: RETRY_AFTER_MS, cause: error });
+  }
+}

@@ -1,0 +1,112 @@
+// Connections to Redis: standalone, TLS, Sentinel and Cluster, named by one URL.
+// Must never hold an open connection that nobody asked for, nor give up reconnecting.
+import { Cluster, Redis, type RedisOptions } from 'ioredis';
+
+/** A connection of any topology; scripts and single commands work on each. */
+export type RedisConnection = Redis | Cluster;
+
+/**
+ * What a connection is for:
+ * `commands` never gives up (retries until Redis answers), `submit` fails a command fast when Redis is away,
+ * `subscriber` follows channels, `blocking` waits in Redis for work.
+ */
+export type ConnectionRole = 'commands' | 'submit' | 'subscriber' | 'blocking';
+
+const RECONNECT_STEP_MS = 50;
+const RECONNECT_CAP_MS = 1_000;
+/** How long a submission may wait for Redis before the caller is told that it is away. */
+const SUBMIT_COMMAND_TIMEOUT_MS = 5_000;
+
+/** A failover leaves a master behind as replica: reconnect and send the refused command again. */
+function reconnectOnError(error: Error): 2 | false {
+  return error.message.startsWith('READONLY') ? 2 : false;
+}
+
+function optionsFor(role: ConnectionRole) {
+  const shared = {
+    connectionName: `adjutant-${role}`,
+    maxRetriesPerRequest: null,
+    retryStrategy: (times: number) => Math.min(times * RECONNECT_STEP_MS, RECONNECT_CAP_MS),
+    reconnectOnError,
+    enableReadyCheck: true,
+  } satisfies RedisOptions;
+  if (role !== 'submit') return shared;
+  return { ...shared, commandTimeout: SUBMIT_COMMAND_TIMEOUT_MS };
+}
+
+/** `host:port` pairs of a URL that names several nodes. */
+function nodesOf(url: string): { host: string; port: number }[] {
+  const authority = url.replace(/^[^/]*\/\//, '').split('/')[0] ?? '';
+  const hosts = authority.slice(authority.indexOf('@') + 1);
+  return hosts.split(',').map((node) => {
+    const colon = node.lastIndexOf(':');
+    return { host: node.slice(0, colon), port: Number(node.slice(colon + 1)) };
+  });
+}
+
+function credentialsOf(url: string): { username?: string; password?: string } {
+  const match = /^[^/]*\/\/(?<user>[^:@/]*):(?<password>[^@/]*)@/.exec(url);
+  if (!match?.groups) return {};
+  const { user, password } = match.groups;
+  return {
+    ...(user ? { username: decodeURIComponent(user) } : {}),
+    ...(password ? { password: decodeURIComponent(password) } : {}),
+  };
+}
+
+function connectCluster(url: string, role: ConnectionRole): Cluster {
+  return new Cluster(nodesOf(url), {
+    shardedSubscribers: role === 'subscriber',
+    redisOptions: {
+      ...optionsFor(role),
+      ...credentialsOf(url),
+      ...(url.startsWith('rediss') ? { tls: {} } : {}),
+    },
+    clusterRetryStrategy: (times) => Math.min(times * RECONNECT_STEP_MS, RECONNECT_CAP_MS),
+    retryDelayOnFailover: 200,
+    retryDelayOnClusterDown: 200,
+    maxRedirections: 32,
+    slotsRefreshTimeout: 2_000,
+  });
+}
+
+function connectSentinel(url: string, role: ConnectionRole): Redis {
+  const name = url.replace(/^[^/]*\/\/[^/]*\//, '') || 'mymaster';
+  return new Redis({ ...optionsFor(role), ...credentialsOf(url), sentinels: nodesOf(url), name });
+}
+
+/**
+ * Opens a connection. Forms of `url`: `redis://host:port/db`, `rediss://…` (TLS),
+ * `redis+cluster://host:port,host:port`, `redis+sentinel://host:port,host:port/master-name`.
+ */
+export function connectRedis(url: string, role: ConnectionRole): RedisConnection {
+  const connection = openConnection(url, role);
+  // Reconnecting is the connection's own work; without a listener an outage would end the process.
+  connection.on('error', () => {});
+  return connection;
+}
+
+function openConnection(url: string, role: ConnectionRole): RedisConnection {
+  if (/^rediss?\+cluster:/.test(url)) return connectCluster(url, role);
+  if (/^rediss?\+sentinel:/.test(url)) return connectSentinel(url, role);
+  return new Redis(url, optionsFor(role));
+}
+
+/** Closes politely, and by force when Redis does not answer. */
+export async function closeRedis(connection: RedisConnection): Promise<void> {
+  const answered = connection.status === 'ready' && (await Promise.race([quit(connection), after(500)]));
+  if (!answered) connection.disconnect();
+}
+
+async function quit(connection: RedisConnection): Promise<boolean> {
+  return connection.quit().then(
+    () => true,
+    () => false,
+  );
+}
+
+function after(ms: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    setTimeout(() => resolve(false), ms).unref();
+  });
+}

@@ -1,0 +1,250 @@
+// One attempt of one directive: claim → execute → decide → record. The whole story on one page.
+// Must never execute without a claim, nor say anything after the claim was lost.
+import { hash } from 'node:crypto';
+import type { Directive } from '../contract/directive.ts';
+import { errorEnvelope, normalizeError, type ErrorEnvelope } from '../contract/error-envelope.ts';
+import { errorResult, type Result } from '../contract/result.ts';
+import type { SignalDraft } from '../contract/signal.ts';
+import type { Effect } from '../contract/work-directive.ts';
+import type { Execution, QueuedDefinition } from '../executors/definition.ts';
+import type { Registry } from '../executors/registry.ts';
+import { decodeEnvelope, type Envelope } from '../journal/envelope.ts';
+import type { ClaimRef, ClaimVerdict, Journal } from '../journal/journal.ts';
+import { draftSignal, type SignalOrigin } from '../journal/signal-draft.ts';
+import type { SweepIndex } from '../journal/sweep-index.ts';
+import { directiveMetadata, terminalSignal, type SignalMetadata } from '../journal/terminal-signal.ts';
+import type { JobOutcome } from '../queue/consume.ts';
+import type { Ring } from '../queue/job.ts';
+import { childTraceparent } from '../telemetry/trace-context.ts';
+import { persistently } from './persistently.ts';
+import type { Heartbeat } from './heartbeat.ts';
+import { lostAttemptError, outcomeOf, type Outcome, type StopReason } from './outcome.ts';
+import { createReporter, type Reporter } from './reporter.ts';
+import type { RunningAttempts } from './running-attempts.ts';
+
+export interface AttemptParts {
+  journal: Journal;
+  index: SweepIndex;
+  registry: Registry;
+  heartbeat: Heartbeat;
+  running: RunningAttempts;
+  leaseMs: number;
+  logger: AttemptLogger;
+}
+
+export interface AttemptLogger {
+  warn(fields: Record<string, unknown>, message: string): void;
+}
+
+type Granted = Extract<ClaimVerdict, { kind: 'granted' }>;
+
+/** A claimed directive on its way through the attempt. */
+interface Claimed {
+  envelope: Envelope;
+  definition: QueuedDefinition;
+  claim: ClaimRef;
+  granted: Granted;
+  origin: SignalOrigin;
+  attempt: number;
+}
+
+const DONE: JobOutcome = { kind: 'done' };
+
+/** Handles one ring: makes an attempt if the journal allows it, and says what becomes of the job. */
+export async function attemptDirective(parts: AttemptParts, ring: Ring): Promise<JobOutcome> {
+  const envelope = ring.envelope ?? (await readEnvelope(parts.journal, ring));
+  if (!envelope) return forget(parts, ring);
+  const definition = parts.registry.queued(envelope.directive.type);
+  if (!definition) return endWithout(parts, envelope, internalError(envelope.directive));
+  const granted = await claim(parts, envelope, definition, ring.digest);
+  switch (granted.kind) {
+    case 'granted':
+      return makeAttempt(parts, claimed(envelope, definition, granted));
+    case 'held':
+    case 'wait':
+      return { kind: 'later', at: granted.until };
+    case 'stale_body':
+      return retakeFromJournal(parts, ring);
+    case 'expired':
+      return endWithout(parts, envelope, errorEnvelope('deadline_exceeded', 'no terminal result by the deadline'));
+    case 'cancelled':
+      return endWithout(parts, envelope, errorEnvelope('cancelled', 'cancelled by a caller'));
+    case 'unknown':
+    case 'ended':
+      return forget(parts, ring);
+  }
+}
+
+async function readEnvelope(journal: Journal, { request_id, id }: Ring): Promise<Envelope | null> {
+  const json = await journal.envelope(request_id, id);
+  return json === null ? null : decodeEnvelope(json);
+}
+
+/** The job carried another body than the journal holds: the journal's is the accepted one. */
+async function retakeFromJournal(parts: AttemptParts, ring: Ring): Promise<JobOutcome> {
+  const record = await parts.journal.directive(ring.request_id, ring.id);
+  if (!record || record.digest === ring.digest) return DONE;
+  return attemptDirective(parts, { request_id: ring.request_id, id: ring.id, digest: record.digest });
+}
+
+function forget(parts: AttemptParts, { request_id, id }: Ring): JobOutcome {
+  parts.index.forget({ requestId: request_id, id });
+  return DONE;
+}
+
+function internalError(directive: Directive): ErrorEnvelope {
+  return errorEnvelope('internal_error', `no executor for "${directive.type}"`);
+}
+
+async function claim(parts: AttemptParts, envelope: Envelope, definition: QueuedDefinition, digest: string): Promise<ClaimVerdict> {
+  const { directive, traceparent } = envelope;
+  const { request_id: requestId, id } = directive;
+  const data = definition.started(directive);
+  const started = data && startedSignal(directive, data, { requestId, causationId: id, traceparent, attempt: 1 });
+  const request = { requestId, id, digest, leaseMs: parts.leaseMs, ...(started ? { started } : {}) };
+  return persistently(() => parts.journal.claim(request));
+}
+
+function startedSignal(directive: Directive, data: SignalDraft['data'], origin: SignalOrigin): SignalDraft {
+  const withMetadata = { ...data, metadata: directiveMetadata(directive) } as never;
+  return draftSignal('ai.tool.started', withMetadata, origin);
+}
+
+function claimed(envelope: Envelope, definition: QueuedDefinition, granted: Granted): Claimed {
+  const { directive, traceparent } = envelope;
+  const attempt = granted.failures + granted.redeliveries + 1;
+  const { request_id: requestId, id } = directive;
+  const origin = { requestId, causationId: id, traceparent: childTraceparent(traceparent), attempt };
+  return { envelope, definition, granted, attempt, origin, claim: { requestId, id, fence: granted.fence } };
+}
+
+async function makeAttempt(parts: AttemptParts, claimed: Claimed): Promise<JobOutcome> {
+  const { directive } = claimed.envelope;
+  const effect = await effectOf(claimed);
+  if (claimed.granted.lost) {
+    const error = lostAttemptError(effect, claimed.granted.redeliveries);
+    if (error) return record(parts, claimed, { kind: 'end', result: errorResult(error) }, { effect });
+  }
+  const startedAt = performance.now();
+  const { execution, stop } = await execute(parts, claimed);
+  const durationMs = Math.round(performance.now() - startedAt);
+  const remainingMs = remaining(claimed) - durationMs;
+  const facts = { directive, execution, effect, failures: claimed.granted.failures, stop, remainingMs, random: Math.random };
+  return record(parts, claimed, outcomeOf(facts), { effect, ...execution.metadata, duration_ms: durationMs });
+}
+
+async function effectOf({ definition, envelope }: Claimed): Promise<Effect> {
+  return definition.effect(envelope.directive).catch(() => 'once' as const);
+}
+
+function remaining({ granted }: Claimed): number {
+  return granted.deadlineAt - granted.now;
+}
+
+/** Runs the executor under one abort signal: cancellation, deadline, worker stop, loss of the claim. */
+async function execute(parts: AttemptParts, claimed: Claimed): Promise<{ execution: Execution; stop: StopReason | null }> {
+  const { envelope, definition, claim: ref, attempt, origin } = claimed;
+  const handle = parts.running.begin(ref);
+  const unwatch = parts.heartbeat.watch(ref, handle.stop);
+  const deadline = setTimeout(() => handle.stop('deadline'), remaining(claimed));
+  const reporter = createReporter(parts.journal, ref, origin);
+  try {
+    const execution = await runExecutor(definition, envelope.directive, {
+      attempt,
+      signal: handle.signal,
+      remainingMs: remaining(claimed),
+      traceparent: origin.traceparent,
+      idempotencyKey: idempotencyKey(ref),
+      report: reporter.report,
+    });
+    return { execution, stop: handle.stopReason() };
+  } finally {
+    await settle(reporter);
+    clearTimeout(deadline);
+    unwatch();
+    handle.end();
+  }
+}
+
+async function settle(reporter: Reporter): Promise<void> {
+  await reporter.settled().catch(() => {});
+}
+
+async function runExecutor(
+  definition: QueuedDefinition,
+  directive: Directive,
+  context: Parameters<QueuedDefinition['execute']>[1],
+): Promise<Execution> {
+  try {
+    return await definition.execute(directive, context);
+  } catch (error) {
+    // The call may have been made before the code broke.
+    return { result: errorResult(normalizeError(error, 'exception', 'the executor broke')), ambiguous: true };
+  }
+}
+
+/** Stable over all attempts, and short enough for any header. */
+function idempotencyKey({ requestId, id }: ClaimRef): string {
+  return hash('sha256', `${requestId}/${id}`, 'hex').slice(0, 32);
+}
+
+/** Writes the outcome; from here on nothing is lost, so it is repeated until Redis answers. */
+async function record(parts: AttemptParts, claimed: Claimed, outcome: Outcome, facts: SignalMetadata): Promise<JobOutcome> {
+  switch (outcome.kind) {
+    case 'end':
+      return recordEnd(parts, claimed, outcome.result, facts);
+    case 'retry':
+      return recordRetry(parts, claimed, outcome.error, outcome.delayMs, facts);
+    case 'release':
+      await persistently(() => parts.journal.release(claimed.claim, 0));
+      return { kind: 'later', at: Date.now() };
+    case 'drop':
+      return DONE;
+  }
+}
+
+function attemptMetadata({ attempt, granted }: Claimed, facts: SignalMetadata): SignalMetadata {
+  const redelivered = granted.redeliveries > 0 ? { redeliveries: granted.redeliveries } : {};
+  return { attempts: attempt, ...redelivered, ...facts };
+}
+
+async function recordEnd(parts: AttemptParts, claimed: Claimed, result: Result, facts: SignalMetadata): Promise<JobOutcome> {
+  const { claim: ref, envelope, origin } = claimed;
+  const signal = terminalSignal(envelope.directive, result, origin, attemptMetadata(claimed, facts));
+  const verdict = await persistently(() => parts.journal.finish(ref, result.ok ? 'succeeded' : 'failed', [signal]));
+  if (verdict.kind === 'stale') parts.logger.warn({ ...ref }, 'the claim was taken over; this attempt says nothing');
+  else parts.index.forget(ref);
+  return DONE;
+}
+
+async function recordRetry(
+  parts: AttemptParts,
+  claimed: Claimed,
+  error: ErrorEnvelope,
+  delayMs: number,
+  facts: SignalMetadata,
+): Promise<JobOutcome> {
+  const { claim: ref, envelope, origin, granted } = claimed;
+  const max_retries = 'max_retries' in envelope.directive ? envelope.directive.max_retries : 0;
+  const data = {
+    call_id: ref.id,
+    error,
+    failures: granted.failures + 1,
+    max_retries,
+    delay_ms: delayMs,
+    next_attempt_at: new Date(Date.now() + delayMs).toISOString(),
+    metadata: { ...directiveMetadata(envelope.directive), ...attemptMetadata(claimed, facts) },
+  };
+  const signal = draftSignal('directive.retry_scheduled', data, origin);
+  const verdict = await persistently(() => parts.journal.retry(ref, delayMs, [signal]));
+  return verdict.kind === 'waiting' ? { kind: 'later', at: Date.now() + delayMs } : DONE;
+}
+
+/** Ends a directive that gets no attempt. */
+async function endWithout(parts: AttemptParts, { directive, traceparent }: Envelope, error: ErrorEnvelope): Promise<JobOutcome> {
+  const { request_id: requestId, id } = directive;
+  const signal = terminalSignal(directive, errorResult(error), { requestId, causationId: id, traceparent });
+  await persistently(() => parts.journal.endUnclaimed(requestId, id, 'failed', [signal]));
+  return forget(parts, { request_id: requestId, id, digest: '' });
+}
+

@@ -1,0 +1,101 @@
+// Decides what an attempt's execution means for its directive: the end, another attempt, or giving it back.
+// Must never do I/O; the clock and chance are handed in.
+import type { Directive } from '../contract/directive.ts';
+import { errorEnvelope, type ErrorEnvelope } from '../contract/error-envelope.ts';
+import { errorResult, type Result } from '../contract/result.ts';
+import { retryDelayMs } from '../contract/retry-policy.ts';
+import type { Effect } from '../contract/work-directive.ts';
+import type { Execution } from '../executors/definition.ts';
+
+/** Why an attempt was told to stop. `lost`: somebody else ended or took over the directive. */
+export type StopReason = 'cancelled' | 'deadline' | 'shutdown' | 'lost';
+
+export type Outcome =
+  | { kind: 'end'; result: Result }
+  | { kind: 'retry'; error: ErrorEnvelope; delayMs: number }
+  | { kind: 'release' }
+  | { kind: 'drop' };
+
+export interface OutcomeFacts {
+  directive: Directive;
+  execution: Execution;
+  effect: Effect;
+  /** Failed attempts before this one. */
+  failures: number;
+  stop: StopReason | null;
+  /** Time left until the deadline, milliseconds. */
+  remainingMs: number;
+  random(): number;
+}
+
+/** How often a directive is redelivered after a worker died under it. */
+export const MAX_REDELIVERIES = 3;
+
+function ended(error: ErrorEnvelope): Outcome {
+  return { kind: 'end', result: errorResult(error) };
+}
+
+function outcomeUnknown(message: string): ErrorEnvelope {
+  return errorEnvelope('outcome_unknown', message, { outcome: 'unknown' });
+}
+
+function deadlineExceeded(directive: Directive): ErrorEnvelope {
+  const deadline_ms = 'deadline_ms' in directive ? directive.deadline_ms : null;
+  return errorEnvelope('deadline_exceeded', 'no terminal result by the deadline', { deadline_ms });
+}
+
+/** The retry fields of directives that have them. */
+function retriesOf(directive: Directive): Parameters<typeof retryDelayMs>[0] & { max_retries: number } {
+  if ('max_retries' in directive) return directive;
+  return { max_retries: 0, retry_backoff_ms: 0, backoff: 'fixed', max_backoff_ms: 0, jitter: 0 };
+}
+
+function retryAfterMs(error: ErrorEnvelope): number | null {
+  const hint = error.details['retry_after_ms'];
+  return typeof hint === 'number' ? hint : null;
+}
+
+/** An attempt that was told to stop and did not succeed first. */
+function stopped({ directive, execution, effect }: OutcomeFacts, reason: StopReason): Outcome {
+  const mayHaveRun = effect === 'once' && execution.ambiguous === true;
+  switch (reason) {
+    case 'lost':
+      return { kind: 'drop' };
+    case 'cancelled':
+      return ended(errorEnvelope('cancelled', 'cancelled by a caller', mayHaveRun ? { outcome: 'unknown' } : {}));
+    case 'deadline':
+      return ended(deadlineExceeded(directive));
+    case 'shutdown':
+      return mayHaveRun ? ended(outcomeUnknown('the worker was stopped during the call: it may or may not have happened')) : { kind: 'release' };
+  }
+}
+
+/** A call that may have happened is not repeated unless a repeat is harmless. */
+function markUnrepeatable(error: ErrorEnvelope): ErrorEnvelope {
+  return { ...error, retryable: false, details: { ...error.details, outcome: 'unknown' } };
+}
+
+export function outcomeOf(facts: OutcomeFacts): Outcome {
+  const { directive, execution, effect, failures, stop, remainingMs, random } = facts;
+  const { result } = execution;
+  if (result.ok) return stop === 'lost' ? { kind: 'drop' } : { kind: 'end', result };
+  if (stop) return stopped(facts, stop);
+  const error = execution.ambiguous && effect === 'once' ? markUnrepeatable(result.error) : result.error;
+  const policy = retriesOf(directive);
+  if (!error.retryable || failures >= policy.max_retries) return { kind: 'end', result: { ...result, error } };
+  const delayMs = retryDelayMs(policy, failures + 1, random, retryAfterMs(error));
+  if (delayMs >= remainingMs) return { kind: 'end', result: { ...result, error: tooLate(error, delayMs) } };
+  return { kind: 'retry', error, delayMs };
+}
+
+/** The next attempt would begin after the deadline: the error that is known says more than a late `deadline_exceeded`. */
+function tooLate(error: ErrorEnvelope, delayMs: number): ErrorEnvelope {
+  return { ...error, details: { ...error.details, not_retried: 'the next attempt would begin after the deadline', delay_ms: delayMs } };
+}
+
+/** What to do about a directive whose previous worker died during an attempt; null = make another attempt. */
+export function lostAttemptError(effect: Effect, redeliveries: number): ErrorEnvelope | null {
+  if (effect === 'once') return outcomeUnknown('the worker died during the call: it may or may not have happened');
+  if (redeliveries <= MAX_REDELIVERIES) return null;
+  return errorEnvelope('worker_lost', `${redeliveries} workers died during this directive`, { redeliveries });
+}

@@ -1,0 +1,50 @@
+// The attempts this process is making right now, so that one can be told to stop.
+// Must never forget why an attempt was stopped: the first reason stands.
+import type { ClaimRef } from '../journal/journal.ts';
+import type { StopReason } from './outcome.ts';
+
+export interface AttemptHandle {
+  signal: AbortSignal;
+  stop(reason: StopReason): void;
+  stopReason(): StopReason | null;
+  end(): void;
+}
+
+export type RunningAttempts = ReturnType<typeof createRunningAttempts>;
+
+export function createRunningAttempts() {
+  const handles = new Map<string, AttemptHandle>();
+
+  function begin({ requestId, id }: ClaimRef): AttemptHandle {
+    const key = `${requestId}/${id}`;
+    const controller = new AbortController();
+    let reason: StopReason | null = null;
+    const handle: AttemptHandle = {
+      signal: controller.signal,
+      stop(why) {
+        reason ??= why;
+        controller.abort(new Error(reason));
+      },
+      stopReason: () => reason,
+      end() {
+        if (handles.get(key) === handle) handles.delete(key);
+      },
+    };
+    handles.set(key, handle);
+    return handle;
+  }
+
+  return {
+    begin,
+    /** Stops the attempt of one directive, if this process makes it. */
+    stop(requestId: string, id: string, reason: StopReason): boolean {
+      const handle = handles.get(`${requestId}/${id}`);
+      handle?.stop(reason);
+      return handle !== undefined;
+    },
+    stopAll(reason: StopReason): void {
+      for (const handle of handles.values()) handle.stop(reason);
+    },
+    count: (): number => handles.size,
+  };
+}
