@@ -1,5 +1,6 @@
 /** The measurements as a table, with their ratios to the baseline of the same load.
  *  It must not leave out a row that looks bad. */
+import { renderTable } from '../scripts/table.ts';
 import type { Cost, Measurement } from './measurement.ts';
 import { BASELINE } from './scenarios.ts';
 
@@ -16,12 +17,7 @@ const COLUMNS = [
 
 export function report(title: string, measurements: readonly Measurement[]): string {
   const rows = measurements.map((measurement) => row(measurement, baselineOf(measurement, measurements)));
-  const table = [[...COLUMNS], ...rows];
-  const widths = COLUMNS.map((_, column) => Math.max(...table.map((cells) => cells[column]?.length ?? 0)));
-  const lines = table.map((cells) =>
-    cells.map((cell, column) => pad(cell, widths[column] ?? 0, column)).join('  '),
-  );
-  return [`\n${title}`, ...lines.map((line) => line.trimEnd())].join('\n');
+  return `\n${title}\n${renderTable(COLUMNS, rows)}`;
 }
 
 function baselineOf(of: Measurement, all: readonly Measurement[]): Measurement | null {
@@ -47,9 +43,4 @@ function ratio(value: number, of: number): string {
 
 function cost({ name, corePercent, perOperationUs }: Cost): string {
   return `${name} ${corePercent.toFixed(0)} % (${perOperationUs.toFixed(0)})`;
-}
-
-/** Text to the left, numbers to the right. */
-function pad(cell: string, width: number, column: number): string {
-  return column === 0 || column === COLUMNS.length - 1 ? cell.padEnd(width) : cell.padStart(width);
 }

@@ -7,8 +7,8 @@ import { createInterface } from 'node:readline';
 
 export interface SpawnOptions {
   readonly cwd?: string;
-  /** Added to the environment of the test. */
-  readonly env?: Readonly<Record<string, string>>;
+  /** Added to the environment of the test; undefined takes a variable away. */
+  readonly env?: Readonly<Record<string, string | undefined>>;
 }
 
 export interface ChildExit {

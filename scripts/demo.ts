@@ -1,0 +1,65 @@
+/** `npm run demo`: the service with real MCP servers, five kinds of calls, their signals live, and a table of the ends.
+ *  It must exit 0 only if every directive ended as it should. */
+import { createHttpClient } from '../src/client/http-client.ts';
+import type { DirectiveClient } from '../src/contract/directive-client.ts';
+import type { Signal } from '../src/contract/signal.ts';
+import { CASES, type DemoCase, FLAKY_REPORT } from './demo/cases.ts';
+import { type DemoService, startService } from './demo/service.ts';
+import { createSignalPrinter } from './demo/signal-line.ts';
+import { judge, type Verdict } from './demo/verdict.ts';
+import { renderTable } from './table.ts';
+
+interface Outcome extends Verdict {
+  readonly title: string;
+  readonly calls: number;
+  readonly elapsedMs: number;
+}
+
+console.log('Starting a service of its own, with three MCP servers …');
+const service = await startService();
+const client = createHttpClient({ baseUrl: service.url });
+try {
+  const outcomes: Outcome[] = [];
+  for (const demoCase of CASES) outcomes.push(await runCase(client, demoCase));
+  const faults = [...outcomes.flatMap((outcome) => outcome.faults), ...(await countFaults(service))];
+  console.log(`\n${table(outcomes)}\n`);
+  for (const fault of faults) console.log(`Not as it should be: ${fault}.`);
+  if (faults.length === 0) console.log('Every directive ended once, as it should.');
+  process.exitCode = faults.length === 0 ? 0 : 1;
+} finally {
+  await client.close();
+  await service.stop();
+}
+
+async function runCase(through: DirectiveClient, demoCase: DemoCase): Promise<Outcome> {
+  console.log(`\n${demoCase.title}`);
+  const print = createSignalPrinter(demoCase.directives.length, console.log);
+  const startedAt = performance.now();
+  const { request_id: requestId } = await through.submit(demoCase.directives);
+  const signals: Signal[] = [];
+  for await (const signal of through.signals(requestId)) {
+    signals.push(signal);
+    print(signal);
+  }
+  const elapsedMs = performance.now() - startedAt;
+  const { title, directives } = demoCase;
+  return { title, calls: directives.length, elapsedMs, ...judge(demoCase, signals) };
+}
+
+/** The server's own count: an attempt that the signals do not know of would show here. */
+async function countFaults(of: DemoService): Promise<string[]> {
+  const calls = await of.callsOf(FLAKY_REPORT);
+  return calls === 3 ? [] : [`the flaky server counted ${calls} calls instead of 3`];
+}
+
+function table(outcomes: readonly Outcome[]): string {
+  const rows = outcomes.map(({ title, calls, endings, attempts, elapsedMs, faults }) => [
+    title,
+    String(calls),
+    String(attempts),
+    `${elapsedMs.toFixed(0)} ms`,
+    endings,
+    faults.length === 0 ? '✓' : `✗ ${faults.join('; ')}`,
+  ]);
+  return renderTable(['', 'calls', 'attempts', 'time', 'ended in', ''], rows);
+}

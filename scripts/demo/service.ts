@@ -1,0 +1,54 @@
+/** The whole service for the demo: `adjutant up` with three MCP servers, on a free port, in a folder of its own.
+ *  It must never touch a Redis or a service that was there before. */
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { freePort, spawnNode } from '../../test/support/process.ts';
+
+export interface DemoService {
+  readonly url: string;
+  /** How often the flaky server was asked for a report, by its own count. */
+  callsOf(report: string): Promise<number>;
+  stop(): Promise<void>;
+}
+
+export async function startService(): Promise<DemoService> {
+  const folder = await mkdtemp(join(tmpdir(), 'adjutant-demo-'));
+  const countFile = join(folder, 'flaky-calls.txt');
+  const config = join(folder, 'adjutant.json');
+  await writeFile(config, JSON.stringify({ mcpServers: serversOf(countFile) }));
+  await writeFile(countFile, '');
+  const port = await freePort();
+  const args = [resolve('src/cli/main.ts'), 'up', '--config', config, '--port', String(port)];
+  const child = spawnNode(args, { cwd: folder, env: { REDIS_URL: undefined } });
+  const stop = async (): Promise<void> => {
+    await child.stop();
+    await rm(folder, { recursive: true, force: true });
+  };
+  try {
+    await child.waitForLine(/\bready\b/i);
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+  return {
+    url: `http://127.0.0.1:${port}`,
+    callsOf: async (report) =>
+      (await readFile(countFile, 'utf8')).split('\n').filter((line) => line === report).length,
+    stop,
+  };
+}
+
+/** Paths are absolute, because the service runs in the folder of its private Redis. */
+function serversOf(countFile: string) {
+  const server = (script: string, ...args: string[]) => ({
+    command: process.execPath,
+    args: [resolve(script), ...args],
+  });
+  const published = 'node_modules/@modelcontextprotocol';
+  return {
+    everything: server(`${published}/server-everything/dist/index.js`, 'stdio'),
+    filesystem: server(`${published}/server-filesystem/dist/index.js`, resolve('examples')),
+    flaky: server('examples/servers/flaky.ts', countFile),
+  };
+}

@@ -1,0 +1,49 @@
+/** Whether the signals of a case say that each of its directives ended once, and as it should.
+ *  It must trust nothing but the signals. */
+import { isTerminalSignal, type Signal } from '../../src/contract/signal.ts';
+import type { DemoCase } from './cases.ts';
+
+export interface Verdict {
+  /** `ok` or error types, each with how often it was seen. */
+  readonly endings: string;
+  readonly attempts: number;
+  /** What is wrong, in sentences; empty when all is as it should be. */
+  readonly faults: readonly string[];
+}
+
+export function judge({ directives, expected }: DemoCase, signals: readonly Signal[]): Verdict {
+  const terminal = signals.filter(isTerminalSignal);
+  const ended = new Set(terminal.map(callOf));
+  const attempts = Math.max(0, ...terminal.map(({ attempt }) => attempt ?? 1));
+  const endings = terminal.map(endingOf);
+  const others = endings.filter((ending) => ending !== expected.ending);
+  const faults = [
+    ended.size === directives.length ? null : `${directives.length - ended.size} did not end`,
+    terminal.length === ended.size ? null : `${terminal.length - ended.size} ended more than once`,
+    others.length === 0 ? null : `${others.length} ended in ${counted(others)} instead of ${expected.ending}`,
+    attempts === expected.attempts ? null : `${attempts} attempts instead of ${expected.attempts}`,
+    isDense(signals) ? null : 'the sequence has gaps or repeats',
+  ];
+  return { endings: counted(endings), attempts, faults: faults.filter((fault) => fault !== null) };
+}
+
+export function endingOf(signal: Signal): string {
+  if (!('result' in signal.data)) return signal.type;
+  const { result } = signal.data as { result: { ok: boolean; error?: { type: string } } };
+  return result.ok ? 'ok' : (result.error?.type ?? 'error');
+}
+
+function callOf(signal: Signal): string {
+  return 'call_id' in signal.data ? signal.data.call_id : signal.id;
+}
+
+function isDense(signals: readonly Signal[]): boolean {
+  return signals.every(({ sequence }, index) => sequence === index + 1);
+}
+
+function counted(endings: readonly string[]): string {
+  const counts = Map.groupBy(endings, (ending) => ending);
+  return [...counts]
+    .map(([ending, { length }]) => (length === 1 ? ending : `${length} × ${ending}`))
+    .join(', ');
+}
