@@ -1,0 +1,86 @@
+/** The HTTP API over a directive client: composition of parser, routes, description and error replies.
+ *  It must never touch Redis itself, nor know how a directive is executed. */
+import { fastify, type FastifyBaseLogger, LogController } from 'fastify';
+import type { DirectiveClient } from '../contract/directive-client.ts';
+import type { App } from './app.ts';
+import { acceptJsonOnly } from './json-body.ts';
+import { describeApi, serveDescription } from './openapi.ts';
+import { handleClientError, handleError, handleNotFound, refuseOtherMethods } from './problem-reply.ts';
+import { validateInput } from './request-input.ts';
+import { directiveRoutes } from './routes/directives.ts';
+import { healthRoutes, type Readiness } from './routes/health.ts';
+import { listingRoutes } from './routes/listings.ts';
+import { requestRoutes } from './routes/requests.ts';
+import { signalRoutes } from './routes/signals.ts';
+
+export interface ApiLimits {
+  /** The largest body. Default: 4 MiB. */
+  readonly bodyBytes?: number;
+  /** The most directives of one submission. Default: 1000. */
+  readonly batch?: number;
+}
+
+export interface ApiOptions {
+  readonly client: DirectiveClient;
+  readonly ready: () => Promise<Readiness>;
+  readonly logger: FastifyBaseLogger;
+  /** Of the service, as `/healthz` and the description report it. */
+  readonly version: string;
+  readonly limits?: ApiLimits;
+  /** Silence on a stream after which a comment is sent. Default: 15 000. */
+  readonly heartbeatMs?: number;
+}
+
+const DEFAULT_BODY_BYTES = 4 * 1024 * 1024;
+const DEFAULT_BATCH = 1_000;
+const DEFAULT_HEARTBEAT_MS = 15_000;
+/** Room for two percent-encoded ids; longer ones are refused by their schema, not by the router. */
+const MAX_PARAM_CHARACTERS = 1_024;
+
+/** `listen` and `close` are fastify's; `close` ends every stream and every wait first. */
+export function createApi(options: ApiOptions): App {
+  const app = createApp(options);
+  const stop = stopSignal(app);
+  const refuseOthers = refuseOtherMethods(app);
+  acceptJsonOnly(app);
+  describeApi(app, options.version);
+  app.register(async (scope) => {
+    routes(scope as App, options, stop);
+  });
+  app.after(() => refuseOthers());
+  return app;
+}
+
+function createApp({ logger, limits = {} }: ApiOptions): App {
+  const app = fastify({
+    loggerInstance: logger,
+    logController: new LogController({ disableRequestLogging: true }),
+    bodyLimit: limits.bodyBytes ?? DEFAULT_BODY_BYTES,
+    routerOptions: { maxParamLength: MAX_PARAM_CHARACTERS },
+    frameworkErrors: (error, request, reply) => void handleError(error, request, reply),
+    clientErrorHandler: handleClientError,
+  }) as App;
+  app.setErrorHandler(handleError);
+  app.setNotFoundHandler(handleNotFound);
+  app.setValidatorCompiler(validateInput);
+  // Answers come from the contract's own types; checking them again on the hot path would only cost.
+  app.setSerializerCompiler(() => JSON.stringify);
+  return app;
+}
+
+function routes(app: App, options: ApiOptions, stop: AbortSignal): void {
+  const { client, limits = {}, heartbeatMs = DEFAULT_HEARTBEAT_MS } = options;
+  directiveRoutes(app, { client, batch: limits.batch ?? DEFAULT_BATCH, stop });
+  requestRoutes(app, { client, stop });
+  signalRoutes(app, { client, heartbeatMs, stop });
+  listingRoutes(app, client);
+  healthRoutes(app, options.ready, options.version);
+  serveDescription(app);
+}
+
+/** Aborts when the application begins to close: a stream that is never closed would hold it open. */
+function stopSignal(app: App): AbortSignal {
+  const controller = new AbortController();
+  app.addHook('preClose', async () => controller.abort());
+  return controller.signal;
+}

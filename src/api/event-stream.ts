@@ -1,0 +1,91 @@
+/** One reader of a request's signals over server-sent events: frames, heartbeat, backpressure.
+ *  It must never buffer for a reader that does not read, nor outlive its connection. */
+import { once } from 'node:events';
+import type { ServerResponse } from 'node:http';
+import type { Signal } from '../contract/signal.ts';
+
+/** How soon a browser's EventSource comes back after a cut. */
+const RETRY_MS = 1_000;
+
+const HEADERS = {
+  'content-type': 'text/event-stream; charset=utf-8',
+  'cache-control': 'no-cache, no-transform',
+  'x-accel-buffering': 'no',
+};
+
+export interface EventStreamOptions {
+  /** The reader has everything up to this sequence. */
+  readonly after: number;
+  /** Silence after which a comment keeps proxies from closing the connection. */
+  readonly heartbeatMs: number;
+  /** Ends the stream without its closing event: the service stops, the reader comes back elsewhere. */
+  readonly stop: AbortSignal;
+}
+
+/** Resolves when the log is at its end, the reader is gone, or the service stops; rejects when `source` fails. */
+export async function streamSignals(
+  response: ServerResponse,
+  source: (reader: AbortSignal) => AsyncIterable<Signal>,
+  options: EventStreamOptions,
+): Promise<void> {
+  const gone = new AbortController();
+  response.on('close', () => gone.abort());
+  const reader = AbortSignal.any([gone.signal, options.stop]);
+  open(response);
+  const heartbeat = setInterval(() => keepAlive(response), options.heartbeatMs);
+  try {
+    await copy(response, source(reader), reader, options.after);
+  } catch (error) {
+    if (!reader.aborted) throw error;
+  } finally {
+    clearInterval(heartbeat);
+    flush(response);
+    response.end();
+  }
+}
+
+function open(response: ServerResponse): void {
+  response.writeHead(200, HEADERS);
+  response.write(`retry: ${RETRY_MS}\n\n`);
+}
+
+async function copy(
+  response: ServerResponse,
+  signals: AsyncIterable<Signal>,
+  reader: AbortSignal,
+  after: number,
+): Promise<void> {
+  let last = after;
+  for await (const signal of signals) {
+    if (reader.aborted) return;
+    last = signal.sequence;
+    if (!write(response, frame(signal))) await once(response, 'drain', { signal: reader });
+  }
+  if (!reader.aborted) write(response, endFrame(last));
+}
+
+/** Frames of the same tick leave in one packet. */
+function write(response: ServerResponse, text: string): boolean {
+  if (response.writableCorked === 0) {
+    response.cork();
+    process.nextTick(() => flush(response));
+  }
+  return response.write(text);
+}
+
+/** Also before the end: node sends the end of a corked response ahead of what it holds. */
+function flush(response: ServerResponse): void {
+  if (response.writableCorked > 0) response.uncork();
+}
+
+function frame(signal: Signal): string {
+  return `id: ${signal.sequence}\nevent: ${signal.type}\ndata: ${JSON.stringify(signal)}\n\n`;
+}
+
+function endFrame(lastSequence: number): string {
+  return `event: adjutant.end\ndata: {"last_sequence":${lastSequence}}\n\n`;
+}
+
+function keepAlive(response: ServerResponse): void {
+  if (!response.writableNeedDrain) response.write(': still here\n\n');
+}

@@ -1,0 +1,44 @@
+/** Reads a request body as JSON: strict UTF-8, parsed exactly once.
+ *  It must never look at what the JSON says: the reader of the submission does, hazards included. */
+import type { FastifyInstance } from 'fastify';
+import { DirectiveRefused, problem } from '../contract/problem.ts';
+
+const decoder = new TextDecoder('utf-8', { fatal: true });
+
+/** The only body parser of the service: every other media type is answered with 415. */
+export function acceptJsonOnly(app: FastifyInstance): void {
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (_request, body, done) => {
+    try {
+      done(null, parseJson(body as Buffer));
+    } catch (error) {
+      done(error as Error);
+    }
+  });
+}
+
+/** Throws `DirectiveRefused` with the code `invalid_json`. */
+export function parseJson(body: Uint8Array): unknown {
+  return parseText(decode(body));
+}
+
+function decode(body: Uint8Array): string {
+  try {
+    return decoder.decode(body);
+  } catch {
+    throw refused('The body is not valid UTF-8.');
+  }
+}
+
+function parseText(text: string): unknown {
+  if (text.trim() === '') throw refused('The body is empty.');
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    throw refused(`The body is not valid JSON: ${(error as Error).message}`);
+  }
+}
+
+function refused(message: string): DirectiveRefused {
+  return new DirectiveRefused(problem('invalid_json', { detail: message, errors: [{ path: '', message }] }));
+}

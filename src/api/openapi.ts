@@ -1,0 +1,117 @@
+/** The API's description of itself: OpenAPI 3.1 from the contract's schemas, and pages to read it offline.
+ *  It must never describe by hand what a schema says already. */
+import fastifySwagger from '@fastify/swagger';
+import fastifySwaggerUi from '@fastify/swagger-ui';
+import { createJsonSchemaTransform, createJsonSchemaTransformObject } from 'fastify-type-provider-zod';
+import * as z from 'zod';
+import { directiveSchema, submittedDirectiveSchema } from '../contract/directive.ts';
+import { laneListingSchema } from '../contract/lane-listing.ts';
+import { problemSchema } from '../contract/problem.ts';
+import { directiveViewSchema, requestViewSchema } from '../contract/request-view.ts';
+import { signalPageSchema } from '../contract/signal-page.ts';
+import { signalSchema } from '../contract/signal.ts';
+import { submissionSchema } from '../contract/submission.ts';
+import { toolListingSchema } from '../contract/tool-listing.ts';
+import { CONTRACT_VERSION } from '../contract/version.ts';
+import type { App } from './app.ts';
+
+const TITLES = {
+  400: 'The request is not valid; `errors` names each place.',
+  404: 'There is no such thing.',
+  409: 'It contradicts what is there already.',
+  413: 'The body is too large.',
+  415: 'The body must be application/json.',
+  429: 'The lane is full; come back after `Retry-After` seconds.',
+  503: 'The service cannot be asked now; come back after `Retry-After` seconds.',
+} as const;
+
+/** The problem answers of a route. */
+export function problems(...statuses: (keyof typeof TITLES)[]) {
+  const content = { 'application/problem+json': { schema: problemSchema } };
+  return Object.fromEntries(statuses.map((status) => [status, { description: TITLES[status], content }]));
+}
+
+/** Scripts, styles and images come from this service alone: the page works without a network. */
+const DOCS_POLICY = {
+  'default-src': ["'self'"],
+  'img-src': ["'self'", 'data:'],
+  'style-src': ["'self'", "'unsafe-inline'"],
+};
+
+/** Register it before the routes. */
+export function describeApi(app: App, version: string): void {
+  const options = { schemaRegistry: componentRegistry(), zodToJsonConfig: { override: addNotes } };
+  const addComponents = createJsonSchemaTransformObject(options);
+  app.register(fastifySwagger, {
+    openapi: {
+      openapi: '3.1.0',
+      info: {
+        title: 'Adjutant',
+        version,
+        description: `Durable directives for AI agents. Contract ${CONTRACT_VERSION}.`,
+      },
+      tags: [{ name: 'directives' }, { name: 'requests' }, { name: 'service' }],
+    },
+    transform: createJsonSchemaTransform({ ...options, skipList: [] }),
+    transformObject: (document) => withoutUnused(addComponents(document) as OpenApi),
+  });
+  app.register(fastifySwaggerUi, { routePrefix: '/docs', staticCSP: DOCS_POLICY });
+}
+
+export function serveDescription(app: App): void {
+  const schema = {
+    operationId: 'openapi',
+    summary: 'This description',
+    tags: ['service'],
+    response: { 200: z.record(z.string(), z.unknown()) },
+  };
+  app.get('/openapi.json', { schema }, async () => app.swagger() as unknown as Record<string, unknown>);
+}
+
+/** The wire types that the description names once and refers to. */
+const COMPONENTS = {
+  Directive: directiveSchema,
+  SubmittedDirective: submittedDirectiveSchema,
+  Submission: submissionSchema,
+  Signal: signalSchema,
+  SignalPage: signalPageSchema,
+  Request: requestViewSchema,
+  DirectiveView: directiveViewSchema,
+  ToolListing: toolListingSchema,
+  LaneListing: laneListingSchema,
+  Problem: problemSchema,
+};
+
+/** A registry of our own: names of this document do not leak into the schemas that are generated elsewhere. */
+function componentRegistry() {
+  const registry = z.registry<{ id?: string | undefined }>();
+  for (const [id, schema] of Object.entries(COMPONENTS)) registry.add(schema, { id });
+  return registry;
+}
+
+/** What a schema says about itself (`describe`, `meta`) is kept in the global registry, which ours hides. */
+function addNotes({ zodSchema, jsonSchema }: { zodSchema: z.core.$ZodType; jsonSchema: object }): void {
+  const { id: _, ...notes } = z.globalRegistry.get(zodSchema) ?? {};
+  Object.assign(jsonSchema, notes);
+}
+
+type OpenApi = ReturnType<ReturnType<typeof createJsonSchemaTransformObject>> & {
+  components?: { schemas?: Record<string, unknown> };
+};
+
+/** Each component exists as an input and as an output; nobody refers to half of them. */
+function withoutUnused(document: OpenApi): OpenApi {
+  const schemas = document.components?.schemas ?? {};
+  const others = { ...document, components: {} };
+  const used = new Set<string>();
+  const visit = (value: unknown): void => {
+    for (const [, name = ''] of JSON.stringify(value).matchAll(/"#\/components\/schemas\/([^"]+)"/g)) {
+      if (used.has(name)) continue;
+      used.add(name);
+      visit(schemas[name] ?? null);
+    }
+  };
+  visit(others);
+  const kept = Object.fromEntries(Object.entries(schemas).filter(([name]) => used.has(name)));
+  return { ...document, components: { ...document.components, schemas: kept } } as OpenApi;
+}

@@ -1,0 +1,88 @@
+/** How errors leave the service: problem+json on every path, also where the framework or the socket fails.
+ *  It must never answer an error in another shape. */
+import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { STATUS_CODES } from 'node:http';
+import type { Socket } from 'node:net';
+import { problem } from '../contract/problem.ts';
+import { type Refusal, refusalOf } from './refusal.ts';
+
+const PROBLEM_TYPE = 'application/problem+json; charset=utf-8';
+
+export function replyWithProblem(reply: FastifyReply, refusal: Refusal): FastifyReply {
+  if (refusal.retryAfterSeconds !== null) void reply.header('retry-after', refusal.retryAfterSeconds);
+  return reply
+    .code(refusal.problem.status)
+    .header('content-type', PROBLEM_TYPE)
+    .serializer(JSON.stringify)
+    .send(refusal.problem);
+}
+
+/** The error handler of every route, and of the router itself. */
+export function handleError(error: FastifyError, request: FastifyRequest, reply: FastifyReply): FastifyReply {
+  const refusal = refusalOf(error);
+  if (refusal !== null) return replyWithProblem(reply, refusal);
+  request.log.error({ err: error, method: request.method, url: request.url }, 'A request failed');
+  return replyWithProblem(reply, { problem: problem('internal_error'), retryAfterSeconds: null });
+}
+
+export function handleNotFound(request: FastifyRequest, reply: FastifyReply): FastifyReply {
+  const detail = `${request.method} ${request.url.slice(0, 200)} is not a resource of this service.`;
+  return replyWithProblem(reply, { problem: problem('not_found', { detail }), retryAfterSeconds: null });
+}
+
+const SOCKET_STATUS: Readonly<Record<string, number>> = {
+  HPE_HEADER_OVERFLOW: 431,
+  ERR_HTTP_REQUEST_TIMEOUT: 408,
+};
+
+/** Answers what is not HTTP at all; there is no request yet, only a socket. */
+export function handleClientError(error: Error & { code?: string }, socket: Socket): void {
+  if (error.code === 'ECONNRESET' || !socket.writable) {
+    socket.destroy();
+    return;
+  }
+  const status = SOCKET_STATUS[error.code ?? ''] ?? 400;
+  const body = JSON.stringify({
+    ...problem('bad_request', { detail: 'This is not a valid HTTP request.' }),
+    status,
+  });
+  const head = [
+    `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}`,
+    `content-type: ${PROBLEM_TYPE}`,
+    `content-length: ${Buffer.byteLength(body)}`,
+    'connection: close',
+  ];
+  socket.end(`${head.join('\r\n')}\r\n\r\n${body}`);
+}
+
+const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];
+
+/** A known path with another method is a 405 that says which methods the path takes. Call it before the routes. */
+export function refuseOtherMethods(app: FastifyInstance): () => void {
+  const taken = new Map<string, Set<string>>();
+  app.addHook('onRoute', (route) => {
+    if (route.schema?.hide === true) return;
+    const methods = taken.get(route.url) ?? new Set<string>();
+    for (const method of [route.method].flat()) methods.add(method);
+    taken.set(route.url, methods);
+  });
+  return () => {
+    for (const [url, methods] of taken) refuseOthers(app, url, [...methods]);
+  };
+}
+
+function refuseOthers(app: FastifyInstance, url: string, taken: readonly string[]): void {
+  const others = METHODS.filter((method) => !taken.includes(method));
+  const allow = taken.join(', ');
+  app.route({
+    method: others,
+    url,
+    schema: { hide: true },
+    // Before the body is read: what it holds does not matter.
+    onRequest: async (_request, reply) => {
+      const refusal = problem('method_not_allowed', { detail: `Use ${allow}.` });
+      return replyWithProblem(reply.header('allow', allow), { problem: refusal, retryAfterSeconds: null });
+    },
+    handler: () => null,
+  });
+}

@@ -1,0 +1,67 @@
+/** Turns whatever a handler, the router or the framework throws into the problem that answers the request.
+ *  It must never let the text of an internal error leave the process. */
+import {
+  DirectiveRefused,
+  type FieldError,
+  type Problem,
+  problem,
+  type ProblemCode,
+  ServiceUnavailable,
+} from '../contract/problem.ts';
+
+export interface Refusal {
+  readonly problem: Problem;
+  /** Whole seconds, for the Retry-After header; null when waiting does not help. */
+  readonly retryAfterSeconds: number | null;
+}
+
+/** Codes of the framework's own errors; any other 4xx is a `bad_request`. */
+const FRAMEWORK_CODES: Readonly<Record<string, ProblemCode>> = {
+  FST_ERR_CTP_INVALID_MEDIA_TYPE: 'unsupported_media_type',
+  FST_ERR_CTP_BODY_TOO_LARGE: 'body_too_large',
+  FST_ERR_CTP_INVALID_CONTENT_LENGTH: 'invalid_body',
+  FST_ERR_NOT_FOUND: 'not_found',
+};
+
+const RETRY_AFTER_SECONDS = 1;
+/** The framework repeats what it was sent, whatever its length. */
+const MAX_DETAIL_CHARACTERS = 300;
+
+/** `null` for a fault of our own: the caller logs it and answers with `internal_error`. */
+export function refusalOf(error: unknown): Refusal | null {
+  if (error instanceof DirectiveRefused)
+    return { problem: error.problem, retryAfterSeconds: retryAfter(error.problem) };
+  if (error instanceof ServiceUnavailable) return unavailable(error.message, error.retryAfterMs);
+  return frameworkRefusal(error as { code?: string; statusCode?: number; message?: string });
+}
+
+export function unavailable(detail: string, retryAfterMs: number | null = null): Refusal {
+  const seconds = Math.max(RETRY_AFTER_SECONDS, Math.ceil((retryAfterMs ?? 0) / 1000));
+  return { problem: problem('unavailable', { detail }), retryAfterSeconds: seconds };
+}
+
+/** A refusal that names one place of the request: a member of the body, a parameter, a header. */
+export function refusedAt(code: ProblemCode, errors: FieldError[]): DirectiveRefused {
+  const [first] = errors;
+  const detail = first === undefined ? {} : { detail: sentence(first) };
+  return new DirectiveRefused(problem(code, { ...detail, errors }));
+}
+
+function sentence({ path, message }: FieldError): string {
+  return path === '' ? message : `${path}: ${message}`;
+}
+
+function frameworkRefusal(error: { code?: string; statusCode?: number; message?: string }): Refusal | null {
+  const status = error.statusCode ?? 500;
+  if (status === 503) return unavailable('The service is stopping.');
+  if (status < 400 || status >= 500) return null;
+  const code = FRAMEWORK_CODES[error.code ?? ''] ?? 'bad_request';
+  return {
+    problem: problem(code, { detail: (error.message ?? '').slice(0, MAX_DETAIL_CHARACTERS) }),
+    retryAfterSeconds: null,
+  };
+}
+
+function retryAfter(refusal: Problem): number | null {
+  return refusal.status === 429 || refusal.status === 503 ? RETRY_AFTER_SECONDS : null;
+}

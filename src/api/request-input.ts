@@ -1,0 +1,83 @@
+/** What comes in beside the body: path ids, query values, headers, each validated and named when it is wrong.
+ *  It must never guess: a value that does not fit is refused. */
+import type { FastifySchemaCompiler } from 'fastify';
+import * as z from 'zod';
+import { fieldErrors } from '../contract/field-error.ts';
+import { identifierSchema } from '../contract/identifiers.ts';
+import type { ProblemCode } from '../contract/problem.ts';
+import { refusedAt } from './refusal.ts';
+
+export const MAX_WAIT_MS = 300_000;
+export const MAX_PAGE = 1_000;
+export const DEFAULT_PAGE = 100;
+
+/** A whole number in a query: digits only, so that an empty or signed value is not taken for one. */
+function wholeNumber(min: number, max: number, description: string) {
+  return z
+    .string()
+    .refine((text) => /^\d{1,15}$/.test(text) && Number(text) >= min && Number(text) <= max, {
+      message: `must be a whole number from ${min} to ${max}`,
+    })
+    .transform(Number)
+    .meta({ type: 'integer', minimum: min, maximum: max, description });
+}
+
+const sequence = wholeNumber(0, Number.MAX_SAFE_INTEGER, 'Only signals after this sequence. Default: 0.');
+
+export const requestParams = z.strictObject({ request_id: identifierSchema });
+
+export const directiveParams = z.strictObject({
+  request_id: identifierSchema,
+  directive_id: identifierSchema,
+});
+
+export const noQuery = z.strictObject({});
+
+export const waitQuery = z.strictObject({
+  wait_ms: wholeNumber(
+    0,
+    MAX_WAIT_MS,
+    'Wait this long for the end, in milliseconds. Default: do not wait.',
+  ).optional(),
+});
+
+export const signalsQuery = z.strictObject({
+  after: sequence.optional(),
+  limit: wholeNumber(
+    1,
+    MAX_PAGE,
+    `How many signals a page holds at most. Default: ${DEFAULT_PAGE}.`,
+  ).optional(),
+});
+
+/** Headers we do not read pass as they are. */
+export const submissionHeaders = z.looseObject({
+  'idempotency-key': z
+    .string()
+    .regex(/^[\x21-\x7e]{1,255}$/, 'must be 1 to 255 visible ASCII characters')
+    .optional()
+    .describe('Names the submission: the same key is the same submission. Default: none.'),
+  // An invalid one is as good as none, as W3C asks: the trace then starts here.
+  traceparent: z.string().optional().describe('The W3C trace of the directives. Default: a new one.'),
+});
+
+export const readerHeaders = z.looseObject({
+  'last-event-id': sequence
+    .optional()
+    .describe('Of a reader that comes back; wins over `after`. Default: none.'),
+});
+
+const PART_CODES: Readonly<Record<string, ProblemCode>> = {
+  querystring: 'invalid_query',
+  headers: 'invalid_header',
+};
+
+/** Validates parameters and queries. Bodies pass: `parseSubmission` reads them, once, with better paths. */
+export const validateInput: FastifySchemaCompiler<z.ZodType> = ({ schema, httpPart = '' }) => {
+  if (httpPart === 'body') return (value: unknown) => ({ value });
+  return (value: unknown) => {
+    const parsed = schema.safeParse(value);
+    if (parsed.success) return { value: parsed.data };
+    return { error: refusedAt(PART_CODES[httpPart] ?? 'bad_request', fieldErrors(parsed.error)) };
+  };
+};

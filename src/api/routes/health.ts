@@ -1,0 +1,40 @@
+/** GET /healthz and /readyz: whether the process lives, and whether it can do its work.
+ *  It must never report what only an operator may know: addresses, credentials. */
+import * as z from 'zod';
+import type { App } from '../app.ts';
+import { problems } from '../openapi.ts';
+import { replyWithProblem } from '../problem-reply.ts';
+import { unavailable } from '../refusal.ts';
+
+export interface Readiness {
+  readonly ok: boolean;
+  readonly checks: Readonly<Record<string, unknown>>;
+}
+
+const healthSchema = {
+  operationId: 'health',
+  summary: 'The process lives',
+  tags: ['service'],
+  response: { 200: z.object({ status: z.literal('ok'), version: z.string() }) },
+};
+
+const readySchema = {
+  operationId: 'readiness',
+  summary: 'The service can do its work',
+  tags: ['service'],
+  response: {
+    200: z.object({ ok: z.literal(true), checks: z.record(z.string(), z.unknown()) }),
+    ...problems(503),
+  },
+};
+
+export function healthRoutes(app: App, ready: () => Promise<Readiness>, version: string): void {
+  app.get('/healthz', { schema: healthSchema }, async () => ({ status: 'ok' as const, version }));
+
+  app.get('/readyz', { schema: readySchema }, async (_request, reply) => {
+    const { ok, checks } = await ready();
+    if (ok) return { ok: true as const, checks };
+    const refusal = unavailable('A part of the service is not ready.');
+    return replyWithProblem(reply, { ...refusal, problem: { ...refusal.problem, checks } });
+  });
+}

@@ -1,0 +1,29 @@
+/** GET /v1/tools and /v1/lanes: what can be called, and how busy the lanes are.
+ *  It must never change anything. */
+import type { DirectiveClient } from '../../contract/directive-client.ts';
+import { laneListingSchema } from '../../contract/lane-listing.ts';
+import { toolListingSchema } from '../../contract/tool-listing.ts';
+import type { App } from '../app.ts';
+import { problems } from '../openapi.ts';
+import { noQuery } from '../request-input.ts';
+
+const toolsSchema = {
+  operationId: 'listTools',
+  summary: 'The tools of every MCP server, and the state of the servers',
+  tags: ['service'],
+  querystring: noQuery,
+  response: { 200: toolListingSchema, ...problems(400, 503) },
+};
+
+const lanesSchema = {
+  operationId: 'listLanes',
+  summary: 'The lanes and how busy they are',
+  tags: ['service'],
+  querystring: noQuery,
+  response: { 200: laneListingSchema, ...problems(400, 503) },
+};
+
+export function listingRoutes(app: App, client: DirectiveClient): void {
+  app.get('/v1/tools', { schema: toolsSchema }, async () => client.tools());
+  app.get('/v1/lanes', { schema: lanesSchema }, async () => client.lanes());
+}

@@ -1,0 +1,80 @@
+/** GET /v1/requests/{r}/signals: the log of a request, as a page or as a stream that follows it.
+ *  It must never skip or repeat a sequence. */
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import * as z from 'zod';
+import type { DirectiveClient } from '../../contract/directive-client.ts';
+import { signalPageSchema } from '../../contract/signal-page.ts';
+import type { App } from '../app.ts';
+import { streamSignals } from '../event-stream.ts';
+import { problems } from '../openapi.ts';
+import { DEFAULT_PAGE, readerHeaders, requestParams, signalsQuery } from '../request-input.ts';
+
+export interface SignalRouteOptions {
+  readonly client: DirectiveClient;
+  readonly heartbeatMs: number;
+  readonly stop: AbortSignal;
+}
+
+const schema = {
+  operationId: 'readSignals',
+  summary: 'The signals of a request, as a page or as a live stream',
+  description:
+    'With `Accept: text/event-stream` the stream holds every signal after `Last-Event-ID` (or `after`), follows the ' +
+    'request, and ends with the event `adjutant.end` when the request is closed. A reader that has everything of a ' +
+    'closed request is answered 204.',
+  tags: ['requests'],
+  params: requestParams,
+  headers: readerHeaders,
+  querystring: signalsQuery,
+  response: {
+    200: {
+      description: 'A page of signals, or the stream of them.',
+      content: {
+        'application/json': { schema: signalPageSchema },
+        'text/event-stream': {
+          schema: z.string().describe('`id`: sequence, `event`: type, `data`: the signal.'),
+        },
+      },
+    },
+    204: z.null().describe('The request is closed and the reader has every signal of it.'),
+    ...problems(400, 404, 503),
+  },
+};
+
+export function signalRoutes(app: App, options: SignalRouteOptions): void {
+  const { client } = options;
+  app.get('/v1/requests/:request_id/signals', { schema }, async (request, reply) => {
+    const requestId = request.params.request_id;
+    const { after, limit } = request.query;
+    if (!wantsStream(request))
+      return client.page(requestId, { after: after ?? 0, limit: limit ?? DEFAULT_PAGE });
+    const from = request.headers['last-event-id'] ?? after ?? 0;
+    // Also what answers 404 or 503 while there is still a status to send.
+    const { closed, signals } = await client.page(requestId, { after: from, limit: 1 });
+    if (closed && from > 0 && signals.length === 0) return reply.code(204).send(null);
+    await stream(requestId, from, request, reply, options);
+    return reply;
+  });
+}
+
+function wantsStream({ method, headers }: FastifyRequest): boolean {
+  return method === 'GET' && (headers.accept ?? '').includes('text/event-stream');
+}
+
+async function stream(
+  requestId: string,
+  after: number,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { client, heartbeatMs, stop }: SignalRouteOptions,
+): Promise<void> {
+  reply.hijack();
+  try {
+    const follow = (signal: AbortSignal) => client.signals(requestId, { after, signal });
+    await streamSignals(reply.raw, follow, { after, heartbeatMs, stop });
+  } catch (error) {
+    // The headers are gone: the cut tells the reader to come back.
+    request.log.warn({ err: error, requestId }, 'A stream of signals broke off');
+    reply.raw.destroy();
+  }
+}

@@ -1,0 +1,81 @@
+/** One HTTP exchange with the service: a request out, an answer or a typed error back.
+ *  It must never retry, nor pass on an answer that is not the service's. */
+import { DirectiveRefused, type Problem, problemSchema, ServiceUnavailable } from '../contract/problem.ts';
+
+export type Fetch = typeof globalThis.fetch;
+
+export interface Exchange {
+  readonly method?: 'GET' | 'POST';
+  /** Relative to the base URL, with its query. */
+  readonly path: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: unknown;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** Both throw `DirectiveRefused`, `ServiceUnavailable`, or the reason of the abort. */
+export interface Exchanger {
+  /** The 2xx answer, its body unread. */
+  open(exchange: Exchange): Promise<Response>;
+  /** The answer's JSON. The service is of our making, so its shape is trusted. */
+  json<T>(exchange: Exchange): Promise<T>;
+}
+
+export function createExchanger(baseUrl: string, fetch: Fetch): Exchanger {
+  const base = baseUrl.replace(/\/+$/, '');
+  const open = async (exchange: Exchange): Promise<Response> => {
+    const response = await send(fetch, base, exchange);
+    if (!response.ok) throw await errorOf(response, base);
+    return response;
+  };
+  return {
+    open,
+    json: async <T>(exchange: Exchange): Promise<T> => {
+      const response = await open(exchange);
+      const broken = 'The answer of the service broke off.';
+      return orUnavailable(async () => response.json() as Promise<T>, broken, exchange.signal);
+    },
+  };
+}
+
+async function send(fetch: Fetch, base: string, exchange: Exchange): Promise<Response> {
+  const { method = 'GET', path, body, signal } = exchange;
+  const headers = new Headers({ accept: 'application/json', ...exchange.headers });
+  const init: RequestInit = { method, headers };
+  if (body !== undefined) {
+    headers.set('content-type', 'application/json');
+    init.body = JSON.stringify(body);
+  }
+  if (signal !== undefined) init.signal = signal;
+  return orUnavailable(async () => fetch(`${base}${path}`, init), `No service answers at ${base}.`, signal);
+}
+
+/** An abort is the caller's own doing and keeps its reason; everything else means that the service is out of reach. */
+async function orUnavailable<T>(step: () => Promise<T>, message: string, signal?: AbortSignal): Promise<T> {
+  try {
+    return await step();
+  } catch (error) {
+    signal?.throwIfAborted();
+    throw new ServiceUnavailable(message, { cause: error });
+  }
+}
+
+async function errorOf(response: Response, base: string): Promise<Error> {
+  const problem = await readProblem(response);
+  if (problem === null) {
+    return new ServiceUnavailable(`What answers at ${base} is not Adjutant (HTTP ${response.status}).`);
+  }
+  if (response.status !== 503) return new DirectiveRefused(problem);
+  const retryAfterMs = readRetryAfter(response.headers.get('retry-after'));
+  return new ServiceUnavailable(problem.detail ?? problem.title, { retryAfterMs });
+}
+
+async function readProblem(response: Response): Promise<Problem | null> {
+  const body: unknown = await response.json().catch(() => null);
+  const parsed = problemSchema.safeParse(body);
+  return parsed.success ? parsed.data : null;
+}
+
+function readRetryAfter(header: string | null): number | null {
+  return header !== null && /^\d{1,6}$/.test(header) ? Number(header) * 1_000 : null;
+}

@@ -1,0 +1,198 @@
+/** The service over HTTP: the transport of programs that may not, or need not, touch Redis.
+ *  It must never use anything but web standards: it runs wherever there is a fetch. */
+import { v7 as uuidv7 } from 'uuid';
+import type { DirectiveClient, SubmitOptions } from '../contract/directive-client.ts';
+import type { SubmittedDirective } from '../contract/directive.ts';
+import type { LaneListing } from '../contract/lane-listing.ts';
+import { DirectiveRefused, problem, ServiceUnavailable } from '../contract/problem.ts';
+import type { DirectiveView, RequestView } from '../contract/request-view.ts';
+import type { SignalPage } from '../contract/signal-page.ts';
+import { isTerminalSignal, type Signal, type TerminalSignal } from '../contract/signal.ts';
+import type { Submission } from '../contract/submission.ts';
+import type { ToolListing } from '../contract/tool-listing.ts';
+import { createExchanger, type Exchanger, type Fetch } from './exchange.ts';
+import { createReconnection } from './reconnection.ts';
+import { followSignals } from './signal-follower.ts';
+
+export interface HttpClientOptions {
+  /** As in `http://127.0.0.1:7420`. */
+  readonly baseUrl: string;
+  /** Default: the global one, which keeps connections alive. */
+  readonly fetch?: Fetch;
+  /** 0..1, for the jitter of reconnections. Default: Math.random. */
+  readonly random?: () => number;
+  /** Silence after which a stream of signals counts as broken; three heartbeats of the service. Default: 45 000. */
+  readonly idleTimeoutMs?: number;
+}
+
+/** How long one exchange waits for an end before the next one takes over: under the idle limit of common proxies. */
+const LONG_POLL_MS = 25_000;
+const PAGE_LIMIT = 1_000;
+
+export function createHttpClient(options: HttpClientOptions): DirectiveClient {
+  const { random = Math.random, idleTimeoutMs = 45_000 } = options;
+  const exchanger = createExchanger(options.baseUrl, options.fetch ?? globalThis.fetch);
+  const closed = new AbortController();
+  const waiting: Waiting = { exchanger, random };
+  return {
+    submit: async (directives, submitOptions = {}) => submit(exchanger, directives, submitOptions),
+    execute: async (directive, executeOptions = {}) => execute(waiting, directive, executeOptions),
+    result: async (requestId, directiveId, { signal, timeoutMs = Infinity } = {}) =>
+      waitForResult(waiting, directivePath(requestId, directiveId), { signal, timeoutMs }),
+    signals: (requestId, { after = 0, signal, follow = true } = {}) => {
+      if (!follow) return readLog(exchanger, requestId, after, signal);
+      const either = signal === undefined ? closed.signal : AbortSignal.any([signal, closed.signal]);
+      return followSignals(exchanger, requestId, { after, signal: either, idleTimeoutMs, random });
+    },
+    page: async (requestId, range = {}) => readPage(exchanger, requestId, range),
+    request: async (requestId) => orNull(exchanger.json<RequestView>({ path: requestPath(requestId) })),
+    directive: async (requestId, directiveId) =>
+      orNull(exchanger.json<DirectiveView>({ path: directivePath(requestId, directiveId) })),
+    tools: async () => exchanger.json<ToolListing>({ path: '/v1/tools' }),
+    lanes: async () => exchanger.json<LaneListing>({ path: '/v1/lanes' }),
+    close: async () => closed.abort(),
+  };
+}
+
+interface Waiting {
+  readonly exchanger: Exchanger;
+  readonly random: () => number;
+}
+
+interface WaitLimits {
+  readonly signal: AbortSignal | undefined;
+  readonly timeoutMs: number;
+}
+
+function requestPath(requestId: string): string {
+  return `/v1/requests/${encodeURIComponent(requestId)}`;
+}
+
+function directivePath(requestId: string, directiveId: string): string {
+  return `${requestPath(requestId)}/directives/${encodeURIComponent(directiveId)}`;
+}
+
+async function submit(
+  exchanger: Exchanger,
+  directives: SubmittedDirective | readonly SubmittedDirective[],
+  { signal, idempotencyKey, traceparent }: SubmitOptions,
+  waitMs?: number,
+): Promise<Submission> {
+  const body = Array.isArray(directives) ? { directives } : directives;
+  const headers = {
+    ...(idempotencyKey === undefined ? {} : { 'idempotency-key': idempotencyKey }),
+    ...(traceparent === undefined ? {} : { traceparent }),
+  };
+  const query = waitMs === undefined ? '' : `?wait_ms=${waitMs}`;
+  return exchanger.json<Submission>({
+    method: 'POST',
+    path: `/v1/directives${query}`,
+    headers,
+    body,
+    signal,
+  });
+}
+
+/** Names the directive before it leaves, so that a submission whose answer was lost can be repeated: it is the same one. */
+async function execute(
+  waiting: Waiting,
+  directive: SubmittedDirective,
+  options: SubmitOptions & { timeoutMs?: number },
+): Promise<TerminalSignal> {
+  const { timeoutMs = Infinity, signal, idempotencyKey } = options;
+  const endsAt = Date.now() + timeoutMs;
+  const named =
+    idempotencyKey === undefined
+      ? { request_id: uuidv7(), id: uuidv7(), ...withoutAbsent(directive) }
+      : directive;
+  const waitMs = Math.min(timeoutMs, LONG_POLL_MS);
+  const submission = await onceMore(async () => submit(waiting.exchanger, named, options, waitMs), signal);
+  const [entry] = submission.directives;
+  if (entry === undefined) throw new Error('The service accepted nothing, and refused nothing.');
+  if (entry.result !== undefined && isTerminalSignal(entry.result)) return entry.result;
+  const limits = { signal, timeoutMs: Math.max(0, endsAt - Date.now()) };
+  const result = await waitForResult(waiting, directivePath(submission.request_id, entry.id), limits);
+  if (result !== null) return result;
+  throw new ServiceUnavailable(
+    `Directive ${entry.id} of request ${submission.request_id} has not ended in time; it goes on.`,
+  );
+}
+
+/** A kept-alive connection may be closed by the service just as it is used again. */
+async function onceMore<T>(step: () => Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+  try {
+    return await step();
+  } catch (error) {
+    if (!(error instanceof ServiceUnavailable) || error.retryAfterMs !== null) throw error;
+    signal?.throwIfAborted();
+    return step();
+  }
+}
+
+/** Asks until the directive has ended; once the service has answered, outages are waited out. */
+async function waitForResult(
+  waiting: Waiting,
+  path: string,
+  limits: WaitLimits,
+): Promise<TerminalSignal | null> {
+  const endsAt = Date.now() + limits.timeoutMs;
+  const reconnection = createReconnection(waiting.random);
+  let reached = false;
+  for (;;) {
+    const waitMs = Math.min(LONG_POLL_MS, Math.max(0, endsAt - Date.now()));
+    try {
+      const query = `?wait_ms=${Math.ceil(waitMs)}`;
+      const view = await waiting.exchanger.json<DirectiveView>({ path: path + query, signal: limits.signal });
+      reached = true;
+      reconnection.succeeded();
+      if (view.result !== null && isTerminalSignal(view.result)) return view.result;
+    } catch (error) {
+      if (!reached || !(error instanceof ServiceUnavailable)) throw error;
+      await reconnection.wait(error, limits.signal);
+    }
+    limits.signal?.throwIfAborted();
+    if (Date.now() >= endsAt) return null;
+  }
+}
+
+async function readPage(
+  exchanger: Exchanger,
+  requestId: string,
+  { after = 0, limit }: { after?: number; limit?: number },
+  signal?: AbortSignal,
+): Promise<SignalPage> {
+  const query = limit === undefined ? `after=${after}` : `after=${after}&limit=${limit}`;
+  return exchanger.json<SignalPage>({ path: `${requestPath(requestId)}/signals?${query}`, signal });
+}
+
+/** The log as far as it is written. */
+async function* readLog(
+  exchanger: Exchanger,
+  requestId: string,
+  after: number,
+  signal: AbortSignal | undefined,
+): AsyncGenerator<Signal, void, undefined> {
+  let last = after;
+  let full = true;
+  while (full && signal?.aborted !== true) {
+    const { signals } = await readPage(exchanger, requestId, { after: last, limit: PAGE_LIMIT }, signal);
+    yield* signals;
+    last = signals.at(-1)?.sequence ?? last;
+    full = signals.length === PAGE_LIMIT;
+  }
+}
+
+async function orNull<T>(answer: Promise<T>): Promise<T | null> {
+  try {
+    return await answer;
+  } catch (error) {
+    if (error instanceof DirectiveRefused && error.problem.code === problem('not_found').code) return null;
+    throw error;
+  }
+}
+
+function withoutAbsent(directive: SubmittedDirective): SubmittedDirective {
+  return Object.fromEntries(
+    Object.entries(directive).filter(([, value]) => value !== undefined),
+  ) as SubmittedDirective;
+}

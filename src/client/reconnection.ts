@@ -1,0 +1,28 @@
+/** When to come back to a service that went away: exponential, with jitter, capped.
+ *  It must never keep knocking where it was refused: only where nobody answered. */
+import { ServiceUnavailable } from '../contract/problem.ts';
+import { retryDelayMs } from '../contract/retry-policy.ts';
+import { pause } from '../lifecycle.ts';
+
+const POLICY = { retry_backoff_ms: 200, backoff: 'exponential', max_backoff_ms: 5_000, jitter: 0.5 } as const;
+
+export interface Reconnection {
+  /** Forgets the failures so far: the service answered. */
+  succeeded(): void;
+  /** Waits before the next try, at least as long as the service asked for. Returns early when `signal` aborts. */
+  wait(error: unknown, signal?: AbortSignal): Promise<void>;
+}
+
+export function createReconnection(random: () => number): Reconnection {
+  let failures = 0;
+  return {
+    succeeded: () => {
+      failures = 0;
+    },
+    wait: async (error, signal) => {
+      failures += 1;
+      const retryAfterMs = error instanceof ServiceUnavailable ? error.retryAfterMs : null;
+      await pause(retryDelayMs(POLICY, failures, random, retryAfterMs), signal);
+    },
+  };
+}

@@ -1,0 +1,80 @@
+/** Follows a request's signals across connections: comes back after every cut, from the last sequence it has.
+ *  It must never skip or repeat a sequence. */
+import { DirectiveRefused } from '../contract/problem.ts';
+import type { Signal } from '../contract/signal.ts';
+import type { Exchanger } from './exchange.ts';
+import { readEvents } from './event-reader.ts';
+import { createReconnection } from './reconnection.ts';
+
+export interface FollowOptions {
+  readonly after: number;
+  /** Ends the iteration, without an error. */
+  readonly signal: AbortSignal | undefined;
+  /** Longer than the service's heartbeat. */
+  readonly idleTimeoutMs: number;
+  readonly random: () => number;
+}
+
+/** Where the follower is in the log. */
+interface Cursor {
+  last: number;
+  /** Whether the service has answered at all: before that, a failure is the caller's to know. */
+  reached: boolean;
+  ended: boolean;
+}
+
+/** Throws `DirectiveRefused` when the service refuses, `ServiceUnavailable` when it was never reached. */
+export async function* followSignals(
+  exchanger: Exchanger,
+  requestId: string,
+  options: FollowOptions,
+): AsyncGenerator<Signal, void, undefined> {
+  const cursor: Cursor = { last: options.after, reached: false, ended: false };
+  const reconnection = createReconnection(options.random);
+  while (!cursor.ended && !isAborted(options)) {
+    const before = cursor.last;
+    let failure: unknown = null;
+    try {
+      yield* readConnection(exchanger, requestId, cursor, options);
+    } catch (error) {
+      if (isAborted(options)) return;
+      if (error instanceof DirectiveRefused || !cursor.reached) throw error;
+      failure = error;
+    }
+    if (cursor.last > before) reconnection.succeeded();
+    if (!cursor.ended) await reconnection.wait(failure, options.signal);
+  }
+}
+
+function isAborted({ signal }: FollowOptions): boolean {
+  return signal?.aborted === true;
+}
+
+async function* readConnection(
+  exchanger: Exchanger,
+  requestId: string,
+  cursor: Cursor,
+  { signal, idleTimeoutMs }: FollowOptions,
+): AsyncGenerator<Signal, void, undefined> {
+  const path = `/v1/requests/${encodeURIComponent(requestId)}/signals`;
+  const headers = { accept: 'text/event-stream', 'last-event-id': String(cursor.last) };
+  const response = await exchanger.open({ path, headers, signal });
+  cursor.reached = true;
+  if (response.status === 204 || response.body === null) {
+    cursor.ended = true;
+    return;
+  }
+  for await (const event of readEvents(response.body, idleTimeoutMs)) {
+    if (event.event === 'adjutant.end') {
+      const { last_sequence: last } = JSON.parse(event.data) as { last_sequence: number };
+      cursor.ended = cursor.last >= last;
+      return;
+    }
+    const read = JSON.parse(event.data) as Signal;
+    if (read.sequence <= cursor.last) continue;
+    // Something is missing: leave the connection and ask again from the last one.
+    if (read.sequence > cursor.last + 1) return;
+    cursor.last = read.sequence;
+    yield read;
+  }
+}
