@@ -1,6 +1,6 @@
 /** Whether the signals of a case say that each of its directives ended once, and as it should.
  *  It must trust nothing but the signals. */
-import { isTerminalSignal, type Signal } from '../../src/contract/signal.ts';
+import { isTerminalSignal, type Signal, type TerminalSignal } from '../../src/contract/signal.ts';
 import type { DemoCase } from './cases.ts';
 
 export interface Verdict {
@@ -27,14 +27,13 @@ export function judge({ directives, expected }: DemoCase, signals: readonly Sign
   return { endings: counted(endings), attempts, faults: faults.filter((fault) => fault !== null) };
 }
 
-export function endingOf(signal: Signal): string {
-  if (!('result' in signal.data)) return signal.type;
-  const { result } = signal.data as { result: { ok: boolean; error?: { type: string } } };
-  return result.ok ? 'ok' : (result.error?.type ?? 'error');
+export function endingOf(signal: TerminalSignal): string {
+  if (signal.type === 'ai.request.error') return signal.data.reason;
+  return signal.data.result.ok ? 'ok' : signal.data.result.error.type;
 }
 
-function callOf(signal: Signal): string {
-  return 'call_id' in signal.data ? signal.data.call_id : signal.id;
+function callOf(signal: TerminalSignal): string {
+  return signal.type === 'ai.request.error' ? signal.id : signal.data.call_id;
 }
 
 function isDense(signals: readonly Signal[]): boolean {

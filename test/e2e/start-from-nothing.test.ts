@@ -1,0 +1,144 @@
+/** What the npm scripts do before the product starts, in a copy of the clone's scripts with stand-ins for npm and apt.
+ *  It must not install anything. */
+import { existsSync } from 'node:fs';
+import { cp, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { type ChildExit, spawnNode } from '../support/process.ts';
+
+/** A clone whose demo and whose `up` print what they were given, and a PATH with nothing on it but stand-ins. */
+interface Clone {
+  readonly folder: string;
+  readonly tools: string;
+}
+
+const LOCK = {
+  packages: {
+    '': {},
+    'node_modules/one': { version: '1.0.0' },
+    'node_modules/two': { version: '2.0.0', optional: true },
+  },
+};
+
+let clone: Clone;
+
+beforeEach(async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'adjutant-clone-'));
+  const tools = join(folder, 'tools');
+  await mkdir(join(folder, 'node_modules', '.bin'), { recursive: true });
+  await mkdir(join(folder, 'src', 'cli'), { recursive: true });
+  await mkdir(tools);
+  await cp(resolve('scripts'), join(folder, 'scripts'), { recursive: true });
+  await symlink(process.execPath, join(folder, 'node_modules', '.bin', 'node'));
+  await writeFile(join(folder, 'package.json'), '{"type":"module"}');
+  await writeFile(join(folder, 'package-lock.json'), JSON.stringify(LOCK));
+  const program = 'console.log("args", process.argv.slice(2).join(" ")); process.exitCode = 7;';
+  await writeFile(join(folder, 'src', 'cli', 'main.ts'), program);
+  clone = { folder, tools };
+});
+
+afterEach(async () => rm(clone.folder, { recursive: true, force: true }));
+
+/** A tool on the PATH that leaves a line with its name and arguments, then runs `then`. */
+async function standIn(name: string, then: string): Promise<void> {
+  await writeFile(join(clone.tools, name), `#!/bin/sh\necho "${name} $*"\n${then}\n`, { mode: 0o755 });
+}
+
+async function installed(packages: object): Promise<void> {
+  await writeFile(join(clone.folder, 'node_modules', '.package-lock.json'), JSON.stringify({ packages }));
+}
+
+async function run(
+  script: string,
+  args: readonly string[],
+  env: Record<string, string> = {},
+): Promise<{ exit: ChildExit; lines: readonly string[] }> {
+  const child = spawnNode([join(clone.folder, 'scripts', script), ...args], {
+    cwd: clone.folder,
+    env: {
+      PATH: clone.tools,
+      REDIS_URL: undefined,
+      REDIS_SERVER: undefined,
+      npm_execpath: undefined,
+      ...env,
+    },
+  });
+  return { exit: await child.exited, lines: child.lines };
+}
+
+test('dependencies that match the lock file are left alone, though a package of another platform is absent', async () => {
+  await standIn('npm', 'exit 1');
+  await installed({ 'node_modules/one': { version: '1.0.0' } });
+  const { exit, lines } = await run('run.mjs', ['start', '--port', '0'], { REDIS_URL: 'redis://elsewhere' });
+  expect(lines).toEqual(['args up --port 0']);
+  expect(exit.code).toBe(7);
+});
+
+test.each([
+  ['nothing is installed', null],
+  ['a package is absent', {}],
+  ['a package has another version', { 'node_modules/one': { version: '1.0.1' } }],
+])('when %s, npm ci runs first', async (_, packages) => {
+  await standIn('npm', 'exit 0');
+  if (packages !== null) await installed(packages);
+  const { lines } = await run('run.mjs', ['start'], { REDIS_URL: 'redis://elsewhere' });
+  expect(lines).toContain('npm ci --no-audit --no-fund --loglevel=error');
+  expect(lines.at(-1)).toBe('args up');
+});
+
+test('a failing npm ci ends in one sentence', async () => {
+  await standIn('npm', 'exit 1');
+  const { exit, lines } = await run('run.mjs', ['start']);
+  expect(lines.at(-1)).toBe('adjutant: `npm ci` failed; its message above says why.');
+  expect(exit.code).toBe(2);
+});
+
+test('without redis-server and without a way to install it, one sentence says what to do', async () => {
+  await installed({ 'node_modules/one': { version: '1.0.0' } });
+  const { exit, lines } = await run('run.mjs', ['start']);
+  expect(lines).toEqual([
+    expect.stringMatching(/^adjutant: redis-server was not found: install it .* or set REDIS_URL/),
+  ]);
+  expect(exit.code).toBe(2);
+});
+
+test.skipIf(process.platform !== 'linux')(
+  'as root, or with sudo that asks for no password, redis-server comes through apt after an update, and its service is stopped',
+  async () => {
+    await installed({ 'node_modules/one': { version: '1.0.0' } });
+    const drop = `echo > "${clone.tools}/redis-server"`;
+    await standIn('apt-get', `case "$*" in *install*) ${drop};; esac`);
+    await standIn('env', 'shift; exec "$@"');
+    await standIn('sudo', 'shift; exec "$@"');
+    await standIn('true', '');
+    await standIn('systemctl', `echo stopped >> "${clone.folder}/stopped"`);
+    await standIn('service', `echo stopped >> "${clone.folder}/stopped"`);
+    const { lines } = await run('run.mjs', ['start']);
+    expect(existsSync(join(clone.folder, 'stopped'))).toBe(true);
+    const apt = lines.filter((line) => line.startsWith('apt-get'));
+    expect(apt).toEqual([
+      'apt-get update -qq',
+      'apt-get install -y -qq --no-install-recommends redis-server',
+    ]);
+    expect(lines.at(-1)).toBe('args up');
+  },
+);
+
+test('the command passes on arguments, and the exit code comes back', async () => {
+  await installed({ 'node_modules/one': { version: '1.0.0' } });
+  const { exit, lines } = await run('adjutant.mjs', ['call', 'a.b', '{"x": 1}']);
+  expect(lines).toEqual(['args call a.b {"x": 1}']);
+  expect(exit.code).toBe(7);
+});
+
+test('a signal reaches the program, and its end becomes ours', async () => {
+  await installed({ 'node_modules/one': { version: '1.0.0' } });
+  const program = `process.on('SIGTERM', () => { console.log('stopping'); process.exit(3); }); setInterval(() => {}, 1000); console.log('up');`;
+  await writeFile(join(clone.folder, 'src', 'cli', 'main.ts'), program);
+  const child = spawnNode([join(clone.folder, 'scripts', 'adjutant.mjs')]);
+  await child.waitForLine(/^up$/);
+  const exit = await child.stop();
+  expect(child.lines).toContain('stopping');
+  expect(exit.code).toBe(3);
+});
