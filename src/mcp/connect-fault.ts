@@ -21,8 +21,10 @@ const SPAWN_CODES: ReadonlySet<string> = new Set(['ENOENT', 'EACCES', 'ENOTDIR',
 
 /** `ending` is how the process ended, if there was one and it did. */
 export function connectFault(error: unknown, ending: string): ConnectFault {
-  if (isDenied(error)) return { type: 'auth', message: `the server denied access (${describe(error)})`, passing: false };
-  if (isSpawnFailure(error)) return { type: 'network', message: `cannot be started: ${describe(error)}`, passing: false };
+  if (isDenied(error))
+    return { type: 'auth', message: `the server denied access (${describe(error)})`, passing: false };
+  if (isSpawnFailure(error))
+    return { type: 'network', message: `cannot be started: ${describe(error)}`, passing: false };
   return { type: 'network', message: ending === '' ? describe(error) : ending, passing: true };
 }
 
@@ -41,7 +43,8 @@ export function isUnreached(error: unknown): boolean {
 }
 
 function isSpawnFailure(error: unknown): boolean {
-  if (!(error instanceof Error) || !('syscall' in error) || !String(error.syscall).startsWith('spawn')) return false;
+  if (!(error instanceof Error) || !('syscall' in error) || !String(error.syscall).startsWith('spawn'))
+    return false;
   return SPAWN_CODES.has(systemCode(error) ?? '');
 }
 

@@ -1,8 +1,7 @@
 /** What repeating a tool call would do, read from the tool's annotations.
  *  It must never guess in the tool's favour: what is not said to be harmless happens once. */
+import type { Effect } from '../contract/work-directive.ts';
 import type { ToolAnnotations } from './tool-definition.ts';
-
-export type Effect = 'read' | 'idempotent' | 'once';
 
 /** `destructiveHint` plays no part: a tool may destroy and still be safe to repeat (overwriting a file). */
 export function effectOf(annotations: ToolAnnotations | undefined): Effect {

@@ -19,14 +19,14 @@ export interface HttpTransport extends Transport {
   leave(): Promise<void>;
 }
 
-type Inner = StreamableHTTPClientTransport;
+type Inner = Transport & Pick<StreamableHTTPClientTransport, 'terminateSession'>;
 type Open = Map<string | number, AbortController>;
 
 /** How long a server may take to acknowledge the end of a session. Milliseconds. */
 const LEAVE_MS = 1_000;
 
 export function createHttpTransport(options: HttpTransportOptions): HttpTransport {
-  const inner = new StreamableHTTPClientTransport(new URL(options.url), {
+  const inner: Inner = new StreamableHTTPClientTransport(new URL(options.url), {
     requestInit: { headers: { ...options.headers } },
     fetch: fetchKeepingRetryAfter,
   });
@@ -38,7 +38,7 @@ export function createHttpTransport(options: HttpTransportOptions): HttpTranspor
     },
     start: () => inner.start(),
     close: () => inner.close(),
-    setProtocolVersion: (version) => inner.setProtocolVersion(version),
+    setProtocolVersion: (version) => inner.setProtocolVersion?.(version),
     send: (message, sendOptions) => send(inner, open, transport, message, sendOptions),
     leave: () => leave(inner),
   };
@@ -58,8 +58,8 @@ async function send(
   message: JSONRPCMessage,
   options: TransportSendOptions = {},
 ): Promise<void> {
-  if (isCancellation(message)) return await sendCancellation(inner, open, message, options);
-  if (!('method' in message && 'id' in message)) return await inner.send(message, options);
+  if (isCancellation(message)) return sendCancellation(inner, open, message, options);
+  if (!('method' in message && 'id' in message)) return inner.send(message, options);
   const { id } = message;
   const abort = new AbortController();
   open.set(id, abort);
@@ -123,12 +123,16 @@ const fetchKeepingRetryAfter: FetchLike = async (url, init) => {
   if (response.status !== 429 && response.status !== 503) return response;
   const text = await response.text().catch(() => '');
   const retryAfterMs = readRetryAfterMs(response.headers.get('retry-after'), Date.now());
-  throw new SdkHttpError(SdkErrorCode.ClientHttpNotImplemented, `HTTP ${response.status}: ${text.slice(0, 500)}`, {
-    status: response.status,
-    statusText: response.statusText,
-    text,
-    ...(retryAfterMs === null ? {} : { retryAfterMs }),
-  });
+  throw new SdkHttpError(
+    SdkErrorCode.ClientHttpNotImplemented,
+    `HTTP ${response.status}: ${text.slice(0, 500)}`,
+    {
+      status: response.status,
+      statusText: response.statusText,
+      text,
+      ...(retryAfterMs === null ? {} : { retryAfterMs }),
+    },
+  );
 };
 
 /** Retry-After is either seconds or an HTTP date. null: absent or neither. */

@@ -31,7 +31,8 @@ export function createLineReader(options: LineReaderOptions): LineReader {
   };
 
   const finish = (piece: Buffer): void => {
-    if (pieces.length === 0 && piece.length <= options.maxLineBytes) return options.onLine(piece.toString('utf8'));
+    if (pieces.length === 0 && piece.length <= options.maxLineBytes)
+      return options.onLine(piece.toString('utf8'));
     keep(piece);
     const line = pieces.length === 1 ? pieces[0] : Buffer.concat(pieces);
     const head = oversizedHead;

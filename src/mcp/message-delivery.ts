@@ -19,7 +19,8 @@ export function readMessages(line: string): JSONRPCMessage[] {
 }
 
 function isMessage(value: unknown): value is JSONRPCMessage {
-  if (typeof value !== 'object' || value === null || !('jsonrpc' in value) || value.jsonrpc !== '2.0') return false;
+  if (typeof value !== 'object' || value === null || !('jsonrpc' in value) || value.jsonrpc !== '2.0')
+    return false;
   if ('method' in value) return typeof value.method === 'string' && hasObject(value, 'params', true);
   if (!('id' in value)) return false;
   return hasObject(value, 'result', false) || isErrorBody('error' in value ? value.error : undefined);
@@ -31,7 +32,8 @@ function hasObject(value: object, key: string, optional: boolean): boolean {
 }
 
 function isErrorBody(value: unknown): boolean {
-  if (typeof value !== 'object' || value === null || !('code' in value) || !('message' in value)) return false;
+  if (typeof value !== 'object' || value === null || !('code' in value) || !('message' in value))
+    return false;
   return typeof value.code === 'number' && typeof value.message === 'string';
 }
 
@@ -44,7 +46,9 @@ export function deliverInOrder(message: JSONRPCMessage, deliver: (message: JSONR
 
 /** Stands in for an answer past the size bound, so that its call ends and no other one suffers. */
 export function oversizedAnswer(head: string, tail: string, maxBytes: number): JSONRPCErrorResponse | null {
-  const found = /^\s*\{(?:"jsonrpc":"2\.0",)?"id":(\d+)/.exec(head) ?? /"id":(\d+)(?:,"jsonrpc":"2\.0")?\}\s*$/.exec(tail);
+  const found =
+    /^\s*\{(?:"jsonrpc":"2\.0",)?"id":(\d+)/.exec(head) ??
+    /"id":(\d+)(?:,"jsonrpc":"2\.0")?\}\s*$/.exec(tail);
   if (found === null) return null;
   return errorAnswer(Number(found[1]), ANSWER_TOO_LARGE, `The answer is larger than ${maxBytes} bytes`);
 }

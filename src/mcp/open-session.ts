@@ -1,6 +1,12 @@
 /** Finds the way to a server: the modern protocol first, then the legacy handshake, then the old SSE transport.
  *  It must never leave a process or a stream behind when it fails. */
-import { Client, SSEClientTransport, SdkError, SdkErrorCode, SdkHttpError } from '@modelcontextprotocol/client';
+import {
+  Client,
+  SSEClientTransport,
+  SdkError,
+  SdkErrorCode,
+  SdkHttpError,
+} from '@modelcontextprotocol/client';
 import { CONTRACT_VERSION } from '../contract/version.ts';
 import { type ConnectFault, connectFault, isDenied, isTimeout, isUnreached } from './connect-fault.ts';
 import { createHttpTransport } from './http-transport.ts';
@@ -35,13 +41,16 @@ const MAX_TOOL_PAGES = 1_000;
 
 export async function openSession(options: OpenOptions): Promise<Opened> {
   const { transport } = options.server;
-  return transport.kind === 'stdio' ? await openStdio(options, transport) : await openHttp(options, transport);
+  return transport.kind === 'stdio' ? openStdio(options, transport) : openHttp(options, transport);
 }
 
 async function openStdio(options: OpenOptions, stdio: StdioTransportOptions): Promise<Opened> {
   const transport = (): SessionTransport => createStdioTransport(stdio, options.logger);
-  if (options.memory.legacyOnly) return await connect(options, 'stdio', transport(), true);
+  if (options.memory.legacyOnly) return connect(options, 'stdio', transport(), true);
+  const startedAt = performance.now();
   const opened = await connect(options, 'stdio', transport(), false);
+  const wasSilent = performance.now() - startedAt >= options.probeTimeoutMs;
+  if (opened.ok) options.memory.legacyOnly = wasSilent && opened.session.era === 'legacy';
   // Some servers end at the first message that is not `initialize`.
   if (opened.ok || options.stopped.aborted || !isNegotiationFailure(opened.error)) return opened;
   const again = await connect(options, 'stdio', transport(), true);
@@ -51,19 +60,16 @@ async function openStdio(options: OpenOptions, stdio: StdioTransportOptions): Pr
 
 async function openHttp(options: OpenOptions, http: HttpTransportOptions): Promise<Opened> {
   const { memory, stopped } = options;
-  if (memory.sseOnly) return await connect(options, 'sse', sseTransport(http), true);
-  if (!memory.legacyOnly) {
-    const opened = await connect(options, 'http', createHttpTransport(http), false);
-    if (opened.ok || stopped.aborted || isUnreached(opened.error) || isDenied(opened.error)) return opened;
-    const wasSilent = isTimeout(opened.error);
-    const legacy = isNotStreamable(opened.error)
-      ? opened
-      : await connect(options, 'http', createHttpTransport(http), true);
-    memory.legacyOnly = legacy.ok && wasSilent;
-    if (legacy.ok || stopped.aborted || !isNotStreamable(legacy.error)) return legacy;
-  } else {
-    return await connect(options, 'http', createHttpTransport(http), true);
-  }
+  if (memory.sseOnly) return connect(options, 'sse', sseTransport(http), true);
+  if (memory.legacyOnly) return connect(options, 'http', createHttpTransport(http), true);
+  const opened = await connect(options, 'http', createHttpTransport(http), false);
+  if (opened.ok || stopped.aborted || isUnreached(opened.error) || isDenied(opened.error)) return opened;
+  const wasSilent = isTimeout(opened.error);
+  const legacy = isNotStreamable(opened.error)
+    ? opened
+    : await connect(options, 'http', createHttpTransport(http), true);
+  memory.legacyOnly = legacy.ok && wasSilent;
+  if (legacy.ok || stopped.aborted || !isNotStreamable(legacy.error)) return legacy;
   const sse = await connect(options, 'sse', sseTransport(http), true);
   memory.sseOnly = sse.ok;
   return sse;

@@ -1,11 +1,18 @@
 /** All MCP servers of this process behind one call: names in, outcomes out.
  *  It must never let one server's trouble reach another's calls. */
+import { errorEnvelope } from '../contract/error-envelope.ts';
+import { type CallTools, callTool } from './call.ts';
+import type { CallDeadline } from './call-deadline.ts';
+import { createCallSlots } from './call-slots.ts';
+import { closeNames } from './close-names.ts';
+import { createConnection } from './connection.ts';
 import type { McpLogger } from './logger.ts';
 import type { McpServerOptions } from './server-options.ts';
+import type { ServerStatus } from './server-status.ts';
 import type { ToolCallOutcome, ToolCallRequest } from './tool-call.ts';
 import type { ToolDefinition } from './tool-definition.ts';
 
-export type ServerStatus = 'connecting' | 'ready' | 'unavailable';
+export type { ServerStatus } from './server-status.ts';
 
 export interface McpPoolOptions {
   readonly servers: readonly McpServerOptions[];
@@ -13,6 +20,8 @@ export interface McpPoolOptions {
   readonly onTools?: (server: string, tools: readonly ToolDefinition[]) => void;
   readonly onStatus?: (server: string, status: ServerStatus, error?: string) => void;
   readonly logger: McpLogger;
+  /** From 0 up to 1; spreads reconnections. Default Math.random. */
+  readonly random?: () => number;
 }
 
 export interface McpPool {
@@ -20,6 +29,7 @@ export interface McpPool {
   start(): void;
   /** Aborts what is in flight, closes every connection and ends every child process. Safe twice and without start. */
   stop(): Promise<void>;
+  /** Never throws. */
   call(request: ToolCallRequest): Promise<ToolCallOutcome>;
   /** null: never listed yet, or no such server. Kept while the server is away. */
   tools(server: string): readonly ToolDefinition[] | null;
@@ -27,4 +37,63 @@ export interface McpPool {
   /** null: no such server. */
   status(server: string): ServerStatus | null;
   servers(): readonly string[];
+}
+
+const MAX_IN_FLIGHT = 64;
+
+export function createMcpPool(options: McpPoolOptions): McpPool {
+  const active = new Set<CallDeadline>();
+  const served = new Map(options.servers.map((server) => [server.name, serve(server, options, active)]));
+  let stopping: Promise<void> | null = null;
+
+  const stop = async (): Promise<void> => {
+    for (const deadline of active) deadline.end('stopped');
+    await Promise.all([...served.values()].map(({ connection }) => connection.stop()));
+  };
+
+  return {
+    start() {
+      for (const { connection } of served.values()) connection.start();
+    },
+    stop: () => (stopping ??= stop()),
+    async call(request) {
+      const tools = served.get(request.server);
+      if (tools === undefined) return unknownServer(request.server, [...served.keys()]);
+      return callTool(tools, request);
+    },
+    tools: (server) => served.get(server)?.connection.tools()?.definitions ?? null,
+    describe: (server, tool) => served.get(server)?.connection.tools()?.find(tool)?.definition ?? null,
+    status: (server) => served.get(server)?.connection.status() ?? null,
+    servers: () => [...served.keys()],
+  };
+}
+
+function serve(server: McpServerOptions, options: McpPoolOptions, active: Set<CallDeadline>): CallTools {
+  const { name } = server;
+  const connection = createConnection({
+    server,
+    logger: forServer(options.logger, name),
+    random: options.random ?? Math.random,
+    onTools: (list) => options.onTools?.(name, list.definitions),
+    onStatus: (status, error) => options.onStatus?.(name, status, error),
+  });
+  const slots = createCallSlots(server.serial === true ? 1 : (server.maxInFlight ?? MAX_IN_FLIGHT));
+  return { connection, slots, active };
+}
+
+function forServer(logger: McpLogger, server: string): McpLogger {
+  return {
+    debug: (fields, message) => logger.debug({ server, ...fields }, message),
+    info: (fields, message) => logger.info({ server, ...fields }, message),
+    warn: (fields, message) => logger.warn({ server, ...fields }, message),
+  };
+}
+
+function unknownServer(server: string, known: readonly string[]): ToolCallOutcome {
+  const details = { server, close_names: closeNames(server, known) };
+  return {
+    kind: 'failed',
+    error: errorEnvelope('unknown_tool', `No MCP server is named "${server}"`, details),
+    sent: false,
+  };
 }

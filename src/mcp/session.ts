@@ -72,7 +72,7 @@ export function openedSession(
       const options = { signal, onprogress, timeout: NO_TIMEOUT_MS };
       // Only the modern HTTP binding needs what `callTool` adds: arguments mirrored into headers.
       if (era === 'modern' && transportKind === 'http') return client.callTool(params, options);
-      return client.request({ method: 'tools/call', params }, options);
+      return client.request({ method: 'tools/call', params: { ...params } }, options);
     },
     end,
   };

@@ -6,7 +6,7 @@ import type { McpLogger } from './logger.ts';
 import { deliverInOrder, oversizedAnswer, readMessages } from './message-delivery.ts';
 import type { StdioTransportOptions } from './server-options.ts';
 import { type ServerProcess, startServerProcess } from './server-process.ts';
-import { createStderrTail } from './stderr-tail.ts';
+import { type StderrTail, createStderrTail } from './stderr-tail.ts';
 
 const MAX_MESSAGE_BYTES = 16 * 1024 * 1024;
 /** A server that leaves this much unread does not read any more. */
@@ -31,7 +31,8 @@ interface Link {
 export function createStdioTransport(options: StdioTransportOptions, logger: McpLogger): StdioTransport {
   const link: Link = { process: null, closed: false, ending: '' };
   const stderr = createStderrTail({
-    onLine: (line, suppressed) => logger.debug({ line, ...(suppressed > 0 ? { suppressed } : {}) }, 'MCP server stderr'),
+    onLine: (line, suppressed) =>
+      logger.debug({ line, ...(suppressed > 0 ? { suppressed } : {}) }, 'MCP server stderr'),
   });
   const transport: StdioTransport = {
     stderr: null,
@@ -40,9 +41,10 @@ export function createStdioTransport(options: StdioTransportOptions, logger: Mcp
     },
     ending: () => link.ending,
     async start() {
-      if (link.process !== null || link.closed) throw new SdkError(SdkErrorCode.AlreadyConnected, 'Already started');
+      if (link.process !== null || link.closed)
+        throw new SdkError(SdkErrorCode.AlreadyConnected, 'Already started');
       link.process = await startServerProcess(options);
-      attach(link.process, transport, link, stderr.push, () => stderr.lastLine());
+      attach(link.process, transport, link, stderr);
     },
     send: (message) => send(link, message),
     async close() {
@@ -54,14 +56,9 @@ export function createStdioTransport(options: StdioTransportOptions, logger: Mcp
   return transport;
 }
 
-function attach(
-  server: ServerProcess,
-  transport: StdioTransport,
-  link: Link,
-  onStderr: (chunk: Buffer) => void,
-  lastStderrLine: () => string,
-): void {
-  const deliver = (message: JSONRPCMessage): void => deliverInOrder(message, (next) => transport.onmessage?.(next));
+function attach(server: ServerProcess, transport: StdioTransport, link: Link, stderr: StderrTail): void {
+  const deliver = (message: JSONRPCMessage): void =>
+    deliverInOrder(message, (next) => transport.onmessage?.(next));
   const reader = createLineReader({
     maxLineBytes: MAX_MESSAGE_BYTES,
     onLine: (line) => {
@@ -73,12 +70,13 @@ function attach(
     },
   });
   server.stdout.on('data', (chunk: Buffer) => reader.push(chunk));
-  server.stderr.on('data', onStderr);
+  server.stderr.on('data', (chunk: Buffer) => stderr.push(chunk));
   for (const pipe of [server.stdin, server.stdout, server.stderr]) {
     pipe.on('error', (error: Error) => transport.onerror?.(error));
   }
   const lost = (how: string): void => {
-    if (link.ending === '') link.ending = [how, lastStderrLine().slice(0, 300)].filter((part) => part !== '').join(': ');
+    if (link.ending === '')
+      link.ending = [how, stderr.lastLine().slice(0, 300)].filter((part) => part !== '').join(': ');
     closeOnce(link, transport);
     void server.end(true);
   };

@@ -1,0 +1,138 @@
+/** How a call failed, read from what the SDK, fetch or the server's JSON-RPC error say.
+ *  It must never call something unsent that a server may have seen. */
+import {
+  ProtocolError,
+  ProtocolErrorCode,
+  SdkError,
+  SdkErrorCode,
+  SdkHttpError,
+} from '@modelcontextprotocol/client';
+import { type ErrorEnvelope, errorEnvelope, normalizeError } from '../contract/error-envelope.ts';
+import type { CallEnding } from './call-deadline.ts';
+import { describe, isDenied, isUnreached, systemCode } from './connect-fault.ts';
+import { ANSWER_LOST, ANSWER_TOO_LARGE } from './message-delivery.ts';
+
+export interface FailedCall {
+  readonly error: ErrorEnvelope;
+  readonly sent: boolean;
+  /** The server did not take the request: it may be made again over a new connection. */
+  readonly refused: boolean;
+}
+
+export interface FailureContext {
+  readonly server: string;
+  readonly holdsSessionId: boolean;
+}
+
+export interface EndingContext {
+  readonly server: string;
+  readonly timeoutMs: number;
+  readonly maxTotalMs: number;
+}
+
+/** The call was ended from this side. */
+export function endedCall(ending: CallEnding, context: EndingContext): ErrorEnvelope {
+  switch (ending) {
+    case 'cancelled':
+      return errorEnvelope('cancelled', 'Tool execution was cancelled', { server: context.server });
+    case 'timed_out':
+      return errorEnvelope('timeout', 'Tool execution timed out', { timeout_ms: context.timeoutMs });
+    case 'total_timed_out':
+      return errorEnvelope('timeout', 'Tool execution timed out', { max_total_ms: context.maxTotalMs });
+    case 'stopped':
+      return errorEnvelope('network', 'The connection to the MCP server was closed', {
+        server: context.server,
+      });
+  }
+}
+
+/** The other side, or the way there, failed. */
+export function failedCall(error: unknown, context: FailureContext): FailedCall {
+  if (error instanceof SdkHttpError) return refusedByHttp(error, context);
+  if (error instanceof ProtocolError) return answeredWithError(error, context);
+  if (error instanceof SdkError) return brokenProtocol(error, context);
+  if (isUnreached(error) || isNotConnected(error)) return lostConnection(error, context, false);
+  return lostConnection(error, context, true);
+}
+
+function refusedByHttp(error: SdkHttpError, { server, holdsSessionId }: FailureContext): FailedCall {
+  const { status } = error;
+  const details = { server, status };
+  const fail = (type: string, message: string, sent: boolean, more: object = {}): FailedCall => ({
+    error: errorEnvelope(type, message, { ...details, ...more }),
+    sent,
+    refused: false,
+  });
+  if (status === 404 || (status === 400 && holdsSessionId)) {
+    const gone = errorEnvelope('network', 'The MCP server has ended the session', details);
+    return { error: gone, sent: false, refused: true };
+  }
+  if (isDenied(error)) return fail('auth', 'The MCP server denied access', false);
+  if (status === 429)
+    return fail('rate_limited', 'The MCP server asks to slow down', false, retryAfter(error));
+  if (status >= 500)
+    return fail('provider_error', `The MCP server answered HTTP ${status}`, true, retryAfter(error));
+  return fail('executor', `The MCP server answered HTTP ${status}`, false);
+}
+
+function retryAfter(error: SdkHttpError): { retry_after_ms?: number } {
+  const ms = error.data['retryAfterMs'];
+  return typeof ms === 'number' ? { retry_after_ms: ms } : {};
+}
+
+const NO_STRUCTURED_CONTENT = 'did not return structured content';
+
+function answeredWithError(error: ProtocolError, { server }: FailureContext): FailedCall {
+  const { code, message, data } = error;
+  const details = { server, code, ...(data === undefined ? {} : { data }) };
+  const answer = (type: string): FailedCall => ({
+    error: errorEnvelope(type, message, details),
+    sent: true,
+    refused: false,
+  });
+  if (code === ANSWER_LOST) return answer('network');
+  if (code === ANSWER_TOO_LARGE || message.includes(NO_STRUCTURED_CONTENT)) return answer('invalid_result');
+  if (code === ProtocolErrorCode.InvalidParams)
+    return answer(/unknown tool|not found/i.test(message) ? 'unknown_tool' : 'validation_error');
+  // The tool's own error: a retry hint in its data counts.
+  const hints = typeof data === 'object' && data !== null ? data : {};
+  const read = normalizeError({ ...hints, type: 'tool_error', message, details }, 'tool_error', message);
+  return { error: read, sent: true, refused: false };
+}
+
+const AGAINST_PROTOCOL: ReadonlySet<SdkErrorCode> = new Set([
+  SdkErrorCode.InvalidResult,
+  SdkErrorCode.UnsupportedResultType,
+  SdkErrorCode.InputRequiredRoundsExceeded,
+  SdkErrorCode.ClientHttpUnexpectedContent,
+]);
+
+function brokenProtocol(error: SdkError, context: FailureContext): FailedCall {
+  const { code } = error;
+  if (code === SdkErrorCode.NotConnected) return lostConnection(error, context, false);
+  if (code === SdkErrorCode.SendFailed) return { ...lostConnection(error, context, false), refused: false };
+  const answer = (type: string, message: string): FailedCall => ({
+    error: errorEnvelope(type, message, { server: context.server, code }),
+    sent: true,
+    refused: false,
+  });
+  if (AGAINST_PROTOCOL.has(code)) {
+    return answer('invalid_result', 'The MCP server sent a result that does not follow the protocol');
+  }
+  if (code === SdkErrorCode.CapabilityNotSupported) {
+    return answer('executor', 'The tool asks for something this client does not offer');
+  }
+  return lostConnection(error, context, true);
+}
+
+function lostConnection(error: unknown, { server }: FailureContext, sent: boolean): FailedCall {
+  const code = systemCode(error);
+  const message = sent ? 'The connection to the MCP server was lost' : 'The MCP server could not be reached';
+  const details = { server, reason: describe(error), ...(code === null ? {} : { code }) };
+  return { error: errorEnvelope('network', message, details), sent, refused: !sent };
+}
+
+/** The SDK throws a plain Error when its transport is gone before the request is made. */
+function isNotConnected(error: unknown): boolean {
+  return error instanceof Error && error.message === 'Not connected';
+}

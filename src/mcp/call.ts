@@ -1,0 +1,172 @@
+/** One tool call from request to outcome: checked, sent, sent once more if the server refused to take it, checked again.
+ *  It must never send a request twice that a server may have taken, and never throw. */
+import { errorEnvelope } from '../contract/error-envelope.ts';
+import { type CallDeadline, startCallDeadline } from './call-deadline.ts';
+import { endedCall, failedCall } from './call-failure.ts';
+import type { CallSlots } from './call-slots.ts';
+import { closeNames } from './close-names.ts';
+import type { Connection } from './connection.ts';
+import { createProgressGate } from './progress-gate.ts';
+import type { CompiledSchema, SchemaFault } from './schema-validator.ts';
+import type { CallParams, Session } from './session.ts';
+import type { RawToolResult, ToolCallOutcome, ToolCallRequest, ToolProgress } from './tool-call.ts';
+import type { ListedTool, ToolList } from './tool-list.ts';
+
+type Failed = Extract<ToolCallOutcome, { kind: 'failed' }>;
+
+interface Call {
+  readonly request: ToolCallRequest;
+  readonly connection: Connection;
+  readonly deadline: CallDeadline;
+  readonly params: CallParams;
+  announced: boolean;
+}
+
+export interface CallTools {
+  readonly connection: Connection;
+  readonly slots: CallSlots;
+  /** The pool's list of what to end when it stops. */
+  readonly active: Set<CallDeadline>;
+}
+
+export const IDEMPOTENCY_KEY = 'adjutant/idempotencyKey';
+
+export async function callTool(tools: CallTools, request: ToolCallRequest): Promise<ToolCallOutcome> {
+  const { connection, slots, active } = tools;
+  const deadline = startCallDeadline(request);
+  active.add(deadline);
+  const call: Call = { request, connection, deadline, params: paramsOf(request), announced: false };
+  try {
+    const refusal = await refusalBeforeConnecting(call);
+    if (refusal !== null) return refusal;
+    if (!slots.tryTake() && !(await slots.wait(deadline.signal))) return notSent(call);
+    try {
+      return await sendUntilTaken(call);
+    } finally {
+      slots.release();
+    }
+  } finally {
+    active.delete(deadline);
+    deadline.dispose();
+  }
+}
+
+function paramsOf(request: ToolCallRequest): CallParams {
+  const { traceparent, idempotencyKey } = request;
+  return {
+    name: request.tool,
+    arguments: request.arguments,
+    _meta: { traceparent, [IDEMPOTENCY_KEY]: idempotencyKey },
+  };
+}
+
+/** A server that is away need not come back to hear that the call is wrong. */
+async function refusalBeforeConnecting(call: Call): Promise<Failed | null> {
+  if (call.deadline.ending() !== null) return notSent(call);
+  const list = call.connection.tools();
+  if (list === null) return null;
+  if (list.find(call.request.tool) !== undefined) return refusalOf(call, list);
+  // The tool may be among those just announced.
+  await call.connection.settledTools();
+  return refusalOf(call, call.connection.tools() ?? list);
+}
+
+async function sendUntilTaken(call: Call): Promise<ToolCallOutcome> {
+  const { connection, deadline } = call;
+  for (let isRepeat = false; ; isRepeat = true) {
+    const session = connection.session() ?? (await connection.waitForSession(deadline.signal));
+    const list = connection.tools();
+    if (session === null || list === null || deadline.ending() !== null) return notSent(call);
+    const tool = list.find(call.request.tool);
+    const refusal = tool === undefined || isRepeat || !call.announced ? refusalOf(call, list) : null;
+    if (tool === undefined || refusal !== null) return refusal ?? notSent(call);
+    const outcome = await exchange(call, session, tool);
+    if (outcome.kind !== 'refused') return outcome;
+    connection.giveUp(session, outcome.failed.error.message);
+    if (isRepeat) return outcome.failed;
+  }
+}
+
+type Exchange = ToolCallOutcome | { readonly kind: 'refused'; readonly failed: Failed };
+
+async function exchange(call: Call, session: Session, tool: ListedTool): Promise<Exchange> {
+  const { request, deadline } = call;
+  const gate = createProgressGate((progress) => request.onProgress?.(progress));
+  if (!call.announced) request.onSent?.();
+  call.announced = true;
+  try {
+    const result = await session.call(call.params, deadline.signal, (progress) => {
+      deadline.touch();
+      gate.offer(progress as ToolProgress);
+    });
+    gate.close();
+    return checkedResult(tool, result as RawToolResult);
+  } catch (error) {
+    gate.close();
+    const ending = deadline.ending();
+    if (ending !== null) return { kind: 'failed', error: endedCall(ending, request), sent: true };
+    const failure = failedCall(error, { server: request.server, holdsSessionId: session.holdsSessionId() });
+    const failed: Failed = { kind: 'failed', error: failure.error, sent: failure.sent };
+    return failure.refused ? { kind: 'refused', failed } : failed;
+  }
+}
+
+function checkedResult(tool: ListedTool, result: RawToolResult): ToolCallOutcome {
+  const output = tool.output();
+  if (output === null || !output.ok || result.isError === true) return { kind: 'result', result };
+  const errors =
+    result.structuredContent === undefined
+      ? [{ path: 'structuredContent', message: 'is required' }]
+      : output.validate(result.structuredContent, 'structuredContent');
+  if (errors === null) return { kind: 'result', result };
+  const message = 'The result does not match the output schema of the tool';
+  const { server, name } = tool.definition;
+  return {
+    kind: 'failed',
+    error: errorEnvelope('invalid_result', message, { server, tool: name, errors }),
+    sent: true,
+  };
+}
+
+/** null: the server has this tool, and the arguments fit it. */
+function refusalOf(call: Call, list: ToolList): Failed | null {
+  const { server, tool: name } = call.request;
+  const tool = list.find(name);
+  if (tool === undefined) {
+    const names = list.definitions.map((definition) => definition.name);
+    const details = { server, tool: name, close_names: closeNames(name, names) };
+    return unsent('unknown_tool', `The MCP server "${server}" has no tool "${name}"`, details);
+  }
+  const errors = argumentFaults(tool.input(), call.request.arguments);
+  if (errors === null) return null;
+  return unsent('validation_error', messageOf(errors), { server, tool: name, errors });
+}
+
+/** A schema that cannot be compiled refuses nothing: the server checks for itself. */
+function argumentFaults(schema: CompiledSchema, value: unknown): SchemaFault[] | null {
+  return schema.ok ? schema.validate(value, 'arguments') : null;
+}
+
+function messageOf(errors: readonly SchemaFault[]): string {
+  const [first] = errors;
+  const more = errors.length > 1 ? ` (and ${errors.length - 1} more)` : '';
+  return first === undefined ? 'The arguments are not valid' : `${first.path} ${first.message}${more}`;
+}
+
+function unsent(type: string, message: string, details: Record<string, unknown>): Failed {
+  return { kind: 'failed', error: errorEnvelope(type, message, details), sent: false };
+}
+
+/** The call ended while it waited for a connection or for its turn. */
+function notSent({ request, connection, deadline }: Call): Failed {
+  const ending = deadline.ending();
+  const { server } = request;
+  const fault = connection.fault();
+  const isAway = connection.session() === null;
+  if (ending === 'cancelled' || (ending !== null && !isAway)) {
+    return { kind: 'failed', error: endedCall(ending, request), sent: false };
+  }
+  const reason = fault?.message ?? 'it was not ready in time';
+  const message = `The MCP server "${server}" is not available: ${reason}`;
+  return unsent(fault?.type ?? 'network', message, { server, reason });
+}

@@ -1,0 +1,43 @@
+/** Which known names a mistyped one may have meant.
+ *  It must never suggest a name that shares nothing with what was asked. */
+
+const MAX_SUGGESTIONS = 3;
+const MAX_COMPARED_CHARACTERS = 64;
+
+/** Best first, at most three: the same name spelled otherwise, a part of a name, or a few letters off. */
+export function closeNames(asked: string, known: readonly string[]): string[] {
+  const wanted = plain(asked);
+  return known
+    .map((name) => ({ name, distance: distanceOf(wanted, plain(name)) }))
+    .filter(({ distance }) => distance <= Math.max(2, Math.floor(wanted.length / 3)))
+    .toSorted((a, b) => a.distance - b.distance || a.name.localeCompare(b.name))
+    .slice(0, MAX_SUGGESTIONS)
+    .map(({ name }) => name);
+}
+
+function plain(name: string): string {
+  return name
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9]/g, '')
+    .slice(0, MAX_COMPARED_CHARACTERS);
+}
+
+function distanceOf(a: string, b: string): number {
+  if (a === '' || b === '') return Infinity;
+  if (a.length >= 3 && (b.includes(a) || a.includes(b))) return 1;
+  return editDistance(a, b);
+}
+
+/** Levenshtein, one row at a time. */
+function editDistance(a: string, b: string): number {
+  let row = Array.from({ length: b.length + 1 }, (_, column) => column);
+  for (let i = 1; i <= a.length; i += 1) {
+    const next = [i];
+    for (let j = 1; j <= b.length; j += 1) {
+      const substitution = (row[j - 1] ?? 0) + (a[i - 1] === b[j - 1] ? 0 : 1);
+      next.push(Math.min(substitution, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1));
+    }
+    row = next;
+  }
+  return row[b.length] ?? 0;
+}

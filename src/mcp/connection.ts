@@ -1,0 +1,226 @@
+/** One server kept connected: opened on first need, opened again after a loss, its tools known throughout.
+ *  It must never end a call itself, nor open two sessions at once. */
+import type { ConnectFault } from './connect-fault.ts';
+import { describe } from './connect-fault.ts';
+import type { McpLogger } from './logger.ts';
+import { type ProtocolMemory, openSession } from './open-session.ts';
+import { reconnectDelayMs } from './reconnect-delay.ts';
+import type { McpServerOptions } from './server-options.ts';
+import type { Session } from './session.ts';
+import type { ServerStatus } from './server-status.ts';
+import type { ToolList } from './tool-list.ts';
+import { type ToolWatch, readTools, watchTools } from './tool-watch.ts';
+
+export interface Connection {
+  readonly name: string;
+  readonly options: McpServerOptions;
+  /** Opens in the background; does nothing when it is open or opening. */
+  start(): void;
+  stop(): Promise<void>;
+  /** null: not connected at this moment. */
+  session(): Session | null;
+  /** The session, or why there is none: the signal fired, or trying again will not help. */
+  waitForSession(signal: AbortSignal): Promise<Session | null>;
+  /** Gives a session up, because the server no longer knows it. */
+  giveUp(session: Session, why: string): void;
+  tools(): ToolList | null;
+  /** Resolves when a changed list has been read; at once when there is nothing to wait for. */
+  settledTools(): Promise<void>;
+  status(): ServerStatus;
+  fault(): ConnectFault | null;
+}
+
+export interface ConnectionOptions {
+  readonly server: McpServerOptions;
+  readonly logger: McpLogger;
+  readonly random: () => number;
+  readonly onTools: (list: ToolList) => void;
+  readonly onStatus: (status: ServerStatus, error?: string) => void;
+}
+
+const PROBE_MS = 2_000;
+const MAX_PROBE_MS = 30_000;
+/** A connection that lived this long was a good one: the next failure is the first again. Milliseconds. */
+const STABLE_MS = 10_000;
+
+export function createConnection(options: ConnectionOptions): Connection {
+  return new ServerConnection(options);
+}
+
+class ServerConnection implements Connection {
+  readonly name: string;
+  readonly options: McpServerOptions;
+  readonly #given: ConnectionOptions;
+  readonly #stopping = new AbortController();
+  readonly #memory: ProtocolMemory = { legacyOnly: false, sseOnly: false };
+  readonly #waiting = new Set<() => void>();
+  #loop: Promise<void> | null = null;
+  #session: Session | null = null;
+  #tools: ToolList | null = null;
+  #watch: ToolWatch | null = null;
+  #status: ServerStatus = 'connecting';
+  #fault: ConnectFault | null = null;
+  #failures = 0;
+
+  constructor(given: ConnectionOptions) {
+    this.name = given.server.name;
+    this.options = given.server;
+    this.#given = given;
+  }
+
+  start(): void {
+    if (this.#stopping.signal.aborted) return;
+    this.#loop ??= this.#keepConnected();
+  }
+
+  async stop(): Promise<void> {
+    this.#stopping.abort();
+    this.#wake();
+    await this.#session?.end('stopped');
+    await this.#loop;
+  }
+
+  session(): Session | null {
+    return this.#session;
+  }
+
+  tools(): ToolList | null {
+    return this.#tools;
+  }
+
+  status(): ServerStatus {
+    return this.#status;
+  }
+
+  fault(): ConnectFault | null {
+    return this.#fault;
+  }
+
+  async settledTools(): Promise<void> {
+    await this.#watch?.settled();
+  }
+
+  giveUp(session: Session, why: string): void {
+    if (this.#session !== session) return;
+    this.#session = null;
+    void session.end(why);
+  }
+
+  async waitForSession(signal: AbortSignal): Promise<Session | null> {
+    this.start();
+    while (this.#session === null) {
+      const hopeless = this.#fault !== null && !this.#fault.passing;
+      if (hopeless || signal.aborted || this.#stopping.signal.aborted) return null;
+      await this.#change(signal);
+    }
+    return this.#session;
+  }
+
+  async #keepConnected(): Promise<void> {
+    const { signal } = this.#stopping;
+    while (!signal.aborted) {
+      const session = await this.#open();
+      if (session !== null) await this.#hold(session);
+      if (!signal.aborted) await pause(reconnectDelayMs(this.#failures, this.#given.random()), signal);
+    }
+  }
+
+  /** One attempt: connected with its tools read, or a fault noted. */
+  async #open(): Promise<Session | null> {
+    const { server, logger } = this.#given;
+    const probeMs = (server.probeTimeoutMs ?? PROBE_MS) * 2 ** Math.min(this.#failures, 10);
+    const opened = await openSession({
+      server,
+      logger,
+      memory: this.#memory,
+      stopped: this.#stopping.signal,
+      probeTimeoutMs: Math.min(probeMs, MAX_PROBE_MS),
+    });
+    if (!opened.ok) return this.#failed(opened.fault);
+    try {
+      this.#takeTools(await readTools(this.name, opened.session, this.#tools));
+      return opened.session;
+    } catch (error) {
+      await opened.session.end('its tools cannot be read');
+      return this.#failed({
+        type: 'network',
+        message: `its tools cannot be read: ${describe(error)}`,
+        passing: true,
+      });
+    }
+  }
+
+  /** From ready to lost. */
+  async #hold(session: Session): Promise<void> {
+    const readyAt = performance.now();
+    this.#session = session;
+    this.#fault = null;
+    this.#report('ready');
+    this.#watch = watchTools({
+      session,
+      logger: this.#given.logger,
+      read: async () => this.#takeTools(await readTools(this.name, session, this.#tools)),
+    });
+    this.#wake();
+    const why = await session.lost;
+    this.#session = null;
+    this.#watch.stop();
+    this.#failures = performance.now() - readyAt >= STABLE_MS ? 0 : this.#failures + 1;
+    if (this.#stopping.signal.aborted) return;
+    this.#given.logger.warn({ reason: why }, 'MCP server lost');
+    this.#report('connecting', why);
+    // The old process is gone before a new one is started: two could fight over the same files.
+    await session.end(why);
+  }
+
+  #failed(fault: ConnectFault): null {
+    this.#failures += 1;
+    // Whatever was learned of the server may no longer hold.
+    Object.assign(this.#memory, { legacyOnly: false, sseOnly: false });
+    this.#fault = fault;
+    if (!this.#stopping.signal.aborted) {
+      this.#given.logger.warn({ reason: fault.message }, 'MCP server cannot be reached');
+      this.#report('unavailable', fault.message);
+    }
+    this.#wake();
+    return null;
+  }
+
+  #takeTools(list: ToolList): void {
+    this.#tools = list;
+    this.#given.onTools(list);
+  }
+
+  #report(status: ServerStatus, error?: string): void {
+    this.#status = status;
+    this.#given.onStatus(status, error);
+  }
+
+  #wake(): void {
+    for (const wake of this.#waiting) wake();
+  }
+
+  #change(signal: AbortSignal): Promise<void> {
+    return new Promise((resolve) => {
+      const done = (): void => {
+        this.#waiting.delete(done);
+        signal.removeEventListener('abort', done);
+        resolve();
+      };
+      this.#waiting.add(done);
+      signal.addEventListener('abort', done, { once: true });
+    });
+  }
+}
+
+function pause(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const done = (): void => {
+      clearTimeout(timer);
+      signal.removeEventListener('abort', done);
+      resolve();
+    };
+    const timer = setTimeout(done, ms);
+    signal.addEventListener('abort', done, { once: true });
+  });
+}

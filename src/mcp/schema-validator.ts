@@ -1,0 +1,95 @@
+/** JSON Schema, compiled once and asked often: whether a value fits, and if not, where.
+ *  It must never fetch a reference, keep a schema that is no longer used, or throw at a schema it cannot compile. */
+import { Ajv, type ErrorObject, type Options, type ValidateFunction } from 'ajv';
+import { Ajv2019 } from 'ajv/dist/2019.js';
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import addFormatsModule from 'ajv-formats';
+import { type SchemaFault, schemaFault } from './schema-fault.ts';
+
+export type { SchemaFault } from './schema-fault.ts';
+
+/** null: the value fits. The root names the value in the faults' paths. */
+export type SchemaValidator = (value: unknown, root: string) => SchemaFault[] | null;
+
+export type CompiledSchema =
+  | { readonly ok: true; readonly validate: SchemaValidator }
+  | { readonly ok: false; readonly reason: string };
+
+type Schema = Readonly<Record<string, unknown>>;
+
+const MAX_FAULTS = 20;
+/** All faults of a larger value would cost more to list than to fix one by one. */
+const MAX_LISTED_NODES = 1_000;
+
+const OPTIONS: Options = {
+  // Servers write keywords and formats of their own; unknown ones are no reason to refuse a call.
+  strict: false,
+  validateFormats: true,
+  // The schema comes from a server and need not follow its own meta-schema; compiling finds what matters.
+  validateSchema: false,
+  // Two tools may well share an `$id`.
+  addUsedSchema: false,
+  logger: false,
+};
+
+// CommonJS seen from an ES module: the function is its own `default`.
+const addFormats = addFormatsModule as unknown as (ajv: Ajv) => Ajv;
+
+export function compileSchema(schema: Schema): CompiledSchema {
+  try {
+    const first = compileOnce(schema, false);
+    let all: ValidateFunction | null = null;
+    const validate: SchemaValidator = (value, root) => {
+      if (first(value)) return null;
+      let errors = first.errors ?? [];
+      if (isSmall(value)) {
+        all ??= compileOnce(schema, true);
+        if (!all(value)) errors = all.errors ?? errors;
+      }
+      return faultsOf(errors, root);
+    };
+    return { ok: true, validate };
+  } catch (error) {
+    return { ok: false, reason: error instanceof Error ? error.message.slice(0, 300) : 'cannot be compiled' };
+  }
+}
+
+function compileOnce(schema: Schema, allErrors: boolean): ValidateFunction {
+  // An instance keeps what it compiled for ever; one of its own lets the schema go with the tool.
+  const ajv = addFormats(createAjv(dialectOf(schema), { ...OPTIONS, allErrors }));
+  return ajv.compile(schema);
+}
+
+function createAjv(dialect: '2020' | '2019' | '07', options: Options): Ajv {
+  if (dialect === '2020') return new Ajv2020(options);
+  return dialect === '2019' ? new Ajv2019(options) : new Ajv(options);
+}
+
+/** Without `$schema` MCP means 2020-12. */
+function dialectOf(schema: Schema): '2020' | '2019' | '07' {
+  const named = schema['$schema'];
+  if (typeof named !== 'string' || named.includes('2020-12')) return '2020';
+  return named.includes('2019-09') ? '2019' : '07';
+}
+
+/** Lists a missing branch of a union once, not once per branch. */
+function faultsOf(errors: readonly ErrorObject[], root: string): SchemaFault[] {
+  const faults = new Map<string, SchemaFault>();
+  for (const error of errors) {
+    const fault = schemaFault(error, root);
+    faults.set(`${fault.path}\n${fault.message}`, fault);
+    if (faults.size === MAX_FAULTS) break;
+  }
+  return [...faults.values()];
+}
+
+function isSmall(value: unknown): boolean {
+  const open: unknown[] = [value];
+  for (let seen = 0; open.length > 0; seen += 1) {
+    if (seen + open.length > MAX_LISTED_NODES) return false;
+    const next = open.pop();
+    if (typeof next === 'object' && next !== null)
+      open.push(...Object.values(next).slice(0, MAX_LISTED_NODES + 1));
+  }
+  return true;
+}

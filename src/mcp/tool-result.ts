@@ -1,0 +1,107 @@
+/** A tool's answer, read into the canonical result: its directives taken out first, then what it says.
+ *  It must never show a directive to the model, nor drop a kind of content it does not know. */
+import {
+  type DirectiveTrust,
+  type RejectedDirective,
+  extractDirectives,
+} from '../contract/control-directive.ts';
+import { normalizeError } from '../contract/error-envelope.ts';
+import { type Result, errorResult, okResult } from '../contract/result.ts';
+import { toolContent } from '../contract/tool-content.ts';
+import type { RawToolResult } from './tool-call.ts';
+
+export type { DirectiveTrust } from '../contract/control-directive.ts';
+
+export interface ReadToolResult {
+  /** What programs read. The accepted control directives are its effects. */
+  readonly result: Result;
+  /** What the model reads: one JSON string, with media described instead of quoted. */
+  readonly content: string;
+  readonly rejected: readonly RejectedDirective[];
+}
+
+export interface ReadOptions {
+  readonly trust?: DirectiveTrust;
+}
+
+type Members = Record<string, unknown>;
+
+export function readToolResult(raw: RawToolResult, options: ReadOptions = {}): ReadToolResult {
+  const { result: shown, directives, rejected } = extractDirectives(raw, options);
+  const answer = isMembers(shown) ? shown : {};
+  const items = Array.isArray(answer['content']) ? (answer['content'] as unknown[]) : [];
+  const structured = answer['structuredContent'];
+  if (answer['isError'] === true) {
+    const result = errorResult(toolError(items, structured), directives);
+    return { result, content: toolContent(result), rejected };
+  }
+  const result = okResult(payloadOf(items, structured), directives);
+  const content = toolContent(okResult(payloadOf(items.map(describedItem), structured)));
+  return { result, content, rejected };
+}
+
+/** The text or the structured content alone when that is all there is; otherwise every item as it was sent. */
+function payloadOf(items: readonly unknown[], structured: unknown): unknown {
+  const texts = items.filter(isText);
+  if (texts.length < items.length) {
+    return structured === undefined ? { content: items } : { content: items, structured_content: structured };
+  }
+  return structured === undefined ? texts.map((item) => item.text).join('\n') : structured;
+}
+
+const NO_MESSAGE = 'The tool reported an error without a message';
+
+/** What the tool says about its own failure, if it says it as JSON; otherwise its text. */
+function toolError(items: readonly unknown[], structured: unknown): ReturnType<typeof normalizeError> {
+  const text = items
+    .filter(isText)
+    .map((item) => item.text)
+    .join('\n');
+  const told = errorObject(structured) ?? errorObject(parsed(text));
+  if (told !== null) return normalizeError(told, 'tool_error', text || NO_MESSAGE);
+  const others = items.filter((item) => !isText(item)).map(describedItem);
+  const details = {
+    ...(others.length > 0 ? { content: others } : {}),
+    ...(structured === undefined ? {} : { structured_content: structured }),
+  };
+  return normalizeError({ type: 'tool_error', message: text.trim() || NO_MESSAGE, details });
+}
+
+/** `{message, …}` or `{error: {message, …}}`. A type outside the tool's own words is kept by `normalizeError`. */
+function errorObject(value: unknown): Members | null {
+  if (!isMembers(value)) return null;
+  if (typeof value['message'] === 'string') return value;
+  const inner = value['error'];
+  return isMembers(inner) && typeof inner['message'] === 'string' ? inner : null;
+}
+
+function parsed(text: string): unknown {
+  if (!text.trimStart().startsWith('{')) return null;
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return null;
+  }
+}
+
+/** Media in a form a model can use: what it is and how large, not its base64. */
+function describedItem(item: unknown): unknown {
+  if (!isMembers(item)) return item;
+  if (typeof item['data'] === 'string') return withoutBytes(item, 'data');
+  const resource = item['resource'];
+  if (!isMembers(resource) || typeof resource['blob'] !== 'string') return item;
+  return { ...item, resource: withoutBytes(resource, 'blob') };
+}
+
+function withoutBytes(item: Members, key: string): Members {
+  const { [key]: base64, ...rest } = item;
+  return { ...rest, bytes: Buffer.byteLength(String(base64), 'base64') };
+}
+
+function isText(item: unknown): item is { type: 'text'; text: string } {
+  return isMembers(item) && item['type'] === 'text' && typeof item['text'] === 'string';
+}
+
+function isMembers(value: unknown): value is Members {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,95 @@
+/** Keeps a session's tool list fresh: read again when the server says that it changed, soon and never twice at once.
+ *  It must never end the session because a list could not be read: the old one still serves. */
+import { setTimeout as delay } from 'node:timers/promises';
+import { describe } from './connect-fault.ts';
+import type { McpLogger } from './logger.ts';
+import { reconnectDelayMs } from './reconnect-delay.ts';
+import type { Session } from './session.ts';
+import { type ToolList, createToolList } from './tool-list.ts';
+
+export interface ToolWatch {
+  settled(): Promise<void>;
+  stop(): void;
+}
+
+export interface ToolWatchOptions {
+  readonly session: Session;
+  readonly logger: McpLogger;
+  readonly read: () => Promise<void>;
+}
+
+/** Servers announce several changes in a row; one reading serves them all. Milliseconds. */
+const GATHER_MS = 100;
+const LIST_MS = 30_000;
+
+/** Every page of the server's list. Throws what the SDK throws. */
+export async function readTools(
+  server: string,
+  session: Session,
+  previous: ToolList | null,
+): Promise<ToolList> {
+  if (session.client.getServerCapabilities()?.tools === undefined)
+    return createToolList(server, [], previous);
+  const { tools } = await session.client.listTools(undefined, { cacheMode: 'refresh', timeout: LIST_MS });
+  return createToolList(server, tools, previous);
+}
+
+export function watchTools(options: ToolWatchOptions): ToolWatch {
+  const { session, logger } = options;
+  const stopping = new AbortController();
+  let reading: Promise<void> | null = null;
+  let again = false;
+
+  const readAll = async (): Promise<void> => {
+    do {
+      again = false;
+      await delay(GATHER_MS, undefined, { signal: stopping.signal });
+      await options.read();
+    } while (again);
+  };
+  const changed = (): void => {
+    again = true;
+    reading ??= readAll()
+      .catch((error: unknown) => {
+        if (!stopping.signal.aborted)
+          logger.warn({ reason: describe(error) }, 'MCP tool list could not be read again');
+      })
+      .finally(() => {
+        reading = null;
+      });
+  };
+
+  session.client.setNotificationHandler('notifications/tools/list_changed', changed);
+  if (session.era === 'modern') void subscribe(session, stopping.signal, changed, logger);
+  return {
+    settled: async () => {
+      if (reading !== null) await reading;
+    },
+    stop: () => stopping.abort(),
+  };
+}
+
+/** The modern protocol sends changes only to those who listen. */
+async function subscribe(
+  session: Session,
+  signal: AbortSignal,
+  changed: () => void,
+  logger: McpLogger,
+): Promise<void> {
+  if (session.client.getServerCapabilities()?.tools?.listChanged !== true) return;
+  for (let failures = 0; !signal.aborted; failures += 1) {
+    try {
+      const subscription = await session.client.listen(
+        { toolsListChanged: true },
+        { signal, timeout: LIST_MS },
+      );
+      // What changed between two subscriptions was announced to nobody.
+      if (failures > 0) changed();
+      if ((await subscription.closed) === 'local') return;
+    } catch (error) {
+      if (signal.aborted) return;
+      logger.debug({ reason: describe(error) }, 'MCP server does not accept a subscription');
+    }
+    await delay(reconnectDelayMs(failures + 1, Math.random()), undefined, { signal }).catch(() => {});
+  }
+}
