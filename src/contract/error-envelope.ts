@@ -53,9 +53,9 @@ interface Fallback {
 const NAME_PATTERN = /^[a-z][a-z0-9_]{0,63}$/;
 const MAX_UNWRAPS = 64;
 
-/** An envelope of the service's own making; retryable as its details hint, else by its type. */
+/** An envelope of the service's own making; its type alone says whether it is retryable. */
 export function errorEnvelope(type: string, message: string, details: Details = {}): ErrorEnvelope {
-  return envelope(type, message, details, retryableByHint(type, message, details));
+  return envelope(type, message, details, isRetryableType(type));
 }
 
 /** Whatever went wrong, as an envelope. The first of the ordered rules that fits decides. */

@@ -42,6 +42,7 @@ function inspect(value: unknown, depth: number, walk: Walk): Hazard | null {
   if (depth >= walk.maxDepth) return hazardOf(`is nested deeper than ${walk.maxDepth} levels`);
   walk.containers += 1;
   if (walk.containers > MAX_CONTAINERS) return hazardOf('holds too many values');
+  if (typeof (value as { toJSON?: unknown }).toJSON === 'function') return hazardOf('is not a plain JSON value');
   if (Array.isArray(value)) return inspectArray(value, depth, walk);
   return inspectObject(value as Record<string, unknown>, depth, walk);
 }
@@ -56,7 +57,7 @@ function inspectArray(value: readonly unknown[], depth: number, walk: Walk): Haz
 
 function inspectObject(value: Record<string, unknown>, depth: number, walk: Walk): Hazard | null {
   const prototype: unknown = Object.getPrototypeOf(value);
-  if (prototype !== Object.prototype && prototype !== null) return hazardOf('is not a plain JSON object');
+  if (prototype !== Object.prototype && prototype !== null) return hazardOf('is not a plain JSON value');
   for (const key of Object.keys(value)) {
     if (key === '__proto__') return within(hazardOf('is not allowed as a key'), key);
     const member = value[key];

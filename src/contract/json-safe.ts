@@ -59,7 +59,8 @@ function convert(value: unknown, depthLeft: number, walk: Walk): JsonValue {
 
 function convertScalar(value: unknown, walk: Walk): JsonValue {
   if (typeof value === 'boolean') return value;
-  if (typeof value === 'number' && Number.isFinite(value)) return value;
+  // JSON has one zero; adding 0 turns -0 into it.
+  if (typeof value === 'number' && Number.isFinite(value)) return value + 0;
   if (value === null || value === undefined) return null;
   return boundedText(scalarText(value), walk.characters);
 }
