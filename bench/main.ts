@@ -7,11 +7,12 @@ import { type Measurement, measure } from './measurement.ts';
 import { report } from './report.ts';
 import { type Scenario, SCENARIOS } from './scenarios.ts';
 
-const USAGE = `npm run bench -- [--n 5000] [--single 500] [--only bullmq,direct,http,mcp] [--fsync everysec,always]
+const USAGE = `npm run bench -- [--n 5000] [--single 500] [--only bullmq,direct,http,mcp] [--fsync everysec,always] [--slots 50]
   --n       operations with 100 in flight
   --single  operations one at a time
   --only    these scenarios; ratios need 'bullmq' among them
-  --fsync   Redis' appendfsync; one run each`;
+  --fsync   Redis' appendfsync; one run each
+  --slots   operations that a worker runs at once; 50, because plain BullMQ slows down with more slots than jobs`;
 
 const { values } = parseArgs({
   options: {
@@ -19,6 +20,7 @@ const { values } = parseArgs({
     single: { type: 'string', default: '500' },
     only: { type: 'string', default: Object.keys(SCENARIOS).join(',') },
     fsync: { type: 'string', default: 'everysec,always' },
+    slots: { type: 'string', default: '50' },
     help: { type: 'boolean', default: false },
   },
 });
@@ -44,7 +46,7 @@ async function run(fsync: 'always' | 'everysec'): Promise<void> {
 }
 
 async function runScenario(scenario: Scenario, redis: TestRedis): Promise<Measurement[]> {
-  const stage = await scenario.start(redis);
+  const stage = await scenario.start(redis, Number(values.slots));
   try {
     const measurements = await measure(scenario.transport, stage, loads);
     return measurements.map((measurement) => ({ ...measurement, scenario: scenario.name }));

@@ -13,7 +13,8 @@ export interface Scenario {
   readonly name: string;
   /** Of the client process. */
   readonly transport: string;
-  start(redis: TestRedis): Promise<Stage>;
+  /** `slots`: how many operations the worker runs at once. */
+  start(redis: TestRedis, slots: number): Promise<Stage>;
 }
 
 /** The scenario that the others are compared with. */
@@ -26,25 +27,22 @@ export const SCENARIOS: Readonly<Record<string, Scenario>> = {
   mcp: { name: 'MCP call alone', transport: 'mcp', start: startNothing },
 };
 
-/** As many attempts at once as the busiest load has in flight. */
-const CONCURRENCY = 100;
-
 /** Name of the baseline's queue. */
 const QUEUE = 'baseline';
 
 const CLI = resolve('src/cli/main.ts');
 
-async function startBaseline(redis: TestRedis): Promise<Stage> {
-  const args = ['bench/bullmq-worker-process.ts', String(redis.port), QUEUE, String(CONCURRENCY)];
+async function startBaseline(redis: TestRedis, slots: number): Promise<Stage> {
+  const args = ['bench/bullmq-worker-process.ts', String(redis.port), QUEUE, String(slots)];
   return stage(redis, { worker: await ready(spawnNode(args)) });
 }
 
-async function startDirect(redis: TestRedis): Promise<Stage> {
-  return stage(redis, { worker: await startRole(redis, 'worker', await writeConfig()) });
+async function startDirect(redis: TestRedis, slots: number): Promise<Stage> {
+  return stage(redis, { worker: await startRole(redis, 'worker', await writeConfig(slots)) });
 }
 
-async function startHttp(redis: TestRedis): Promise<Stage> {
-  const config = await writeConfig();
+async function startHttp(redis: TestRedis, slots: number): Promise<Stage> {
+  const config = await writeConfig(slots);
   const port = await freePort();
   const worker = await startRole(redis, 'worker', config);
   const api = await startRole(redis, 'api', config, ['--port', String(port)]);
@@ -67,10 +65,10 @@ function stage(redis: TestRedis, children: Readonly<Record<string, Child>>, base
 }
 
 /** A configuration with the no-op server as its only one. */
-async function writeConfig(): Promise<string> {
+async function writeConfig(slots: number): Promise<string> {
   const file = join(await mkdtemp(join(tmpdir(), 'adjutant-bench-')), 'adjutant.json');
   const args = [resolve('bench/noop-server-process.ts')];
-  const noop = { command: process.execPath, args, lane: { concurrency: CONCURRENCY } };
+  const noop = { command: process.execPath, args, lane: { concurrency: slots } };
   await writeFile(file, JSON.stringify({ mcpServers: { noop } }));
   return file;
 }
