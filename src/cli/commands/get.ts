@@ -1,0 +1,74 @@
+/** `adjutant get`: what became of a request, or of one directive.
+ *  It must never wait for anything. */
+import { DirectiveRefused, problem } from '../../contract/problem.ts';
+import type {
+  DirectiveStatus,
+  DirectiveSummary,
+  DirectiveView,
+  RequestView,
+} from '../../contract/request-view.ts';
+import { EXIT, type ExitCode } from '../failure.ts';
+import type { Invocation } from '../invocation.ts';
+import { signalLine } from '../signal-line.ts';
+import { table } from '../table.ts';
+import type { Style, Terminal } from '../terminal.ts';
+
+export async function get(
+  { client, terminal, json }: Invocation,
+  requestId: string,
+  directiveId: string | undefined,
+): Promise<ExitCode> {
+  const view =
+    directiveId === undefined
+      ? await client.request(requestId)
+      : await client.directive(requestId, directiveId);
+  if (view === null) throw notFound(requestId, directiveId);
+  const lines = json
+    ? [JSON.stringify(view)]
+    : 'directives' in view
+      ? requestLines(view, terminal)
+      : directiveLines(view, terminal);
+  for (const line of lines) terminal.out(line);
+  return 'status' in view && view.status === 'failed' ? EXIT.failed : EXIT.done;
+}
+
+function notFound(requestId: string, directiveId: string | undefined): DirectiveRefused {
+  const what =
+    directiveId === undefined ? `request ${requestId}` : `directive ${directiveId} in request ${requestId}`;
+  return new DirectiveRefused(problem('not_found', { detail: `There is no ${what}.` }));
+}
+
+function requestLines(view: RequestView, terminal: Terminal): string[] {
+  const head = `${terminal.paint('bold', view.request_id)} ${view.status}, ${view.open} open, ${view.sequence} signals`;
+  return [head, ...table(view.directives.map((summary) => summaryRow(summary, terminal)))];
+}
+
+function summaryRow({ id, type, status, lane, attempts }: DirectiveSummary, terminal: Terminal): string[] {
+  return [
+    id,
+    type,
+    terminal.paint(STYLES[status], status),
+    lane ?? '-',
+    attempts === 1 ? '1 attempt' : `${attempts} attempts`,
+  ];
+}
+
+function directiveLines(view: DirectiveView, terminal: Terminal): string[] {
+  const { directive, result, ...members } = view;
+  const rows = Object.entries(members).map(([name, value]) => [
+    terminal.paint('dim', name),
+    String(value ?? '-'),
+  ]);
+  const lines = [...table(rows), terminal.paint('dim', 'directive'), JSON.stringify(directive, null, 2)];
+  return result === null
+    ? lines
+    : [...lines, terminal.paint('dim', 'result'), signalLine(result, terminal.paint)];
+}
+
+const STYLES: Readonly<Record<DirectiveStatus, Style>> = {
+  accepted: 'dim',
+  running: 'cyan',
+  waiting: 'yellow',
+  succeeded: 'green',
+  failed: 'red',
+};

@@ -1,0 +1,44 @@
+/** `adjutant tools` and `adjutant lanes`: what can be called, and how busy the lanes are.
+ *  It must never change anything. */
+import type { ListedServer, ListedTool } from '../../contract/tool-listing.ts';
+import { EXIT, type ExitCode } from '../failure.ts';
+import type { Invocation } from '../invocation.ts';
+import { table } from '../table.ts';
+import { oneLine, type Terminal } from '../terminal.ts';
+
+export async function tools({ client, terminal, json }: Invocation): Promise<ExitCode> {
+  const listing = await client.tools();
+  if (json) terminal.out(JSON.stringify(listing));
+  else {
+    for (const line of table(listing.tools.map((tool) => toolRow(tool, terminal)))) terminal.out(line);
+    for (const server of listing.servers)
+      if (server.status !== 'ready') terminal.err(serverLine(server, terminal));
+    if (listing.servers.length === 0) terminal.err('No worker has reported an MCP server yet.');
+  }
+  return EXIT.done;
+}
+
+function toolRow({ name, effect, description = '' }: ListedTool, terminal: Terminal): string[] {
+  return [terminal.paint('bold', name), effect, terminal.paint('dim', oneLine(description, 80))];
+}
+
+function serverLine({ name, status, error }: ListedServer, terminal: Terminal): string {
+  return `${terminal.paintErr('yellow', `${name} is ${status}`)}${error === undefined ? '' : `: ${oneLine(error)}`}`;
+}
+
+export async function lanes({ client, terminal, json }: Invocation): Promise<ExitCode> {
+  const listing = await client.lanes();
+  if (json) {
+    terminal.out(JSON.stringify(listing));
+    return EXIT.done;
+  }
+  const head = ['LANE', 'WAITING', 'ACTIVE', 'DELAYED', 'WORKERS', 'CONCURRENCY', 'STATE'];
+  const rows = listing.lanes.map((lane) => [
+    lane.name,
+    ...[lane.waiting, lane.active, lane.delayed, lane.workers].map(String),
+    String(lane.concurrency ?? '-'),
+    lane.paused ? 'paused' : 'open',
+  ]);
+  for (const line of table([head, ...rows])) terminal.out(line);
+  return EXIT.done;
+}

@@ -1,0 +1,82 @@
+/** `adjutant submit`: directives from a file or stdin, accepted as one batch.
+ *  It must never submit a part of what it was given. */
+import { readFile } from 'node:fs/promises';
+import { text } from 'node:stream/consumers';
+import type { SubmittedDirective } from '../../contract/directive.ts';
+import { EXIT, type ExitCode, usage } from '../failure.ts';
+import type { Invocation } from '../invocation.ts';
+import { table } from '../table.ts';
+
+export interface SubmitOptions {
+  readonly idempotencyKey?: string;
+}
+
+export async function submit(
+  invocation: Invocation,
+  source: string,
+  options: SubmitOptions,
+): Promise<ExitCode> {
+  const { client, terminal, json, interrupt } = invocation;
+  const directives = readDirectives(await read(source), source);
+  const submission = await client.submit(directives, { signal: interrupt, ...options });
+  if (json) {
+    terminal.out(JSON.stringify(submission));
+    return EXIT.done;
+  }
+  const rows = submission.directives.map(({ id, type, status, lane }) => [id, type, status, lane ?? '-']);
+  for (const line of table(rows)) terminal.out(line);
+  terminal.err(`follow it: adjutant tail ${submission.request_id}`);
+  return EXIT.done;
+}
+
+async function read(source: string): Promise<string> {
+  if (source === '-') return text(process.stdin);
+  try {
+    return await readFile(source, 'utf8');
+  } catch (error) {
+    throw usage(
+      `${source} cannot be read: ${(error as Error).message}`,
+      'Name a readable file, or - for stdin.',
+    );
+  }
+}
+
+/** One directive, `{directives: [...]}`, a list, or one directive a line. What they say is for the service to check. */
+function readDirectives(content: string, source: string): SubmittedDirective | SubmittedDirective[] {
+  const whole = tryParse(content);
+  const value: unknown = whole.ok ? whole.value : readLines(content, source);
+  if (isBatch(value)) return value.directives as SubmittedDirective[];
+  return value as SubmittedDirective | SubmittedDirective[];
+}
+
+function readLines(content: string, source: string): unknown[] {
+  const lines = content.split('\n').map((line, index) => ({ line: line.trim(), number: index + 1 }));
+  return lines
+    .filter(({ line }) => line !== '')
+    .map(({ line, number }) => {
+      const parsed = tryParse(line);
+      if (parsed.ok) return parsed.value;
+      throw usage(
+        `${source}:${number} is not JSON: ${parsed.message}`,
+        'Give one JSON value, or one directive a line (JSON lines).',
+      );
+    });
+}
+
+type Parsed =
+  | { readonly ok: true; readonly value: unknown }
+  | { readonly ok: false; readonly message: string };
+
+function tryParse(json: string): Parsed {
+  try {
+    return { ok: true, value: JSON.parse(json) as unknown };
+  } catch (error) {
+    return { ok: false, message: (error as Error).message };
+  }
+}
+
+function isBatch(value: unknown): value is { directives: unknown } {
+  return (
+    typeof value === 'object' && value !== null && 'directives' in value && Object.keys(value).length === 1
+  );
+}

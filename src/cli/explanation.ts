@@ -1,0 +1,69 @@
+/** What an error means at the terminal: one line that says what is wrong, one that says how to fix it, an exit code.
+ *  It must never hide a fault of our own behind a kind sentence: that keeps its stack. */
+import { DirectiveRefused, type Problem, ServiceUnavailable } from '../contract/problem.ts';
+import { CliFailure, EXIT, type ExitCode } from './failure.ts';
+import { oneLine, type Terminal } from './terminal.ts';
+
+export interface Explanation {
+  readonly what: string;
+  readonly how: string;
+  readonly exitCode: ExitCode;
+}
+
+const START_IT = 'Start it with `adjutant up`, or name the one to use with --url or ADJUTANT_URL.';
+
+const REMEDIES: Readonly<Record<string, string>> = {
+  not_found: 'Check the ids; requests are forgotten some time after they are closed.',
+  id_conflict: 'Give the directive another id, or submit the same content again.',
+  idempotency_conflict: 'Use another idempotency key, or submit the same content again.',
+  request_closed: 'Submit it under another request id.',
+  lane_full: 'Try again later, or start more workers.',
+  body_too_large: 'Submit less at once.',
+  internal_error: 'The log of the service says what broke.',
+};
+
+/** `null` for a fault in our own code. */
+export function explain(error: unknown): Explanation | null {
+  if (error instanceof CliFailure) return { what: error.message, how: error.how, exitCode: error.exitCode };
+  if (error instanceof ServiceUnavailable)
+    return { what: error.message, how: START_IT, exitCode: EXIT.unreachable };
+  if (error instanceof DirectiveRefused) return explainRefusal(error.problem);
+  if (isNamed(error, 'ConfigError'))
+    return configuration(error, 'Correct the file, or start from `adjutant init`.');
+  if (isNamed(error, 'UnfitRedis')) return configuration(error, '`adjutant doctor` says more.');
+  return null;
+}
+
+/** Prints the explanation and answers with the exit code. */
+export function report(error: unknown, terminal: Terminal): ExitCode {
+  const explanation = explain(error);
+  if (explanation === null) {
+    terminal.err(error instanceof Error ? (error.stack ?? error.message) : String(error));
+    return EXIT.failed;
+  }
+  terminal.err(`${terminal.paintErr('red', 'error')} ${oneLine(explanation.what, 2_000)}`);
+  terminal.err(`${terminal.paintErr('cyan', '  fix')} ${explanation.how}`);
+  return explanation.exitCode;
+}
+
+function explainRefusal(problem: Problem): Explanation {
+  const places = (problem.errors ?? []).map(({ path, message }) =>
+    path === '' ? message : `${path}: ${message}`,
+  );
+  const what = [...new Set([problem.detail ?? problem.title, ...places])].join('; ');
+  const how = REMEDIES[problem.code] ?? 'Correct what is named, and submit again.';
+  return {
+    what: `${problem.code}: ${what}`,
+    how,
+    exitCode: problem.status === 400 ? EXIT.usage : EXIT.failed,
+  };
+}
+
+/** By name: their modules belong to the service, which the client verbs do not load. */
+function isNamed(error: unknown, name: string): error is Error {
+  return error instanceof Error && error.name === name;
+}
+
+function configuration(error: Error, how: string): Explanation {
+  return { what: error.message, how, exitCode: EXIT.failed };
+}

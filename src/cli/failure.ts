@@ -1,0 +1,30 @@
+/** What a command tells the person at the terminal when it cannot go on: what is wrong, how to fix it, and the exit code.
+ *  It must never be used for faults in our own code: those keep their stack. */
+
+/** 0 done · 1 the directive failed · 2 usage · 3 service out of reach · 130 interrupted. */
+export const EXIT = { done: 0, failed: 1, usage: 2, unreachable: 3, interrupted: 130 } as const;
+
+export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
+
+export interface Failure {
+  readonly what: string;
+  readonly how: string;
+  /** Default: 1. */
+  readonly exitCode?: ExitCode;
+}
+
+export class CliFailure extends Error {
+  override readonly name = 'CliFailure';
+  readonly how: string;
+  readonly exitCode: ExitCode;
+
+  constructor(failure: Failure, options?: ErrorOptions) {
+    super(failure.what, options);
+    this.how = failure.how;
+    this.exitCode = failure.exitCode ?? EXIT.failed;
+  }
+}
+
+export function usage(what: string, how: string): CliFailure {
+  return new CliFailure({ what, how, exitCode: EXIT.usage });
+}

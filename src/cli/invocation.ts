@@ -1,0 +1,13 @@
+/** What a verb that talks to the service works with.
+ *  It must never hold a setting of a single verb. */
+import type { DirectiveClient } from '../contract/directive-client.ts';
+import type { Terminal } from './terminal.ts';
+
+export interface Invocation {
+  readonly client: DirectiveClient;
+  readonly terminal: Terminal;
+  /** Results as JSON, one value a line. */
+  readonly json: boolean;
+  /** Aborted by an interrupt from the keyboard. */
+  readonly interrupt: AbortSignal;
+}

@@ -1,0 +1,31 @@
+/** The entry of the command line: this process's terminal, signals and exit code around the program.
+ *  It must never decide anything about a verb. */
+import { readFileSync } from 'node:fs';
+import { runCli } from './program.ts';
+import { createTerminal } from './terminal.ts';
+
+const STOP_SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+
+/** The first signal asks politely; the second one is the system's own. */
+function interruption(): AbortSignal {
+  const controller = new AbortController();
+  for (const signal of STOP_SIGNALS) process.once(signal, () => controller.abort());
+  return controller.signal;
+}
+
+const manifest = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as {
+  version: string;
+};
+
+// `adjutant tail … | head` closes the pipe: there is nobody left to write to.
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  if (error.code !== 'EPIPE') throw error;
+  process.kill(process.pid, 'SIGTERM');
+});
+
+process.exitCode = await runCli(process.argv.slice(2), {
+  terminal: createTerminal(process.stdout, process.stderr),
+  interrupt: interruption(),
+  version: manifest.version,
+  environment: process.env,
+});

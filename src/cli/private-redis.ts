@@ -1,0 +1,165 @@
+/** A redis-server of this folder's own, under `.adjutant/redis`: started when no other Redis is named, stopped with the service.
+ *  It must never be shared by two services, nor listen beyond this machine. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { mkdir, writeFile } from 'node:fs/promises';
+import { createConnection, createServer } from 'node:net';
+import { join, resolve } from 'node:path';
+import { pause } from '../lifecycle.ts';
+import { CliFailure } from './failure.ts';
+import {
+  isAlive,
+  readLock,
+  type RedisLock,
+  releaseLock,
+  takeLock,
+  thisProcess,
+  writeLock,
+} from './redis-lock.ts';
+
+const START_ATTEMPTS = 3;
+const START_LIMIT_MS = 15_000;
+const STOP_LIMIT_MS = 10_000;
+const POLL_MS = 20;
+
+export interface PrivateRedis {
+  readonly url: string;
+  stop(): Promise<void>;
+}
+
+/** Where the private Redis of a service that runs in `folder` listens, or null. */
+export async function privateRedisUrl(folder: string): Promise<string | null> {
+  const lock = await readLock(redisFolder(folder));
+  return lock !== null && lock.url !== null && (await answers(lock.url)) ? lock.url : null;
+}
+
+/** Starts it, or adopts the one that a killed service left running. Throws `CliFailure`. */
+export async function startPrivateRedis(folder: string, program = 'redis-server'): Promise<PrivateRedis> {
+  const dir = redisFolder(folder);
+  await mkdir(dir, { recursive: true, mode: 0o700 });
+  await writeFile(join(folder, '.adjutant', '.gitignore'), '*\n');
+  const left = await takeLock(dir);
+  try {
+    return (await adopt(dir, left)) ?? (await start(dir, program));
+  } catch (error) {
+    await releaseLock(dir);
+    throw error;
+  }
+}
+
+function redisFolder(folder: string): string {
+  return resolve(folder, '.adjutant', 'redis');
+}
+
+async function adopt(dir: string, left: RedisLock | null): Promise<PrivateRedis | null> {
+  if (left === null || left.url === null || left.redisPid === null || !(await answers(left.url))) return null;
+  await writeLock(dir, { ...thisProcess(), url: left.url, redisPid: left.redisPid });
+  return handle(dir, left.url, left.redisPid);
+}
+
+async function start(dir: string, program: string): Promise<PrivateRedis> {
+  for (let attempt = 1; attempt <= START_ATTEMPTS; attempt += 1) {
+    const url = `redis://:${randomBytes(24).toString('hex')}@127.0.0.1:${await freePort()}`;
+    const child = await launch(dir, url, program);
+    await writeLock(dir, { ...thisProcess(), url, redisPid: child.pid ?? null });
+    if (await untilItAnswers(url, child)) return handle(dir, url, child.pid ?? 0);
+    child.kill('SIGKILL');
+  }
+  throw new CliFailure({
+    what: 'The private redis-server does not start.',
+    how: `Its log says why: ${join(dir, 'redis.log')}. Or set REDIS_URL to a Redis that runs.`,
+  });
+}
+
+/** In a process group of its own: an interrupt from the keyboard reaches the service, which stops its Redis last. */
+async function launch(dir: string, url: string, program: string): Promise<ChildProcess> {
+  const file = join(dir, 'redis.conf');
+  await writeFile(file, redisConfig(dir, new URL(url)), { mode: 0o600 });
+  const child = spawn(program, [file], { detached: true, stdio: 'ignore' });
+  const failed = once(child, 'error').then(([error]) => error as Error);
+  const spawned = once(child, 'spawn').then(() => null);
+  const error = await Promise.race([failed, spawned]);
+  if (error !== null) throw notInstalled();
+  child.unref();
+  return child;
+}
+
+function redisConfig(dir: string, url: URL): string {
+  return [
+    'bind 127.0.0.1',
+    `port ${url.port}`,
+    `requirepass ${url.password}`,
+    `dir ${JSON.stringify(dir)}`,
+    `logfile ${JSON.stringify(join(dir, 'redis.log'))}`,
+    'save ""',
+    'appendonly yes',
+    'appendfsync everysec',
+    'maxmemory-policy noeviction',
+    'daemonize no',
+    '',
+  ].join('\n');
+}
+
+function notInstalled(): CliFailure {
+  return new CliFailure({
+    what: 'redis-server is not installed, and REDIS_URL is not set.',
+    how: 'Install it (apt-get install redis-server, or brew install redis), or set REDIS_URL.',
+  });
+}
+
+function handle(dir: string, url: string, pid: number): PrivateRedis {
+  return {
+    url,
+    stop: async () => {
+      terminate(pid);
+      const limit = AbortSignal.timeout(STOP_LIMIT_MS);
+      while (!limit.aborted && isAlive(pid)) await pause(POLL_MS);
+      await releaseLock(dir);
+    },
+  };
+}
+
+function terminate(pid: number): void {
+  try {
+    process.kill(pid, 'SIGTERM');
+  } catch {
+    // It has ended already.
+  }
+}
+
+async function untilItAnswers(url: string, child: ChildProcess): Promise<boolean> {
+  const limit = AbortSignal.timeout(START_LIMIT_MS);
+  while (!limit.aborted && child.exitCode === null && child.signalCode === null) {
+    if (await answers(url)) return true;
+    await pause(POLL_MS);
+  }
+  return false;
+}
+
+/** Whether the Redis that knows our password says PONG: another one on the port refuses it. */
+async function answers(url: string): Promise<boolean> {
+  const { port, password } = new URL(url);
+  const socket = createConnection({ host: '127.0.0.1', port: Number(port) });
+  socket.setTimeout(2_000, () => socket.destroy());
+  socket.setEncoding('utf8');
+  let text = '';
+  socket.on('data', (chunk: string) => {
+    text += chunk;
+    if (text.split('\r\n').length > 2) socket.destroy();
+  });
+  socket.on('error', () => {});
+  socket.write(`AUTH ${password}\r\nPING\r\n`);
+  await new Promise((done) => socket.once('close', done));
+  return text.startsWith('+OK\r\n+PONG');
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  server.close();
+  await once(server, 'close');
+  if (address === null || typeof address === 'string') throw new Error('A listening socket has no port.');
+  return address.port;
+}

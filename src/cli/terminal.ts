@@ -1,0 +1,75 @@
+/** The person's side of a command: results to stdout, everything else to stderr, one live line while something runs.
+ *  It must never colour or overwrite where nobody looks: in files and pipes there are plain lines only. */
+import { stripVTControlCharacters, styleText } from 'node:util';
+
+export type Style = 'bold' | 'dim' | 'red' | 'green' | 'yellow' | 'cyan';
+
+export type Paint = (style: Style, text: string) => string;
+
+export interface Terminal {
+  /** A line of the command's result. */
+  out(line: string): void;
+  /** A line about it: progress, errors. */
+  err(line: string): void;
+  /** Whether `status` shows anything. */
+  readonly live: boolean;
+  /** Replaces the live line; an empty text takes it away. */
+  status(text: string): void;
+  /** For `out`; plain when stdout has no colours. */
+  readonly paint: Paint;
+  /** For `err` and `status`. */
+  readonly paintErr: Paint;
+}
+
+/** The part of a tty.WriteStream that is used, so that any writable will do. */
+export type Output = NodeJS.WritableStream & { readonly isTTY?: boolean; readonly columns?: number };
+
+const CLEAR_LINE = '\r\u001B[K';
+const DEFAULT_COLUMNS = 80;
+
+/** `styleText` follows NO_COLOR and whether the stream is a terminal. */
+export function createTerminal(stdout: Output, stderr: Output): Terminal {
+  const live = stderr.isTTY === true;
+  let shown = false;
+  const clear = (): void => {
+    if (shown) stderr.write(CLEAR_LINE);
+    shown = false;
+  };
+  return {
+    live,
+    out: (line) => {
+      clear();
+      stdout.write(`${line}\n`);
+    },
+    err: (line) => {
+      clear();
+      stderr.write(`${line}\n`);
+    },
+    status: (text) => {
+      if (!live) return;
+      clear();
+      if (text !== '') stderr.write(fitted(text, stderr.columns ?? DEFAULT_COLUMNS));
+      shown = text !== '';
+    },
+    paint: (style, text) => styleText(style, text, { stream: stdout }),
+    paintErr: (style, text) => styleText(style, text, { stream: stderr }),
+  };
+}
+
+/** A live line that wraps could not be taken back. */
+function fitted(text: string, columns: number): string {
+  const plain = stripVTControlCharacters(text);
+  return plain.length < columns ? text : `${plain.slice(0, Math.max(1, columns - 2))}…`;
+}
+
+/** Text from a tool or a server on a terminal: control characters could move the cursor or fake output. */
+export function printable(text: string): string {
+  // oxlint-disable-next-line no-control-regex
+  return text.replaceAll(/[\u0000-\u0008\u000B-\u001F\u007F-\u009F]/g, '\uFFFD');
+}
+
+/** The same in one line. */
+export function oneLine(text: string, limit = 160): string {
+  const line = printable(text.replaceAll(/\s+/g, ' ').trim());
+  return line.length <= limit ? line : `${line.slice(0, limit - 1)}…`;
+}
