@@ -1,6 +1,6 @@
 /** The measurements as a table, with their ratios to the baseline of the same load.
  *  It must not leave out a row that looks bad. */
-import { renderTable } from '../scripts/table.ts';
+import { table } from '../src/cli/table.ts';
 import type { Cost, Measurement } from './measurement.ts';
 import { BASELINE } from './scenarios.ts';
 
@@ -17,7 +17,7 @@ const COLUMNS = [
 
 export function report(title: string, measurements: readonly Measurement[]): string {
   const rows = measurements.map((measurement) => row(measurement, baselineOf(measurement, measurements)));
-  return `\n${title}\n${renderTable(COLUMNS, rows)}`;
+  return `\n${title}\n${table([COLUMNS, ...rows]).join('\n')}`;
 }
 
 function baselineOf(of: Measurement, all: readonly Measurement[]): Measurement | null {

@@ -84,6 +84,6 @@ async function startRole(
 }
 
 async function ready(child: Child): Promise<Child> {
-  await child.waitForLine(/\bready\b/i);
+  await child.waitForLine(/ready|works|listens on/);
   return child;
 }

@@ -1,13 +1,14 @@
 /** `npm run demo`: the service with real MCP servers, five kinds of calls, their signals live, and a table of the ends.
  *  It must exit 0 only if every directive ended as it should. */
+import { table } from '../src/cli/table.ts';
+import { createTerminal, type Terminal } from '../src/cli/terminal.ts';
 import { createHttpClient } from '../src/client/http-client.ts';
 import type { DirectiveClient } from '../src/contract/directive-client.ts';
 import type { Signal } from '../src/contract/signal.ts';
 import { CASES, type DemoCase, FLAKY_REPORT } from './demo/cases.ts';
 import { type DemoService, startService } from './demo/service.ts';
-import { createSignalPrinter } from './demo/signal-line.ts';
+import { createSignalPrinter } from './demo/signal-printer.ts';
 import { judge, type Verdict } from './demo/verdict.ts';
-import { renderTable } from './table.ts';
 
 interface Outcome extends Verdict {
   readonly title: string;
@@ -15,34 +16,35 @@ interface Outcome extends Verdict {
   readonly elapsedMs: number;
 }
 
-console.log('Starting a service of its own, with three MCP servers …');
+const terminal = createTerminal(process.stdout, process.stderr);
+terminal.out('Starting a service of its own, with three MCP servers …');
 const service = await startService();
 const client = createHttpClient({ baseUrl: service.url });
 try {
   const outcomes: Outcome[] = [];
-  for (const demoCase of CASES) outcomes.push(await runCase(client, demoCase));
+  for (const demoCase of CASES) outcomes.push(await runCase(client, terminal, demoCase));
   const faults = [...outcomes.flatMap((outcome) => outcome.faults), ...(await countFaults(service))];
-  console.log(`\n${table(outcomes)}\n`);
-  for (const fault of faults) console.log(`Not as it should be: ${fault}.`);
-  if (faults.length === 0) console.log('Every directive ended once, as it should.');
+  terminal.out(`\n${rowsOf(outcomes).join('\n')}\n`);
+  for (const fault of faults) terminal.out(`Not as it should be: ${fault}.`);
+  if (faults.length === 0) terminal.out('Every directive ended once, as it should.');
   process.exitCode = faults.length === 0 ? 0 : 1;
 } finally {
   await client.close();
   await service.stop();
 }
 
-async function runCase(through: DirectiveClient, demoCase: DemoCase): Promise<Outcome> {
-  console.log(`\n${demoCase.title}`);
-  const print = createSignalPrinter(demoCase.directives.length, console.log);
+async function runCase(through: DirectiveClient, on: Terminal, demoCase: DemoCase): Promise<Outcome> {
+  const { title, directives } = demoCase;
+  on.out(`\n${on.paint('bold', title)}`);
+  const print = createSignalPrinter(on, directives.length);
   const startedAt = performance.now();
-  const { request_id: requestId } = await through.submit(demoCase.directives);
+  const { request_id: requestId } = await through.submit(directives);
   const signals: Signal[] = [];
   for await (const signal of through.signals(requestId)) {
     signals.push(signal);
     print(signal);
   }
   const elapsedMs = performance.now() - startedAt;
-  const { title, directives } = demoCase;
   return { title, calls: directives.length, elapsedMs, ...judge(demoCase, signals) };
 }
 
@@ -52,7 +54,8 @@ async function countFaults(of: DemoService): Promise<string[]> {
   return calls === 3 ? [] : [`the flaky server counted ${calls} calls instead of 3`];
 }
 
-function table(outcomes: readonly Outcome[]): string {
+function rowsOf(outcomes: readonly Outcome[]): string[] {
+  const header = ['what', 'calls', 'attempts', 'time', 'ended in', ''];
   const rows = outcomes.map(({ title, calls, endings, attempts, elapsedMs, faults }) => [
     title,
     String(calls),
@@ -61,5 +64,5 @@ function table(outcomes: readonly Outcome[]): string {
     endings,
     faults.length === 0 ? '✓' : `✗ ${faults.join('; ')}`,
   ]);
-  return renderTable(['', 'calls', 'attempts', 'time', 'ended in', ''], rows);
+  return table([header, ...rows]);
 }

@@ -25,19 +25,21 @@ const PARALLEL_CALLS = 500;
 export const CASES: readonly DemoCase[] = [
   {
     title: 'A single call',
-    directives: [toolCall('everything.get-sum', { a: 2, b: 3 })],
+    directives: [toolCall('sum', 'everything.get-sum', { a: 2, b: 3 })],
     expected: { ending: 'ok', attempts: 1 },
   },
   {
     title: 'A failing call',
-    directives: [toolCall('filesystem.read_text_file', { path: resolve('examples/no-such-file.txt') })],
+    directives: [
+      toolCall('read', 'filesystem.read_text_file', { path: resolve('examples/no-such-file.txt') }),
+    ],
     expected: { ending: 'tool_error', attempts: 1 },
   },
   {
     title: 'Two failures, then success',
     directives: [
       {
-        ...toolCall('flaky.fetch-report', { report: FLAKY_REPORT, failures: 2 }),
+        ...toolCall('fetch', 'flaky.fetch-report', { report: FLAKY_REPORT, failures: 2 }),
         max_retries: 3,
         retry_backoff_ms: 200,
         backoff: 'exponential',
@@ -49,7 +51,7 @@ export const CASES: readonly DemoCase[] = [
     title: 'Cancelled by its timeout',
     directives: [
       {
-        ...toolCall('everything.trigger-long-running-operation', { duration: 30, steps: 1 }),
+        ...toolCall('slow', 'everything.trigger-long-running-operation', { duration: 30, steps: 1 }),
         timeout_ms: 500,
       },
     ],
@@ -58,12 +60,12 @@ export const CASES: readonly DemoCase[] = [
   {
     title: `${PARALLEL_CALLS} calls in parallel`,
     directives: Array.from({ length: PARALLEL_CALLS }, (_, index) =>
-      toolCall('everything.echo', { message: `call ${index + 1}` }),
+      toolCall(`echo-${index + 1}`, 'everything.echo', { message: `call ${index + 1}` }),
     ),
     expected: { ending: 'ok', attempts: 1 },
   },
 ];
 
-function toolCall(name: string, args: Record<string, unknown>) {
-  return { type: 'tool_exec', tool_name: name, arguments: args } as const;
+function toolCall(id: string, name: string, args: Record<string, unknown>) {
+  return { type: 'tool_exec', id, tool_name: name, arguments: args } as const;
 }

@@ -26,7 +26,7 @@ export async function startService(): Promise<DemoService> {
     await rm(folder, { recursive: true, force: true });
   };
   try {
-    await child.waitForLine(/\bready\b/i);
+    await child.waitForLine(/listens on/);
   } catch (error) {
     await stop();
     throw error;

@@ -14,7 +14,8 @@ export interface ClusterOptions {
 
 export interface TestCluster {
   readonly nodes: readonly TestRedis[];
-  readonly addresses: readonly { readonly host: string; readonly port: number }[];
+  /** As the product's own connection takes it. */
+  readonly url: string;
   connect(): Cluster;
   stop(): Promise<void>;
   [Symbol.asyncDispose](): Promise<void>;
@@ -37,7 +38,7 @@ export async function startCluster(options: ClusterOptions = {}): Promise<TestCl
   const addresses = nodes.map((node) => ({ host: HOST, port: node.port }));
   return {
     nodes,
-    addresses,
+    url: `redis+cluster://${nodes.map(({ port }) => `${HOST}:${port}`).join(',')}`,
     connect: () => new Cluster(addresses, { redisOptions: { maxRetriesPerRequest: null } }),
     stop,
     [Symbol.asyncDispose]: stop,
