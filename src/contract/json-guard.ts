@@ -42,7 +42,8 @@ function inspect(value: unknown, depth: number, walk: Walk): Hazard | null {
   if (depth >= walk.maxDepth) return hazardOf(`is nested deeper than ${walk.maxDepth} levels`);
   walk.containers += 1;
   if (walk.containers > MAX_CONTAINERS) return hazardOf('holds too many values');
-  if (typeof (value as { toJSON?: unknown }).toJSON === 'function') return hazardOf('is not a plain JSON value');
+  if (typeof (value as { toJSON?: unknown }).toJSON === 'function')
+    return hazardOf('is not a plain JSON value');
   if (Array.isArray(value)) return inspectArray(value, depth, walk);
   return inspectObject(value as Record<string, unknown>, depth, walk);
 }

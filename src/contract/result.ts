@@ -31,6 +31,9 @@ export interface ResultFallback {
 /** Bounds of a payload that is not JSON as it is; one that is passes untouched, however large. */
 const PAYLOAD_BOUNDS = { depth: 32, entries: 10_000, characters: 1_000_000, values: 100_000 };
 
+/** Effects read one by one, when they are not JSON as they are. */
+const MAX_ODD_EFFECTS = 1000;
+
 /** The result in `value`, in any accepted spelling; anything else is an error result that shows what it was. */
 export function normalizeResult(value: unknown, fallback: ResultFallback = {}): Result {
   try {
@@ -65,7 +68,8 @@ function invalidResult(value: unknown, fallback: ResultFallback): Result {
 
 function effectList(effects: unknown): unknown[] {
   if (effects === undefined || effects === null) return [];
-  return (Array.isArray(effects) ? effects : [effects]).map(travelling);
+  const list: unknown[] = Array.isArray(effects) ? effects : [effects];
+  return findJsonHazard(list) === null ? list : Array.from(list.slice(0, MAX_ODD_EFFECTS), travelling);
 }
 
 /** The value itself when JSON can carry it, else a bounded copy that it can. */

@@ -9,7 +9,7 @@ export interface ToolReply {
   /** The members of `_directives`, unread. */
   readonly entries: readonly unknown[];
   readonly isError: boolean;
-  /** The text mentions directives and is too large to parse. */
+  /** The reply is larger than what is searched for directives. */
   readonly tooLarge: boolean;
 }
 
@@ -17,6 +17,7 @@ type Members = Record<string, unknown>;
 
 const CARRIER = '_directives';
 const MAX_TEXT_CHARACTERS = 16 * 1024 * 1024;
+const MAX_ITEMS = 100_000;
 const JSON_OBJECT_START = /^[ \t\r\n]*\{/;
 
 /** Reads an MCP tool result, or the text of one. Never throws; what cannot be read carries nothing. */
@@ -62,6 +63,7 @@ interface ReadContent {
 
 /** All text items as one object, else each for itself. */
 function readContent(content: readonly unknown[]): ReadContent {
+  if (content.length > MAX_ITEMS) return { content, carriers: [], tooLarge: true };
   const texts = content.filter(isTextItem);
   const joined = texts.map((item) => item.text).join('');
   if (isTooLarge(joined)) return { content, carriers: [], tooLarge: true };

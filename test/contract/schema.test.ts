@@ -1,0 +1,72 @@
+// The published JSON Schemas: up to date, pinned to the contract's version, and saying what the code says.
+// Must never be made to pass by changing the digest without the version.
+import { createHash } from 'node:crypto';
+import { readFileSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import addFormats from 'ajv-formats';
+import { describe, expect, test } from 'vitest';
+import { CONTRACT_SHA256, CONTRACT_VERSION } from '../../src/contract/version.ts';
+import { schemaFiles } from '../../src/contract/wire-schema.ts';
+import { submittedDirectiveSchema } from '../../src/contract/directive.ts';
+
+const directory = join(import.meta.dirname, '../../schemas');
+const committed = new Map(
+  readdirSync(directory)
+    .toSorted()
+    .map((name) => [name, readFileSync(join(directory, name), 'utf8')] as const),
+);
+
+test('the committed schemas are those of the code', () => {
+  expect([...committed.keys()].toSorted()).toEqual([...schemaFiles().keys()].toSorted());
+  for (const [name, text] of schemaFiles()) expect(committed.get(name), name).toBe(text);
+});
+
+test('the schemas are those of the contract’s version', () => {
+  expect({ version: CONTRACT_VERSION, sha256: digestOf(committed) }).toEqual({
+    version: '1.0.0',
+    sha256: CONTRACT_SHA256,
+  });
+});
+
+describe('a reader of the schemas', () => {
+  const ajv = new Ajv2020({ strict: true, strictRequired: false });
+  (addFormats as unknown as (target: unknown) => void)(ajv);
+  for (const text of committed.values()) ajv.addSchema(JSON.parse(text));
+
+  test.each([...committed.keys()])('can compile %s', (name) => {
+    expect(ajv.getSchema(idOf(name))).toBeTypeOf('function');
+  });
+
+  test.each([
+    [true, { type: 'tool_exec', tool_name: 't' }],
+    [true, { type: 'tool_exec', tool_name: 't', backoff: 'exponential', jitter: 1 }],
+    [false, { type: 'tool_exec', tool_name: 't', priority: 1 }],
+    [false, { type: 'tool_exec' }],
+    [false, { type: 'tool_exec', tool_name: 'a\nb' }],
+    [false, { type: 'tool_exec', tool_name: 't', id: 'a b' }],
+    [false, { type: 'tool_exec', tool_name: 't', timeout_ms: 0 }],
+    [true, { type: 'llm_generate', model_alias: 'fast', context: { messages: [] } }],
+    [false, { type: 'llm_generate', context: [] }],
+    [true, { type: 'emit_request_error', reason: 'busy', message: '' }],
+    [false, { type: 'emit', signal: { type: 'x' } }],
+  ])('is told %s of what the code says of %j', (valid, directive) => {
+    expect(submittedDirectiveSchema.safeParse(directive).success).toBe(valid);
+    expect(ajv.validate('urn:adjutant:contract:submitted-directive', directive)).toBe(valid);
+  });
+
+  test('may meet members of signals that it does not know', () => {
+    const result = { ok: true, payload: 1, effects: [], later: 1 };
+    expect(ajv.validate('urn:adjutant:contract:result', result)).toBe(true);
+  });
+});
+
+function idOf(name: string): string {
+  return `urn:adjutant:contract:${name.replace(/\.json$/, '')}`;
+}
+
+function digestOf(files: ReadonlyMap<string, string>): string {
+  const hash = createHash('sha256');
+  for (const [name, text] of files) hash.update(`${name}\n${text}`);
+  return hash.digest('hex');
+}

@@ -1,0 +1,112 @@
+// How a submission is read: one or many, and where it says what is wrong.
+// Must never accept part of a batch.
+import { describe, expect, test } from 'vitest';
+import { parseSubmission } from '../../../src/contract/directive.ts';
+import { nested } from '../../contract/hostile-values.ts';
+
+const call = { type: 'tool_exec', tool_name: 'everything.echo' };
+
+describe('a submission', () => {
+  test('is one directive', () => {
+    expect(parseSubmission(call)).toMatchObject({ ok: true, directives: [{ ...call, max_retries: 0 }] });
+  });
+
+  test('is a batch, in order', () => {
+    const directives = [call, { ...call, id: 'second' }];
+    expect(parseSubmission({ directives })).toMatchObject({ ok: true, directives });
+  });
+
+  test('may name its request in some directives only', () => {
+    expect(parseSubmission({ directives: [call, { ...call, request_id: 'r' }, call] }).ok).toBe(true);
+  });
+});
+
+describe('what is wrong is named by its path', () => {
+  test.each([
+    ['an unknown key', { ...call, priority: 1 }, ['priority']],
+    ['several unknown keys', { ...call, a: 1, 'b c': 2 }, ['a', '["b c"]']],
+    ['wrong types', { ...call, arguments: [], timeout_ms: 'x' }, ['arguments', 'timeout_ms']],
+    ['an id with a control character', { ...call, id: 'a\u0007' }, ['id']],
+    [
+      'a __proto__ key',
+      JSON.parse('{"type":"tool_exec","tool_name":"t","arguments":{"__proto__":{}}}'),
+      ['arguments.__proto__'],
+    ],
+    [
+      'a member of a batch',
+      { directives: [call, call, call, { ...call, arguments: 5 }] },
+      ['directives[3].arguments'],
+    ],
+    [
+      'members of several',
+      {
+        directives: [
+          { ...call, x: 1 },
+          { ...call, timeout_ms: 0 },
+        ],
+      },
+      ['directives[0].x', 'directives[1].timeout_ms'],
+    ],
+    [
+      'a nested unknown key',
+      { type: 'llm_generate', model: 'm', context: [], tool_choice: { required: 't', x: 1 } },
+      ['tool_choice.x'],
+    ],
+    ['a missing type', { directives: [{}] }, ['directives[0].type']],
+    ['no directive in a batch', { directives: [null] }, ['directives[0]']],
+    ['a key beside the batch', { directives: [call], wait: true }, ['wait']],
+    ['a batch that is no list', { directives: call }, ['directives']],
+    ['an empty batch', { directives: [] }, ['directives']],
+    ['too many', { directives: Array.from({ length: 1001 }, () => call) }, ['directives']],
+    [
+      'two requests',
+      {
+        directives: [
+          { ...call, request_id: 'a' },
+          { ...call, request_id: 'b' },
+        ],
+      },
+      ['directives[1].request_id'],
+    ],
+    ['a list', [call], ['']],
+    ['null', null, ['']],
+    ['a string', 'tool_exec', ['']],
+  ])('%s', (_name, raw, paths) => {
+    expect(errorsOf(raw).map((error) => error.path)).toEqual(paths);
+  });
+
+  test('10 000 levels', () => {
+    const deep = { ...call, arguments: { a: nested(10_000, (inner) => ({ b: inner })) } };
+    expect(errorsOf(deep)[0]).toMatchObject({ message: 'is nested deeper than 64 levels' });
+    expect(errorsOf(deep)[0]?.path).toMatch(/^arguments\.a\.b\.b/);
+  });
+
+  test('an unknown type is told the known ones', () => {
+    expect(errorsOf({ type: 'dance' })).toEqual([
+      {
+        path: 'type',
+        message:
+          'is not a known type; known types: tool_exec, llm_stream, llm_generate, llm_embed, emit_tool_error, emit_request_error',
+      },
+    ]);
+  });
+
+  test.each([
+    ['spawn_agent', /of the agent runtime and cannot be submitted/],
+    ['delegate', /of tool results and cannot be submitted/],
+    ['constructor', /is not a known type/],
+  ])('%s cannot be submitted', (type, message) => {
+    expect(errorsOf({ type })).toMatchObject([{ path: 'type', message: expect.stringMatching(message) }]);
+  });
+
+  test('a thousand errors are told as a hundred', () => {
+    const errors = errorsOf({ directives: Array.from({ length: 1000 }, () => ({ ...call, x: 1 })) });
+    expect(errors).toHaveLength(100);
+    expect(errors.at(-1)).toEqual({ path: '', message: 'and 901 more errors' });
+  });
+});
+
+function errorsOf(raw: unknown) {
+  const parsed = parseSubmission(raw);
+  return parsed.ok ? [] : parsed.errors;
+}

@@ -1,0 +1,88 @@
+// What each kind of value looks like once it is safe.
+// Must never accept a text from which the original kind cannot be told.
+import { describe, expect, test } from 'vitest';
+import { boundedText, jsonSafe } from '../../../src/contract/json-safe.ts';
+
+class Point {
+  x = 1;
+}
+
+describe('jsonSafe', () => {
+  test.each([
+    ['JSON', { a: [1, 'b', null, true] }, { a: [1, 'b', null, true] }],
+    ['undefined', undefined, null],
+    ['an undefined member', { a: undefined }, {}],
+    ['an undefined item', [undefined], [null]],
+    ['NaN', Number.NaN, 'NaN'],
+    ['minus zero', -0, 0],
+    ['a bigint', 10n, '10'],
+    ['a huge bigint', 1n << 100_000n, '[BigInt]'],
+    ['a symbol', Symbol('s'), 'Symbol(s)'],
+    ['a function', function named() {}, '[Function named]'],
+    ['a Date', new Date(0), '1970-01-01T00:00:00.000Z'],
+    ['an invalid Date', new Date(Number.NaN), 'Invalid Date'],
+    [
+      'a Map',
+      new Map<unknown, unknown>([
+        ['a', 1],
+        [2, 'b'],
+        [{ c: 1 }, 'd'],
+      ]),
+      { a: 1, '2': 'b', '{"c":1}': 'd' },
+    ],
+    ['a Set', new Set(['a', new Set([1])]), ['a', [1]]],
+    ['a Buffer', Buffer.from('abc'), '[BINARY 3 bytes]'],
+    ['an ArrayBuffer', new ArrayBuffer(4), '[BINARY 4 bytes]'],
+    ['a class instance', new Point(), { x: 1 }],
+    [
+      'an Error',
+      new RangeError('far', { cause: 'near' }),
+      { name: 'RangeError', message: 'far', cause: 'near' },
+    ],
+    [
+      'an Error with a code',
+      Object.assign(new Error('x'), { code: 'E' }),
+      { name: 'Error', message: 'x', code: 'E' },
+    ],
+    ['a lone surrogate', 'a\ud800', 'a\ufffd'],
+    ['a __proto__ key', JSON.parse('{"__proto__":1,"a":1}'), { a: 1 }],
+  ])('%s', (_name, value, safe) => {
+    expect(jsonSafe(value)).toStrictEqual(safe);
+  });
+
+  test('a getter that throws costs only its member', () => {
+    const value = {
+      a: 1,
+      get b(): number {
+        throw new Error('no');
+      },
+    };
+    expect(jsonSafe(value)).toStrictEqual({ a: 1, b: '[Unreadable]' });
+  });
+
+  test('a cycle ends where it closes, a repeated part does not', () => {
+    const part = { a: 1 };
+    const cycle: Record<string, unknown> = { left: part, right: part };
+    cycle['self'] = cycle;
+    expect(jsonSafe(cycle)).toStrictEqual({ left: { a: 1 }, right: { a: 1 }, self: '[Circular]' });
+  });
+
+  test('bounds can be chosen', () => {
+    const value = { text: 'x'.repeat(30), list: [1, 2, 3, 4], deep: { a: { b: 1 } } };
+    expect(jsonSafe(value, { depth: 2, entries: 3, characters: 20 })).toStrictEqual({
+      text: 'xxxxxx...[truncated]',
+      list: [1, 2, '...[truncated 2 items]'],
+      deep: { a: '...[truncated]' },
+    });
+  });
+
+  test('the number of values is bounded as a whole', () => {
+    const rows = Array.from({ length: 100 }, () => Array.from({ length: 100 }, () => [1]));
+    expect(JSON.stringify(jsonSafe(rows, { values: 10 })).length).toBeLessThan(4000);
+  });
+});
+
+test('boundedText cuts between characters', () => {
+  const text = boundedText('😀'.repeat(100), 21);
+  expect(text).toBe('😀😀😀\ufffd...[truncated]');
+});
