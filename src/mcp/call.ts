@@ -67,8 +67,20 @@ async function refusalBeforeConnecting(call: Call): Promise<Failed | null> {
   if (list === null) return null;
   if (list.find(call.request.tool) !== undefined) return refusalOf(call, list);
   // The tool may be among those just announced.
-  await call.connection.settledTools();
+  await settledOrAborted(call.connection.settledTools(), call.deadline.signal);
+  if (call.deadline.ending() !== null) return notSent(call);
   return refusalOf(call, call.connection.tools() ?? list);
+}
+
+function settledOrAborted(settled: Promise<void>, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const done = (): void => {
+      signal.removeEventListener('abort', done);
+      resolve();
+    };
+    signal.addEventListener('abort', done, { once: true });
+    void settled.then(done);
+  });
 }
 
 async function sendUntilTaken(call: Call): Promise<ToolCallOutcome> {

@@ -155,6 +155,9 @@ class ServerConnection implements Connection {
     const readyAt = performance.now();
     this.#session = session;
     this.#fault = null;
+    const { era, transportKind: transport, pid } = session;
+    const tools = this.#tools?.definitions.length ?? 0;
+    this.#given.logger.info({ era, transport, pid, tools }, 'MCP server ready');
     this.#report('ready');
     this.#watch = watchTools({
       session,

@@ -42,8 +42,8 @@ export function watchTools(options: ToolWatchOptions): ToolWatch {
 
   const readAll = async (): Promise<void> => {
     do {
-      again = false;
       await delay(GATHER_MS, undefined, { signal: stopping.signal });
+      again = false;
       await options.read();
     } while (again);
   };

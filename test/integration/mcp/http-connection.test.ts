@@ -1,0 +1,268 @@
+/** What happens to calls over HTTP when a session is lost, a server dies, refuses, or comes back.
+ *  It must never look at the pool's insides: only calls, events and what the server saw count. */
+import { mkdtemp, readFile } from 'node:fs/promises';
+import { type IncomingMessage, type ServerResponse, createServer } from 'node:http';
+import { once } from 'node:events';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import type { McpServerOptions } from '../../../src/mcp/server-options.ts';
+import { failureOf, openPool, textOf } from '../../support/mcp-pool.ts';
+import {
+  type HttpServer,
+  startEverything,
+  startLegacyPeer,
+  startModernPeer,
+} from '../../support/mcp-servers.ts';
+
+async function served(starting: Promise<HttpServer>): Promise<HttpServer> {
+  const server = await starting;
+  onTestFinished(async () => void (await server.child.kill9()));
+  return server;
+}
+
+function withHeaders(options: McpServerOptions, headers: Record<string, string>): McpServerOptions {
+  if (options.transport.kind !== 'http') throw new Error('An HTTP server is expected.');
+  return { ...options, transport: { ...options.transport, headers } };
+}
+
+test.each([404, 400])(
+  'a lost session, told by %i, is opened anew and the refused call made again',
+  async (status) => {
+    const peer = await served(startLegacyPeer({ PEER_UNKNOWN_SESSION: String(status) }));
+    const { call, statuses } = openPool(peer.options);
+    await call('echo');
+    await fetch(`${peer.origin}/forget`);
+    const sent: number[] = [];
+    const outcomes = await Promise.all(
+      Array.from({ length: 20 }, async (_, index) =>
+        call('echo', { index }, { onSent: () => sent.push(index) }),
+      ),
+    );
+    expect(outcomes.map(textOf)).toEqual(Array.from({ length: 20 }, (_, index) => `{"index":${index}}`));
+    expect(sent).toHaveLength(20);
+    expect(statuses.filter(({ status: name }) => name === 'ready')).toHaveLength(2);
+  },
+);
+
+test('a restarted server-everything, which knows no session, is met again', async () => {
+  const first = await startEverything('streamableHttp');
+  const { call } = openPool(first.options);
+  expect(textOf(await call('echo', { message: 'one' }))).toContain('one');
+  await first.child.kill9();
+  const failed = failureOf(await call('echo', { message: 'two' }, { timeoutMs: 500 }));
+  expect(failed).toMatchObject({ sent: false, error: { type: 'network' } });
+  const port = new URL(first.origin).port;
+  const again = await served(startEverything('streamableHttp', port));
+  expect(again.origin).toBe(first.origin);
+  expect(textOf(await call('echo', { message: 'three' }))).toContain('three');
+});
+
+test.each([
+  ['legacy', startLegacyPeer],
+  ['modern', startModernPeer],
+])('a %s server killed during a call fails it as network and sent', async (_, start) => {
+  const peer = await served(start());
+  const { call } = openPool(peer.options);
+  await call('events');
+  const waiting = call('wait');
+  await call('events');
+  await peer.child.kill9();
+  expect(failureOf(await waiting)).toMatchObject({ sent: true, error: { type: 'network', retryable: true } });
+});
+
+test.each([
+  ['legacy', startLegacyPeer, '["waiting","cancelled: cancelled"]', '["waiting","cancelled: timed_out"]'],
+  ['modern', startModernPeer, '["waiting","cancelled"]', '["waiting","cancelled"]'],
+])('a cancel and a timeout reach a %s server', async (_, start, afterCancel, afterTimeout) => {
+  const cancelled = await served(start());
+  const one = openPool(cancelled.options);
+  await one.call('events');
+  const abort = new AbortController();
+  const waiting = one.call('wait', {}, { signal: abort.signal });
+  await seen(one, '["waiting"]');
+  abort.abort();
+  expect(failureOf(await waiting)).toMatchObject({ sent: true, error: { type: 'cancelled' } });
+  await seen(one, afterCancel);
+
+  const timed = await served(start());
+  const two = openPool(timed.options);
+  await two.call('events');
+  expect(failureOf(await two.call('wait', {}, { timeoutMs: 200 })).error.type).toBe('timeout');
+  await seen(two, afterTimeout);
+});
+
+/** Each request has a connection of its own, so one may overtake another. */
+async function seen({ call }: ReturnType<typeof openPool>, events: string): Promise<void> {
+  let last = '';
+  while (last !== events) {
+    last = textOf(await call('events'));
+  }
+}
+
+test('stop cancels what is in flight and ends the session', async () => {
+  const log = join(await mkdtemp(join(tmpdir(), 'adjutant-mcp-')), 'events.log');
+  const peer = await served(startLegacyPeer({ PEER_LOG: log }));
+  const pool = openPool(peer.options);
+  await pool.call('events');
+  const waiting = pool.call('wait');
+  await seen(pool, '["waiting"]');
+  await pool.pool.stop();
+  expect(failureOf(await waiting)).toMatchObject({ sent: true, error: { type: 'network' } });
+  expect(await readFile(log, 'utf8')).toContain('session ended by the client');
+});
+
+test('progress keeps a call over HTTP alive', async () => {
+  const peer = await served(startLegacyPeer());
+  const { call } = openPool(peer.options);
+  await call('events');
+  const notes: number[] = [];
+  const args = { beats: 10, everyMs: 100 };
+  const more = {
+    timeoutMs: 700,
+    onProgress: ({ progress }: { progress: number }) => void notes.push(progress),
+  };
+  expect(textOf(await call('beat', args, more))).toBe('done');
+  expect(notes).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
+});
+
+test.each([
+  ['legacy', startLegacyPeer],
+  ['modern', startModernPeer],
+])('a %s server that announces a change is listed again', async (_, start) => {
+  const peer = await served(start());
+  const { call, listings, until } = openPool(peer.options);
+  await call('grow');
+  await until(() => listings.some(({ tools }) => tools.some((tool) => tool.name === 'extra-1')));
+  expect(textOf(await call('extra-1'))).toBe('extra');
+});
+
+test('sends its headers; a wrong token is auth, at once, and never retried', async () => {
+  const peer = await served(startLegacyPeer({ PEER_TOKEN: 'secret' }));
+  const right = openPool(withHeaders(peer.options, { Authorization: 'Bearer secret' }));
+  expect(textOf(await right.call('echo'))).toBe('{}');
+  const wrong = openPool(withHeaders(peer.options, { Authorization: 'Bearer wrong' }));
+  const failed = failureOf(await wrong.call('echo'));
+  expect(failed).toMatchObject({ sent: false, error: { type: 'auth', retryable: false } });
+});
+
+test('nobody listening is network and unsent, with the reason', async () => {
+  const { call, pool } = openPool({
+    name: 'none',
+    transport: { kind: 'http', url: 'http://127.0.0.1:9/mcp', headers: {} },
+  });
+  const failed = failureOf(await call('echo', {}, { timeoutMs: 300 }));
+  expect(failed).toMatchObject({ sent: false, error: { type: 'network', retryable: true } });
+  expect(failed.error.message).toContain('ECONNREFUSED');
+  expect(pool.status('none')).toBe('unavailable');
+});
+
+/** A front that answers each tools/call as the test says, and passes everything else on. */
+async function front(
+  target: HttpServer,
+  onCall: (response: ServerResponse) => void,
+): Promise<McpServerOptions> {
+  const server = createServer((request, response) => void relay(target, request, response, onCall));
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  const address = server.address();
+  const port = typeof address === 'object' && address !== null ? address.port : 0;
+  return { name: 'front', transport: { kind: 'http', url: `http://127.0.0.1:${port}/mcp`, headers: {} } };
+}
+
+async function relay(
+  target: HttpServer,
+  request: IncomingMessage,
+  response: ServerResponse,
+  onCall: (response: ServerResponse) => void,
+): Promise<void> {
+  const body = Buffer.concat(await request.toArray()).toString();
+  if (body.includes('"tools/call"')) return onCall(response);
+  if (request.method === 'GET') return void response.writeHead(405).end();
+  const headers = Object.fromEntries(
+    Object.entries(request.headers).filter(([name]) => /^(accept|content-type|mcp-.*)$/.test(name)),
+  ) as Record<string, string>;
+  const init = { method: request.method ?? 'POST', headers, ...(body === '' ? {} : { body }) };
+  const answer = await fetch(`${target.origin}/mcp`, init);
+  response.writeHead(answer.status, Object.fromEntries(answer.headers)).end(await answer.text());
+}
+
+test.each([
+  [
+    '429 with seconds',
+    429,
+    { 'retry-after': '7' },
+    { type: 'rate_limited', retryable: true, sent: false, ms: 7_000 },
+  ],
+  [
+    '503 with seconds',
+    503,
+    { 'retry-after': '2' },
+    { type: 'provider_error', retryable: true, sent: true, ms: 2_000 },
+  ],
+  ['500', 500, {}, { type: 'provider_error', retryable: true, sent: true, ms: undefined }],
+  ['403', 403, {}, { type: 'auth', retryable: false, sent: false, ms: undefined }],
+  ['413', 413, {}, { type: 'executor', retryable: false, sent: false, ms: undefined }],
+])('HTTP %s is told apart', async (_, status, headers, expected) => {
+  const peer = await served(startLegacyPeer());
+  const options = await front(peer, (response) => response.writeHead(status, headers).end('no'));
+  const { call } = openPool(options);
+  const { error, sent } = failureOf(await call('echo'));
+  const { type, retryable, details } = error;
+  expect({ type, retryable, sent, ms: details['retry_after_ms'] }).toEqual(expected);
+});
+
+test('a response stream that ends, or breaks, without the answer fails its call and no other', async () => {
+  const peer = await served(startLegacyPeer());
+  let calls = 0;
+  const options = await front(peer, (response) => {
+    calls += 1;
+    response.writeHead(200, { 'content-type': 'text/event-stream' });
+    if (calls === 1) response.end(': nothing\n\n');
+    else response.write(': nothing\n\n', () => response.destroy());
+  });
+  const { call, statuses } = openPool(options);
+  const ended = failureOf(await call('echo'));
+  expect(ended).toMatchObject({ sent: true, error: { type: 'network' } });
+  const broken = failureOf(await call('echo'));
+  expect(broken).toMatchObject({ sent: true, error: { type: 'network' } });
+  expect(statuses.map(({ status }) => status)).toEqual(['ready']);
+});
+
+test('a timed-out call lets go of its stream', async () => {
+  const peer = await served(startLegacyPeer());
+  const closed = Promise.withResolvers<void>();
+  const options = await front(peer, (response) => {
+    response.once('close', () => closed.resolve());
+    response.writeHead(200, { 'content-type': 'text/event-stream' }).write(': waiting\n\n');
+  });
+  const { call } = openPool(options);
+  expect(failureOf(await call('echo', {}, { timeoutMs: 400 })).error.type).toBe('timeout');
+  await closed.promise;
+});
+
+test('an answer that is no JSON is invalid_result', async () => {
+  const peer = await served(startLegacyPeer());
+  const options = await front(peer, (response) =>
+    response.writeHead(200, { 'content-type': 'text/html' }).end('<p>'),
+  );
+  const { call } = openPool(options);
+  expect(failureOf(await call('echo'))).toMatchObject({ sent: true, error: { type: 'invalid_result' } });
+});
+
+test('a broken SSE connection fails its calls and is opened again', async () => {
+  const first = await startEverything('sse');
+  const { call, until, statuses } = openPool(first.options);
+  await call('echo', { message: 'one' });
+  const waiting = call('trigger-long-running-operation', { duration: 20, steps: 1 });
+  await call('echo', { message: 'two' });
+  await first.child.kill9();
+  expect(failureOf(await waiting)).toMatchObject({ sent: true, error: { type: 'network' } });
+  await until(() => statuses.at(-1)?.status === 'unavailable');
+  await served(startEverything('sse', new URL(first.origin).port));
+  expect(textOf(await call('echo', { message: 'three' }))).toContain('three');
+});

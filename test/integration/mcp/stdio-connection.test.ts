@@ -1,0 +1,274 @@
+/** What happens to calls, and to processes, when a stdio server crashes, hangs, grows or is told to leave.
+ *  It must never look at the pool's insides: only calls, events and the processes themselves count. */
+import { mkdtemp, readFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { TRACEPARENT, failureOf, openPool, textOf } from '../../support/mcp-pool.ts';
+import { everything, legacyPeer, modernPeer } from '../../support/mcp-servers.ts';
+import { exists, gone } from '../../support/mcp-process.ts';
+
+async function ownLog(): Promise<string> {
+  return join(await mkdtemp(join(tmpdir(), 'adjutant-mcp-')), 'events.log');
+}
+
+test('connects on the first call, without start', async () => {
+  const { pool, call, listings } = openPool(legacyPeer());
+  expect(pool.tools('legacy')).toBeNull();
+  expect(textOf(await call('echo', { a: 1 }))).toBe('{"a":1}');
+  expect(pool.status('legacy')).toBe('ready');
+  expect(listings).toHaveLength(1);
+});
+
+test('reads every page of the tool list', async () => {
+  const { pool, call } = openPool(legacyPeer());
+  await call('echo');
+  const names = (pool.tools('legacy') ?? []).map((tool) => tool.name);
+  expect(names).toEqual(expect.arrayContaining(['echo', 'flood', 'large']));
+  expect(new Set(names).size).toBe(names.length);
+  expect(pool.describe('legacy', 'add')).toMatchObject({
+    server: 'legacy',
+    description: 'does add',
+    outputSchema: { required: ['sum'] },
+  });
+});
+
+test('start connects in the background, and a broken server holds up no other', async () => {
+  const broken = { ...legacyPeer(), name: 'broken' };
+  const missing = { ...broken, transport: { ...broken.transport, command: '/nowhere/at/all' } };
+  const { pool, until, statuses } = openPool(missing, everything());
+  pool.start();
+  await until(() => pool.status('everything') === 'ready' && pool.status('broken') === 'unavailable');
+  const failed = statuses.find(({ server, status }) => server === 'broken' && status === 'unavailable');
+  expect(failed?.error).toContain('ENOENT');
+});
+
+test('a command that does not exist fails its calls at once, as network and unsent', async () => {
+  const broken = legacyPeer();
+  const { call } = openPool({ ...broken, transport: { ...broken.transport, command: '/nowhere/at/all' } });
+  const failed = failureOf(await call('echo'));
+  expect(failed).toMatchObject({ sent: false, error: { type: 'network', retryable: true } });
+  expect(failed.error.message).toContain('ENOENT');
+});
+
+test('carries the trace and the idempotency key', async () => {
+  const { call } = openPool(legacyPeer());
+  const meta: unknown = JSON.parse(textOf(await call('meta')));
+  expect(meta).toMatchObject({ traceparent: TRACEPARENT, 'adjutant/idempotencyKey': 'request/directive' });
+});
+
+test('after a crash the calls in flight fail as network and sent, and the server is started again', async () => {
+  const { call, until, statuses } = openPool(legacyPeer());
+  const before = textOf(await call('pid'));
+  const waiting = call('wait');
+  const crashed = failureOf(await call('crash'));
+  expect(crashed).toMatchObject({ sent: true, error: { type: 'network', retryable: true } });
+  expect(failureOf(await waiting)).toMatchObject({ sent: true, error: { type: 'network' } });
+  const after = textOf(await call('pid'));
+  expect(after).not.toBe(before);
+  await until(() => statuses.at(-1)?.status === 'ready');
+  expect(statuses.map(({ status }) => status)).toEqual(['ready', 'connecting', 'ready']);
+  expect(statuses[1]?.error).toContain('exited with code 3');
+});
+
+test('a server killed again and again during 200 calls costs only the calls it had in hand', async () => {
+  const { call } = openPool(legacyPeer());
+  const calls = Array.from({ length: 200 }, async (_, index) =>
+    call(index % 50 === 25 ? 'crash' : 'echo', { index }),
+  );
+  const outcomes = await Promise.all(calls);
+  const failures = outcomes.filter((outcome) => outcome.kind === 'failed');
+  expect(failures.length).toBeGreaterThanOrEqual(4);
+  for (const { error, sent } of failures)
+    expect({ type: error.type, sent }).toEqual({ type: 'network', sent: true });
+  expect(textOf(await call('echo', { again: true }))).toBe('{"again":true}');
+});
+
+test('a call made while the server cannot come back waits its time and fails unsent', async () => {
+  const { call } = openPool({
+    ...legacyPeer(),
+    transport: { ...legacyPeer().transport, args: ['-e', 'process.exit(4)'] },
+  });
+  const failed = failureOf(await call('echo', {}, { timeoutMs: 300 }));
+  expect(failed).toMatchObject({ sent: false, error: { type: 'network' } });
+  expect(failed.error.message).toContain('exited with code 4');
+});
+
+test('a cancel reaches the server and is not reported as a timeout', async () => {
+  const { call } = openPool(legacyPeer());
+  await call('echo');
+  const abort = new AbortController();
+  const waiting = call(
+    'wait',
+    {},
+    { signal: abort.signal, onSent: () => queueMicrotask(() => abort.abort()) },
+  );
+  expect(failureOf(await waiting)).toMatchObject({
+    sent: true,
+    error: { type: 'cancelled', retryable: false },
+  });
+  expect(textOf(await call('events'))).toBe('["waiting","cancelled: cancelled"]');
+});
+
+test('a cancel before the call sends nothing', async () => {
+  const { call } = openPool(legacyPeer());
+  const failed = failureOf(await call('wait', {}, { signal: AbortSignal.abort() }));
+  expect(failed).toMatchObject({ sent: false, error: { type: 'cancelled' } });
+  expect(textOf(await call('events'))).toBe('[]');
+});
+
+test('a timeout reaches the server', async () => {
+  const { call } = openPool(legacyPeer());
+  await call('echo');
+  const failed = failureOf(await call('wait', {}, { timeoutMs: 50 }));
+  expect(failed).toEqual({
+    kind: 'failed',
+    sent: true,
+    error: {
+      type: 'timeout',
+      message: 'Tool execution timed out',
+      details: { timeout_ms: 50 },
+      retryable: true,
+    },
+  });
+  expect(textOf(await call('events'))).toBe('["waiting","cancelled: timed_out"]');
+});
+
+test('progress keeps a call alive past its timeout, but not past its total time', async () => {
+  const { call } = openPool(legacyPeer());
+  await call('echo');
+  const args = { beats: 12, everyMs: 100 };
+  expect(textOf(await call('beat', args, { timeoutMs: 700 }))).toBe('done');
+  const failed = failureOf(await call('beat', args, { timeoutMs: 700, maxTotalMs: 750 }));
+  expect(failed).toMatchObject({ sent: true, error: { type: 'timeout', details: { max_total_ms: 750 } } });
+  expect(JSON.parse(textOf(await call('events')))).toEqual([]);
+});
+
+test('delivers every progress note of a short burst, the last one too', async () => {
+  const { call } = openPool(legacyPeer());
+  const notes: unknown[] = [];
+  await call('flood', { notes: 5 }, { onProgress: (note) => notes.push(note) });
+  expect(notes).toHaveLength(5);
+  expect(notes.at(-1)).toEqual({ progress: 5, total: 5, message: 'step 5' });
+});
+
+test('thins a flood of progress and keeps its last note', async () => {
+  const { call } = openPool(legacyPeer());
+  const notes: number[] = [];
+  const flooded = await call(
+    'flood',
+    { notes: 20_000 },
+    { onProgress: ({ progress }) => notes.push(progress) },
+  );
+  expect(textOf(flooded)).toBe('flooded');
+  expect(notes.length).toBeLessThan(2_000);
+  expect(notes.at(-1)).toBe(20_000);
+});
+
+test('progress after the answer is dropped without a word', async () => {
+  const { call, logs } = openPool(legacyPeer());
+  const notes: unknown[] = [];
+  expect(textOf(await call('late', {}, { onProgress: (note) => notes.push(note) }))).toBe('answered');
+  // Progress and answers share one pipe: this answer comes after the late note.
+  await call('beat', { beats: 1, everyMs: 50 });
+  expect(notes).toEqual([]);
+  expect(logs.filter((line) => line.level !== 'debug' && line.level !== 'info')).toEqual([]);
+});
+
+test('a changed tool list is read again once for many announcements, and its tools can be called', async () => {
+  const { call, listings, until } = openPool(legacyPeer());
+  const name = textOf(await call('grow'));
+  expect(textOf(await call(name))).toBe('extra');
+  await until(() => listings.length === 2);
+  expect(listings[1]?.tools.map((tool) => tool.name)).toContain('extra-1');
+  expect(textOf(await call('listings'))).toBe('2');
+});
+
+test('stop cancels what is in flight, on the wire, before the server goes', async () => {
+  const log = await ownLog();
+  const { pool, call } = openPool(legacyPeer({ PEER_LOG: log }));
+  await call('echo');
+  const waiting = call('wait');
+  await call('echo');
+  await pool.stop();
+  expect(failureOf(await waiting)).toMatchObject({ sent: true, error: { type: 'network' } });
+  expect(await readFile(log, 'utf8')).toBe('waiting\ncancelled: stopped\n');
+  expect(failureOf(await call('echo'))).toMatchObject({ sent: false, error: { type: 'network' } });
+});
+
+test('stop ends the whole process group', async () => {
+  const { pool, call } = openPool(legacyPeer());
+  const server = Number(textOf(await call('pid')));
+  const grandchild = Number(textOf(await call('descend')));
+  expect([exists(server), exists(grandchild)]).toEqual([true, true]);
+  await pool.stop();
+  await pool.stop();
+  await gone(grandchild);
+  expect(exists(server)).toBe(false);
+});
+
+test('a crash takes the rest of the process group with it', async () => {
+  const { call } = openPool(legacyPeer());
+  const grandchild = Number(textOf(await call('descend')));
+  await call('crash');
+  await gone(grandchild);
+});
+
+test('stop before start and during a connection attempt leaves nothing behind', async () => {
+  const never = openPool(legacyPeer());
+  await never.pool.stop();
+  const early = openPool(legacyPeer());
+  early.pool.start();
+  await early.pool.stop();
+  expect(early.pool.status('legacy')).toBe('connecting');
+  expect(failureOf(await early.call('echo')).sent).toBe(false);
+});
+
+test('a server that shouts on stderr is drained, and little of it is logged', async () => {
+  const { call, logs } = openPool(legacyPeer());
+  expect(textOf(await call('shout'))).toBe('shouted');
+  expect(textOf(await call('echo'))).toBe('{}');
+  expect(logs.filter((line) => line.message === 'MCP server stderr').length).toBeLessThanOrEqual(100);
+});
+
+test('no more calls are on the wire than the server bears', async () => {
+  const few = openPool({ ...legacyPeer(), maxInFlight: 3 });
+  await Promise.all(Array.from({ length: 12 }, async () => few.call('hold')));
+  expect(textOf(await few.call('release'))).toBe('3');
+  const one = openPool({ ...legacyPeer(), serial: true, maxInFlight: 3 });
+  await Promise.all(Array.from({ length: 4 }, async () => one.call('hold')));
+  expect(textOf(await one.call('release'))).toBe('1');
+});
+
+test('a call that is cancelled while it waits for its turn leaves the line', async () => {
+  const { call } = openPool({ ...legacyPeer(), maxInFlight: 1 });
+  await call('echo');
+  const first = new AbortController();
+  const second = new AbortController();
+  const held = call('wait', {}, { signal: first.signal });
+  const queued = call('echo', {}, { signal: second.signal });
+  second.abort();
+  expect(failureOf(await queued)).toMatchObject({ sent: false, error: { type: 'cancelled' } });
+  first.abort();
+  await held;
+  expect(textOf(await call('echo'))).toBe('{}');
+});
+
+test('a modern server is called, cancelled and listed over stdio', async () => {
+  const { call, logs, listings, until } = openPool(modernPeer());
+  expect(textOf(await call('add', { a: 2, b: 3 }))).toBe('5');
+  expect(logs.find((line) => line.message === 'MCP server ready')?.fields).toMatchObject({ era: 'modern' });
+  expect(JSON.parse(textOf(await call('meta')))).toMatchObject({ traceparent: TRACEPARENT });
+  const notes: number[] = [];
+  await call('beat', { beats: 5 }, { onProgress: ({ progress }) => notes.push(progress) });
+  expect(notes).toEqual([1, 2, 3, 4, 5]);
+  const abort = new AbortController();
+  const waiting = call('wait', {}, { signal: abort.signal });
+  await call('add', { a: 1, b: 1 });
+  abort.abort();
+  expect(failureOf(await waiting).error.type).toBe('cancelled');
+  expect(textOf(await call('events'))).toBe('["waiting","cancelled"]');
+  await call('grow');
+  await until(() => listings.some(({ tools }) => tools.some((tool) => tool.name === 'extra-1')));
+  expect(textOf(await call('extra-1'))).toBe('extra');
+});

@@ -1,0 +1,106 @@
+/** A pool under test: its calls with everything filled in, its events awaited instead of polled.
+ *  It must never outlive its test: `open` registers the stop. */
+import { onTestFinished } from 'vitest';
+import { type McpPool, type ServerStatus, createMcpPool } from '../../src/mcp/pool.ts';
+import type { McpServerOptions } from '../../src/mcp/server-options.ts';
+import type { ToolCallOutcome, ToolCallRequest } from '../../src/mcp/tool-call.ts';
+import type { ToolDefinition } from '../../src/mcp/tool-definition.ts';
+
+export interface LogLine {
+  readonly level: 'debug' | 'info' | 'warn';
+  readonly fields: Record<string, unknown>;
+  readonly message: string;
+}
+
+export interface PoolUnderTest {
+  readonly pool: McpPool;
+  readonly logs: readonly LogLine[];
+  /** Every status that was reported, oldest first. */
+  readonly statuses: readonly { server: string; status: ServerStatus; error?: string }[];
+  readonly listings: readonly { server: string; tools: readonly ToolDefinition[] }[];
+  /** Calls a tool of the first server; what is not given gets a value that does not matter. */
+  call(
+    tool: string,
+    args?: Record<string, unknown>,
+    more?: Partial<ToolCallRequest>,
+  ): Promise<ToolCallOutcome>;
+  /** Resolves when the condition holds, now or after a later event of the pool. */
+  until(condition: () => boolean): Promise<void>;
+}
+
+export const TRACEPARENT = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
+
+export function openPool(...servers: McpServerOptions[]): PoolUnderTest {
+  const logs: LogLine[] = [];
+  const statuses: { server: string; status: ServerStatus; error?: string }[] = [];
+  const listings: { server: string; tools: readonly ToolDefinition[] }[] = [];
+  const waiting = new Set<() => void>();
+  const happened = (): void => {
+    for (const check of waiting) check();
+  };
+  const log =
+    (level: LogLine['level']) =>
+    (fields: Record<string, unknown>, message: string): void => {
+      logs.push({ level, fields, message });
+      happened();
+    };
+  const pool = createMcpPool({
+    servers,
+    logger: { debug: log('debug'), info: log('info'), warn: log('warn') },
+    random: () => 0,
+    onTools: (server, tools) => {
+      listings.push({ server, tools });
+      happened();
+    },
+    onStatus: (server, status, error) => {
+      statuses.push({ server, status, ...(error === undefined ? {} : { error }) });
+      happened();
+    },
+  });
+  onTestFinished(async () => pool.stop());
+
+  return {
+    pool,
+    logs,
+    statuses,
+    listings,
+    call: async (tool, args = {}, more = {}) =>
+      pool.call({ ...request(servers[0]?.name ?? '', tool, args), ...more }),
+    until: async (condition) =>
+      new Promise((resolve) => {
+        const check = (): void => {
+          if (!condition()) return;
+          waiting.delete(check);
+          resolve();
+        };
+        waiting.add(check);
+        check();
+      }),
+  };
+}
+
+function request(server: string, tool: string, args: Record<string, unknown>): ToolCallRequest {
+  return {
+    server,
+    tool,
+    arguments: args,
+    signal: new AbortController().signal,
+    timeoutMs: 20_000,
+    maxTotalMs: 40_000,
+    traceparent: TRACEPARENT,
+    idempotencyKey: 'request/directive',
+  };
+}
+
+/** The text of a result; fails the test when the call did not end in one. */
+export function textOf(outcome: ToolCallOutcome): string {
+  if (outcome.kind === 'failed') throw new Error(`The call failed: ${JSON.stringify(outcome.error)}`);
+  const [first] = outcome.result.content ?? [];
+  return typeof first === 'object' && first !== null && 'text' in first ? String(first.text) : '';
+}
+
+/** The error of a failure; fails the test when the call succeeded. */
+export function failureOf(outcome: ToolCallOutcome): Extract<ToolCallOutcome, { kind: 'failed' }> {
+  if (outcome.kind === 'result') throw new Error(`The call succeeded: ${JSON.stringify(outcome.result)}`);
+  return outcome;
+}

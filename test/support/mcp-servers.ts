@@ -1,0 +1,88 @@
+/** Real MCP servers for tests: how to start each over stdio, and those over HTTP already started on 127.0.0.1.
+ *  It must never let one listen on another interface. */
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { McpServerOptions } from '../../src/mcp/server-options.ts';
+import { type Child, freePort, spawnNode } from './process.ts';
+
+type Env = Readonly<Record<string, string>>;
+type StdioServer = McpServerOptions & {
+  transport: Extract<McpServerOptions['transport'], { kind: 'stdio' }>;
+};
+
+const require = createRequire(import.meta.url);
+const LOOPBACK = ownServer('loopback.mjs');
+const EVERYTHING = packageFile('@modelcontextprotocol/server-everything', 'dist/index.js');
+
+function ownServer(file: string): string {
+  return fileURLToPath(new URL(`./servers/${file}`, import.meta.url));
+}
+
+/** Some packages export no package.json, so their folder is looked for. */
+function packageFile(name: string, file: string): string {
+  const folder = require.resolve.paths(name)?.map((path) => join(path, name)) ?? [];
+  for (const candidate of folder) {
+    try {
+      return require.resolve(join(candidate, file));
+    } catch {
+      // Not installed there.
+    }
+  }
+  throw new Error(`${name} is not installed.`);
+}
+
+function stdio(name: string, args: readonly string[], env: Env = {}): StdioServer {
+  return { name, transport: { kind: 'stdio', command: process.execPath, args, env } };
+}
+
+export const everything = (): StdioServer => stdio('everything', [EVERYTHING, 'stdio']);
+
+export const filesystem = (folder: string): StdioServer =>
+  stdio('filesystem', [packageFile('@modelcontextprotocol/server-filesystem', 'dist/index.js'), folder]);
+
+export const memory = (file: string): StdioServer =>
+  stdio('memory', [packageFile('@modelcontextprotocol/server-memory', 'dist/index.js')], {
+    MEMORY_FILE_PATH: file,
+  });
+
+export const helloWorld = (): StdioServer =>
+  stdio('hello', [packageFile('mcp-hello-world', 'build/stdio.js')]);
+
+export const legacyPeer = (env: Env = {}): StdioServer =>
+  stdio('legacy', [ownServer('legacy-peer.ts'), 'stdio'], env);
+
+export const modernPeer = (env: Env = {}): StdioServer =>
+  stdio('modern', [ownServer('modern-peer.ts'), 'stdio'], env);
+
+export const rudePeer = (habit: string): StdioServer => stdio('rude', [ownServer('rude-peer.mjs'), habit]);
+
+export interface HttpServer {
+  readonly child: Child;
+  readonly origin: string;
+  readonly options: McpServerOptions;
+}
+
+export const startEverything = async (transport: 'streamableHttp' | 'sse', port = '0'): Promise<HttpServer> =>
+  startHttp('everything', [EVERYTHING, transport], transport === 'sse' ? '/sse' : '/mcp', { PORT: port });
+
+export const startLegacyPeer = async (env: Env = {}): Promise<HttpServer> =>
+  startHttp('legacy', [ownServer('legacy-peer.ts'), 'http'], '/mcp', env);
+
+export const startModernPeer = async (env: Env = {}): Promise<HttpServer> =>
+  startHttp('modern', [ownServer('modern-peer.ts'), 'http'], '/mcp', env);
+
+/** mcp-proxy in front of server-everything: both eras on one endpoint. */
+export async function startProxy(): Promise<HttpServer> {
+  const port = await freePort();
+  const proxy = packageFile('mcp-proxy', 'dist/bin/mcp-proxy.mjs');
+  const args = ['--host', '127.0.0.1', '--port', String(port), '--', process.execPath, EVERYTHING, 'stdio'];
+  return startHttp('proxy', [proxy, ...args], '/mcp', {});
+}
+
+async function startHttp(name: string, args: readonly string[], path: string, env: Env): Promise<HttpServer> {
+  const child = spawnNode(['--import', LOOPBACK, ...args], { env });
+  const line = await child.waitForLine(/^loopback port \d+$/);
+  const origin = `http://127.0.0.1:${line.split(' ').at(-1)}`;
+  return { child, origin, options: { name, transport: { kind: 'http', url: origin + path, headers: {} } } };
+}

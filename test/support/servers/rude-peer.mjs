@@ -1,0 +1,98 @@
+/** A stdio server written by hand that breaks one rule, named by its first argument.
+ *  It must never break another one: a test has to know what it saw. */
+import { spawn } from 'node:child_process';
+import { closeSync } from 'node:fs';
+import { createInterface } from 'node:readline';
+
+const [, , habit = 'polite'] = process.argv;
+const write = (value) =>
+  process.stdout.write(`${typeof value === 'string' ? value : JSON.stringify(value)}\n`);
+const answer = (id, result) => write({ jsonrpc: '2.0', id, result });
+const refuse = (id, code, message) => write({ jsonrpc: '2.0', id, error: { code, message } });
+const TOOLS = ['echo', 'misbehave'].map((name) => ({ name, inputSchema: { type: 'object' } }));
+const SAID = { content: [{ type: 'text', text: 'said' }] };
+
+const misbehaviours = {
+  'says-nothing': () => {},
+  'talks-nonsense': (id) => {
+    for (const line of [
+      '{"jsonrpc":',
+      'hello',
+      '[]',
+      'null',
+      '{"jsonrpc":"2.0"}',
+      '{"jsonrpc":"2.0","id":null}',
+    ])
+      write(line);
+    write({ jsonrpc: '2.0', id: 999_999, result: {} });
+    write({ jsonrpc: '2.0', method: 7 });
+    write({
+      jsonrpc: '2.0',
+      method: 'notifications/progress',
+      params: { progressToken: 'nobody', progress: 1 },
+    });
+    write({ jsonrpc: '2.0', method: 'notifications/progress' });
+    answer(id, SAID);
+  },
+  'answers-rubbish': (id) => answer(id, { content: 'not a list' }),
+  'closes-stdout': () => closeSync(1),
+  'answers-at-length': (id) =>
+    answer(id, { content: [{ type: 'text', text: 'x'.repeat(17 * 1024 * 1024) }] }),
+  'asks-back': (id) => {
+    write({
+      jsonrpc: '2.0',
+      id: 'a',
+      method: 'sampling/createMessage',
+      params: { messages: [], maxTokens: 1 },
+    });
+    write({ jsonrpc: '2.0', id: 'b', method: 'no/such/method' });
+    pending = id;
+  },
+};
+let pending = null;
+let refusals = 0;
+
+function onRequest(id, method) {
+  if (method === 'initialize') {
+    const capabilities = { tools: {} };
+    return answer(id, {
+      protocolVersion: '2025-06-18',
+      capabilities,
+      serverInfo: { name: 'rude', version: '1' },
+    });
+  }
+  if (method === 'tools/list') return answer(id, { tools: TOOLS });
+  if (habit === 'dies-on-probe') return process.exit(1);
+  if (habit === 'ignores-the-unknown') return undefined;
+  return refuse(id, -32601, 'Method not found');
+}
+
+function onMessage({ id, method, params, error }) {
+  if (method === undefined) {
+    refusals += error === undefined ? 0 : 1;
+    if (refusals === 2 && pending !== null) answer(pending, SAID);
+  } else if (id === undefined) {
+    return;
+  } else if (method === 'tools/call') {
+    if (params.name === 'misbehave' && misbehaviours[habit] !== undefined) misbehaviours[habit](id);
+    else answer(id, SAID);
+  } else {
+    onRequest(id, method);
+  }
+}
+
+if (habit === 'will-not-leave') {
+  for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP']) process.on(signal, () => {});
+  setInterval(() => {}, 1_000);
+  const child = spawn(
+    process.execPath,
+    ['-e', "process.on('SIGTERM', () => {}); setInterval(() => {}, 1000)"],
+    { stdio: 'inherit' },
+  );
+  process.stderr.write(`child ${child.pid}\n`);
+}
+if (habit === 'refuses-to-start') {
+  process.stderr.write('the configuration file is missing\n');
+  process.exit(2);
+}
+createInterface({ input: process.stdin }).on('line', (line) => onMessage(JSON.parse(line)));
