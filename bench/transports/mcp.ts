@@ -35,6 +35,6 @@ export async function openMcp(): Promise<Transport> {
       });
       if (outcome.kind === 'failed') throw new Error(outcome.error.message);
     },
-    close: async () => await pool.stop(),
+    close: async () => pool.stop(),
   };
 }
