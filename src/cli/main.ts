@@ -1,8 +1,11 @@
 /** The entry of the command line: this process's terminal, signals and exit code around the program.
  *  It must never decide anything about a verb. */
 import { readFileSync } from 'node:fs';
-import { runCli } from './program.ts';
-import { createTerminal } from './terminal.ts';
+import { enableCompileCache } from 'node:module';
+
+// Halves the time to the first word; only what is imported after it is cached.
+enableCompileCache();
+const [{ runCli }, { createTerminal }] = await Promise.all([import('./program.ts'), import('./terminal.ts')]);
 
 const STOP_SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 

@@ -1,8 +1,11 @@
 /** `adjutant doctor`: what the service needs, looked at piece by piece; for each fault what is wrong and how to fix it.
  *  It must never change anything. */
+import { createHttpClient } from '../../client/http-client.ts';
+import type { ListedServer } from '../../contract/tool-listing.ts';
 import { EXIT, type ExitCode } from '../failure.ts';
 import { fault, fine, type Finding } from '../finding.ts';
 import { privateRedisUrl } from '../private-redis.ts';
+import { examineRedis } from '../redis-findings.ts';
 import { oneLine, type Terminal } from '../terminal.ts';
 
 export interface DoctorOptions {
@@ -15,6 +18,7 @@ export interface DoctorOptions {
 type Environment = Readonly<Record<string, string | undefined>>;
 
 const HEALTH_LIMIT_MS = 5_000;
+const START_IT = 'Start it with `adjutant up`, or name the right one with --url or ADJUTANT_URL.';
 
 export async function doctor(
   terminal: Terminal,
@@ -29,28 +33,33 @@ export async function doctor(
   return findings.every(({ ok }) => ok) ? EXIT.done : EXIT.failed;
 }
 
-async function examine(options: DoctorOptions, environment: Environment): Promise<Finding[]> {
-  const [configured, service] = await Promise.all([
-    examineConfigured(options.config, environment),
-    examineService(options.url),
+async function examine({ config: file, url }: DoctorOptions, environment: Environment): Promise<Finding[]> {
+  const configured = await readConfiguration(file, environment);
+  const redisUrl = configured.redisUrl ?? (await privateRedisUrl(process.cwd()));
+  const [redis, service] = await Promise.all([
+    redisUrl === null ? [noRedisYet] : examineRedis(redisUrl),
+    examineService(url, configured.servers),
   ]);
-  return [nodeFinding(process.versions.node), ...configured, service];
+  return [nodeFinding(process.versions.node), configured.finding, ...redis, ...service];
 }
 
-async function examineConfigured(file: string | undefined, environment: Environment): Promise<Finding[]> {
-  const [{ loadConfig }, { examineRedis, examineServers }] = await Promise.all([
-    import('../../config.ts'),
-    import('../../diagnosis.ts'),
-  ]);
+interface Configured {
+  readonly finding: Finding;
+  readonly redisUrl: string | undefined;
+  readonly servers: readonly string[];
+}
+
+async function readConfiguration(file: string | undefined, environment: Environment): Promise<Configured> {
+  const { loadConfig } = await import('../../config.ts');
   try {
-    const config = loadConfig(file, environment);
-    const url = config.redisUrl ?? (await privateRedisUrl(process.cwd()));
-    const redis = url === null ? Promise.resolve([noRedisYet]) : examineRedis(url);
-    return (await Promise.all([redis, examineServers(config)])).flat();
+    const { mcpServers, redisUrl } = loadConfig(file, environment);
+    const servers = [...mcpServers.keys()];
+    return { finding: fine('configuration', `${servers.length} MCP servers`), redisUrl, servers };
   } catch (error) {
     if (!(error instanceof Error && error.name === 'ConfigError')) throw error;
     const fix = 'Correct the file, or write a new one with `adjutant init` in another folder.';
-    return [fault('configuration', error.message, fix)];
+    const redisUrl = environment['REDIS_URL'] || undefined;
+    return { finding: fault('configuration', error.message, fix), redisUrl, servers: [] };
   }
 }
 
@@ -58,22 +67,45 @@ const noRedisYet = fine('redis', 'REDIS_URL is not set; `adjutant up` starts a p
 
 function nodeFinding(version: string): Finding {
   const [major = 0, minor = 0] = version.split('.').map(Number);
-  const ok = major > 22 || (major === 22 && minor >= 15);
   const says = `version ${version}`;
-  return ok ? fine('node', says) : fault('node', says, 'Use Node 22.15 or newer.');
+  return major > 22 || (major === 22 && minor >= 15)
+    ? fine('node', says)
+    : fault('node', says, 'Use Node 22.15 or newer.');
 }
 
-async function examineService(url: string): Promise<Finding> {
-  const subject = 'service';
-  const fix = 'Start it with `adjutant up`, or name the right one with --url or ADJUTANT_URL.';
+/** The service, and the MCP servers as its workers see them. */
+async function examineService(url: string, configured: readonly string[]): Promise<Finding[]> {
+  const startedAt = performance.now();
   try {
     const response = await fetch(`${url}/readyz`, { signal: AbortSignal.timeout(HEALTH_LIMIT_MS) });
-    if (response.ok) return fine(subject, `ready at ${url}`);
-    const says = `at ${url} is not ready: ${oneLine(await response.text())}`;
-    return fault(subject, says, 'Its log says more; without Redis it cannot work.');
+    const says = `at ${url} answered ${response.status} in ${Math.round(performance.now() - startedAt)} ms`;
+    if (!response.ok) return [fault('service', says, 'Its log says more; without Redis it cannot work.')];
+    const { servers } = await createHttpClient({ baseUrl: url }).tools();
+    return [fine('service', says), ...serverFindings(servers, configured)];
   } catch {
-    return fault(subject, `does not answer at ${url}`, fix);
+    return [fault('service', `does not answer at ${url}; the MCP servers were not looked at`, START_IT)];
   }
+}
+
+/** Every server that a worker reports, and those of the configuration that none does. */
+export function serverFindings(reported: readonly ListedServer[], configured: readonly string[]): Finding[] {
+  const known = new Set(reported.map(({ name }) => name));
+  const missing = configured
+    .filter((name) => !known.has(name))
+    .map((name) => {
+      return fault(`mcp ${name}`, 'no worker reports it', 'Start a worker with this configuration.');
+    });
+  return [...reported.map(serverFinding), ...missing];
+}
+
+function serverFinding({ name, status, tools, error }: ListedServer): Finding {
+  if (status === 'ready') return fine(`mcp ${name}`, `connected, ${tools} tools`);
+  const says = `${status}${error === undefined ? '' : `: ${error}`}`;
+  return fault(
+    `mcp ${name}`,
+    says,
+    `Check mcpServers.${name} in adjutant.json: start it by hand to see what it says.`,
+  );
 }
 
 function findingLines({ subject, ok, says, fix }: Finding, terminal: Terminal): string[] {
