@@ -3,16 +3,18 @@
 import { parseArgs } from 'node:util';
 import { startRedis, type TestRedis } from '../test/support/redis.ts';
 import type { LoadRequest } from './client-process.ts';
-import { type Measurement, measure } from './measurement.ts';
-import { report } from './report.ts';
+import { type Measured, type Measurement, measure, type Plan } from './measurement.ts';
+import { commandReport, medians, report } from './report.ts';
 import { type Scenario, SCENARIOS } from './scenarios.ts';
 
-const USAGE = `npm run bench -- [--n 5000] [--single 500] [--only bullmq,direct,http,mcp] [--fsync everysec,always] [--slots 50]
-  --n       operations with 100 in flight
-  --single  operations one at a time
-  --only    these scenarios; ratios need 'bullmq' among them
-  --fsync   Redis' appendfsync; one run each
-  --slots   operations that a worker runs at once; 50, because plain BullMQ slows down with more slots than jobs`;
+const USAGE = `npm run bench -- [options]
+  --n 5000                      operations with 100 in flight
+  --single 500                  operations one at a time
+  --only bullmq,direct,http,mcp these scenarios; ratios need 'bullmq' among them
+  --fsync everysec,always       Redis' appendfsync
+  --slots 50                    operations that a worker runs at once; plain BullMQ slows down with more slots than jobs
+  --rounds 3                    each scenario so often, in turns; the report shows the round with the median rate
+  --commands                    count the commands that each operation sends to Redis`;
 
 const { values } = parseArgs({
   options: {
@@ -21,35 +23,54 @@ const { values } = parseArgs({
     only: { type: 'string', default: Object.keys(SCENARIOS).join(',') },
     fsync: { type: 'string', default: 'everysec,always' },
     slots: { type: 'string', default: '50' },
+    rounds: { type: 'string', default: '3' },
+    commands: { type: 'boolean', default: false },
     help: { type: 'boolean', default: false },
   },
 });
 
-const loads: readonly LoadRequest[] = [
-  { count: Number(values.n), concurrency: 100 },
-  { count: Number(values.single), concurrency: 1 },
-];
+const COUNTED: LoadRequest = { count: 100, concurrency: 1 };
+
+const plan: Plan = {
+  loads: [
+    { count: Number(values.n), concurrency: 100 },
+    { count: Number(values.single), concurrency: 1 },
+  ],
+  counted: values.commands ? COUNTED : null,
+};
 
 if (values.help) console.log(USAGE);
 else for (const fsync of values.fsync.split(',')) await run(fsync === 'always' ? 'always' : 'everysec');
 
 async function run(fsync: 'always' | 'everysec'): Promise<void> {
   await using redis = await startRedis({ appendonly: true, appendfsync: fsync });
+  const scenarios = values.only.split(',').map(scenarioNamed);
   const measurements: Measurement[] = [];
-  for (const name of values.only.split(',')) {
-    const scenario = SCENARIOS[name];
-    if (scenario === undefined) throw new Error(`'${name}' is no scenario.\n${USAGE}`);
-    console.log(`… ${scenario.name}, AOF ${fsync}`);
-    measurements.push(...(await runScenario(scenario, redis)));
+  const commands = new Map<Scenario, Measured['commands']>();
+  for (let round = 1; round <= Number(values.rounds); round += 1) {
+    for (const scenario of scenarios) {
+      console.log(`… AOF ${fsync}, round ${round}: ${scenario.name}`);
+      const measured = await runScenario(scenario, redis);
+      measurements.push(...measured.measurements.map((row) => ({ ...row, scenario: scenario.name })));
+      commands.set(scenario, measured.commands);
+    }
   }
-  console.log(report(`Redis with AOF ${fsync}`, measurements));
+  console.log(report(`Redis with AOF ${fsync}`, medians(measurements)));
+  for (const [{ name }, counts] of values.commands ? commands : []) {
+    console.log(commandReport(name, counts, COUNTED.count));
+  }
 }
 
-async function runScenario(scenario: Scenario, redis: TestRedis): Promise<Measurement[]> {
+function scenarioNamed(name: string): Scenario {
+  const scenario = SCENARIOS[name];
+  if (scenario === undefined) throw new Error(`'${name}' is no scenario.\n${USAGE}`);
+  return scenario;
+}
+
+async function runScenario(scenario: Scenario, redis: TestRedis): Promise<Measured> {
   const stage = await scenario.start(redis, Number(values.slots));
   try {
-    const measurements = await measure(scenario.transport, stage, loads);
-    return measurements.map((measurement) => ({ ...measurement, scenario: scenario.name }));
+    return await measure(scenario.transport, stage, plan);
   } finally {
     await stage.stop();
   }

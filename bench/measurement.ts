@@ -4,6 +4,7 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import type { LoadRequest } from './client-process.ts';
+import { type CommandCount, countCommands } from './command-count.ts';
 import type { LoadResult } from './load.ts';
 import { childrenOf, processorTimeMs } from './processor-time.ts';
 import type { Target } from './transport.ts';
@@ -40,18 +41,28 @@ const CLIENT = fileURLToPath(new URL('client-process.ts', import.meta.url));
 /** Brings code and connections up to temperature before anything counts. */
 const WARM_UP: LoadRequest = { count: 500, concurrency: 50 };
 
-export async function measure(
-  transport: string,
-  stage: Stage,
-  loads: readonly LoadRequest[],
-): Promise<Omit<Measurement, 'scenario'>[]> {
+export interface Plan {
+  readonly loads: readonly LoadRequest[];
+  /** Another load, run untimed, whose commands to Redis are counted; null for none. */
+  readonly counted: LoadRequest | null;
+}
+
+export interface Measured {
+  readonly measurements: readonly Omit<Measurement, 'scenario'>[];
+  readonly commands: readonly CommandCount[];
+}
+
+export async function measure(transport: string, stage: Stage, plan: Plan): Promise<Measured> {
   const client = fork(CLIENT, [transport, JSON.stringify(stage.target)]);
   try {
     await reply(client);
     await ask(client, WARM_UP);
     const measurements = [];
-    for (const load of loads) measurements.push(await measureLoad(stage, client, load));
-    return measurements;
+    for (const load of plan.loads) measurements.push(await measureLoad(stage, client, load));
+    const { counted } = plan;
+    const commands =
+      counted === null ? [] : await countCommands(stage.target.redisPort, async () => ask(client, counted));
+    return { measurements, commands };
   } finally {
     client.kill('SIGTERM');
     if (client.exitCode === null && client.signalCode === null) await once(client, 'exit');

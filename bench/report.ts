@@ -1,6 +1,7 @@
 /** The measurements as a table, with their ratios to the baseline of the same load.
  *  It must not leave out a row that looks bad. */
 import { table } from '../src/cli/table.ts';
+import type { CommandCount } from './command-count.ts';
 import type { Cost, Measurement } from './measurement.ts';
 import { BASELINE } from './scenarios.ts';
 
@@ -14,6 +15,26 @@ const COLUMNS = [
   'p50',
   'CPU: % of a core (µs per op)',
 ] as const;
+
+/** Of each scenario and load the run with the median rate: one noisy neighbour decides nothing. */
+export function medians(measurements: readonly Measurement[]): Measurement[] {
+  const runs = Map.groupBy(measurements, ({ scenario, concurrency }) => `${scenario} ${concurrency}`);
+  return [...runs.values()].flatMap((same) => {
+    const sorted = same.toSorted((one, other) => one.perSecond - other.perSecond);
+    return sorted[Math.floor((sorted.length - 1) / 2)] ?? [];
+  });
+}
+
+/** What one operation costs in commands; what is sent less than once in ten operations is not its own. */
+export function commandReport(
+  scenario: string,
+  commands: readonly CommandCount[],
+  operations: number,
+): string {
+  const own = commands.filter(({ count }) => count * 10 >= operations);
+  const rows = own.map(({ command, count }) => [`  ${(count / operations).toFixed(2)}`, command]);
+  return `\n${scenario}: commands that an operation sends to Redis, one at a time\n${table(rows).join('\n')}`;
+}
 
 export function report(title: string, measurements: readonly Measurement[]): string {
   const rows = measurements.map((measurement) => row(measurement, baselineOf(measurement, measurements)));

@@ -1,0 +1,34 @@
+/** What the benchmark says of its measurements.
+ *  It must not measure anything. */
+import { expect, test } from 'vitest';
+import type { Measurement } from '../../../bench/measurement.ts';
+import { commandReport, medians, report } from '../../../bench/report.ts';
+import { BASELINE } from '../../../bench/scenarios.ts';
+
+function measured(scenario: string, perSecond: number, concurrency = 100): Measurement {
+  return { scenario, concurrency, count: 1, elapsedMs: 1, perSecond, p50Ms: 2, p99Ms: 4, costs: [] };
+}
+
+test('of several rounds, the one with the median rate stands for the scenario and load', () => {
+  const rounds = [90, 30, 60].map((rate) => measured('a', rate));
+  const others = [measured('a', 5, 1), measured('b', 8)];
+  expect(medians([...rounds, ...others]).map(({ perSecond }) => perSecond)).toEqual([60, 5, 8]);
+});
+
+test('a ratio compares with the baseline of the same load', () => {
+  const lines = report('Title', [
+    measured(BASELINE, 200),
+    measured(BASELINE, 10, 1),
+    measured('a', 100),
+  ]).split('\n');
+  expect(lines[1]).toBe('Title');
+  expect(lines.at(-1)).toMatch(/^a +100 +100 .* 0\.50× +1\.00×/);
+});
+
+test('commands that are not of the operation are left out', () => {
+  const counts = [
+    { command: 'evalsha', count: 200 },
+    { command: 'info', count: 3 },
+  ];
+  expect(commandReport('a', counts, 100)).toMatch(/2\.00 +evalsha$/);
+});
