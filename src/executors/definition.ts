@@ -14,6 +14,8 @@ export type Report = <T extends SignalType>(type: T, data: SignalData<T>) => voi
 
 /** What an executor is given for one attempt. */
 export interface ExecutionContext {
+  /** The lane the directive was given when it was accepted. */
+  lane: string;
   /** Counts executions of this directive, from 1. */
   attempt: number;
   /** Aborted by a cancellation, the deadline, or the worker's stop. */
@@ -42,7 +44,7 @@ export interface QueuedDefinition<D extends Directive = Directive> {
   type: D['type'];
   schema: z.ZodType;
   /** What a repeat would do; decides what happens after a worker died. */
-  effect(directive: D): Promise<Effect>;
+  effect(directive: D, lane: string): Promise<Effect>;
   /** Data of the signal that tells of the first attempt; null = none. */
   started(directive: D): SignalDraft['data'] | null;
   execute(directive: D, context: ExecutionContext): Promise<Execution>;

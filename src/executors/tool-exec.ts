@@ -23,8 +23,8 @@ export interface ToolPlace {
 
 export interface ToolExecOptions {
   pool: McpPool;
-  /** null: no server of this worker offers the tool. */
-  locate(directive: ToolExec): Promise<ToolPlace | null>;
+  /** null: this worker does not serve the lane. */
+  locate(directive: ToolExec, lane: string): Promise<ToolPlace | null>;
 }
 
 export function toolExec({ pool, locate }: ToolExecOptions): DirectiveDefinition {
@@ -32,7 +32,7 @@ export function toolExec({ pool, locate }: ToolExecOptions): DirectiveDefinition
     mode: 'queued',
     type: 'tool_exec',
     schema: toolExecSchema,
-    effect: async (directive) => (await locate(directive))?.effect ?? directive.effect ?? 'once',
+    effect: async (directive, lane) => (await locate(directive, lane))?.effect ?? directive.effect ?? 'once',
     started: (directive) => ({
       call_id: directive.id,
       tool_name: directive.tool_name,
@@ -40,7 +40,7 @@ export function toolExec({ pool, locate }: ToolExecOptions): DirectiveDefinition
       metadata: {},
     }),
     async execute(directive, context) {
-      const place = await locate(directive);
+      const place = await locate(directive, context.lane);
       return place ? callTool(pool, directive, place, context) : notServedHere(directive);
     },
   });

@@ -1,9 +1,11 @@
-// What is stored of an accepted directive: its content, and the trace it belongs to.
-// Must never hold anything that two submissions of the same directive may differ in, beside the trace.
+// What is stored of an accepted directive: its content, the lane it was given, and the trace it belongs to.
+// Must never be changed after acceptance.
 import type { Directive } from '../contract/directive.ts';
 
 export interface Envelope {
   directive: Directive;
+  /** null for directives that ended when they were accepted. */
+  lane: string | null;
   traceparent: string;
 }
 

@@ -71,7 +71,7 @@ export function createSubmitter(options: SubmitterOptions) {
   async function prepareAll(directives: readonly Directive[], traceparent: string): Promise<Prepared[]> {
     let known = await servers.current();
     if (directives.some((directive) => isLost(directive, known))) known = await servers.recheck();
-    return directives.map((directive) => prepare({ directive, traceparent }, routeFor(directive, known)));
+    return directives.map((directive) => prepare(directive, traceparent, routeFor(directive, known)));
   }
 
   function isLost(directive: Directive, known: Awaited<ReturnType<KnownServersSource['current']>>): boolean {
@@ -82,11 +82,11 @@ export function createSubmitter(options: SubmitterOptions) {
     return executeImmediately(directive) ?? routeOf(directive, known);
   }
 
-  function prepare(envelope: Envelope, route: Route | Result): Prepared {
-    const { directive, traceparent } = envelope;
+  function prepare(directive: Directive, traceparent: string, route: Route | Result): Prepared {
     const digest = digestOf(directive);
-    const encoded = encodeEnvelope(envelope);
     const lane = 'kind' in route && route.kind === 'lane' ? route.lane : null;
+    const envelope: Envelope = { directive, lane, traceparent };
+    const encoded = encodeEnvelope(envelope);
     const result = 'kind' in route ? (route.kind === 'ended' ? errorResult(route.error) : null) : route;
     const origin = { requestId: directive.request_id, causationId: directive.id, traceparent };
     const acceptance: Acceptance = {

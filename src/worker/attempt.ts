@@ -134,7 +134,7 @@ async function makeAttempt(parts: AttemptParts, claimed: Claimed): Promise<JobOu
 }
 
 async function effectOf({ definition, envelope }: Claimed): Promise<Effect> {
-  return definition.effect(envelope.directive).catch(() => 'once' as const);
+  return definition.effect(envelope.directive, envelope.lane ?? '').catch(() => 'once' as const);
 }
 
 function remaining({ granted }: Claimed): number {
@@ -150,6 +150,7 @@ async function execute(parts: AttemptParts, claimed: Claimed): Promise<{ executi
   const reporter = createReporter(parts.journal, ref, origin);
   try {
     const execution = await runExecutor(definition, envelope.directive, {
+      lane: envelope.lane ?? '',
       attempt,
       signal: handle.signal,
       remainingMs: remaining(claimed),

@@ -1,0 +1,180 @@
+// The configuration: adjutant.json and the environment, read once and checked whole.
+// Must never let another file read the environment, nor start with a key it does not understand.
+import { existsSync, readFileSync } from 'node:fs';
+import { dirname, resolve } from 'node:path';
+import * as z from 'zod';
+import { CONTROL_DIRECTIVE_TYPES } from './contract/control-directive.ts';
+import { fieldErrors } from './contract/field-error.ts';
+import { serverNameSchema } from './contract/identifiers.ts';
+import type { FieldError } from './contract/problem.ts';
+import { effectSchema } from './contract/work-directive.ts';
+import { fillIn, type Environment } from './environment-values.ts';
+
+const durationMs = z.int().min(1).max(2_147_483_647);
+
+const laneSchema = z.strictObject({
+  /** Calls at once in one worker. Default: 50. */
+  concurrency: z.int().min(1).max(10_000).default(50),
+  /** Time limit of an attempt whose directive names none, milliseconds. Default: 30 000. */
+  timeout_ms: durationMs.default(30_000),
+});
+
+const trustSchema = z.union([
+  z.enum(['all', 'none']),
+  z.array(z.string().refine((type) => CONTROL_DIRECTIVE_TYPES.includes(type), 'is not a control directive')),
+]);
+
+const policyFields = {
+  lane: laneSchema.prefault({}),
+  /** One call at a time over all workers. Default: false. */
+  serial: z.boolean().default(false),
+  /** Which control directives in this server's results are believed. Default: none. */
+  directives: trustSchema.default('none'),
+  /** Effect of single tools, over their annotations. */
+  effects: z.record(z.string(), effectSchema).default({}),
+  disabled: z.boolean().default(false),
+};
+
+const stdioServerSchema = z.strictObject({
+  type: z.literal('stdio').optional(),
+  command: z.string().min(1),
+  args: z.array(z.string()).default([]),
+  env: z.record(z.string(), z.string()).default({}),
+  cwd: z.string().optional(),
+  ...policyFields,
+});
+
+const httpServerSchema = z.strictObject({
+  type: z.enum(['http', 'streamable-http', 'sse']).optional(),
+  url: z.url({ protocol: /^https?$/ }),
+  headers: z.record(z.string(), z.string()).default({}),
+  /** Sent as `Authorization: Bearer …`; name it `${TOKEN}` and keep it in the environment. */
+  bearer_token: z.string().min(1).optional(),
+  ...policyFields,
+});
+
+const retentionSchema = z.strictObject({
+  /** How long a closed request stays readable, milliseconds. Default: one day. */
+  closed_ms: durationMs.default(86_400_000),
+});
+
+const limitsSchema = z.strictObject({
+  /** The largest HTTP body, bytes. Default: 4 MiB. */
+  body_bytes: z.int().min(1_024).default(4 * 1_024 * 1_024),
+  /** The most directives of one submission. Default: 1 000. */
+  batch: z.int().min(1).max(1_000).default(1_000),
+});
+
+const workerSchema = z.strictObject({
+  /** How long a silent worker keeps its claims, milliseconds. Default: 6 000. */
+  lease_ms: durationMs.default(6_000),
+  /** How long a stop waits for running attempts, milliseconds. Default: 20 000. */
+  drain_ms: z.int().min(0).default(20_000),
+});
+
+const fileSchema = z.strictObject({
+  $schema: z.string().optional(),
+  mcpServers: z.record(serverNameSchema, z.unknown()).default({}),
+  retention: retentionSchema.prefault({}),
+  limits: limitsSchema.prefault({}),
+  worker: workerSchema.prefault({}),
+});
+
+export type StdioServerConfig = z.infer<typeof stdioServerSchema>;
+export type HttpServerConfig = z.infer<typeof httpServerSchema>;
+export type ServerConfig = StdioServerConfig | HttpServerConfig;
+
+export interface Config extends Omit<z.infer<typeof fileSchema>, 'mcpServers' | '$schema'> {
+  /** Enabled servers by name. */
+  mcpServers: ReadonlyMap<string, ServerConfig>;
+  /** Where relative paths of servers begin: the folder of the configuration file. */
+  directory: string;
+  /** Unset: the caller must bring a Redis (`up` starts a private one). */
+  redisUrl: string | undefined;
+  /** Key prefix of this installation. */
+  prefix: string;
+  host: string;
+  port: number;
+  logLevel: string;
+}
+
+/** The configuration cannot be used; `errors` name each place. */
+export class ConfigError extends Error {
+  override readonly name = 'ConfigError';
+  readonly errors: readonly FieldError[];
+
+  constructor(source: string, errors: readonly FieldError[]) {
+    super(`${source}: ${errors.map(({ path, message }) => `${path || '(whole file)'} ${message}`).join('; ')}`);
+    this.errors = errors;
+  }
+}
+
+const environmentSchema = z.object({
+  REDIS_URL: z.string().min(1).optional(),
+  ADJUTANT_PREFIX: z.string().regex(/^[A-Za-z0-9._-]{1,64}$/, 'must be 1 to 64 of A-Z a-z 0-9 . _ -').default('adjutant'),
+  ADJUTANT_HOST: z.string().default('127.0.0.1'),
+  ADJUTANT_PORT: z.coerce.number().int().min(0).max(65_535).default(7_420),
+  ADJUTANT_LOG_LEVEL: z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).default('info'),
+});
+
+export const CONFIG_FILE = 'adjutant.json';
+
+/**
+ * Reads `file` (default: adjutant.json here, or nothing if there is none) and the environment.
+ * Throws `ConfigError`, which names the path of each fault.
+ */
+export function loadConfig(file?: string, environment: Environment = process.env): Config {
+  const path = resolve(file ?? environment['ADJUTANT_CONFIG'] ?? CONFIG_FILE);
+  const named = file !== undefined || environment['ADJUTANT_CONFIG'] !== undefined;
+  if (!existsSync(path) && named) throw new ConfigError(path, [{ path: '', message: 'does not exist' }]);
+  const raw = existsSync(path) ? readJson(path) : {};
+  return parseConfig(raw, { source: path, directory: dirname(path), environment });
+}
+
+function readJson(path: string): unknown {
+  try {
+    return JSON.parse(readFileSync(path, 'utf8')) as unknown;
+  } catch (error) {
+    throw new ConfigError(path, [{ path: '', message: `is not JSON: ${(error as Error).message}` }]);
+  }
+}
+
+interface ParseOptions {
+  source: string;
+  directory: string;
+  environment: Environment;
+}
+
+/** The pure part of `loadConfig`. */
+export function parseConfig(raw: unknown, { source, directory, environment }: ParseOptions): Config {
+  const filled = fillIn(raw, environment);
+  if (filled.errors.length > 0) throw new ConfigError(source, filled.errors);
+  const { mcpServers, $schema: _, ...rest } = parseOrThrow(fileSchema, filled.value, source);
+  const variables = parseOrThrow(environmentSchema, environment, 'environment');
+  return {
+    ...rest,
+    mcpServers: parseServers(mcpServers, source),
+    directory,
+    redisUrl: variables.REDIS_URL,
+    prefix: variables.ADJUTANT_PREFIX,
+    host: variables.ADJUTANT_HOST,
+    port: variables.ADJUTANT_PORT,
+    logLevel: variables.ADJUTANT_LOG_LEVEL,
+  };
+}
+
+function parseOrThrow<S extends z.ZodType>(schema: S, value: unknown, source: string, prefix = ''): z.output<S> {
+  const parsed = schema.safeParse(value);
+  if (!parsed.success) throw new ConfigError(source, fieldErrors(parsed.error, prefix));
+  return parsed.data;
+}
+
+/** A server with a `url` is reached over HTTP, any other is started as a process. */
+function parseServers(servers: Record<string, unknown>, source: string): Map<string, ServerConfig> {
+  const parsed = Object.entries(servers).map(([name, raw]) => {
+    const overHttp = typeof raw === 'object' && raw !== null && 'url' in raw;
+    const schema: z.ZodType<ServerConfig> = overHttp ? httpServerSchema : stdioServerSchema;
+    return [name, parseOrThrow(schema, raw, source, `mcpServers.${name}`)] as const;
+  });
+  return new Map(parsed.filter(([, server]) => !server.disabled));
+}

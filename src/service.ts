@@ -1,0 +1,177 @@
+// The composition root: builds the parts of a process from its configuration and roles, and starts and stops them.
+// Must never hold behaviour of its own.
+import { randomUUID } from 'node:crypto';
+import { pino, type Logger } from 'pino';
+import { createApi } from './api/api.ts';
+import type { Config } from './config.ts';
+import { createRegistry } from './executors/registry.ts';
+import { emitRequestError } from './executors/emit-request-error.ts';
+import { emitToolError } from './executors/emit-tool-error.ts';
+import { toolExec } from './executors/tool-exec.ts';
+import { createFollower } from './journal/follower.ts';
+import { createJournal } from './journal/journal.ts';
+import { keySpace } from './journal/keys.ts';
+import { createSubscriber } from './journal/subscriber.ts';
+import { createSweepIndex } from './journal/sweep-index.ts';
+import { createToolCatalog } from './journal/tool-catalog.ts';
+import { startAll, stopAll, type Startable } from './lifecycle.ts';
+import { knownServers } from './queue/known-servers.ts';
+import { createLanes } from './queue/lanes.ts';
+import { createQueueClient } from './queue/queue-client.ts';
+import { toolLane } from './queue/route.ts';
+import { createSubmitter } from './queue/submit.ts';
+import { createSweeper } from './queue/sweep.ts';
+import { closeRedis, connectRedis, type ConnectionRole, type RedisConnection } from './redis.ts';
+import { requireFitRedis } from './redis-fitness.ts';
+import { wireTools } from './tool-wiring.ts';
+import { version } from './version.ts';
+import { createHeartbeat } from './worker/heartbeat.ts';
+import { createRunningAttempts } from './worker/running-attempts.ts';
+import { createWorker } from './worker/worker.ts';
+
+/** What a process does. The sweeper runs in every process; one of them sweeps at a time. */
+export interface Roles {
+  api?: boolean;
+  worker?: boolean;
+}
+
+export interface Service {
+  /** Where the API listens, once started; null without that role. */
+  readonly url: string | null;
+  start(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+/** BullMQ's lock and check: a dead worker's jobs are handed out again after 4.5 to 6.2 s. */
+const JOB_LOCK_MS = 5_000;
+const STALLED_CHECK_MS = 2_000;
+
+type Onward = (error: Error) => void;
+
+interface Ground {
+  config: Config;
+  redisUrl: string;
+  logger: Logger;
+  onError: Onward;
+}
+
+/** What every role needs on one connection to Redis. */
+function journalParts(connection: RedisConnection, { config }: Ground) {
+  const keys = keySpace(config.prefix);
+  const journal = createJournal({ connection, keys, retentionMs: config.retention.closed_ms });
+  const index = createSweepIndex(connection, keys);
+  const lanes = createLanes(connection, config.prefix);
+  return { connection, keys, journal, index, lanes, catalog: createToolCatalog(connection, keys) };
+}
+
+function open(ground: Ground, role: ConnectionRole, name: string): { connection: RedisConnection; part: Startable } {
+  const connection = connectRedis(ground.redisUrl, role);
+  const part = { name, start: () => Promise.resolve(), stop: () => closeRedis(connection) };
+  return { connection, part };
+}
+
+function sweeperPart(parts: ReturnType<typeof journalParts>, ground: Ground): Startable {
+  return createSweeper({ ...parts, owner: randomUUID(), onError: ground.onError });
+}
+
+function workerParts(ground: Ground): Startable[] {
+  const { config, logger, onError } = ground;
+  const { connection, part } = open(ground, 'commands', 'worker connection');
+  const parts = journalParts(connection, ground);
+  const { pool, locate } = wireTools({ config, catalog: parts.catalog, logger, onError });
+  const leaseMs = config.worker.lease_ms;
+  const worker = createWorker({
+    ...parts,
+    prefix: config.prefix,
+    registry: createRegistry([toolExec({ pool, locate }), emitToolError, emitRequestError]),
+    heartbeat: createHeartbeat({ journal: parts.journal, leaseMs, onError }),
+    running: createRunningAttempts(),
+    leaseMs,
+    logger,
+    serves: [...config.mcpServers].map(([name, { lane, serial }]) => ({
+      name: toolLane(name),
+      concurrency: serial ? 1 : lane.concurrency,
+      serial,
+    })),
+    drainMs: config.worker.drain_ms,
+    lockMs: JOB_LOCK_MS,
+    stalledCheckMs: STALLED_CHECK_MS,
+    onError,
+  });
+  const lanes = { name: 'worker lanes', start: () => Promise.resolve(), stop: () => parts.lanes.close() };
+  const tools = { name: 'mcp pool', start: async () => pool.start(), stop: () => pool.stop() };
+  return [part, lanes, sweeperPart(parts, ground), tools, worker];
+}
+
+interface ApiPart {
+  parts: Startable[];
+  url(): string | null;
+}
+
+function apiParts(ground: Ground): ApiPart {
+  const { config, logger } = ground;
+  const commands = open(ground, 'submit', 'api connection');
+  const listening = open(ground, 'subscriber', 'api subscriber');
+  const parts = journalParts(commands.connection, ground);
+  const subscriber = createSubscriber(listening.connection, parts.keys);
+  const follower = createFollower(parts.journal, subscriber);
+  const servers = knownServers(parts.catalog, [...config.mcpServers.keys()]);
+  const { executeImmediately } = createRegistry([emitToolError, emitRequestError]);
+  const submitter = createSubmitter({ ...parts, servers, executeImmediately, ordered: !commands.connection.isCluster });
+  const close = async (): Promise<void> => {
+    subscriber.close();
+    await parts.lanes.close();
+  };
+  const client = createQueueClient({ ...parts, follower, subscriber, submitter, servers, close });
+  const limits = { bodyBytes: config.limits.body_bytes, batch: config.limits.batch };
+  const api = createApi({ client, ready: () => readiness(commands.connection), limits, logger, version });
+  let url: string | null = null;
+  const server: Startable = {
+    name: 'api',
+    start: async () => {
+      url = await api.listen({ host: config.host, port: config.port });
+    },
+    stop: async () => {
+      await api.close();
+      await client.close();
+    },
+  };
+  return { parts: [commands.part, listening.part, sweeperPart(parts, ground), server], url: () => url };
+}
+
+async function readiness(connection: RedisConnection) {
+  const answered = await connection.ping().then(
+    () => true,
+    () => false,
+  );
+  return { ok: answered, checks: { redis: answered ? 'ok' : 'out of reach' } };
+}
+
+/** A Redis that cannot keep the promises is refused before anything else starts. */
+function fitnessPart(ground: Ground): Startable {
+  return {
+    name: 'redis check',
+    async start() {
+      const connection = connectRedis(ground.redisUrl, 'submit');
+      await requireFitRedis(connection).finally(() => closeRedis(connection));
+    },
+    stop: () => Promise.resolve(),
+  };
+}
+
+/** Builds a process with the given roles. Throws when the configuration names no Redis. */
+export function createService(config: Config, roles: Roles): Service {
+  if (config.redisUrl === undefined) throw new Error('no Redis is configured: set REDIS_URL');
+  const logger = pino({ level: config.logLevel, base: null }, pino.destination({ fd: 2, sync: false }));
+  const onError: Onward = (error) => logger.warn({ error: error.message }, 'a background task failed and goes on');
+  const ground: Ground = { config, redisUrl: config.redisUrl, logger, onError };
+  const api = roles.api ? apiParts(ground) : null;
+  const parts = [fitnessPart(ground), ...(roles.worker ? workerParts(ground) : []), ...(api?.parts ?? [])];
+  return {
+    get url() {
+      return api?.url() ?? null;
+    },
+    start: () => startAll(parts),
+    stop: () => stopAll(parts),
+  };
+}

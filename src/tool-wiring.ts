@@ -1,0 +1,105 @@
+// Joins the MCP pool with the configuration and the catalog: which servers there are, what their tools do.
+// Must never call a tool.
+import { resolve } from 'node:path';
+import type { Config, ServerConfig } from './config.ts';
+import type { ListedTool } from './contract/tool-listing.ts';
+import type { Effect, ToolExec } from './contract/work-directive.ts';
+import type { ToolPlace } from './executors/tool-exec.ts';
+import type { CatalogEntry, ToolCatalog } from './journal/tool-catalog.ts';
+import { effectOf } from './mcp/effect.ts';
+import { createMcpPool, type McpPool, type ServerStatus } from './mcp/pool.ts';
+import type { McpLogger } from './mcp/logger.ts';
+import type { McpServerOptions } from './mcp/server-options.ts';
+import type { ToolDefinition } from './mcp/tool-definition.ts';
+import { toolLane, toolOnServer } from './queue/route.ts';
+
+/** One server as the pool wants it. */
+export function serverOptions(name: string, server: ServerConfig, directory: string): McpServerOptions {
+  const shared = { name, serial: server.serial, maxInFlight: server.lane.concurrency };
+  if ('url' in server) {
+    const bearer = server.bearer_token === undefined ? {} : { Authorization: `Bearer ${server.bearer_token}` };
+    return { ...shared, transport: { kind: 'http', url: server.url, headers: { ...server.headers, ...bearer } } };
+  }
+  const { command, args, env } = server;
+  return { ...shared, transport: { kind: 'stdio', command, args, env, cwd: resolve(directory, server.cwd ?? '.') } };
+}
+
+function listedTool(tool: ToolDefinition, effects: Record<string, Effect>): ListedTool {
+  return {
+    name: `${tool.server}.${tool.name}`,
+    server: tool.server,
+    tool: tool.name,
+    ...(tool.title === undefined ? {} : { title: tool.title }),
+    ...(tool.description === undefined ? {} : { description: tool.description }),
+    input_schema: { ...tool.inputSchema },
+    ...(tool.outputSchema === undefined ? {} : { output_schema: { ...tool.outputSchema } }),
+    ...(tool.annotations === undefined ? {} : { annotations: { ...tool.annotations } }),
+    effect: effects[tool.name] ?? effectOf(tool.annotations),
+  };
+}
+
+/** Writes what the pool learns into the catalog, the newest state of each server last. */
+function catalogWriter(config: Config, catalog: ToolCatalog, onError: (error: Error) => void) {
+  const entries = new Map<string, CatalogEntry>();
+  return (server: string, change: Partial<CatalogEntry>): void => {
+    const before = entries.get(server) ?? { server, status: 'connecting', tools: [], updatedAt: 0 };
+    const { error: _, ...known } = before;
+    const entry: CatalogEntry = { ...known, ...change, updatedAt: Date.now() };
+    entries.set(server, entry);
+    if (config.mcpServers.has(server)) catalog.publish(entry).catch(onError);
+  };
+}
+
+export interface ToolWiring {
+  pool: McpPool;
+  locate(directive: ToolExec, lane: string): Promise<ToolPlace | null>;
+}
+
+export interface ToolWiringOptions {
+  config: Config;
+  catalog: ToolCatalog;
+  logger: McpLogger;
+  onError(error: Error): void;
+}
+
+export function wireTools({ config, catalog, logger, onError }: ToolWiringOptions): ToolWiring {
+  const write = catalogWriter(config, catalog, onError);
+  const serverOfLane = new Map([...config.mcpServers.keys()].map((name) => [toolLane(name), name]));
+  const pool = createMcpPool({
+    servers: [...config.mcpServers].map(([name, server]) => serverOptions(name, server, config.directory)),
+    onTools: (server, tools) =>
+      write(server, { tools: tools.map((tool) => listedTool(tool, config.mcpServers.get(server)?.effects ?? {})) }),
+    onStatus: (server, status: ServerStatus, error) => write(server, { status, ...(error === undefined ? {} : { error }) }),
+    logger,
+  });
+
+  async function effectFromCatalog(server: string, tool: string): Promise<Effect | undefined> {
+    const entries = await catalog.read().catch(() => []);
+    return entries.find((entry) => entry.server === server)?.tools.find((listed) => listed.tool === tool)?.effect;
+  }
+
+  async function effect(directive: ToolExec, server: string, tool: string): Promise<Effect> {
+    const decided = directive.effect ?? config.mcpServers.get(server)?.effects[tool];
+    if (decided !== undefined) return decided;
+    const described = pool.describe(server, tool);
+    if (described) return effectOf(described.annotations);
+    return (await effectFromCatalog(server, tool)) ?? 'once';
+  }
+
+  async function locate(directive: ToolExec, lane: string): Promise<ToolPlace | null> {
+    const server = serverOfLane.get(lane);
+    const options = server === undefined ? undefined : config.mcpServers.get(server);
+    if (server === undefined || options === undefined) return null;
+    const names = pool.tools(server)?.map((tool) => tool.name) ?? null;
+    const tool = toolOnServer(server, directive.tool_name, names);
+    return {
+      server,
+      tool,
+      effect: await effect(directive, server, tool),
+      timeoutMs: options.lane.timeout_ms,
+      trust: options.directives,
+    };
+  }
+
+  return { pool, locate };
+}

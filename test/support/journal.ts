@@ -1,0 +1,73 @@
+/** A journal on a real Redis for one test: own key prefix, own connection, directives ready to accept.
+ *  It must never share keys with another test. */
+import { randomUUID } from 'node:crypto';
+import type { Directive } from '../../src/contract/directive.ts';
+import { errorEnvelope } from '../../src/contract/error-envelope.ts';
+import { errorResult, okResult, type Result } from '../../src/contract/result.ts';
+import { toolExecSchema, type ToolExec } from '../../src/contract/work-directive.ts';
+import { encodeEnvelope } from '../../src/journal/envelope.ts';
+import { createJournal, type Acceptance } from '../../src/journal/journal.ts';
+import { keySpace } from '../../src/journal/keys.ts';
+import { draftSignal } from '../../src/journal/signal-draft.ts';
+import { terminalSignal } from '../../src/journal/terminal-signal.ts';
+import { digestOf } from '../../src/queue/submit.ts';
+import { closeRedis, connectRedis } from '../../src/redis.ts';
+import { newTraceparent } from '../../src/telemetry/trace-context.ts';
+
+export const RETENTION_MS = 60_000;
+
+export function uniquePrefix(): string {
+  return `t-${randomUUID().slice(0, 8)}`;
+}
+
+/** A complete `tool_exec`; `fields` override. */
+export function toolCall(fields: Partial<ToolExec> = {}): ToolExec {
+  const defaults = {
+    type: 'tool_exec',
+    id: randomUUID(),
+    request_id: randomUUID(),
+    tool_name: 'everything.echo',
+  };
+  return toolExecSchema.parse({ ...defaults, ...fields });
+}
+
+export function acceptance(directive: Directive, lane = 'tool.everything'): Acceptance {
+  const deadlineMs = 'deadline_ms' in directive ? directive.deadline_ms : 900_000;
+  const envelope = encodeEnvelope({ directive, lane, traceparent: newTraceparent() });
+  return { id: directive.id, type: directive.type, digest: digestOf(directive), lane, deadlineMs, envelope };
+}
+
+export function originOf(directive: Directive) {
+  return { requestId: directive.request_id, causationId: directive.id, traceparent: newTraceparent() };
+}
+
+export function endOf(directive: Directive, result: Result = okResult('done')) {
+  return terminalSignal(directive, result, originOf(directive));
+}
+
+export function failureOf(directive: Directive, type: 'timeout' | 'network' = 'timeout') {
+  return endOf(directive, errorResult(errorEnvelope(type, type)));
+}
+
+export function startedOf(directive: ToolExec) {
+  const data = { call_id: directive.id, tool_name: directive.tool_name, arguments: {}, metadata: {} };
+  return draftSignal('ai.tool.started', data, originOf(directive));
+}
+
+export function claimOf(directive: ToolExec, leaseMs = 10_000) {
+  return {
+    requestId: directive.request_id,
+    id: directive.id,
+    digest: digestOf(directive),
+    leaseMs,
+    started: startedOf(directive),
+  };
+}
+
+export async function openJournal(url: string, prefix = uniquePrefix()) {
+  const connection = connectRedis(url, 'commands');
+  const keys = keySpace(prefix);
+  const journal = createJournal({ connection, keys, retentionMs: RETENTION_MS });
+  await connection.ping();
+  return { connection, keys, journal, [Symbol.asyncDispose]: () => closeRedis(connection) };
+}
