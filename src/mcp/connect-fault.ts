@@ -60,9 +60,13 @@ export function systemCode(error: unknown): string | null {
   return null;
 }
 
+/** The innermost cause says most: fetch says no more than that it failed. */
 export function describe(error: unknown): string {
+  if (error instanceof SdkHttpError) return `HTTP ${error.status}`;
+  let text = error instanceof Error ? error.message : String(error);
+  for (let cause = error, depth = 0; cause instanceof Error && depth < 5; cause = cause.cause, depth += 1) {
+    if (cause.message !== '' && !text.includes(cause.message)) text = `${text}: ${cause.message}`;
+  }
   const code = systemCode(error);
-  const message = error instanceof Error ? error.message : String(error);
-  const text = error instanceof SdkHttpError ? `HTTP ${error.status}` : message;
   return (code === null || text.includes(code) ? text : `${text} (${code})`).slice(0, 300);
 }

@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import type { McpServerOptions } from '../../../src/mcp/server-options.ts';
+import { freePort } from '../../support/process.ts';
 import { failureOf, openPool, textOf } from '../../support/mcp-pool.ts';
 import {
   type HttpServer,
@@ -149,7 +150,7 @@ test('sends its headers; a wrong token is auth, at once, and never retried', asy
 test('nobody listening is network and unsent, with the reason', async () => {
   const { call, pool } = openPool({
     name: 'none',
-    transport: { kind: 'http', url: 'http://127.0.0.1:9/mcp', headers: {} },
+    transport: { kind: 'http', url: `http://127.0.0.1:${await freePort()}/mcp`, headers: {} },
   });
   const failed = failureOf(await call('echo', {}, { timeoutMs: 300 }));
   expect(failed).toMatchObject({ sent: false, error: { type: 'network', retryable: true } });

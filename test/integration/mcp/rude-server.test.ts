@@ -1,0 +1,90 @@
+/** Servers that break the rules: each costs the call that met it, and never the process or another call.
+ *  It must never pass by luck: every test ends with a call that works. */
+import { describe, expect, test } from 'vitest';
+import { exists, gone } from '../../support/mcp-process.ts';
+import { failureOf, openPool, textOf } from '../../support/mcp-pool.ts';
+import { rudePeer } from '../../support/mcp-servers.ts';
+
+describe('a stdio server which', () => {
+  test('prints invalid JSON and answers nobody asked for is understood all the same', async () => {
+    const { call } = openPool(rudePeer('talks-nonsense'));
+    expect(textOf(await call('misbehave'))).toBe('said');
+    expect(textOf(await call('echo'))).toBe('said');
+  });
+
+  test('never answers a call costs that call its timeout', async () => {
+    const { call, statuses } = openPool(rudePeer('says-nothing'));
+    await call('echo');
+    expect(failureOf(await call('misbehave', {}, { timeoutMs: 50 })).error.type).toBe('timeout');
+    expect(textOf(await call('echo'))).toBe('said');
+    expect(statuses).toHaveLength(1);
+  });
+
+  test('answers with something that is no result fails the call as invalid_result', async () => {
+    const { call } = openPool(rudePeer('answers-rubbish'));
+    expect(failureOf(await call('misbehave'))).toMatchObject({
+      sent: true,
+      error: { type: 'invalid_result', retryable: false },
+    });
+    expect(textOf(await call('echo'))).toBe('said');
+  });
+
+  test('answers at more length than anyone can hold fails that call alone', async () => {
+    const { call, statuses } = openPool(rudePeer('answers-at-length'));
+    expect(failureOf(await call('misbehave'))).toMatchObject({
+      sent: true,
+      error: { type: 'invalid_result' },
+    });
+    expect(textOf(await call('echo'))).toBe('said');
+    expect(statuses).toHaveLength(1);
+  });
+
+  test('closes its stdout and stays is replaced', async () => {
+    const { call, logs } = openPool(rudePeer('closes-stdout'));
+    await call('echo');
+    const pid = Number(logs.find((line) => line.message === 'MCP server ready')?.fields['pid']);
+    expect(exists(pid)).toBe(true);
+    expect(failureOf(await call('misbehave'))).toMatchObject({ sent: true, error: { type: 'network' } });
+    expect(textOf(await call('echo'))).toBe('said');
+    expect(exists(pid)).toBe(false);
+  });
+
+  test('asks for what the client does not offer is refused and goes on', async () => {
+    const { call } = openPool(rudePeer('asks-back'));
+    expect(textOf(await call('misbehave'))).toBe('said');
+  });
+
+  test('ends when it is probed is met with the legacy handshake', async () => {
+    const { call } = openPool(rudePeer('dies-on-probe'));
+    expect(textOf(await call('echo'))).toBe('said');
+  });
+
+  test('ignores the probe costs one short wait', async () => {
+    const { call, logs } = openPool({ ...rudePeer('ignores-the-unknown'), probeTimeoutMs: 100 });
+    expect(textOf(await call('echo'))).toBe('said');
+    expect(logs.find((line) => line.message === 'MCP server ready')?.fields).toMatchObject({ era: 'legacy' });
+  });
+
+  test('does not start says why', async () => {
+    const { pool, statuses, until } = openPool(rudePeer('refuses-to-start'));
+    pool.start();
+    await until(() => statuses.length > 0);
+    expect(statuses[0]).toEqual({
+      server: 'rude',
+      status: 'unavailable',
+      error: 'exited with code 2: the configuration file is missing',
+    });
+  });
+
+  test('ignores SIGTERM, as its child does, is killed on stop', async () => {
+    const { pool, call, logs } = openPool(rudePeer('will-not-leave'));
+    await call('echo');
+    const pid = Number(logs.find((line) => line.message === 'MCP server ready')?.fields['pid']);
+    const told = logs.find((line) => String(line.fields['line']).startsWith('child '));
+    const child = Number(String(told?.fields['line']).split(' ')[1]);
+    expect([exists(pid), exists(child)]).toEqual([true, true]);
+    await pool.stop();
+    expect(exists(pid)).toBe(false);
+    await gone(child);
+  });
+});
