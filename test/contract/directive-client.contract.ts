@@ -1,0 +1,348 @@
+/** What every transport of the directive client promises: one suite, run for each.
+ *  It must never ask for anything that only one transport can know. */
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { DirectiveClient } from '../../src/contract/directive-client.ts';
+import type { SubmittedDirective } from '../../src/contract/directive.ts';
+import { laneListingSchema } from '../../src/contract/lane-listing.ts';
+import { DirectiveRefused, ServiceUnavailable } from '../../src/contract/problem.ts';
+import { directiveViewSchema, requestViewSchema } from '../../src/contract/request-view.ts';
+import { signalPageSchema } from '../../src/contract/signal-page.ts';
+import { type Signal, signalSchema } from '../../src/contract/signal.ts';
+import { submissionSchema } from '../../src/contract/submission.ts';
+import { toolListingSchema } from '../../src/contract/tool-listing.ts';
+
+export interface TransportSetup {
+  /** Of a service with a worker and the MCP server `peer`. */
+  readonly client: DirectiveClient;
+  stop(): Promise<void>;
+}
+
+type ToolExec = Extract<SubmittedDirective, { type: 'tool_exec' }>;
+
+function toolExec(tool: string, args: Record<string, unknown> = {}, more: Partial<ToolExec> = {}): ToolExec {
+  return { type: 'tool_exec', tool_name: `peer.${tool}`, arguments: args, effect: 'read', ...more };
+}
+
+function toolError(more: { request_id?: string; id?: string } = {}): SubmittedDirective {
+  return { type: 'emit_tool_error', tool_name: 'peer.echo', error: 'it went wrong', ...more };
+}
+
+const newId = (): string => `test-${randomUUID()}`;
+
+async function all(signals: AsyncIterable<Signal>): Promise<Signal[]> {
+  const read: Signal[] = [];
+  for await (const signal of signals) read.push(signal);
+  return read;
+}
+
+function sequences(signals: readonly Signal[]): number[] {
+  return signals.map(({ sequence }) => sequence);
+}
+
+/** The refusal of `call`; fails the test when it is not refused. */
+async function refusal(call: Promise<unknown>): Promise<DirectiveRefused['problem']> {
+  const error: unknown = await call.then(
+    () => null,
+    (reason: unknown) => reason,
+  );
+  expect(error).toBeInstanceOf(DirectiveRefused);
+  return (error as DirectiveRefused).problem;
+}
+
+export function directiveClientContract(transport: string, setup: () => Promise<TransportSetup>): void {
+  describe(`the ${transport} client`, () => {
+    let parts: TransportSetup;
+    let client: DirectiveClient;
+
+    beforeAll(async () => {
+      parts = await setup();
+      client = parts.client;
+    });
+    afterAll(async () => {
+      await client?.close();
+      await parts?.stop();
+    });
+
+    describe('submit', () => {
+      test('accepts a directive and names what was left out', async () => {
+        const submission = await client.submit(toolExec('echo', { a: 1 }));
+        expect(submissionSchema.parse(submission)).toEqual(submission);
+        expect(submission.directives).toMatchObject([
+          { type: 'tool_exec', status: 'accepted', lane: 'tool.peer' },
+        ]);
+        expect(submission.links.signals).toBe(`/v1/requests/${submission.request_id}/signals`);
+      });
+
+      test('accepts a batch into one request, in its order', async () => {
+        const ids = [newId(), newId(), newId()];
+        const submission = await client.submit(ids.map((id) => toolExec('echo', {}, { id })));
+        expect(submission.directives.map(({ id }) => id)).toEqual(ids);
+        expect(
+          (await all(client.signals(submission.request_id))).every(
+            ({ subject }) => subject === submission.request_id,
+          ),
+        ).toBe(true);
+      });
+
+      test('takes the same directive twice for one', async () => {
+        const directive = toolExec('echo', { a: 1 }, { id: newId(), request_id: newId() });
+        const first = await client.submit(directive);
+        const second = await client.submit(directive);
+        expect(second.directives[0]).toMatchObject({ ...first.directives[0], status: 'existing' });
+        const signals = await all(client.signals(first.request_id));
+        expect(signals.filter(({ type }) => type === 'ai.tool.result')).toHaveLength(1);
+      });
+
+      test('refuses an id that has other content', async () => {
+        const identity = { id: newId(), request_id: newId() };
+        await client.submit(toolExec('echo', { a: 1 }, identity));
+        const problem = await refusal(client.submit(toolExec('echo', { a: 2 }, identity)));
+        expect(problem).toMatchObject({ code: 'id_conflict', status: 409, errors: [{ path: 'id' }] });
+      });
+
+      test('accepts all of a batch or none', async () => {
+        const requestId = newId();
+        const taken = toolExec('echo', { a: 1 }, { id: newId(), request_id: requestId });
+        await client.submit(taken);
+        const fresh = toolExec('echo', {}, { id: newId(), request_id: requestId });
+        const problem = await refusal(client.submit([fresh, { ...taken, arguments: { a: 2 } }]));
+        expect(problem).toMatchObject({ code: 'id_conflict', errors: [{ path: 'directives[1].id' }] });
+        expect(await client.directive(requestId, fresh.id ?? '')).toBeNull();
+      });
+
+      test('names each place of a batch that is wrong', async () => {
+        const wrong = { ...toolExec('echo'), timeout_ms: -1, colour: 'red' } as SubmittedDirective;
+        const problem = await refusal(client.submit([toolExec('echo'), wrong]));
+        expect(problem).toMatchObject({ code: 'invalid_body', status: 400 });
+        expect(problem.errors?.map(({ path }) => path).toSorted()).toEqual([
+          'directives[1].colour',
+          'directives[1].timeout_ms',
+        ]);
+      });
+
+      test('takes a repeated idempotency key for the same submission', async () => {
+        const idempotencyKey = newId();
+        const first = await client.submit(toolExec('echo', { a: 1 }), { idempotencyKey });
+        const second = await client.submit(toolExec('echo', { a: 1 }), { idempotencyKey });
+        expect(second.request_id).toBe(first.request_id);
+        expect(second.directives[0]).toMatchObject({ id: first.directives[0]?.id, status: 'existing' });
+      });
+
+      test('carries the trace it was given into every signal', async () => {
+        const trace = '0af7651916cd43dd8448eb211c80319c';
+        const { request_id: requestId } = await client.submit(toolExec('echo'), {
+          traceparent: `00-${trace}-b7ad6b7169203331-01`,
+        });
+        const traces = (await all(client.signals(requestId))).map(
+          ({ traceparent }) => traceparent.split('-')[1],
+        );
+        expect(new Set(traces)).toEqual(new Set([trace]));
+      });
+    });
+
+    describe('execute', () => {
+      test('answers with the signal that ended the directive', async () => {
+        const ended = await client.execute(toolExec('add', { a: 2, b: 3 }));
+        expect(signalSchema.parse(ended)).toEqual(ended);
+        expect(ended).toMatchObject({
+          type: 'ai.tool.result',
+          data: { result: { ok: true, payload: { sum: 5 } } },
+        });
+      });
+
+      test('answers a failing tool with its error, not with an exception', async () => {
+        const ended = await client.execute(toolExec('fail', { text: 'no luck' }));
+        expect(ended.data).toMatchObject({
+          result: { ok: false, error: { type: 'tool_error', message: 'no luck' } },
+        });
+      });
+
+      test('answers wrong arguments with their place', async () => {
+        const ended = await client.execute(toolExec('add', { a: 'two', b: 3 }));
+        const error = { type: 'validation_error', details: { errors: [{ path: 'arguments.a' }] } };
+        expect(ended.data).toMatchObject({ result: { ok: false, error } });
+      });
+
+      test('ends an immediate directive with its own signal', async () => {
+        const ended = await client.execute({
+          type: 'emit_request_error',
+          reason: 'busy',
+          message: 'come back',
+        });
+        expect(ended).toMatchObject({
+          type: 'ai.request.error',
+          data: { reason: 'busy', message: 'come back' },
+        });
+      });
+
+      test('answers the same directive again with the same signal', async () => {
+        const directive = toolExec('pid', {}, { id: newId(), request_id: newId() });
+        const first = await client.execute(directive);
+        expect(await client.execute(directive)).toEqual(first);
+      });
+
+      test('gives up after its time, and the directive goes on', async () => {
+        const directive = toolExec('wait', {}, { id: newId(), request_id: newId() });
+        await expect(client.execute(directive, { timeoutMs: 50 })).rejects.toBeInstanceOf(ServiceUnavailable);
+        expect(await client.directive(directive.request_id ?? '', directive.id ?? '')).toMatchObject({
+          result: null,
+        });
+      });
+
+      test('refuses what is not a directive', async () => {
+        const problem = await refusal(client.execute({ type: 'tool_exec' } as SubmittedDirective));
+        expect(problem).toMatchObject({ code: 'invalid_body', errors: [{ path: 'tool_name' }] });
+      });
+    });
+
+    describe('result', () => {
+      test('waits for the end', async () => {
+        const { request_id: requestId, directives } = await client.submit(
+          toolExec('beat', { beats: 3, everyMs: 10 }),
+        );
+        const ended = await client.result(requestId, directives[0]?.id ?? '');
+        expect(ended?.data).toMatchObject({ result: { ok: true, payload: 'done' } });
+      });
+
+      test('is null for what has not ended in time', async () => {
+        const { request_id: requestId, directives } = await client.submit(toolExec('wait'));
+        const id = directives[0]?.id ?? '';
+        expect(await client.result(requestId, id, { timeoutMs: 20 })).toBeNull();
+        expect(await client.result(requestId, id, { timeoutMs: 0 })).toBeNull();
+      });
+
+      test('refuses a directive that does not exist', async () => {
+        const { request_id: requestId } = await client.submit(toolExec('echo'));
+        expect((await refusal(client.result(requestId, newId()))).code).toBe('not_found');
+        expect((await refusal(client.result(newId(), newId()))).code).toBe('not_found');
+      });
+
+      test('ends with the abort of its signal', async () => {
+        const { request_id: requestId, directives } = await client.submit(toolExec('wait'));
+        const abort = new AbortController();
+        const waiting = client.result(requestId, directives[0]?.id ?? '', { signal: abort.signal });
+        abort.abort();
+        await expect(waiting).rejects.toMatchObject({ name: 'AbortError' });
+      });
+    });
+
+    describe('signals', () => {
+      test('are dense from the first to the last, and end when the request is closed', async () => {
+        const { request_id: requestId } = await client.submit(toolExec('flood', { notes: 20 }));
+        const signals = await all(client.signals(requestId));
+        expect(sequences(signals)).toEqual(signals.map((_, index) => index + 1));
+        expect(signals[0]?.type).toBe('ai.tool.started');
+        expect(signals.at(-1)?.type).toBe('ai.tool.result');
+        for (const signal of signals) expect(signalSchema.parse(signal)).toEqual(signal);
+      });
+
+      test('begin after the sequence that was asked for', async () => {
+        const { request_id: requestId } = await client.submit([toolError(), toolError(), toolError()]);
+        expect(sequences(await all(client.signals(requestId, { after: 1 })))).toEqual([2, 3]);
+        expect(await all(client.signals(requestId, { after: 3 }))).toEqual([]);
+      });
+
+      test('are the same for every follower', async () => {
+        const { request_id: requestId } = await client.submit(toolExec('beat', { beats: 5, everyMs: 5 }));
+        const [one, two] = await Promise.all([
+          all(client.signals(requestId)),
+          all(client.signals(requestId)),
+        ]);
+        expect(one).toEqual(two);
+      });
+
+      test('end at what is written, without following', async () => {
+        const requestId = newId();
+        await client.submit(toolExec('wait', {}, { request_id: requestId }));
+        await client.submit([toolError({ request_id: requestId }), toolError({ request_id: requestId })]);
+        const signals = await all(client.signals(requestId, { follow: false }));
+        expect(signals.filter(({ type }) => type === 'ai.tool.result')).toHaveLength(2);
+      });
+
+      test('arrive while the request is open', async () => {
+        const requestId = newId();
+        await client.submit(toolExec('wait', {}, { request_id: requestId }));
+        const types: string[] = [];
+        for await (const { type } of client.signals(requestId)) {
+          types.push(type);
+          if (type === 'ai.tool.started') await client.submit(toolError({ request_id: requestId }));
+          else break;
+        }
+        expect(types).toEqual(['ai.tool.started', 'ai.tool.result']);
+      });
+
+      test('end quietly when they are aborted', async () => {
+        const { request_id: requestId } = await client.submit(toolExec('wait'));
+        const abort = new AbortController();
+        const seen: string[] = [];
+        for await (const { type } of client.signals(requestId, { signal: abort.signal })) {
+          seen.push(type);
+          abort.abort();
+        }
+        expect(seen).toEqual(['ai.tool.started']);
+      });
+
+      test('of an unknown request are refused', async () => {
+        expect((await refusal(all(client.signals(newId())))).code).toBe('not_found');
+        expect((await refusal(all(client.signals(newId(), { follow: false })))).code).toBe('not_found');
+      });
+    });
+
+    describe('reading', () => {
+      test('pages through the log', async () => {
+        const { request_id: requestId } = await client.submit(Array.from({ length: 5 }, () => toolError()));
+        const first = await client.page(requestId, { limit: 3 });
+        expect(signalPageSchema.parse(first)).toEqual(first);
+        expect(first).toMatchObject({ last_sequence: 3, closed: false });
+        const second = await client.page(requestId, { after: first.last_sequence, limit: 3 });
+        expect(second).toMatchObject({ last_sequence: 5, closed: true });
+        expect(sequences([...first.signals, ...second.signals])).toEqual([1, 2, 3, 4, 5]);
+        expect((await refusal(client.page(newId()))).code).toBe('not_found');
+      });
+
+      test('shows a request and its directives', async () => {
+        const { request_id: requestId, directives } = await client.submit([toolError(), toolExec('echo')]);
+        await client.result(requestId, directives[1]?.id ?? '');
+        const view = await client.request(requestId);
+        expect(requestViewSchema.parse(view)).toEqual(view);
+        expect(view).toMatchObject({
+          status: 'closed',
+          open: 0,
+          sequence: 3,
+          directives: [{}, { status: 'succeeded', attempts: 1 }],
+        });
+        expect(await client.request(newId())).toBeNull();
+      });
+
+      test('shows a directive with its content and its result', async () => {
+        const { request_id: requestId, directives } = await client.submit(
+          toolExec('fail', {}, { metadata: { a: 1 } }),
+        );
+        const id = directives[0]?.id ?? '';
+        const ended = await client.result(requestId, id);
+        const view = await client.directive(requestId, id);
+        expect(directiveViewSchema.parse(view)).toEqual(view);
+        expect(view).toMatchObject({
+          status: 'failed',
+          directive: { tool_name: 'peer.fail', metadata: { a: 1 } },
+          result: ended,
+        });
+        expect(await client.directive(requestId, newId())).toBeNull();
+      });
+
+      test('lists tools, servers and lanes', async () => {
+        await client.execute(toolExec('echo'));
+        const listing = await client.tools();
+        expect(toolListingSchema.parse(listing)).toEqual(listing);
+        expect(listing.tools).toContainEqual(
+          expect.objectContaining({ name: 'peer.echo', server: 'peer', effect: 'read' }),
+        );
+        expect(listing.servers).toMatchObject([{ name: 'peer', status: 'ready' }]);
+        const lanes = await client.lanes();
+        expect(laneListingSchema.parse(lanes)).toEqual(lanes);
+        expect(lanes.lanes).toMatchObject([{ name: 'tool.peer', paused: false }]);
+      });
+    });
+  });
+}

@@ -1,0 +1,280 @@
+/** What a careless or hostile caller may send, over a real socket: each is refused with its place, and the service stays up.
+ *  It must not reach into the service: only HTTP. */
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { type Problem, problemSchema } from '../../../src/contract/problem.ts';
+import { startRedis, type TestRedis } from '../../support/redis.ts';
+import { type RunningService, startService } from '../../support/running-service.ts';
+
+let redis: TestRedis;
+let service: RunningService;
+
+beforeAll(async () => {
+  redis = await startRedis();
+  service = await startService({ redisUrl: redis.url, roles: { api: true } });
+});
+afterAll(async () => {
+  await service?.stop();
+  await redis?.stop();
+});
+afterEach(async () => {
+  const response = await fetch(`${service.url}/readyz`);
+  expect(response.status, 'the service stays up').toBe(200);
+  await response.body?.cancel();
+});
+
+const DIRECTIVE = { type: 'tool_exec', tool_name: 'peer.echo' };
+
+async function post(
+  body: string | Uint8Array<ArrayBuffer>,
+  headers: Record<string, string> = {},
+): Promise<Problem> {
+  const response = await fetch(`${service.url}/v1/directives`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', ...headers },
+    body,
+  });
+  return problemOf(response);
+}
+
+async function problemOf(response: Response): Promise<Problem> {
+  expect(response.headers.get('content-type')).toBe('application/problem+json; charset=utf-8');
+  const problem = problemSchema.parse(await response.json());
+  expect(problem.status).toBe(response.status);
+  return problem;
+}
+
+function nested(depth: number): string {
+  return `{"type":"tool_exec","tool_name":"peer.echo","arguments":${'{"a":'.repeat(depth)}1${'}'.repeat(depth)}}`;
+}
+
+describe('a body', () => {
+  test.each([
+    ['malformed', '{"type": "tool_exec",'],
+    ['empty', ''],
+    ['blank', ' \n '],
+    ['two values', '{} {}'],
+    ['a number that JSON does not know', '{"type": NaN}'],
+  ])('that is %s JSON is refused', async (_, body) => {
+    const problem = await post(body);
+    expect(problem).toMatchObject({ status: 400, code: 'invalid_json', errors: [{ path: '' }] });
+  });
+
+  test('that is not UTF-8 is refused', async () => {
+    const problem = await post(new Uint8Array([0x7b, 0x22, 0xff, 0xfe, 0x22, 0x7d]));
+    expect(problem).toMatchObject({ status: 400, code: 'invalid_json' });
+  });
+
+  test.each([
+    ['null', 'null', ''],
+    ['a string', '"tool_exec"', ''],
+    ['a list', JSON.stringify([DIRECTIVE]), ''],
+    ['an empty object', '{}', 'type'],
+    ['an empty batch', '{"directives":[]}', 'directives'],
+    ['a batch that is no list', '{"directives":{}}', 'directives'],
+    ['a batch with a stranger beside it', JSON.stringify({ directives: [DIRECTIVE], colour: 1 }), 'colour'],
+    ['a batch with something else in it', JSON.stringify({ directives: [DIRECTIVE, 5] }), 'directives[1]'],
+  ])('that is %s is refused', async (_, body, path) => {
+    expect(await post(body)).toMatchObject({ status: 400, code: 'invalid_body', errors: [{ path }] });
+  });
+
+  test.each([
+    ['an unknown key', { ...DIRECTIVE, colour: 'red' }, 'colour'],
+    ['an unknown type', { ...DIRECTIVE, type: 'launch' }, 'type'],
+    ['a type of the agent runtime', { type: 'stop', reason: 'x' }, 'type'],
+    ['a missing tool', { type: 'tool_exec' }, 'tool_name'],
+    ['arguments that are a list', { ...DIRECTIVE, arguments: [] }, 'arguments'],
+    ['a negative limit', { ...DIRECTIVE, timeout_ms: -1 }, 'timeout_ms'],
+    ['a limit in words', { ...DIRECTIVE, timeout_ms: '5s' }, 'timeout_ms'],
+    ['half a retry', { ...DIRECTIVE, max_retries: 0.5 }, 'max_retries'],
+    ['an unknown effect', { ...DIRECTIVE, effect: 'maybe' }, 'effect'],
+    ['an id with a control character', { ...DIRECTIVE, id: 'a\u0000b' }, 'id'],
+    ['an id with a line break', { ...DIRECTIVE, request_id: 'a\nb' }, 'request_id'],
+    ['an id that is too long', { ...DIRECTIVE, id: 'a'.repeat(129) }, 'id'],
+    ['an empty id', { ...DIRECTIVE, id: '' }, 'id'],
+    ['a tool name with a control character', { ...DIRECTIVE, tool_name: 'a\u001Bb' }, 'tool_name'],
+  ])('with %s is refused at its place', async (_, directive, path) => {
+    expect(await post(JSON.stringify(directive))).toMatchObject({
+      status: 400,
+      code: 'invalid_body',
+      errors: [{ path }],
+    });
+  });
+
+  test('names the place inside a batch', async () => {
+    const problem = await post(JSON.stringify({ directives: [DIRECTIVE, { ...DIRECTIVE, timeout_ms: 0 }] }));
+    expect(problem).toMatchObject({ code: 'invalid_body', errors: [{ path: 'directives[1].timeout_ms' }] });
+  });
+
+  test.each([
+    [
+      '__proto__',
+      '{"type":"tool_exec","tool_name":"peer.echo","arguments":{"__proto__":{"admin":true}}}',
+      /^arguments\.__proto__$/,
+    ],
+    ['__proto__ at the top', '{"type":"tool_exec","tool_name":"peer.echo","__proto__":{}}', /^__proto__$/],
+    [
+      'constructor.prototype',
+      '{"type":"tool_exec","tool_name":"peer.echo","arguments":{"constructor":{"prototype":{}}}}',
+      /^arguments\.constructor\.prototype$/,
+    ],
+  ])('with the key %s is refused at its place', async (_, body, path) => {
+    const problem = await post(body);
+    expect(problem).toMatchObject({ status: 400, code: 'invalid_body' });
+    expect(problem.errors?.[0]?.path).toMatch(path);
+    expect(({} as { admin?: boolean }).admin).toBeUndefined();
+  });
+
+  test.each([100, 10_000, 500_000])('nested %i deep is refused at its place', async (depth) => {
+    const problem = await post(nested(depth));
+    expect(problem).toMatchObject({ status: 400, code: 'invalid_body' });
+    expect(problem.errors?.[0]?.path).toMatch(/^arguments\.a\.a/);
+  });
+
+  test('of 10 MB is refused, whether its length is told or not', async () => {
+    const text = JSON.stringify({ ...DIRECTIVE, arguments: { text: 'x'.repeat(10 * 1024 * 1024) } });
+    expect(await post(text)).toMatchObject({ status: 413, code: 'body_too_large' });
+    const chunks = new Blob([text]).stream();
+    const init = {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: chunks,
+      duplex: 'half',
+    };
+    // The service may close the connection before it has read everything.
+    const streamed = await fetch(`${service.url}/v1/directives`, init as RequestInit).catch(() => null);
+    if (streamed !== null) expect(await problemOf(streamed)).toMatchObject({ status: 413 });
+  });
+
+  test('with more directives than a batch may hold is refused', async () => {
+    const problem = await post(
+      JSON.stringify({ directives: Array.from({ length: 1_001 }, () => DIRECTIVE) }),
+    );
+    expect(problem).toMatchObject({ status: 400, code: 'invalid_body', errors: [{ path: 'directives' }] });
+  });
+
+  test('with a thousand mistakes names a bounded number of them', async () => {
+    const problem = await post(JSON.stringify({ directives: Array.from({ length: 1_000 }, () => ({})) }));
+    expect(problem.errors?.length).toBe(100);
+  });
+
+  test.each([
+    'text/plain',
+    'application/x-www-form-urlencoded',
+    'multipart/form-data; boundary=x',
+    'nonsense',
+  ])('of the type %s is refused', async (type) => {
+    expect(await post(JSON.stringify(DIRECTIVE), { 'content-type': type })).toMatchObject({
+      status: 415,
+      code: 'unsupported_media_type',
+    });
+  });
+});
+
+describe('a header', () => {
+  test.each(['x'.repeat(256), 'with space', 'ü'])('idempotency-key %s is refused', async (key) => {
+    const problem = await post(JSON.stringify(DIRECTIVE), { 'idempotency-key': key });
+    expect(problem).toMatchObject({ status: 400, code: 'invalid_header' });
+    expect(problem.errors?.[0]?.path).toContain('idempotency-key');
+  });
+
+  test('last-event-id that is no sequence is refused', async () => {
+    const headers = { accept: 'text/event-stream', 'last-event-id': 'abc' };
+    const response = await fetch(`${service.url}/v1/requests/r/signals`, { headers });
+    expect(await problemOf(response)).toMatchObject({ status: 400, code: 'invalid_header' });
+  });
+});
+
+describe('a URL', () => {
+  const get = async (path: string): Promise<Problem> => problemOf(await fetch(service.url + path));
+
+  test.each([
+    ['/v1/requests/r/signals?after=-1', 'after'],
+    ['/v1/requests/r/signals?after=', 'after'],
+    ['/v1/requests/r/signals?after=1e3', 'after'],
+    ['/v1/requests/r/signals?after=99999999999999999999', 'after'],
+    ['/v1/requests/r/signals?after=1&after=2', 'after'],
+    ['/v1/requests/r/signals?limit=0', 'limit'],
+    ['/v1/requests/r/signals?limit=1001', 'limit'],
+    ['/v1/requests/r/signals?page=2', 'page'],
+    ['/v1/requests/r/directives/d?wait_ms=soon', 'wait_ms'],
+    ['/v1/requests/r/directives/d?wait_ms=300001', 'wait_ms'],
+    ['/v1/tools?q=1', 'q'],
+  ])('%s is refused at its parameter', async (path, name) => {
+    expect(await get(path)).toMatchObject({ status: 400, code: 'invalid_query', errors: [{ path: name }] });
+  });
+
+  test('a bad wait_ms refuses the submission as a whole', async () => {
+    const response = await fetch(`${service.url}/v1/directives?wait_ms=x`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ ...DIRECTIVE, request_id: 'never' }),
+    });
+    expect(await problemOf(response)).toMatchObject({ code: 'invalid_query', errors: [{ path: 'wait_ms' }] });
+    expect(await get('/v1/requests/never')).toMatchObject({ status: 404 });
+  });
+
+  test.each([
+    ['a control character', '/v1/requests/a%00b', 'request_id'],
+    ['a line break', '/v1/requests/a%0Ab/signals', 'request_id'],
+    ['a space', '/v1/requests/r/directives/a%20b', 'directive_id'],
+    ['a brace, which would move it to another slot', '/v1/requests/%7Br%7D', 'request_id'],
+    ['too many characters', `/v1/requests/${'a'.repeat(129)}`, 'request_id'],
+  ])('with %s in an id is refused at its place', async (_, path, name) => {
+    expect(await get(path)).toMatchObject({ status: 400, code: 'bad_request', errors: [{ path: name }] });
+  });
+
+  test.each(['/v1/requests/%zz', `/v1/requests/${'a'.repeat(5_000)}`])('%s is refused', async (path) => {
+    const problem = await get(path);
+    expect(problem).toMatchObject({ status: 400, code: 'bad_request' });
+    expect(problem.detail?.length).toBeLessThanOrEqual(300);
+  });
+
+  test.each([
+    '/',
+    '/v1',
+    '/v1/nothing',
+    '/v1/requests/',
+    '/v1/requests/none',
+    '/v1/requests/none/signals',
+    '/v1/requests/r/directives/d',
+  ])('%s is not found', async (path) => {
+    expect((await get(path)).status).toBe(path === '/v1/requests/' ? 400 : 404);
+  });
+});
+
+describe('a method', () => {
+  test.each([
+    ['GET', '/v1/directives', 'POST'],
+    ['DELETE', '/v1/directives', 'POST'],
+    ['POST', '/v1/tools', 'GET, HEAD'],
+    ['PUT', '/v1/requests/r', 'GET, HEAD'],
+  ])('%s on %s is refused with the ones it takes', async (method, path, allow) => {
+    const response = await fetch(service.url + path, { method });
+    expect(await problemOf(response)).toMatchObject({ status: 405, code: 'method_not_allowed' });
+    expect(response.headers.get('allow')).toBe(allow);
+  });
+});
+
+describe('a socket', () => {
+  async function say(bytes: string): Promise<string> {
+    const socket = connect(Number(new URL(service.url).port), '127.0.0.1');
+    let answer = '';
+    socket.setEncoding('utf8').on('data', (chunk: string) => {
+      answer += chunk;
+    });
+    socket.end(bytes);
+    await once(socket, 'close');
+    return answer;
+  }
+
+  test.each([
+    ['no HTTP', 'hello there\r\n\r\n', 400],
+    ['headers without end', `GET / HTTP/1.1\r\nhost: x\r\nbig: ${'x'.repeat(100_000)}\r\n\r\n`, 431],
+  ])('that speaks %s is answered with a problem', async (_, bytes, status) => {
+    const [head = '', body = ''] = (await say(bytes)).split('\r\n\r\n');
+    expect(head).toContain(`HTTP/1.1 ${status}`);
+    expect(problemSchema.parse(JSON.parse(body)).status).toBe(status);
+  });
+});

@@ -1,0 +1,88 @@
+/** What the API says of itself: valid OpenAPI 3.1 that names every route, and pages that need no network.
+ *  It must not compare the document with a copy of it. */
+import { Validator } from '@seriousme/openapi-schema-validator';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { startRedis, type TestRedis } from '../../support/redis.ts';
+import { type RunningService, startService } from '../../support/running-service.ts';
+
+interface Operation {
+  readonly operationId: string;
+  readonly responses: Readonly<Record<string, unknown>>;
+}
+interface OpenApi {
+  readonly openapi: string;
+  readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
+  readonly components: { readonly schemas: Readonly<Record<string, unknown>> };
+}
+
+let redis: TestRedis;
+let service: RunningService;
+let document: OpenApi;
+
+beforeAll(async () => {
+  redis = await startRedis();
+  service = await startService({ redisUrl: redis.url, roles: { api: true } });
+  document = (await (await fetch(`${service.url}/openapi.json`)).json()) as OpenApi;
+});
+afterAll(async () => {
+  await service?.stop();
+  await redis?.stop();
+});
+
+test('the description is valid OpenAPI 3.1', async () => {
+  const { valid, errors } = await new Validator().validate(structuredClone(document));
+  expect(errors).toBeUndefined();
+  expect(valid).toBe(true);
+  expect(document.openapi).toBe('3.1.0');
+});
+
+test('it names every route, once', () => {
+  const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
+    Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`),
+  );
+  expect(operations.toSorted()).toEqual([
+    'GET /healthz',
+    'GET /openapi.json',
+    'GET /readyz',
+    'GET /v1/lanes',
+    'GET /v1/requests/{request_id}',
+    'GET /v1/requests/{request_id}/directives/{directive_id}',
+    'GET /v1/requests/{request_id}/signals',
+    'GET /v1/tools',
+    'POST /v1/directives',
+  ]);
+  const ids = Object.values(document.paths).flatMap((methods) =>
+    Object.values(methods).map(({ operationId }) => operationId),
+  );
+  expect(new Set(ids).size).toBe(ids.length);
+});
+
+test('every path it names answers', async () => {
+  for (const path of Object.keys(document.paths)) {
+    const response = await fetch(service.url + path.replaceAll(/\{\w+\}/g, 'x'), { method: 'HEAD' });
+    expect([200, 404, 405], path).toContain(response.status);
+  }
+});
+
+test('every reference leads to a schema, and every schema is referred to', () => {
+  const references = JSON.stringify(document).matchAll(/"#\/components\/schemas\/([^"]+)"/g);
+  const named = new Set([...references].map(([, name]) => name));
+  expect([...named].toSorted()).toEqual(Object.keys(document.components.schemas).toSorted());
+});
+
+test('the pages load everything from the service itself', async () => {
+  const page = await fetch(`${service.url}/docs`);
+  expect(page.status).toBe(200);
+  expect(page.headers.get('content-security-policy')).toContain("default-src 'self'");
+  expect(page.headers.get('content-security-policy')).not.toContain('http');
+  const html = await page.text();
+  const links = [...html.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, link = '']) => link);
+  expect(links.length).toBeGreaterThan(3);
+  for (const link of links) {
+    const url = new URL(link, page.url);
+    expect(url.origin).toBe(service.url);
+    const asset = await fetch(url);
+    expect(asset.status, link).toBe(200);
+    await asset.body?.cancel();
+  }
+});

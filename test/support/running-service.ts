@@ -1,0 +1,52 @@
+/** The service in the process of the test, on a Redis of the test: its own key prefix, a free port, real MCP servers.
+ *  It must never share keys with another one on the same Redis, unless it is told to. */
+import { randomUUID } from 'node:crypto';
+import { fileURLToPath } from 'node:url';
+import { parseConfig } from '../../src/config.ts';
+import { createService, type Roles } from '../../src/service.ts';
+
+export interface RunningService {
+  /** Of the API; empty without that role. */
+  readonly url: string;
+  readonly prefix: string;
+  stop(): Promise<void>;
+  [Symbol.asyncDispose](): Promise<void>;
+}
+
+export interface RunningServiceOptions {
+  readonly redisUrl: string;
+  /** Default: both. */
+  readonly roles?: Roles;
+  /** Default: a new one. */
+  readonly prefix?: string;
+  /** Default: a free one. */
+  readonly port?: number;
+  /** The rest of adjutant.json. Default: nothing. */
+  readonly config?: Readonly<Record<string, unknown>>;
+}
+
+const PEER = fileURLToPath(new URL('./servers/legacy-peer.ts', import.meta.url));
+
+/** The server `peer`: a tool for each thing that a server can do to its client. */
+const mcpServers = { peer: { command: process.execPath, args: [PEER, 'stdio'] } };
+
+export async function startService(options: RunningServiceOptions): Promise<RunningService> {
+  const {
+    redisUrl,
+    roles = { api: true, worker: true },
+    prefix = `test-${randomUUID()}`,
+    port = 0,
+  } = options;
+  const raw = { mcpServers, worker: { drain_ms: 0 }, ...options.config };
+  const environment = {
+    REDIS_URL: redisUrl,
+    ADJUTANT_PREFIX: prefix,
+    ADJUTANT_PORT: String(port),
+    ADJUTANT_LOG_LEVEL: 'silent',
+  };
+  const config = parseConfig(raw, { source: 'test', directory: process.cwd(), environment });
+  const service = createService(config, roles);
+  await service.start();
+  const stop = async (): Promise<void> => service.stop();
+  return { url: service.url ?? '', prefix, stop, [Symbol.asyncDispose]: stop };
+}
