@@ -4,27 +4,27 @@
 const MAX_SUGGESTIONS = 3;
 const MAX_COMPARED_CHARACTERS = 64;
 
-/** Best first, at most three: the same name spelled otherwise, a part of a name, or a few letters off. */
+/** Best first, at most three: the same name spelled otherwise, all its words and more, or a few letters off. */
 export function closeNames(asked: string, known: readonly string[]): string[] {
-  const wanted = plain(asked);
+  const wanted = wordsOf(asked);
+  const furthest = Math.max(2, Math.floor(wanted.join('').length / 3));
   return known
-    .map((name) => ({ name, distance: distanceOf(wanted, plain(name)) }))
-    .filter(({ distance }) => distance <= Math.max(2, Math.floor(wanted.length / 3)))
+    .map((name) => ({ name, distance: distanceOf(wanted, wordsOf(name)) }))
+    .filter(({ distance }) => distance <= furthest)
     .toSorted((a, b) => a.distance - b.distance || a.name.localeCompare(b.name))
     .slice(0, MAX_SUGGESTIONS)
     .map(({ name }) => name);
 }
 
-function plain(name: string): string {
-  return name
-    .toLowerCase()
-    .replaceAll(/[^a-z0-9]/g, '')
-    .slice(0, MAX_COMPARED_CHARACTERS);
+function wordsOf(name: string): string[] {
+  const words = name.slice(0, MAX_COMPARED_CHARACTERS).replaceAll(/([a-z0-9])([A-Z])/g, '$1 $2');
+  return words.toLowerCase().match(/[a-z0-9]+/g) ?? [];
 }
 
-function distanceOf(a: string, b: string): number {
+function distanceOf(asked: readonly string[], name: readonly string[]): number {
+  const [a, b] = [asked.join(''), name.join('')];
   if (a === '' || b === '') return Infinity;
-  if (a.length >= 3 && (b.includes(a) || a.includes(b))) return 1;
+  if (a.length >= 3 && (asked.every((word) => name.includes(word)) || b.includes(a))) return 1;
   return editDistance(a, b);
 }
 

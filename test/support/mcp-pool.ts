@@ -19,13 +19,13 @@ export interface PoolUnderTest {
   readonly statuses: readonly { server: string; status: ServerStatus; error?: string }[];
   readonly listings: readonly { server: string; tools: readonly ToolDefinition[] }[];
   /** Calls a tool of the first server; what is not given gets a value that does not matter. */
-  call(
+  readonly call: (
     tool: string,
     args?: Record<string, unknown>,
     more?: Partial<ToolCallRequest>,
-  ): Promise<ToolCallOutcome>;
+  ) => Promise<ToolCallOutcome>;
   /** Resolves when the condition holds, now or after a later event of the pool. */
-  until(condition: () => boolean): Promise<void>;
+  readonly until: (condition: () => boolean) => Promise<void>;
 }
 
 export const TRACEPARENT = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';

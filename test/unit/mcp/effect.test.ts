@@ -1,0 +1,16 @@
+/** What a tool's annotations say about repeating it.
+ *  It must never take silence for permission. */
+import { expect, test } from 'vitest';
+import { effectOf } from '../../../src/mcp/effect.ts';
+
+test.each([
+  [undefined, 'once'],
+  [{}, 'once'],
+  [{ readOnlyHint: true }, 'read'],
+  [{ readOnlyHint: true, idempotentHint: false, destructiveHint: true }, 'read'],
+  [{ idempotentHint: true, destructiveHint: true }, 'idempotent'],
+  [{ readOnlyHint: false, idempotentHint: false, destructiveHint: false }, 'once'],
+  [{ openWorldHint: false }, 'once'],
+])('%o is %s', (annotations, effect) => {
+  expect(effectOf(annotations)).toBe(effect);
+});

@@ -1,0 +1,60 @@
+/** Lines out of bytes, however they are cut, however long they are.
+ *  It must never depend on where one chunk ends. */
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { createLineReader } from '../../../src/mcp/line-reader.ts';
+
+function read(
+  chunks: readonly Buffer[],
+  maxLineBytes = 1_000,
+): { lines: string[]; oversized: [string, string][] } {
+  const lines: string[] = [];
+  const oversized: [string, string][] = [];
+  const reader = createLineReader({
+    maxLineBytes,
+    onLine: (line) => lines.push(line),
+    onOversized: (head, tail) => oversized.push([head, tail]),
+  });
+  for (const chunk of chunks) reader.push(chunk);
+  return { lines, oversized };
+}
+
+describe('line reader', () => {
+  test('gives the same lines wherever the bytes are cut', () => {
+    const texts = fc.array(
+      fc.string({ unit: 'binary', maxLength: 40 }).map((text) => text.replaceAll('\n', ' ')),
+    );
+    fc.assert(
+      fc.property(texts, fc.array(fc.nat(20), { minLength: 1 }), (lines, cuts) => {
+        const bytes = Buffer.from(lines.map((line) => `${line}\n`).join(''));
+        const chunks: Buffer[] = [];
+        for (let start = 0, turn = 0; start < bytes.length; turn += 1) {
+          const size = 1 + (cuts[turn % cuts.length] ?? 0);
+          chunks.push(bytes.subarray(start, start + size));
+          start += size;
+        }
+        expect(read(chunks).lines).toEqual(lines.map((line) => Buffer.from(line).toString()));
+      }),
+    );
+  });
+
+  test('keeps back a line that has not ended', () => {
+    expect(read([Buffer.from('one\ntwo')]).lines).toEqual(['one']);
+  });
+
+  test('passes over a line past the bound, tells its two ends, and goes on', () => {
+    const long = `head${'x'.repeat(5_000)}tail`;
+    const chunks = `a\n${long}\nb\n`.match(/[^]{1,100}/g)?.map((part) => Buffer.from(part)) ?? [];
+    const { lines, oversized } = read(chunks);
+    expect(lines).toEqual(['a', 'b']);
+    expect(oversized).toHaveLength(1);
+    expect(oversized[0]?.[0]).toMatch(/^head/);
+    expect(oversized[0]?.[1]).toMatch(/tail$/);
+  });
+
+  test('passes over a long line that comes in one piece', () => {
+    const { lines, oversized } = read([Buffer.from(`${'y'.repeat(2_000)}\nnext\n`)]);
+    expect(lines).toEqual(['next']);
+    expect(oversized).toHaveLength(1);
+  });
+});
