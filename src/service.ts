@@ -25,7 +25,7 @@ import { closeRedis, connectRedis, type ConnectionRole, type RedisConnection } f
 import { requireFitRedis } from './redis-fitness.ts';
 import { wireTools } from './tool-wiring.ts';
 import { version } from './version.ts';
-import { createHeartbeat } from './worker/heartbeat.ts';
+import { createThreadedHeartbeat } from './worker/threaded-heartbeat.ts';
 import { createRunningAttempts } from './worker/running-attempts.ts';
 import { createWorker } from './worker/worker.ts';
 
@@ -84,7 +84,7 @@ function workerParts(ground: Ground): Startable[] {
     ...parts,
     prefix: config.prefix,
     registry: createRegistry([toolExec({ pool, locate }), emitToolError, emitRequestError]),
-    heartbeat: createHeartbeat({ journal: parts.journal, leaseMs, onError }),
+    heartbeat: createThreadedHeartbeat({ redisUrl: ground.redisUrl, prefix: config.prefix, leaseMs, onError }),
     running: createRunningAttempts(),
     leaseMs,
     logger,

@@ -13,7 +13,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   llm: ['contract', 'telemetry'],
   queue: ['contract', 'journal', 'telemetry', 'redis.ts'],
   executors: ['contract', 'mcp', 'llm', 'telemetry'],
-  worker: ['contract', 'journal', 'queue', 'executors', 'telemetry'],
+  worker: ['contract', 'journal', 'queue', 'executors', 'telemetry', 'redis.ts'],
   engine: ['contract', 'journal', 'queue', 'executors', 'telemetry'],
   api: ['contract', 'journal', 'queue', 'engine', 'telemetry'],
   client: ['contract'],
