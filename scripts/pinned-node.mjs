@@ -8,6 +8,9 @@ import { Unprepared } from './unprepared.mjs';
 /** The least Node the code runs on, as in `engines` of package.json. */
 const LEAST = [22, 15];
 
+/** The same signal within this time is the same wish. */
+const REPEAT_MS = 1_000;
+
 /** The pinned Node of a clone; this one when it is new enough. */
 export function nodePath(root) {
   const pinned = join(root, 'node_modules', '.bin', 'node');
@@ -32,14 +35,22 @@ export function environmentOf(root, extra = []) {
 /** Becomes `command`: same terminal, same signals, same exit code. */
 export function become(command, args, options) {
   const child = spawn(command, args, { stdio: 'inherit', ...options });
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
-    process.on(signal, () => reachesBoth(signal) || child.kill(signal));
-  }
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, passingOn(signal, child));
   child.once('error', (error) => {
     process.stderr.write(`adjutant: ${command} did not start: ${error.message}\n`);
     process.exitCode = 1;
   });
   child.once('exit', (code, signal) => endAs(code, signal));
+}
+
+/** A signal to a whole group comes here twice, from its sender and from npm: the child gets it once. */
+function passingOn(signal, child) {
+  let passedAt = Number.NEGATIVE_INFINITY;
+  return () => {
+    if (reachesBoth(signal) || performance.now() - passedAt < REPEAT_MS) return;
+    passedAt = performance.now();
+    child.kill(signal);
+  };
 }
 
 /** Ctrl-C in a terminal goes to the whole foreground group: passing it on would interrupt the child twice. */

@@ -5,7 +5,7 @@ import { cp, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { type ChildExit, spawnNode } from '../support/process.ts';
+import { type ChildExit, spawnNode, spawnProcess } from '../support/process.ts';
 
 /** A clone whose demo and whose `up` print what they were given, and a PATH with nothing on it but stand-ins. */
 interface Clone {
@@ -31,7 +31,7 @@ beforeEach(async () => {
   await mkdir(tools);
   await cp(resolve('scripts'), join(folder, 'scripts'), { recursive: true });
   await symlink(process.execPath, join(folder, 'node_modules', '.bin', 'node'));
-  await writeFile(join(folder, 'package.json'), '{"type":"module"}');
+  await cp(resolve('package.json'), join(folder, 'package.json'));
   await writeFile(join(folder, 'package-lock.json'), JSON.stringify(LOCK));
   const program = 'console.log("args", process.argv.slice(2).join(" ")); process.exitCode = 7;';
   await writeFile(join(folder, 'src', 'cli', 'main.ts'), program);
@@ -132,13 +132,23 @@ test('the command passes on arguments, and the exit code comes back', async () =
   expect(exit.code).toBe(7);
 });
 
-test('a signal reaches the program, and its end becomes ours', async () => {
-  await installed({ 'node_modules/one': { version: '1.0.0' } });
-  const program = `process.on('SIGTERM', () => { console.log('stopping'); process.exit(3); }); setInterval(() => {}, 1000); console.log('up');`;
-  await writeFile(join(clone.folder, 'src', 'cli', 'main.ts'), program);
-  const child = spawnNode([join(clone.folder, 'scripts', 'adjutant.mjs')]);
-  await child.waitForLine(/^up$/);
-  const exit = await child.stop();
-  expect(child.lines).toContain('stopping');
-  expect(exit.code).toBe(3);
-});
+test.each([
+  ['the command', process.execPath, ['scripts/adjutant.mjs']],
+  ['npm start', 'npm', ['--silent', 'start']],
+])(
+  'a signal to %s reaches the program once, and the end of the program is awaited',
+  async (_, command, args) => {
+    await installed({ 'node_modules/one': { version: '1.0.0' } });
+    const program = [
+      `process.on('SIGTERM', () => { console.log('stopping'); setTimeout(() => process.exit(3), 200); });`,
+      `setInterval(() => {}, 1000);`,
+      `console.log('up');`,
+    ];
+    await writeFile(join(clone.folder, 'src', 'cli', 'main.ts'), program.join('\n'));
+    const child = spawnProcess(command, args, { cwd: clone.folder, env: { REDIS_URL: 'redis://elsewhere' } });
+    await child.waitForLine(/^up$/);
+    const exit = await child.stop();
+    expect(child.lines.filter((line) => line === 'stopping')).toHaveLength(1);
+    expect(exit.code).toBe(3);
+  },
+);
