@@ -39,8 +39,7 @@ export async function streamSignals(
     if (!reader.aborted) throw error;
   } finally {
     clearInterval(heartbeat);
-    flush(response);
-    response.end();
+    close(response, options.stop.aborted);
   }
 }
 
@@ -76,6 +75,15 @@ function write(response: ServerResponse, text: string): boolean {
 /** Also before the end: node sends the end of a corked response ahead of what it holds. */
 function flush(response: ServerResponse): void {
   if (response.writableCorked > 0) response.uncork();
+}
+
+/** A service that stops leaves no kept-alive connection behind: it would wait for it. */
+function close(response: ServerResponse, stopped: boolean): void {
+  const { socket } = response;
+  flush(response);
+  response.end(() => {
+    if (stopped) socket?.end();
+  });
 }
 
 function frame(signal: Signal): string {

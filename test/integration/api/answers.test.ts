@@ -1,0 +1,144 @@
+/** What the API answers to a caller who does it right, and when a part of the service is away.
+ *  It must not repeat what both transports promise: the client's suite has that. */
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { problemSchema } from '../../../src/contract/problem.ts';
+import { type Submission, submissionSchema } from '../../../src/contract/submission.ts';
+import { startRedis, type TestRedis } from '../../support/redis.ts';
+import { type RunningService, startService } from '../../support/running-service.ts';
+
+let redis: TestRedis;
+let service: RunningService;
+
+beforeAll(async () => {
+  redis = await startRedis();
+  service = await startService({ redisUrl: redis.url });
+});
+afterAll(async () => {
+  await service?.stop();
+  await redis?.stop();
+});
+
+async function submit(body: unknown, query = '', headers: Record<string, string> = {}): Promise<Response> {
+  return fetch(`${service.url}/v1/directives${query}`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', ...headers },
+    body: JSON.stringify(body),
+  });
+}
+
+async function accepted(response: Response): Promise<Submission> {
+  return submissionSchema.parse(await response.json());
+}
+
+const ADD = { type: 'tool_exec', tool_name: 'peer.add', arguments: { a: 2, b: 3 } };
+const WAIT = { type: 'tool_exec', tool_name: 'peer.wait', effect: 'read' };
+
+describe('POST /v1/directives', () => {
+  test('answers 202 with the place of the request', async () => {
+    const response = await submit(ADD);
+    expect(response.status).toBe(202);
+    const submission = await accepted(response);
+    expect(response.headers.get('location')).toBe(`/v1/requests/${submission.request_id}`);
+    expect(submission.directives[0]).not.toHaveProperty('result');
+  });
+
+  test('takes a content type with a charset', async () => {
+    expect((await submit(ADD, '', { 'content-type': 'application/json; charset=utf-8' })).status).toBe(202);
+  });
+
+  test('with wait_ms answers 200 with every result', async () => {
+    const response = await submit(
+      { directives: [ADD, ADD, { ...ADD, arguments: { a: 'x', b: 1 } }] },
+      '?wait_ms=20000',
+    );
+    expect(response.status).toBe(200);
+    const { directives } = await accepted(response);
+    expect(directives.map(({ result }) => result?.type)).toEqual(
+      Array.from({ length: 3 }, () => 'ai.tool.result'),
+    );
+  });
+
+  test('with wait_ms answers 202 with the results there are, when one has not ended', async () => {
+    const immediate = { type: 'emit_tool_error', tool_name: 'peer.echo', error: 'no' };
+    const response = await submit({ directives: [WAIT, immediate] }, '?wait_ms=10');
+    expect(response.status).toBe(202);
+    const { directives } = await accepted(response);
+    expect(directives.map(({ result }) => result !== undefined)).toEqual([false, true]);
+  });
+
+  test('with wait_ms=0 tells a repeated submission its results', async () => {
+    const { request_id: requestId, directives } = await accepted(await submit(ADD, '?wait_ms=20000'));
+    const again = await submit({ ...ADD, request_id: requestId, id: directives[0]?.id }, '?wait_ms=0');
+    expect(again.status).toBe(200);
+    expect((await accepted(again)).directives).toEqual([{ ...directives[0], status: 'existing' }]);
+  });
+
+  test('one hundred times at once is one execution with one answer', async () => {
+    const directive = { type: 'tool_exec', tool_name: 'peer.pid', request_id: 'hundred', id: 'once' };
+    const responses = await Promise.all(
+      Array.from({ length: 100 }, async () => submit(directive, '?wait_ms=20000')),
+    );
+    const answers = await Promise.all(responses.map(accepted));
+    expect(answers.filter(({ directives }) => directives[0]?.status === 'accepted')).toHaveLength(1);
+    expect(new Set(answers.map(({ directives }) => JSON.stringify(directives[0]?.result))).size).toBe(1);
+  });
+
+  test('a wait ends with the service, and what was accepted stays accepted', async () => {
+    const other = await startService({ redisUrl: redis.url, roles: { api: true }, prefix: service.prefix });
+    const waiting = fetch(`${other.url}/v1/directives?wait_ms=300000`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ ...WAIT, request_id: 'stopping', id: 'a' }),
+    });
+    const view = `${service.url}/v1/requests/stopping/directives/a`;
+    await expect.poll(async () => (await fetch(view)).status).toBe(200);
+    await other.stop();
+    expect((await waiting).status).toBe(202);
+  });
+
+  test('an invalid traceparent is as good as none', async () => {
+    expect((await submit(ADD, '', { traceparent: '00-nonsense' })).status).toBe(202);
+  });
+});
+
+describe('GET /v1/requests/{r}/directives/{id}', () => {
+  test('with wait_ms answers when the directive has ended', async () => {
+    const beat = {
+      type: 'tool_exec',
+      tool_name: 'peer.beat',
+      arguments: { beats: 2, everyMs: 20 },
+      request_id: 'poll',
+      id: 'a',
+    };
+    await submit(beat);
+    const view = await (await fetch(`${service.url}/v1/requests/poll/directives/a?wait_ms=20000`)).json();
+    expect(view).toMatchObject({ status: 'succeeded', result: { type: 'ai.tool.result' } });
+  });
+});
+
+describe('health', () => {
+  test('/healthz and /readyz say that all is well', async () => {
+    expect(await (await fetch(`${service.url}/healthz`)).json()).toMatchObject({ status: 'ok' });
+    expect(await (await fetch(`${service.url}/readyz`)).json()).toEqual({
+      ok: true,
+      checks: { redis: 'ok' },
+    });
+  });
+});
+
+describe('without Redis', () => {
+  test('the service answers 503 with Retry-After, lives on, and works again when Redis is back', async () => {
+    await using fragile = await startRedis({ appendonly: true });
+    await using other = await startService({ redisUrl: fragile.url, roles: { api: true } });
+    await fragile.kill9();
+    for (const path of ['/readyz', '/v1/requests/r', '/v1/requests/r/signals']) {
+      const response = await fetch(other.url + path);
+      expect(response.status, path).toBe(503);
+      expect(Number(response.headers.get('retry-after'))).toBeGreaterThan(0);
+      expect(problemSchema.parse(await response.json()).code).toBe('unavailable');
+    }
+    expect((await fetch(`${other.url}/healthz`)).status).toBe(200);
+    await fragile.restart();
+    await expect.poll(async () => (await fetch(`${other.url}/readyz`)).status, { timeout: 20_000 }).toBe(200);
+  });
+});
