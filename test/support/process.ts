@@ -32,6 +32,10 @@ export interface Child {
 
 type LineListener = (line: string) => void;
 
+/** Children that a broken test left behind end with its process. */
+const living = new Set<ChildProcess>();
+process.once('exit', () => living.forEach((child) => child.kill('SIGKILL')));
+
 /** A child of ours: `args` go to the node that runs the tests. */
 export function spawnNode(args: readonly string[], options: SpawnOptions = {}): Child {
   return spawnProcess(process.execPath, args, options);
@@ -43,10 +47,12 @@ export function spawnProcess(command: string, args: readonly string[], options: 
     env: { ...process.env, ...options.env },
     stdio: ['pipe', 'pipe', 'pipe'],
   });
+  living.add(child);
   const lines: string[] = [];
   const listeners = new Set<LineListener>();
   readLines(child, lines, listeners);
   const exited = exitOf(child);
+  void exited.then(() => living.delete(child));
   const kill = (signal: NodeJS.Signals): void => void (child.exitCode === null && child.kill(signal));
 
   return {
