@@ -27,7 +27,7 @@ export function judge({ directives, expected }: DemoCase, signals: readonly Sign
   return { endings: counted(endings), attempts, faults: faults.filter((fault) => fault !== null) };
 }
 
-export function endingOf(signal: TerminalSignal): string {
+function endingOf(signal: TerminalSignal): string {
   if (signal.type === 'ai.request.error') return signal.data.reason;
   return signal.data.result.ok ? 'ok' : signal.data.result.error.type;
 }
