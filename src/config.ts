@@ -60,7 +60,10 @@ const retentionSchema = z.strictObject({
 
 const limitsSchema = z.strictObject({
   /** The largest HTTP body, bytes. Default: 4 MiB. */
-  body_bytes: z.int().min(1_024).default(4 * 1_024 * 1_024),
+  body_bytes: z
+    .int()
+    .min(1_024)
+    .default(4 * 1_024 * 1_024),
   /** The most directives of one submission. Default: 1 000. */
   batch: z.int().min(1).max(1_000).default(1_000),
 });
@@ -104,14 +107,19 @@ export class ConfigError extends Error {
   readonly errors: readonly FieldError[];
 
   constructor(source: string, errors: readonly FieldError[]) {
-    super(`${source}: ${errors.map(({ path, message }) => `${path || '(whole file)'} ${message}`).join('; ')}`);
+    super(
+      `${source}: ${errors.map(({ path, message }) => `${path || '(whole file)'} ${message}`).join('; ')}`,
+    );
     this.errors = errors;
   }
 }
 
 const environmentSchema = z.object({
   REDIS_URL: z.string().min(1).optional(),
-  ADJUTANT_PREFIX: z.string().regex(/^[A-Za-z0-9._-]{1,64}$/, 'must be 1 to 64 of A-Z a-z 0-9 . _ -').default('adjutant'),
+  ADJUTANT_PREFIX: z
+    .string()
+    .regex(/^[A-Za-z0-9._-]{1,64}$/, 'must be 1 to 64 of A-Z a-z 0-9 . _ -')
+    .default('adjutant'),
   ADJUTANT_HOST: z.string().default('127.0.0.1'),
   ADJUTANT_PORT: z.coerce.number().int().min(0).max(65_535).default(7_420),
   ADJUTANT_LOG_LEVEL: z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).default('info'),
@@ -163,7 +171,12 @@ export function parseConfig(raw: unknown, { source, directory, environment }: Pa
   };
 }
 
-function parseOrThrow<S extends z.ZodType>(schema: S, value: unknown, source: string, prefix = ''): z.output<S> {
+function parseOrThrow<S extends z.ZodType>(
+  schema: S,
+  value: unknown,
+  source: string,
+  prefix = '',
+): z.output<S> {
   const parsed = schema.safeParse(value);
   if (!parsed.success) throw new ConfigError(source, fieldErrors(parsed.error, prefix));
   return parsed.data;

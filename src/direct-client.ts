@@ -10,6 +10,7 @@ import { keySpace } from './journal/keys.ts';
 import { createSubscriber } from './journal/subscriber.ts';
 import { createSweepIndex } from './journal/sweep-index.ts';
 import { createToolCatalog } from './journal/tool-catalog.ts';
+import { createCanceller } from './queue/cancel.ts';
 import { knownServers } from './queue/known-servers.ts';
 import { createLanes } from './queue/lanes.ts';
 import { createQueueClient } from './queue/queue-client.ts';
@@ -34,7 +35,11 @@ export async function createDirectClient(options: DirectClientOptions): Promise<
   const keys = keySpace(options.prefix);
   const connection = connectRedis(options.redisUrl, 'submit');
   const listening = connectRedis(options.redisUrl, 'subscriber');
-  const journal = createJournal({ connection, keys, retentionMs: options.retentionMs ?? DEFAULT_RETENTION_MS });
+  const journal = createJournal({
+    connection,
+    keys,
+    retentionMs: options.retentionMs ?? DEFAULT_RETENTION_MS,
+  });
   const subscriber = createSubscriber(listening, keys);
   const index = createSweepIndex(connection, keys);
   const lanes = createLanes(connection, keys.prefix);
@@ -49,6 +54,17 @@ export async function createDirectClient(options: DirectClientOptions): Promise<
     await lanes.close();
     await Promise.all([closeRedis(connection), closeRedis(listening)]);
   };
+  const canceller = createCanceller({ connection, keys, journal, index, lanes });
   const follower = createFollower(journal, subscriber);
-  return createQueueClient({ journal, follower, subscriber, submitter, catalog, servers, lanes, close });
+  return createQueueClient({
+    journal,
+    follower,
+    subscriber,
+    submitter,
+    canceller,
+    catalog,
+    servers,
+    lanes,
+    close,
+  });
 }

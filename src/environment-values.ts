@@ -19,9 +19,13 @@ export function fillIn(raw: unknown, environment: Environment): FilledIn {
 
 function fill(value: unknown, path: string, environment: Environment, errors: FieldError[]): unknown {
   if (typeof value === 'string') return fillText(value, path, environment, errors);
-  if (Array.isArray(value)) return value.map((item, index) => fill(item, `${path}[${index}]`, environment, errors));
+  if (Array.isArray(value))
+    return value.map((item, index) => fill(item, `${path}[${index}]`, environment, errors));
   if (typeof value !== 'object' || value === null) return value;
-  const entries = Object.entries(value).map(([key, item]) => [key, fill(item, path ? `${path}.${key}` : key, environment, errors)]);
+  const entries = Object.entries(value).map(([key, item]) => [
+    key,
+    fill(item, path ? `${path}.${key}` : key, environment, errors),
+  ]);
   return Object.fromEntries(entries) as unknown;
 }
 

@@ -15,6 +15,7 @@ import { createSubscriber } from './journal/subscriber.ts';
 import { createSweepIndex } from './journal/sweep-index.ts';
 import { createToolCatalog } from './journal/tool-catalog.ts';
 import { startAll, stopAll, type Startable } from './lifecycle.ts';
+import { createCanceller } from './queue/cancel.ts';
 import { knownServers } from './queue/known-servers.ts';
 import { createLanes } from './queue/lanes.ts';
 import { createQueueClient } from './queue/queue-client.ts';
@@ -26,6 +27,7 @@ import { requireFitRedis } from './redis-fitness.ts';
 import { wireTools } from './tool-wiring.ts';
 import { version } from './version.ts';
 import { createThreadedHeartbeat } from './worker/threaded-heartbeat.ts';
+import { createCancelListener } from './worker/cancel-listener.ts';
 import { createRunningAttempts } from './worker/running-attempts.ts';
 import { createWorker } from './worker/worker.ts';
 
@@ -64,7 +66,11 @@ function journalParts(connection: RedisConnection, { config }: Ground) {
   return { connection, keys, journal, index, lanes, catalog: createToolCatalog(connection, keys) };
 }
 
-function open(ground: Ground, role: ConnectionRole, name: string): { connection: RedisConnection; part: Startable } {
+function open(
+  ground: Ground,
+  role: ConnectionRole,
+  name: string,
+): { connection: RedisConnection; part: Startable } {
   const connection = connectRedis(ground.redisUrl, role);
   const part = { name, start: () => Promise.resolve(), stop: () => closeRedis(connection) };
   return { connection, part };
@@ -79,13 +85,20 @@ function workerParts(ground: Ground): Startable[] {
   const { connection, part } = open(ground, 'commands', 'worker connection');
   const parts = journalParts(connection, ground);
   const { pool, locate } = wireTools({ config, catalog: parts.catalog, logger, onError });
+  const listening = open(ground, 'subscriber', 'worker subscriber');
+  const running = createRunningAttempts();
   const leaseMs = config.worker.lease_ms;
   const worker = createWorker({
     ...parts,
     prefix: config.prefix,
     registry: createRegistry([toolExec({ pool, locate }), emitToolError, emitRequestError]),
-    heartbeat: createThreadedHeartbeat({ redisUrl: ground.redisUrl, prefix: config.prefix, leaseMs, onError }),
-    running: createRunningAttempts(),
+    heartbeat: createThreadedHeartbeat({
+      redisUrl: ground.redisUrl,
+      prefix: config.prefix,
+      leaseMs,
+      onError,
+    }),
+    running,
     leaseMs,
     logger,
     serves: [...config.mcpServers].map(([name, { lane, serial }]) => ({
@@ -100,7 +113,8 @@ function workerParts(ground: Ground): Startable[] {
   });
   const lanes = { name: 'worker lanes', start: () => Promise.resolve(), stop: () => parts.lanes.close() };
   const tools = { name: 'mcp pool', start: async () => pool.start(), stop: () => pool.stop() };
-  return [part, lanes, sweeperPart(parts, ground), tools, worker];
+  const cancels = createCancelListener(listening.connection, parts.keys, running);
+  return [part, listening.part, lanes, sweeperPart(parts, ground), tools, cancels, worker];
 }
 
 interface ApiPart {
@@ -117,12 +131,18 @@ function apiParts(ground: Ground): ApiPart {
   const follower = createFollower(parts.journal, subscriber);
   const servers = knownServers(parts.catalog, [...config.mcpServers.keys()]);
   const { executeImmediately } = createRegistry([emitToolError, emitRequestError]);
-  const submitter = createSubmitter({ ...parts, servers, executeImmediately, ordered: !commands.connection.isCluster });
+  const submitter = createSubmitter({
+    ...parts,
+    servers,
+    executeImmediately,
+    ordered: !commands.connection.isCluster,
+  });
   const close = async (): Promise<void> => {
     subscriber.close();
     await parts.lanes.close();
   };
-  const client = createQueueClient({ ...parts, follower, subscriber, submitter, servers, close });
+  const canceller = createCanceller(parts);
+  const client = createQueueClient({ ...parts, follower, subscriber, submitter, canceller, servers, close });
   const limits = { bodyBytes: config.limits.body_bytes, batch: config.limits.batch };
   const api = createApi({ client, ready: () => readiness(commands.connection), limits, logger, version });
   let url: string | null = null;
@@ -163,7 +183,8 @@ function fitnessPart(ground: Ground): Startable {
 export function createService(config: Config, roles: Roles): Service {
   if (config.redisUrl === undefined) throw new Error('no Redis is configured: set REDIS_URL');
   const logger = pino({ level: config.logLevel, base: null }, pino.destination({ fd: 2, sync: false }));
-  const onError: Onward = (error) => logger.warn({ error: error.message }, 'a background task failed and goes on');
+  const onError: Onward = (error) =>
+    logger.warn({ error: error.message }, 'a background task failed and goes on');
   const ground: Ground = { config, redisUrl: config.redisUrl, logger, onError };
   const api = roles.api ? apiParts(ground) : null;
   const parts = [fitnessPart(ground), ...(roles.worker ? workerParts(ground) : []), ...(api?.parts ?? [])];

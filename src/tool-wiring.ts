@@ -17,11 +17,18 @@ import { toolLane, toolOnServer } from './queue/route.ts';
 export function serverOptions(name: string, server: ServerConfig, directory: string): McpServerOptions {
   const shared = { name, serial: server.serial, maxInFlight: server.lane.concurrency };
   if ('url' in server) {
-    const bearer = server.bearer_token === undefined ? {} : { Authorization: `Bearer ${server.bearer_token}` };
-    return { ...shared, transport: { kind: 'http', url: server.url, headers: { ...server.headers, ...bearer } } };
+    const bearer =
+      server.bearer_token === undefined ? {} : { Authorization: `Bearer ${server.bearer_token}` };
+    return {
+      ...shared,
+      transport: { kind: 'http', url: server.url, headers: { ...server.headers, ...bearer } },
+    };
   }
   const { command, args, env } = server;
-  return { ...shared, transport: { kind: 'stdio', command, args, env, cwd: resolve(directory, server.cwd ?? '.') } };
+  return {
+    ...shared,
+    transport: { kind: 'stdio', command, args, env, cwd: resolve(directory, server.cwd ?? '.') },
+  };
 }
 
 function listedTool(tool: ToolDefinition, effects: Record<string, Effect>): ListedTool {
@@ -68,14 +75,18 @@ export function wireTools({ config, catalog, logger, onError }: ToolWiringOption
   const pool = createMcpPool({
     servers: [...config.mcpServers].map(([name, server]) => serverOptions(name, server, config.directory)),
     onTools: (server, tools) =>
-      write(server, { tools: tools.map((tool) => listedTool(tool, config.mcpServers.get(server)?.effects ?? {})) }),
-    onStatus: (server, status: ServerStatus, error) => write(server, { status, ...(error === undefined ? {} : { error }) }),
+      write(server, {
+        tools: tools.map((tool) => listedTool(tool, config.mcpServers.get(server)?.effects ?? {})),
+      }),
+    onStatus: (server, status: ServerStatus, error) =>
+      write(server, { status, ...(error === undefined ? {} : { error }) }),
     logger,
   });
 
   async function effectFromCatalog(server: string, tool: string): Promise<Effect | undefined> {
     const entries = await catalog.read().catch(() => []);
-    return entries.find((entry) => entry.server === server)?.tools.find((listed) => listed.tool === tool)?.effect;
+    return entries.find((entry) => entry.server === server)?.tools.find((listed) => listed.tool === tool)
+      ?.effect;
   }
 
   async function effect(directive: ToolExec, server: string, tool: string): Promise<Effect> {

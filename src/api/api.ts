@@ -7,6 +7,7 @@ import { acceptJsonOnly } from './json-body.ts';
 import { describeApi, serveDescription } from './openapi.ts';
 import { handleClientError, handleError, handleNotFound, refuseOtherMethods } from './problem-reply.ts';
 import { validateInput } from './request-input.ts';
+import { cancellationRoutes } from './routes/cancellations.ts';
 import { directiveRoutes } from './routes/directives.ts';
 import { healthRoutes, type Readiness } from './routes/health.ts';
 import { listingRoutes } from './routes/listings.ts';
@@ -72,6 +73,7 @@ function routes(app: App, options: ApiOptions, stop: AbortSignal): void {
   const { client, limits = {}, heartbeatMs = DEFAULT_HEARTBEAT_MS } = options;
   directiveRoutes(app, { client, batch: limits.batch ?? DEFAULT_BATCH, stop });
   requestRoutes(app, { client, stop });
+  cancellationRoutes(app, client);
   signalRoutes(app, { client, heartbeatMs, stop });
   listingRoutes(app, client);
   healthRoutes(app, options.ready, options.version);

@@ -3,6 +3,7 @@
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
 import { createHttpClient } from '../client/http-client.ts';
 import { call, type CallOptions } from './commands/call.ts';
+import { cancel, type CancelOptions } from './commands/cancel.ts';
 import { doctor } from './commands/doctor.ts';
 import { get } from './commands/get.ts';
 import { init } from './commands/init.ts';
@@ -126,6 +127,13 @@ function addClientVerbs(program: Command, options: ProgramOptions, finish: (code
     .description('what became of a request, or of one directive')
     .action(async (request: string, directive?: string) =>
       withClient(async (invocation) => get(invocation, request, directive)),
+    );
+  program
+    .command('cancel <request> [directive]')
+    .description('cancel one directive, or all of a request')
+    .option('--reason <text>', 'told in the terminal signal')
+    .action(async (request: string, directive: string | undefined, given: CancelOptions) =>
+      withClient(async (invocation) => cancel(invocation, request, directive, given)),
     );
   program
     .command('tools')

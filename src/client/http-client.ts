@@ -1,6 +1,7 @@
 /** The service over HTTP: the transport of programs that may not, or need not, touch Redis.
  *  It must never use anything but web standards: it runs wherever there is a fetch. */
 import { v7 as uuidv7 } from 'uuid';
+import type { Cancellation } from '../contract/cancellation.ts';
 import type { DirectiveClient, SubmitOptions } from '../contract/directive-client.ts';
 import type { SubmittedDirective } from '../contract/directive.ts';
 import type { LaneListing } from '../contract/lane-listing.ts';
@@ -38,7 +39,7 @@ export function createHttpClient(options: HttpClientOptions): DirectiveClient {
     submit: async (directives, submitOptions = {}) => submit(exchanger, directives, submitOptions),
     execute: async (directive, executeOptions = {}) => execute(waiting, directive, executeOptions),
     result: async (requestId, directiveId, { signal, timeoutMs = Infinity } = {}) =>
-      waitForResult(waiting, directivePath(requestId, directiveId), { signal, timeoutMs }),
+      waitForResult(waiting, directivePath(requestId, directiveId), { signal, timeoutMs, reached: false }),
     signals: (requestId, { after = 0, signal, follow = true } = {}) => {
       if (!follow) return readLog(exchanger, requestId, after, signal);
       const either = signal === undefined ? closed.signal : AbortSignal.any([signal, closed.signal]);
@@ -48,6 +49,12 @@ export function createHttpClient(options: HttpClientOptions): DirectiveClient {
     request: async (requestId) => orNull(exchanger.json<RequestView>({ path: requestPath(requestId) })),
     directive: async (requestId, directiveId) =>
       orNull(exchanger.json<DirectiveView>({ path: directivePath(requestId, directiveId) })),
+    cancel: async (requestId, directiveId, { reason } = {}) =>
+      exchanger.json<Cancellation>({
+        method: 'POST',
+        path: `${directiveId === undefined ? requestPath(requestId) : directivePath(requestId, directiveId)}/cancel`,
+        body: reason === undefined ? {} : { reason },
+      }),
     tools: async () => exchanger.json<ToolListing>({ path: '/v1/tools' }),
     lanes: async () => exchanger.json<LaneListing>({ path: '/v1/lanes' }),
     close: async () => closed.abort(),
@@ -62,6 +69,8 @@ interface Waiting {
 interface WaitLimits {
   readonly signal: AbortSignal | undefined;
   readonly timeoutMs: number;
+  /** Whether the service has answered before: then an outage is waited out. */
+  readonly reached: boolean;
 }
 
 function requestPath(requestId: string): string {
@@ -110,7 +119,7 @@ async function execute(
   const [entry] = submission.directives;
   if (entry === undefined) throw new Error('The service accepted nothing, and refused nothing.');
   if (entry.result !== undefined && isTerminalSignal(entry.result)) return entry.result;
-  const limits = { signal, timeoutMs: Math.max(0, endsAt - Date.now()) };
+  const limits = { signal, timeoutMs: Math.max(0, endsAt - Date.now()), reached: true };
   const result = await waitForResult(waiting, directivePath(submission.request_id, entry.id), limits);
   if (result !== null) return result;
   throw new ServiceUnavailable(
@@ -137,7 +146,7 @@ async function waitForResult(
 ): Promise<TerminalSignal | null> {
   const endsAt = Date.now() + limits.timeoutMs;
   const reconnection = createReconnection(waiting.random);
-  let reached = false;
+  let { reached } = limits;
   for (;;) {
     const waitMs = Math.min(LONG_POLL_MS, Math.max(0, endsAt - Date.now()));
     try {

@@ -1,5 +1,6 @@
 // The one interface through which a program uses the service, whatever carries it.
 // Must never grow a method that only one transport can keep.
+import type { Cancellation } from './cancellation.ts';
 import type { SubmittedDirective } from './directive.ts';
 import type { LaneListing } from './lane-listing.ts';
 import type { DirectiveView, RequestView } from './request-view.ts';
@@ -46,6 +47,9 @@ export interface DirectiveClient {
   page(requestId: string, options?: { after?: number; limit?: number }): Promise<SignalPage>;
   request(requestId: string): Promise<RequestView | null>;
   directive(requestId: string, directiveId: string): Promise<DirectiveView | null>;
+  /** Cancels one directive, or all of a request; what runs is aborted on its worker. Refused for what does not exist. */
+  cancel(requestId: string, directiveId?: string, options?: { reason?: string }): Promise<Cancellation>;
+
   tools(): Promise<ToolListing>;
   lanes(): Promise<LaneListing>;
   close(): Promise<void>;

@@ -4,4 +4,4 @@
 export const CONTRACT_VERSION = '1.0.0';
 
 /** SHA-256 over every generated schema, in file name order. */
-export const CONTRACT_SHA256 = '47629732df8da852f03119983775b5dde03777f305a86293cc81628840e1ce11';
+export const CONTRACT_SHA256 = '62aedb36f3d557a64412402ab0ea3822d943c52cc81ffd18fa7bc25c0c0bfd81';

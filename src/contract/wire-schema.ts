@@ -2,6 +2,7 @@
 // Must never differ from what the zod schemas accept, and never depend on the order of a run.
 import * as z from 'zod';
 import { agentDirectiveSchema } from './agent-directive.ts';
+import { cancelBodySchema, cancellationSchema } from './cancellation.ts';
 import { CONTROL_PARAMS } from './control-params.ts';
 import { directiveSchema, submissionBodySchema, submittedDirectiveSchema } from './directive.ts';
 import { errorEnvelopeSchema } from './error-envelope.ts';
@@ -17,6 +18,7 @@ import { usageSchema } from './usage.ts';
 
 /** What the service reads. Members with a default may be absent. */
 const READ: Record<string, z.ZodType> = {
+  'cancel-body': cancelBodySchema,
   'submission-body': submissionBodySchema,
   ...byType('directive', directiveSchema.options),
   ...byType('submitted-directive', submittedDirectiveSchema.options),
@@ -26,6 +28,7 @@ const READ: Record<string, z.ZodType> = {
 
 /** What the service writes. Readers skip members they do not know. */
 const WRITTEN: Record<string, z.ZodType> = {
+  cancellation: cancellationSchema,
   'directive-view': directiveViewSchema,
   'error-envelope': errorEnvelopeSchema,
   'lane-listing': laneListingSchema,

@@ -14,7 +14,8 @@ export interface Registry {
 export function createRegistry(definitions: readonly DirectiveDefinition[]): Registry {
   const byType = new Map<string, DirectiveDefinition>();
   for (const definition of definitions) {
-    if (byType.has(definition.type)) throw new Error(`the directive type "${definition.type}" is defined twice`);
+    if (byType.has(definition.type))
+      throw new Error(`the directive type "${definition.type}" is defined twice`);
     byType.set(definition.type, definition);
   }
   return {

@@ -8,7 +8,12 @@ import { toolExecSchema, type Effect, type ToolExec } from '../contract/work-dir
 import type { McpPool } from '../mcp/pool.ts';
 import type { ToolCallOutcome } from '../mcp/tool-call.ts';
 import { readToolResult, type DirectiveTrust } from '../mcp/tool-result.ts';
-import { defineDirective, type DirectiveDefinition, type Execution, type ExecutionContext } from './definition.ts';
+import {
+  defineDirective,
+  type DirectiveDefinition,
+  type Execution,
+  type ExecutionContext,
+} from './definition.ts';
 
 /** Where a tool_exec goes, and what the operator decided about it. */
 export interface ToolPlace {
@@ -51,7 +56,12 @@ function notServedHere(directive: ToolExec): Execution {
   return { result: errorResult(errorEnvelope('unknown_tool', message, { field: 'tool_name' })) };
 }
 
-async function callTool(pool: McpPool, directive: ToolExec, place: ToolPlace, context: ExecutionContext): Promise<Execution> {
+async function callTool(
+  pool: McpPool,
+  directive: ToolExec,
+  place: ToolPlace,
+  context: ExecutionContext,
+): Promise<Execution> {
   const { server, tool, effect } = place;
   const outcome = await pool.call({
     server,
@@ -63,7 +73,12 @@ async function callTool(pool: McpPool, directive: ToolExec, place: ToolPlace, co
     traceparent: context.traceparent,
     idempotencyKey: context.idempotencyKey,
     onProgress: (progress) =>
-      context.report('ai.tool.progress', { call_id: directive.id, tool_name: directive.tool_name, ...progress, metadata: {} }),
+      context.report('ai.tool.progress', {
+        call_id: directive.id,
+        tool_name: directive.tool_name,
+        ...progress,
+        metadata: {},
+      }),
   });
   const execution = read(outcome, place);
   return { ...execution, metadata: { ...execution.metadata, server, tool, effect } };

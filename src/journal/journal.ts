@@ -50,7 +50,7 @@ export type FinishVerdict =
 
 export type RetryVerdict =
   | { kind: 'waiting'; nextAttemptAt: number }
-  | { kind: 'ended' | 'stale' | 'unknown' };
+  | { kind: 'cancelled' | 'ended' | 'stale' | 'unknown' };
 
 export type CancelVerdict =
   | { kind: 'ended' | 'requested' | 'unknown' }
@@ -145,7 +145,7 @@ export function createJournal({ connection, keys, retentionMs }: JournalOptions)
     const args = [ref.id, ref.fence, delayMs, ...signals.map((signal) => JSON.stringify(signal))];
     const reply = await run('retry', keys.request(ref.requestId), args);
     if (reply[0] === 'waiting') return { kind: 'waiting', nextAttemptAt: Number(reply[1]) };
-    return { kind: reply[0] as 'ended' | 'stale' | 'unknown' };
+    return { kind: reply[0] as 'cancelled' | 'ended' | 'stale' | 'unknown' };
   }
 
   async function release(

@@ -4,7 +4,11 @@ import { isTerminalSignal, type Signal, type TerminalSignal } from '../contract/
 import type { Journal } from '../journal/journal.ts';
 import type { Announcement, Subscriber } from '../journal/subscriber.ts';
 
-export type Awaited = { kind: 'ended'; signal: TerminalSignal } | { kind: 'unknown' } | { kind: 'timeout' } | { kind: 'aborted' };
+export type Awaited =
+  | { kind: 'ended'; signal: TerminalSignal }
+  | { kind: 'unknown' }
+  | { kind: 'timeout' }
+  | { kind: 'aborted' };
 
 export interface AwaitOptions {
   timeoutMs?: number;
@@ -26,7 +30,12 @@ function terminalOf(json: string, directiveId: string): TerminalSignal | null {
 }
 
 /** Begins to listen; to be called before the submission if its end must not be missed. */
-export async function watchResult(journal: Journal, subscriber: Subscriber, requestId: string, directiveId: string): Promise<ResultWatch> {
+export async function watchResult(
+  journal: Journal,
+  subscriber: Subscriber,
+  requestId: string,
+  directiveId: string,
+): Promise<ResultWatch> {
   const found = Promise.withResolvers<Awaited>();
   let checking = false;
 
@@ -58,11 +67,16 @@ export async function watchResult(journal: Journal, subscriber: Subscriber, requ
 
   const leave = await subscriber.listen(requestId, hear);
 
-  async function ended({ timeoutMs, signal, fresh }: AwaitOptions & { fresh?: boolean } = {}): Promise<Awaited> {
+  async function ended({
+    timeoutMs,
+    signal,
+    fresh,
+  }: AwaitOptions & { fresh?: boolean } = {}): Promise<Awaited> {
     if (signal?.aborted) return { kind: 'aborted' };
     const abort = (): void => found.resolve({ kind: 'aborted' });
     signal?.addEventListener('abort', abort, { once: true });
-    const timeout = timeoutMs === undefined ? undefined : setTimeout(() => found.resolve({ kind: 'timeout' }), timeoutMs);
+    const timeout =
+      timeoutMs === undefined ? undefined : setTimeout(() => found.resolve({ kind: 'timeout' }), timeoutMs);
     const recheck = setInterval(() => void check().catch(() => {}), RECHECK_MS);
     try {
       if (!fresh) await check();

@@ -15,7 +15,11 @@ export interface KnownServersSource {
 }
 
 /** `configured` are servers that are known before any worker has published them. */
-export function knownServers(catalog: ToolCatalog, configured: readonly string[], now: () => number = Date.now): KnownServersSource {
+export function knownServers(
+  catalog: ToolCatalog,
+  configured: readonly string[],
+  now: () => number = Date.now,
+): KnownServersSource {
   let servers: KnownServers = new Map(configured.map((name) => [name, null]));
   let readAt = Number.NEGATIVE_INFINITY;
   let reading: Promise<KnownServers> | undefined;

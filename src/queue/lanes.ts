@@ -73,7 +73,14 @@ export function createLanes(connection: RedisConnection, prefix: string) {
       opened.getWorkersCount(),
     ]);
     const waiting = (jobs['wait'] ?? 0) + (jobs['prioritized'] ?? 0);
-    return { waiting, active: jobs['active'] ?? 0, delayed: jobs['delayed'] ?? 0, paused, globalConcurrency, workers };
+    return {
+      waiting,
+      active: jobs['active'] ?? 0,
+      delayed: jobs['delayed'] ?? 0,
+      paused,
+      globalConcurrency,
+      workers,
+    };
   }
 
   async function close(): Promise<void> {

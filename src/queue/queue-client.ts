@@ -1,6 +1,7 @@
 // The direct way to the service: journal and queue without HTTP, for programs that may touch Redis.
 // Must never promise less than the HTTP client: same validation, same guarantees, same test suite.
 import { v7 as uuidv7 } from 'uuid';
+import type { Cancellation } from '../contract/cancellation.ts';
 import type { DirectiveClient, SubmitOptions } from '../contract/directive-client.ts';
 import { parseSubmission, type ParsedDirective, type SubmittedDirective } from '../contract/directive.ts';
 import { DirectiveRefused, problem, ServiceUnavailable } from '../contract/problem.ts';
@@ -12,6 +13,7 @@ import type { Journal } from '../journal/journal.ts';
 import type { Subscriber } from '../journal/subscriber.ts';
 import { toolListing, type ToolCatalog } from '../journal/tool-catalog.ts';
 import { watchResult, type AwaitOptions, type Awaited as Ended } from './await-result.ts';
+import type { Canceller } from './cancel.ts';
 import { identify } from './identify.ts';
 import type { Lanes } from './lanes.ts';
 import type { KnownServersSource } from './known-servers.ts';
@@ -25,6 +27,7 @@ export interface QueueClientParts {
   follower: Follower;
   subscriber: Subscriber;
   submitter: Submitter;
+  canceller: Canceller;
   catalog: ToolCatalog;
   servers: KnownServersSource;
   lanes: Lanes;
@@ -36,7 +39,9 @@ const DEFAULT_PAGE = 100;
 const LARGEST_PAGE = 1_000;
 
 function unknownDirective(requestId: string, directiveId: string): DirectiveRefused {
-  return new DirectiveRefused(problem('not_found', { detail: `request "${requestId}" has no directive "${directiveId}"` }));
+  return new DirectiveRefused(
+    problem('not_found', { detail: `request "${requestId}" has no directive "${directiveId}"` }),
+  );
 }
 
 function unknownRequest(requestId: string): DirectiveRefused {
@@ -46,13 +51,18 @@ function unknownRequest(requestId: string): DirectiveRefused {
 function parsed(directives: SubmittedDirective | readonly SubmittedDirective[]): ParsedDirective[] {
   const read = parseSubmission(Array.isArray(directives) ? { directives } : directives);
   if (read.ok) return read.directives;
-  throw new DirectiveRefused(problem('invalid_body', { detail: 'the submission is not valid', errors: read.errors }));
+  throw new DirectiveRefused(
+    problem('invalid_body', { detail: 'the submission is not valid', errors: read.errors }),
+  );
 }
 
 export function createQueueClient(parts: QueueClientParts): DirectiveClient {
-  const { journal, follower, subscriber, submitter, catalog, servers, lanes } = parts;
+  const { journal, follower, subscriber, submitter, canceller, catalog, servers, lanes } = parts;
 
-  async function execute(directive: SubmittedDirective, options: SubmitOptions & { timeoutMs?: number } = {}): Promise<TerminalSignal> {
+  async function execute(
+    directive: SubmittedDirective,
+    options: SubmitOptions & { timeoutMs?: number } = {},
+  ): Promise<TerminalSignal> {
     const { requestId, directives } = identify(parsed(directive), options.idempotencyKey, uuidv7);
     const [identified] = directives;
     if (!identified) throw new Error('a submission holds a directive');
@@ -72,10 +82,16 @@ export function createQueueClient(parts: QueueClientParts): DirectiveClient {
     if (ended.kind === 'ended') return ended.signal;
     if (ended.kind === 'unknown') throw unknownDirective(requestId, directiveId);
     if (ended.kind === 'aborted') throw new DOMException('the wait was aborted', 'AbortError');
-    throw new ServiceUnavailable(`directive "${directiveId}" of request "${requestId}" has not ended in time; it goes on`);
+    throw new ServiceUnavailable(
+      `directive "${directiveId}" of request "${requestId}" has not ended in time; it goes on`,
+    );
   }
 
-  async function result(requestId: string, directiveId: string, options: AwaitOptions = {}): Promise<TerminalSignal | null> {
+  async function result(
+    requestId: string,
+    directiveId: string,
+    options: AwaitOptions = {},
+  ): Promise<TerminalSignal | null> {
     return whileAvailable(async () => {
       const already = await endedAlready(requestId, directiveId);
       if (already || options.timeoutMs === 0) return already;
@@ -96,19 +112,29 @@ export function createQueueClient(parts: QueueClientParts): DirectiveClient {
     return signal && isTerminalSignal(signal) ? signal : null;
   }
 
-  async function* signals(requestId: string, options: { after?: number; signal?: AbortSignal; follow?: boolean } = {}): AsyncGenerator<Signal> {
+  async function* signals(
+    requestId: string,
+    options: { after?: number; signal?: AbortSignal; follow?: boolean } = {},
+  ): AsyncGenerator<Signal> {
     const head = await whileAvailable(() => journal.head(requestId));
     if (!head) throw unknownRequest(requestId);
     yield* follower.follow(requestId, options);
   }
 
-  async function page(requestId: string, { after = 0, limit = DEFAULT_PAGE }: { after?: number; limit?: number } = {}): Promise<SignalPage> {
+  async function page(
+    requestId: string,
+    { after = 0, limit = DEFAULT_PAGE }: { after?: number; limit?: number } = {},
+  ): Promise<SignalPage> {
     return whileAvailable(async () => {
       const head = await journal.head(requestId);
       if (!head) throw unknownRequest(requestId);
       const read = await journal.read(requestId, after, Math.min(limit, LARGEST_PAGE));
       const last = read.at(-1)?.sequence ?? Math.min(after, head.sequence);
-      return { signals: read, last_sequence: last, closed: head.status === 'closed' && last >= head.sequence };
+      return {
+        signals: read,
+        last_sequence: last,
+        closed: head.status === 'closed' && last >= head.sequence,
+      };
     });
   }
 
@@ -122,6 +148,16 @@ export function createQueueClient(parts: QueueClientParts): DirectiveClient {
       const ended = record.terminal === null ? null : await journal.signalAt(requestId, record.terminal);
       return directiveView(requestId, record, decodeEnvelope(json), ended);
     });
+  }
+
+  async function cancel(
+    requestId: string,
+    directiveId?: string,
+    { reason }: { reason?: string } = {},
+  ): Promise<Cancellation> {
+    const cancelled = await whileAvailable(() => canceller.cancel(requestId, directiveId, reason));
+    if (cancelled) return cancelled;
+    throw directiveId === undefined ? unknownRequest(requestId) : unknownDirective(requestId, directiveId);
   }
 
   async function listLanes() {
@@ -149,6 +185,7 @@ export function createQueueClient(parts: QueueClientParts): DirectiveClient {
         return found && requestView(requestId, found.record, found.directives);
       }),
     directive,
+    cancel,
     tools: () => whileAvailable(async () => toolListing(await catalog.read())),
     lanes: () => whileAvailable(listLanes),
     close: () => parts.close(),

@@ -44,10 +44,14 @@ function unknownServer(server: string, known: KnownServers): ErrorEnvelope {
 
 function ambiguousTool(toolName: string, servers: readonly string[]): ErrorEnvelope {
   const names = servers.slice(0, NAMED_CANDIDATES).map((server) => `${server}.${toolName}`);
-  return errorEnvelope('validation_error', `several servers offer "${toolName}": name one of ${names.join(', ')}`, {
-    field: 'tool_name',
-    candidates: names,
-  });
+  return errorEnvelope(
+    'validation_error',
+    `several servers offer "${toolName}": name one of ${names.join(', ')}`,
+    {
+      field: 'tool_name',
+      candidates: names,
+    },
+  );
 }
 
 /** The pinned server. While no server is known at all, the pin is believed: its workers may only start later. */
@@ -57,7 +61,11 @@ function pinnedTarget(toolName: string, server: string, known: KnownServers): To
 }
 
 /** Which server runs `toolName`: the pinned one, the one named before the first dot, or the only one that offers it. */
-export function targetOf(toolName: string, pinned: string | undefined, known: KnownServers): ToolTarget | ErrorEnvelope {
+export function targetOf(
+  toolName: string,
+  pinned: string | undefined,
+  known: KnownServers,
+): ToolTarget | ErrorEnvelope {
   if (pinned !== undefined) return pinnedTarget(toolName, pinned, known);
   const named = [...known.keys()].filter((server) => toolName.startsWith(`${server}.`));
   const [addressed] = named.sort((left, right) => right.length - left.length);
@@ -72,7 +80,9 @@ export function targetOf(toolName: string, pinned: string | undefined, known: Kn
 
 function unknownModel(directive: Directive): ErrorEnvelope {
   const named = 'model' in directive ? (directive.model ?? directive.model_alias) : undefined;
-  return errorEnvelope('unknown_model', `no model provider is configured that serves "${String(named)}"`, { field: 'model' });
+  return errorEnvelope('unknown_model', `no model provider is configured that serves "${String(named)}"`, {
+    field: 'model',
+  });
 }
 
 /** Where a work directive goes; immediate directives have no lane. */
@@ -80,7 +90,9 @@ export function routeOf(directive: Directive, known: KnownServers): Route {
   switch (directive.type) {
     case 'tool_exec': {
       const target = targetOf(directive.tool_name, directive.server, known);
-      return 'server' in target ? { kind: 'lane', lane: toolLane(target.server) } : { kind: 'ended', error: target };
+      return 'server' in target
+        ? { kind: 'lane', lane: toolLane(target.server) }
+        : { kind: 'ended', error: target };
     }
     case 'llm_stream':
     case 'llm_generate':

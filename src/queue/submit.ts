@@ -60,7 +60,10 @@ export function createSubmitter(options: SubmitterOptions) {
   const newId = options.newId ?? uuidv7;
 
   /** Throws `DirectiveRefused` for conflicts; rejects with Redis' own error when it does not answer. */
-  async function submit(parsed: readonly ParsedDirective[], { idempotencyKey, traceparent }: SubmitOptions = {}): Promise<Submission> {
+  async function submit(
+    parsed: readonly ParsedDirective[],
+    { idempotencyKey, traceparent }: SubmitOptions = {},
+  ): Promise<Submission> {
     const { requestId, directives } = identify(parsed, idempotencyKey, newId);
     const trace = isTraceparent(traceparent) ? traceparent : newTraceparent();
     const prepared = await prepareAll(directives, trace);
@@ -78,7 +81,10 @@ export function createSubmitter(options: SubmitterOptions) {
     return directive.type === 'tool_exec' && routeOf(directive, known).kind === 'ended';
   }
 
-  function routeFor(directive: Directive, known: Awaited<ReturnType<KnownServersSource['current']>>): Route | Result {
+  function routeFor(
+    directive: Directive,
+    known: Awaited<ReturnType<KnownServersSource['current']>>,
+  ): Route | Result {
     return executeImmediately(directive) ?? routeOf(directive, known);
   }
 
@@ -96,7 +102,9 @@ export function createSubmitter(options: SubmitterOptions) {
       lane,
       deadlineMs: 'deadline_ms' in directive ? directive.deadline_ms : DEFAULT_DEADLINE_MS,
       envelope: encoded,
-      ...(result ? { end: { status: endStatus(directive, result), signal: terminalSignal(directive, result, origin) } } : {}),
+      ...(result
+        ? { end: { status: endStatus(directive, result), signal: terminalSignal(directive, result, origin) } }
+        : {}),
     };
     return { acceptance, ring: ringFor(envelope, digest, encoded.length) };
   }
@@ -106,13 +114,19 @@ export function createSubmitter(options: SubmitterOptions) {
     return result.ok || directive.type.startsWith('emit_') ? 'succeeded' : 'failed';
   }
 
-  async function acceptAndRing(requestId: string, prepared: readonly Prepared[]): Promise<('accepted' | 'existing')[]> {
+  async function acceptAndRing(
+    requestId: string,
+    prepared: readonly Prepared[],
+  ): Promise<('accepted' | 'existing')[]> {
     const open = prepared.filter(({ acceptance }) => acceptance.lane !== null);
     const refs = open.map(({ acceptance }) => ({ requestId, id: acceptance.id }));
     const begunAt = now();
     const indexed = refs.length > 0 ? index.add(refs, begunAt + FIRST_LOOK_MS) : Promise.resolve();
     if (!options.ordered) await indexed;
-    const accepting = journal.accept(requestId, prepared.map(({ acceptance }) => acceptance));
+    const accepting = journal.accept(
+      requestId,
+      prepared.map(({ acceptance }) => acceptance),
+    );
     // One directive on one connection: Redis takes the three commands in this order, in one round trip.
     // A ring for a refused directive finds nothing to do.
     const rung = options.ordered && open.length === 1 ? ringAll(open) : undefined;
@@ -131,7 +145,10 @@ export function createSubmitter(options: SubmitterOptions) {
       [...byLane].map(([lane, [first, ...others]]) => {
         if (!first) return Promise.resolve();
         if (others.length === 0) return lanes.ring(lane, first.ring);
-        return lanes.ringAll(lane, [first, ...others].map(({ ring }) => ring));
+        return lanes.ringAll(
+          lane,
+          [first, ...others].map(({ ring }) => ring),
+        );
       }),
     );
   }
@@ -139,8 +156,14 @@ export function createSubmitter(options: SubmitterOptions) {
   return { submit };
 }
 
-function conflict(requestId: string, prepared: readonly Prepared[], { id, storedDigest }: { id: string; storedDigest: string }): DirectiveRefused {
-  const position = prepared.findLastIndex(({ acceptance }) => acceptance.id === id && acceptance.digest !== storedDigest);
+function conflict(
+  requestId: string,
+  prepared: readonly Prepared[],
+  { id, storedDigest }: { id: string; storedDigest: string },
+): DirectiveRefused {
+  const position = prepared.findLastIndex(
+    ({ acceptance }) => acceptance.id === id && acceptance.digest !== storedDigest,
+  );
   const path = prepared.length === 1 ? 'id' : `directives[${position}].id`;
   return new DirectiveRefused(
     problem('id_conflict', {
@@ -151,7 +174,11 @@ function conflict(requestId: string, prepared: readonly Prepared[], { id, stored
   );
 }
 
-function submissionOf(requestId: string, prepared: readonly Prepared[], verdicts: readonly ('accepted' | 'existing')[]): Submission {
+function submissionOf(
+  requestId: string,
+  prepared: readonly Prepared[],
+  verdicts: readonly ('accepted' | 'existing')[],
+): Submission {
   const request = `/v1/requests/${encodeURIComponent(requestId)}`;
   return {
     request_id: requestId,

@@ -43,11 +43,17 @@ const MISSING_GRACE_MS = 60_000;
 /** Looks often at the young and seldom at the old, and always at the deadline. */
 function nextLook(record: DirectiveRecord, now: number): number {
   const age = now - record.acceptedAt;
-  return Math.min(now + Math.min(Math.max(age, SHORTEST_LOOK_MS), LONGEST_LOOK_MS), Math.max(record.deadlineAt, now + 1));
+  return Math.min(
+    now + Math.min(Math.max(age, SHORTEST_LOOK_MS), LONGEST_LOOK_MS),
+    Math.max(record.deadlineAt, now + 1),
+  );
 }
 
 export function sweepDecision(entry: DueEntry, record: DirectiveRecord | null, now: number): SweepDecision {
-  if (!record) return entry.missedBefore ? { kind: 'forget' } : { kind: 'look_again', at: now + MISSING_GRACE_MS, missed: true };
+  if (!record)
+    return entry.missedBefore
+      ? { kind: 'forget' }
+      : { kind: 'look_again', at: now + MISSING_GRACE_MS, missed: true };
   if (record.terminal !== null) return { kind: 'forget' };
   if (record.deadlineAt <= now) return { kind: 'expire' };
   const at = nextLook(record, now);
@@ -93,7 +99,8 @@ export function createSweeper(options: SweeperOptions) {
 
   async function ringAgain(entry: DueEntry, record: DirectiveRecord, at: number): Promise<void> {
     const json = await journal.envelope(entry.requestId, entry.id);
-    if (json && record.lane) await lanes.ring(record.lane, ringFor(decodeEnvelope(json), record.digest, json.length));
+    if (json && record.lane)
+      await lanes.ring(record.lane, ringFor(decodeEnvelope(json), record.digest, json.length));
     await index.lookAgain(entry, at);
   }
 
@@ -108,7 +115,10 @@ export function createSweeper(options: SweeperOptions) {
       failures: record.failures,
     });
     const origin = { requestId: entry.requestId, causationId: entry.id, traceparent };
-    const signal = failureSignal(directive, error, origin, { attempts: record.fence - record.released, redeliveries: record.redeliveries });
+    const signal = failureSignal(directive, error, origin, {
+      attempts: record.fence - record.released,
+      redeliveries: record.redeliveries,
+    });
     await journal.endUnclaimed(entry.requestId, entry.id, 'failed', [signal]);
     index.forget(entry);
     if (record.lane) await lanes.silence(record.lane, entry.requestId, entry.id).catch(() => {});

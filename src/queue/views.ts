@@ -32,11 +32,20 @@ export function directiveSummary(requestId: string, record: DirectiveRecord): Di
   };
 }
 
-export function directiveView(requestId: string, record: DirectiveRecord, envelope: Envelope, result: Signal | null): DirectiveView {
+export function directiveView(
+  requestId: string,
+  record: DirectiveRecord,
+  envelope: Envelope,
+  result: Signal | null,
+): DirectiveView {
   return { ...directiveSummary(requestId, record), directive: envelope.directive, result };
 }
 
-export function requestView(requestId: string, record: RequestRecord, directives: readonly DirectiveRecord[]): RequestView {
+export function requestView(
+  requestId: string,
+  record: RequestRecord,
+  directives: readonly DirectiveRecord[],
+): RequestView {
   return {
     request_id: requestId,
     status: record.status,

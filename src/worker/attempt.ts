@@ -66,9 +66,13 @@ export async function attemptDirective(parts: AttemptParts, ring: Ring): Promise
     case 'stale_body':
       return retakeFromJournal(parts, ring);
     case 'expired':
-      return endWithout(parts, envelope, errorEnvelope('deadline_exceeded', 'no terminal result by the deadline'));
+      return endWithout(
+        parts,
+        envelope,
+        errorEnvelope('deadline_exceeded', 'no terminal result by the deadline'),
+      );
     case 'cancelled':
-      return endWithout(parts, envelope, errorEnvelope('cancelled', 'cancelled by a caller'));
+      return endWithout(parts, envelope, cancelledError());
     case 'unknown':
     case 'ended':
       return forget(parts, ring);
@@ -96,11 +100,21 @@ function internalError(directive: Directive): ErrorEnvelope {
   return errorEnvelope('internal_error', `no executor for "${directive.type}"`);
 }
 
-async function claim(parts: AttemptParts, envelope: Envelope, definition: QueuedDefinition, digest: string): Promise<ClaimVerdict> {
+function cancelledError(): ErrorEnvelope {
+  return errorEnvelope('cancelled', 'cancelled by a caller');
+}
+
+async function claim(
+  parts: AttemptParts,
+  envelope: Envelope,
+  definition: QueuedDefinition,
+  digest: string,
+): Promise<ClaimVerdict> {
   const { directive, traceparent } = envelope;
   const { request_id: requestId, id } = directive;
   const data = definition.started(directive);
-  const started = data && startedSignal(directive, data, { requestId, causationId: id, traceparent, attempt: 1 });
+  const started =
+    data && startedSignal(directive, data, { requestId, causationId: id, traceparent, attempt: 1 });
   const request = { requestId, id, digest, leaseMs: parts.leaseMs, ...(started ? { started } : {}) };
   return persistently(() => parts.journal.claim(request));
 }
@@ -129,7 +143,15 @@ async function makeAttempt(parts: AttemptParts, claimed: Claimed): Promise<JobOu
   const { execution, stop } = await execute(parts, claimed);
   const durationMs = Math.round(performance.now() - startedAt);
   const remainingMs = remaining(claimed) - durationMs;
-  const facts = { directive, execution, effect, failures: claimed.granted.failures, stop, remainingMs, random: Math.random };
+  const facts = {
+    directive,
+    execution,
+    effect,
+    failures: claimed.granted.failures,
+    stop,
+    remainingMs,
+    random: Math.random,
+  };
   return record(parts, claimed, outcomeOf(facts), { effect, ...execution.metadata, duration_ms: durationMs });
 }
 
@@ -142,7 +164,10 @@ function remaining({ granted }: Claimed): number {
 }
 
 /** Runs the executor under one abort signal: cancellation, deadline, worker stop, loss of the claim. */
-async function execute(parts: AttemptParts, claimed: Claimed): Promise<{ execution: Execution; stop: StopReason | null }> {
+async function execute(
+  parts: AttemptParts,
+  claimed: Claimed,
+): Promise<{ execution: Execution; stop: StopReason | null }> {
   const { envelope, definition, claim: ref, attempt, origin } = claimed;
   const handle = parts.running.begin(ref);
   const unwatch = parts.heartbeat.watch(ref, handle.stop);
@@ -190,7 +215,12 @@ function idempotencyKey({ requestId, id }: ClaimRef): string {
 }
 
 /** Writes the outcome; from here on nothing is lost, so it is repeated until Redis answers. */
-async function record(parts: AttemptParts, claimed: Claimed, outcome: Outcome, facts: SignalMetadata): Promise<JobOutcome> {
+async function record(
+  parts: AttemptParts,
+  claimed: Claimed,
+  outcome: Outcome,
+  facts: SignalMetadata,
+): Promise<JobOutcome> {
   switch (outcome.kind) {
     case 'end':
       return recordEnd(parts, claimed, outcome.result, facts);
@@ -209,11 +239,19 @@ function attemptMetadata({ attempt, granted }: Claimed, facts: SignalMetadata): 
   return { attempts: attempt, ...redelivered, ...facts };
 }
 
-async function recordEnd(parts: AttemptParts, claimed: Claimed, result: Result, facts: SignalMetadata): Promise<JobOutcome> {
+async function recordEnd(
+  parts: AttemptParts,
+  claimed: Claimed,
+  result: Result,
+  facts: SignalMetadata,
+): Promise<JobOutcome> {
   const { claim: ref, envelope, origin } = claimed;
   const signal = terminalSignal(envelope.directive, result, origin, attemptMetadata(claimed, facts));
-  const verdict = await persistently(() => parts.journal.finish(ref, result.ok ? 'succeeded' : 'failed', [signal]));
-  if (verdict.kind === 'stale') parts.logger.warn({ ...ref }, 'the claim was taken over; this attempt says nothing');
+  const verdict = await persistently(() =>
+    parts.journal.finish(ref, result.ok ? 'succeeded' : 'failed', [signal]),
+  );
+  if (verdict.kind === 'stale')
+    parts.logger.warn({ ...ref }, 'the claim was taken over; this attempt says nothing');
   else parts.index.forget(ref);
   return DONE;
 }
@@ -238,14 +276,19 @@ async function recordRetry(
   };
   const signal = draftSignal('directive.retry_scheduled', data, origin);
   const verdict = await persistently(() => parts.journal.retry(ref, delayMs, [signal]));
+  // Cancelled while it ran, and failed by itself first: there is no next attempt to wait for.
+  if (verdict.kind === 'cancelled') return recordEnd(parts, claimed, errorResult(cancelledError()), facts);
   return verdict.kind === 'waiting' ? { kind: 'later', at: Date.now() + delayMs } : DONE;
 }
 
 /** Ends a directive that gets no attempt. */
-async function endWithout(parts: AttemptParts, { directive, traceparent }: Envelope, error: ErrorEnvelope): Promise<JobOutcome> {
+async function endWithout(
+  parts: AttemptParts,
+  { directive, traceparent }: Envelope,
+  error: ErrorEnvelope,
+): Promise<JobOutcome> {
   const { request_id: requestId, id } = directive;
   const signal = terminalSignal(directive, errorResult(error), { requestId, causationId: id, traceparent });
   await persistently(() => parts.journal.endUnclaimed(requestId, id, 'failed', [signal]));
   return forget(parts, { request_id: requestId, id, digest: '' });
 }
-

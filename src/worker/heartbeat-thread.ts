@@ -20,18 +20,27 @@ export interface WatchMessage {
 }
 
 /** To the worker: an attempt should stop, or Redis could not be told. */
-export type BeatMessage = { kind: 'stop'; key: number; reason: 'cancelled' | 'lost' } | { kind: 'error'; message: string };
+export type BeatMessage =
+  | { kind: 'stop'; key: number; reason: 'cancelled' | 'lost' }
+  | { kind: 'error'; message: string };
 
 function run({ redisUrl, prefix, leaseMs }: HeartbeatThreadData): void {
   const connection = connectRedis(redisUrl, 'commands');
   // An extension needs no retention: it never closes a request.
   const journal = createJournal({ connection, keys: keySpace(prefix), retentionMs: 0 });
   const tell = (message: BeatMessage): void => parentPort?.postMessage(message);
-  const heartbeat = createHeartbeat({ journal, leaseMs, onError: ({ message }) => tell({ kind: 'error', message }) });
+  const heartbeat = createHeartbeat({
+    journal,
+    leaseMs,
+    onError: ({ message }) => tell({ kind: 'error', message }),
+  });
   const watched = new Map<number, () => void>();
   parentPort?.on('message', ({ began, ended }: WatchMessage) => {
     for (const { key, claim } of began) {
-      watched.set(key, heartbeat.watch(claim, (reason) => tell({ kind: 'stop', key, reason })));
+      watched.set(
+        key,
+        heartbeat.watch(claim, (reason) => tell({ kind: 'stop', key, reason })),
+      );
     }
     for (const key of ended) {
       watched.get(key)?.();

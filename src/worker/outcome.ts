@@ -62,11 +62,15 @@ function stopped({ directive, execution, effect }: OutcomeFacts, reason: StopRea
     case 'lost':
       return { kind: 'drop' };
     case 'cancelled':
-      return ended(errorEnvelope('cancelled', 'cancelled by a caller', mayHaveRun ? { outcome: 'unknown' } : {}));
+      return ended(
+        errorEnvelope('cancelled', 'cancelled by a caller', mayHaveRun ? { outcome: 'unknown' } : {}),
+      );
     case 'deadline':
       return ended(deadlineExceeded(directive));
     case 'shutdown':
-      return mayHaveRun ? ended(outcomeUnknown('the worker was stopped during the call: it may or may not have happened')) : { kind: 'release' };
+      return mayHaveRun
+        ? ended(outcomeUnknown('the worker was stopped during the call: it may or may not have happened'))
+        : { kind: 'release' };
   }
 }
 
@@ -82,7 +86,8 @@ export function outcomeOf(facts: OutcomeFacts): Outcome {
   if (stop) return stopped(facts, stop);
   const error = execution.ambiguous && effect === 'once' ? markUnrepeatable(result.error) : result.error;
   const policy = retriesOf(directive);
-  if (!error.retryable || failures >= policy.max_retries) return { kind: 'end', result: { ...result, error } };
+  if (!error.retryable || failures >= policy.max_retries)
+    return { kind: 'end', result: { ...result, error } };
   const delayMs = retryDelayMs(policy, failures + 1, random, retryAfterMs(error));
   if (delayMs >= remainingMs) return { kind: 'end', result: { ...result, error: tooLate(error, delayMs) } };
   return { kind: 'retry', error, delayMs };
@@ -90,12 +95,20 @@ export function outcomeOf(facts: OutcomeFacts): Outcome {
 
 /** The next attempt would begin after the deadline: the error that is known says more than a late `deadline_exceeded`. */
 function tooLate(error: ErrorEnvelope, delayMs: number): ErrorEnvelope {
-  return { ...error, details: { ...error.details, not_retried: 'the next attempt would begin after the deadline', delay_ms: delayMs } };
+  return {
+    ...error,
+    details: {
+      ...error.details,
+      not_retried: 'the next attempt would begin after the deadline',
+      delay_ms: delayMs,
+    },
+  };
 }
 
 /** What to do about a directive whose previous worker died during an attempt; null = make another attempt. */
 export function lostAttemptError(effect: Effect, redeliveries: number): ErrorEnvelope | null {
-  if (effect === 'once') return outcomeUnknown('the worker died during the call: it may or may not have happened');
+  if (effect === 'once')
+    return outcomeUnknown('the worker died during the call: it may or may not have happened');
   if (redeliveries <= MAX_REDELIVERIES) return null;
   return errorEnvelope('worker_lost', `${redeliveries} workers died during this directive`, { redeliveries });
 }

@@ -20,5 +20,7 @@ export async function persistently<T>(call: () => Promise<T>): Promise<T> {
 /** Errors that asking again cannot mend. */
 function isProgrammingError(error: unknown): boolean {
   const message = error instanceof Error ? error.message : '';
-  return /^(ERR|WRONGTYPE|NOPERM|NOAUTH|CROSSSLOT)/.test(message) && !message.includes('DISABLE_SCRIPTS') ? true : error instanceof TypeError;
+  return /^(ERR|WRONGTYPE|NOPERM|NOAUTH|CROSSSLOT)/.test(message) && !message.includes('DISABLE_SCRIPTS')
+    ? true
+    : error instanceof TypeError;
 }

@@ -15,7 +15,10 @@ interface Watched {
 }
 
 /** Beside this file, in source and in the build. */
-const THREAD_FILE = new URL(`./heartbeat-thread.${import.meta.url.endsWith('.ts') ? 'ts' : 'js'}`, import.meta.url);
+const THREAD_FILE = new URL(
+  `./heartbeat-thread.${import.meta.url.endsWith('.ts') ? 'ts' : 'js'}`,
+  import.meta.url,
+);
 
 /** Attempts that begin and end within one turn of the event loop never cross to the thread. */
 export function createThreadedHeartbeat({ onError, ...data }: ThreadedHeartbeatOptions): Heartbeat {

@@ -38,7 +38,16 @@ export function createWorker(options: WorkerOptions) {
   function consumer({ name, concurrency }: ServedLane): LaneConsumer {
     const { connection, prefix, lockMs, stalledCheckMs } = options;
     const handle = attemptDirective.bind(null, options);
-    return consumeLane({ lane: name, concurrency, connection, prefix, lockMs, stalledCheckMs, handle, onError });
+    return consumeLane({
+      lane: name,
+      concurrency,
+      connection,
+      prefix,
+      lockMs,
+      stalledCheckMs,
+      handle,
+      onError,
+    });
   }
 
   async function start(): Promise<void> {

@@ -3,15 +3,17 @@
 -- @include include-record.lua
 --
 -- ARGV[1] directive id   ARGV[2] fence   ARGV[3] delay_ms   ARGV[4..] signals, JSON
--- Returns { 'waiting', next_attempt_at } | { 'ended' } | { 'stale' } | { 'unknown' }.
+-- Returns { 'waiting', next_attempt_at } | { 'cancelled' } | { 'ended' } | { 'stale' } | { 'unknown' }.
 local id = ARGV[1]
-local record = redis.call('HMGET', STATE, id .. '|status', id .. '|fence', id .. '|next_attempt_at')
+local record = redis.call('HMGET', STATE, id .. '|status', id .. '|fence', id .. '|next_attempt_at', id .. '|cancel')
 if not record[1] then
   return { 'unknown' }
 elseif is_terminal(record[1]) then
   return { 'ended' }
 elseif record[2] ~= ARGV[2] then
   return { 'stale' }
+elseif record[4] then
+  return { 'cancelled' }
 elseif record[1] == 'waiting' then
   return { 'waiting', record[3] }
 end

@@ -1,0 +1,68 @@
+/** POST …/cancel: cancels one directive, or all of a request.
+ *  It must never answer "cancelled" for a directive whose attempt still runs. */
+import type { DirectiveClient } from '../../contract/directive-client.ts';
+import { type Cancellation, cancelBodySchema, cancellationSchema } from '../../contract/cancellation.ts';
+import { fieldErrors } from '../../contract/field-error.ts';
+import type { App } from '../app.ts';
+import { problems } from '../openapi.ts';
+import { refusedAt } from '../refusal.ts';
+import { directiveParams, noQuery, requestParams } from '../request-input.ts';
+
+const description =
+  '`cancelled`: ended by this call, and no attempt starts any more. `requested`: an attempt runs and is being aborted; ' +
+  'its terminal signal says what really happened. `ended`: it had ended before, with this result. ' +
+  '200 when nothing runs any more, 202 otherwise.';
+
+const answers = {
+  200: cancellationSchema.describe('Every directive has ended.'),
+  202: cancellationSchema.describe('Some attempts are being aborted.'),
+  ...problems(400, 404, 415, 503),
+};
+
+const requestSchema = {
+  operationId: 'cancelRequest',
+  summary: 'Cancel every open directive of a request',
+  description,
+  tags: ['requests'],
+  params: requestParams,
+  querystring: noQuery,
+  response: answers,
+};
+
+const directiveSchema = {
+  operationId: 'cancelDirective',
+  summary: 'Cancel one directive',
+  description,
+  tags: ['requests'],
+  params: directiveParams,
+  querystring: noQuery,
+  response: answers,
+};
+
+export function cancellationRoutes(app: App, client: DirectiveClient): void {
+  app.post('/v1/requests/:request_id/cancel', { schema: requestSchema }, async (request, reply) => {
+    const cancelled = await client.cancel(request.params.request_id, undefined, readBody(request.body));
+    return reply.code(statusOf(cancelled)).send(cancelled);
+  });
+
+  app.post(
+    '/v1/requests/:request_id/directives/:directive_id/cancel',
+    { schema: directiveSchema },
+    async (request, reply) => {
+      const { request_id: requestId, directive_id: directiveId } = request.params;
+      const cancelled = await client.cancel(requestId, directiveId, readBody(request.body));
+      return reply.code(statusOf(cancelled)).send(cancelled);
+    },
+  );
+}
+
+/** No body is a cancellation without a reason. */
+function readBody(body: unknown): { reason?: string } {
+  const parsed = cancelBodySchema.safeParse(body ?? {});
+  if (!parsed.success) throw refusedAt('invalid_body', fieldErrors(parsed.error));
+  return parsed.data.reason === undefined ? {} : { reason: parsed.data.reason };
+}
+
+function statusOf({ directives }: Cancellation): 200 | 202 {
+  return directives.some(({ status }) => status === 'requested') ? 202 : 200;
+}

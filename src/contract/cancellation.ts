@@ -1,0 +1,26 @@
+// The answer to a cancellation: what it meant for each directive.
+// Must never say "cancelled" of a directive whose attempt still runs.
+import * as z from 'zod';
+import { identifierSchema } from './identifiers.ts';
+import { signalSchema } from './signal.ts';
+
+/**
+ * `cancelled`: ended by this call. `requested`: an attempt runs, is being aborted, and reports what really happened.
+ * `ended`: had ended before; its result won.
+ */
+export const cancelledDirectiveSchema = z.object({
+  id: identifierSchema,
+  status: z.enum(['cancelled', 'requested', 'ended']),
+  result: signalSchema.optional(),
+});
+
+export const cancellationSchema = z.object({
+  request_id: identifierSchema,
+  directives: z.array(cancelledDirectiveSchema),
+});
+
+/** The body of a cancellation; may be absent. */
+export const cancelBodySchema = z.strictObject({ reason: z.string().max(1_000).optional() });
+
+export type CancelledDirective = z.infer<typeof cancelledDirectiveSchema>;
+export type Cancellation = z.infer<typeof cancellationSchema>;

@@ -1,0 +1,87 @@
+// Cancels directives: ends what waits, and tells every worker about what runs.
+// Must never report a directive as cancelled that may still be carried out.
+import { errorEnvelope } from '../contract/error-envelope.ts';
+import type { Cancellation, CancelledDirective } from '../contract/cancellation.ts';
+import { decodeEnvelope } from '../journal/envelope.ts';
+import type { Journal } from '../journal/journal.ts';
+import type { KeySpace } from '../journal/keys.ts';
+import type { DirectiveRecord } from '../journal/records.ts';
+import type { SweepIndex } from '../journal/sweep-index.ts';
+import { failureSignal } from '../journal/terminal-signal.ts';
+import type { RedisConnection } from '../redis.ts';
+import type { Lanes } from './lanes.ts';
+
+export interface CancellerOptions {
+  connection: RedisConnection;
+  keys: KeySpace;
+  journal: Journal;
+  index: SweepIndex;
+  lanes: Lanes;
+}
+
+export type Canceller = ReturnType<typeof createCanceller>;
+
+/** Directives of one request that are cancelled side by side. */
+const AT_ONCE = 50;
+
+export function createCanceller({ connection, keys, journal, index, lanes }: CancellerOptions) {
+  /** Cancels one directive, or all of a request; null when there is no such request or directive. */
+  async function cancel(
+    requestId: string,
+    directiveId: string | undefined,
+    reason: string | undefined,
+  ): Promise<Cancellation | null> {
+    const records = await recordsOf(requestId, directiveId);
+    if (records === null) return null;
+    const directives: CancelledDirective[] = [];
+    for (let first = 0; first < records.length; first += AT_ONCE) {
+      const batch = records.slice(first, first + AT_ONCE);
+      directives.push(...(await Promise.all(batch.map((record) => cancelOne(requestId, record, reason)))));
+    }
+    return { request_id: requestId, directives };
+  }
+
+  async function recordsOf(
+    requestId: string,
+    directiveId: string | undefined,
+  ): Promise<DirectiveRecord[] | null> {
+    if (directiveId === undefined) return (await journal.request(requestId))?.directives ?? null;
+    const record = await journal.directive(requestId, directiveId);
+    return record && [record];
+  }
+
+  async function cancelOne(
+    requestId: string,
+    record: DirectiveRecord,
+    reason: string | undefined,
+  ): Promise<CancelledDirective> {
+    const { id } = record;
+    const json = record.terminal === null ? await journal.envelope(requestId, id) : null;
+    if (json === null) return alreadyEnded(requestId, id);
+    const verdict = await journal.cancel(requestId, id, cancelledSignal(json, record, reason));
+    if (verdict.kind === 'requested') {
+      await connection.publish(keys.cancellations, `${requestId}/${id}`);
+      return { id, status: 'requested' };
+    }
+    if (verdict.kind !== 'ended') return alreadyEnded(requestId, id);
+    index.forget({ requestId, id });
+    if (record.lane) await lanes.silence(record.lane, requestId, id).catch(() => {});
+    return { ...(await alreadyEnded(requestId, id)), status: 'cancelled' };
+  }
+
+  async function alreadyEnded(requestId: string, id: string): Promise<CancelledDirective> {
+    const record = await journal.directive(requestId, id);
+    const result = record?.terminal ? await journal.signalAt(requestId, record.terminal) : null;
+    return { id, status: 'ended', ...(result ? { result } : {}) };
+  }
+
+  return { cancel };
+}
+
+function cancelledSignal(json: string, record: DirectiveRecord, reason: string | undefined) {
+  const { directive, traceparent } = decodeEnvelope(json);
+  const error = errorEnvelope('cancelled', 'cancelled by a caller', reason === undefined ? {} : { reason });
+  const origin = { requestId: directive.request_id, causationId: directive.id, traceparent };
+  const attempts = record.fence - record.released;
+  return failureSignal(directive, error, origin, { attempts });
+}
