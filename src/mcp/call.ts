@@ -72,15 +72,12 @@ async function refusalBeforeConnecting(call: Call): Promise<Failed | null> {
   return refusalOf(call, call.connection.tools() ?? list);
 }
 
-function settledOrAborted(settled: Promise<void>, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const done = (): void => {
-      signal.removeEventListener('abort', done);
-      resolve();
-    };
-    signal.addEventListener('abort', done, { once: true });
-    void settled.then(done);
-  });
+async function settledOrAborted(settled: Promise<void>, signal: AbortSignal): Promise<void> {
+  const aborted = Promise.withResolvers<void>();
+  const onAbort = (): void => aborted.resolve();
+  signal.addEventListener('abort', onAbort, { once: true });
+  await Promise.race([settled, aborted.promise]);
+  signal.removeEventListener('abort', onAbort);
 }
 
 async function sendUntilTaken(call: Call): Promise<ToolCallOutcome> {

@@ -1,16 +1,20 @@
 /** The SDK's Streamable HTTP transport with its loose ends tied: a request whose answer can no longer come is
- *  answered with an error, a cancelled one lets go of its stream, a refusal keeps its Retry-After.
+ *  answered with an error, and a cancelled one lets go of its stream.
  *  It must never leave a request open on a connection that has already ended. */
 import {
-  type FetchLike,
   type JSONRPCMessage,
-  SdkErrorCode,
-  SdkHttpError,
   StreamableHTTPClientTransport,
   type Transport,
   type TransportSendOptions,
 } from '@modelcontextprotocol/client';
-import { ANSWER_LOST, deliverInOrder, errorAnswer } from './message-delivery.ts';
+import { createHttpFetch } from './http-fetch.ts';
+import {
+  ANSWER_LOST,
+  MAX_MESSAGE_BYTES,
+  deliverInOrder,
+  errorAnswer,
+  tooLargeAnswer,
+} from './message-delivery.ts';
 import type { HttpTransportOptions } from './server-options.ts';
 
 export interface HttpTransport extends Transport {
@@ -26,11 +30,14 @@ type Open = Map<string | number, AbortController>;
 const LEAVE_MS = 1_000;
 
 export function createHttpTransport(options: HttpTransportOptions): HttpTransport {
+  const open: Open = new Map();
   const inner: Inner = new StreamableHTTPClientTransport(new URL(options.url), {
     requestInit: { headers: { ...options.headers } },
-    fetch: fetchKeepingRetryAfter,
+    fetch: createHttpFetch({
+      maxMessageBytes: MAX_MESSAGE_BYTES,
+      onOversized: (body) => answerOversized(open, transport, body),
+    }),
   });
-  const open: Open = new Map();
   const transport: HttpTransport = {
     hasPerRequestStream: true,
     get sessionId() {
@@ -96,6 +103,13 @@ async function sendCancellation(
   }
 }
 
+/** The stream is about to break; whoever waits for it should know that trying again will not help. */
+function answerOversized(open: Open, transport: Transport, body: string): void {
+  const id: unknown = (JSON.parse(body) as { id?: unknown }).id;
+  if (typeof id !== 'string' && typeof id !== 'number') return;
+  if (open.delete(id)) transport.onmessage?.(tooLargeAnswer(id));
+}
+
 function isCancellation(message: JSONRPCMessage): boolean {
   return 'method' in message && message.method === 'notifications/cancelled';
 }
@@ -115,31 +129,4 @@ async function leave(inner: Inner): Promise<void> {
   });
   await Promise.race([inner.terminateSession().catch(() => {}), late]);
   clearTimeout(timer);
-}
-
-/** The SDK's error for a refused request has no headers; Retry-After has to be put in before it is lost. */
-const fetchKeepingRetryAfter: FetchLike = async (url, init) => {
-  const response = await fetch(url, init);
-  if (response.status !== 429 && response.status !== 503) return response;
-  const text = await response.text().catch(() => '');
-  const retryAfterMs = readRetryAfterMs(response.headers.get('retry-after'), Date.now());
-  throw new SdkHttpError(
-    SdkErrorCode.ClientHttpNotImplemented,
-    `HTTP ${response.status}: ${text.slice(0, 500)}`,
-    {
-      status: response.status,
-      statusText: response.statusText,
-      text,
-      ...(retryAfterMs === null ? {} : { retryAfterMs }),
-    },
-  );
-};
-
-/** Retry-After is either seconds or an HTTP date. null: absent or neither. */
-export function readRetryAfterMs(header: string | null, now: number): number | null {
-  if (header === null || header.trim() === '') return null;
-  const seconds = Number(header);
-  if (Number.isFinite(seconds)) return Math.max(0, Math.ceil(seconds * 1_000));
-  const at = Date.parse(header);
-  return Number.isNaN(at) ? null : Math.max(0, at - now);
 }

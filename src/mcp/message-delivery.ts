@@ -6,6 +6,9 @@ import type { JSONRPCErrorResponse, JSONRPCMessage } from '@modelcontextprotocol
 export const ANSWER_TOO_LARGE = -32_095;
 export const ANSWER_LOST = -32_096;
 
+/** The largest message that is read, over any transport. */
+export const MAX_MESSAGE_BYTES = 16 * 1024 * 1024;
+
 /** Servers print all sorts of things to stdout; only objects of JSON-RPC 2.0 count, alone or in a batch. */
 export function readMessages(line: string): JSONRPCMessage[] {
   const first = line.trimStart()[0];
@@ -45,12 +48,16 @@ export function deliverInOrder(message: JSONRPCMessage, deliver: (message: JSONR
 }
 
 /** Stands in for an answer past the size bound, so that its call ends and no other one suffers. */
-export function oversizedAnswer(head: string, tail: string, maxBytes: number): JSONRPCErrorResponse | null {
+export function oversizedAnswer(head: string, tail: string): JSONRPCErrorResponse | null {
   const found =
     /^\s*\{(?:"jsonrpc":"2\.0",)?"id":(\d+)/.exec(head) ??
     /"id":(\d+)(?:,"jsonrpc":"2\.0")?\}\s*$/.exec(tail);
   if (found === null) return null;
-  return errorAnswer(Number(found[1]), ANSWER_TOO_LARGE, `The answer is larger than ${maxBytes} bytes`);
+  return tooLargeAnswer(Number(found[1]));
+}
+
+export function tooLargeAnswer(id: number | string): JSONRPCErrorResponse {
+  return errorAnswer(id, ANSWER_TOO_LARGE, `The answer is larger than ${MAX_MESSAGE_BYTES} bytes`);
 }
 
 export function errorAnswer(id: number | string, code: number, message: string): JSONRPCErrorResponse {

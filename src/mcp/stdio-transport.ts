@@ -3,12 +3,11 @@
 import { type JSONRPCMessage, SdkError, SdkErrorCode, type Transport } from '@modelcontextprotocol/client';
 import { createLineReader } from './line-reader.ts';
 import type { McpLogger } from './logger.ts';
-import { deliverInOrder, oversizedAnswer, readMessages } from './message-delivery.ts';
+import { MAX_MESSAGE_BYTES, deliverInOrder, oversizedAnswer, readMessages } from './message-delivery.ts';
 import type { StdioTransportOptions } from './server-options.ts';
 import { type ServerProcess, startServerProcess } from './server-process.ts';
 import { type StderrTail, createStderrTail } from './stderr-tail.ts';
 
-const MAX_MESSAGE_BYTES = 16 * 1024 * 1024;
 /** A server that leaves this much unread does not read any more. */
 const MAX_UNREAD_BYTES = 64 * 1024 * 1024;
 /** Past this much unread, a cancellation would not be read in time to matter. */
@@ -65,7 +64,7 @@ function attach(server: ServerProcess, transport: StdioTransport, link: Link, st
       for (const message of readMessages(line)) deliver(message);
     },
     onOversized: (head, tail) => {
-      const answer = oversizedAnswer(head, tail, MAX_MESSAGE_BYTES);
+      const answer = oversizedAnswer(head, tail);
       if (answer !== null) deliver(answer);
     },
   });
@@ -103,6 +102,12 @@ function send(link: Link, message: JSONRPCMessage): Promise<void> {
     void link.process?.end(true);
     return Promise.reject(new SdkError(SdkErrorCode.SendFailed, 'The server does not read its stdin'));
   }
-  stdin.write(`${JSON.stringify(message)}\n`);
+  const line = `${JSON.stringify(message)}\n`;
+  // Calls made in the same tick leave in one write.
+  if (stdin.writableCorked === 0) {
+    stdin.cork();
+    process.nextTick(() => stdin.uncork());
+  }
+  stdin.write(line);
   return Promise.resolve();
 }

@@ -255,6 +255,40 @@ test('an answer that is no JSON is invalid_result', async () => {
   expect(failureOf(await call('echo'))).toMatchObject({ sent: true, error: { type: 'invalid_result' } });
 });
 
+test.each(['application/json', 'text/event-stream'])(
+  'an answer as %s that nobody can hold fails that call alone, as invalid_result',
+  async (type) => {
+    const peer = await served(startLegacyPeer());
+    const options = await front(peer, (response) => {
+      response.on('error', () => {});
+      response.writeHead(200, { 'content-type': type });
+      for (let megabyte = 0; megabyte < 20; megabyte += 1) response.write('x'.repeat(1024 * 1024));
+      response.end();
+    });
+    const { call, statuses } = openPool(options);
+    expect(failureOf(await call('echo'))).toMatchObject({ sent: true, error: { type: 'invalid_result' } });
+    expect(statuses.map(({ status }) => status)).toEqual(['ready']);
+  },
+);
+
+test('stop returns while a server that never answers is being reached', async () => {
+  const asked = Promise.withResolvers<void>();
+  const server = createServer(() => asked.resolve()).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  const address = server.address();
+  const port = typeof address === 'object' && address !== null ? address.port : 0;
+  const url = `http://127.0.0.1:${port}/mcp`;
+  const { pool, call } = openPool({ name: 'silent', transport: { kind: 'http', url, headers: {} } });
+  const waiting = call('echo');
+  await asked.promise;
+  await pool.stop();
+  expect(failureOf(await waiting)).toMatchObject({ sent: false, error: { type: 'network' } });
+});
+
 test('a broken SSE connection fails its calls and is opened again', async () => {
   const first = await startEverything('sse');
   const { call, until, statuses } = openPool(first.options);

@@ -49,6 +49,20 @@ describe('a stdio server which', () => {
     expect(exists(pid)).toBe(false);
   });
 
+  test('stops reading is replaced before its unread calls fill the memory', async () => {
+    const { call, logs } = openPool(rudePeer('stops-reading'));
+    await call('echo');
+    await call('misbehave', {}, { timeoutMs: 100 });
+    const ballast = 'x'.repeat(4 * 1024 * 1024);
+    const ends = new Set<string>();
+    for (let calls = 0; calls < 40 && !ends.has('network'); calls += 1) {
+      ends.add(failureOf(await call('echo', { ballast }, { timeoutMs: 1 })).error.type);
+    }
+    expect(ends).toEqual(new Set(['timeout', 'network']));
+    expect(textOf(await call('echo'))).toBe('said');
+    expect(logs.filter((line) => line.message === 'MCP server ready')).toHaveLength(2);
+  });
+
   test('asks for what the client does not offer is refused and goes on', async () => {
     const { call } = openPool(rudePeer('asks-back'));
     expect(textOf(await call('misbehave'))).toBe('said');

@@ -95,4 +95,9 @@ if (habit === 'refuses-to-start') {
   process.stderr.write('the configuration file is missing\n');
   process.exit(2);
 }
-createInterface({ input: process.stdin }).on('line', (line) => onMessage(JSON.parse(line)));
+const input = createInterface({ input: process.stdin });
+misbehaviours['stops-reading'] = () => {
+  input.pause();
+  setInterval(() => {}, 1_000);
+};
+input.on('line', (line) => onMessage(JSON.parse(line)));

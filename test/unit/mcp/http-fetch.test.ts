@@ -1,7 +1,7 @@
 /** The Retry-After header in its two forms.
  *  It must never give a time that has passed. */
 import { expect, test } from 'vitest';
-import { readRetryAfterMs } from '../../../src/mcp/http-transport.ts';
+import { readRetryAfterMs } from '../../../src/mcp/http-fetch.ts';
 
 const now = Date.parse('2026-11-20T12:00:00Z');
 
