@@ -1,0 +1,422 @@
+/** The command line as a person or a script uses it: the real program, its output, its exit codes.
+ *  It must not import the program: processes only. */
+import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { freePort } from '../support/process.ts';
+import { startRedis } from '../support/redis.ts';
+
+const PROGRAM = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url));
+const PEER = fileURLToPath(new URL('../support/servers/legacy-peer.ts', import.meta.url));
+
+interface Run {
+  readonly code: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+interface Running {
+  readonly child: ChildProcessWithoutNullStreams;
+  readonly ended: Promise<Run>;
+  /** Resolves when either output has said it; rejects when the program ends without. */
+  said(pattern: RegExp): Promise<string>;
+}
+
+type Env = Readonly<Record<string, string>>;
+
+/** Neither colours nor a service or Redis of the surroundings reach the program. */
+function environment(more: Env): NodeJS.ProcessEnv {
+  const { FORCE_COLOR: _, REDIS_URL: __, ADJUTANT_URL: ___, ...rest } = process.env;
+  return { ...rest, ...more };
+}
+
+function start(
+  args: readonly string[],
+  { cwd, env = {}, stdin = '' }: { cwd: string; env?: Env; stdin?: string },
+): Running {
+  const child = spawn(process.execPath, [PROGRAM, ...args], { cwd, env: environment(env) });
+  child.stdin.end(stdin);
+  let stdout = '';
+  let stderr = '';
+  const listeners = new Set<() => void>();
+  const hear = (add: (text: string) => void) => (text: string) => {
+    add(text);
+    for (const listener of listeners) listener();
+  };
+  child.stdout.setEncoding('utf8').on(
+    'data',
+    hear((text) => void (stdout += text)),
+  );
+  child.stderr.setEncoding('utf8').on(
+    'data',
+    hear((text) => void (stderr += text)),
+  );
+  const ended = once(child, 'close').then(([code]) => ({ code: code as number | null, stdout, stderr }));
+  const said = async (pattern: RegExp): Promise<string> => {
+    const { promise, resolve, reject } = Promise.withResolvers<string>();
+    const look = (): void => {
+      const found = pattern.exec(stdout + stderr);
+      if (found !== null) resolve(found[0]);
+    };
+    listeners.add(look);
+    look();
+    void ended.then(() => reject(new Error(`It ended without ${String(pattern)}:\n${stdout}${stderr}`)));
+    return promise;
+  };
+  return { child, ended, said };
+}
+
+const folders: string[] = [];
+
+async function folder(files: Readonly<Record<string, unknown>> = {}): Promise<string> {
+  const path = await mkdtemp(join(tmpdir(), 'adjutant-cli-'));
+  folders.push(path);
+  for (const [name, value] of Object.entries(files)) await writeFile(join(path, name), JSON.stringify(value));
+  return path;
+}
+
+const CONFIG = {
+  mcpServers: { peer: { command: process.execPath, args: [PEER, 'stdio'] } },
+  worker: { drain_ms: 0 },
+};
+
+let home: string;
+let up: Running;
+let url: string;
+
+async function run(
+  args: readonly string[],
+  options: { cwd?: string; env?: Env; stdin?: string } = {},
+): Promise<Run> {
+  const env = { ADJUTANT_URL: url, ...options.env };
+  return start(args, { cwd: home, ...options, env }).ended;
+}
+
+beforeAll(async () => {
+  home = await folder({ 'adjutant.json': CONFIG });
+  up = start(['up', '--port', '0'], { cwd: home });
+  url = (await up.said(/http:\/\/127\.0\.0\.1:\d+/)) ?? '';
+  await vi.waitFor(async () => expect((await run(['tools'])).stdout).toContain('peer.add'), 20_000);
+});
+
+afterAll(async () => {
+  up?.child.kill('SIGTERM');
+  expect((await up?.ended)?.code).toBe(0);
+  for (const path of folders) await rm(path, { recursive: true, force: true });
+});
+
+describe('call', () => {
+  test('prints what the tool says', async () => {
+    expect(await run(['call', 'peer.echo', '{"a":1}'])).toMatchObject({ code: 0, stdout: '{"a":1}\n' });
+  });
+
+  test('prints structured content as JSON', async () => {
+    const { code, stdout } = await run(['call', 'peer.add', '{"a":2,"b":3}']);
+    expect(code).toBe(0);
+    expect(JSON.parse(stdout)).toEqual({ sum: 5 });
+  });
+
+  test('prints the envelope with --json, wherever it stands', async () => {
+    const envelope = { ok: true, payload: { sum: 5 }, effects: [] };
+    expect(JSON.parse((await run(['call', 'peer.add', '{"a":2,"b":3}', '--json'])).stdout)).toEqual(envelope);
+    expect(JSON.parse((await run(['--json', 'call', 'peer.add', '{"a":2,"b":3}'])).stdout)).toEqual(envelope);
+  });
+
+  test('exits 1 with the error and its place when the directive fails', async () => {
+    const wrong = await run(['call', 'peer.add', '{"a":"x","b":3}']);
+    expect(wrong).toMatchObject({ code: 1, stdout: '' });
+    expect(wrong.stderr).toMatch(/validation_error/);
+    expect(wrong.stderr).toMatch(/arguments\.a: /);
+    const unknown = await run(['call', 'peer.ad', '{}']);
+    expect(unknown.code).toBe(1);
+    expect(unknown.stderr).toMatch(/unknown_tool/);
+    const json = await run(['call', 'peer.fail', '{"text":"no"}', '--json']);
+    expect(json.code).toBe(1);
+    expect(JSON.parse(json.stdout)).toMatchObject({
+      ok: false,
+      error: { type: 'tool_error', message: 'no' },
+    });
+  });
+
+  test('hands over its limits and retries', async () => {
+    const { code, stderr } = await run([
+      'call',
+      'peer.wait',
+      '--timeout-ms',
+      '50',
+      '--max-retries',
+      '1',
+      '--effect',
+      'read',
+    ]);
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/retry 1\/1/);
+    expect(stderr).toMatch(/timeout/);
+  });
+
+  test('shows progress in plain lines where there is no terminal', async () => {
+    const { stdout, stderr } = await run(['call', 'peer.beat', '{"beats":2,"everyMs":5}']);
+    expect(stdout).toBe('done\n');
+    expect(stderr).toMatch(/^peer\.beat running$/m);
+    expect(stderr).not.toContain('\u001B');
+  });
+
+  test('interrupted exits 130 and says where the result will be', async () => {
+    const running = start(['call', 'peer.wait', '--request', 'interrupted', '--id', 'a'], {
+      cwd: home,
+      env: { ADJUTANT_URL: url },
+    });
+    await running.said(/running/);
+    running.child.kill('SIGINT');
+    const { code, stderr } = await running.ended;
+    expect(code).toBe(130);
+    expect(stderr).toContain('adjutant get interrupted a');
+  });
+});
+
+describe('submit, tail and get', () => {
+  test('take a directive from stdin through to its signals', async () => {
+    const directive = { type: 'tool_exec', tool_name: 'peer.echo', request_id: 'chain', id: 'a' };
+    const submitted = await run(['submit', '-'], { stdin: JSON.stringify(directive) });
+    expect(submitted).toMatchObject({ code: 0 });
+    expect(submitted.stdout).toMatch(/^a\s+tool_exec\s+accepted\s+tool\.peer$/m);
+    const tail = await run(['tail', 'chain']);
+    expect(tail.code).toBe(0);
+    expect(tail.stdout.trim().split('\n')).toHaveLength(2);
+    const later = await run(['tail', 'chain', '--after', '1', '--json']);
+    expect(JSON.parse(later.stdout)).toMatchObject({ sequence: 2, type: 'ai.tool.result' });
+    expect((await run(['get', 'chain'])).stdout).toMatch(/closed/);
+    expect(JSON.parse((await run(['get', 'chain', 'a', '--json'])).stdout)).toMatchObject({
+      id: 'a',
+      status: 'succeeded',
+    });
+  });
+
+  test('take JSON lines from a file as one batch', async () => {
+    const file = join(home, 'batch.jsonl');
+    const lines = ['a', 'b'].map((id) =>
+      JSON.stringify({ type: 'tool_exec', tool_name: 'peer.echo', request_id: 'lines', id }),
+    );
+    await writeFile(file, `${lines.join('\n')}\n\n`);
+    const { code, stdout } = await run(['submit', file, '--json']);
+    expect(code).toBe(0);
+    expect(JSON.parse(stdout)).toMatchObject({ request_id: 'lines', directives: [{ id: 'a' }, { id: 'b' }] });
+  });
+
+  test('name the line, the file or the place that is wrong', async () => {
+    const badLine = await run(['submit', '-'], { stdin: '{"type":"tool_exec"}\n{oops\n' });
+    expect(badLine).toMatchObject({ code: 2 });
+    expect(badLine.stderr).toContain('-:2');
+    expect((await run(['submit', 'no-such-file'])).code).toBe(2);
+    const badKey = await run(['submit', '-'], {
+      stdin: '{"type":"tool_exec","tool_name":"peer.echo","colour":1}',
+    });
+    expect(badKey.code).toBe(2);
+    expect(badKey.stderr).toContain('colour');
+  });
+
+  test('exit 1 for what is not there', async () => {
+    for (const args of [
+      ['get', 'none'],
+      ['get', 'chain', 'none'],
+      ['tail', 'none'],
+    ]) {
+      const { code, stderr } = await run(args);
+      expect(code).toBe(1);
+      expect(stderr).toMatch(/not_found/);
+    }
+  });
+});
+
+describe('the lists', () => {
+  test('show tools and lanes', async () => {
+    expect((await run(['tools'])).stdout).toMatch(/^peer\.echo\s+read/m);
+    expect((await run(['lanes'])).stdout).toMatch(/^tool\.peer\s/m);
+    expect(JSON.parse((await run(['lanes', '--json'])).stdout)).toMatchObject({
+      lanes: [{ name: 'tool.peer' }],
+    });
+  });
+});
+
+describe('a command line that makes no sense', () => {
+  test.each([
+    [['launch']],
+    [['call']],
+    [['call', 'peer.echo', '{oops']],
+    [['call', 'peer.echo', '[1]']],
+    [['call', 'peer.echo', '{}', '--timeout-ms', 'soon']],
+    [['call', 'peer.echo', '{}', '--effect', 'maybe']],
+    [['tail', 'x', '--after', '-1']],
+    [['tools', '--colour']],
+    [['tools', '--url', 'nowhere']],
+  ])('%j exits 2 and says why', async (args) => {
+    const { code, stdout, stderr } = await run(args);
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+    expect(stderr).not.toBe('');
+    expect(stderr).not.toMatch(/^\s+at /m);
+  });
+
+  test('--help and --version exit 0', async () => {
+    expect(await run(['--version'])).toMatchObject({
+      code: 0,
+      stdout: expect.stringMatching(/^\d+\.\d+\.\d+\n$/),
+    });
+    const { code, stdout } = await run(['--help']);
+    expect(code).toBe(0);
+    for (const verb of [
+      'up',
+      'api',
+      'worker',
+      'call',
+      'submit',
+      'tail',
+      'get',
+      'tools',
+      'lanes',
+      'doctor',
+      'init',
+    ]) {
+      expect(stdout).toMatch(new RegExp(`^  ${verb}\\b`, 'm'));
+    }
+  });
+});
+
+describe('a service out of reach', () => {
+  test.each([[['call', 'a.b']], [['tail', 'x']], [['get', 'x']], [['tools']], [['lanes']]])(
+    '%j exits 3 and says how to fix it',
+    async (args) => {
+      const { code, stderr } = await run(args, {
+        env: { ADJUTANT_URL: `http://127.0.0.1:${await freePort()}` },
+      });
+      expect(code).toBe(3);
+      expect(stderr.trim().split('\n')).toEqual([
+        expect.stringContaining('error'),
+        expect.stringContaining('adjutant up'),
+      ]);
+    },
+  );
+});
+
+describe('doctor', () => {
+  test('finds nothing wrong with a service that works', async () => {
+    const { code, stdout } = await run(['doctor']);
+    expect(stdout).not.toContain('✗');
+    expect(code).toBe(0);
+    for (const subject of [
+      'node',
+      'configuration',
+      'redis',
+      'eviction',
+      'persistence',
+      'service',
+      'mcp peer',
+    ]) {
+      expect(stdout).toMatch(new RegExp(`^✓ ${subject}\\b`, 'm'));
+    }
+  });
+
+  test('names each fault and its fix, and exits 1', async () => {
+    await using weak = await startRedis({ args: ['--maxmemory-policy', 'allkeys-lru'] });
+    const env = { REDIS_URL: weak.url, ADJUTANT_URL: `http://127.0.0.1:${await freePort()}` };
+    const { code, stdout } = await run(['doctor', '--json'], { env });
+    expect(code).toBe(1);
+    const findings = stdout
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as { subject: string; ok: boolean; fix: string | null });
+    const faults = findings.filter(({ ok }) => !ok);
+    expect(faults.map(({ subject }) => subject)).toEqual(['eviction', 'persistence', 'service']);
+    for (const { fix } of faults) expect(fix).not.toBeNull();
+  });
+
+  test('names what is wrong in the configuration', async () => {
+    const cwd = await folder({ 'adjutant.json': { mcpServers: { peer: { comand: 'node' } } } });
+    const { code, stdout } = await run(['doctor'], { cwd });
+    expect(code).toBe(1);
+    expect(stdout).toMatch(/✗ configuration.*mcpServers\.peer/);
+  });
+});
+
+describe('init', () => {
+  test('writes a configuration that is accepted, and never overwrites it', async () => {
+    const cwd = await folder();
+    expect((await run(['init'], { cwd })).code).toBe(0);
+    const written = await readFile(join(cwd, 'adjutant.json'), 'utf8');
+    expect(JSON.parse(written)).toHaveProperty('mcpServers');
+    expect((await run(['doctor'], { cwd })).stdout).toMatch(/✓ configuration/);
+    const again = await run(['init'], { cwd });
+    expect(again.code).toBe(1);
+    expect(again.stderr).toContain('here already');
+    expect(await readFile(join(cwd, 'adjutant.json'), 'utf8')).toBe(written);
+  });
+});
+
+describe('the roles', () => {
+  test('api and worker share one Redis, and stop on SIGTERM', async () => {
+    await using redis = await startRedis();
+    const env = { REDIS_URL: redis.url, ADJUTANT_PREFIX: 'roles' };
+    const api = start(['api', '--port', '0'], { cwd: home, env });
+    const worker = start(['worker'], { cwd: home, env });
+    const apiUrl = await api.said(/http:\/\/127\.0\.0\.1:\d+/);
+    await worker.said(/adjutant works/);
+    expect(await run(['call', 'peer.echo', '{"a":1}', '--url', apiUrl])).toMatchObject({
+      code: 0,
+      stdout: '{"a":1}\n',
+    });
+    for (const role of [api, worker]) {
+      role.child.kill('SIGTERM');
+      expect((await role.ended).code).toBe(0);
+    }
+  });
+
+  test('api and worker alone say that they need a Redis', async () => {
+    for (const role of ['api', 'worker']) {
+      const { code, stderr } = await run([role]);
+      expect(code).toBe(2);
+      expect(stderr).toContain('REDIS_URL');
+    }
+  });
+
+  test('a second up in one folder is told so', async () => {
+    const { code, stderr } = await run(['up', '--port', '0']);
+    expect(code).toBe(1);
+    expect(stderr).toContain('running in this folder already');
+  });
+
+  test('a taken port is told with its fix', async () => {
+    await using redis = await startRedis();
+    const { code, stderr } = await run(['api', '--port', new URL(url).port], {
+      env: { REDIS_URL: redis.url },
+    });
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/--port/);
+  });
+
+  test('up takes over the Redis that a killed one left, with what was accepted', async () => {
+    const cwd = await folder({ 'adjutant.json': CONFIG });
+    const first = start(['up', '--port', '0'], { cwd });
+    const firstUrl = await first.said(/http:\/\/127\.0\.0\.1:\d+/);
+    const stdin = JSON.stringify({
+      type: 'emit_tool_error',
+      tool_name: 'peer.echo',
+      error: 'e',
+      request_id: 'kept',
+    });
+    expect((await run(['submit', '-', '--url', firstUrl], { stdin })).code).toBe(0);
+    first.child.kill('SIGKILL');
+    await first.ended;
+    const second = start(['up', '--port', '0'], { cwd });
+    const secondUrl = await second.said(/http:\/\/127\.0\.0\.1:\d+/);
+    expect((await run(['get', 'kept', '--url', secondUrl])).code).toBe(0);
+    const { redisPid } = JSON.parse(await readFile(join(cwd, '.adjutant/redis/owner.json'), 'utf8')) as {
+      redisPid: number;
+    };
+    second.child.kill('SIGINT');
+    expect((await second.ended).code).toBe(0);
+    expect(() => process.kill(redisPid, 0)).toThrow();
+  });
+});
