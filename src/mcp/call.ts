@@ -29,7 +29,7 @@ export interface CallTools {
   readonly active: Set<CallDeadline>;
 }
 
-export const IDEMPOTENCY_KEY = 'adjutant/idempotencyKey';
+const IDEMPOTENCY_KEY = 'adjutant/idempotencyKey';
 
 export async function callTool(tools: CallTools, request: ToolCallRequest): Promise<ToolCallOutcome> {
   const { connection, slots, active } = tools;

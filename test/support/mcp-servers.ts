@@ -1,7 +1,7 @@
 /** Real MCP servers for tests: how to start each over stdio, and those over HTTP already started on 127.0.0.1.
  *  It must never let one listen on another interface. */
 import { createRequire } from 'node:module';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { McpServerOptions } from '../../src/mcp/server-options.ts';
 import { type Child, freePort, spawnNode } from './process.ts';
@@ -13,23 +13,17 @@ type StdioServer = McpServerOptions & {
 
 const require = createRequire(import.meta.url);
 const LOOPBACK = ownServer('loopback.mjs');
-const EVERYTHING = packageFile('@modelcontextprotocol/server-everything', 'dist/index.js');
+const EVERYTHING = packageFile(
+  require.resolve('@modelcontextprotocol/server-everything/package.json'),
+  'dist/index.js',
+);
 
 function ownServer(file: string): string {
   return fileURLToPath(new URL(`./servers/${file}`, import.meta.url));
 }
 
-/** Some packages export no package.json, so their folder is looked for. */
-function packageFile(name: string, file: string): string {
-  const folder = require.resolve.paths(name)?.map((path) => join(path, name)) ?? [];
-  for (const candidate of folder) {
-    try {
-      return require.resolve(join(candidate, file));
-    } catch {
-      // Not installed there.
-    }
-  }
-  throw new Error(`${name} is not installed.`);
+function packageFile(packageJson: string, file: string): string {
+  return join(dirname(packageJson), file);
 }
 
 function stdio(name: string, args: readonly string[], env: Env = {}): StdioServer {
@@ -39,15 +33,22 @@ function stdio(name: string, args: readonly string[], env: Env = {}): StdioServe
 export const everything = (): StdioServer => stdio('everything', [EVERYTHING, 'stdio']);
 
 export const filesystem = (folder: string): StdioServer =>
-  stdio('filesystem', [packageFile('@modelcontextprotocol/server-filesystem', 'dist/index.js'), folder]);
+  stdio('filesystem', [
+    packageFile(require.resolve('@modelcontextprotocol/server-filesystem/package.json'), 'dist/index.js'),
+    folder,
+  ]);
 
 export const memory = (file: string): StdioServer =>
-  stdio('memory', [packageFile('@modelcontextprotocol/server-memory', 'dist/index.js')], {
-    MEMORY_FILE_PATH: file,
-  });
+  stdio(
+    'memory',
+    [packageFile(require.resolve('@modelcontextprotocol/server-memory/package.json'), 'dist/index.js')],
+    {
+      MEMORY_FILE_PATH: file,
+    },
+  );
 
 export const helloWorld = (): StdioServer =>
-  stdio('hello', [packageFile('mcp-hello-world', 'build/stdio.js')]);
+  stdio('hello', [packageFile(require.resolve('mcp-hello-world/package.json'), 'build/stdio.js')]);
 
 export const legacyPeer = (env: Env = {}): StdioServer =>
   stdio('legacy', [ownServer('legacy-peer.ts'), 'stdio'], env);
@@ -75,7 +76,7 @@ export const startModernPeer = async (env: Env = {}): Promise<HttpServer> =>
 /** mcp-proxy in front of server-everything: both eras on one endpoint. */
 export async function startProxy(): Promise<HttpServer> {
   const port = await freePort();
-  const proxy = packageFile('mcp-proxy', 'dist/bin/mcp-proxy.mjs');
+  const proxy = packageFile(require.resolve('mcp-proxy/package.json'), 'dist/bin/mcp-proxy.mjs');
   const args = ['--host', '127.0.0.1', '--port', String(port), '--', process.execPath, EVERYTHING, 'stdio'];
   return startHttp('proxy', [proxy, ...args], '/mcp', {});
 }
