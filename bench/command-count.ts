@@ -1,15 +1,13 @@
 /** The commands that clients send to Redis while a load runs: the round trips behind an operation.
  *  It must leave out what scripts do inside Redis, and must not watch while something is timed. */
 import { Redis } from 'ioredis';
+import { scriptNames } from './script-names.ts';
 
 export interface CommandCount {
-  /** The command; for a script also its hash and its first key, with ids left out. */
+  /** The command, or the name of the script. */
   readonly command: string;
   readonly count: number;
 }
-
-/** Ids of requests and jobs in a key. */
-const IDS = /[0-9a-f]{8}-[0-9a-f-]{27,}/g;
 
 /** Counts while `work` runs, most frequent first. */
 export async function countCommands(
@@ -17,11 +15,12 @@ export async function countCommands(
   work: () => Promise<unknown>,
 ): Promise<CommandCount[]> {
   const counts = new Map<string, number>();
+  const names = scriptNames();
   const redis = new Redis(redisPort, '127.0.0.1');
   const monitor = await redis.monitor();
   monitor.on('monitor', (_time: string, words: string[], source: string) => {
     if (source === 'lua') return;
-    const command = commandOf(words);
+    const command = commandOf(words, names);
     counts.set(command, (counts.get(command) ?? 0) + 1);
   });
   await work();
@@ -34,9 +33,11 @@ export async function countCommands(
     .toSorted((one, other) => other.count - one.count);
 }
 
-function commandOf([name = '', ...args]: readonly string[]): string {
-  const command = name.toLowerCase();
-  if (!command.startsWith('eval')) return command;
-  const [script = '', , firstKey = ''] = args;
-  return `${command} ${script.slice(0, 6)} on ${firstKey.replaceAll(IDS, '…')}`;
+/** A script by its name; `evalsha` when nobody knows it. */
+function commandOf(
+  [command = '', script = '']: readonly string[],
+  names: ReadonlyMap<string, string>,
+): string {
+  const name = command.toLowerCase();
+  return name === 'evalsha' ? (names.get(script) ?? name) : name;
 }
