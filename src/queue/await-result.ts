@@ -38,14 +38,16 @@ export async function watchResult(
 ): Promise<ResultWatch> {
   const found = Promise.withResolvers<Awaited>();
   let checking = false;
+  // Before `ended` is called the directive may not have been submitted yet.
+  let submitted = false;
 
   async function check(): Promise<void> {
     if (checking) return;
     checking = true;
     try {
       const record = await journal.directive(requestId, directiveId);
-      if (!record) found.resolve({ kind: 'unknown' });
-      else if (record.terminal !== null) await readTerminal(record.terminal);
+      if (!record && submitted) found.resolve({ kind: 'unknown' });
+      if (record?.terminal) await readTerminal(record.terminal);
     } finally {
       checking = false;
     }
@@ -73,6 +75,7 @@ export async function watchResult(
     fresh,
   }: AwaitOptions & { fresh?: boolean } = {}): Promise<Awaited> {
     if (signal?.aborted) return { kind: 'aborted' };
+    submitted = true;
     const abort = (): void => found.resolve({ kind: 'aborted' });
     signal?.addEventListener('abort', abort, { once: true });
     const timeout =
