@@ -2,6 +2,7 @@
 // Must never do I/O: the knowledge is handed in.
 import type { Directive } from '../contract/directive.ts';
 import { errorEnvelope, type ErrorEnvelope } from '../contract/error-envelope.ts';
+import type { ToolExec, WorkDirective } from '../contract/work-directive.ts';
 
 /** Tool names by server. A server that has not been listed yet has null. */
 export type KnownServers = ReadonlyMap<string, readonly string[] | null>;
@@ -78,9 +79,10 @@ export function targetOf(
   return others.length > 0 ? ambiguousTool(toolName, offering) : { server: only, tool: toolName };
 }
 
-function unknownModel(directive: Directive): ErrorEnvelope {
-  const named = 'model' in directive ? (directive.model ?? directive.model_alias) : undefined;
-  return errorEnvelope('unknown_model', `no model provider is configured that serves "${String(named)}"`, {
+/** An empty `model` leaves the choice to the alias. */
+function unknownModel({ model, model_alias }: Exclude<WorkDirective, ToolExec>): ErrorEnvelope {
+  const named = model || model_alias;
+  return errorEnvelope('unknown_model', `no model provider is configured that serves "${named}"`, {
     field: 'model',
   });
 }
