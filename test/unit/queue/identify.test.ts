@@ -1,0 +1,97 @@
+/** The identity of submitted directives: given, drawn, or made from the caller's key.
+ *  It must never depend on chance where a key is given. */
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { identifierSchema } from '../../../src/contract/identifiers.ts';
+import { type ParsedDirective, parseSubmission } from '../../../src/contract/directive.ts';
+import { identify } from '../../../src/queue/identify.ts';
+
+function parsed(...identities: { id?: string; request_id?: string }[]): ParsedDirective[] {
+  const directives = identities.map((identity) => ({ type: 'tool_exec', tool_name: 'a.b', ...identity }));
+  const read = parseSubmission({ directives });
+  if (!read.ok) throw new Error(JSON.stringify(read.errors));
+  return read.directives;
+}
+
+function counter(): () => string {
+  let last = 0;
+  return () => `new-${++last}`;
+}
+
+const neverAsked = (): string => {
+  throw new Error('an id was drawn');
+};
+
+function identities(batch: ParsedDirective[], key?: string, newId: () => string = counter()) {
+  const { requestId, directives } = identify(batch, key, newId);
+  return {
+    requestId,
+    ids: directives.map(({ id }) => id),
+    requests: directives.map((each) => each.request_id),
+  };
+}
+
+test('what is given stays', () => {
+  const batch = parsed({ id: 'a', request_id: 'r' }, { id: 'b', request_id: 'r' });
+  expect(identities(batch, undefined, neverAsked)).toEqual({
+    requestId: 'r',
+    ids: ['a', 'b'],
+    requests: ['r', 'r'],
+  });
+});
+
+test('a request named by one directive is the request of all', () => {
+  expect(identities(parsed({ id: 'a' }, { id: 'b', request_id: 'r' })).requests).toEqual(['r', 'r']);
+});
+
+test('what is absent is drawn, each directive its own id', () => {
+  expect(identities(parsed({}, { id: 'mine' }, {}))).toEqual({
+    requestId: 'new-1',
+    ids: ['new-2', 'mine', 'new-3'],
+    requests: ['new-1', 'new-1', 'new-1'],
+  });
+});
+
+test('nothing else of a directive changes', () => {
+  const [directive] = parsed({ id: 'a', request_id: 'r' });
+  expect(identify(parsed({ id: 'a', request_id: 'r' }), undefined, neverAsked).directives).toEqual([
+    directive,
+  ]);
+});
+
+describe('an idempotency key', () => {
+  test('gives the same identity again, without drawing one', () => {
+    const first = identities(parsed({}, {}), 'key', neverAsked);
+    expect(identities(parsed({}, {}), 'key', neverAsked)).toEqual(first);
+    expect(new Set(first.ids).size).toBe(2);
+  });
+
+  test('of another value gives another request', () => {
+    expect(identities(parsed({}), 'key').requestId).not.toBe(identities(parsed({}), 'Key').requestId);
+  });
+
+  test('leaves what is given', () => {
+    expect(identities(parsed({ id: 'a', request_id: 'r' }), 'key', neverAsked)).toEqual({
+      requestId: 'r',
+      ids: ['a'],
+      requests: ['r'],
+    });
+  });
+});
+
+const partial = fc.array(
+  fc.record({ id: fc.stringMatching(/^[a-z]{1,3}$/), request_id: fc.constant('r') }, { requiredKeys: [] }),
+  { minLength: 1, maxLength: 20 },
+);
+
+test('any batch with any key gets valid ids, and no two generated alike', () => {
+  fc.assert(
+    fc.property(partial, fc.option(fc.string(), { nil: undefined }), (given, key) => {
+      const { requestId, ids, requests } = identities(parsed(...given), key);
+      for (const id of [requestId, ...ids]) expect(identifierSchema.safeParse(id).success).toBe(true);
+      expect(new Set(requests)).toEqual(new Set([requestId]));
+      const generated = ids.filter((_, index) => given[index]?.id === undefined);
+      expect(new Set(generated).size).toBe(generated.length);
+    }),
+  );
+});
