@@ -18,7 +18,7 @@ export function acceptJsonOnly(app: FastifyInstance): void {
 }
 
 /** Throws `DirectiveRefused` with the code `invalid_json`. */
-export function parseJson(body: Uint8Array): unknown {
+function parseJson(body: Uint8Array): unknown {
   return parseText(decode(body));
 }
 

@@ -32,7 +32,7 @@ export function refusalOf(error: unknown): Refusal | null {
   if (error instanceof DirectiveRefused)
     return { problem: error.problem, retryAfterSeconds: retryAfter(error.problem) };
   if (error instanceof ServiceUnavailable) return unavailable(error.message, error.retryAfterMs);
-  return frameworkRefusal(error as { code?: string; statusCode?: number; message?: string });
+  return frameworkRefusal((error ?? {}) as { code?: string; statusCode?: number; message?: string });
 }
 
 export function unavailable(detail: string, retryAfterMs: number | null = null): Refusal {
@@ -52,6 +52,8 @@ function sentence({ path, message }: FieldError): string {
 }
 
 function frameworkRefusal(error: { code?: string; statusCode?: number; message?: string }): Refusal | null {
+  // Errors of other libraries carry status codes as well: of answers that they got, not of ours.
+  if (error.code?.startsWith('FST_') !== true) return null;
   const status = error.statusCode ?? 500;
   if (status === 503) return unavailable('The service is stopping.');
   if (status < 400 || status >= 500) return null;

@@ -7,8 +7,8 @@ import { identifierSchema } from '../contract/identifiers.ts';
 import type { ProblemCode } from '../contract/problem.ts';
 import { refusedAt } from './refusal.ts';
 
-export const MAX_WAIT_MS = 300_000;
-export const MAX_PAGE = 1_000;
+const MAX_WAIT_MS = 300_000;
+const MAX_PAGE = 1_000;
 export const DEFAULT_PAGE = 100;
 
 /** A whole number in a query: digits only, so that an empty or signed value is not taken for one. */

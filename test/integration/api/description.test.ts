@@ -30,7 +30,7 @@ afterAll(async () => {
 });
 
 test('the description is valid OpenAPI 3.1', async () => {
-  const { valid, errors } = await new Validator().validate(structuredClone(document));
+  const { valid, errors } = await new Validator().validate(structuredClone({ ...document }));
   expect(errors).toBeUndefined();
   expect(valid).toBe(true);
   expect(document.openapi).toBe('3.1.0');
@@ -66,7 +66,7 @@ test('every path it names answers', async () => {
 
 test('every reference leads to a schema, and every schema is referred to', () => {
   const references = JSON.stringify(document).matchAll(/"#\/components\/schemas\/([^"]+)"/g);
-  const named = new Set([...references].map(([, name]) => name));
+  const named = new Set([...references].map(([, name = '']) => name));
   expect([...named].toSorted()).toEqual(Object.keys(document.components.schemas).toSorted());
 });
 

@@ -121,7 +121,7 @@ describe('execute', () => {
     const bodies: string[] = [];
     const result = { sequence: 2, type: 'ai.tool.result', data: {} };
     const fetch: typeof globalThis.fetch = async (_url, init) => {
-      bodies.push(String(init?.body));
+      bodies.push(init?.body as string);
       if (bodies.length === 1) throw new TypeError('fetch failed');
       return Response.json({ request_id: 'r', directives: [{ id: 'd', result }], links: {} });
     };
@@ -137,7 +137,7 @@ describe('execute', () => {
   test('leaves the names to the service when a key names the submission', async () => {
     const bodies: string[] = [];
     const fetch: typeof globalThis.fetch = async (_url, init) => {
-      bodies.push(String(init?.body));
+      bodies.push(init?.body as string);
       return Response.json({
         request_id: 'r',
         directives: [{ id: 'd', result: { type: 'ai.tool.result' } }],

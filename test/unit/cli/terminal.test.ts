@@ -1,0 +1,51 @@
+/** The terminal: what goes where, when colours and the live line appear, and what a tool cannot do to it. */
+import { PassThrough } from 'node:stream';
+import { expect, test } from 'vitest';
+import { createTerminal, oneLine, type Output, printable } from '../../../src/cli/terminal.ts';
+
+function stream(isTTY: boolean, columns = 40): Output & { text(): string } {
+  const through = Object.assign(new PassThrough(), { isTTY, columns });
+  let text = '';
+  through.on('data', (chunk: Buffer) => {
+    text += chunk.toString();
+  });
+  return Object.assign(through, { text: () => text }) as unknown as Output & { text(): string };
+}
+
+test('results go to stdout, everything else to stderr', () => {
+  const [stdout, stderr] = [stream(false), stream(false)];
+  const terminal = createTerminal(stdout, stderr);
+  terminal.out('result');
+  terminal.err('remark');
+  expect([stdout.text(), stderr.text()]).toEqual(['result\n', 'remark\n']);
+});
+
+test('the live line is replaced on a terminal and taken away before other output', () => {
+  const [stdout, stderr] = [stream(true), stream(true)];
+  const terminal = createTerminal(stdout, stderr);
+  terminal.status('one');
+  terminal.status('two');
+  terminal.out('result');
+  terminal.status('');
+  expect(stderr.text()).toBe('one\r\u001B[Ktwo\r\u001B[K');
+  expect(stdout.text()).toBe('result\n');
+});
+
+test('the live line does not exist in a pipe', () => {
+  const stderr = stream(false);
+  const terminal = createTerminal(stream(true), stderr);
+  terminal.status('one');
+  expect(terminal.live).toBe(false);
+  expect(stderr.text()).toBe('');
+});
+
+test('the live line never wraps', () => {
+  const stderr = stream(true, 10);
+  createTerminal(stream(true), stderr).status('x'.repeat(50));
+  expect(stderr.text()).toBe(`${'x'.repeat(8)}…`);
+});
+
+test('control characters of others lose their power', () => {
+  expect(printable('a\u001B[2Jb\u0007c\td\ne\u009B')).toBe('a\uFFFD[2Jb\uFFFDc\td\ne\uFFFD');
+  expect(oneLine(' a\n b\r\nc ', 4)).toBe('a b…');
+});

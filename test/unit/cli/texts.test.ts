@@ -1,0 +1,161 @@
+/** What a person reads: tables, payloads, signals, errors and findings. */
+import { describe, expect, test } from 'vitest';
+import { serverFindings } from '../../../src/cli/commands/doctor.ts';
+import { explain } from '../../../src/cli/explanation.ts';
+import { CliFailure } from '../../../src/cli/failure.ts';
+import { payloadText } from '../../../src/cli/payload-text.ts';
+import { readInfo, redisFindings, type RedisReport } from '../../../src/cli/redis-findings.ts';
+import { signalLine } from '../../../src/cli/signal-line.ts';
+import { table } from '../../../src/cli/table.ts';
+import { DirectiveRefused, problem, ServiceUnavailable } from '../../../src/contract/problem.ts';
+import type { Signal } from '../../../src/contract/signal.ts';
+
+const plain = (_style: string, text: string): string => text;
+
+describe('a table', () => {
+  test('aligns its columns, whatever their colour, and pads no line end', () => {
+    const rows = [
+      ['\u001B[1ma\u001B[22m', 'x', 'last'],
+      ['long', 'y', ''],
+    ];
+    expect(table(rows)).toEqual(['\u001B[1ma\u001B[22m     x  last', 'long  y  ']);
+    expect(table([])).toEqual([]);
+  });
+});
+
+describe('a payload', () => {
+  test.each([
+    ['text', 'hello', 'hello'],
+    [
+      'text items',
+      {
+        content: [
+          { type: 'text', text: 'a' },
+          { type: 'text', text: 'b' },
+        ],
+      },
+      'a\nb',
+    ],
+    ['an object', { sum: 5 }, '{\n  "sum": 5\n}'],
+    ['nothing', null, 'null'],
+    ['an empty list', [], '[]'],
+  ])('that is %s', (_, payload, text) => {
+    expect(payloadText(payload)).toBe(text);
+  });
+
+  test('with other content than text is shown whole', () => {
+    const payload = {
+      content: [
+        { type: 'text', text: 'a' },
+        { type: 'image', data: 'AA==' },
+      ],
+    };
+    expect(JSON.parse(payloadText(payload))).toEqual(payload);
+  });
+});
+
+describe('a signal', () => {
+  const signal = (type: string, data: unknown): Signal =>
+    ({ type, data, sequence: 3, subject: 'r', time: '2026-01-02T03:04:05.678Z' }) as unknown as Signal;
+  const error = { type: 'timeout', message: 'too slow', details: {}, retryable: true };
+
+  test.each([
+    ['ai.tool.started', { call_id: 'c', tool_name: 'a.b' }, 'c a.b'],
+    ['ai.tool.progress', { call_id: 'c', progress: 1, total: 2, message: 'half' }, 'c 1/2 half'],
+    ['ai.tool.result', { call_id: 'c', result: { ok: true, payload: 'fine' } }, 'c fine'],
+    ['ai.tool.result', { call_id: 'c', result: { ok: false, error } }, 'c timeout: too slow'],
+    [
+      'directive.retry_scheduled',
+      { call_id: 'c', failures: 1, max_retries: 2, delay_ms: 5, error },
+      'c retry 1/2 in 5 ms after timeout: too slow',
+    ],
+    ['ai.request.error', { reason: 'busy', message: 'later' }, 'r busy: later'],
+    ['ai.something.new', { call_id: 'c', a: 1 }, 'c {"call_id":"c","a":1}'],
+  ])('%s is one line with its gist', (type, data, gist) => {
+    expect(signalLine(signal(type, data), plain)).toBe(`   3 03:04:05.678 ${type.padEnd(26)} ${gist}`);
+  });
+});
+
+describe('an error', () => {
+  test.each([
+    ['a service out of reach', new ServiceUnavailable('gone'), 3],
+    ['a refused body', new DirectiveRefused(problem('invalid_body')), 2],
+    ['a conflict', new DirectiveRefused(problem('id_conflict')), 1],
+    ['what is not there', new DirectiveRefused(problem('not_found')), 1],
+    ['a failure of the command', new CliFailure({ what: 'a', how: 'b', exitCode: 130 }), 130],
+  ])('%s has its exit code and a fix', (_, error, exitCode) => {
+    const explanation = explain(error);
+    expect(explanation?.exitCode).toBe(exitCode);
+    expect(explanation?.how).not.toBe('');
+  });
+
+  test('a refusal names each place', () => {
+    const errors = [{ path: 'directives[1].id', message: 'is wrong' }];
+    expect(explain(new DirectiveRefused(problem('invalid_body', { errors })))?.what).toContain(
+      'directives[1].id: is wrong',
+    );
+  });
+
+  test('a fault of our own is not explained away', () => {
+    expect(explain(new TypeError('undefined is not a function'))).toBeNull();
+  });
+});
+
+describe('the findings', () => {
+  const good: RedisReport = {
+    version: '7.2.4',
+    evictionPolicy: 'noeviction',
+    appendOnly: true,
+    appendFsync: 'everysec',
+  };
+  const faults = (report: Partial<RedisReport>): string[] =>
+    redisFindings({ ...good, ...report }).flatMap(({ subject, ok }) => (ok ? [] : [subject]));
+
+  test.each([
+    [{}, []],
+    [{ version: '6.2.14' }, ['redis']],
+    [{ version: '10.0.0' }, []],
+    [{ version: null }, []],
+    [{ evictionPolicy: 'volatile-lru' }, ['eviction']],
+    [{ evictionPolicy: null }, []],
+    [{ appendOnly: false }, ['persistence']],
+    [{ appendFsync: 'no' }, ['persistence']],
+    [{ appendFsync: null }, []],
+  ] satisfies [Partial<RedisReport>, string[]][])('of a Redis with %j', (report, expected) => {
+    expect(faults(report)).toEqual(expected);
+  });
+
+  test('are read from what Redis says of itself', () => {
+    const info = '# Server\r\nredis_version:7.0.15\r\nmaxmemory_policy:noeviction\r\naof_enabled:1\r\n';
+    const report = {
+      version: '7.0.15',
+      evictionPolicy: 'noeviction',
+      appendOnly: true,
+      appendFsync: 'always',
+    };
+    expect(readInfo(info, ['appendfsync', 'always'])).toEqual(report);
+    expect(readInfo('', null)).toEqual({
+      version: null,
+      evictionPolicy: null,
+      appendOnly: false,
+      appendFsync: null,
+    });
+  });
+
+  test('of MCP servers name those that are away, and those that nobody reports', () => {
+    const server = { tools: 2, updated_at: '2026-01-01T00:00:00Z' };
+    const findings = serverFindings(
+      [
+        { ...server, name: 'a', status: 'ready' },
+        { ...server, name: 'b', status: 'unavailable', error: 'spawn ENOENT' },
+      ],
+      ['a', 'c'],
+    );
+    expect(findings.map(({ subject, ok }) => [subject, ok])).toEqual([
+      ['mcp a', true],
+      ['mcp b', false],
+      ['mcp c', false],
+    ]);
+    expect(findings[1]?.says).toContain('spawn ENOENT');
+  });
+});
