@@ -39,6 +39,13 @@ describe('a stdio server which', () => {
     expect(statuses).toHaveLength(1);
   });
 
+  test('sends its last progress and its answer in one breath is heard out', async () => {
+    const { call } = openPool(rudePeer('speaks-in-one-breath'));
+    const notes: unknown[] = [];
+    expect(textOf(await call('misbehave', {}, { onProgress: (note) => notes.push(note) }))).toBe('said');
+    expect(notes).toEqual([{ progress: 1 }]);
+  });
+
   test('closes its stdout and stays is replaced', async () => {
     const { call, logs } = openPool(rudePeer('closes-stdout'));
     await call('echo');

@@ -35,7 +35,22 @@ const misbehaviours = {
     answer(id, SAID);
   },
   'answers-rubbish': (id) => answer(id, { content: 'not a list' }),
-  'closes-stdout': () => closeSync(1),
+  'closes-stdout': () => {
+    process.on('SIGTERM', () => {});
+    setInterval(() => {}, 1_000);
+    closeSync(1);
+  },
+  'speaks-in-one-breath': (id, token) => {
+    const note = { method: 'notifications/progress', params: { progressToken: token, progress: 1 } };
+    write(
+      [
+        { jsonrpc: '2.0', ...note },
+        { jsonrpc: '2.0', id, result: SAID },
+      ]
+        .map((each) => JSON.stringify(each))
+        .join('\n'),
+    );
+  },
   'answers-at-length': (id) =>
     answer(id, { content: [{ type: 'text', text: 'x'.repeat(17 * 1024 * 1024) }] }),
   'asks-back': (id) => {
@@ -74,7 +89,8 @@ function onMessage({ id, method, params, error }) {
   } else if (id === undefined) {
     return;
   } else if (method === 'tools/call') {
-    if (params.name === 'misbehave' && misbehaviours[habit] !== undefined) misbehaviours[habit](id);
+    if (params.name === 'misbehave' && misbehaviours[habit] !== undefined)
+      misbehaviours[habit](id, params._meta?.progressToken);
     else answer(id, SAID);
   } else {
     onRequest(id, method);
