@@ -142,8 +142,17 @@ function apiParts(ground: Ground): ApiPart {
     await parts.lanes.close();
   };
   const canceller = createCanceller(parts);
-  const client = createQueueClient({ ...parts, follower, subscriber, submitter, canceller, servers, close });
-  const limits = { bodyBytes: config.limits.body_bytes, batch: config.limits.batch };
+  const client = createQueueClient({
+    ...parts,
+    follower,
+    subscriber,
+    submitter,
+    canceller,
+    servers,
+    close,
+    maxDirectives: config.limits.batch,
+  });
+  const limits = { bodyBytes: config.limits.body_bytes };
   const api = createApi({ client, ready: () => readiness(commands.connection), limits, logger, version });
   let url: string | null = null;
   const server: Startable = {

@@ -17,8 +17,6 @@ import { signalRoutes } from './routes/signals.ts';
 export interface ApiLimits {
   /** The largest body. Default: 4 MiB. */
   readonly bodyBytes?: number;
-  /** The most directives of one submission. Default: 1000. */
-  readonly batch?: number;
 }
 
 export interface ApiOptions {
@@ -33,7 +31,6 @@ export interface ApiOptions {
 }
 
 const DEFAULT_BODY_BYTES = 4 * 1024 * 1024;
-const DEFAULT_BATCH = 1_000;
 const DEFAULT_HEARTBEAT_MS = 15_000;
 /** Room for two percent-encoded ids; longer ones are refused by their schema, not by the router. */
 const MAX_PARAM_CHARACTERS = 1_024;
@@ -70,8 +67,8 @@ function createApp({ logger, limits = {} }: ApiOptions): App {
 }
 
 function routes(app: App, options: ApiOptions, stop: AbortSignal): void {
-  const { client, limits = {}, heartbeatMs = DEFAULT_HEARTBEAT_MS } = options;
-  directiveRoutes(app, { client, batch: limits.batch ?? DEFAULT_BATCH, stop });
+  const { client, heartbeatMs = DEFAULT_HEARTBEAT_MS } = options;
+  directiveRoutes(app, { client, stop });
   requestRoutes(app, { client, stop });
   cancellationRoutes(app, client);
   signalRoutes(app, { client, heartbeatMs, stop });

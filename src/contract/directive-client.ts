@@ -13,6 +13,8 @@ export interface SubmitOptions {
   signal?: AbortSignal;
   /** Names the submission: the same key with the same directives is the same submission. */
   idempotencyKey?: string;
+  /** Wait this long for the ends, milliseconds: results that came in time are in the submission. Absent = do not wait. */
+  waitMs?: number;
   /** The W3C trace the directives belong to; absent = a new one. */
   traceparent?: string;
 }

@@ -88,9 +88,11 @@ export type Journal = ReturnType<typeof createJournal>;
 export function createJournal({ connection, keys, retentionMs }: JournalOptions) {
   const run = prepareScripts(connection);
 
-  async function accept(requestId: string, batch: readonly Acceptance[]): Promise<AcceptVerdict> {
+  /** `inbox`: channel on which the ends of these directives are announced, beside the request's log. */
+  async function accept(requestId: string, batch: readonly Acceptance[], inbox = ''): Promise<AcceptVerdict> {
     const reply = await run('accept', keys.request(requestId), [
       retentionMs,
+      inbox,
       ...batch.flatMap(acceptanceArguments),
     ]);
     if (reply[0] === 'conflict')

@@ -1,5 +1,6 @@
 // One connection that hears the announcements of every request followed in this process.
 // Must never be taken for the log: an announcement can be lost, and says so by a gap.
+import { randomUUID } from 'node:crypto';
 import type { RedisConnection } from '../redis.ts';
 import type { KeySpace } from './keys.ts';
 
@@ -15,8 +16,15 @@ export interface Announcement {
 export type Listener = (announcement: Announcement | null) => void;
 
 export interface Subscriber {
-  /** Resolves when Redis has confirmed; the returned function ends the subscription. */
+  /** Follows a request's log. Resolves when Redis has confirmed; the returned function ends the subscription. */
   listen(requestId: string, listener: Listener): Promise<() => void>;
+  /**
+   * This process' own channel: who accepts a directive may ask that its end be announced here, which saves a
+   * subscription for each. Resolves to the channel's name when Redis has confirmed.
+   */
+  openInbox(): Promise<string>;
+  /** Hears the end of one directive in the inbox. */
+  listenInbox(requestId: string, directiveId: string, listener: Listener): () => void;
   close(): void;
 }
 
@@ -29,10 +37,11 @@ interface Channel {
   idleSince: number;
 }
 
-function parse(message: string): Announcement {
-  const space = message.indexOf(' ');
+/** `<sequence> <c|o> <json>`, from `start` on. */
+function parse(message: string, start = 0): Announcement {
+  const space = message.indexOf(' ', start);
   return {
-    sequence: Number(message.slice(0, space)),
+    sequence: Number(message.slice(start, space)),
     closed: message[space + 1] === 'c',
     json: message.slice(space + 3),
   };
@@ -41,6 +50,9 @@ function parse(message: string): Announcement {
 /** Uses `connection` for subscriptions only; the caller owns and closes it. */
 export function createSubscriber(connection: RedisConnection, keys: KeySpace): Subscriber {
   const channels = new Map<string, Channel>();
+  const inbox = `${keys.prefix}:inbox:${randomUUID()}`;
+  const awaited = new Map<string, Set<Listener>>();
+  let inboxConfirmed: Promise<unknown> | undefined;
   let lingering: NodeJS.Timeout | undefined;
 
   connection.on('smessage', (name: string, message: string) => {
@@ -52,7 +64,35 @@ export function createSubscriber(connection: RedisConnection, keys: KeySpace): S
   // After a reconnect the subscriptions are back, but what was said meanwhile is not.
   connection.on('ready', () => {
     for (const channel of channels.values()) for (const listener of channel.listeners) listener(null);
+    for (const listeners of awaited.values()) for (const listener of listeners) listener(null);
   });
+  connection.on('message', (name: string, message: string) => {
+    if (name !== inbox) return;
+    const space = message.indexOf(' ');
+    const listeners = awaited.get(message.slice(0, space));
+    if (!listeners) return;
+    const announcement = parse(message, space + 1);
+    for (const listener of listeners) listener(announcement);
+  });
+
+  async function openInbox(): Promise<string> {
+    inboxConfirmed ??= connection.subscribe(inbox).catch((error: unknown) => {
+      inboxConfirmed = undefined;
+      throw error;
+    });
+    await inboxConfirmed;
+    return inbox;
+  }
+
+  function listenInbox(requestId: string, directiveId: string, listener: Listener): () => void {
+    const key = `${requestId}/${directiveId}`;
+    const listeners = awaited.get(key) ?? new Set<Listener>();
+    awaited.set(key, listeners.add(listener));
+    return () => {
+      listeners.delete(listener);
+      if (listeners.size === 0 && awaited.get(key) === listeners) awaited.delete(key);
+    };
+  }
 
   function open(name: string): Channel {
     const channel: Channel = { listeners: new Set(), confirmed: connection.ssubscribe(name), idleSince: 0 };
@@ -92,9 +132,12 @@ export function createSubscriber(connection: RedisConnection, keys: KeySpace): S
 
   return {
     listen,
+    openInbox,
+    listenInbox,
     close() {
       clearTimeout(lingering);
       channels.clear();
+      awaited.clear();
     },
   };
 }

@@ -29,13 +29,30 @@ function terminalOf(json: string, directiveId: string): TerminalSignal | null {
   return isTerminalSignal(signal) && signal.causationid === directiveId ? signal : null;
 }
 
-/** Begins to listen; to be called before the submission if its end must not be missed. */
-export async function watchResult(
+/** Begins to listen to the request's log. */
+export async function watchLog(
   journal: Journal,
   subscriber: Subscriber,
   requestId: string,
   directiveId: string,
 ): Promise<ResultWatch> {
+  const watch = watchResult(journal, requestId, directiveId);
+  const leave = await subscriber.listen(requestId, watch.hear);
+  return { ended: watch.ended, stop: leave };
+}
+
+/** Begins to listen to this process' inbox; to be called before the directive is submitted with that inbox. */
+export function watchInbox(
+  journal: Journal,
+  subscriber: Subscriber,
+  requestId: string,
+  directiveId: string,
+): ResultWatch {
+  const watch = watchResult(journal, requestId, directiveId);
+  return { ended: watch.ended, stop: subscriber.listenInbox(requestId, directiveId, watch.hear) };
+}
+
+function watchResult(journal: Journal, requestId: string, directiveId: string) {
   const found = Promise.withResolvers<Awaited>();
   let checking = false;
   // Before `ended` is called the directive may not have been submitted yet.
@@ -67,8 +84,6 @@ export async function watchResult(
     if (signal) found.resolve({ kind: 'ended', signal });
   }
 
-  const leave = await subscriber.listen(requestId, hear);
-
   async function ended({
     timeoutMs,
     signal,
@@ -91,5 +106,5 @@ export async function watchResult(
     }
   }
 
-  return { ended, stop: leave };
+  return { ended, hear };
 }

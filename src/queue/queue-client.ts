@@ -6,13 +6,14 @@ import type { DirectiveClient, SubmitOptions } from '../contract/directive-clien
 import { parseSubmission, type ParsedDirective, type SubmittedDirective } from '../contract/directive.ts';
 import { DirectiveRefused, problem, ServiceUnavailable } from '../contract/problem.ts';
 import { isTerminalSignal, type Signal, type TerminalSignal } from '../contract/signal.ts';
+import type { Submission } from '../contract/submission.ts';
 import type { SignalPage } from '../contract/signal-page.ts';
 import { decodeEnvelope } from '../journal/envelope.ts';
 import type { Follower } from '../journal/follower.ts';
 import type { Journal } from '../journal/journal.ts';
 import type { Subscriber } from '../journal/subscriber.ts';
 import { toolListing, type ToolCatalog } from '../journal/tool-catalog.ts';
-import { watchResult, type AwaitOptions, type Awaited as Ended } from './await-result.ts';
+import { watchInbox, watchLog, type AwaitOptions, type Awaited as Ended } from './await-result.ts';
 import type { Canceller } from './cancel.ts';
 import { identify } from './identify.ts';
 import type { Lanes } from './lanes.ts';
@@ -31,12 +32,28 @@ export interface QueueClientParts {
   catalog: ToolCatalog;
   servers: KnownServersSource;
   lanes: Lanes;
+  /** The most directives of one submission. Default: 1 000. */
+  maxDirectives?: number;
   /** Closes what the client was built on. */
   close(): Promise<void>;
 }
 
+/** The longest timer; a directive's deadline ends it before. */
+const LONGEST_WAIT_MS = 2_147_483_647;
 const DEFAULT_PAGE = 100;
 const LARGEST_PAGE = 1_000;
+
+/** A wait that was called off leaves the submission as it is: accepted. */
+function unlessAborted(signal: AbortSignal | undefined): (error: unknown) => null {
+  return (error) => {
+    if (signal?.aborted) return null;
+    throw error;
+  };
+}
+
+function signalOf(ended: Ended | undefined): TerminalSignal | null {
+  return ended?.kind === 'ended' ? ended.signal : null;
+}
 
 function unknownDirective(requestId: string, directiveId: string): DirectiveRefused {
   return new DirectiveRefused(
@@ -48,8 +65,12 @@ function unknownRequest(requestId: string): DirectiveRefused {
   return new DirectiveRefused(problem('not_found', { detail: `there is no request "${requestId}"` }));
 }
 
-function parsed(directives: SubmittedDirective | readonly SubmittedDirective[]): ParsedDirective[] {
-  const read = parseSubmission(Array.isArray(directives) ? { directives } : directives);
+function parsed(
+  directives: SubmittedDirective | readonly SubmittedDirective[],
+  maxDirectives: number | undefined,
+): ParsedDirective[] {
+  const body = Array.isArray(directives) ? { directives } : directives;
+  const read = parseSubmission(body, maxDirectives === undefined ? {} : { maxDirectives });
   if (read.ok) return read.directives;
   throw new DirectiveRefused(
     problem('invalid_body', { detail: 'the submission is not valid', errors: read.errors }),
@@ -59,32 +80,57 @@ function parsed(directives: SubmittedDirective | readonly SubmittedDirective[]):
 export function createQueueClient(parts: QueueClientParts): DirectiveClient {
   const { journal, follower, subscriber, submitter, canceller, catalog, servers, lanes } = parts;
 
-  async function execute(
-    directive: SubmittedDirective,
-    options: SubmitOptions & { timeoutMs?: number } = {},
-  ): Promise<TerminalSignal> {
-    const { requestId, directives } = identify(parsed(directive), options.idempotencyKey, uuidv7);
-    const [identified] = directives;
-    if (!identified) throw new Error('a submission holds a directive');
-    return whileAvailable(async () => {
-      const watch = await watchResult(journal, subscriber, requestId, identified.id);
-      try {
-        const submission = await submitter.submit([identified], options);
-        const fresh = submission.directives[0]?.status === 'accepted';
-        return terminalOrThrow(await watch.ended({ ...options, fresh }), requestId, identified.id);
-      } finally {
-        watch.stop();
-      }
-    });
+  async function submit(
+    directives: SubmittedDirective | readonly SubmittedDirective[],
+    options: SubmitOptions = {},
+  ): Promise<Submission> {
+    const read = parsed(directives, parts.maxDirectives);
+    if (options.waitMs === undefined) return whileAvailable(() => submitter.submit(read, options));
+    return whileAvailable(() => submitAndWait(read, options, options.waitMs ?? 0));
   }
 
-  function terminalOrThrow(ended: Ended, requestId: string, directiveId: string): TerminalSignal {
-    if (ended.kind === 'ended') return ended.signal;
+  /** The ends of new directives come to this process' inbox, which is open before they are submitted. */
+  async function submitAndWait(
+    read: readonly ParsedDirective[],
+    options: SubmitOptions,
+    waitMs: number,
+  ): Promise<Submission> {
+    const { requestId, directives } = identify(read, options.idempotencyKey, uuidv7);
+    const inbox = await subscriber.openInbox();
+    const watches = directives.map(({ id }) => watchInbox(journal, subscriber, requestId, id));
+    try {
+      const submission = await submitter.submit(directives, { ...options, inbox });
+      const limits = { timeoutMs: waitMs, ...(options.signal ? { signal: options.signal } : {}) };
+      const ends = submission.directives.map(async (entry, position) => {
+        const ended =
+          entry.status === 'accepted'
+            ? signalOf(await watches[position]?.ended({ ...limits, fresh: true }))
+            : await result(requestId, entry.id, limits).catch(unlessAborted(options.signal));
+        return ended ? { ...entry, result: ended } : entry;
+      });
+      return { ...submission, directives: await Promise.all(ends) };
+    } finally {
+      for (const watch of watches) watch.stop();
+    }
+  }
+
+  async function execute(
+    directive: SubmittedDirective,
+    { timeoutMs = LONGEST_WAIT_MS, ...options }: SubmitOptions & { timeoutMs?: number } = {},
+  ): Promise<TerminalSignal> {
+    const submission = await submit(directive, { ...options, waitMs: timeoutMs });
+    const [entry] = submission.directives;
+    if (entry?.result && isTerminalSignal(entry.result)) return entry.result;
+    options.signal?.throwIfAborted();
+    throw new ServiceUnavailable(
+      `directive "${entry?.id}" of request "${submission.request_id}" has not ended in time; it goes on`,
+    );
+  }
+
+  function terminalOrThrow(ended: Ended, requestId: string, directiveId: string): TerminalSignal | null {
     if (ended.kind === 'unknown') throw unknownDirective(requestId, directiveId);
     if (ended.kind === 'aborted') throw new DOMException('the wait was aborted', 'AbortError');
-    throw new ServiceUnavailable(
-      `directive "${directiveId}" of request "${requestId}" has not ended in time; it goes on`,
-    );
+    return signalOf(ended);
   }
 
   async function result(
@@ -95,10 +141,9 @@ export function createQueueClient(parts: QueueClientParts): DirectiveClient {
     return whileAvailable(async () => {
       const already = await endedAlready(requestId, directiveId);
       if (already || options.timeoutMs === 0) return already;
-      const watch = await watchResult(journal, subscriber, requestId, directiveId);
+      const watch = await watchLog(journal, subscriber, requestId, directiveId);
       try {
-        const ended = await watch.ended(options);
-        return ended.kind === 'timeout' ? null : terminalOrThrow(ended, requestId, directiveId);
+        return terminalOrThrow(await watch.ended(options), requestId, directiveId);
       } finally {
         watch.stop();
       }
@@ -171,10 +216,7 @@ export function createQueueClient(parts: QueueClientParts): DirectiveClient {
   }
 
   return {
-    submit: (directives, options) => {
-      const read = parsed(directives);
-      return whileAvailable(() => submitter.submit(read, options));
-    },
+    submit,
     execute,
     result,
     signals,

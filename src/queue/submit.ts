@@ -40,6 +40,11 @@ interface Prepared {
   ring: Ring;
 }
 
+export interface InternalSubmitOptions extends Pick<SubmitOptions, 'idempotencyKey' | 'traceparent'> {
+  /** Channel on which the ends of newly accepted directives are announced. */
+  inbox?: string | undefined;
+}
+
 export type Submitter = ReturnType<typeof createSubmitter>;
 
 /** The sweeper looks at a directive this long after its submission, if it is still open. */
@@ -62,12 +67,12 @@ export function createSubmitter(options: SubmitterOptions) {
   /** Throws `DirectiveRefused` for conflicts; rejects with Redis' own error when it does not answer. */
   async function submit(
     parsed: readonly ParsedDirective[],
-    { idempotencyKey, traceparent }: SubmitOptions = {},
+    { idempotencyKey, traceparent, inbox }: InternalSubmitOptions = {},
   ): Promise<Submission> {
     const { requestId, directives } = identify(parsed, idempotencyKey, newId);
     const trace = isTraceparent(traceparent) ? traceparent : newTraceparent();
     const prepared = await prepareAll(directives, trace);
-    const verdicts = await acceptAndRing(requestId, prepared);
+    const verdicts = await acceptAndRing(requestId, prepared, inbox);
     return submissionOf(requestId, prepared, verdicts);
   }
 
@@ -117,6 +122,7 @@ export function createSubmitter(options: SubmitterOptions) {
   async function acceptAndRing(
     requestId: string,
     prepared: readonly Prepared[],
+    inbox: string | undefined,
   ): Promise<('accepted' | 'existing')[]> {
     const open = prepared.filter(({ acceptance }) => acceptance.lane !== null);
     const refs = open.map(({ acceptance }) => ({ requestId, id: acceptance.id }));
@@ -126,6 +132,7 @@ export function createSubmitter(options: SubmitterOptions) {
     const accepting = journal.accept(
       requestId,
       prepared.map(({ acceptance }) => acceptance),
+      inbox,
     );
     // One directive on one connection: Redis takes the three commands in this order, in one round trip.
     // A ring for a refused directive finds nothing to do.

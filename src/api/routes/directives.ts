@@ -2,19 +2,17 @@
  *  It must never answer 2xx before every directive is durable. */
 import type * as z from 'zod';
 import type { DirectiveClient, SubmitOptions } from '../../contract/directive-client.ts';
-import { type ParsedDirective, parseSubmission, submissionBodySchema } from '../../contract/directive.ts';
+import { type SubmittedDirective, submissionBodySchema } from '../../contract/directive.ts';
 import { TRACEPARENT_PATTERN } from '../../contract/signal-envelope.ts';
-import { type Submission, submissionSchema } from '../../contract/submission.ts';
+import { submissionSchema } from '../../contract/submission.ts';
 import type { App } from '../app.ts';
 import { problems } from '../openapi.ts';
 import { refusedAt } from '../refusal.ts';
 import { submissionHeaders, waitQuery } from '../request-input.ts';
-import { endOf, requesterSignal, type WaitOptions } from '../waiting.ts';
+import { requesterSignal } from '../waiting.ts';
 
 export interface DirectiveRouteOptions {
   readonly client: DirectiveClient;
-  /** The most directives of one submission. */
-  readonly batch: number;
   readonly stop: AbortSignal;
 }
 
@@ -35,15 +33,14 @@ const schema = {
   },
 };
 
-export function directiveRoutes(app: App, { client, batch, stop }: DirectiveRouteOptions): void {
+export function directiveRoutes(app: App, { client, stop }: DirectiveRouteOptions): void {
   app.post('/v1/directives', { schema }, async (request, reply) => {
-    const directives = readSubmission(request.body, batch);
-    const submission = await client.submit(directives, submitOptions(request.headers));
     const waitMs = request.query.wait_ms;
-    const answer =
-      waitMs === undefined
-        ? submission
-        : await withResults(client, submission, { waitMs, signal: requesterSignal(reply.raw, stop) });
+    const waiting = waitMs === undefined ? {} : { waitMs, signal: requesterSignal(reply.raw, stop) };
+    const answer = await client.submit(submissionOf(request.body), {
+      ...submitOptions(request.headers),
+      ...waiting,
+    });
     const ended = waitMs !== undefined && answer.directives.every(({ result }) => result !== undefined);
     return reply
       .code(ended ? 200 : 202)
@@ -52,10 +49,11 @@ export function directiveRoutes(app: App, { client, batch, stop }: DirectiveRout
   });
 }
 
-function readSubmission(body: unknown, batch: number): ParsedDirective[] {
-  const parsed = parseSubmission(body, { maxDirectives: batch });
-  if (parsed.ok) return parsed.directives;
-  throw refusedAt('invalid_body', parsed.errors);
+/** The client reads the body, whatever it holds, and names what is wrong with it; only a bare list it would take. */
+function submissionOf(body: unknown): SubmittedDirective {
+  if (!Array.isArray(body)) return body as SubmittedDirective;
+  const message = 'must be a directive or {"directives": [...]}';
+  throw refusedAt('invalid_body', [{ path: '', message }]);
 }
 
 function submitOptions(headers: z.output<typeof submissionHeaders>): SubmitOptions {
@@ -64,17 +62,4 @@ function submitOptions(headers: z.output<typeof submissionHeaders>): SubmitOptio
     ...(idempotencyKey === undefined ? {} : { idempotencyKey }),
     ...(traceparent !== undefined && TRACEPARENT_PATTERN.test(traceparent) ? { traceparent } : {}),
   };
-}
-
-async function withResults(
-  client: DirectiveClient,
-  submission: Submission,
-  wait: WaitOptions,
-): Promise<Submission> {
-  const directives = submission.directives.map(async (entry) => {
-    if (entry.result !== undefined) return entry;
-    const result = await endOf(client, submission.request_id, entry.id, wait);
-    return result === null ? entry : { ...entry, result };
-  });
-  return { ...submission, directives: await Promise.all(directives) };
 }

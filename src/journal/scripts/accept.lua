@@ -3,7 +3,8 @@
 -- @include include-record.lua
 --
 -- ARGV[1] retention_ms (used when immediate directives leave nothing open)
--- ARGV[2..] eight per directive: id, type, digest, lane ('' = none), deadline_ms, envelope JSON,
+-- ARGV[2] channel on which the ends are announced beside the log ('' = none)
+-- ARGV[3..] eight per directive: id, type, digest, lane ('' = none), deadline_ms, envelope JSON,
 --           end status ('' = stays open), terminal signal JSON ('' = stays open)
 -- Returns { 'conflict', id, stored digest } or { 'ok', now_ms, then per directive 'accepted' | 'existing' }.
 local FIELDS = 8
@@ -12,7 +13,7 @@ local retention_ms = ARGV[1]
 local verdicts = { 'ok', int(now) }
 local seen = {}
 
-for first = 2, #ARGV, FIELDS do
+for first = 3, #ARGV, FIELDS do
   local id, digest = ARGV[first], ARGV[first + 2]
   local stored = seen[id] or redis.call('HGET', STATE, id .. '|digest')
   if stored and stored ~= digest then
@@ -44,13 +45,16 @@ redis.call('HINCRBY', STATE, 'count', fresh)
 
 for position = 3, #verdicts do
   if verdicts[position] == 'accepted' then
-    local first = 2 + (position - 3) * FIELDS
+    local first = 3 + (position - 3) * FIELDS
     local id = ARGV[first]
     redis.call('HSET', BODIES, id, ARGV[first + 5])
     redis.call('HSET', STATE,
       id .. '|status', 'accepted', id .. '|type', ARGV[first + 1], id .. '|digest', ARGV[first + 2],
       id .. '|lane', ARGV[first + 3], id .. '|accepted_at', int(now),
       id .. '|deadline_at', int(now + tonumber(ARGV[first + 4])))
+    if ARGV[2] ~= '' then
+      redis.call('HSET', STATE, id .. '|inbox', ARGV[2])
+    end
     if ARGV[first + 6] ~= '' then
       end_directive(id, ARGV[first + 6], now, retention_ms, { ARGV[first + 7] })
     end

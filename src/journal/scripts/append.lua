@@ -9,4 +9,5 @@ local record = redis.call('HMGET', STATE, id .. '|status', id .. '|fence')
 if record[1] ~= 'running' or record[2] ~= ARGV[2] then
   return { 'stale' }
 end
-return { 'appended', emit(rest(3), false) }
+local sequence = emit(rest(3), false)
+return { 'appended', sequence }

@@ -50,6 +50,8 @@ test('it names every route, once', () => {
     'GET /v1/requests/{request_id}/signals',
     'GET /v1/tools',
     'POST /v1/directives',
+    'POST /v1/requests/{request_id}/cancel',
+    'POST /v1/requests/{request_id}/directives/{directive_id}/cancel',
   ]);
   const ids = Object.values(document.paths).flatMap((methods) =>
     Object.values(methods).map(({ operationId }) => operationId),
