@@ -16,11 +16,17 @@ export function createReporter(journal: Journal, claim: ClaimRef, origin: Signal
   let writing: Promise<void> | undefined;
   let stale = false;
 
+  /** Only ever begun with something pending, so that it does not end before `writing` is set. */
   async function write(): Promise<void> {
-    while (pending.size > 0 && !stale) {
-      const batch = [...pending.values()];
-      pending.clear();
-      stale = (await journal.append(claim, batch)) === 'stale';
+    try {
+      while (pending.size > 0 && !stale) {
+        const batch = [...pending.values()];
+        pending.clear();
+        stale = (await journal.append(claim, batch)) === 'stale';
+      }
+    } finally {
+      // In the same step as the last look at `pending`: a report is never left for nobody.
+      writing = undefined;
     }
   }
 
@@ -28,9 +34,7 @@ export function createReporter(journal: Journal, claim: ClaimRef, origin: Signal
     report(type, data) {
       if (stale) return;
       pending.set(type, draftSignal(type, data as never, origin));
-      writing ??= write().finally(() => {
-        writing = undefined;
-      });
+      writing ??= write();
       writing.catch(() => {});
     },
     async settled() {
