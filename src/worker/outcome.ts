@@ -31,6 +31,9 @@ export interface OutcomeFacts {
 /** How often a directive is redelivered after a worker died under it. */
 export const MAX_REDELIVERIES = 3;
 
+/** Said beside the error when the call may have happened and a repeat would do harm. */
+type UnknownOutcome = { outcome?: 'unknown' };
+
 function ended(error: ErrorEnvelope): Outcome {
   return { kind: 'end', result: errorResult(error) };
 }
@@ -39,9 +42,12 @@ function outcomeUnknown(message: string): ErrorEnvelope {
   return errorEnvelope('outcome_unknown', message, { outcome: 'unknown' });
 }
 
-function deadlineExceeded(directive: Directive): ErrorEnvelope {
+function deadlineExceeded(directive: Directive, unknown: UnknownOutcome): ErrorEnvelope {
   const deadline_ms = 'deadline_ms' in directive ? directive.deadline_ms : null;
-  return errorEnvelope('deadline_exceeded', 'no terminal result by the deadline', { deadline_ms });
+  return errorEnvelope('deadline_exceeded', 'no terminal result by the deadline', {
+    deadline_ms,
+    ...unknown,
+  });
 }
 
 /** The retry fields of directives that have them. */
@@ -58,15 +64,14 @@ function retryAfterMs(error: ErrorEnvelope): number | null {
 /** An attempt that was told to stop and did not succeed first. */
 function stopped({ directive, execution, effect }: OutcomeFacts, reason: StopReason): Outcome {
   const mayHaveRun = effect === 'once' && execution.ambiguous === true;
+  const unknown: UnknownOutcome = mayHaveRun ? { outcome: 'unknown' } : {};
   switch (reason) {
     case 'lost':
       return { kind: 'drop' };
     case 'cancelled':
-      return ended(
-        errorEnvelope('cancelled', 'cancelled by a caller', mayHaveRun ? { outcome: 'unknown' } : {}),
-      );
+      return ended(errorEnvelope('cancelled', 'cancelled by a caller', { ...unknown }));
     case 'deadline':
-      return ended(deadlineExceeded(directive));
+      return ended(deadlineExceeded(directive, unknown));
     case 'shutdown':
       return mayHaveRun
         ? ended(outcomeUnknown('the worker was stopped during the call: it may or may not have happened'))
