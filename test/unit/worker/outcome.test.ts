@@ -1,0 +1,254 @@
+/** What an execution means for its directive: every reason to stop, every effect, every kind of failure.
+ *  It must never draw chance that a test does not hand in. */
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { emitToolErrorSchema } from '../../../src/contract/immediate-directive.ts';
+import { type ErrorEnvelope, errorEnvelope } from '../../../src/contract/error-envelope.ts';
+import { errorResult, okResult } from '../../../src/contract/result.ts';
+import type { Effect, ToolExec } from '../../../src/contract/work-directive.ts';
+import {
+  lostAttemptError,
+  MAX_REDELIVERIES,
+  type Outcome,
+  outcomeOf,
+  type OutcomeFacts,
+  type StopReason,
+} from '../../../src/worker/outcome.ts';
+import { toolCall } from '../../support/journal.ts';
+
+const EFFECTS: Effect[] = ['read', 'idempotent', 'once'];
+const STOPS: StopReason[] = ['cancelled', 'deadline', 'shutdown', 'lost'];
+const TIMEOUT = errorEnvelope('timeout', 'Tool execution timed out');
+const BROKEN = errorEnvelope('validation_error', 'wrong argument');
+
+interface Given extends Partial<Omit<OutcomeFacts, 'directive' | 'execution'>> {
+  fields?: Partial<ToolExec>;
+  error?: ErrorEnvelope;
+  ambiguous?: boolean;
+}
+
+function outcome({ fields, error, ambiguous, ...facts }: Given): Outcome {
+  return outcomeOf({
+    directive: toolCall({ max_retries: 2, ...fields }),
+    execution: {
+      result: error ? errorResult(error) : okResult('done'),
+      ...(ambiguous === undefined ? {} : { ambiguous }),
+    },
+    effect: 'read',
+    failures: 0,
+    stop: null,
+    remainingMs: 900_000,
+    random: () => {
+      throw new Error('chance was asked');
+    },
+    ...facts,
+  });
+}
+
+/** The error a directive ends with; fails the test when it does not end, or in success. */
+function endError(decided: Outcome): ErrorEnvelope {
+  if (decided.kind !== 'end' || decided.result.ok) throw new Error(JSON.stringify(decided));
+  return decided.result.error;
+}
+
+function delayOf(decided: Outcome): number {
+  if (decided.kind !== 'retry') throw new Error(JSON.stringify(decided));
+  return decided.delayMs;
+}
+
+describe('a success', () => {
+  test.each([null, 'cancelled', 'deadline', 'shutdown'] as const)(
+    'counts although the attempt was told to stop: %s',
+    (stop) => {
+      expect(outcome({ stop })).toEqual({ kind: 'end', result: okResult('done') });
+    },
+  );
+
+  test('says nothing when somebody else has the directive', () => {
+    expect(outcome({ stop: 'lost' })).toEqual({ kind: 'drop' });
+  });
+});
+
+/** What each reason makes of a failed attempt: by effect, and by whether the call may have happened. */
+const STOPPED: [StopReason, Effect, boolean, string][] = STOPS.flatMap((stop) =>
+  EFFECTS.flatMap((effect) =>
+    [true, false].map((ambiguous): [StopReason, Effect, boolean, string] => {
+      const unknown = effect === 'once' && ambiguous;
+      const expected = {
+        lost: 'drop',
+        cancelled: `end cancelled${unknown ? ' unknown' : ''}`,
+        deadline: `end deadline_exceeded${unknown ? ' unknown' : ''}`,
+        shutdown: unknown ? 'end outcome_unknown unknown' : 'release',
+      }[stop];
+      return [stop, effect, ambiguous, expected];
+    }),
+  ),
+);
+
+function summary(decided: Outcome): string {
+  if (decided.kind !== 'end') return decided.kind;
+  const { type, details } = endError(decided);
+  return ['end', type, details['outcome']].filter((word) => word !== undefined).join(' ');
+}
+
+describe('an attempt that was stopped', () => {
+  test.each(STOPPED)('%s, effect %s, ambiguous %s: %s', (stop, effect, ambiguous, expected) => {
+    for (const error of [TIMEOUT, BROKEN]) {
+      expect(summary(outcome({ stop, effect, ambiguous, error }))).toBe(expected);
+    }
+  });
+
+  test('at its deadline names the deadline', () => {
+    const error = endError(outcome({ stop: 'deadline', error: TIMEOUT, fields: { deadline_ms: 1_234 } }));
+    expect(error.details['deadline_ms']).toBe(1_234);
+    expect(error.retryable).toBe(false);
+  });
+});
+
+describe('a failure', () => {
+  test('that will not get better ends the directive at once', () => {
+    expect(outcome({ error: BROKEN })).toEqual({ kind: 'end', result: errorResult(BROKEN) });
+  });
+
+  test('that may pass is repeated as often as the directive allows', () => {
+    const kinds = [0, 1, 2, 3].map((failures) => outcome({ failures, error: TIMEOUT }).kind);
+    expect(kinds).toEqual(['retry', 'retry', 'end', 'end']);
+  });
+
+  test('without retries ends with the error that it had', () => {
+    expect(endError(outcome({ error: TIMEOUT, fields: { max_retries: 0 } }))).toEqual(TIMEOUT);
+  });
+
+  test('of a directive that has no retry fields ends', () => {
+    const directive = emitToolErrorSchema.parse({
+      type: 'emit_tool_error',
+      id: 'a',
+      request_id: 'r',
+      tool_name: 't',
+      error: 'e',
+    });
+    const execution = { result: errorResult(TIMEOUT) };
+    const facts = {
+      directive,
+      execution,
+      effect: 'read',
+      failures: 0,
+      stop: null,
+      remainingMs: 9e5,
+    } as const;
+    expect(outcomeOf({ ...facts, random: () => 0 }).kind).toBe('end');
+  });
+
+  test('keeps the effects that came with the error', () => {
+    const result = errorResult(BROKEN, [{ type: 'stop_processing' }]);
+    const facts = { effect: 'read', failures: 0, stop: null, remainingMs: 9e5, random: () => 0 } as const;
+    expect(outcomeOf({ directive: toolCall(), execution: { result }, ...facts })).toEqual({
+      kind: 'end',
+      result,
+    });
+  });
+
+  test('of a call that may have happened is not repeated where a repeat does harm, and says so', () => {
+    const error = endError(outcome({ effect: 'once', ambiguous: true, error: TIMEOUT }));
+    expect(error).toMatchObject({ type: 'timeout', retryable: false, details: { outcome: 'unknown' } });
+    expect(outcome({ effect: 'once', ambiguous: false, error: TIMEOUT }).kind).toBe('retry');
+    expect(outcome({ effect: 'idempotent', ambiguous: true, error: TIMEOUT }).kind).toBe('retry');
+    expect(outcome({ effect: 'read', ambiguous: true, error: TIMEOUT }).kind).toBe('retry');
+  });
+});
+
+describe('the delay before the next attempt', () => {
+  test('is always the same when fixed', () => {
+    const fields = { max_retries: 9, retry_backoff_ms: 250 };
+    expect([0, 1, 5].map((failures) => delayOf(outcome({ fields, failures, error: TIMEOUT })))).toEqual([
+      250, 250, 250,
+    ]);
+  });
+
+  test('doubles up to its cap when exponential', () => {
+    const fields = {
+      max_retries: 9,
+      retry_backoff_ms: 100,
+      backoff: 'exponential',
+      max_backoff_ms: 350,
+    } as const;
+    const delays = [0, 1, 2, 3].map((failures) => delayOf(outcome({ fields, failures, error: TIMEOUT })));
+    expect(delays).toEqual([100, 200, 350, 350]);
+  });
+
+  test('is shortened by jitter, at most by its fraction', () => {
+    const fields = { retry_backoff_ms: 1_000, jitter: 0.4 };
+    const delays = [0, 0.5, 1].map((chance) =>
+      delayOf(outcome({ fields, error: TIMEOUT, random: () => chance })),
+    );
+    expect(delays).toEqual([1_000, 800, 600]);
+  });
+
+  test('is as long as the other side asks for, when that is longer', () => {
+    const limited = (ms: number) => errorEnvelope('rate_limited', 'slow down', { retry_after_ms: ms });
+    const fields = { retry_backoff_ms: 500, max_backoff_ms: 500 };
+    expect(delayOf(outcome({ fields, error: limited(2_000) }))).toBe(2_000);
+    expect(delayOf(outcome({ fields, error: limited(20) }))).toBe(500);
+  });
+
+  test('that reaches the deadline ends the directive with the error that is known', () => {
+    const fields = { retry_backoff_ms: 1_000 };
+    const error = endError(outcome({ fields, error: TIMEOUT, remainingMs: 1_000 }));
+    expect(error).toMatchObject({ type: 'timeout', details: { delay_ms: 1_000 } });
+    expect(error.details['not_retried']).toContain('deadline');
+    expect(outcome({ fields, error: TIMEOUT, remainingMs: 1_001 }).kind).toBe('retry');
+  });
+});
+
+describe('a directive whose worker died', () => {
+  test('is never repeated when a repeat does harm', () => {
+    expect(lostAttemptError('once', 1)).toMatchObject({ type: 'outcome_unknown', retryable: false });
+  });
+
+  test.each(['read', 'idempotent'] as const)('is repeated three times when %s, then given up', (effect) => {
+    expect(MAX_REDELIVERIES).toBe(3);
+    expect([1, 2, 3].map((redeliveries) => lostAttemptError(effect, redeliveries))).toEqual([
+      null,
+      null,
+      null,
+    ]);
+    expect(lostAttemptError(effect, 4)).toMatchObject({
+      type: 'worker_lost',
+      retryable: false,
+      details: { redeliveries: 4 },
+    });
+  });
+});
+
+test('whatever happens, a call that may have happened once is never repeated, and no budget is overdrawn', () => {
+  const any = fc.record({
+    stop: fc.option(fc.constantFrom(...STOPS)),
+    effect: fc.constantFrom(...EFFECTS),
+    ambiguous: fc.boolean(),
+    failures: fc.nat({ max: 5 }),
+    remainingMs: fc.integer({ min: -1_000, max: 100_000 }),
+    error: fc.constantFrom(TIMEOUT, BROKEN, errorEnvelope('rate_limited', 'wait', { retry_after_ms: 5_000 })),
+    fields: fc.record({
+      max_retries: fc.nat({ max: 4 }),
+      retry_backoff_ms: fc.nat({ max: 60_000 }),
+      backoff: fc.constantFrom('fixed' as const, 'exponential' as const),
+      max_backoff_ms: fc.nat({ max: 30_000 }),
+      jitter: fc.double({ min: 0, max: 1, noNaN: true }),
+    }),
+    chance: fc.double({ min: 0, max: 1, noNaN: true }),
+  });
+  fc.assert(
+    fc.property(any, ({ chance, ...given }) => {
+      const decided = outcome({ ...given, random: () => chance });
+      const again = decided.kind === 'retry' || decided.kind === 'release';
+      if (given.effect === 'once' && given.ambiguous) expect(again).toBe(false);
+      if (decided.kind !== 'retry') return;
+      expect(given.stop).toBeNull();
+      expect(given.error.retryable).toBe(true);
+      expect(given.failures).toBeLessThan(given.fields.max_retries);
+      expect(decided.delayMs).toBeLessThan(given.remainingMs);
+      expect(decided.delayMs).toBeGreaterThanOrEqual(0);
+    }),
+    { numRuns: 1_000 },
+  );
+});

@@ -1,0 +1,41 @@
+/** The attempts a process makes right now, and how each is told to stop.
+ *  It must never stop another attempt than the one that was meant. */
+import { expect, test } from 'vitest';
+import { createRunningAttempts } from '../../../src/worker/running-attempts.ts';
+
+const ref = (id: string, fence = 1) => ({ requestId: 'r', id, fence });
+
+test('the first reason to stop stands', () => {
+  const attempt = createRunningAttempts().begin(ref('a'));
+  expect(attempt.stopReason()).toBeNull();
+  attempt.stop('cancelled');
+  attempt.stop('shutdown');
+  expect(attempt.stopReason()).toBe('cancelled');
+  expect(attempt.signal.aborted).toBe(true);
+});
+
+test('one directive is stopped by its identity, the others go on', () => {
+  const running = createRunningAttempts();
+  const [a, b] = [running.begin(ref('a')), running.begin(ref('b'))];
+  expect(running.stop('r', 'a', 'cancelled')).toBe(true);
+  expect(running.stop('r', 'c', 'cancelled')).toBe(false);
+  expect([a.stopReason(), b.stopReason()]).toEqual(['cancelled', null]);
+});
+
+test('a stop reaches all that run, and none that ended', () => {
+  const running = createRunningAttempts();
+  const [a, b] = [running.begin(ref('a')), running.begin(ref('b'))];
+  a.end();
+  running.stopAll('shutdown');
+  expect([a.stopReason(), b.stopReason()]).toEqual([null, 'shutdown']);
+  expect(running.count()).toBe(1);
+});
+
+test('the end of an old attempt does not hide a new one of the same directive', () => {
+  const running = createRunningAttempts();
+  const old = running.begin(ref('a', 1));
+  const young = running.begin(ref('a', 2));
+  old.end();
+  expect(running.stop('r', 'a', 'cancelled')).toBe(true);
+  expect(young.stopReason()).toBe('cancelled');
+});
