@@ -1,0 +1,80 @@
+/** A reader of signals that is cut off, and comes back with Last-Event-ID: nothing is missing, nothing comes twice.
+ *  It must not use a client that reconnects by itself. */
+import { expect, test } from 'vitest';
+import type { SignalPage } from '../../src/contract/signal-page.ts';
+import type { Submission } from '../../src/contract/submission.ts';
+import { auditRequest } from '../support/audit.ts';
+import { countingCalls } from '../support/calls.ts';
+import { install } from '../support/installation.ts';
+import { type Frame, frames, get, post } from '../support/public-api.ts';
+
+const REQUEST = 'cut-off';
+/** Lengths of connections in turns: from less than the first frame to several frames, the last of them not whole. */
+const CUTS = [1, 900, 2_500, 7_001];
+
+/** What the frames of all connections say together, beside the log as a page. */
+async function expectWholeLog(url: string, read: readonly Frame[]): Promise<void> {
+  const { body } = await get<SignalPage>(`${url}/v1/requests/${REQUEST}/signals?limit=1000`);
+  const [end, ...signals] = read.toReversed();
+  expect(end).toMatchObject({ event: 'adjutant.end', data: `{"last_sequence":${signals.length}}` });
+  signals.reverse();
+  expect(signals.map(({ id }) => id)).toEqual(signals.map((_, index) => String(index + 1)));
+  expect(signals.map(({ data }) => JSON.parse(data) as unknown)).toEqual(body.signals);
+}
+
+test('a stream cut at any byte while calls run is resumed without a gap and without a repeat', async () => {
+  await using installation = await install({ server: { lane: { concurrency: 4 } } });
+  const { url } = await installation.start('up');
+  const calls = countingCalls(['read', 'once'], 40, { requestId: REQUEST, delayMs: 25 });
+  expect((await post<Submission>(`${url}/v1/directives`, { directives: calls })).status).toBe(202);
+
+  const read: Frame[] = [];
+  let connections = 0;
+  let connectionsWhileOpen = 0;
+  while (read.at(-1)?.event !== 'adjutant.end') {
+    const cutAfterBytes = CUTS[connections % CUTS.length] ?? 0;
+    const after = read.at(-1)?.id;
+    for await (const frame of frames(url, REQUEST, {
+      cutAfterBytes,
+      ...(after === undefined ? {} : { after }),
+    }))
+      read.push(frame);
+    connections += 1;
+    const { body } = await get<{ status: string }>(`${url}/v1/requests/${REQUEST}`);
+    if (body.status === 'open') connectionsWhileOpen += 1;
+  }
+
+  expect(connections).toBeGreaterThan(20);
+  expect(connectionsWhileOpen, 'cut while calls run').toBeGreaterThan(3);
+  await expectWholeLog(url, read);
+  await auditRequest(
+    url,
+    REQUEST,
+    calls.map(({ id }) => id),
+  );
+});
+
+test('a stream cut by the death of its service is resumed at another one', async () => {
+  await using installation = await install({ server: { lane: { concurrency: 4 } } });
+  const [first, second] = await Promise.all([installation.start('up'), installation.start('up')]);
+  const calls = countingCalls(['read'], 60, { requestId: REQUEST, delayMs: 50 });
+  expect((await post<Submission>(`${first.url}/v1/directives`, { directives: calls })).status).toBe(202);
+
+  const read: Frame[] = [];
+  for await (const frame of frames(first.url, REQUEST)) {
+    read.push(frame);
+    if (read.length === 40) void first.kill9();
+  }
+  await first.exited;
+  const cutAt = read.length;
+  expect(read.at(-1)?.event).not.toBe('adjutant.end');
+  for await (const frame of frames(second.url, REQUEST, { after: read.at(-1)?.id ?? '' })) read.push(frame);
+
+  expect(read.length).toBeGreaterThan(cutAt);
+  await expectWholeLog(second.url, read);
+  await auditRequest(
+    second.url,
+    REQUEST,
+    calls.map(({ id }) => id),
+  );
+});

@@ -1,0 +1,77 @@
+/** A worker that dies, or seems to, in the middle of calls: another one takes over, and no `once` tool runs twice.
+ *  It must not tell the worker beforehand. */
+import { expect, test } from 'vitest';
+import { auditRequest, executionsByLabel, outcome, outcomes } from '../support/audit.ts';
+import { countingCalls } from '../support/calls.ts';
+import { install } from '../support/installation.ts';
+import { post, untilClosed, untilEnded } from '../support/public-api.ts';
+
+const EACH = 200;
+
+test('kill -9 of a worker during 200 read-only and 200 once calls', { timeout: 60_000 }, async () => {
+  await using installation = await install({ server: { lane: { concurrency: 20 } } });
+  const [{ url }, victim] = await Promise.all([
+    installation.start('api'),
+    installation.start('worker'),
+    installation.start('worker'),
+  ]);
+  const requestId = 'worker-killed';
+  const calls = countingCalls(['read', 'once'], EACH, { requestId, delayMs: 100 });
+  expect((await post(`${url}/v1/directives`, { directives: calls })).status).toBe(202);
+  await untilEnded(url, requestId, EACH / 2);
+  await victim.kill9();
+  await untilClosed(url, requestId);
+
+  const results = await auditRequest(
+    url,
+    requestId,
+    calls.map(({ id }) => id),
+  );
+  const executions = executionsByLabel(installation.executions());
+  const reads = calls.filter(({ id }) => id.startsWith('read')).map(({ id }) => id);
+  const onces = calls.filter(({ id }) => id.startsWith('once')).map(({ id }) => id);
+  expect(outcomes(reads.flatMap((id) => results.get(id) ?? []))).toEqual({ ok: EACH });
+  for (const id of onces) {
+    expect(executions.get(id)?.length ?? 0, `${id} ran at most once`).toBeLessThanOrEqual(1);
+    expect(['ok', 'outcome_unknown']).toContain(outcome(results.get(id)));
+    if (outcome(results.get(id)) === 'ok') expect(executions.get(id)).toHaveLength(1);
+  }
+  // The kill met calls of both kinds, and the other worker made them again or gave them up.
+  expect(onces.filter((id) => outcome(results.get(id)) === 'outcome_unknown').length).toBeGreaterThan(0);
+  const redelivered = reads.filter((id) => results.get(id)?.data.metadata['redeliveries'] === 1);
+  expect(redelivered.length).toBeGreaterThan(0);
+});
+
+test('a worker that stood still wakes up after its calls were taken over, and says nothing', async () => {
+  await using installation = await install({
+    server: { lane: { concurrency: 10 } },
+    config: { worker: { lease_ms: 1_000 } },
+  });
+  const [{ url }, sleeper] = await Promise.all([
+    installation.start('api'),
+    installation.start('worker'),
+    installation.start('worker'),
+  ]);
+  const requestId = 'worker-paused';
+  const calls = countingCalls(['read', 'once'], 30, { requestId, delayMs: 150 });
+  expect((await post(`${url}/v1/directives`, { directives: calls })).status).toBe(202);
+  await untilEnded(url, requestId, 5);
+  process.kill(sleeper.pid, 'SIGSTOP');
+  await untilClosed(url, requestId);
+  process.kill(sleeper.pid, 'SIGCONT');
+  const exit = await sleeper.stop();
+
+  // By the time it has stopped, it has told everything that it had to tell.
+  expect(exit).toEqual({ code: 0, signal: null });
+  const results = await auditRequest(
+    url,
+    requestId,
+    calls.map(({ id }) => id),
+  );
+  const executions = executionsByLabel(installation.executions());
+  for (const { id } of calls) {
+    if (id.startsWith('read')) expect(outcome(results.get(id)), id).toBe('ok');
+    else expect(executions.get(id)?.length ?? 0, `${id} ran at most once`).toBeLessThanOrEqual(1);
+  }
+  expect(outcomes(results.values())['outcome_unknown']).toBeGreaterThan(0);
+});

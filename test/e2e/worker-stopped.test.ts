@@ -1,0 +1,68 @@
+/** One of two services that share the load is stopped politely: nothing is lost, nothing is repeated.
+ *  It must not look at the clock: a stop that takes longer than its drain is killed, and has no exit code. */
+import { expect, test } from 'vitest';
+import { auditRequest, executionsByLabel, outcome, outcomes } from '../support/audit.ts';
+import { countingCalls } from '../support/calls.ts';
+import { install } from '../support/installation.ts';
+import { post, untilClosed, untilEnded } from '../support/public-api.ts';
+
+/** What a stop may take beside its drain: closing connections and servers. */
+const CLOSING_MS = 5_000;
+
+test('a service that is stopped ends its calls first; the other one does the rest', async () => {
+  const drainMs = 5_000;
+  await using installation = await install({
+    server: { lane: { concurrency: 10 } },
+    config: { worker: { drain_ms: drainMs } },
+  });
+  const [stopped, left] = await Promise.all([installation.start('up'), installation.start('up')]);
+  const requestId = 'shared';
+  const calls = countingCalls(['read', 'once'], 100, { requestId, delayMs: 100 });
+  expect((await post(`${stopped.url}/v1/directives`, { directives: calls })).status).toBe(202);
+  await untilEnded(left.url, requestId, 50);
+  const countedBefore = installation.executions();
+  const exit = await stopped.stop(drainMs + CLOSING_MS);
+  await untilClosed(left.url, requestId);
+
+  expect(exit).toEqual({ code: 0, signal: null });
+  expect(new Set(countedBefore.map(({ pid }) => pid)).size, 'tool servers at work before the stop').toBe(2);
+  const results = await auditRequest(
+    left.url,
+    requestId,
+    calls.map(({ id }) => id),
+  );
+  expect(outcomes(results.values())).toEqual({ ok: calls.length });
+  const executions = executionsByLabel(installation.executions());
+  for (const { id } of calls) expect(executions.get(id), `${id} ran once`).toHaveLength(1);
+});
+
+test('calls that outlive the drain go to the other worker, unless they may not be repeated', async () => {
+  const drainMs = 300;
+  await using installation = await install({
+    server: { lane: { concurrency: 10 } },
+    config: { worker: { drain_ms: drainMs } },
+  });
+  const [{ url }, stopped] = await Promise.all([installation.start('api'), installation.start('worker')]);
+  const requestId = 'aborted';
+  const calls = countingCalls(['read', 'once'], 5, { requestId, delayMs: 4_000 });
+  expect((await post(`${url}/v1/directives`, { directives: calls })).status).toBe(202);
+  while (installation.executions().length < calls.length)
+    await new Promise((resolve) => setImmediate(resolve));
+  const [exit] = await Promise.all([stopped.stop(drainMs + CLOSING_MS), installation.start('worker')]);
+  await untilClosed(url, requestId);
+
+  expect(exit).toEqual({ code: 0, signal: null });
+  const results = await auditRequest(
+    url,
+    requestId,
+    calls.map(({ id }) => id),
+  );
+  const executions = executionsByLabel(installation.executions());
+  for (const { id } of calls) {
+    const isRead = id.startsWith('read');
+    expect(outcome(results.get(id)), id).toBe(isRead ? 'ok' : 'outcome_unknown');
+    expect(executions.get(id), id).toHaveLength(isRead ? 2 : 1);
+    // What was given back politely is not a redelivery: nobody died.
+    expect(results.get(id)?.data.metadata['redeliveries']).toBeUndefined();
+  }
+});

@@ -1,0 +1,86 @@
+/** One installation for a test: a Redis, a configuration with the counting server, and the real processes on it.
+ *  It must never run a part of the service in the process of the test. */
+import { randomUUID } from 'node:crypto';
+import { existsSync, readFileSync } from 'node:fs';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { type Child, spawnNode } from './process.ts';
+import { type RedisOptions, startRedis, type TestRedis } from './redis.ts';
+
+export interface InstallationOptions {
+  readonly redis?: RedisOptions;
+  /** Policy of the server `counting`, as in adjutant.json. */
+  readonly server?: Readonly<Record<string, unknown>>;
+  /** The rest of adjutant.json. */
+  readonly config?: Readonly<Record<string, unknown>>;
+}
+
+/** One line of the counter file: a tool was executed. */
+export interface ToolExecution {
+  readonly tool: 'read' | 'idempotent' | 'once';
+  readonly key: string;
+  readonly label: string;
+  /** Of the MCP server. */
+  readonly pid: number;
+}
+
+export interface AdjutantProcess extends Child {
+  /** Of the API; empty for a worker. */
+  readonly url: string;
+}
+
+export interface Installation {
+  readonly redis: TestRedis;
+  /** What the tools themselves say has happened. */
+  executions(): ToolExecution[];
+  /** Resolves when the process says that it works. It is killed with the installation. */
+  start(role: 'up' | 'api' | 'worker', port?: number): Promise<AdjutantProcess>;
+  [Symbol.asyncDispose](): Promise<void>;
+}
+
+const PROGRAM = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url));
+const COUNTING = fileURLToPath(new URL('./servers/counting.ts', import.meta.url));
+
+export async function install(options: InstallationOptions = {}): Promise<Installation> {
+  const folder = await mkdtemp(join(tmpdir(), 'adjutant-e2e-'));
+  const redis = await startRedis(options.redis);
+  const counterFile = join(folder, 'counter.jsonl');
+  const configFile = join(folder, 'adjutant.json');
+  await writeFile(configFile, JSON.stringify(configuration(counterFile, options)));
+  const env = {
+    REDIS_URL: redis.url,
+    ADJUTANT_PREFIX: `test-${randomUUID()}`,
+    ADJUTANT_LOG_LEVEL: 'warn',
+  };
+  const started: Child[] = [];
+
+  async function start(role: 'up' | 'api' | 'worker', port = 0): Promise<AdjutantProcess> {
+    const args = [PROGRAM, role, '--config', configFile];
+    if (role !== 'worker') args.push('--port', String(port));
+    const child = spawnNode(args, { env });
+    started.push(child);
+    const line = await child.waitForLine(/^adjutant (works|listens on)/);
+    return { ...child, url: /http\S+/.exec(line)?.[0] ?? '' };
+  }
+
+  async function dispose(): Promise<void> {
+    await Promise.all(started.map((child) => child.kill9()));
+    await redis.stop();
+    await rm(folder, { recursive: true, force: true });
+  }
+
+  return { redis, executions: () => readCounter(counterFile), start, [Symbol.asyncDispose]: dispose };
+}
+
+function configuration(counterFile: string, { server, config }: InstallationOptions): object {
+  const counting = { command: process.execPath, args: [COUNTING], env: { COUNTER_FILE: counterFile } };
+  return { mcpServers: { counting: { ...counting, ...server } }, ...config };
+}
+
+function readCounter(file: string): ToolExecution[] {
+  if (!existsSync(file)) return [];
+  const lines = readFileSync(file, 'utf8').trimEnd().split('\n');
+  return lines.map((line) => JSON.parse(line) as ToolExecution);
+}
