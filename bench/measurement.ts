@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import type { LoadRequest } from './client-process.ts';
 import { type CommandCount, countCommands } from './command-count.ts';
 import type { LoadResult } from './load.ts';
-import { childrenOf, processorTimeMs } from './processor-time.ts';
+import { childrenOf, machineTimeMs, processorTimeMs } from './processor-time.ts';
 import type { Target } from './transport.ts';
 
 export interface Part {
@@ -37,6 +37,9 @@ export interface Measurement extends LoadResult {
 }
 
 const CLIENT = fileURLToPath(new URL('client-process.ts', import.meta.url));
+
+/** What the rest of the machine used meanwhile, the kernel's network included: much of it spoils a measurement. */
+const OTHERS = 'others';
 
 /** Brings code and connections up to temperature before anything counts. */
 const WARM_UP: LoadRequest = { count: 500, concurrency: 50 };
@@ -71,12 +74,17 @@ export async function measure(transport: string, stage: Stage, plan: Plan): Prom
 
 async function measureLoad(stage: Stage, client: ChildProcess, load: LoadRequest) {
   const parts = withChildren([...stage.parts, { name: 'client', pid: client.pid ?? 0 }]);
-  const before = parts.map(({ pid }) => processorTimeMs(pid));
+  const [machineBefore, ...before] = [machineTimeMs(), ...parts.map(({ pid }) => processorTimeMs(pid))];
   const result = await ask(client, load);
-  const costs = parts.map(({ name, pid }, index) =>
-    costOf(name, processorTimeMs(pid) - (before[index] ?? 0), result),
-  );
-  return { concurrency: load.concurrency, ...result, costs };
+  const [machineAfter, ...after] = [machineTimeMs(), ...parts.map(({ pid }) => processorTimeMs(pid))];
+  const used = after.map((timeMs, index) => timeMs - (before[index] ?? 0));
+  const costs = parts.map(({ name }, index) => costOf(name, used[index] ?? 0, result));
+  const ownMs = used.reduce((sum, timeMs) => sum + timeMs, 0);
+  return {
+    concurrency: load.concurrency,
+    ...result,
+    costs: [...costs, costOf(OTHERS, Math.max(0, machineAfter - machineBefore - ownMs), result)],
+  };
 }
 
 /** The MCP server of a part is a process of its own. */

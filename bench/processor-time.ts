@@ -1,4 +1,4 @@
-/** Processor time of running processes, read from /proc (Linux only).
+/** Processor time of running processes and of the machine, read from /proc (Linux only).
  *  It must not sample while a load runs: one read before, one after. */
 import { readFileSync } from 'node:fs';
 
@@ -17,4 +17,15 @@ export function processorTimeMs(pid: number): number {
 export function childrenOf(pid: number): number[] {
   const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim();
   return children === '' ? [] : children.split(' ').map(Number);
+}
+
+/** Milliseconds of processor time that the whole machine has been busy since its start, over all cores. */
+export function machineTimeMs(): number {
+  const [total = ''] = readFileSync('/proc/stat', 'utf8').split('\n');
+  const [user = 0, nice = 0, system = 0, , , irq = 0, softIrq = 0] = total
+    .trim()
+    .split(/\s+/)
+    .slice(1)
+    .map(Number);
+  return ((user + nice + system + irq + softIrq) / TICKS_PER_SECOND) * 1000;
 }
