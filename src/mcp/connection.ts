@@ -21,7 +21,7 @@ export interface Connection {
   session(): Session | null;
   /** The session, or why there is none: the signal fired, or trying again will not help. */
   waitForSession(signal: AbortSignal): Promise<Session | null>;
-  /** Gives a session up, because the server no longer knows it. */
+  /** Gives a session up, because the server no longer knows it. Calls that it did take may still end. */
   giveUp(session: Session, why: string): void;
   tools(): ToolList | null;
   /** Resolves when a changed list has been read; at once when there is nothing to wait for. */
@@ -55,6 +55,7 @@ class ServerConnection implements Connection {
   readonly #memory: ProtocolMemory = { legacyOnly: false, sseOnly: false };
   readonly #waiting = new Set<() => void>();
   #loop: Promise<void> | null = null;
+  readonly #retiring = new Set<Session>();
   #session: Session | null = null;
   #tools: ToolList | null = null;
   #watch: ToolWatch | null = null;
@@ -76,7 +77,8 @@ class ServerConnection implements Connection {
   async stop(): Promise<void> {
     this.#stopping.abort();
     this.#wake();
-    await this.#session?.end('stopped');
+    const sessions = this.#session === null ? [...this.#retiring] : [this.#session, ...this.#retiring];
+    await Promise.all(sessions.map(async (session) => session.end('stopped')));
     await this.#loop;
   }
 
@@ -103,7 +105,8 @@ class ServerConnection implements Connection {
   giveUp(session: Session, why: string): void {
     if (this.#session !== session) return;
     this.#session = null;
-    void session.end(why);
+    this.#retiring.add(session);
+    void session.retire(why).finally(() => this.#retiring.delete(session));
   }
 
   async waitForSession(signal: AbortSignal): Promise<Session | null> {
@@ -120,7 +123,8 @@ class ServerConnection implements Connection {
     const { signal } = this.#stopping;
     while (!signal.aborted) {
       const session = await this.#open();
-      if (session !== null) await this.#hold(session);
+      if (session !== null && signal.aborted) await session.end('stopped');
+      else if (session !== null) await this.#hold(session);
       if (!signal.aborted) await pause(reconnectDelayMs(this.#failures, this.#given.random()), signal);
     }
   }
@@ -138,7 +142,7 @@ class ServerConnection implements Connection {
     });
     if (!opened.ok) return this.#failed(opened.fault);
     try {
-      this.#takeTools(await readTools(this.name, opened.session, this.#tools));
+      this.#takeTools(await this.#read(opened.session));
       return opened.session;
     } catch (error) {
       await opened.session.end('its tools cannot be read');
@@ -162,10 +166,11 @@ class ServerConnection implements Connection {
     this.#watch = watchTools({
       session,
       logger: this.#given.logger,
-      read: async () => this.#takeTools(await readTools(this.name, session, this.#tools)),
+      read: async () => this.#takeTools(await this.#read(session)),
     });
     this.#wake();
     const why = await session.lost;
+    const isRetiring = this.#session !== session;
     this.#session = null;
     this.#watch.stop();
     this.#failures = performance.now() - readyAt >= STABLE_MS ? 0 : this.#failures + 1;
@@ -173,7 +178,7 @@ class ServerConnection implements Connection {
     this.#given.logger.warn({ reason: why }, 'MCP server lost');
     this.#report('connecting', why);
     // The old process is gone before a new one is started: two could fight over the same files.
-    await session.end(why);
+    if (!isRetiring) await session.end(why);
   }
 
   #failed(fault: ConnectFault): null {
@@ -187,6 +192,10 @@ class ServerConnection implements Connection {
     }
     this.#wake();
     return null;
+  }
+
+  #read(session: Session): Promise<ToolList> {
+    return readTools(this.name, session, this.#tools, this.#stopping.signal);
   }
 
   #takeTools(list: ToolList): void {

@@ -28,6 +28,8 @@ type Open = Map<string | number, AbortController>;
 
 /** How long a server may take to acknowledge the end of a session. Milliseconds. */
 const LEAVE_MS = 1_000;
+/** How long a server may take to acknowledge a cancellation before the stream is dropped anyway. Milliseconds. */
+const CANCEL_MS = 2_000;
 
 export function createHttpTransport(options: HttpTransportOptions): HttpTransport {
   const open: Open = new Map();
@@ -97,7 +99,7 @@ async function sendCancellation(
   const abort = id === undefined ? undefined : open.get(id);
   if (id !== undefined) open.delete(id);
   try {
-    await inner.send(message, options);
+    await inner.send(message, { ...options, requestSignal: AbortSignal.timeout(CANCEL_MS) });
   } finally {
     abort?.abort();
   }

@@ -70,15 +70,25 @@ export function createMcpPool(options: McpPoolOptions): McpPool {
 
 function serve(server: McpServerOptions, options: McpPoolOptions, active: Set<CallDeadline>): CallTools {
   const { name } = server;
+  const logger = forServer(options.logger, name);
   const connection = createConnection({
     server,
-    logger: forServer(options.logger, name),
+    logger,
     random: options.random ?? Math.random,
-    onTools: (list) => options.onTools?.(name, list.definitions),
-    onStatus: (status, error) => options.onStatus?.(name, status, error),
+    onTools: (list) => safely(logger, () => options.onTools?.(name, list.definitions)),
+    onStatus: (status, error) => safely(logger, () => options.onStatus?.(name, status, error)),
   });
   const slots = createCallSlots(server.serial === true ? 1 : (server.maxInFlight ?? MAX_IN_FLIGHT));
   return { connection, slots, active };
+}
+
+/** A listener's fault is its own; the connection goes on. */
+function safely(logger: McpLogger, listener: () => void): void {
+  try {
+    listener();
+  } catch (error) {
+    logger.warn({ err: error }, 'MCP pool listener failed');
+  }
 }
 
 function forServer(logger: McpLogger, server: string): McpLogger {

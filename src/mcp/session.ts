@@ -27,6 +27,8 @@ export interface Session {
   readonly lost: Promise<string>;
   holdsSessionId(): boolean;
   call(params: CallParams, signal: AbortSignal, onProgress: ProgressCallback): Promise<CallToolResult>;
+  /** Takes no more calls, but lets those in flight finish before it ends. */
+  retire(why: string): Promise<void>;
   /** Resolves once nothing of it is left: no process, no open stream. */
   end(why: string): Promise<void>;
 }
@@ -52,13 +54,19 @@ export function openedSession(
 ): Session {
   const era = client.getProtocolEra() === 'modern' ? 'modern' : 'legacy';
   let why = '';
-  const lost = new Promise<string>((resolve) => {
-    client.onclose = () => resolve(why || transport.ending?.() || 'the connection closed');
-  });
+  const lost = Promise.withResolvers<string>();
+  client.onclose = () => lost.resolve(why || transport.ending?.() || 'the connection closed');
   const end = async (reason: string): Promise<void> => {
     why ||= reason;
     await transport.leave?.();
     await transport.close().catch(() => {});
+  };
+  const inFlight = new Set<Promise<unknown>>();
+  const send = (params: CallParams, signal: AbortSignal, onprogress: ProgressCallback) => {
+    const options = { signal, onprogress, timeout: NO_TIMEOUT_MS };
+    // Only the modern HTTP binding needs what `callTool` adds: arguments mirrored into headers.
+    if (era === 'modern' && transportKind === 'http') return client.callTool(params, options);
+    return client.request({ method: 'tools/call', params: { ...params } }, options);
   };
   watchErrors({ client, transportKind, era, end, logger });
   return {
@@ -66,13 +74,22 @@ export function openedSession(
     era,
     transportKind,
     pid: transport.pid ?? null,
-    lost,
+    lost: lost.promise,
     holdsSessionId: () => transport.sessionId !== undefined,
-    call: (params, signal, onprogress) => {
-      const options = { signal, onprogress, timeout: NO_TIMEOUT_MS };
-      // Only the modern HTTP binding needs what `callTool` adds: arguments mirrored into headers.
-      if (era === 'modern' && transportKind === 'http') return client.callTool(params, options);
-      return client.request({ method: 'tools/call', params: { ...params } }, options);
+    async call(params, signal, onProgress) {
+      const answer = send(params, signal, onProgress);
+      inFlight.add(answer);
+      try {
+        return await answer;
+      } finally {
+        inFlight.delete(answer);
+      }
+    },
+    async retire(reason) {
+      why ||= reason;
+      lost.resolve(why);
+      await Promise.allSettled(inFlight);
+      await end(reason);
     },
     end,
   };

@@ -27,10 +27,15 @@ export async function readTools(
   server: string,
   session: Session,
   previous: ToolList | null,
+  signal: AbortSignal,
 ): Promise<ToolList> {
   if (session.client.getServerCapabilities()?.tools === undefined)
     return createToolList(server, [], previous);
-  const { tools } = await session.client.listTools(undefined, { cacheMode: 'refresh', timeout: LIST_MS });
+  const { tools } = await session.client.listTools(undefined, {
+    cacheMode: 'refresh',
+    timeout: LIST_MS,
+    signal,
+  });
   return createToolList(server, tools, previous);
 }
 

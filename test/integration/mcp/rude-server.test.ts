@@ -86,6 +86,14 @@ describe('a stdio server which', () => {
     expect(logs.find((line) => line.message === 'MCP server ready')?.fields).toMatchObject({ era: 'legacy' });
   });
 
+  test('never lists its tools does not hold up a stop', async () => {
+    const { pool, call, until, logs } = openPool(rudePeer('never-lists'));
+    const waiting = call('echo');
+    await until(() => logs.some(({ fields }) => fields['line'] === 'asked for tools/list'));
+    await pool.stop();
+    expect(failureOf(await waiting)).toMatchObject({ sent: false, error: { type: 'network' } });
+  });
+
   test('does not start says why', async () => {
     const { pool, statuses, until } = openPool(rudePeer('refuses-to-start'));
     pool.start();

@@ -85,12 +85,15 @@ test('a server killed again and again during 200 calls costs only the calls it h
 });
 
 test('a call made while the server cannot come back waits its time and fails unsent', async () => {
-  const { call } = openPool({
-    ...legacyPeer(),
-    transport: { ...legacyPeer().transport, args: ['-e', 'process.exit(4)'] },
+  const { transport } = legacyPeer();
+  const { pool, call, until } = openPool({
+    name: 'gone',
+    transport: { ...transport, args: ['-e', 'process.exit(4)'] },
   });
-  const failed = failureOf(await call('echo', {}, { timeoutMs: 300 }));
-  expect(failed).toMatchObject({ sent: false, error: { type: 'network' } });
+  pool.start();
+  await until(() => pool.status('gone') === 'unavailable');
+  const failed = failureOf(await call('echo', {}, { timeoutMs: 50 }));
+  expect(failed).toMatchObject({ sent: false, error: { type: 'network', retryable: true } });
   expect(failed.error.message).toContain('exited with code 4');
 });
 
@@ -137,10 +140,10 @@ test('a timeout reaches the server', async () => {
 test('progress keeps a call alive past its timeout, but not past its total time', async () => {
   const { call } = openPool(legacyPeer());
   await call('echo');
-  const args = { beats: 12, everyMs: 100 };
-  expect(textOf(await call('beat', args, { timeoutMs: 700 }))).toBe('done');
-  const failed = failureOf(await call('beat', args, { timeoutMs: 700, maxTotalMs: 750 }));
-  expect(failed).toMatchObject({ sent: true, error: { type: 'timeout', details: { max_total_ms: 750 } } });
+  const args = { beats: 10, everyMs: 250 };
+  expect(textOf(await call('beat', args, { timeoutMs: 2_000 }))).toBe('done');
+  const failed = failureOf(await call('beat', args, { timeoutMs: 2_000, maxTotalMs: 2_100 }));
+  expect(failed).toMatchObject({ sent: true, error: { type: 'timeout', details: { max_total_ms: 2_100 } } });
   expect(JSON.parse(textOf(await call('events')))).toEqual([]);
 });
 

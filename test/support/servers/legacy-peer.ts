@@ -105,10 +105,12 @@ function record(event: string): void {
 async function waitForCancel({ extra }: Asked): Promise<Result> {
   record('waiting');
   return new Promise((_, reject) => {
-    extra.signal.addEventListener('abort', () => {
+    const cancelled = (): void => {
       record(`cancelled: ${String(extra.signal.reason)}`);
       reject(new Error('cancelled'));
-    });
+    };
+    if (extra.signal.aborted) cancelled();
+    else extra.signal.addEventListener('abort', cancelled);
   });
 }
 

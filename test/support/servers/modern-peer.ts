@@ -37,10 +37,12 @@ function createPeer(): McpServer {
   server.registerTool('wait', {}, async (ctx) => {
     record('waiting');
     return new Promise((_, reject) => {
-      ctx.mcpReq.signal.addEventListener('abort', () => {
+      const cancelled = (): void => {
         record('cancelled');
         reject(new Error('cancelled'));
-      });
+      };
+      if (ctx.mcpReq.signal.aborted) cancelled();
+      else ctx.mcpReq.signal.addEventListener('abort', cancelled);
     });
   });
   server.registerTool('beat', { inputSchema: z.object({ beats: z.number() }) }, async ({ beats }, ctx) => {

@@ -68,6 +68,7 @@ let pending = null;
 let refusals = 0;
 
 function onRequest(id, method) {
+  process.stderr.write(`asked for ${method}\n`);
   if (method === 'initialize') {
     const capabilities = { tools: {} };
     return answer(id, {
@@ -76,7 +77,7 @@ function onRequest(id, method) {
       serverInfo: { name: 'rude', version: '1' },
     });
   }
-  if (method === 'tools/list') return answer(id, { tools: TOOLS });
+  if (method === 'tools/list') return habit === 'never-lists' ? undefined : answer(id, { tools: TOOLS });
   if (habit === 'dies-on-probe') return process.exit(1);
   if (habit === 'ignores-the-unknown') return undefined;
   return refuse(id, -32601, 'Method not found');
