@@ -62,7 +62,7 @@ async function callTool(
   place: ToolPlace,
   context: ExecutionContext,
 ): Promise<Execution> {
-  const { server, tool, effect } = place;
+  const { server, tool } = place;
   const outcome = await pool.call({
     server,
     tool,
@@ -81,7 +81,7 @@ async function callTool(
       }),
   });
   const execution = read(outcome, place);
-  return { ...execution, metadata: { ...execution.metadata, server, tool, effect } };
+  return { ...execution, metadata: { ...execution.metadata, server, tool } };
 }
 
 /** A failed call of which no answer came back is ambiguous: the tool may have run. */

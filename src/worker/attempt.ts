@@ -134,8 +134,8 @@ function claimed(envelope: Envelope, definition: QueuedDefinition, granted: Gran
 
 async function makeAttempt(parts: AttemptParts, claimed: Claimed): Promise<JobOutcome> {
   const { directive } = claimed.envelope;
-  const effect = await effectOf(claimed);
   if (claimed.granted.lost) {
+    const effect = await effectOf(claimed);
     const error = lostAttemptError(effect, claimed.granted.redeliveries);
     if (error) return record(parts, claimed, { kind: 'end', result: errorResult(error) }, { effect });
   }
@@ -143,6 +143,8 @@ async function makeAttempt(parts: AttemptParts, claimed: Claimed): Promise<JobOu
   const { execution, stop } = await execute(parts, claimed);
   const durationMs = Math.round(performance.now() - startedAt);
   const remainingMs = remaining(claimed) - durationMs;
+  // Only now: before its first connection to the tool's server, this worker knew nothing of the tool.
+  const effect = await effectOf(claimed);
   const facts = {
     directive,
     execution,
