@@ -45,16 +45,32 @@ function listedTool(tool: ToolDefinition, effects: Record<string, Effect>): List
   };
 }
 
-/** Writes what the pool learns into the catalog, the newest state of each server last. */
+/** Writes what the pool learns into the catalog, one change of a server after the other. */
 function catalogWriter(config: Config, catalog: ToolCatalog, onError: (error: Error) => void) {
-  const entries = new Map<string, CatalogEntry>();
-  return (server: string, change: Partial<CatalogEntry>): void => {
-    const before = entries.get(server) ?? { server, status: 'connecting', tools: [], updatedAt: 0 };
-    const { error: _, ...known } = before;
+  const entries = new Map<string, Promise<CatalogEntry>>();
+
+  /** What another process found out stays known while this one has not reached the server. */
+  async function stored(server: string): Promise<CatalogEntry> {
+    const entry = (await catalog.read()).find((candidate) => candidate.server === server);
+    return entry ?? unseen(server);
+  }
+
+  async function write(before: Promise<CatalogEntry>, change: Partial<CatalogEntry>): Promise<CatalogEntry> {
+    const { error: _, ...known } = await before;
     const entry: CatalogEntry = { ...known, ...change, updatedAt: Date.now() };
-    entries.set(server, entry);
-    if (config.mcpServers.has(server)) catalog.publish(entry).catch(onError);
+    await catalog.publish(entry).catch(onError);
+    return entry;
+  }
+
+  return (server: string, change: Partial<CatalogEntry>): void => {
+    if (!config.mcpServers.has(server)) return;
+    const before = entries.get(server) ?? stored(server).catch(() => unseen(server));
+    entries.set(server, write(before, change));
   };
+}
+
+function unseen(server: string): CatalogEntry {
+  return { server, status: 'connecting', tools: [], updatedAt: 0 };
 }
 
 export interface ToolWiring {
