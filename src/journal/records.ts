@@ -67,8 +67,8 @@ function fromFields(id: string, fields: Fields): DirectiveRecord | null {
     deadlineAt: Number(fields['deadline_at'] ?? 0),
     startedAt: numberOrNull(fields['started_at']),
     endedAt: numberOrNull(fields['ended_at']),
-    leaseUntil: numberOrNull(fields['lease_until']),
-    nextAttemptAt: numberOrNull(fields['next_attempt_at']),
+    leaseUntil: fields['status'] === 'running' ? numberOrNull(fields['lease_until']) : null,
+    nextAttemptAt: fields['status'] === 'waiting' ? numberOrNull(fields['next_attempt_at']) : null,
     terminal: numberOrNull(fields['terminal']),
   };
 }

@@ -5,7 +5,7 @@
 -- ARGV[1] directive id   ARGV[2] retention_ms   ARGV[3] terminal signal JSON (cancelled)
 -- Returns { 'ended', sequence } | { 'requested' } | { 'already', status } | { 'unknown' }.
 local id = ARGV[1]
-local record = redis.call('HMGET', STATE, id .. '|status', id .. '|lease_until')
+local record = redis.call('HMGET', STATE, id .. '|status', id .. '|lease_until', id .. '|inbox', 'open', 'seq')
 if not record[1] then
   return { 'unknown' }
 elseif is_terminal(record[1]) then
@@ -16,4 +16,5 @@ if record[1] == 'running' and tonumber(record[2] or '0') > now then
   redis.call('HSET', STATE, id .. '|cancel', int(now))
   return { 'requested' }
 end
-return { 'ended', (end_directive(id, 'failed', now, ARGV[2], { ARGV[3] })) }
+local facts = { open = tonumber(record[4]), seq = tonumber(record[5] or '0'), inbox = record[3] }
+return { 'ended', (end_directive(id, 'failed', now, ARGV[2], facts, 3, 3)) }

@@ -10,7 +10,7 @@
 --   granted, fence, failures, redeliveries, lost (0|1), deadline_at, now
 local id = ARGV[1]
 local record = redis.call('HMGET', STATE, id .. '|status', id .. '|digest', id .. '|deadline_at', id .. '|lease_until',
-  id .. '|next_attempt_at', id .. '|failures', id .. '|redeliveries', id .. '|started_at', id .. '|cancel')
+  id .. '|next_attempt_at', id .. '|failures', id .. '|redeliveries', id .. '|started_at', id .. '|cancel', id .. '|fence', 'seq')
 local status, digest, deadline_at = record[1], record[2], tonumber(record[3] or '0')
 local lease_until, next_attempt_at = tonumber(record[4] or '0'), tonumber(record[5] or '0')
 local failures, redeliveries = tonumber(record[6] or '0'), tonumber(record[7] or '0')
@@ -35,15 +35,20 @@ elseif status == 'waiting' and next_attempt_at > now + tonumber(ARGV[4]) then
 end
 
 local lost = (status == 'running') and 1 or 0
+local fence = int(tonumber(record[10] or '0') + 1)
+local claim = { id .. '|status', 'running', id .. '|fence', fence, id .. '|lease_until', int(now + tonumber(ARGV[3])) }
 if lost == 1 then
-  redeliveries = redis.call('HINCRBY', STATE, id .. '|redeliveries', 1)
+  redeliveries = redeliveries + 1
+  claim[#claim + 1] = id .. '|redeliveries'
+  claim[#claim + 1] = int(redeliveries)
 end
-local fence = redis.call('HINCRBY', STATE, id .. '|fence', 1)
-redis.call('HSET', STATE, id .. '|status', 'running', id .. '|lease_until', int(now + tonumber(ARGV[3])))
 if not record[8] then
-  redis.call('HSET', STATE, id .. '|started_at', int(now))
+  claim[#claim + 1] = id .. '|started_at'
+  claim[#claim + 1] = int(now)
   if ARGV[5] ~= '' then
-    emit({ ARGV[5] }, false)
+    claim[#claim + 1] = 'seq'
+    claim[#claim + 1] = int((emit(tonumber(record[11] or '0'), 5, 5, false)))
   end
 end
+redis.call('HSET', STATE, unpack(claim))
 return { 'granted', fence, failures, redeliveries, lost, int(deadline_at), int(now) }

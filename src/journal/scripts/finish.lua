@@ -6,7 +6,7 @@
 -- ARGV[3] succeeded | failed   ARGV[4] retention_ms   ARGV[5..] signals, JSON, the terminal one last
 -- Returns { 'ended', sequence, closed 0|1 } | { 'already', status, terminal sequence } | { 'stale' } | { 'unknown' }.
 local id, fence = ARGV[1], ARGV[2]
-local record = redis.call('HMGET', STATE, id .. '|status', id .. '|fence', id .. '|terminal')
+local record = redis.call('HMGET', STATE, id .. '|status', id .. '|fence', id .. '|terminal', id .. '|inbox', 'open', 'seq')
 if not record[1] then
   return { 'unknown' }
 elseif is_terminal(record[1]) then
@@ -14,5 +14,6 @@ elseif is_terminal(record[1]) then
 elseif fence ~= '' and fence ~= record[2] then
   return { 'stale' }
 end
-local sequence, closed = end_directive(id, ARGV[3], now_ms(), ARGV[4], rest(5))
+local facts = { open = tonumber(record[5]), seq = tonumber(record[6] or '0'), inbox = record[4] }
+local sequence, closed = end_directive(id, ARGV[3], now_ms(), ARGV[4], facts, 5, #ARGV)
 return { 'ended', sequence, closed and 1 or 0 }

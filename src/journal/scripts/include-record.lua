@@ -4,8 +4,10 @@
 -- KEYS[1] state   hash: request fields (seq, open, count, status, created_at, closed_at) and directive fields `<id>|<attribute>`
 -- KEYS[2] bodies  hash: directive id -> envelope JSON, as accepted
 -- KEYS[3] log     stream of signals, entry id `<sequence>-0`; its name is also the request's pub/sub channel
+--
+-- A script reads with one HMGET and writes with one HSET where it can: each call costs about a microsecond of the one
+-- core that Redis has, and another line of the append-only file.
 local STATE, BODIES, LOG = KEYS[1], KEYS[2], KEYS[3]
-local REQUEST_ID = string.match(STATE, '{(.-)}')
 
 -- Larger signals are announced by number only; the follower reads them from the log.
 local MAX_PUBLISHED_BYTES = 65536
@@ -24,48 +26,40 @@ local function is_terminal(status)
   return status == 'succeeded' or status == 'failed'
 end
 
--- Appends signals (JSON objects without `sequence`) and announces each; returns the last sequence and announcement.
--- `closed` marks the last announcement: nothing follows until the request is opened again.
-local function emit(signals, closed)
-  local sequence, last = tonumber(redis.call('HGET', STATE, 'seq') or '0'), nil
-  for index, signal in ipairs(signals) do
+-- Appends signals (ARGV from `first` on, JSON objects without `sequence`) after the sequence `before`, and announces
+-- each. The caller writes the returned sequence back to the state. `closed` marks the last announcement: nothing
+-- follows until the request is opened again. Returns the last sequence and its announcement.
+local function emit(before, first, last, closed)
+  local sequence, announcement = before, nil
+  for index = first, last do
     sequence = sequence + 1
-    local json = string.sub(signal, 1, -2) .. ',"sequence":' .. int(sequence) .. '}'
-    redis.call('XADD', LOG, int(sequence) .. '-0', 'e', json)
-    local flag = (closed and index == #signals) and 'c' or 'o'
-    local payload = (#json <= MAX_PUBLISHED_BYTES) and json or ''
-    last = int(sequence) .. ' ' .. flag .. ' ' .. payload
-    redis.call('SPUBLISH', LOG, last)
+    local number = int(sequence)
+    local json = string.sub(ARGV[index], 1, -2) .. ',"sequence":' .. number .. '}'
+    redis.call('XADD', LOG, number .. '-0', 'e', json)
+    local flag = (closed and index == last) and ' c ' or ' o '
+    announcement = number .. flag .. ((#json <= MAX_PUBLISHED_BYTES) and json or '')
+    redis.call('SPUBLISH', LOG, announcement)
   end
-  redis.call('HSET', STATE, 'seq', int(sequence))
-  return sequence, last
+  return sequence, announcement
 end
 
--- ARGV from `first` on, as a list.
-local function rest(first)
-  local values = {}
-  for index = first, #ARGV do
-    values[#values + 1] = ARGV[index]
+-- Ends a directive: appends its last signals (ARGV from `first` to `last`), tells the process that waits for it, and
+-- closes the request if nothing else is open. `facts`: open, seq, inbox (false = none).
+local function end_directive(id, status, now, retention_ms, facts, first, last)
+  local open = facts.open - 1
+  local sequence, announcement = emit(facts.seq, first, last, open == 0)
+  local number = int(sequence)
+  local ended = { id .. '|status', status, id .. '|ended_at', int(now), id .. '|terminal', number, 'seq', number, 'open', int(open) }
+  if facts.inbox then
+    redis.call('PUBLISH', facts.inbox, string.match(STATE, '{(.-)}') .. '/' .. id .. ' ' .. announcement)
   end
-  return values
-end
-
--- Writes a directive's terminal signals, tells the process that waits for them, and closes the request if it was the last one open.
-local function end_directive(id, status, now, retention_ms, signals)
-  local open = redis.call('HINCRBY', STATE, 'open', -1)
-  local closed = open == 0
-  local sequence, last = emit(signals, closed)
-  local inbox = redis.call('HGET', STATE, id .. '|inbox')
-  if inbox then
-    redis.call('PUBLISH', inbox, REQUEST_ID .. '/' .. id .. ' ' .. last)
+  if open > 0 then
+    redis.call('HSET', STATE, unpack(ended))
+    return sequence, false
   end
-  redis.call('HSET', STATE, id .. '|status', status, id .. '|ended_at', int(now), id .. '|terminal', int(sequence))
-  redis.call('HDEL', STATE, id .. '|lease_until', id .. '|next_attempt_at')
-  if closed then
-    redis.call('HSET', STATE, 'status', 'closed', 'closed_at', int(now))
-    redis.call('PEXPIRE', STATE, retention_ms)
-    redis.call('PEXPIRE', BODIES, retention_ms)
-    redis.call('PEXPIRE', LOG, retention_ms)
-  end
-  return sequence, closed
+  redis.call('HSET', STATE, 'status', 'closed', 'closed_at', int(now), unpack(ended))
+  redis.call('PEXPIRE', STATE, retention_ms)
+  redis.call('PEXPIRE', BODIES, retention_ms)
+  redis.call('PEXPIRE', LOG, retention_ms)
+  return sequence, true
 end

@@ -5,15 +5,16 @@
 -- ARGV[1] directive id   ARGV[2] fence   ARGV[3] pause_ms before the next attempt (0 = none)
 -- Returns { 'released' } | { 'ended' } | { 'stale' } | { 'unknown' }.
 local id = ARGV[1]
-local record = redis.call('HMGET', STATE, id .. '|status', id .. '|fence')
+local record = redis.call('HMGET', STATE, id .. '|status', id .. '|fence', id .. '|released')
 if not record[1] then
   return { 'unknown' }
 elseif is_terminal(record[1]) then
   return { 'ended' }
 elseif record[2] ~= ARGV[2] then
   return { 'stale' }
+elseif record[1] == 'waiting' then
+  return { 'released' }
 end
-redis.call('HINCRBY', STATE, id .. '|released', 1)
-redis.call('HSET', STATE, id .. '|status', 'waiting', id .. '|next_attempt_at', int(now_ms() + tonumber(ARGV[3])))
-redis.call('HDEL', STATE, id .. '|lease_until')
+redis.call('HSET', STATE, id .. '|status', 'waiting', id .. '|next_attempt_at', int(now_ms() + tonumber(ARGV[3])),
+  id .. '|released', int(tonumber(record[3] or '0') + 1))
 return { 'released' }

@@ -5,7 +5,8 @@
 -- ARGV[1] directive id   ARGV[2] fence   ARGV[3] delay_ms   ARGV[4..] signals, JSON
 -- Returns { 'waiting', next_attempt_at } | { 'cancelled' } | { 'ended' } | { 'stale' } | { 'unknown' }.
 local id = ARGV[1]
-local record = redis.call('HMGET', STATE, id .. '|status', id .. '|fence', id .. '|next_attempt_at', id .. '|cancel')
+local record = redis.call('HMGET', STATE, id .. '|status', id .. '|fence', id .. '|next_attempt_at', id .. '|cancel',
+  id .. '|failures', 'seq')
 if not record[1] then
   return { 'unknown' }
 elseif is_terminal(record[1]) then
@@ -18,8 +19,7 @@ elseif record[1] == 'waiting' then
   return { 'waiting', record[3] }
 end
 local next_attempt_at = int(now_ms() + tonumber(ARGV[3]))
-redis.call('HINCRBY', STATE, id .. '|failures', 1)
-redis.call('HSET', STATE, id .. '|status', 'waiting', id .. '|next_attempt_at', next_attempt_at)
-redis.call('HDEL', STATE, id .. '|lease_until')
-emit(rest(4), false)
+local sequence = emit(tonumber(record[6] or '0'), 4, #ARGV, false)
+redis.call('HSET', STATE, id .. '|status', 'waiting', id .. '|next_attempt_at', next_attempt_at,
+  id .. '|failures', int(tonumber(record[5] or '0') + 1), 'seq', int(sequence))
 return { 'waiting', next_attempt_at }
