@@ -1,0 +1,40 @@
+/** What a worker writes into the catalog of tools about servers that it reaches, and about those that it does not.
+ *  It must not call a tool. */
+import { randomUUID } from 'node:crypto';
+import { expect, test, vi } from 'vitest';
+import { parseConfig } from '../../src/config.ts';
+import { type CatalogEntry, createToolCatalog } from '../../src/journal/tool-catalog.ts';
+import { keySpace } from '../../src/journal/keys.ts';
+import { closeRedis, connectRedis } from '../../src/redis.ts';
+import { wireTools } from '../../src/tool-wiring.ts';
+import { startRedis } from '../support/redis.ts';
+
+const SILENT = { debug: () => {}, info: () => {}, warn: () => {} };
+const STORED: CatalogEntry = {
+  server: 'away',
+  status: 'ready',
+  tools: [{ name: 'away.look', server: 'away', tool: 'look', input_schema: {}, effect: 'read' }],
+  updatedAt: 1,
+};
+
+test('the tools of a server out of reach stay listed with their effects', async () => {
+  await using redis = await startRedis();
+  const connection = connectRedis(redis.url, 'commands');
+  const catalog = createToolCatalog(connection, keySpace(`test-${randomUUID()}`));
+  await catalog.publish(STORED);
+  const raw = { mcpServers: { away: { command: '/no/such/program' } } };
+  const config = parseConfig(raw, { source: 'test', directory: '/', environment: {} });
+  const { pool, locate } = wireTools({ config, catalog, logger: SILENT, onError: () => {} });
+  try {
+    pool.start();
+    await vi.waitUntil(async () => (await catalog.read())[0]?.status === 'unavailable');
+    expect(await catalog.read()).toEqual([
+      { ...STORED, status: 'unavailable', error: expect.any(String), updatedAt: expect.any(Number) },
+    ]);
+    const directive = { type: 'tool_exec', tool_name: 'away.look' } as Parameters<typeof locate>[0];
+    expect(await locate(directive, 'tool.away')).toMatchObject({ tool: 'look', effect: 'read' });
+  } finally {
+    await pool.stop();
+    await closeRedis(connection);
+  }
+});
