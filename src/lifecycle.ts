@@ -8,17 +8,16 @@ export interface Startable {
   stop(): Promise<void>;
 }
 
-/** Starts the parts in order; when one fails, stops those already started and rethrows its error. */
+/**
+ * Starts the parts in order; when one fails, stops all of them and rethrows its error. Those that were not reached
+ * are stopped too: a part may hold something from its making on, and would keep the process alive.
+ */
 export async function startAll(parts: readonly Startable[]): Promise<void> {
-  const started: Startable[] = [];
-  for (const part of parts) {
-    try {
-      await part.start();
-      started.push(part);
-    } catch (error) {
-      await stopAll(started);
-      throw error;
-    }
+  try {
+    for (const part of parts) await part.start();
+  } catch (error) {
+    await stopAll(parts).catch(() => {});
+    throw error;
   }
 }
 
@@ -26,7 +25,11 @@ export async function startAll(parts: readonly Startable[]): Promise<void> {
 export async function stopAll(parts: readonly Startable[]): Promise<void> {
   const errors: unknown[] = [];
   for (const part of parts.toReversed()) {
-    await part.stop().catch((error: unknown) => errors.push(error));
+    try {
+      await part.stop();
+    } catch (error) {
+      errors.push(error);
+    }
   }
   if (errors.length > 0) throw errors[0];
 }
