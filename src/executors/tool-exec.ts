@@ -84,8 +84,8 @@ async function callTool(
   return { ...execution, metadata: { ...execution.metadata, server, tool } };
 }
 
-/** A failed call of which no answer came back is ambiguous: the tool may have run. */
-const UNANSWERED: ReadonlySet<string> = new Set(['timeout', 'network', 'cancelled']);
+/** A failed call of which no answer of the tool came back is ambiguous: it may have run. HTTP 5xx may be a gateway's. */
+const UNANSWERED: ReadonlySet<string> = new Set(['timeout', 'network', 'cancelled', 'provider_error']);
 
 function read(outcome: ToolCallOutcome, place: ToolPlace): Execution {
   if (outcome.kind === 'failed') {
