@@ -132,9 +132,10 @@ export const CONFIG_FILE = 'adjutant.json';
  * Throws `ConfigError`, which names the path of each fault.
  */
 export function loadConfig(file?: string, environment: Environment = process.env): Config {
-  const path = resolve(file ?? environment['ADJUTANT_CONFIG'] ?? CONFIG_FILE);
-  const named = file !== undefined || environment['ADJUTANT_CONFIG'] !== undefined;
-  if (!existsSync(path) && named) throw new ConfigError(path, [{ path: '', message: 'does not exist' }]);
+  const named = file ?? (environment['ADJUTANT_CONFIG'] || undefined);
+  const path = resolve(named ?? CONFIG_FILE);
+  if (!existsSync(path) && named !== undefined)
+    throw new ConfigError(path, [{ path: '', message: 'does not exist' }]);
   const raw = existsSync(path) ? readJson(path) : {};
   return parseConfig(raw, { source: path, directory: dirname(path), environment });
 }
@@ -143,8 +144,18 @@ function readJson(path: string): unknown {
   try {
     return JSON.parse(readFileSync(path, 'utf8')) as unknown;
   } catch (error) {
-    throw new ConfigError(path, [{ path: '', message: `is not JSON: ${(error as Error).message}` }]);
+    throw new ConfigError(path, [{ path: '', message: `is not JSON: ${withoutExcerpt(error as Error)}` }]);
   }
+}
+
+/** What the parser says, without the piece of the file that it quotes. */
+function withoutExcerpt({ message }: Error): string {
+  return message.replace(/, (\.\.\.)?".*$/s, '');
+}
+
+/** A variable that is set to nothing counts as not set, as compose files leave them. */
+function withoutEmpty(environment: Environment): Environment {
+  return Object.fromEntries(Object.entries(environment).filter(([, value]) => value !== ''));
 }
 
 interface ParseOptions {
@@ -158,7 +169,7 @@ export function parseConfig(raw: unknown, { source, directory, environment }: Pa
   const filled = fillIn(raw, environment);
   if (filled.errors.length > 0) throw new ConfigError(source, filled.errors);
   const { mcpServers, $schema: _, ...rest } = parseOrThrow(fileSchema, filled.value, source);
-  const variables = parseOrThrow(environmentSchema, environment, 'environment');
+  const variables = parseOrThrow(environmentSchema, withoutEmpty(environment), 'environment');
   return {
     ...rest,
     mcpServers: parseServers(mcpServers, source),
