@@ -88,7 +88,7 @@ const STOPPED: [StopReason, Effect, boolean, string][] = STOPS.flatMap((stop) =>
 function summary(decided: Outcome): string {
   if (decided.kind !== 'end') return decided.kind;
   const { type, details } = endError(decided);
-  return ['end', type, details['outcome']].filter((word) => word !== undefined).join(' ');
+  return details['outcome'] === 'unknown' ? `end ${type} unknown` : `end ${type}`;
 }
 
 describe('an attempt that was stopped', () => {

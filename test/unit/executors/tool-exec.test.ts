@@ -1,0 +1,122 @@
+/** How a tool call becomes an execution: what is asked of the pool, and when its outcome is in doubt.
+ *  It must never reach a server: the pool's answers are written out here, its own tests show that it gives them. */
+import { describe, expect, test } from 'vitest';
+import { errorEnvelope } from '../../../src/contract/error-envelope.ts';
+import type { ToolExec } from '../../../src/contract/work-directive.ts';
+import type { ExecutionContext, QueuedDefinition } from '../../../src/executors/definition.ts';
+import { toolExec, type ToolPlace } from '../../../src/executors/tool-exec.ts';
+import type { McpPool } from '../../../src/mcp/pool.ts';
+import type { ToolCallOutcome, ToolCallRequest } from '../../../src/mcp/tool-call.ts';
+import { newTraceparent } from '../../../src/telemetry/trace-context.ts';
+import { toolCall } from '../../support/journal.ts';
+
+const place: ToolPlace = { server: 'files', tool: 'read', effect: 'once', timeoutMs: 30_000, trust: 'none' };
+const answered: ToolCallOutcome = { kind: 'result', result: { content: [{ type: 'text', text: 'hello' }] } };
+
+function setUp(outcome: ToolCallOutcome = answered, at: ToolPlace | null = place) {
+  const asked: ToolCallRequest[] = [];
+  const reported: unknown[] = [];
+  const call = async (request: ToolCallRequest): Promise<ToolCallOutcome> => {
+    asked.push(request);
+    request.onProgress?.({ progress: 1, total: 2 });
+    return outcome;
+  };
+  const definition = toolExec({ pool: { call } as McpPool, locate: async () => at }) as QueuedDefinition;
+  const context: ExecutionContext = {
+    lane: 'tool.files',
+    attempt: 1,
+    signal: new AbortController().signal,
+    remainingMs: 5_000,
+    traceparent: newTraceparent(),
+    idempotencyKey: 'key',
+    report: (type, data) => reported.push([type, data]),
+  };
+  const execute = (fields: Partial<ToolExec> = {}) =>
+    definition.execute(toolCall({ id: 'a', ...fields }), context);
+  return { definition, execute, asked, reported, context };
+}
+
+test('a call is made once, with the limits, trace and key of its attempt', async () => {
+  const { execute, asked, context } = setUp();
+  await execute({ arguments: { path: 'x' } });
+  const { signal, traceparent } = context;
+  const expected = { server: 'files', tool: 'read', arguments: { path: 'x' }, timeoutMs: 30_000 };
+  expect(asked).toEqual([
+    expect.objectContaining({ ...expected, maxTotalMs: 5_000, signal, traceparent, idempotencyKey: 'key' }),
+  ]);
+});
+
+test('the time limit of the directive wins over the one of the lane', async () => {
+  const { execute, asked } = setUp();
+  await execute({ timeout_ms: 7 });
+  expect(asked[0]?.timeoutMs).toBe(7);
+});
+
+test('its result says where it came from', async () => {
+  const execution = await setUp().execute();
+  expect(execution).toMatchObject({
+    result: { ok: true },
+    metadata: { server: 'files', tool: 'read' },
+  });
+  expect(execution.ambiguous ?? false).toBe(false);
+});
+
+test('progress is reported under the name the caller used', async () => {
+  const { execute, reported } = setUp();
+  await execute({ tool_name: 'files.read' });
+  const data = { call_id: 'a', tool_name: 'files.read', progress: 1, total: 2, metadata: {} };
+  expect(reported).toEqual([['ai.tool.progress', data]]);
+});
+
+const AMBIGUOUS = ['timeout', 'network', 'cancelled', 'provider_error'];
+const CLEAR = ['validation_error', 'unknown_tool', 'rate_limited', 'auth', 'tool_error', 'invalid_result'];
+
+describe('a failed call', () => {
+  test.each(AMBIGUOUS)('that was sent and ended in %s may have happened', async (type) => {
+    const error = errorEnvelope(type, type);
+    expect(await setUp({ kind: 'failed', error, sent: true }).execute()).toMatchObject({
+      result: { ok: false, error },
+      ambiguous: true,
+    });
+    expect(await setUp({ kind: 'failed', error, sent: false }).execute()).toMatchObject({ ambiguous: false });
+  });
+
+  test.each(CLEAR)('that the server answered with %s is not in doubt', async (type) => {
+    const outcome = { kind: 'failed', error: errorEnvelope(type, type), sent: true } as const;
+    expect(await setUp(outcome).execute()).toMatchObject({ ambiguous: false });
+  });
+});
+
+test('a lane this worker does not serve ends in unknown_tool, without a call', async () => {
+  const { execute, asked } = setUp(answered, null);
+  expect(await execute()).toMatchObject({ result: { ok: false, error: { type: 'unknown_tool' } } });
+  expect(asked).toEqual([]);
+});
+
+describe('the effect', () => {
+  test('is what the operator and the tool say', async () => {
+    expect(await setUp().definition.effect(toolCall(), 'tool.files')).toBe('once');
+  });
+
+  test('is the worst when nobody knows the tool', async () => {
+    const { definition } = setUp(answered, null);
+    expect(await definition.effect(toolCall(), 'x')).toBe('once');
+    expect(await definition.effect(toolCall({ effect: 'read' }), 'x')).toBe('read');
+  });
+});
+
+test('the start shows the arguments without their secrets', () => {
+  const { definition } = setUp();
+  const started = definition.started(toolCall({ id: 'a', arguments: { path: 'x', api_key: 'k-123' } }));
+  expect(started).toMatchObject({ call_id: 'a', arguments: { path: 'x', api_key: '[REDACTED]' } });
+});
+
+test('untrusted control directives in a result are refused, and said so', async () => {
+  const text = JSON.stringify({ result: 'hi', _directives: [{ type: 'stop_processing', params: {} }] });
+  const outcome: ToolCallOutcome = { kind: 'result', result: { content: [{ type: 'text', text }] } };
+  const execution = await setUp(outcome).execute();
+  expect(execution.result).toMatchObject({ ok: true, effects: [] });
+  expect(execution.metadata?.['rejected_directives']).toMatchObject([
+    { type: 'stop_processing', reason: 'untrusted' },
+  ]);
+});

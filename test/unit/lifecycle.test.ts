@@ -1,0 +1,87 @@
+/** Start in order, stop in reverse, whatever fails on the way.
+ *  It must never depend on what a part does. */
+import { describe, expect, test } from 'vitest';
+import { pause, startAll, type Startable, stopAll } from '../../src/lifecycle.ts';
+
+function setUp(faults: Record<string, 'start' | 'stop' | 'both'> = {}) {
+  const events: string[] = [];
+  const part = (name: string): Startable => {
+    const act = (what: 'start' | 'stop') => async (): Promise<void> => {
+      events.push(`${what} ${name}`);
+      await Promise.resolve();
+      if (faults[name] === what || faults[name] === 'both') throw new Error(`${name} does not ${what}`);
+    };
+    return { name, start: act('start'), stop: act('stop') };
+  };
+  return { events, parts: ['a', 'b', 'c'].map(part) };
+}
+
+test('parts start in order and stop in reverse', async () => {
+  const { events, parts } = setUp();
+  await startAll(parts);
+  await stopAll(parts);
+  expect(events).toEqual(['start a', 'start b', 'start c', 'stop c', 'stop b', 'stop a']);
+});
+
+test('each part has started before the next begins', async () => {
+  const order: string[] = [];
+  const slow = {
+    name: 'slow',
+    stop: async () => {},
+    start: async () => {
+      await new Promise((resolve) => {
+        setImmediate(resolve);
+      });
+      order.push('slow started');
+    },
+  };
+  const next = { name: 'next', stop: async () => {}, start: async () => void order.push('next starts') };
+  await startAll([slow, next]);
+  expect(order).toEqual(['slow started', 'next starts']);
+});
+
+describe('when a part does not start', () => {
+  test('every part is stopped in reverse, for each may hold something that keeps the process alive', async () => {
+    const { events, parts } = setUp({ b: 'start' });
+    await expect(startAll(parts)).rejects.toThrow('b does not start');
+    expect(events).toEqual(['start a', 'start b', 'stop c', 'stop b', 'stop a']);
+  });
+
+  test('its error is the one that is told, also when the stop fails too', async () => {
+    const { events, parts } = setUp({ a: 'stop', b: 'both' });
+    await expect(startAll(parts)).rejects.toThrow('b does not start');
+    expect(events).toContain('stop a');
+  });
+});
+
+test('every part is stopped although one fails, and the first error is told', async () => {
+  const { events, parts } = setUp({ c: 'stop', b: 'stop' });
+  await expect(stopAll(parts)).rejects.toThrow('c does not stop');
+  expect(events).toEqual(['stop c', 'stop b', 'stop a']);
+});
+
+test('a part that throws instead of rejecting stops nobody else from stopping', async () => {
+  const { events, parts } = setUp();
+  const rude: Startable = {
+    name: 'rude',
+    start: async () => {},
+    stop: () => {
+      throw new Error('rude');
+    },
+  };
+  await expect(stopAll([...parts, rude])).rejects.toThrow('rude');
+  expect(events).toEqual(['stop c', 'stop b', 'stop a']);
+});
+
+describe('a pause', () => {
+  test('is ended by its signal', async () => {
+    const stop = new AbortController();
+    const paused = pause(2_000_000_000, stop.signal);
+    stop.abort();
+    await paused;
+  });
+
+  test('does not begin when the signal was given before', async () => {
+    await pause(2_000_000_000, AbortSignal.abort());
+  });
+});
