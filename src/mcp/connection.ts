@@ -12,8 +12,6 @@ import type { ToolList } from './tool-list.ts';
 import { type ToolWatch, readTools, watchTools } from './tool-watch.ts';
 
 export interface Connection {
-  readonly name: string;
-  readonly options: McpServerOptions;
   /** Opens in the background; does nothing when it is open or opening. */
   start(): void;
   stop(): Promise<void>;
@@ -48,8 +46,6 @@ export function createConnection(options: ConnectionOptions): Connection {
 }
 
 class ServerConnection implements Connection {
-  readonly name: string;
-  readonly options: McpServerOptions;
   readonly #given: ConnectionOptions;
   readonly #stopping = new AbortController();
   readonly #memory: ProtocolMemory = { legacyOnly: false, sseOnly: false };
@@ -64,8 +60,6 @@ class ServerConnection implements Connection {
   #failures = 0;
 
   constructor(given: ConnectionOptions) {
-    this.name = given.server.name;
-    this.options = given.server;
     this.#given = given;
   }
 
@@ -195,7 +189,13 @@ class ServerConnection implements Connection {
   }
 
   #read(session: Session): Promise<ToolList> {
-    return readTools(this.name, session, this.#tools, this.#stopping.signal);
+    return readTools({
+      session,
+      server: this.#given.server.name,
+      previous: this.#tools,
+      signal: this.#stopping.signal,
+      logger: this.#given.logger,
+    });
   }
 
   #takeTools(list: ToolList): void {

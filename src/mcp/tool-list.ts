@@ -1,6 +1,7 @@
 /** The tools of one server by name, with their schemas compiled on first use and kept as long as they do not change.
  *  It must never compile during a call what an earlier call has compiled. */
 import type { Tool } from '@modelcontextprotocol/client';
+import type { McpLogger } from './logger.ts';
 import { type CompiledSchema, compileSchema } from './schema-validator.ts';
 import type { ToolDefinition } from './tool-definition.ts';
 
@@ -16,15 +17,22 @@ export interface ToolList {
   find(name: string): ListedTool | undefined;
 }
 
-/** `previous` lends its compiled schemas to the tools that have not changed. */
-export function createToolList(server: string, tools: readonly Tool[], previous: ToolList | null): ToolList {
+export interface ToolListOptions {
+  readonly server: string;
+  /** Lends its compiled schemas to the tools that have not changed. */
+  readonly previous: ToolList | null;
+  readonly logger: McpLogger;
+}
+
+export function createToolList(tools: readonly Tool[], options: ToolListOptions): ToolList {
+  const { server, previous, logger } = options;
   const byName = new Map<string, ListedTool>();
   for (const tool of tools) {
     const definition = readDefinition(server, tool);
     const before = previous?.find(definition.name);
     const unchanged =
       before !== undefined && JSON.stringify(before.definition) === JSON.stringify(definition);
-    byName.set(definition.name, unchanged ? before : createListedTool(definition));
+    byName.set(definition.name, unchanged ? before : createListedTool(definition, logger));
   }
   return {
     definitions: [...byName.values()].map((tool) => tool.definition),
@@ -32,14 +40,20 @@ export function createToolList(server: string, tools: readonly Tool[], previous:
   };
 }
 
-function createListedTool(definition: ToolDefinition): ListedTool {
+function createListedTool(definition: ToolDefinition, logger: McpLogger): ListedTool {
+  const { name, inputSchema, outputSchema } = definition;
+  const compile = (schema: ToolDefinition['inputSchema']): CompiledSchema => {
+    const compiled = compileSchema(schema);
+    if (!compiled.ok)
+      logger.warn({ tool: name, reason: compiled.reason }, 'MCP tool has a schema that checks nothing');
+    return compiled;
+  };
   let input: CompiledSchema | null = null;
   let output: CompiledSchema | null = null;
   return {
     definition,
-    input: () => (input ??= compileSchema(definition.inputSchema)),
-    output: () =>
-      definition.outputSchema === undefined ? null : (output ??= compileSchema(definition.outputSchema)),
+    input: () => (input ??= compile(inputSchema)),
+    output: () => (outputSchema === undefined ? null : (output ??= compile(outputSchema))),
   };
 }
 

@@ -22,21 +22,20 @@ export interface ToolWatchOptions {
 const GATHER_MS = 100;
 const LIST_MS = 30_000;
 
+export interface ReadToolsOptions {
+  readonly session: Session;
+  readonly server: string;
+  readonly previous: ToolList | null;
+  readonly signal: AbortSignal;
+  readonly logger: McpLogger;
+}
+
 /** Every page of the server's list. Throws what the SDK throws. */
-export async function readTools(
-  server: string,
-  session: Session,
-  previous: ToolList | null,
-  signal: AbortSignal,
-): Promise<ToolList> {
-  if (session.client.getServerCapabilities()?.tools === undefined)
-    return createToolList(server, [], previous);
-  const { tools } = await session.client.listTools(undefined, {
-    cacheMode: 'refresh',
-    timeout: LIST_MS,
-    signal,
-  });
-  return createToolList(server, tools, previous);
+export async function readTools({ session, signal, ...rest }: ReadToolsOptions): Promise<ToolList> {
+  if (session.client.getServerCapabilities()?.tools === undefined) return createToolList([], rest);
+  const options = { cacheMode: 'refresh', timeout: LIST_MS, signal } as const;
+  const { tools } = await session.client.listTools(undefined, options);
+  return createToolList(tools, rest);
 }
 
 export function watchTools(options: ToolWatchOptions): ToolWatch {

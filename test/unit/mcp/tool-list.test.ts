@@ -1,32 +1,37 @@
 /** A server's tools, and the schemas compiled for them.
  *  It must never compile again what has not changed. */
 import { expect, test } from 'vitest';
-import { createToolList } from '../../../src/mcp/tool-list.ts';
+import { type ToolList, createToolList } from '../../../src/mcp/tool-list.ts';
 
+const warnings: unknown[] = [];
+const logger = { debug: () => {}, info: () => {}, warn: (fields: unknown) => void warnings.push(fields) };
 const tool = (name: string, type = 'number') => ({
   name,
   inputSchema: { type: 'object' as const, properties: { a: { type } } },
 });
 
+function listOf(tools: Parameters<typeof createToolList>[0], previous: ToolList | null = null): ToolList {
+  return createToolList(tools, { server: 's', previous, logger });
+}
+
 test('a tool that has not changed keeps its compiled schema', () => {
-  const first = createToolList('s', [tool('same'), tool('other')], null);
+  const first = listOf([tool('same'), tool('other')]);
   const same = first.find('same')?.input();
   const other = first.find('other')?.input();
-  const second = createToolList('s', [tool('same'), tool('other', 'string')], first);
+  const second = listOf([tool('same'), tool('other', 'string')], first);
   expect(second.find('same')?.input()).toBe(same);
   expect(second.find('other')?.input()).not.toBe(other);
   expect(first.find('same')?.input()).toBe(same);
 });
 
 test('what is gone is gone', () => {
-  const first = createToolList('s', [tool('gone')], null);
-  const second = createToolList('s', [], first);
+  const second = listOf([], listOf([tool('gone')]));
   expect([second.find('gone'), second.definitions]).toEqual([undefined, []]);
 });
 
 test('takes title and hints over, and nothing that is not there', () => {
   const annotations = { title: 'Old place', readOnlyHint: true };
-  const list = createToolList('s', [{ ...tool('t'), annotations, description: 'does' }], null);
+  const list = listOf([{ ...tool('t'), annotations, description: 'does' }]);
   expect(list.definitions).toEqual([
     {
       server: 's',
@@ -38,4 +43,11 @@ test('takes title and hints over, and nothing that is not there', () => {
     },
   ]);
   expect(list.find('t')?.output()).toBeNull();
+});
+
+test('says once that a schema cannot be compiled', () => {
+  const list = listOf([tool('odd', 'thing')]);
+  expect(list.find('odd')?.input().ok).toBe(false);
+  list.find('odd')?.input();
+  expect(warnings).toEqual([{ tool: 'odd', reason: expect.stringContaining('type') as string }]);
 });
