@@ -11,9 +11,9 @@ const EACH = 100;
 /** The server is killed when so many directives have ended. */
 const KILLS_AT = [20, 70];
 
-/** The one that counted last. */
+/** The youngest that has been at work. */
 function killServer(installation: Installation): number {
-  const pid = installation.executions().at(-1)?.pid ?? 0;
+  const pid = installation.serverPids().at(-1) ?? 0;
   process.kill(pid, 'SIGKILL');
   return pid;
 }

@@ -19,13 +19,13 @@ test('a service that is stopped ends its calls first; the other one does the res
   const requestId = 'shared';
   const calls = countingCalls(['read', 'once'], 100, { requestId, delayMs: 100 });
   expect((await post(`${stopped.url}/v1/directives`, { directives: calls })).status).toBe(202);
-  await untilEnded(left.url, requestId, 50);
-  const countedBefore = installation.executions();
+  await untilEnded(left.url, requestId, 50, () => installation.serverPids().length === 2);
+  const atWork = installation.serverPids();
   const exit = await stopped.stop(drainMs + CLOSING_MS);
   await untilClosed(left.url, requestId);
 
   expect(exit).toEqual({ code: 0, signal: null });
-  expect(new Set(countedBefore.map(({ pid }) => pid)).size, 'tool servers at work before the stop').toBe(2);
+  expect(atWork, 'tool servers at work before the stop').toHaveLength(2);
   const results = await auditRequest(
     left.url,
     requestId,
@@ -44,10 +44,9 @@ test('calls that outlive the drain go to the other worker, unless they may not b
   });
   const [{ url }, stopped] = await Promise.all([installation.start('api'), installation.start('worker')]);
   const requestId = 'aborted';
-  const calls = countingCalls(['read', 'once'], 5, { requestId, delayMs: 4_000 });
+  const calls = countingCalls(['read', 'once'], 5, { requestId, delayMs: 3_000 });
   expect((await post(`${url}/v1/directives`, { directives: calls })).status).toBe(202);
-  while (installation.executions().length < calls.length)
-    await new Promise((resolve) => setImmediate(resolve));
+  await installation.untilExecutions(calls.length);
   const [exit] = await Promise.all([stopped.stop(drainMs + CLOSING_MS), installation.start('worker')]);
   await untilClosed(url, requestId);
 

@@ -6,6 +6,7 @@ type CountingTool = 'read' | 'idempotent' | 'once';
 
 export interface CallOptions {
   readonly requestId: string;
+  /** The shortest; up to twice as long, so that calls made together do not end together. Default: 0. */
   readonly delayMs?: number;
   readonly failures?: number;
   /** More fields of the directive. */
@@ -24,7 +25,7 @@ export function countingCall(
     id: label,
     request_id: requestId,
     tool_name: `counting.${tool}`,
-    arguments: { label, delay_ms: delayMs, failures },
+    arguments: { label, delay_ms: Math.round(delayMs * (1 + (number % 5) / 4)), failures },
     ...fields,
   };
 }

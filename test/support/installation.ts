@@ -1,7 +1,8 @@
 /** One installation for a test: a Redis, a configuration with the counting server, and the real processes on it.
  *  It must never run a part of the service in the process of the test. */
 import { randomUUID } from 'node:crypto';
-import { existsSync, readFileSync } from 'node:fs';
+import { once } from 'node:events';
+import { existsSync, readFileSync, watch } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -35,6 +36,10 @@ export interface Installation {
   readonly redis: TestRedis;
   /** What the tools themselves say has happened. */
   executions(): ToolExecution[];
+  /** Resolves when so many executions have been counted. */
+  untilExecutions(count: number): Promise<void>;
+  /** Processes of the MCP server that have been at work, in the order of their first execution. */
+  serverPids(): number[];
   /** Resolves when the process says that it works. It is killed with the installation. */
   start(role: 'up' | 'api' | 'worker', port?: number): Promise<AdjutantProcess>;
   [Symbol.asyncDispose](): Promise<void>;
@@ -71,7 +76,15 @@ export async function install(options: InstallationOptions = {}): Promise<Instal
     await rm(folder, { recursive: true, force: true });
   }
 
-  return { redis, executions: () => readCounter(counterFile), start, [Symbol.asyncDispose]: dispose };
+  const executions = (): ToolExecution[] => readCounter(counterFile);
+  const serverPids = (): number[] => [...new Set(executions().map(({ pid }) => pid))];
+  async function untilExecutions(count: number): Promise<void> {
+    const watcher = watch(folder);
+    while (executions().length < count) await once(watcher, 'change');
+    watcher.close();
+  }
+
+  return { redis, executions, untilExecutions, serverPids, start, [Symbol.asyncDispose]: dispose };
 }
 
 function configuration(counterFile: string, { server, config }: InstallationOptions): object {
@@ -79,8 +92,8 @@ function configuration(counterFile: string, { server, config }: InstallationOpti
   return { mcpServers: { counting: { ...counting, ...server } }, ...config };
 }
 
+/** Whole lines only: a server may be about to write one. */
 function readCounter(file: string): ToolExecution[] {
-  if (!existsSync(file)) return [];
-  const lines = readFileSync(file, 'utf8').trimEnd().split('\n');
+  const lines = existsSync(file) ? readFileSync(file, 'utf8').split('\n').slice(0, -1) : [];
   return lines.map((line) => JSON.parse(line) as ToolExecution);
 }

@@ -85,12 +85,17 @@ export async function* follow(url: string, requestId: string): AsyncGenerator<Si
   }
 }
 
-/** Resolves when so many directives of the request have ended. */
-export async function untilEnded(url: string, requestId: string, wanted: number): Promise<void> {
+/** Resolves when so many directives of the request have ended, and `also` holds; looks again at each end. */
+export async function untilEnded(
+  url: string,
+  requestId: string,
+  wanted: number,
+  also: () => boolean = () => true,
+): Promise<void> {
   let ended = 0;
   for await (const { type } of follow(url, requestId)) {
     if (type === 'ai.tool.result') ended += 1;
-    if (ended === wanted) return;
+    if (ended >= wanted && also()) return;
   }
 }
 
