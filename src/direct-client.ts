@@ -4,6 +4,7 @@ import { createRegistry } from './executors/registry.ts';
 import { emitRequestError } from './executors/emit-request-error.ts';
 import { emitToolError } from './executors/emit-tool-error.ts';
 import type { DirectiveClient } from './contract/directive-client.ts';
+import { createDeadLetterIndex } from './journal/dead-letter-index.ts';
 import { createFollower } from './journal/follower.ts';
 import { createJournal } from './journal/journal.ts';
 import { keySpace } from './journal/keys.ts';
@@ -11,6 +12,7 @@ import { createSubscriber } from './journal/subscriber.ts';
 import { createSweepIndex } from './journal/sweep-index.ts';
 import { createToolCatalog } from './journal/tool-catalog.ts';
 import { createCanceller } from './queue/cancel.ts';
+import { createDeadLetters } from './queue/dead-letters.ts';
 import { knownServers } from './queue/known-servers.ts';
 import { createLanes } from './queue/lanes.ts';
 import { createQueueClient } from './queue/queue-client.ts';
@@ -55,6 +57,8 @@ export async function createDirectClient(options: DirectClientOptions): Promise<
     await Promise.all([closeRedis(connection), closeRedis(listening)]);
   };
   const canceller = createCanceller({ connection, keys, journal, index, lanes });
+  const dead = createDeadLetterIndex(connection, keys);
+  const deadLetters = createDeadLetters({ journal, dead, submitter });
   const follower = createFollower(journal, subscriber);
   return createQueueClient({
     journal,
@@ -62,6 +66,7 @@ export async function createDirectClient(options: DirectClientOptions): Promise<
     subscriber,
     submitter,
     canceller,
+    deadLetters,
     catalog,
     servers,
     lanes,

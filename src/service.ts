@@ -8,14 +8,17 @@ import { createRegistry } from './executors/registry.ts';
 import { emitRequestError } from './executors/emit-request-error.ts';
 import { emitToolError } from './executors/emit-tool-error.ts';
 import { toolExec } from './executors/tool-exec.ts';
+import { createDeadLetterIndex } from './journal/dead-letter-index.ts';
 import { createFollower } from './journal/follower.ts';
 import { createJournal } from './journal/journal.ts';
 import { keySpace } from './journal/keys.ts';
+import { createSettlement } from './journal/settlement.ts';
 import { createSubscriber } from './journal/subscriber.ts';
 import { createSweepIndex } from './journal/sweep-index.ts';
 import { createToolCatalog } from './journal/tool-catalog.ts';
 import { startAll, stopAll, type Startable } from './lifecycle.ts';
 import { createCanceller } from './queue/cancel.ts';
+import { createDeadLetters } from './queue/dead-letters.ts';
 import { knownServers } from './queue/known-servers.ts';
 import { createLanes } from './queue/lanes.ts';
 import { createQueueClient } from './queue/queue-client.ts';
@@ -63,7 +66,18 @@ function journalParts(connection: RedisConnection, { config }: Ground) {
   const journal = createJournal({ connection, keys, retentionMs: config.retention.closed_ms });
   const index = createSweepIndex(connection, keys);
   const lanes = createLanes(connection, config.prefix);
-  return { connection, keys, journal, index, lanes, catalog: createToolCatalog(connection, keys) };
+  const dead = createDeadLetterIndex(connection, keys);
+  const settlement = createSettlement(index, dead);
+  return {
+    connection,
+    keys,
+    journal,
+    index,
+    dead,
+    settlement,
+    lanes,
+    catalog: createToolCatalog(connection, keys),
+  };
 }
 
 function open(
@@ -77,7 +91,8 @@ function open(
 }
 
 function sweeperPart(parts: ReturnType<typeof journalParts>, ground: Ground): Startable {
-  return createSweeper({ ...parts, owner: randomUUID(), onError: ground.onError });
+  const retentionMs = ground.config.retention.closed_ms;
+  return createSweeper({ ...parts, retentionMs, owner: randomUUID(), onError: ground.onError });
 }
 
 function workerParts(ground: Ground): Startable[] {
@@ -142,12 +157,14 @@ function apiParts(ground: Ground): ApiPart {
     await parts.lanes.close();
   };
   const canceller = createCanceller(parts);
+  const deadLetters = createDeadLetters({ ...parts, submitter });
   const client = createQueueClient({
     ...parts,
     follower,
     subscriber,
     submitter,
     canceller,
+    deadLetters,
     servers,
     close,
     maxDirectives: config.limits.batch,

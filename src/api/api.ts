@@ -8,6 +8,7 @@ import { describeApi, serveDescription } from './openapi.ts';
 import { handleClientError, handleError, handleNotFound, refuseOtherMethods } from './problem-reply.ts';
 import { validateInput } from './request-input.ts';
 import { cancellationRoutes } from './routes/cancellations.ts';
+import { deadLetterRoutes } from './routes/dead-letters.ts';
 import { directiveRoutes } from './routes/directives.ts';
 import { healthRoutes, type Readiness } from './routes/health.ts';
 import { listingRoutes } from './routes/listings.ts';
@@ -71,6 +72,7 @@ function routes(app: App, options: ApiOptions, stop: AbortSignal): void {
   directiveRoutes(app, { client, stop });
   requestRoutes(app, { client, stop });
   cancellationRoutes(app, client);
+  deadLetterRoutes(app, client);
   signalRoutes(app, { client, heartbeatMs, stop });
   listingRoutes(app, client);
   healthRoutes(app, options.ready, options.version);

@@ -12,7 +12,7 @@ const MAX_PAGE = 1_000;
 export const DEFAULT_PAGE = 100;
 
 /** A whole number in a query: digits only, so that an empty or signed value is not taken for one. */
-function wholeNumber(min: number, max: number, description: string) {
+export function wholeNumber(min: number, max: number, description: string) {
   return z
     .string()
     .refine((text) => /^\d{1,15}$/.test(text) && Number(text) >= min && Number(text) <= max, {

@@ -4,6 +4,7 @@ import { Command, CommanderError, InvalidArgumentError, Option } from 'commander
 import { createHttpClient } from '../client/http-client.ts';
 import { call, type CallOptions } from './commands/call.ts';
 import { cancel, type CancelOptions } from './commands/cancel.ts';
+import { type DeadOptions, listDead, redriveDead } from './commands/dead.ts';
 import { doctor } from './commands/doctor.ts';
 import { get } from './commands/get.ts';
 import { init } from './commands/init.ts';
@@ -135,6 +136,17 @@ function addClientVerbs(program: Command, options: ProgramOptions, finish: (code
     .action(async (request: string, directive: string | undefined, given: CancelOptions) =>
       withClient(async (invocation) => cancel(invocation, request, directive, given)),
     );
+  const dead = program.command('dead').description('directives that ended in an error');
+  filtered(dead.command('list', { isDefault: true }).description('show them, oldest first')).action(
+    async (given: DeadOptions) => withClient(async (invocation) => listDead(invocation, given)),
+  );
+  filtered(
+    dead
+      .command('redrive [names...]')
+      .description('make new directives: of <request>/<directive> names, or of all that match'),
+  ).action(async (names: string[], given: DeadOptions) =>
+    withClient(async (invocation) => redriveDead(invocation, names, given)),
+  );
   program
     .command('tools')
     .description('the tools of every MCP server')
@@ -143,6 +155,13 @@ function addClientVerbs(program: Command, options: ProgramOptions, finish: (code
     .command('lanes')
     .description('the lanes and how busy they are')
     .action(async () => withClient(lanes));
+}
+
+function filtered(command: Command): Command {
+  return command
+    .option('--lane <lane>', 'only of this lane')
+    .option('--error-type <type>', 'only with this type of error')
+    .option('--limit <count>', 'at most so many', wholeNumber);
 }
 
 function callCommand(program: Command): Command {

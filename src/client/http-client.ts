@@ -2,6 +2,7 @@
  *  It must never use anything but web standards: it runs wherever there is a fetch. */
 import { v7 as uuidv7 } from 'uuid';
 import type { Cancellation } from '../contract/cancellation.ts';
+import type { DeadLetterPage, Redrive } from '../contract/dead-letter.ts';
 import type { DirectiveClient, SubmitOptions } from '../contract/directive-client.ts';
 import type { SubmittedDirective } from '../contract/directive.ts';
 import type { LaneListing } from '../contract/lane-listing.ts';
@@ -55,6 +56,14 @@ export function createHttpClient(options: HttpClientOptions): DirectiveClient {
         path: `${directiveId === undefined ? requestPath(requestId) : directivePath(requestId, directiveId)}/cancel`,
         body: reason === undefined ? {} : { reason },
       }),
+    deadLetters: async (query = {}) => {
+      const search = new URLSearchParams();
+      for (const [name, value] of Object.entries(query))
+        if (value !== undefined) search.set(name, String(value));
+      return exchanger.json<DeadLetterPage>({ path: `/v1/dead-letters?${search.toString()}` });
+    },
+    redrive: async (which) =>
+      exchanger.json<Redrive>({ method: 'POST', path: '/v1/dead-letters/redrive', body: which }),
     tools: async () => exchanger.json<ToolListing>({ path: '/v1/tools' }),
     lanes: async () => exchanger.json<LaneListing>({ path: '/v1/lanes' }),
     close: async () => closed.abort(),

@@ -1,6 +1,7 @@
 // The one interface through which a program uses the service, whatever carries it.
 // Must never grow a method that only one transport can keep.
 import type { Cancellation } from './cancellation.ts';
+import type { DeadLetterFilter, DeadLetterPage, Redrive, RedriveBody } from './dead-letter.ts';
 import type { SubmittedDirective } from './directive.ts';
 import type { LaneListing } from './lane-listing.ts';
 import type { DirectiveView, RequestView } from './request-view.ts';
@@ -51,6 +52,11 @@ export interface DirectiveClient {
   directive(requestId: string, directiveId: string): Promise<DirectiveView | null>;
   /** Cancels one directive, or all of a request; what runs is aborted on its worker. Refused for what does not exist. */
   cancel(requestId: string, directiveId?: string, options?: { reason?: string }): Promise<Cancellation>;
+
+  /** Directives that ended in an error, oldest first; `after` is the `next` of the page before. */
+  deadLetters(query?: DeadLetterFilter & { after?: string; limit?: number }): Promise<DeadLetterPage>;
+  /** Makes new directives from dead letters, each linked to the old one by `metadata.redrive_of`. */
+  redrive(which: RedriveBody): Promise<Redrive>;
 
   tools(): Promise<ToolListing>;
   lanes(): Promise<LaneListing>;

@@ -4,4 +4,4 @@
 export const CONTRACT_VERSION = '1.0.0';
 
 /** SHA-256 over every generated schema, in file name order. */
-export const CONTRACT_SHA256 = '62aedb36f3d557a64412402ab0ea3822d943c52cc81ffd18fa7bc25c0c0bfd81';
+export const CONTRACT_SHA256 = '3ee1b2401b88a186a1b507d66173f4dd050cc17286b132d6ee79f2a3bb6facb1';

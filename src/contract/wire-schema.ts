@@ -4,6 +4,7 @@ import * as z from 'zod';
 import { agentDirectiveSchema } from './agent-directive.ts';
 import { cancelBodySchema, cancellationSchema } from './cancellation.ts';
 import { CONTROL_PARAMS } from './control-params.ts';
+import { deadLetterPageSchema, redriveBodySchema, redriveSchema } from './dead-letter.ts';
 import { directiveSchema, submissionBodySchema, submittedDirectiveSchema } from './directive.ts';
 import { errorEnvelopeSchema } from './error-envelope.ts';
 import { laneListingSchema } from './lane-listing.ts';
@@ -19,6 +20,7 @@ import { usageSchema } from './usage.ts';
 /** What the service reads. Members with a default may be absent. */
 const READ: Record<string, z.ZodType> = {
   'cancel-body': cancelBodySchema,
+  'redrive-body': redriveBodySchema,
   'submission-body': submissionBodySchema,
   ...byType('directive', directiveSchema.options),
   ...byType('submitted-directive', submittedDirectiveSchema.options),
@@ -29,6 +31,8 @@ const READ: Record<string, z.ZodType> = {
 /** What the service writes. Readers skip members they do not know. */
 const WRITTEN: Record<string, z.ZodType> = {
   cancellation: cancellationSchema,
+  'dead-letter-page': deadLetterPageSchema,
+  redrive: redriveSchema,
   'directive-view': directiveViewSchema,
   'error-envelope': errorEnvelopeSchema,
   'lane-listing': laneListingSchema,

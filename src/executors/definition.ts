@@ -32,6 +32,8 @@ export interface ExecutionContext {
 /** What came of one attempt. */
 export interface Execution {
   result: Result;
+  /** What the model reads, where it is more than the result as JSON (contract.md §7). */
+  content?: string;
   /** The outside may have acted although no answer came (connection lost, timeout after sending). */
   ambiguous?: boolean;
   /** Added to the terminal signal's metadata. */

@@ -11,6 +11,8 @@ export interface KeySpace {
   readonly sweep: string;
   /** Lock of the one process that sweeps. */
   readonly sweeper: string;
+  /** Sorted set of dead letters, score = when they ended, milliseconds since the epoch. */
+  readonly dead: string;
   /** Hash of server name → its published tools. */
   readonly catalog: string;
   /** Channel on which cancellations are announced to the workers. */
@@ -30,6 +32,7 @@ export function keySpace(prefix: string = DEFAULT_PREFIX): KeySpace {
     log: (requestId) => `${prefix}:{${requestId}}:log`,
     sweep: `${prefix}:sweep`,
     sweeper: `${prefix}:sweeper`,
+    dead: `${prefix}:dead`,
     catalog: `${prefix}:catalog`,
     cancellations: `${prefix}:cancellations`,
   };

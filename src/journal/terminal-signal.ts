@@ -34,13 +34,14 @@ export function directiveMetadata(directive: Directive): SignalMetadata {
   };
 }
 
-/** The terminal signal of `directive` with `result`. */
+/** The terminal signal of `directive` with `result`. `content`: what the model reads of a tool's result. */
 export function terminalSignal(
   directive: Directive,
   result: Result,
   origin: SignalOrigin,
   metadata: SignalMetadata = {},
   stamp: Stamp = systemStamp,
+  content: string = toolContent(result),
 ): SignalDraft {
   const call_id = directive.id;
   const merged = { ...directiveMetadata(directive), ...metadata };
@@ -48,7 +49,7 @@ export function terminalSignal(
     case 'tool_exec':
       return draftSignal(
         'ai.tool.result',
-        { call_id, tool_name: directive.tool_name, result, content: toolContent(result), metadata: merged },
+        { call_id, tool_name: directive.tool_name, result, content, metadata: merged },
         origin,
         stamp,
       );

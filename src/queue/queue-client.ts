@@ -2,6 +2,8 @@
 // Must never promise less than the HTTP client: same validation, same guarantees, same test suite.
 import { v7 as uuidv7 } from 'uuid';
 import type { Cancellation } from '../contract/cancellation.ts';
+import { redriveBodySchema } from '../contract/dead-letter.ts';
+import { fieldErrors } from '../contract/field-error.ts';
 import type { DirectiveClient, SubmitOptions } from '../contract/directive-client.ts';
 import { parseSubmission, type ParsedDirective, type SubmittedDirective } from '../contract/directive.ts';
 import { DirectiveRefused, problem, ServiceUnavailable } from '../contract/problem.ts';
@@ -15,6 +17,7 @@ import type { Subscriber } from '../journal/subscriber.ts';
 import { toolListing, type ToolCatalog } from '../journal/tool-catalog.ts';
 import { watchInbox, watchLog, type AwaitOptions, type Awaited as Ended } from './await-result.ts';
 import type { Canceller } from './cancel.ts';
+import type { DeadLetters } from './dead-letters.ts';
 import { identify } from './identify.ts';
 import type { Lanes } from './lanes.ts';
 import type { KnownServersSource } from './known-servers.ts';
@@ -29,6 +32,7 @@ export interface QueueClientParts {
   subscriber: Subscriber;
   submitter: Submitter;
   canceller: Canceller;
+  deadLetters: DeadLetters;
   catalog: ToolCatalog;
   servers: KnownServersSource;
   lanes: Lanes;
@@ -228,6 +232,13 @@ export function createQueueClient(parts: QueueClientParts): DirectiveClient {
       }),
     directive,
     cancel,
+    deadLetters: (query = {}) => whileAvailable(() => parts.deadLetters.list(query)),
+    redrive: (which) => {
+      const read = redriveBodySchema.safeParse(which);
+      if (!read.success)
+        throw new DirectiveRefused(problem('invalid_body', { errors: fieldErrors(read.error) }));
+      return whileAvailable(() => parts.deadLetters.redrive(read.data));
+    },
     tools: () => whileAvailable(async () => toolListing(await catalog.read())),
     lanes: () => whileAvailable(listLanes),
     close: () => parts.close(),

@@ -1,11 +1,14 @@
 // The sweeper: looks at directives that should have ended or begun, rings again or ends them.
 // Must never need to be the only one: every step is safe to repeat, the lock only saves work.
+import type { Result } from '../contract/result.ts';
 import { errorEnvelope } from '../contract/error-envelope.ts';
 import { pause } from '../lifecycle.ts';
 import { decodeEnvelope } from '../journal/envelope.ts';
+import type { DeadLetterIndex } from '../journal/dead-letter-index.ts';
 import type { Journal } from '../journal/journal.ts';
 import type { KeySpace } from '../journal/keys.ts';
 import type { DirectiveRecord } from '../journal/records.ts';
+import type { Settlement } from '../journal/settlement.ts';
 import type { DueEntry, SweepIndex } from '../journal/sweep-index.ts';
 import { failureSignal } from '../journal/terminal-signal.ts';
 import type { RedisConnection } from '../redis.ts';
@@ -18,6 +21,10 @@ export interface SweeperOptions {
   journal: Journal;
   index: SweepIndex;
   lanes: Lanes;
+  dead: DeadLetterIndex;
+  settlement: Settlement;
+  /** How long a closed request stays readable, milliseconds. */
+  retentionMs: number;
   /** Time between two looks, milliseconds. Default 1 000. */
   intervalMs?: number;
   /** Name of this process in the lock. */
@@ -29,6 +36,7 @@ export interface SweeperOptions {
 /** What is to be done about one directive. */
 export type SweepDecision =
   | { kind: 'forget' }
+  | { kind: 'settle' }
   | { kind: 'look_again'; at: number; missed?: boolean }
   | { kind: 'ring'; at: number }
   | { kind: 'expire' };
@@ -54,7 +62,7 @@ export function sweepDecision(entry: DueEntry, record: DirectiveRecord | null, n
     return entry.missedBefore
       ? { kind: 'forget' }
       : { kind: 'look_again', at: now + MISSING_GRACE_MS, missed: true };
-  if (record.terminal !== null) return { kind: 'forget' };
+  if (record.terminal !== null) return { kind: record.status === 'failed' ? 'settle' : 'forget' };
   if (record.deadlineAt <= now) return { kind: 'expire' };
   const at = nextLook(record, now);
   if (record.status === 'running' && (record.leaseUntil ?? 0) > now) return { kind: 'look_again', at };
@@ -71,7 +79,7 @@ return 1`;
 export type Sweeper = ReturnType<typeof createSweeper>;
 
 export function createSweeper(options: SweeperOptions) {
-  const { connection, keys, journal, index, lanes, onError } = options;
+  const { connection, keys, journal, index, lanes, dead, settlement, onError } = options;
   const stopping = new AbortController();
   let loop: Promise<void> | undefined;
 
@@ -92,9 +100,18 @@ export function createSweeper(options: SweeperOptions) {
     const record = await journal.directive(entry.requestId, entry.id);
     const decision = sweepDecision(entry, record, now);
     if (decision.kind === 'forget') index.forget(entry);
+    else if (record && decision.kind === 'settle') await settleFailed(entry, record);
     else if (decision.kind === 'look_again') await index.lookAgain(entry, decision.at, decision.missed);
     else if (record && decision.kind === 'ring') await ringAgain(entry, record, decision.at);
     else if (record) await expire(entry, record);
+  }
+
+  /** Its worker died between the end and the dead letter. */
+  async function settleFailed({ requestId, id }: DueEntry, record: DirectiveRecord): Promise<void> {
+    const signal = record.terminal === null ? null : await journal.signalAt(requestId, record.terminal);
+    const result = signal && 'result' in signal.data ? (signal.data.result as Partial<Result>) : null;
+    const errorType = result && 'error' in result ? (result.error?.type ?? null) : null;
+    settlement.settle({ requestId, id, lane: record.lane, errorType });
   }
 
   async function ringAgain(entry: DueEntry, record: DirectiveRecord, at: number): Promise<void> {
@@ -120,7 +137,7 @@ export function createSweeper(options: SweeperOptions) {
       redeliveries: record.redeliveries,
     });
     await journal.endUnclaimed(entry.requestId, entry.id, 'failed', [signal]);
-    index.forget(entry);
+    settlement.settle({ ...entry, lane: record.lane, errorType: error.type });
     if (record.lane) await lanes.silence(record.lane, entry.requestId, entry.id).catch(() => {});
     options.onEnded?.(entry.requestId, entry.id);
   }
@@ -129,10 +146,15 @@ export function createSweeper(options: SweeperOptions) {
     return (await connection.eval(LOCK_SCRIPT, 1, keys.sweeper, options.owner, LOCK_MS)) === 1;
   }
 
+  async function sweepAll(): Promise<void> {
+    await dead.expire(Date.now() - options.retentionMs);
+    while ((await sweep()) >= BATCH && (await holdsLock()));
+  }
+
   async function run(): Promise<void> {
     while (!stopping.signal.aborted) {
       try {
-        if (await holdsLock()) while ((await sweep()) >= BATCH && (await holdsLock()));
+        if (await holdsLock()) await sweepAll();
       } catch (error) {
         onError(error instanceof Error ? error : new Error(String(error)));
       }

@@ -10,8 +10,8 @@ import type { Execution, QueuedDefinition } from '../executors/definition.ts';
 import type { Registry } from '../executors/registry.ts';
 import { decodeEnvelope, type Envelope } from '../journal/envelope.ts';
 import type { ClaimRef, ClaimVerdict, Journal } from '../journal/journal.ts';
-import { draftSignal, type SignalOrigin } from '../journal/signal-draft.ts';
-import type { SweepIndex } from '../journal/sweep-index.ts';
+import { draftSignal, systemStamp, type SignalOrigin } from '../journal/signal-draft.ts';
+import type { Settlement } from '../journal/settlement.ts';
 import { directiveMetadata, terminalSignal, type SignalMetadata } from '../journal/terminal-signal.ts';
 import type { JobOutcome } from '../queue/consume.ts';
 import type { Ring } from '../queue/job.ts';
@@ -24,7 +24,7 @@ import type { RunningAttempts } from './running-attempts.ts';
 
 export interface AttemptParts {
   journal: Journal;
-  index: SweepIndex;
+  settlement: Settlement;
   registry: Registry;
   heartbeat: Heartbeat;
   running: RunningAttempts;
@@ -53,7 +53,7 @@ const DONE: JobOutcome = { kind: 'done' };
 /** Handles one ring: makes an attempt if the journal allows it, and says what becomes of the job. */
 export async function attemptDirective(parts: AttemptParts, ring: Ring): Promise<JobOutcome> {
   const envelope = ring.envelope ?? (await readEnvelope(parts.journal, ring));
-  if (!envelope) return forget(parts, ring);
+  if (!envelope) return DONE;
   const definition = parts.registry.queued(envelope.directive.type);
   if (!definition) return endWithout(parts, envelope, internalError(envelope.directive));
   const granted = await claim(parts, envelope, definition, ring.digest);
@@ -73,9 +73,10 @@ export async function attemptDirective(parts: AttemptParts, ring: Ring): Promise
       );
     case 'cancelled':
       return endWithout(parts, envelope, cancelledError());
+    // What the index still holds of it, the sweeper settles.
     case 'unknown':
     case 'ended':
-      return forget(parts, ring);
+      return DONE;
   }
 }
 
@@ -91,9 +92,8 @@ async function retakeFromJournal(parts: AttemptParts, ring: Ring): Promise<JobOu
   return attemptDirective(parts, { request_id: ring.request_id, id: ring.id, digest: record.digest });
 }
 
-function forget(parts: AttemptParts, { request_id, id }: Ring): JobOutcome {
-  parts.index.forget({ requestId: request_id, id });
-  return DONE;
+function settle({ settlement }: AttemptParts, { directive, lane }: Envelope, errorType: string | null): void {
+  settlement.settle({ requestId: directive.request_id, id: directive.id, lane, errorType });
 }
 
 function internalError(directive: Directive): ErrorEnvelope {
@@ -154,7 +154,8 @@ async function makeAttempt(parts: AttemptParts, claimed: Claimed): Promise<JobOu
     remainingMs,
     random: Math.random,
   };
-  return record(parts, claimed, outcomeOf(facts), { effect, ...execution.metadata, duration_ms: durationMs });
+  const said = { effect, ...execution.metadata, duration_ms: durationMs };
+  return record(parts, claimed, outcomeOf(facts), said, execution.content);
 }
 
 async function effectOf({ definition, envelope }: Claimed): Promise<Effect> {
@@ -187,14 +188,14 @@ async function execute(
     });
     return { execution, stop: handle.stopReason() };
   } finally {
-    await settle(reporter);
+    await finishReports(reporter);
     clearTimeout(deadline);
     unwatch();
     handle.end();
   }
 }
 
-async function settle(reporter: Reporter): Promise<void> {
+async function finishReports(reporter: Reporter): Promise<void> {
   await reporter.settled().catch(() => {});
 }
 
@@ -222,10 +223,11 @@ async function record(
   claimed: Claimed,
   outcome: Outcome,
   facts: SignalMetadata,
+  content?: string,
 ): Promise<JobOutcome> {
   switch (outcome.kind) {
     case 'end':
-      return recordEnd(parts, claimed, outcome.result, facts);
+      return recordEnd(parts, claimed, outcome.result, facts, content);
     case 'retry':
       return recordRetry(parts, claimed, outcome.error, outcome.delayMs, facts);
     case 'release':
@@ -246,15 +248,19 @@ async function recordEnd(
   claimed: Claimed,
   result: Result,
   facts: SignalMetadata,
+  content?: string,
 ): Promise<JobOutcome> {
   const { claim: ref, envelope, origin } = claimed;
-  const signal = terminalSignal(envelope.directive, result, origin, attemptMetadata(claimed, facts));
+  const metadata = attemptMetadata(claimed, facts);
+  // Content speaks of a success; an error that was decided here has words of its own.
+  const read = result.ok ? content : undefined;
+  const signal = terminalSignal(envelope.directive, result, origin, metadata, systemStamp, read);
   const verdict = await persistently(() =>
     parts.journal.finish(ref, result.ok ? 'succeeded' : 'failed', [signal]),
   );
   if (verdict.kind === 'stale')
     parts.logger.warn({ ...ref }, 'the claim was taken over; this attempt says nothing');
-  else parts.index.forget(ref);
+  else settle(parts, envelope, result.ok ? null : result.error.type);
   return DONE;
 }
 
@@ -286,11 +292,13 @@ async function recordRetry(
 /** Ends a directive that gets no attempt. */
 async function endWithout(
   parts: AttemptParts,
-  { directive, traceparent }: Envelope,
+  envelope: Envelope,
   error: ErrorEnvelope,
 ): Promise<JobOutcome> {
+  const { directive, traceparent } = envelope;
   const { request_id: requestId, id } = directive;
   const signal = terminalSignal(directive, errorResult(error), { requestId, causationId: id, traceparent });
   await persistently(() => parts.journal.endUnclaimed(requestId, id, 'failed', [signal]));
-  return forget(parts, { request_id: requestId, id, digest: '' });
+  settle(parts, envelope, error.type);
+  return DONE;
 }

@@ -66,7 +66,7 @@ export function createWorker(options: WorkerOptions) {
     running.stopAll('shutdown');
     await closed;
     heartbeat.close();
-    options.index.flush();
+    options.settlement.flush();
   }
 
   return {

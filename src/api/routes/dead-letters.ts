@@ -1,0 +1,63 @@
+/** GET /v1/dead-letters and POST /v1/dead-letters/redrive: what ended in an error, and another try of it.
+ *  It must never redrive what was not asked for. */
+import * as z from 'zod';
+import type { DirectiveClient } from '../../contract/directive-client.ts';
+import {
+  deadLetterPageSchema,
+  type RedriveBody,
+  redriveBodySchema,
+  redriveSchema,
+} from '../../contract/dead-letter.ts';
+import type { App } from '../app.ts';
+import { problems } from '../openapi.ts';
+import { noQuery, wholeNumber } from '../request-input.ts';
+
+const LARGEST_PAGE = 1_000;
+
+const listQuery = z.strictObject({
+  lane: z.string().max(128).optional().describe('Only of this lane.'),
+  error_type: z.string().max(128).optional().describe('Only with this type of error.'),
+  after: z
+    .string()
+    .regex(/^\d{1,15}$/, 'must be the `next` of a page')
+    .optional()
+    .describe('The `next` of the page before.'),
+  limit: wholeNumber(1, LARGEST_PAGE, 'How many a page holds at most. Default: 100.').optional(),
+});
+
+const listSchema = {
+  operationId: 'listDeadLetters',
+  summary: 'Directives that ended in an error, oldest first',
+  tags: ['dead letters'],
+  querystring: listQuery,
+  response: { 200: deadLetterPageSchema, ...problems(400, 503) },
+};
+
+const redriveRouteSchema = {
+  operationId: 'redriveDeadLetters',
+  summary: 'Make new directives from dead letters',
+  description:
+    'Each gets an id of its own in the same request, and `metadata.redrive_of` names the old one. ' +
+    'Name directives, or give a filter; an empty body takes the oldest hundred.',
+  tags: ['dead letters'],
+  querystring: noQuery,
+  body: redriveBodySchema.optional(),
+  response: { 200: redriveSchema, ...problems(400, 415, 503) },
+};
+
+export function deadLetterRoutes(app: App, client: DirectiveClient): void {
+  app.get('/v1/dead-letters', { schema: listSchema }, async ({ query }) => {
+    const { lane, error_type, after, limit } = query;
+    return client.deadLetters({
+      ...(lane === undefined ? {} : { lane }),
+      ...(error_type === undefined ? {} : { error_type }),
+      ...(after === undefined ? {} : { after }),
+      ...(limit === undefined ? {} : { limit }),
+    });
+  });
+
+  // The client reads the body and names what is wrong with it.
+  app.post('/v1/dead-letters/redrive', { schema: redriveRouteSchema }, async ({ body }) =>
+    client.redrive((body ?? {}) as RedriveBody),
+  );
+}

@@ -1,0 +1,72 @@
+/** `adjutant dead`: lists what ended in an error, and redrives it.
+ *  It must never redrive more than the filter or the names given say. */
+import type { DeadLetter, DeadLetterFilter, Redrive } from '../../contract/dead-letter.ts';
+import { EXIT, type ExitCode } from '../failure.ts';
+import type { Invocation } from '../invocation.ts';
+import { table } from '../table.ts';
+
+export interface DeadOptions {
+  readonly lane?: string;
+  readonly errorType?: string;
+  readonly limit?: number;
+}
+
+const REDRIVE_STEP = 100;
+
+function filterOf({ lane, errorType }: DeadOptions): DeadLetterFilter {
+  return {
+    ...(lane === undefined ? {} : { lane }),
+    ...(errorType === undefined ? {} : { error_type: errorType }),
+  };
+}
+
+export async function listDead(
+  { client, terminal, json }: Invocation,
+  options: DeadOptions,
+): Promise<ExitCode> {
+  const limit = options.limit === undefined ? {} : { limit: options.limit };
+  const page = await client.deadLetters({ ...filterOf(options), ...limit });
+  const lines = json
+    ? page.dead_letters.map((letter) => JSON.stringify(letter))
+    : table(page.dead_letters.map(row));
+  for (const line of lines) terminal.out(line);
+  if (page.next !== null) terminal.err(`more: --limit shows up to 1000 at once`);
+  return EXIT.done;
+}
+
+function row({ request_id, id, name, error, attempts, ended_at }: DeadLetter): string[] {
+  return [request_id, id, name ?? '-', `${error.type}: ${error.message}`, `${attempts}×`, ended_at];
+}
+
+/** Redrives `request/directive` names, or everything that matches the filter, in steps whose progress is shown. */
+export async function redriveDead(
+  { client, terminal, json, interrupt }: Invocation,
+  names: readonly string[],
+  options: DeadOptions,
+): Promise<ExitCode> {
+  if (names.length > 0) {
+    const directives = names.map((name) => {
+      const slash = name.indexOf('/');
+      return { request_id: name.slice(0, slash), id: name.slice(slash + 1) };
+    });
+    const redrive = await client.redrive({ directives });
+    report(redrive, { terminal, json });
+    return redrive.not_found.length > 0 ? EXIT.failed : EXIT.done;
+  }
+  for (let todo = options.limit ?? Infinity; todo > 0 && !interrupt.aborted;) {
+    const step = await client.redrive({ ...filterOf(options), limit: Math.min(REDRIVE_STEP, todo) });
+    report(step, { terminal, json });
+    todo -= step.redriven.length;
+    if (step.left === 0 || step.redriven.length === 0) break;
+    terminal.err(`${step.left} left`);
+  }
+  return interrupt.aborted ? EXIT.interrupted : EXIT.done;
+}
+
+function report(redrive: Redrive, { terminal, json }: Pick<Invocation, 'terminal' | 'json'>): void {
+  const rows = redrive.redriven.map(({ from, to }) => [`${from.request_id}/${from.id}`, '→', to.id]);
+  const lines = json ? [JSON.stringify(redrive)] : table(rows);
+  for (const line of lines) terminal.out(line);
+  for (const { request_id, id } of json ? [] : redrive.not_found)
+    terminal.err(`no dead letter: ${request_id}/${id}`);
+}

@@ -1,0 +1,62 @@
+// Dead letters: directives that ended in an error and may be redriven by an operator.
+// Must never list a directive that succeeded or was cancelled.
+import * as z from 'zod';
+import { DIRECTIVE_TYPES } from './directive.ts';
+import { errorEnvelopeSchema } from './error-envelope.ts';
+import { identifierSchema, instantSchema } from './identifiers.ts';
+
+const directiveRefSchema = z.object({ request_id: identifierSchema, id: identifierSchema });
+
+export const deadLetterSchema = z.object({
+  request_id: identifierSchema,
+  id: identifierSchema,
+  type: z.enum(DIRECTIVE_TYPES),
+  lane: z.string().nullable(),
+  /** Of the tool or model. */
+  name: z.string().nullable(),
+  error: errorEnvelopeSchema,
+  attempts: z.int().min(0),
+  ended_at: instantSchema,
+});
+
+/** `next`: where the following page begins; null at the end. */
+export const deadLetterPageSchema = z.object({
+  dead_letters: z.array(deadLetterSchema),
+  next: z.string().nullable(),
+});
+
+const MOST_REDRIVEN = 1_000;
+
+/** What to redrive: named ones, or all that match the filter, oldest first, up to `limit`. */
+export const redriveBodySchema = z
+  .strictObject({
+    directives: z
+      .array(z.strictObject({ request_id: identifierSchema, id: identifierSchema }))
+      .min(1)
+      .max(MOST_REDRIVEN)
+      .optional(),
+    lane: z.string().max(128).optional(),
+    error_type: z.string().max(128).optional(),
+    limit: z.int().min(1).max(MOST_REDRIVEN).default(100),
+  })
+  .refine((body) => !body.directives || (body.lane === undefined && body.error_type === undefined), {
+    path: ['directives'],
+    message: 'name directives, or give a filter, not both',
+  });
+
+/** Each dead letter and the new directive made from it; `left` dead letters still match. */
+export const redriveSchema = z.object({
+  redriven: z.array(z.object({ from: directiveRefSchema, to: directiveRefSchema })),
+  not_found: z.array(directiveRefSchema),
+  left: z.int().min(0),
+});
+
+export type DeadLetter = z.infer<typeof deadLetterSchema>;
+export type DeadLetterPage = z.infer<typeof deadLetterPageSchema>;
+export type RedriveBody = z.input<typeof redriveBodySchema>;
+export type Redrive = z.infer<typeof redriveSchema>;
+
+export interface DeadLetterFilter {
+  lane?: string | undefined;
+  error_type?: string | undefined;
+}

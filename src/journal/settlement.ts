@@ -1,0 +1,36 @@
+// What follows the end of a directive outside its request: a failed one becomes a dead letter, then the sweeper forgets it.
+// Must never forget before the dead letter is written: what is not forgotten is settled by the sweeper.
+import type { DeadLetterIndex } from './dead-letter-index.ts';
+import type { DirectiveRef, SweepIndex } from './sweep-index.ts';
+
+export interface EndedDirective extends DirectiveRef {
+  lane: string | null;
+  /** null: it succeeded. */
+  errorType: string | null;
+}
+
+export type Settlement = ReturnType<typeof createSettlement>;
+
+/** A caller's own wish is no failure to look into. */
+const NO_DEAD_LETTER: ReadonlySet<string> = new Set(['cancelled']);
+
+export function createSettlement(index: SweepIndex, dead: DeadLetterIndex, now: () => number = Date.now) {
+  async function bury({
+    requestId,
+    id,
+    lane,
+    errorType,
+  }: EndedDirective & { errorType: string }): Promise<void> {
+    await dead.add({ requestId, id, lane, errorType, endedAt: now() });
+    index.forget({ requestId, id });
+  }
+
+  /** Returns at once; an error leaves the entry to the sweeper. */
+  function settle(ended: EndedDirective): void {
+    const { errorType } = ended;
+    if (errorType === null || NO_DEAD_LETTER.has(errorType)) index.forget(ended);
+    else bury({ ...ended, errorType }).catch(() => {});
+  }
+
+  return { settle, flush: () => index.flush() };
+}
