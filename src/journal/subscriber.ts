@@ -28,6 +28,9 @@ export interface Subscriber {
   close(): void;
 }
 
+/** How long a subscription may wait for Redis before its caller is told that it is away. */
+const CONFIRM_MS = 5_000;
+
 /** A channel nobody listens to is kept this long, since a follower often comes back. */
 const LINGER_MS = 200;
 
@@ -35,6 +38,13 @@ interface Channel {
   listeners: Set<Listener>;
   confirmed: Promise<unknown>;
   idleSince: number;
+}
+
+/** Rejects when Redis does not confirm in time; the subscription itself goes on trying. */
+async function confirmedInTime(confirmed: Promise<unknown>): Promise<void> {
+  const late = Promise.withResolvers<never>();
+  const timer = setTimeout(() => late.reject(new Error('Command timed out')), CONFIRM_MS);
+  await Promise.race([confirmed, late.promise]).finally(() => clearTimeout(timer));
 }
 
 /** `<sequence> <c|o> <json>`, from `start` on. */
@@ -80,7 +90,7 @@ export function createSubscriber(connection: RedisConnection, keys: KeySpace): S
       inboxConfirmed = undefined;
       throw error;
     });
-    await inboxConfirmed;
+    await confirmedInTime(inboxConfirmed);
     return inbox;
   }
 
@@ -126,7 +136,12 @@ export function createSubscriber(connection: RedisConnection, keys: KeySpace): S
     const name = keys.log(requestId);
     const channel = channels.get(name) ?? open(name);
     channel.listeners.add(listener);
-    await channel.confirmed;
+    try {
+      await confirmedInTime(channel.confirmed);
+    } catch (error) {
+      leave(channel, listener);
+      throw error;
+    }
     return () => leave(channel, listener);
   }
 
