@@ -55,19 +55,27 @@ export function watchInbox(
 function watchResult(journal: Journal, requestId: string, directiveId: string) {
   const found = Promise.withResolvers<Awaited>();
   let checking = false;
+  /** Something was heard during the look: it may have come too late for it. */
+  let again = false;
   // Before `ended` is called the directive may not have been submitted yet.
   let submitted = false;
 
   async function check(): Promise<void> {
+    again = true;
     if (checking) return;
     checking = true;
     try {
-      const record = await journal.directive(requestId, directiveId);
-      if (!record && submitted) found.resolve({ kind: 'unknown' });
-      if (record?.terminal) await readTerminal(record.terminal);
+      while (again) await look();
     } finally {
       checking = false;
     }
+  }
+
+  async function look(): Promise<void> {
+    again = false;
+    const record = await journal.directive(requestId, directiveId);
+    if (!record && submitted) found.resolve({ kind: 'unknown' });
+    if (record?.terminal) await readTerminal(record.terminal);
   }
 
   async function readTerminal(sequence: number): Promise<void> {
