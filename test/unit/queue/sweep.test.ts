@@ -42,9 +42,14 @@ describe('an entry without a directive', () => {
   });
 });
 
-test('an ended directive is forgotten, also past its deadline', () => {
-  expect(decide({ status: 'failed', terminal: 3 })).toEqual({ kind: 'forget' });
+test('a directive that succeeded is forgotten, also past its deadline', () => {
+  expect(decide({ status: 'succeeded', terminal: 3 })).toEqual({ kind: 'forget' });
   expect(decide({ status: 'succeeded', terminal: 3, deadlineAt: NOW - 1 })).toEqual({ kind: 'forget' });
+});
+
+test('a directive that failed is settled first, for its worker may have died before', () => {
+  expect(decide({ status: 'failed', terminal: 3 })).toEqual({ kind: 'settle' });
+  expect(decide({ status: 'failed', terminal: 3, deadlineAt: NOW - 1 })).toEqual({ kind: 'settle' });
 });
 
 test('an open directive at its deadline is ended, whatever it is doing', () => {

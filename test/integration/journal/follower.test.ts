@@ -1,0 +1,212 @@
+/** Following a request's log on a real Redis: every sequence once and in order, whatever the channel loses.
+ *  It must never take its own reading of the log for what a follower saw. */
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import type { Signal } from '../../../src/contract/signal.ts';
+import type { ToolExec } from '../../../src/contract/work-directive.ts';
+import { createFollower } from '../../../src/journal/follower.ts';
+import type { ClaimRef } from '../../../src/journal/journal.ts';
+import { draftSignal } from '../../../src/journal/signal-draft.ts';
+import { createSubscriber } from '../../../src/journal/subscriber.ts';
+import { closeRedis, connectRedis } from '../../../src/redis.ts';
+import { acceptance, claimOf, endOf, openJournal, originOf, toolCall } from '../../support/journal.ts';
+import { startRedis, type TestRedis } from '../../support/redis.ts';
+
+/** Larger signals are announced by number only. */
+const OVER_THE_LIMIT = 70_000;
+
+let redis: TestRedis;
+beforeAll(async () => {
+  redis = await startRedis();
+});
+afterAll(() => redis.stop());
+
+async function setUp() {
+  const open = await openJournal(redis.url);
+  const listening = connectRedis(redis.url, 'subscriber');
+  const subscriber = createSubscriber(listening, open.keys);
+  const { journal } = open;
+
+  /** An open directive under a claim, which may say things and end. */
+  async function running(request_id: string) {
+    const call = toolCall({ request_id });
+    await journal.accept(request_id, [acceptance(call)]);
+    return claim(call);
+  }
+
+  async function claim(call: ToolExec) {
+    const verdict = await journal.claim(claimOf(call));
+    if (verdict.kind !== 'granted') throw new Error(`not granted but ${verdict.kind}`);
+    const ref: ClaimRef = { requestId: call.request_id, id: call.id, fence: verdict.fence };
+    return {
+      say: (message = '') => journal.append(ref, [progressOf(call, message)]),
+      end: () => journal.finish(ref, 'succeeded', [endOf(call)]),
+    };
+  }
+
+  return {
+    ...open,
+    listening,
+    running,
+    follower: createFollower(journal, subscriber),
+    [Symbol.asyncDispose]: async () => {
+      subscriber.close();
+      await closeRedis(listening);
+      await open[Symbol.asyncDispose]();
+    },
+  };
+}
+
+function progressOf(call: ToolExec, message: string) {
+  const data = { call_id: call.id, tool_name: call.tool_name, progress: 1, message, metadata: {} };
+  return draftSignal('ai.tool.progress', data, originOf(call));
+}
+
+async function all(signals: AsyncIterable<Signal>): Promise<Signal[]> {
+  const read: Signal[] = [];
+  for await (const signal of signals) read.push(signal);
+  return read;
+}
+
+function upTo(last: number, first = 1): number[] {
+  return Array.from({ length: last - first + 1 }, (_, index) => first + index);
+}
+
+const sequences = (signals: readonly Signal[]): number[] => signals.map(({ sequence }) => sequence);
+
+describe('a follower', () => {
+  test('sees every signal of twenty concurrent writers once and in order, large ones too', async () => {
+    await using open = await setUp();
+    const request_id = randomUUID();
+    const writers = await Promise.all(Array.from({ length: 20 }, () => open.running(request_id)));
+    const following = [0, 7, 20].map((after) => all(open.follower.follow(request_id, { after })));
+    await Promise.all(
+      writers.map(async (writer, index) => {
+        for (let turn = 0; turn < 30; turn += 1) {
+          await writer.say((turn + index) % 10 === 0 ? 'x'.repeat(OVER_THE_LIMIT) : 'small');
+        }
+      }),
+    );
+    await Promise.all(writers.map((writer) => writer.end()));
+    const total = 20 * (1 + 30 + 1);
+    const [whole, later, latest] = await Promise.all(following);
+    expect(sequences(whole ?? [])).toEqual(upTo(total));
+    expect(sequences(later ?? [])).toEqual(upTo(total, 8));
+    expect(sequences(latest ?? [])).toEqual(upTo(total, 21));
+    expect(whole).toEqual(await open.journal.read(request_id, 0, 1_000));
+  });
+
+  test('misses nothing when its subscription is killed again and again', async () => {
+    await using open = await setUp();
+    const request_id = randomUUID();
+    const writer = await open.running(request_id);
+    const seen: Signal[] = [];
+    const following = (async () => {
+      for await (const signal of open.follower.follow(request_id)) seen.push(signal);
+    })();
+    for (let round = 0; round < 5; round += 1) {
+      for (let turn = 0; turn < 10; turn += 1) await writer.say();
+      const back = new Promise((resolve) => {
+        open.listening.once('ready', resolve);
+      });
+      const killed = await open.connection.call('CLIENT', 'KILL', 'TYPE', 'pubsub');
+      expect(killed).toBe(1);
+      for (let turn = 0; turn < 10; turn += 1) await writer.say();
+      await back;
+    }
+    await writer.end();
+    await following;
+    expect(sequences(seen)).toEqual(upTo(102));
+  });
+
+  test('that reads slowly gets what it could not hold from the log', async () => {
+    await using open = await setUp();
+    const request_id = randomUUID();
+    const writer = await open.running(request_id);
+    const signals = open.follower.follow(request_id);
+    expect((await signals.next()).value).toMatchObject({ sequence: 1 });
+    await Promise.all(Array.from({ length: 1_000 }, () => writer.say()));
+    await writer.end();
+    expect(sequences(await all(signals))).toEqual(upTo(1_002, 2));
+  });
+
+  test('goes on when the request is opened again before it saw the close', async () => {
+    await using open = await setUp();
+    const request_id = randomUUID();
+    const first = await open.running(request_id);
+    const signals = open.follower.follow(request_id);
+    expect((await signals.next()).value).toMatchObject({ sequence: 1 });
+    expect(await first.end()).toMatchObject({ closed: true });
+    const second = await open.running(request_id);
+    const rest = all(signals);
+    expect(await second.end()).toMatchObject({ closed: true });
+    expect(sequences(await rest)).toEqual([2, 3, 4]);
+  });
+
+  test('ends with the close it saw, and resumes where it was when the request is opened again', async () => {
+    await using open = await setUp();
+    const request_id = randomUUID();
+    const first = await open.running(request_id);
+    const before = all(open.follower.follow(request_id));
+    await first.end();
+    expect(sequences(await before)).toEqual([1, 2]);
+    const second = await open.running(request_id);
+    const resumed = all(open.follower.follow(request_id, { after: 2 }));
+    await second.end();
+    expect(sequences(await resumed)).toEqual([3, 4]);
+  });
+
+  test('of a closed request reads the rest of its log and ends', async () => {
+    await using open = await setUp();
+    const request_id = randomUUID();
+    await (await open.running(request_id)).end();
+    expect(sequences(await all(open.follower.follow(request_id, { after: 1 })))).toEqual([2]);
+    expect(await all(open.follower.follow(request_id, { after: 2 }))).toEqual([]);
+  });
+
+  test('of a request nobody knows ends at once', async () => {
+    await using open = await setUp();
+    expect(await all(open.follower.follow(randomUUID()))).toEqual([]);
+  });
+
+  test('that shall not wait ends with the last signal so far', async () => {
+    await using open = await setUp();
+    const request_id = randomUUID();
+    const writer = await open.running(request_id);
+    await Promise.all(Array.from({ length: 300 }, () => writer.say()));
+    expect(sequences(await all(open.follower.follow(request_id, { follow: false })))).toEqual(upTo(301));
+  });
+
+  test('is ended by its signal while it waits', async () => {
+    await using open = await setUp();
+    const request_id = randomUUID();
+    await open.running(request_id);
+    const stop = new AbortController();
+    const signals = open.follower.follow(request_id, { signal: stop.signal });
+    await signals.next();
+    const waiting = signals.next();
+    stop.abort();
+    expect(await waiting).toEqual({ done: true, value: undefined });
+  });
+});
+
+test('a thousand followers of one request share one subscription, which ends after them', async () => {
+  await using open = await setUp();
+  const request_id = randomUUID();
+  const writer = await open.running(request_id);
+  const stop = new AbortController();
+  const followers = Array.from({ length: 1_000 }, () =>
+    open.follower.follow(request_id, { signal: stop.signal }),
+  );
+  await Promise.all(followers.map((signals) => signals.next()));
+  const channel = open.keys.log(request_id);
+  const subscriptions = () => open.connection.call('PUBSUB', 'SHARDNUMSUB', channel);
+  expect(await subscriptions()).toEqual([channel, 1]);
+  const waiting = followers.map((signals) => signals.next());
+  await writer.say();
+  for (const { value } of await Promise.all(waiting)) expect(value).toMatchObject({ sequence: 2 });
+  const ending = followers.map((signals) => signals.next());
+  stop.abort();
+  await Promise.all(ending);
+  await vi.waitFor(async () => expect(await subscriptions()).toEqual([channel, 0]), 5_000);
+});

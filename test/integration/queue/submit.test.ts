@@ -1,0 +1,303 @@
+/** The way in, on a real Redis: what is accepted, how often, and what is refused as a whole.
+ *  It must never need a worker. */
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { SubmittedDirective } from '../../../src/contract/directive.ts';
+import { DirectiveRefused, type Problem, ServiceUnavailable } from '../../../src/contract/problem.ts';
+import { createDirectClient } from '../../../src/direct-client.ts';
+import { isTraceparent, newTraceparent } from '../../../src/telemetry/trace-context.ts';
+import { errorOf, openPipeline, type Pipeline } from '../../support/pipeline.ts';
+import { startRedis, type TestRedis } from '../../support/redis.ts';
+
+let redis: TestRedis;
+beforeAll(async () => {
+  redis = await startRedis();
+});
+afterAll(() => redis.stop());
+
+type Call = Extract<SubmittedDirective, { type: 'tool_exec' }>;
+
+function call(fields: Partial<Call> = {}): Call {
+  return { type: 'tool_exec', tool_name: 'test.echo', ...fields };
+}
+
+async function refusal(submitting: Promise<unknown>): Promise<Problem> {
+  const error: unknown = await submitting.catch((reason: unknown) => reason);
+  if (error instanceof DirectiveRefused) return error.problem;
+  throw new Error(`not refused: ${String(error)}`);
+}
+
+async function isUntouched({ connection, keys, client }: Pipeline, requestId: string): Promise<void> {
+  expect(await connection.exists(...keys.request(requestId))).toBe(0);
+  expect(await client.request(requestId)).toBeNull();
+}
+
+describe('one directive', () => {
+  test('submitted a hundred times at once is accepted once, and answered alike each time', async () => {
+    await using open = await openPipeline(redis.url);
+    const directive = call({ request_id: randomUUID(), id: 'a' });
+    const submissions = await Promise.all(Array.from({ length: 100 }, () => open.client.submit(directive)));
+    const statuses = submissions.map(({ directives }) => directives[0]?.status);
+    expect(statuses.filter((status) => status === 'accepted')).toHaveLength(1);
+    const answers = submissions.map(({ directives: [{ status: _, ...entry } = {}], ...rest }) => ({
+      ...rest,
+      entry,
+    }));
+    expect(new Set(answers.map((answer) => JSON.stringify(answer))).size).toBe(1);
+    expect(await open.client.request(directive.request_id ?? '')).toMatchObject({ open: 1, sequence: 0 });
+    expect(await open.jobs()).toBe(1);
+  });
+
+  test('executed by a hundred callers at once runs once, and all get the same signal', async () => {
+    await using open = await openPipeline(redis.url);
+    let runs = 0;
+    await open.startWorker(async () => {
+      runs += 1;
+      return { result: { ok: true, payload: runs, effects: [] } };
+    });
+    const directive = call({ request_id: randomUUID(), id: 'a' });
+    const signals = await Promise.all(Array.from({ length: 100 }, () => open.client.execute(directive)));
+    expect(new Set(signals.map((signal) => JSON.stringify(signal))).size).toBe(1);
+    expect(runs).toBe(1);
+  });
+
+  test('with other content is refused with both digests, and the first one stays', async () => {
+    await using open = await openPipeline(redis.url);
+    const request_id = randomUUID();
+    const first = await open.client.submit(call({ request_id, id: 'a' }));
+    const refused = await refusal(open.client.submit(call({ request_id, id: 'a', arguments: { other: 1 } })));
+    expect(refused).toMatchObject({ status: 409, code: 'id_conflict', errors: [{ path: 'id' }] });
+    const digests = refused['digests'] as { submitted: string; stored: string };
+    expect(digests.stored).toBe(first.directives[0]?.digest);
+    expect(digests.submitted).not.toBe(digests.stored);
+    expect((await open.client.directive(request_id, 'a'))?.directive).toMatchObject({ arguments: {} });
+  });
+
+  test('is the same whatever the order of its keys', async () => {
+    await using open = await openPipeline(redis.url);
+    const request_id = randomUUID();
+    await open.client.submit(call({ request_id, id: 'a', arguments: { x: 1, y: { p: 1, q: 2 } } }));
+    const again = await open.client.submit(
+      call({ request_id, id: 'a', arguments: { y: { q: 2, p: 1 }, x: 1 } }),
+    );
+    expect(again.directives[0]?.status).toBe('existing');
+  });
+
+  test('belongs to the trace it was submitted under, or to a new one', async () => {
+    await using open = await openPipeline(redis.url);
+    const traceparent = newTraceparent();
+    const traceOf = async (given: string): Promise<string> => {
+      const submission = await open.client.submit(call(), { traceparent: given });
+      const json = await open.journal.envelope(submission.request_id, submission.directives[0]?.id ?? '');
+      return (JSON.parse(json ?? '{}') as { traceparent: string }).traceparent;
+    };
+    expect(await traceOf(traceparent)).toBe(traceparent);
+    expect(isTraceparent(await traceOf('nonsense'))).toBe(true);
+  });
+});
+
+describe('a batch', () => {
+  test('with one conflict is refused as a whole, over all its lanes, and names the place', async () => {
+    await using open = await openPipeline(redis.url);
+    const request_id = randomUUID();
+    await open.client.submit(call({ request_id, id: 'b' }));
+    const batch = [
+      call({ request_id, id: 'a', server: 'test', tool_name: 'x' }),
+      call({ request_id, id: 'b', arguments: { other: 1 } }),
+      { type: 'emit_tool_error', id: 'c', tool_name: 't', error: 'e' } as const,
+    ];
+    const refused = await refusal(open.client.submit(batch));
+    expect(refused).toMatchObject({ code: 'id_conflict', errors: [{ path: 'directives[1].id' }] });
+    expect(await open.client.request(request_id)).toMatchObject({
+      open: 1,
+      sequence: 0,
+      directives: [{ id: 'b' }],
+    });
+    expect(await open.jobs()).toBe(1);
+  });
+
+  test('with one invalid directive leaves nothing behind', async () => {
+    await using open = await openPipeline(redis.url);
+    const request_id = randomUUID();
+    const refused = await refusal(open.client.submit([call({ request_id }), call({ max_retries: -1 })]));
+    expect(refused).toMatchObject({ code: 'invalid_body', errors: [{ path: 'directives[1].max_retries' }] });
+    await isUntouched(open, request_id);
+    expect(await open.index.size()).toBe(0);
+  });
+
+  test('that names one id twice is one directive when the content is the same, and refused when not', async () => {
+    await using open = await openPipeline(redis.url);
+    const request_id = randomUUID();
+    const same = await open.client.submit([call({ request_id, id: 'a' }), call({ request_id, id: 'a' })]);
+    expect(same.directives.map(({ status }) => status)).toEqual(['accepted', 'existing']);
+    expect(await open.client.request(request_id)).toMatchObject({ open: 1 });
+    const other = randomUUID();
+    const twins = [call({ request_id: other, id: 'a' }), call({ id: 'a', arguments: { x: 1 } })];
+    expect(await refusal(open.client.submit(twins))).toMatchObject({
+      errors: [{ path: 'directives[1].id' }],
+    });
+    await isUntouched(open, other);
+  });
+
+  test('of a thousand is accepted in one step and rung for in each lane', async () => {
+    await using open = await openPipeline(redis.url);
+    const submission = await open.client.submit(Array.from({ length: 1_000 }, () => call()));
+    expect(submission.directives).toHaveLength(1_000);
+    expect(await open.client.request(submission.request_id)).toMatchObject({ open: 1_000 });
+    expect(await open.jobs()).toBe(1_000);
+    expect(await open.index.size()).toBe(1_000);
+  });
+});
+
+describe('an idempotency key', () => {
+  test('makes a repeated submission the same, also at the same time', async () => {
+    await using open = await openPipeline(redis.url);
+    const options = { idempotencyKey: 'order 17' };
+    const batch = [call(), call({ arguments: { x: 1 } })];
+    const submissions = await Promise.all(
+      Array.from({ length: 20 }, () => open.client.submit(batch, options)),
+    );
+    const ids = submissions.map(({ request_id, directives }) => [
+      request_id,
+      ...directives.map(({ id }) => id),
+    ]);
+    expect(new Set(ids.map((each) => each.join())).size).toBe(1);
+    const accepted = submissions
+      .flatMap(({ directives }) => directives)
+      .filter(({ status }) => status === 'accepted');
+    expect(accepted).toHaveLength(2);
+  });
+
+  test('with other content is refused', async () => {
+    await using open = await openPipeline(redis.url);
+    const options = { idempotencyKey: 'order 17' };
+    await open.client.submit(call(), options);
+    expect(await refusal(open.client.submit(call({ arguments: { x: 1 } }), options))).toMatchObject({
+      status: 409,
+    });
+  });
+});
+
+describe('a directive that needs no worker', () => {
+  test.each<[string, SubmittedDirective, string, string]>([
+    [
+      'an emitted tool error',
+      { type: 'emit_tool_error', tool_name: 't', error: 'e' },
+      'ai.tool.result',
+      'succeeded',
+    ],
+    [
+      'an emitted request error',
+      { type: 'emit_request_error', reason: 'r', message: 'm' },
+      'ai.request.error',
+      'succeeded',
+    ],
+    ['a tool nobody offers', { type: 'tool_exec', tool_name: 'nowhere.tool' }, 'ai.tool.result', 'failed'],
+    ['a model nobody serves', { type: 'llm_embed', model: 'm', texts: 'a' }, 'ai.embed.result', 'failed'],
+  ])('%s ends at once, with one signal', async (_what, directive, type, status) => {
+    await using open = await openPipeline(redis.url);
+    const request_id = randomUUID();
+    const signal = await open.client.execute({ ...directive, request_id, id: 'a' });
+    expect(signal).toMatchObject({ type, sequence: 1, subject: request_id, causationid: 'a' });
+    expect(await open.log(request_id)).toEqual([signal]);
+    expect(await open.client.directive(request_id, 'a')).toMatchObject({ status, lane: null, attempts: 0 });
+    expect(await open.client.request(request_id)).toMatchObject({ status: 'closed', open: 0 });
+    expect(await open.keysWithoutExpiry()).toEqual([]);
+    expect([await open.jobs(), await open.index.size()]).toEqual([0, 0]);
+  });
+
+  test('is not repeated by a repeated submission', async () => {
+    await using open = await openPipeline(redis.url);
+    const directive = {
+      type: 'emit_tool_error',
+      request_id: randomUUID(),
+      id: 'a',
+      tool_name: 't',
+      error: 'e',
+    } as const;
+    const signals = await Promise.all(Array.from({ length: 10 }, () => open.client.execute(directive)));
+    expect(new Set(signals.map(({ id }) => id)).size).toBe(1);
+    expect(await open.log(directive.request_id)).toHaveLength(1);
+  });
+});
+
+describe('waiting for a result', () => {
+  test('ends with null when the time is over, and the directive goes on', async () => {
+    await using open = await openPipeline(redis.url);
+    const { request_id } = await open.client.submit(call({ id: 'a' }));
+    expect(await open.client.result(request_id, 'a', { timeoutMs: 1 })).toBeNull();
+    expect(await open.client.directive(request_id, 'a')).toMatchObject({ status: 'accepted' });
+  });
+
+  test('is ended by its signal', async () => {
+    await using open = await openPipeline(redis.url);
+    const { request_id } = await open.client.submit(call({ id: 'a' }));
+    const stop = new AbortController();
+    const waiting = open.client.result(request_id, 'a', { signal: stop.signal });
+    stop.abort();
+    await expect(waiting).rejects.toThrow(expect.objectContaining({ name: 'AbortError' }));
+  });
+
+  test('of a directive nobody knows is refused', async () => {
+    await using open = await openPipeline(redis.url);
+    expect(await refusal(open.client.result(randomUUID(), 'a'))).toMatchObject({ status: 404 });
+  });
+
+  test('too large to announce gets it from the log', async () => {
+    await using open = await openPipeline(redis.url);
+    const payload = 'x'.repeat(100_000);
+    await open.startWorker(async (_directive, { report }) => {
+      report('ai.tool.progress', {
+        call_id: 'a',
+        tool_name: 'test.echo',
+        progress: 1,
+        message: payload,
+        metadata: {},
+      });
+      return { result: { ok: true, payload, effects: [] } };
+    });
+    const request_id = randomUUID();
+    const directive = call({ id: 'a', request_id });
+    const [executed, submission] = await Promise.all([
+      open.client.execute(directive),
+      open.client.submit(directive),
+    ]);
+    expect(executed.data).toMatchObject({ result: { payload } });
+    expect(await open.client.result(submission.request_id, 'a')).toEqual(executed);
+  });
+
+  test('survives the death of its subscription', async () => {
+    await using open = await openPipeline(redis.url);
+    const { request_id } = await open.client.submit(call({ id: 'a' }));
+    const waiting = open.client.result(request_id, 'a');
+    await open.client.result(request_id, 'a', { timeoutMs: 1 });
+    await open.connection.call('CLIENT', 'KILL', 'TYPE', 'pubsub');
+    await open.startWorker(async () => ({ result: { ok: true, payload: 'late', effects: [] } }));
+    expect((await waiting)?.data).toMatchObject({ result: { payload: 'late' } });
+  });
+});
+
+test('without Redis every call says so, and none waits for ever', async () => {
+  const gone = await startRedis();
+  const client = await createDirectClient({ redisUrl: gone.url, knownServers: ['test'] });
+  await gone.kill9();
+  const calls = [
+    client.submit(call()),
+    client.execute(call()),
+    client.submit(call(), { waitMs: 1 }),
+    client.result('r', 'a'),
+    client.request('r'),
+    client.tools(),
+  ];
+  for (const outcome of await Promise.allSettled(calls)) {
+    expect(outcome).toMatchObject({ status: 'rejected', reason: expect.any(ServiceUnavailable) as unknown });
+  }
+  await client.close();
+  await gone.stop();
+});
+
+test('a failure that was refused by the journal is read back as it was told', async () => {
+  await using open = await openPipeline(redis.url);
+  const signal = await open.client.execute(call({ tool_name: 'nowhere.tool', id: 'a' }));
+  expect(errorOf(signal)).toMatchObject({ type: 'unknown_tool', details: { tool_name: 'nowhere.tool' } });
+});

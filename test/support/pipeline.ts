@@ -1,0 +1,190 @@
+/** Submitters, workers and sweepers of one test on a real Redis, with executors that the test writes itself.
+ *  It must never leave a worker behind: what it starts, it stops when it is disposed of. */
+import { randomUUID } from 'node:crypto';
+import type { ToolExec } from '../../src/contract/work-directive.ts';
+import { toolExecSchema } from '../../src/contract/work-directive.ts';
+import type { Signal, TerminalSignal } from '../../src/contract/signal.ts';
+import type { ErrorEnvelope } from '../../src/contract/error-envelope.ts';
+import { createDirectClient } from '../../src/direct-client.ts';
+import { defineDirective, type Execution, type ExecutionContext } from '../../src/executors/definition.ts';
+import { createRegistry } from '../../src/executors/registry.ts';
+import { createDeadLetterIndex } from '../../src/journal/dead-letter-index.ts';
+import { createSettlement } from '../../src/journal/settlement.ts';
+import { createSweepIndex } from '../../src/journal/sweep-index.ts';
+import { createLanes } from '../../src/queue/lanes.ts';
+import { createSweeper } from '../../src/queue/sweep.ts';
+import { closeRedis, connectRedis } from '../../src/redis.ts';
+import type { AttemptParts } from '../../src/worker/attempt.ts';
+import { createCancelListener } from '../../src/worker/cancel-listener.ts';
+import { createHeartbeat, type Heartbeat } from '../../src/worker/heartbeat.ts';
+import { createRunningAttempts } from '../../src/worker/running-attempts.ts';
+import { createWorker } from '../../src/worker/worker.ts';
+import { openJournal, RETENTION_MS, uniquePrefix } from './journal.ts';
+
+export const LANE = 'tool.test';
+
+export type Execute = (directive: ToolExec, context: ExecutionContext) => Promise<Execution>;
+
+export interface WorkerUnderTest {
+  stop(): Promise<void>;
+}
+
+export interface TestWorkerOptions {
+  leaseMs?: number;
+  drainMs?: number;
+  concurrency?: number;
+  serial?: boolean;
+  heartbeat?: Heartbeat;
+}
+
+/** A heart that does not beat: leases run out under living attempts. */
+export const stillHeart: Heartbeat = { watch: () => () => {}, close: () => {} };
+
+/** The `tool_exec` of a test; without a word on it, a tool has the effect `once`. */
+export function testTool(execute: Execute) {
+  return defineDirective<ToolExec>({
+    mode: 'queued',
+    type: 'tool_exec',
+    schema: toolExecSchema,
+    effect: async ({ effect = 'once' }) => effect,
+    started: ({ id, tool_name }) => ({ call_id: id, tool_name, metadata: {} }),
+    execute,
+  });
+}
+
+export type Pipeline = Awaited<ReturnType<typeof openPipeline>>;
+
+export async function openPipeline(redisUrl: string, prefix = uniquePrefix()) {
+  const open = await openJournal(redisUrl, prefix);
+  const { connection, keys, journal } = open;
+  const client = await createDirectClient({
+    redisUrl,
+    prefix,
+    knownServers: ['test'],
+    retentionMs: RETENTION_MS,
+  });
+  const index = createSweepIndex(connection, keys);
+  const lanes = createLanes(connection, prefix);
+  const dead = createDeadLetterIndex(connection, keys);
+  const settlement = createSettlement(index, dead);
+  const closing: (() => Promise<void>)[] = [];
+  const errors: Error[] = [];
+  const warnings: string[] = [];
+
+  /** What an attempt needs, for tests that ring by hand. */
+  function attemptParts(
+    execute: Execute,
+    { leaseMs = 10_000, heartbeat }: TestWorkerOptions = {},
+  ): AttemptParts {
+    const onError = (error: Error): void => void errors.push(error);
+    const beating = heartbeat ?? createHeartbeat({ journal, leaseMs, onError });
+    closing.push(async () => beating.close());
+    return {
+      journal,
+      settlement,
+      registry: createRegistry([testTool(execute)]),
+      heartbeat: beating,
+      running: createRunningAttempts(),
+      leaseMs,
+      logger: { warn: (_fields, message) => void warnings.push(message) },
+    };
+  }
+
+  async function startWorker(execute: Execute, options: TestWorkerOptions = {}): Promise<WorkerUnderTest> {
+    const own = connectRedis(redisUrl, 'commands');
+    const listening = connectRedis(redisUrl, 'subscriber');
+    const parts = attemptParts(execute, options);
+    const cancels = createCancelListener(listening, keys, parts.running);
+    const { concurrency = 50, serial = false, drainMs = 30_000 } = options;
+    const worker = createWorker({
+      ...parts,
+      connection: own,
+      prefix,
+      lanes,
+      serves: [{ name: LANE, concurrency, serial }],
+      drainMs,
+      lockMs: 1_000,
+      stalledCheckMs: 300,
+      onError: (error) => void errors.push(error),
+    });
+    await cancels.start();
+    await worker.start();
+    closing.push(async () => {
+      await worker.stop();
+      await Promise.all([closeRedis(own), closeRedis(listening)]);
+    });
+    return { stop: () => worker.stop() };
+  }
+
+  function sweeper(owner: string = randomUUID(), intervalMs = 50) {
+    const made = createSweeper({
+      connection,
+      keys,
+      journal,
+      index,
+      lanes,
+      dead,
+      settlement,
+      retentionMs: RETENTION_MS,
+      owner,
+      intervalMs,
+      onError: (error) => void errors.push(error),
+    });
+    closing.push(() => made.stop());
+    return made;
+  }
+
+  async function log(requestId: string): Promise<Signal[]> {
+    return journal.read(requestId, 0, 10_000);
+  }
+
+  /** Jobs of the lane, whatever they wait for. */
+  async function jobs(): Promise<number> {
+    const { waiting, active, delayed } = await lanes.counts(LANE);
+    return waiting + active + delayed;
+  }
+
+  /** Every key of a request that would stay for ever. */
+  async function keysWithoutExpiry(): Promise<string[]> {
+    const found = await connection.keys(`${prefix}:{*`);
+    const expiries = await Promise.all(found.map((key) => connection.pttl(key)));
+    return found.filter((_, position) => expiries[position] === -1);
+  }
+
+  return {
+    prefix,
+    connection,
+    keys,
+    journal,
+    index,
+    dead,
+    lanes,
+    client,
+    errors,
+    warnings,
+    attemptParts,
+    startWorker,
+    sweeper,
+    log,
+    jobs,
+    keysWithoutExpiry,
+    async [Symbol.asyncDispose](): Promise<void> {
+      for (const close of closing.toReversed()) await close();
+      await lanes.close();
+      await client.close();
+      await open[Symbol.asyncDispose]();
+    },
+  };
+}
+
+/** The error a directive ended with; fails the test when it succeeded. */
+export function errorOf(signal: TerminalSignal | Signal | null): ErrorEnvelope {
+  if (signal && 'result' in signal.data && !signal.data.result.ok) return signal.data.result.error;
+  throw new Error(`no failure: ${JSON.stringify(signal)}`);
+}
+
+/** A promise for each moment a test has to wait for. */
+export function gate(): { open(): void; passed: Promise<void> } {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  return { open: resolve, passed: promise };
+}

@@ -1,0 +1,89 @@
+/** Waiting for the end of a directive while announcements come at the worst moments.
+ *  It must never need a Redis: each answer of the journal is given by hand. */
+import { expect, test } from 'vitest';
+import { okResult } from '../../../src/contract/result.ts';
+import type { Signal } from '../../../src/contract/signal.ts';
+import type { Journal } from '../../../src/journal/journal.ts';
+import type { DirectiveRecord } from '../../../src/journal/records.ts';
+import type { Listener, Subscriber } from '../../../src/journal/subscriber.ts';
+import { watchInbox } from '../../../src/queue/await-result.ts';
+import { endOf, toolCall } from '../../support/journal.ts';
+
+const directive = toolCall({ id: 'a', request_id: 'r' });
+const end = { ...endOf(directive, okResult('done')), sequence: 3 } as Signal;
+const open = { terminal: null } as DirectiveRecord;
+const ended = { terminal: 3 } as DirectiveRecord;
+
+function setUp() {
+  const looks: PromiseWithResolvers<DirectiveRecord | null>[] = [];
+  let hear: Listener = () => {};
+  const journal = {
+    directive: () => {
+      const look = Promise.withResolvers<DirectiveRecord | null>();
+      looks.push(look);
+      return look.promise;
+    },
+    signalAt: async (_request: string, sequence: number) => (sequence === 3 ? end : null),
+  } as unknown as Journal;
+  const listenInbox: Subscriber['listenInbox'] = (_request, _directive, listener) => {
+    hear = listener;
+    return () => {};
+  };
+  const watch = watchInbox(journal, { listenInbox } as Subscriber, 'r', 'a');
+  return { watch, looks, hear: (...heard: Parameters<Listener>) => hear(...heard) };
+}
+
+async function settle(): Promise<void> {
+  await new Promise((resolve) => {
+    setImmediate(resolve);
+  });
+}
+
+const tooLarge = { sequence: 3, closed: false, json: '' };
+
+test('an announced end is taken as it is', async () => {
+  const { watch, hear, looks } = setUp();
+  hear({ sequence: 3, closed: true, json: JSON.stringify(end) });
+  expect(await watch.ended({ fresh: true })).toEqual({ kind: 'ended', signal: end });
+  expect(looks).toHaveLength(0);
+});
+
+test('an end too large to announce is read from the journal', async () => {
+  const { watch, hear, looks } = setUp();
+  const waiting = watch.ended({ fresh: true });
+  hear(tooLarge);
+  looks[0]?.resolve(ended);
+  expect(await waiting).toEqual({ kind: 'ended', signal: end });
+});
+
+test('an end announced while the journal is being read for something else is not missed', async () => {
+  const { watch, hear, looks } = setUp();
+  const waiting = watch.ended({ fresh: true });
+  hear(null);
+  hear(tooLarge);
+  looks[0]?.resolve(open);
+  await settle();
+  looks[1]?.resolve(ended);
+  expect(looks).toHaveLength(2);
+  expect(await waiting).toEqual({ kind: 'ended', signal: end });
+});
+
+test('a gap before the submission says nothing about the directive', async () => {
+  const { watch, hear, looks } = setUp();
+  hear(null);
+  looks[0]?.resolve(null);
+  await settle();
+  const waiting = watch.ended({ fresh: true });
+  hear(tooLarge);
+  looks[1]?.resolve(ended);
+  expect(await waiting).toMatchObject({ kind: 'ended' });
+});
+
+test('the end of another directive is not taken', async () => {
+  const { watch, hear } = setUp();
+  const other = { ...end, causationid: 'b' } as Signal;
+  const waiting = watch.ended({ fresh: true });
+  hear({ sequence: 2, closed: false, json: JSON.stringify(other) });
+  hear({ sequence: 3, closed: false, json: JSON.stringify(end) });
+  expect(await waiting).toEqual({ kind: 'ended', signal: end });
+});
