@@ -14,6 +14,7 @@ import { healthRoutes, type Readiness } from './routes/health.ts';
 import { listingRoutes } from './routes/listings.ts';
 import { requestRoutes } from './routes/requests.ts';
 import { signalRoutes } from './routes/signals.ts';
+import { readBeforeRefusal } from './unread-body.ts';
 
 export interface ApiLimits {
   /** The largest body. Default: 4 MiB. */
@@ -42,6 +43,7 @@ export function createApi(options: ApiOptions): App {
   const stop = stopSignal(app);
   const refuseOthers = refuseOtherMethods(app);
   acceptJsonOnly(app);
+  readBeforeRefusal(app);
   describeApi(app, options.version);
   app.register(async (scope) => {
     routes(scope as App, options, stop);

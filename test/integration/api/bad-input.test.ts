@@ -142,9 +142,8 @@ describe('a body', () => {
       body: chunks,
       duplex: 'half',
     };
-    // The service may close the connection before it has read everything.
-    const streamed = await fetch(`${service.url}/v1/directives`, init as RequestInit).catch(() => null);
-    if (streamed !== null) expect(await problemOf(streamed)).toMatchObject({ status: 413 });
+    const streamed = await fetch(`${service.url}/v1/directives`, init as RequestInit);
+    expect(await problemOf(streamed)).toMatchObject({ status: 413 });
   });
 
   test('with more directives than a batch may hold is refused', async () => {

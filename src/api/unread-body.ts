@@ -1,0 +1,28 @@
+/** Takes in the rest of a body that was refused unread, so that its sender gets to read the answer.
+ *  It must never keep what it reads, nor read for ever. */
+import type { IncomingMessage } from 'node:http';
+import type { App } from './app.ts';
+
+const MOST_BYTES = 64 * 1024 * 1024;
+const LONGEST_MS = 10_000;
+
+/** A connection closed on a sender that is still sending takes the answer with it. */
+export function readBeforeRefusal(app: App): void {
+  app.addHook('onSend', async (request, reply) => {
+    if (reply.statusCode >= 400) await discardBody(request.raw);
+  });
+}
+
+async function discardBody(request: IncomingMessage): Promise<void> {
+  if (request.complete || request.destroyed) return;
+  const { promise, resolve } = Promise.withResolvers<void>();
+  let leftBytes = MOST_BYTES;
+  const timer = setTimeout(resolve, LONGEST_MS);
+  request.once('end', resolve).once('close', resolve);
+  request.on('data', (chunk: Buffer) => {
+    leftBytes -= chunk.length;
+    if (leftBytes < 0) resolve();
+  });
+  await promise;
+  clearTimeout(timer);
+}
