@@ -15,6 +15,12 @@ const durationMs = z.int().min(1).max(2_147_483_647);
 const laneSchema = z.strictObject({
   /** Calls at once in one worker. Default: 50. */
   concurrency: z.int().min(1).max(10_000).default(50),
+  /** Calls at once over all workers. Default: no such limit. */
+  global_concurrency: z.int().min(1).max(100_000).optional(),
+  /** Calls that begin within `per_ms` milliseconds, over all workers. Default: no such limit. */
+  rate: z.strictObject({ max: z.int().min(1), per_ms: durationMs }).optional(),
+  /** Directives that may wait; more are refused with 429. Default: 10 000. */
+  max_queued: z.int().min(1).default(10_000),
   /** Time limit of an attempt whose directive names none, milliseconds. Default: 30 000. */
   timeout_ms: durationMs.default(30_000),
 });
@@ -66,6 +72,20 @@ const limitsSchema = z.strictObject({
     .default(4 * 1_024 * 1_024),
   /** The most directives of one submission. Default: 1 000. */
   batch: z.int().min(1).max(1_000).default(1_000),
+  /** The largest arguments of one directive, bytes as JSON. Default: 1 MiB. */
+  arguments_bytes: z
+    .int()
+    .min(1_024)
+    .default(1_024 * 1_024),
+  /** The largest payload of a result, bytes as JSON. Default: 1 MiB. */
+  result_bytes: z
+    .int()
+    .min(1_024)
+    .default(1_024 * 1_024),
+  /** What becomes of a larger result: cut to a marked preview, or an `invalid_result` error. Default: truncate. */
+  result_overflow: z.enum(['truncate', 'refuse']).default('truncate'),
+  /** Open directives of the whole service; more are refused with 429. Default: 100 000. */
+  max_open: z.int().min(1).default(100_000),
 });
 
 const workerSchema = z.strictObject({
@@ -80,6 +100,8 @@ const fileSchema = z.strictObject({
   mcpServers: z.record(serverNameSchema, z.unknown()).default({}),
   retention: retentionSchema.prefault({}),
   limits: limitsSchema.prefault({}),
+  /** What an acceptance waits for: Redis' memory, its disk, or a replica. Default: memory. */
+  durability: z.enum(['memory', 'fsync', 'replica']).default('memory'),
   worker: workerSchema.prefault({}),
 });
 

@@ -31,26 +31,36 @@ export async function redisFacts(connection: RedisConnection): Promise<RedisFact
   };
 }
 
-/** A Redis that cannot keep the promises; `problems` are sentences with their remedy. */
+/** One reason why a Redis cannot keep the promises, and what to do about it. */
+export interface Unfitness {
+  readonly aspect: 'version' | 'eviction';
+  readonly says: string;
+  readonly remedy: string;
+}
+
+/** A Redis that cannot keep the promises; the message names every reason with its remedy. */
 export class UnfitRedis extends Error {
   override readonly name = 'UnfitRedis';
-  readonly problems: readonly string[];
+  readonly problems: readonly Unfitness[];
 
-  constructor(problems: readonly string[]) {
-    super(problems.join(' '));
+  constructor(problems: readonly Unfitness[]) {
+    super(problems.map(({ says, remedy }) => `${says}: ${remedy}.`).join(' '));
     this.problems = problems;
   }
 }
 
-/** What makes this Redis unusable, as sentences with their remedy; empty when it is fit. */
-export function unfitness({ version, evictionPolicy }: RedisFacts): string[] {
-  const problems: string[] = [];
+/** What makes this Redis unusable; empty when it is fit. */
+export function unfitness({ version, evictionPolicy }: RedisFacts): Unfitness[] {
+  const problems: Unfitness[] = [];
   const major = Number.parseInt(version, 10);
   if (Number.isFinite(major) && major < OLDEST_MAJOR) {
-    problems.push(`Redis ${version} is too old: use 7.0 or later, or Valkey.`);
+    const remedy = `use Redis ${OLDEST_MAJOR}.0 or later, or Valkey`;
+    problems.push({ aspect: 'version', says: `Redis ${version} is too old`, remedy });
   }
   if (evictionPolicy !== 'noeviction' && evictionPolicy !== 'unknown') {
-    problems.push(`This Redis may drop keys (maxmemory-policy ${evictionPolicy}): set it to noeviction.`);
+    const says = `This Redis may drop accepted directives (maxmemory-policy ${evictionPolicy})`;
+    const remedy = 'set `maxmemory-policy noeviction` in its configuration';
+    problems.push({ aspect: 'eviction', says, remedy });
   }
   return problems;
 }

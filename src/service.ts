@@ -3,33 +3,29 @@
 import { randomUUID } from 'node:crypto';
 import { pino, type Logger } from 'pino';
 import { createApi } from './api/api.ts';
+import { assembleClient, type ClientOptions } from './client-parts.ts';
 import type { Config } from './config.ts';
+import { confirmation } from './queue/durability.ts';
 import { createRegistry } from './executors/registry.ts';
 import { emitRequestError } from './executors/emit-request-error.ts';
 import { emitToolError } from './executors/emit-tool-error.ts';
 import { toolExec } from './executors/tool-exec.ts';
 import { createDeadLetterIndex } from './journal/dead-letter-index.ts';
-import { createFollower } from './journal/follower.ts';
 import { createJournal } from './journal/journal.ts';
 import { keySpace } from './journal/keys.ts';
 import { createSettlement } from './journal/settlement.ts';
-import { createSubscriber } from './journal/subscriber.ts';
 import { createSweepIndex } from './journal/sweep-index.ts';
 import { createToolCatalog } from './journal/tool-catalog.ts';
 import { startAll, stopAll, type Startable } from './lifecycle.ts';
-import { createCanceller } from './queue/cancel.ts';
-import { createDeadLetters } from './queue/dead-letters.ts';
-import { knownServers } from './queue/known-servers.ts';
 import { createLanes } from './queue/lanes.ts';
-import { createQueueClient } from './queue/queue-client.ts';
 import { toolLane } from './queue/route.ts';
-import { createSubmitter } from './queue/submit.ts';
 import { createSweeper } from './queue/sweep.ts';
 import { closeRedis, connectRedis, type ConnectionRole, type RedisConnection } from './redis.ts';
 import { requireFitRedis } from './redis-fitness.ts';
 import { wireTools } from './tool-wiring.ts';
 import { version } from './version.ts';
 import { createThreadedHeartbeat } from './worker/threaded-heartbeat.ts';
+import { createCircuitBreaker, DEFAULT_BREAKER } from './worker/circuit-breaker.ts';
 import { createCancelListener } from './worker/cancel-listener.ts';
 import { createRunningAttempts } from './worker/running-attempts.ts';
 import { createWorker } from './worker/worker.ts';
@@ -102,6 +98,11 @@ function workerParts(ground: Ground): Startable[] {
   const { pool, locate } = wireTools({ config, catalog: parts.catalog, logger, onError });
   const listening = open(ground, 'subscriber', 'worker subscriber');
   const running = createRunningAttempts();
+  const breaker = createCircuitBreaker({
+    ...DEFAULT_BREAKER,
+    onChange: (lane, pauseMs) => worker.pauseLane(lane, pauseMs),
+  });
+  const resultBound = { bytes: config.limits.result_bytes, overflow: config.limits.result_overflow };
   const leaseMs = config.worker.lease_ms;
   const worker = createWorker({
     ...parts,
@@ -114,12 +115,15 @@ function workerParts(ground: Ground): Startable[] {
       onError,
     }),
     running,
+    breaker,
+    resultBound,
     leaseMs,
     logger,
     serves: [...config.mcpServers].map(([name, { lane, serial }]) => ({
       name: toolLane(name),
       concurrency: serial ? 1 : lane.concurrency,
-      serial,
+      globalConcurrency: serial ? 1 : (lane.global_concurrency ?? null),
+      rate: lane.rate ?? null,
     })),
     drainMs: config.worker.drain_ms,
     lockMs: JOB_LOCK_MS,
@@ -137,38 +141,30 @@ interface ApiPart {
   url(): string | null;
 }
 
+function clientOptions(config: Config): ClientOptions {
+  const { limits, mcpServers } = config;
+  const limitOf = new Map([...mcpServers].map(([name, { lane }]) => [toolLane(name), lane.max_queued]));
+  return {
+    prefix: config.prefix,
+    knownServers: [...mcpServers.keys()],
+    retentionMs: config.retention.closed_ms,
+    durability: config.durability,
+    argumentsBytes: limits.arguments_bytes,
+    maxDirectives: limits.batch,
+    maxQueuedIn: (lane) => limitOf.get(lane) ?? null,
+    maxOpen: limits.max_open,
+  };
+}
+
 function apiParts(ground: Ground): ApiPart {
   const { config, logger } = ground;
   const commands = open(ground, 'submit', 'api connection');
   const listening = open(ground, 'subscriber', 'api subscriber');
   const parts = journalParts(commands.connection, ground);
-  const subscriber = createSubscriber(listening.connection, parts.keys);
-  const follower = createFollower(parts.journal, subscriber);
-  const servers = knownServers(parts.catalog, [...config.mcpServers.keys()]);
-  const { executeImmediately } = createRegistry([emitToolError, emitRequestError]);
-  const submitter = createSubmitter({
-    ...parts,
-    servers,
-    executeImmediately,
-    ordered: !commands.connection.isCluster,
-  });
-  const close = async (): Promise<void> => {
-    subscriber.close();
-    await parts.lanes.close();
-  };
-  const canceller = createCanceller(parts);
-  const deadLetters = createDeadLetters({ ...parts, submitter });
-  const client = createQueueClient({
-    ...parts,
-    follower,
-    subscriber,
-    submitter,
-    canceller,
-    deadLetters,
-    servers,
-    close,
-    maxDirectives: config.limits.batch,
-  });
+  const client = assembleClient(
+    { connection: commands.connection, listening: listening.connection },
+    clientOptions(config),
+  );
   const limits = { bodyBytes: config.limits.body_bytes };
   const api = createApi({ client, ready: () => readiness(commands.connection), limits, logger, version });
   let url: string | null = null;
@@ -199,7 +195,12 @@ function fitnessPart(ground: Ground): Startable {
     name: 'redis check',
     async start() {
       const connection = connectRedis(ground.redisUrl, 'submit');
-      await requireFitRedis(connection).finally(() => closeRedis(connection));
+      try {
+        await requireFitRedis(connection);
+        await confirmation(connection, ground.config.durability);
+      } finally {
+        await closeRedis(connection);
+      }
     },
     stop: () => Promise.resolve(),
   };

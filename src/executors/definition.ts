@@ -36,6 +36,8 @@ export interface Execution {
   content?: string;
   /** The outside may have acted although no answer came (connection lost, timeout after sending). */
   ambiguous?: boolean;
+  /** The other side could not be reached at all; nothing was sent. */
+  unreached?: boolean;
   /** Added to the terminal signal's metadata. */
   metadata?: Record<string, unknown>;
 }

@@ -87,7 +87,8 @@ async function callTool(
 function read(outcome: ToolCallOutcome, place: ToolPlace): Execution {
   if (outcome.kind === 'failed') {
     // Once sent, no failure proves that the tool did not run: a gateway's 502 can follow a tool that did.
-    return { result: errorResult(outcome.error), ambiguous: outcome.sent };
+    const unreached = !outcome.sent && outcome.error.type === 'network';
+    return { result: errorResult(outcome.error), ambiguous: outcome.sent, unreached };
   }
   const { result, content, rejected } = readToolResult(outcome.result, { trust: place.trust });
   const execution = { result, content };

@@ -25,6 +25,9 @@ export interface ConsumeOptions {
 export interface LaneConsumer {
   readonly lane: string;
   start(): Promise<void>;
+  /** Takes nothing more until `resume`; what was taken goes on. */
+  pause(): Promise<void>;
+  resume(): void;
   /** Takes nothing more, and resolves when what was taken has been handled. */
   stop(): Promise<void>;
 }
@@ -55,6 +58,8 @@ export function consumeLane(options: ConsumeOptions): LaneConsumer {
       running ??= worker.run();
       running.catch(options.onError);
     },
+    pause: () => worker.pause(true),
+    resume: () => worker.resume(),
     async stop() {
       await worker.close();
     },

@@ -7,6 +7,8 @@ import { jobId, type Ring } from './job.ts';
 /** Nobody listens to BullMQ's own events, so their stream is kept short. */
 const EVENT_STREAM_ENTRIES = 100;
 const JOB_NAME = 'directive';
+/** A rate that nothing reaches: present only so that pauses are honoured. */
+const NO_RATE = 1_000_000;
 
 /** Jobs of a lane by what they wait for. */
 export interface LaneCounts {
@@ -64,6 +66,25 @@ export function createLanes(connection: RedisConnection, prefix: string) {
     else await queue(lane).setGlobalConcurrency(limit);
   }
 
+  /** How many directives start in a period over all workers; null = as many as there are. */
+  async function setRate(lane: string, rate: { max: number; per_ms: number } | null): Promise<void> {
+    if (rate === null) await queue(lane).removeGlobalRateLimit();
+    else await queue(lane).setGlobalRateLimit(rate.max, rate.per_ms);
+  }
+
+  /** Nobody takes a job of the lane for `ms`. BullMQ looks at the pause only where a rate is set. */
+  async function pauseFor(lane: string, ms: number): Promise<void> {
+    const opened = queue(lane);
+    if ((await opened.getGlobalRateLimit()) === null) await opened.setGlobalRateLimit(NO_RATE, 1_000);
+    await opened.rateLimit(ms);
+  }
+
+  /** Directives of the lane that wait to be taken. */
+  async function queued(lane: string): Promise<number> {
+    const jobs = await queue(lane).getJobCounts('wait', 'prioritized', 'delayed');
+    return (jobs['wait'] ?? 0) + (jobs['prioritized'] ?? 0) + (jobs['delayed'] ?? 0);
+  }
+
   async function counts(lane: string): Promise<LaneCounts> {
     const opened = queue(lane);
     const [jobs, paused, globalConcurrency, workers] = await Promise.all([
@@ -88,5 +109,5 @@ export function createLanes(connection: RedisConnection, prefix: string) {
     queues.clear();
   }
 
-  return { ring, ringAll, silence, setGlobalConcurrency, counts, close };
+  return { ring, ringAll, silence, setGlobalConcurrency, setRate, pauseFor, queued, counts, close };
 }

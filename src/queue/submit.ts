@@ -13,6 +13,8 @@ import type { Acceptance, Journal } from '../journal/journal.ts';
 import type { SweepIndex } from '../journal/sweep-index.ts';
 import { terminalSignal } from '../journal/terminal-signal.ts';
 import { isTraceparent, newTraceparent } from '../telemetry/trace-context.ts';
+import type { Capacity } from './capacity.ts';
+import type { Confirm } from './durability.ts';
 import { identify } from './identify.ts';
 import { ringFor, type Ring } from './job.ts';
 import type { KnownServersSource } from './known-servers.ts';
@@ -28,6 +30,11 @@ export interface SubmitterOptions {
   lanes: Lanes;
   servers: KnownServersSource;
   executeImmediately: ExecuteImmediately;
+  capacity: Capacity;
+  /** The largest arguments of one directive, bytes as JSON. */
+  argumentsBytes: number;
+  /** Asked after each acceptance; null = Redis' own durability. */
+  confirm: () => Promise<Confirm | null>;
   /** Redis Cluster keeps no order between slots, so there the job is added after the acceptance is known. */
   ordered: boolean;
   now?: () => number;
@@ -60,7 +67,7 @@ export function digestOf(directive: Directive): string {
 }
 
 export function createSubmitter(options: SubmitterOptions) {
-  const { journal, index, lanes, servers, executeImmediately } = options;
+  const { journal, index, lanes, servers, executeImmediately, capacity, confirm } = options;
   const now = options.now ?? Date.now;
   const newId = options.newId ?? uuidv7;
 
@@ -72,14 +79,22 @@ export function createSubmitter(options: SubmitterOptions) {
     const { requestId, directives } = identify(parsed, idempotencyKey, newId);
     const trace = isTraceparent(traceparent) ? traceparent : newTraceparent();
     const prepared = await prepareAll(directives, trace);
+    await capacity.reserve(additionsOf(prepared));
     const verdicts = await acceptAndRing(requestId, prepared, inbox);
+    await (
+      await confirm()
+    )?.();
     return submissionOf(requestId, prepared, verdicts);
   }
 
   async function prepareAll(directives: readonly Directive[], traceparent: string): Promise<Prepared[]> {
     let known = await servers.current();
     if (directives.some((directive) => isLost(directive, known))) known = await servers.recheck();
-    return directives.map((directive) => prepare(directive, traceparent, routeFor(directive, known)));
+    const prepared = directives.map((directive) =>
+      prepare(directive, traceparent, routeFor(directive, known)),
+    );
+    requireBounded(directives, prepared, options.argumentsBytes);
+    return prepared;
   }
 
   function isLost(directive: Directive, known: Awaited<ReturnType<KnownServersSource['current']>>): boolean {
@@ -161,6 +176,31 @@ export function createSubmitter(options: SubmitterOptions) {
   }
 
   return { submit };
+}
+
+/** How many directives each lane would get. */
+function additionsOf(prepared: readonly Prepared[]): Map<string, number> {
+  const additions = new Map<string, number>();
+  for (const { acceptance } of prepared) {
+    if (acceptance.lane !== null) additions.set(acceptance.lane, (additions.get(acceptance.lane) ?? 0) + 1);
+  }
+  return additions;
+}
+
+/** The envelope holds the arguments: where it fits, they do. */
+function requireBounded(
+  directives: readonly Directive[],
+  prepared: readonly Prepared[],
+  limit: number,
+): void {
+  const errors = directives.flatMap((directive, position) => {
+    if (!('arguments' in directive) || (prepared[position]?.acceptance.envelope.length ?? 0) * 3 <= limit)
+      return [];
+    const bytes = Buffer.byteLength(JSON.stringify(directive.arguments));
+    const path = directives.length === 1 ? 'arguments' : `directives[${position}].arguments`;
+    return bytes > limit ? [{ path, message: `has ${bytes} bytes as JSON, the limit is ${limit}` }] : [];
+  });
+  if (errors.length > 0) throw new DirectiveRefused(problem('invalid_body', { errors }));
 }
 
 function conflict(

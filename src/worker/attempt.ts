@@ -15,10 +15,13 @@ import type { Settlement } from '../journal/settlement.ts';
 import { directiveMetadata, terminalSignal, type SignalMetadata } from '../journal/terminal-signal.ts';
 import type { JobOutcome } from '../queue/consume.ts';
 import type { Ring } from '../queue/job.ts';
+import type { Lanes } from '../queue/lanes.ts';
 import { childTraceparent } from '../telemetry/trace-context.ts';
 import { persistently } from './persistently.ts';
+import type { CircuitBreaker } from './circuit-breaker.ts';
 import type { Heartbeat } from './heartbeat.ts';
 import { lostAttemptError, outcomeOf, type Outcome, type StopReason } from './outcome.ts';
+import { boundResult, type ResultBound } from './result-bound.ts';
 import { createReporter, type Reporter } from './reporter.ts';
 import type { RunningAttempts } from './running-attempts.ts';
 
@@ -28,6 +31,9 @@ export interface AttemptParts {
   registry: Registry;
   heartbeat: Heartbeat;
   running: RunningAttempts;
+  lanes: Lanes;
+  breaker: CircuitBreaker;
+  resultBound: ResultBound;
   leaseMs: number;
   logger: AttemptLogger;
 }
@@ -152,10 +158,19 @@ async function makeAttempt(parts: AttemptParts, claimed: Claimed): Promise<JobOu
     failures: claimed.granted.failures,
     stop,
     remainingMs,
+    unreachedForMs: noteReach(parts, claimed, execution),
     random: Math.random,
   };
   const said = { effect, ...execution.metadata, duration_ms: durationMs };
   return record(parts, claimed, outcomeOf(facts), said, execution.content);
+}
+
+/** Tells the lane's breaker whether the server was reached; null when it was. */
+function noteReach({ breaker }: AttemptParts, { envelope }: Claimed, execution: Execution): number | null {
+  const lane = envelope.lane ?? '';
+  if (execution.unreached) return breaker.unreached(lane);
+  breaker.reached(lane);
+  return null;
 }
 
 async function effectOf({ definition, envelope }: Claimed): Promise<Effect> {
@@ -230,6 +245,8 @@ async function record(
       return recordEnd(parts, claimed, outcome.result, facts, content);
     case 'retry':
       return recordRetry(parts, claimed, outcome.error, outcome.delayMs, facts);
+    case 'pause':
+      return recordPause(parts, claimed, outcome.delayMs, outcome.lane);
     case 'release':
       await persistently(() => parts.journal.release(claimed.claim, 0));
       return { kind: 'later', at: Date.now() };
@@ -243,17 +260,32 @@ function attemptMetadata({ attempt, granted }: Claimed, facts: SignalMetadata): 
   return { attempts: attempt, ...redelivered, ...facts };
 }
 
+async function recordPause(
+  parts: AttemptParts,
+  { claim: ref, envelope }: Claimed,
+  delayMs: number,
+  wholeLane: boolean,
+): Promise<JobOutcome> {
+  await persistently(() => parts.journal.release(ref, delayMs));
+  // A lane that is not paused in time only costs another such answer.
+  if (wholeLane && envelope.lane) await parts.lanes.pauseFor(envelope.lane, delayMs).catch(() => {});
+  return { kind: 'later', at: Date.now() + delayMs };
+}
+
 async function recordEnd(
   parts: AttemptParts,
   claimed: Claimed,
-  result: Result,
+  full: Result,
   facts: SignalMetadata,
   content?: string,
 ): Promise<JobOutcome> {
   const { claim: ref, envelope, origin } = claimed;
-  const metadata = attemptMetadata(claimed, facts);
+  const bounded = boundResult(full, parts.resultBound);
+  const { result } = bounded;
+  const cut = bounded.truncated === null ? {} : { result_truncated_bytes: bounded.truncated };
+  const metadata = attemptMetadata(claimed, { ...facts, ...cut });
   // Content speaks of a success; an error that was decided here has words of its own.
-  const read = result.ok ? content : undefined;
+  const read = result.ok && bounded.truncated === null ? content : undefined;
   const signal = terminalSignal(envelope.directive, result, origin, metadata, systemStamp, read);
   const verdict = await persistently(() =>
     parts.journal.finish(ref, result.ok ? 'succeeded' : 'failed', [signal]),

@@ -13,6 +13,8 @@ export type StopReason = 'cancelled' | 'deadline' | 'shutdown' | 'lost';
 export type Outcome =
   | { kind: 'end'; result: Result }
   | { kind: 'retry'; error: ErrorEnvelope; delayMs: number }
+  /** Not counted as an attempt; made again after a pause. `lane`: the pause is for the whole lane, on every worker. */
+  | { kind: 'pause'; delayMs: number; lane: boolean }
   | { kind: 'release' }
   | { kind: 'drop' };
 
@@ -25,8 +27,13 @@ export interface OutcomeFacts {
   stop: StopReason | null;
   /** Time left until the deadline, milliseconds. */
   remainingMs: number;
+  /** The server of the lane cannot be reached and is tried again after this time, milliseconds; null = it can. */
+  unreachedForMs: number | null;
   random(): number;
 }
+
+/** When a server asks to slow down and does not say for how long. */
+const DEFAULT_RATE_PAUSE_MS = 1_000;
 
 /** How often a directive is redelivered after a worker died under it. */
 export const MAX_REDELIVERIES = 3;
@@ -89,6 +96,8 @@ export function outcomeOf(facts: OutcomeFacts): Outcome {
   const { result } = execution;
   if (result.ok) return stop === 'lost' ? { kind: 'drop' } : { kind: 'end', result };
   if (stop) return stopped(facts, stop);
+  const pause = pauseOf(facts, result.error);
+  if (pause) return pause;
   const error = execution.ambiguous && effect === 'once' ? markUnrepeatable(result.error) : result.error;
   const policy = retriesOf(directive);
   if (!error.retryable || failures >= policy.max_retries)
@@ -96,6 +105,14 @@ export function outcomeOf(facts: OutcomeFacts): Outcome {
   const delayMs = retryDelayMs(policy, failures + 1, random, retryAfterMs(error));
   if (delayMs >= remainingMs) return { kind: 'end', result: { ...result, error: tooLate(error, delayMs) } };
   return { kind: 'retry', error, delayMs };
+}
+
+/** What is nobody's failure costs no attempt: a server that asks to slow down, or that nobody reaches at present. */
+function pauseOf({ unreachedForMs, remainingMs }: OutcomeFacts, error: ErrorEnvelope): Outcome | null {
+  const limited = error.type === 'rate_limited';
+  const delayMs = limited ? (retryAfterMs(error) ?? DEFAULT_RATE_PAUSE_MS) : unreachedForMs;
+  if (delayMs === null || delayMs >= remainingMs) return null;
+  return { kind: 'pause', delayMs, lane: limited };
 }
 
 /** The next attempt would begin after the deadline: the error that is known says more than a late `deadline_exceeded`. */

@@ -11,8 +11,10 @@ export interface ServedLane {
   name: string;
   /** Attempts at once in this process. */
   concurrency: number;
-  /** One attempt at a time over all workers. */
-  serial: boolean;
+  /** Attempts at once over all workers; null = no such limit. */
+  globalConcurrency: number | null;
+  /** Attempts that begin in a period over all workers; null = no such limit. */
+  rate: { max: number; per_ms: number } | null;
 }
 
 export interface WorkerOptions extends AttemptParts {
@@ -33,6 +35,7 @@ export type Worker = ReturnType<typeof createWorker>;
 export function createWorker(options: WorkerOptions) {
   const { serves, running, heartbeat, onError } = options;
   const consumers: LaneConsumer[] = [];
+  const paused = new Map<string, NodeJS.Timeout>();
   let stopping: Promise<void> | undefined;
 
   function consumer({ name, concurrency }: ServedLane): LaneConsumer {
@@ -52,14 +55,30 @@ export function createWorker(options: WorkerOptions) {
 
   async function start(): Promise<void> {
     for (const lane of serves) {
-      await options.lanes.setGlobalConcurrency(lane.name, lane.serial ? 1 : null);
+      await options.lanes.setGlobalConcurrency(lane.name, lane.globalConcurrency);
+      await options.lanes.setRate(lane.name, lane.rate);
       consumers.push(consumer(lane));
     }
     await Promise.all(consumers.map((each) => each.start()));
   }
 
+  /** Stops taking jobs of one lane for a while; null ends the pause. */
+  function pauseLane(lane: string, pauseMs: number | null): void {
+    const consumer = consumers.find((candidate) => candidate.lane === lane);
+    clearTimeout(paused.get(lane));
+    paused.delete(lane);
+    if (!consumer || stopping) return;
+    if (pauseMs === null) return consumer.resume();
+    paused.set(
+      lane,
+      setTimeout(() => consumer.resume(), pauseMs),
+    );
+    consumer.pause().catch(onError);
+  }
+
   /** Takes nothing more, waits for what runs, then aborts it; what was aborted goes back to its lane. */
   async function drain(): Promise<void> {
+    for (const timer of paused.values()) clearTimeout(timer);
     const drained = new AbortController();
     const closed = Promise.all(consumers.map((each) => each.stop())).finally(() => drained.abort());
     await pause(options.drainMs, drained.signal);
@@ -72,6 +91,7 @@ export function createWorker(options: WorkerOptions) {
   return {
     name: 'worker',
     start,
+    pauseLane,
     stop(): Promise<void> {
       stopping ??= drain();
       return stopping;

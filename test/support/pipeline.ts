@@ -3,8 +3,9 @@
 import { randomUUID } from 'node:crypto';
 import type { ToolExec } from '../../src/contract/work-directive.ts';
 import { toolExecSchema } from '../../src/contract/work-directive.ts';
-import type { Signal, TerminalSignal } from '../../src/contract/signal.ts';
+import type { Signal } from '../../src/contract/signal.ts';
 import type { ErrorEnvelope } from '../../src/contract/error-envelope.ts';
+import { resultSchema } from '../../src/contract/result.ts';
 import { createDirectClient } from '../../src/direct-client.ts';
 import { defineDirective, type Execution, type ExecutionContext } from '../../src/executors/definition.ts';
 import { createRegistry } from '../../src/executors/registry.ts';
@@ -15,6 +16,7 @@ import { createLanes } from '../../src/queue/lanes.ts';
 import { createSweeper } from '../../src/queue/sweep.ts';
 import { closeRedis, connectRedis } from '../../src/redis.ts';
 import type { AttemptParts } from '../../src/worker/attempt.ts';
+import { createCircuitBreaker, DEFAULT_BREAKER } from '../../src/worker/circuit-breaker.ts';
 import { createCancelListener } from '../../src/worker/cancel-listener.ts';
 import { createHeartbeat, type Heartbeat } from '../../src/worker/heartbeat.ts';
 import { createRunningAttempts } from '../../src/worker/running-attempts.ts';
@@ -85,6 +87,9 @@ export async function openPipeline(redisUrl: string, prefix = uniquePrefix()) {
       registry: createRegistry([testTool(execute)]),
       heartbeat: beating,
       running: createRunningAttempts(),
+      lanes,
+      breaker: createCircuitBreaker({ ...DEFAULT_BREAKER, onChange: () => {} }),
+      resultBound: { bytes: 1_048_576, overflow: 'truncate' },
       leaseMs,
       logger: { warn: (_fields, message) => void warnings.push(message) },
     };
@@ -101,7 +106,7 @@ export async function openPipeline(redisUrl: string, prefix = uniquePrefix()) {
       connection: own,
       prefix,
       lanes,
-      serves: [{ name: LANE, concurrency, serial }],
+      serves: [{ name: LANE, concurrency, globalConcurrency: serial ? 1 : null, rate: null }],
       drainMs,
       lockMs: 1_000,
       stalledCheckMs: 300,
@@ -178,8 +183,9 @@ export async function openPipeline(redisUrl: string, prefix = uniquePrefix()) {
 }
 
 /** The error a directive ended with; fails the test when it succeeded. */
-export function errorOf(signal: TerminalSignal | Signal | null): ErrorEnvelope {
-  if (signal && 'result' in signal.data && !signal.data.result.ok) return signal.data.result.error;
+export function errorOf(signal: Signal | null): ErrorEnvelope {
+  const result = resultSchema.safeParse(signal && 'result' in signal.data ? signal.data.result : null);
+  if (result.success && !result.data.ok) return result.data.error;
   throw new Error(`no failure: ${JSON.stringify(signal)}`);
 }
 

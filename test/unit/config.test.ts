@@ -31,7 +31,15 @@ describe('an empty configuration', () => {
     expect(parse({})).toEqual({
       mcpServers: new Map(),
       retention: { closed_ms: 86_400_000 },
-      limits: { body_bytes: 4_194_304, batch: 1_000 },
+      limits: {
+        body_bytes: 4_194_304,
+        batch: 1_000,
+        arguments_bytes: 1_048_576,
+        result_bytes: 1_048_576,
+        result_overflow: 'truncate',
+        max_open: 100_000,
+      },
+      durability: 'memory',
       worker: expect.objectContaining({ lease_ms: 6_000, drain_ms: 20_000 }),
       directory: '/etc/adjutant',
       redisUrl: undefined,
@@ -54,7 +62,11 @@ describe('a server', () => {
       headers: {},
       directives: 'none',
     });
-    expect(mcpServers.get('a')?.lane).toEqual({ concurrency: 50, timeout_ms: 30_000 });
+    expect(mcpServers.get('a')?.lane).toEqual({
+      concurrency: 50,
+      max_queued: 10_000,
+      timeout_ms: 30_000,
+    });
   });
 
   test('that is disabled is left out, but checked', () => {

@@ -34,13 +34,13 @@ test.each([
 });
 
 test.each([
-  [{ version: '6.2.14' }, /6\.2\.14 is too old: use 7\.0/],
+  [{ version: '6.2.14' }, /6\.2\.14 is too old: use Redis 7\.0/],
   [{ evictionPolicy: 'allkeys-lru' }, /allkeys-lru.*noeviction/],
   [{ evictionPolicy: 'volatile-ttl' }, /volatile-ttl.*noeviction/],
 ])('%j is not, and the remedy is named', (facts, sentence) => {
   const problems = unfitness({ ...fit, ...facts });
   expect(problems).toHaveLength(1);
-  expect(problems[0]).toMatch(sentence);
+  expect(new UnfitRedis(problems).message).toMatch(sentence);
 });
 
 test('all that is wrong is said at once', async () => {

@@ -5,7 +5,6 @@ import type { ListedServer } from '../../contract/tool-listing.ts';
 import { EXIT, type ExitCode } from '../failure.ts';
 import { fault, fine, type Finding } from '../finding.ts';
 import { privateRedisUrl } from '../private-redis.ts';
-import { examineRedis } from '../redis-findings.ts';
 import { oneLine, type Terminal } from '../terminal.ts';
 
 export interface DoctorOptions {
@@ -25,41 +24,43 @@ export async function doctor(
   options: DoctorOptions,
   environment: Environment = process.env,
 ): Promise<ExitCode> {
-  const findings = await examine(options, environment);
-  for (const finding of findings) {
-    if (options.json) terminal.out(JSON.stringify(finding));
-    else for (const line of findingLines(finding, terminal)) terminal.out(line);
+  let sound = true;
+  for (const looking of await examine(options, environment)) {
+    for (const finding of await looking) {
+      sound &&= finding.ok;
+      if (options.json) terminal.out(JSON.stringify(finding));
+      else for (const line of findingLines(finding, terminal)) terminal.out(line);
+    }
   }
-  return findings.every(({ ok }) => ok) ? EXIT.done : EXIT.failed;
+  return sound ? EXIT.done : EXIT.failed;
 }
 
-async function examine({ config: file, url }: DoctorOptions, environment: Environment): Promise<Finding[]> {
-  const configured = await readConfiguration(file, environment);
-  const redisUrl = configured.redisUrl ?? (await privateRedisUrl(process.cwd()));
-  const [redis, service] = await Promise.all([
-    redisUrl === null ? [noRedisYet] : examineRedis(redisUrl),
-    examineService(url, configured.servers),
-  ]);
-  return [nodeFinding(process.versions.node), configured.finding, ...redis, ...service];
+/** All places are looked at side by side, and told in this order. */
+async function examine({ config: file, url }: DoctorOptions, environment: Environment) {
+  const { examineRedis, examineServers } = await import('../../diagnosis.ts');
+  const { finding, config, redisUrl } = await readConfiguration(file, environment);
+  const whereRedis = redisUrl ?? (await privateRedisUrl(process.cwd()));
+  const servers = config === null ? [] : examineServers(config);
+  const names = config === null ? [] : [...config.mcpServers.keys()];
+  return [
+    [nodeFinding(process.versions.node), finding],
+    whereRedis === null ? [noRedisYet] : examineRedis(whereRedis),
+    ...servers.map(async (server) => [await server]),
+    examineService(url, names),
+  ];
 }
 
-interface Configured {
-  readonly finding: Finding;
-  readonly redisUrl: string | undefined;
-  readonly servers: readonly string[];
-}
-
-async function readConfiguration(file: string | undefined, environment: Environment): Promise<Configured> {
+async function readConfiguration(file: string | undefined, environment: Environment) {
   const { loadConfig } = await import('../../config.ts');
   try {
-    const { mcpServers, redisUrl } = loadConfig(file, environment);
-    const servers = [...mcpServers.keys()];
-    return { finding: fine('configuration', `${servers.length} MCP servers`), redisUrl, servers };
+    const config = loadConfig(file, environment);
+    const finding = fine('configuration', `${config.mcpServers.size} MCP servers`);
+    return { finding, config, redisUrl: config.redisUrl };
   } catch (error) {
     if (!(error instanceof Error && error.name === 'ConfigError')) throw error;
     const fix = 'Correct the file, or write a new one with `adjutant init` in another folder.';
     const redisUrl = environment['REDIS_URL'] || undefined;
-    return { finding: fault('configuration', error.message, fix), redisUrl, servers: [] };
+    return { finding: fault('configuration', error.message, fix), config: null, redisUrl };
   }
 }
 
@@ -73,39 +74,38 @@ function nodeFinding(version: string): Finding {
     : fault('node', says, 'Use Node 22.15 or newer.');
 }
 
-/** The service, and the MCP servers as its workers see them. */
+/** The service, and what its workers say of the MCP servers. */
 async function examineService(url: string, configured: readonly string[]): Promise<Finding[]> {
   const startedAt = performance.now();
   try {
     const response = await fetch(`${url}/readyz`, { signal: AbortSignal.timeout(HEALTH_LIMIT_MS) });
     const says = `at ${url} answered ${response.status} in ${Math.round(performance.now() - startedAt)} ms`;
+    await response.body?.cancel();
     if (!response.ok) return [fault('service', says, 'Its log says more; without Redis it cannot work.')];
     const { servers } = await createHttpClient({ baseUrl: url }).tools();
-    return [fine('service', says), ...serverFindings(servers, configured)];
+    return [fine('service', says), ...workerFindings(servers, configured)];
   } catch {
-    return [fault('service', `does not answer at ${url}; the MCP servers were not looked at`, START_IT)];
+    return [fault('service', `does not answer at ${url}`, START_IT)];
   }
 }
 
-/** Every server that a worker reports, and those of the configuration that none does. */
-export function serverFindings(reported: readonly ListedServer[], configured: readonly string[]): Finding[] {
+/** Servers that the workers cannot reach, and those of the configuration that none of them reports. */
+export function workerFindings(reported: readonly ListedServer[], configured: readonly string[]): Finding[] {
   const known = new Set(reported.map(({ name }) => name));
   const missing = configured
     .filter((name) => !known.has(name))
-    .map((name) => {
-      return fault(`mcp ${name}`, 'no worker reports it', 'Start a worker with this configuration.');
-    });
-  return [...reported.map(serverFinding), ...missing];
+    .map((name) => fault('workers', `none reports the server ${name}`, START_A_WORKER));
+  const away = reported.filter(({ status }) => status !== 'ready').map(awayFinding);
+  const faults = [...away, ...missing];
+  return faults.length > 0 ? faults : [fine('workers', `reach ${reported.length} MCP servers`)];
 }
 
-function serverFinding({ name, status, tools, error }: ListedServer): Finding {
-  if (status === 'ready') return fine(`mcp ${name}`, `connected, ${tools} tools`);
-  const says = `${status}${error === undefined ? '' : `: ${error}`}`;
-  return fault(
-    `mcp ${name}`,
-    says,
-    `Check mcpServers.${name} in adjutant.json: start it by hand to see what it says.`,
-  );
+const START_A_WORKER = 'Start a worker with this configuration: `adjutant worker`, or `adjutant up`.';
+
+function awayFinding({ name, status, error }: ListedServer): Finding {
+  const says = `say that the server ${name} is ${status}${error === undefined ? '' : `: ${error}`}`;
+  const fix = `If \`mcp ${name}\` is fine here, the worker's machine differs: its folder, PATH, environment or network.`;
+  return fault('workers', says, fix);
 }
 
 function findingLines({ subject, ok, says, fix }: Finding, terminal: Terminal): string[] {

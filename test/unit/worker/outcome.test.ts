@@ -38,6 +38,7 @@ function outcome({ fields, error, ambiguous, ...facts }: Given): Outcome {
     failures: 0,
     stop: null,
     remainingMs: 900_000,
+    unreachedForMs: null,
     random: () => {
       throw new Error('chance was asked');
     },
@@ -135,13 +136,21 @@ describe('a failure', () => {
       failures: 0,
       stop: null,
       remainingMs: 9e5,
+      unreachedForMs: null,
     } as const;
     expect(outcomeOf({ ...facts, random: () => 0 }).kind).toBe('end');
   });
 
   test('keeps the effects that came with the error', () => {
     const result = errorResult(BROKEN, [{ type: 'stop_processing' }]);
-    const facts = { effect: 'read', failures: 0, stop: null, remainingMs: 9e5, random: () => 0 } as const;
+    const facts = {
+      effect: 'read',
+      failures: 0,
+      stop: null,
+      remainingMs: 9e5,
+      unreachedForMs: null,
+      random: () => 0,
+    } as const;
     expect(outcomeOf({ directive: toolCall(), execution: { result }, ...facts })).toEqual({
       kind: 'end',
       result,
@@ -185,7 +194,7 @@ describe('the delay before the next attempt', () => {
   });
 
   test('is as long as the other side asks for, when that is longer', () => {
-    const limited = (ms: number) => errorEnvelope('rate_limited', 'slow down', { retry_after_ms: ms });
+    const limited = (ms: number) => errorEnvelope('provider_error', 'HTTP 503', { retry_after_ms: ms });
     const fields = { retry_backoff_ms: 500, max_backoff_ms: 500 };
     expect(delayOf(outcome({ fields, error: limited(2_000) }))).toBe(2_000);
     expect(delayOf(outcome({ fields, error: limited(20) }))).toBe(500);
@@ -251,4 +260,33 @@ test('whatever happens, a call that may have happened once is never repeated, an
     }),
     { numRuns: 1_000 },
   );
+});
+
+describe('what is nobody’s failure', () => {
+  const limited = (details: Record<string, unknown> = {}) =>
+    errorEnvelope('rate_limited', 'slow down', details);
+
+  test('a server that asks to slow down pauses the lane and uses up no attempt', () => {
+    const fields = { max_retries: 0 };
+    expect(outcome({ fields, error: limited({ retry_after_ms: 2_000 }) })).toEqual({
+      kind: 'pause',
+      delayMs: 2_000,
+      lane: true,
+    });
+    expect(outcome({ fields, error: limited() })).toMatchObject({ kind: 'pause', delayMs: 1_000 });
+  });
+
+  test('a pause that would outlast the deadline ends the directive with that error', () => {
+    const error = limited({ retry_after_ms: 2_000 });
+    expect(endError(outcome({ error, fields: { max_retries: 0 }, remainingMs: 2_000 })).type).toBe(
+      'rate_limited',
+    );
+  });
+
+  test('a server that nobody reaches at present is waited for', () => {
+    const error = errorEnvelope('network', 'out of reach');
+    const facts = { error, fields: { max_retries: 0 } };
+    expect(outcome({ ...facts, unreachedForMs: 500 })).toEqual({ kind: 'pause', delayMs: 500, lane: false });
+    expect(outcome({ ...facts, unreachedForMs: null }).kind).toBe('end');
+  });
 });

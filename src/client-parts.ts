@@ -1,0 +1,96 @@
+// Builds the direct client on connections that somebody else owns: the one composition for API and programs.
+// Must never open a connection.
+import { emitRequestError } from './executors/emit-request-error.ts';
+import { emitToolError } from './executors/emit-tool-error.ts';
+import { createRegistry } from './executors/registry.ts';
+import type { DirectiveClient } from './contract/directive-client.ts';
+import { createDeadLetterIndex } from './journal/dead-letter-index.ts';
+import { createFollower } from './journal/follower.ts';
+import { createJournal } from './journal/journal.ts';
+import { keySpace } from './journal/keys.ts';
+import { createSubscriber } from './journal/subscriber.ts';
+import { createSweepIndex } from './journal/sweep-index.ts';
+import { createToolCatalog } from './journal/tool-catalog.ts';
+import { createCanceller } from './queue/cancel.ts';
+import { createCapacity } from './queue/capacity.ts';
+import { createDeadLetters } from './queue/dead-letters.ts';
+import { confirmation, type Confirm, type Durability } from './queue/durability.ts';
+import { knownServers } from './queue/known-servers.ts';
+import { createLanes } from './queue/lanes.ts';
+import { createQueueClient } from './queue/queue-client.ts';
+import { createSubmitter } from './queue/submit.ts';
+import type { RedisConnection } from './redis.ts';
+
+export interface ClientOptions {
+  prefix: string;
+  knownServers: readonly string[];
+  retentionMs: number;
+  durability: Durability;
+  argumentsBytes: number;
+  maxDirectives: number;
+  maxQueuedIn(lane: string): number | null;
+  maxOpen: number | null;
+}
+
+export interface ClientConnections {
+  /** For commands. */
+  connection: RedisConnection;
+  /** For subscriptions only. */
+  listening: RedisConnection;
+}
+
+/** Asks Redis once how acceptances are confirmed; asked again after an error. */
+function confirmOnce(connection: RedisConnection, durability: Durability): () => Promise<Confirm | null> {
+  let asked: Promise<Confirm | null> | undefined;
+  return () => {
+    asked ??= confirmation(connection, durability).catch((error: unknown) => {
+      asked = undefined;
+      throw error;
+    });
+    return asked;
+  };
+}
+
+/** `close` leaves the connections open. */
+export function assembleClient(
+  { connection, listening }: ClientConnections,
+  options: ClientOptions,
+): DirectiveClient {
+  const { prefix, retentionMs, maxDirectives } = options;
+  const keys = keySpace(prefix);
+  const journal = createJournal({ connection, keys, retentionMs });
+  const index = createSweepIndex(connection, keys);
+  const lanes = createLanes(connection, prefix);
+  const subscriber = createSubscriber(listening, keys);
+  const catalog = createToolCatalog(connection, keys);
+  const servers = knownServers(catalog, options.knownServers);
+  const submitter = createSubmitter({
+    journal,
+    index,
+    lanes,
+    servers,
+    executeImmediately: createRegistry([emitToolError, emitRequestError]).executeImmediately,
+    capacity: createCapacity({ lanes, index, maxQueuedIn: options.maxQueuedIn, maxOpen: options.maxOpen }),
+    argumentsBytes: options.argumentsBytes,
+    confirm: confirmOnce(connection, options.durability),
+    ordered: !connection.isCluster,
+  });
+  const close = async (): Promise<void> => {
+    index.flush();
+    subscriber.close();
+    await lanes.close();
+  };
+  return createQueueClient({
+    journal,
+    follower: createFollower(journal, subscriber),
+    subscriber,
+    submitter,
+    canceller: createCanceller({ connection, keys, journal, index, lanes }),
+    deadLetters: createDeadLetters({ journal, dead: createDeadLetterIndex(connection, keys), submitter }),
+    catalog,
+    servers,
+    lanes,
+    maxDirectives,
+    close,
+  });
+}

@@ -1,0 +1,116 @@
+// Looks at what the service depends on, the way the service itself would: its Redis and its MCP servers.
+// Must never change anything, nor call a tool.
+import { existsSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { fault, fine, type Finding } from './cli/finding.ts';
+import type { Config, HttpServerConfig, ServerConfig, StdioServerConfig } from './config.ts';
+import type { ConnectFault } from './mcp/connect-fault.ts';
+import { probeServer, type Probe } from './mcp/probe.ts';
+import { closeRedis, connectRedis } from './redis.ts';
+import { type RedisFacts, redisFacts, unfitness, type Unfitness } from './redis-fitness.ts';
+import { serverOptions } from './tool-wiring.ts';
+
+/** A first `npx` has a package to fetch. */
+const SERVER_LIMIT_MS = 30_000;
+
+/** Connects for the length of one question. */
+export async function examineRedis(url: string): Promise<Finding[]> {
+  const connection = connectRedis(url, 'submit');
+  // The command only says that it timed out; the connection knows why.
+  let lastError: Error | null = null;
+  connection.on('error', (error: Error) => {
+    lastError = error;
+  });
+  const startedAt = performance.now();
+  try {
+    const facts = await redisFacts(connection);
+    return redisFindings(facts, performance.now() - startedAt);
+  } catch (error) {
+    return [redisAway(url, lastError ?? (error as Error))];
+  } finally {
+    await closeRedis(connection);
+  }
+}
+
+function redisAway(url: string, error: Error): Finding {
+  const why = error.message || ('code' in error ? String(error.code) : error.name);
+  const says = `does not answer at ${url.replace(/\/\/[^@/]*@/, '//…@')}: ${why}`;
+  const denied = /NOAUTH|WRONGPASS|NOPERM/.test(why);
+  return fault(
+    'redis',
+    says,
+    denied ? 'Put the right user and password into REDIS_URL.' : 'Start it, or correct REDIS_URL.',
+  );
+}
+
+/** Version and eviction decide whether the service starts at all, persistence whether a restart of Redis forgets. */
+export function redisFindings(facts: RedisFacts, latencyMs: number): Finding[] {
+  const problems = unfitness(facts);
+  const about = (aspect: Unfitness['aspect'], subject: string, says: string): Finding => {
+    const problem = problems.find((each) => each.aspect === aspect);
+    return problem ? fault(subject, problem.says, `${capitalized(problem.remedy)}.`) : fine(subject, says);
+  };
+  const answers = `version ${facts.version}, ${facts.mode}, answered in ${Math.round(latencyMs)} ms`;
+  return [
+    about('version', 'redis', answers),
+    about('eviction', 'eviction', facts.evictionPolicy),
+    persistence(facts),
+  ];
+}
+
+function capitalized(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}
+
+function persistence({ appendOnly, appendFsync }: RedisFacts): Finding {
+  const subject = 'persistence';
+  if (!appendOnly) {
+    const fix = 'Set `appendonly yes` (CONFIG SET appendonly yes, then CONFIG REWRITE).';
+    return fault(subject, 'appendonly is off: a restart of Redis forgets accepted directives', fix);
+  }
+  if (appendFsync === 'no') {
+    const fix = 'Set `appendfsync everysec`, or `always` when not even a second may be lost.';
+    return fault(subject, 'appendfsync is no: a power cut may lose many seconds', fix);
+  }
+  return fine(subject, `append-only file, fsync ${appendFsync ?? 'not told'}`);
+}
+
+/** One finding for each server of the configuration, looked at side by side. They never reject. */
+export function examineServers(config: Config, limitMs: number = SERVER_LIMIT_MS): Promise<Finding>[] {
+  return [...config.mcpServers].map(async ([name, server]) => {
+    const probe = await probeServer(serverOptions(name, server, config.directory), limitMs);
+    return probe.ok
+      ? fine(`mcp ${name}`, reached(probe))
+      : fault(`mcp ${name}`, probe.fault.message, remedy(name, server, config.directory, probe.fault));
+  });
+}
+
+function reached({ transport, tools, connectMs, listMs }: Extract<Probe, { ok: true }>): string {
+  const count = `${tools} ${tools === 1 ? 'tool' : 'tools'}`;
+  return `connected over ${transport} in ${Math.round(connectMs)} ms, ${count} listed in ${Math.round(listMs)} ms`;
+}
+
+function remedy(name: string, server: ServerConfig, directory: string, found: ConnectFault): string {
+  const place = `mcpServers.${name}`;
+  return 'url' in server
+    ? httpRemedy(place, server, found)
+    : stdioRemedy(place, server, resolve(directory, server.cwd ?? '.'), found);
+}
+
+function httpRemedy(place: string, { url }: HttpServerConfig, { type }: ConnectFault): string {
+  if (type === 'auth') return `Give it credentials: ${place}.bearer_token or ${place}.headers, as \${ENV}.`;
+  const { origin, pathname } = new URL(url);
+  return `Start the server, or correct ${place}.url (${origin}${pathname}).`;
+}
+
+/** Arguments are not repeated: they may hold what the environment filled in. */
+function stdioRemedy(
+  place: string,
+  { command }: StdioServerConfig,
+  cwd: string,
+  { passing }: ConnectFault,
+): string {
+  if (!existsSync(cwd)) return `Create the folder ${cwd}, or correct ${place}.cwd.`;
+  if (!passing) return `Install \`${command}\`, or correct ${place}.command; it is looked for on the PATH.`;
+  return `Run its command (${command} …) by hand in ${cwd} to see what it says, and correct ${place}.`;
+}

@@ -1,0 +1,62 @@
+/** One look at a server: connects, reads its tools once, takes the time of both, and leaves.
+ *  It must never call a tool, nor leave a process or a stream behind. */
+import type { ConnectFault } from './connect-fault.ts';
+import { describe } from './connect-fault.ts';
+import type { McpLogger } from './logger.ts';
+import { openSession } from './open-session.ts';
+import type { McpServerOptions } from './server-options.ts';
+import type { Session } from './session.ts';
+import { readTools } from './tool-watch.ts';
+
+export type Probe =
+  | {
+      readonly ok: true;
+      readonly transport: Session['transportKind'];
+      readonly tools: number;
+      readonly connectMs: number;
+      /** Of one reading of the whole list. */
+      readonly listMs: number;
+    }
+  | { readonly ok: false; readonly fault: ConnectFault };
+
+const PROBE_MS = 2_000;
+
+const silent: McpLogger = { debug: () => {}, info: () => {}, warn: () => {} };
+
+/** Never rejects. `limitMs`: for everything but the leaving. */
+export async function probeServer(server: McpServerOptions, limitMs: number): Promise<Probe> {
+  const stopped = AbortSignal.timeout(limitMs);
+  const startedAt = performance.now();
+  const opened = await openSession({
+    server,
+    stopped,
+    probeTimeoutMs: server.probeTimeoutMs ?? PROBE_MS,
+    memory: { legacyOnly: false, sseOnly: false },
+    logger: silent,
+  });
+  if (!opened.ok) return { ok: false, fault: stopped.aborted ? late(limitMs) : opened.fault };
+  const connectMs = performance.now() - startedAt;
+  try {
+    return { ...(await listed(opened.session, server.name, stopped)), connectMs };
+  } catch (error) {
+    const fault = unreadable(describe(error));
+    return { ok: false, fault: stopped.aborted ? late(limitMs) : fault };
+  } finally {
+    await opened.session.end('looked at');
+  }
+}
+
+async function listed(session: Session, server: string, signal: AbortSignal) {
+  const startedAt = performance.now();
+  const list = await readTools({ session, server, previous: null, signal, logger: silent });
+  const listMs = performance.now() - startedAt;
+  return { ok: true, transport: session.transportKind, tools: list.definitions.length, listMs } as const;
+}
+
+function unreadable(why: string): ConnectFault {
+  return { type: 'network', message: `connected, but its tools cannot be read: ${why}`, passing: true };
+}
+
+function late(limitMs: number): ConnectFault {
+  return { type: 'network', message: `no answer within ${limitMs} ms`, passing: true };
+}

@@ -1,0 +1,57 @@
+// Stops a lane of this worker while its server cannot be reached, so that waiting costs no attempts.
+// Must never stay open by itself: after each pause the lane is tried again.
+
+export interface CircuitBreakerOptions {
+  /** Connection failures in a row that open the breaker. */
+  threshold: number;
+  /** The first pause; each further one is twice as long, up to `longestPauseMs`. Milliseconds. */
+  firstPauseMs: number;
+  longestPauseMs: number;
+  now?: () => number;
+  /** The lane stops for `pauseMs`, or goes on (null). */
+  onChange(lane: string, pauseMs: number | null): void;
+}
+
+interface LaneState {
+  failures: number;
+  openings: number;
+  openUntil: number;
+}
+
+export type CircuitBreaker = ReturnType<typeof createCircuitBreaker>;
+
+export const DEFAULT_BREAKER = { threshold: 3, firstPauseMs: 1_000, longestPauseMs: 30_000 };
+
+export function createCircuitBreaker(options: CircuitBreakerOptions) {
+  const { threshold, firstPauseMs, longestPauseMs, now = Date.now, onChange } = options;
+  const lanes = new Map<string, LaneState>();
+
+  function stateOf(lane: string): LaneState {
+    const state = lanes.get(lane) ?? { failures: 0, openings: 0, openUntil: 0 };
+    lanes.set(lane, state);
+    return state;
+  }
+
+  /** Time until the lane is tried again, milliseconds; null while it is not stopped. */
+  function unreached(lane: string): number | null {
+    const state = stateOf(lane);
+    state.failures += 1;
+    if (state.failures < threshold) return null;
+    const left = state.openUntil - now();
+    if (left > 0) return left;
+    const pauseMs = Math.min(firstPauseMs * 2 ** Math.min(state.openings, 30), longestPauseMs);
+    state.openings += 1;
+    state.openUntil = now() + pauseMs;
+    onChange(lane, pauseMs);
+    return pauseMs;
+  }
+
+  function reached(lane: string): void {
+    const state = lanes.get(lane);
+    if (!state) return;
+    lanes.delete(lane);
+    if (state.openings > 0) onChange(lane, null);
+  }
+
+  return { unreached, reached };
+}

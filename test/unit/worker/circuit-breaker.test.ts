@@ -1,0 +1,64 @@
+/** The circuit breaker of a lane: when it opens, how long it stays open, and that it closes by itself. */
+import { expect, test } from 'vitest';
+import { createCircuitBreaker } from '../../../src/worker/circuit-breaker.ts';
+
+function breaker() {
+  let at = 0;
+  const changes: [string, number | null][] = [];
+  const made = createCircuitBreaker({
+    threshold: 3,
+    firstPauseMs: 1_000,
+    longestPauseMs: 4_000,
+    now: () => at,
+    onChange: (lane, pauseMs) => void changes.push([lane, pauseMs]),
+  });
+  return { ...made, changes, pass: (ms: number) => void (at += ms) };
+}
+
+test('single failures pass; the third in a row stops the lane', () => {
+  const lane = breaker();
+  expect([lane.unreached('a'), lane.unreached('a')]).toEqual([null, null]);
+  expect(lane.unreached('a')).toBe(1_000);
+  expect(lane.changes).toEqual([['a', 1_000]]);
+});
+
+test('a reached server in between starts the count anew', () => {
+  const lane = breaker();
+  lane.unreached('a');
+  lane.unreached('a');
+  lane.reached('a');
+  expect(lane.unreached('a')).toBeNull();
+  expect(lane.changes).toEqual([]);
+});
+
+test('calls that fail while the lane is stopped wait for its end and do not prolong it', () => {
+  const lane = breaker();
+  for (let failures = 0; failures < 3; failures += 1) lane.unreached('a');
+  lane.pass(400);
+  expect(lane.unreached('a')).toBe(600);
+  expect(lane.changes).toHaveLength(1);
+});
+
+test('each further failure doubles the pause, up to the longest', () => {
+  const lane = breaker();
+  lane.unreached('a');
+  lane.unreached('a');
+  const pauses = Array.from({ length: 4 }, () => {
+    const pauseMs = lane.unreached('a');
+    lane.pass(pauseMs ?? 0);
+    return pauseMs;
+  });
+  expect(pauses).toEqual([1_000, 2_000, 4_000, 4_000]);
+});
+
+test('a reached server opens the lane again, and lanes do not touch each other', () => {
+  const lane = breaker();
+  for (let failures = 0; failures < 3; failures += 1) lane.unreached('a');
+  expect(lane.unreached('b')).toBeNull();
+  lane.reached('a');
+  expect(lane.changes).toEqual([
+    ['a', 1_000],
+    ['a', null],
+  ]);
+  expect(lane.unreached('a')).toBeNull();
+});
