@@ -46,7 +46,7 @@ test('calls that outlive the drain go to the other worker, unless they may not b
   const requestId = 'aborted';
   const calls = countingCalls(['read', 'once'], 5, { requestId, delayMs: 3_000 });
   expect((await post(`${url}/v1/directives`, { directives: calls })).status).toBe(202);
-  await installation.untilExecutions(calls.length);
+  await installation.untilExecuted(({ length }) => length === calls.length);
   const [exit] = await Promise.all([stopped.stop(drainMs + CLOSING_MS), installation.start('worker')]);
   await untilClosed(url, requestId);
 

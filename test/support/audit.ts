@@ -29,7 +29,11 @@ export async function auditRequest(
   expect(new Set(started).size, 'directives that started once').toBe(started.length);
   const results = signals.filter((signal) => signal.type === 'ai.tool.result');
   expect(results.map(({ data }) => data.call_id).toSorted()).toEqual([...ids].toSorted());
-  return new Map(results.map((signal) => [signal.data.call_id, signal]));
+  const byId = new Map(results.map((signal) => [signal.data.call_id, signal]));
+  // A directive ends by the word of the attempt that was allowed last, not of one that was taken over.
+  for (const { id, attempts } of view.directives)
+    expect(byId.get(id)?.attempt ?? attempts, id).toBe(attempts);
+  return byId;
 }
 
 async function wholeLog(url: string, requestId: string): Promise<Signal[]> {

@@ -36,8 +36,8 @@ export interface Installation {
   readonly redis: TestRedis;
   /** What the tools themselves say has happened. */
   executions(): ToolExecution[];
-  /** Resolves when so many executions have been counted. */
-  untilExecutions(count: number): Promise<void>;
+  /** Resolves when `condition` holds for what has been counted. */
+  untilExecuted(condition: (executions: readonly ToolExecution[]) => boolean): Promise<void>;
   /** Processes of the MCP server that have been at work, in the order of their first execution. */
   serverPids(): number[];
   /** Resolves when the process says that it works. It is killed with the installation. */
@@ -78,13 +78,13 @@ export async function install(options: InstallationOptions = {}): Promise<Instal
 
   const executions = (): ToolExecution[] => readCounter(counterFile);
   const serverPids = (): number[] => [...new Set(executions().map(({ pid }) => pid))];
-  async function untilExecutions(count: number): Promise<void> {
+  async function untilExecuted(condition: (counted: readonly ToolExecution[]) => boolean): Promise<void> {
     const watcher = watch(folder);
-    while (executions().length < count) await once(watcher, 'change');
+    while (!condition(executions())) await once(watcher, 'change');
     watcher.close();
   }
 
-  return { redis, executions, untilExecutions, serverPids, start, [Symbol.asyncDispose]: dispose };
+  return { redis, executions, untilExecuted, serverPids, start, [Symbol.asyncDispose]: dispose };
 }
 
 function configuration(counterFile: string, { server, config }: InstallationOptions): object {
