@@ -88,7 +88,7 @@ export async function openPipeline(redisUrl: string, prefix = uniquePrefix()) {
       heartbeat: beating,
       running: createRunningAttempts(),
       lanes,
-      breaker: createCircuitBreaker({ ...DEFAULT_BREAKER, onChange: () => {} }),
+      breaker: createCircuitBreaker({ ...DEFAULT_BREAKER, firstPauseMs: 100, onChange: () => {} }),
       resultBound: { bytes: 1_048_576, overflow: 'truncate' },
       leaseMs,
       logger: { warn: (_fields, message) => void warnings.push(message) },

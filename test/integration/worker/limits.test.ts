@@ -1,0 +1,105 @@
+/** Limits on a real Redis: full lanes, rates, servers that ask to slow down or are out of reach.
+ *  It must never judge by how fast something is, only by what happens before what. */
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { errorEnvelope } from '../../../src/contract/error-envelope.ts';
+import { DirectiveRefused } from '../../../src/contract/problem.ts';
+import { errorResult, okResult } from '../../../src/contract/result.ts';
+import { createDirectClient } from '../../../src/direct-client.ts';
+import { openPipeline } from '../../support/pipeline.ts';
+import { startRedis, type TestRedis } from '../../support/redis.ts';
+
+let redis: TestRedis;
+beforeAll(async () => {
+  redis = await startRedis();
+});
+afterAll(() => redis.stop());
+
+const call = (id: string, request_id: string, fields: object = {}) =>
+  ({ type: 'tool_exec', tool_name: 'test.echo', id, request_id, ...fields }) as const;
+
+test('a server that asks to slow down stops the lane on every worker, and costs no attempt', async () => {
+  await using open = await openPipeline(redis.url);
+  const PAUSE_MS = 800;
+  const ran: { id: string; at: number }[] = [];
+  const execute = async ({ id }: { id: string }) => {
+    const first = ran.length === 0;
+    ran.push({ id, at: Date.now() });
+    const limited = errorEnvelope('rate_limited', 'slow down', { retry_after_ms: PAUSE_MS });
+    return { result: first ? errorResult(limited) : okResult(id) };
+  };
+  await open.startWorker(execute);
+  await open.startWorker(execute);
+  const request_id = randomUUID();
+  await open.client.submit(call('a', request_id));
+  await expect.poll(() => ran.length).toBe(1);
+  await expect.poll(async () => (await open.client.directive(request_id, 'a'))?.status).toBe('waiting');
+  const others = ['b', 'c', 'd'].map((id) => open.client.execute(call(id, request_id)));
+  const results = await Promise.all([open.client.result(request_id, 'a'), ...others]);
+  expect(results.map((signal) => signal?.data)).toMatchObject(
+    ['a', 'b', 'c', 'd'].map((id) => ({ call_id: id, result: { ok: true } })),
+  );
+  const limitedAt = ran[0]?.at ?? 0;
+  for (const { at } of ran.slice(1)) expect(at - limitedAt).toBeGreaterThanOrEqual(PAUSE_MS - 50);
+  expect(await open.client.directive(request_id, 'a')).toMatchObject({ attempts: 1, failures: 0 });
+  const types = (await open.log(request_id)).map(({ type }) => type);
+  expect(types).not.toContain('directive.retry_scheduled');
+});
+
+test('a lane that nobody reaches waits instead of using up attempts, and goes on by itself', async () => {
+  await using open = await openPipeline(redis.url);
+  let runs = 0;
+  await open.startWorker(async ({ id }) => {
+    runs += 1;
+    if (runs > 5) return { result: okResult(id) };
+    return { result: errorResult(errorEnvelope('network', 'out of reach')), unreached: true };
+  });
+  const ends: string[] = [];
+  for (const id of ['a', 'b', 'c']) {
+    const signal = await open.client.execute(call(id, randomUUID()));
+    ends.push('result' in signal.data ? JSON.stringify((signal.data.result as { ok: boolean }).ok) : '');
+  }
+  // Two single failures are told to their callers; from the third in a row on, the lane waits.
+  expect(ends).toEqual(['false', 'false', 'true']);
+});
+
+test('a full lane refuses a whole batch and says when to come back', async () => {
+  const prefix = `t-${randomUUID().slice(0, 8)}`;
+  await using open = await openPipeline(redis.url, prefix);
+  const client = await createDirectClient({
+    redisUrl: redis.url,
+    prefix,
+    knownServers: ['test'],
+    maxQueued: 3,
+  });
+  const request_id = randomUUID();
+  await client.submit([call('a', request_id), call('b', request_id)]);
+  const refused = client.submit([call('c', request_id), call('d', request_id)]);
+  await expect(refused).rejects.toSatisfy(
+    (error) => error instanceof DirectiveRefused && error.problem.code === 'lane_full',
+  );
+  expect((await client.request(request_id))?.directives.map(({ id }) => id)).toEqual(['a', 'b']);
+  await client.submit(call('c', request_id));
+  await expect(client.submit(call('d', request_id))).rejects.toBeInstanceOf(DirectiveRefused);
+  await open.startWorker(async ({ id }) => ({ result: okResult(id) }));
+  await client.result(request_id, 'c');
+  await expect
+    .poll(() =>
+      client.submit(call('d', request_id)).then(
+        () => 'accepted',
+        () => 'refused',
+      ),
+    )
+    .toBe('accepted');
+  await client.result(request_id, 'd');
+  await client.close();
+});
+
+test('arguments over the limit are refused by name, and nothing of the batch is accepted', async () => {
+  await using open = await openPipeline(redis.url);
+  const request_id = randomUUID();
+  const large = call('b', request_id, { arguments: { text: 'x'.repeat(1_100_000) } });
+  const refused = open.client.submit([call('a', request_id), large]);
+  await expect(refused).rejects.toMatchObject({ problem: { errors: [{ path: 'directives[1].arguments' }] } });
+  expect(await open.client.request(request_id)).toBeNull();
+});
