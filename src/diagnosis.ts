@@ -75,10 +75,18 @@ function persistence({ appendOnly, appendFsync }: RedisFacts): Finding {
   return fine(subject, `append-only file, fsync ${appendFsync ?? 'not told'}`);
 }
 
+export interface ServerExamination {
+  /** How long one server may take, milliseconds. Default: 30 000. */
+  readonly limitMs?: number;
+  /** Ends the looking; what is left is found to give no answer. */
+  readonly interrupt?: AbortSignal;
+}
+
 /** One finding for each server of the configuration, looked at side by side. They never reject. */
-export function examineServers(config: Config, limitMs: number = SERVER_LIMIT_MS): Promise<Finding>[] {
+export function examineServers(config: Config, options: ServerExamination = {}): Promise<Finding>[] {
+  const limits = { limitMs: SERVER_LIMIT_MS, ...options };
   return [...config.mcpServers].map(async ([name, server]) => {
-    const probe = await probeServer(serverOptions(name, server, config.directory), limitMs);
+    const probe = await probeServer(serverOptions(name, server, config.directory), limits);
     return probe.ok
       ? fine(`mcp ${name}`, reached(probe))
       : fault(`mcp ${name}`, probe.fault.message, remedy(name, server, config.directory, probe.fault));

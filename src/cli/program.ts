@@ -188,7 +188,7 @@ function callCommand(program: Command): Command {
 
 function addSetupVerbs(
   program: Command,
-  { terminal }: ProgramOptions,
+  { terminal, interrupt }: ProgramOptions,
   finish: (code: ExitCode) => void,
 ): void {
   program
@@ -196,7 +196,7 @@ function addSetupVerbs(
     .description('check Redis, the MCP servers and the service; for each fault, how to fix it')
     .option('--config <file>', 'the configuration; default: adjutant.json here')
     .action(async (given: { config?: string }) =>
-      finish(await doctor(terminal, { ...given, ...program.opts<GlobalOptions>() })),
+      finish(await doctor(terminal, interrupt, { ...given, ...program.opts<GlobalOptions>() })),
     );
   program
     .command('init')

@@ -23,9 +23,19 @@ const PROBE_MS = 2_000;
 
 const silent: McpLogger = { debug: () => {}, info: () => {}, warn: () => {} };
 
-/** Never rejects. `limitMs`: for everything but the leaving. */
-export async function probeServer(server: McpServerOptions, limitMs: number): Promise<Probe> {
-  const stopped = AbortSignal.timeout(limitMs);
+export interface ProbeLimits {
+  /** For everything but the leaving, milliseconds. */
+  readonly limitMs: number;
+  readonly interrupt?: AbortSignal;
+}
+
+/** Never rejects. */
+export async function probeServer(
+  server: McpServerOptions,
+  { limitMs, interrupt }: ProbeLimits,
+): Promise<Probe> {
+  const limit = AbortSignal.timeout(limitMs);
+  const stopped = interrupt === undefined ? limit : AbortSignal.any([limit, interrupt]);
   const startedAt = performance.now();
   const opened = await openSession({
     server,

@@ -312,24 +312,27 @@ describe('doctor', () => {
       'redis',
       'eviction',
       'persistence',
-      'service',
       'mcp peer',
+      'service',
+      'workers',
     ]) {
       expect(stdout).toMatch(new RegExp(`^✓ ${subject}\\b`, 'm'));
     }
+    expect(stdout).toMatch(/mcp peer {2}connected over stdio in \d+ ms, \d+ tools listed in \d+ ms/);
   });
 
   test('names each fault and its fix, and exits 1', async () => {
     await using weak = await startRedis({ args: ['--maxmemory-policy', 'allkeys-lru'] });
     const env = { REDIS_URL: weak.url, ADJUTANT_URL: `http://127.0.0.1:${await freePort()}` };
-    const { code, stdout } = await run(['doctor', '--json'], { env });
+    const cwd = await folder({ 'adjutant.json': { mcpServers: { lame: { command: 'no-such-program' } } } });
+    const { code, stdout } = await run(['doctor', '--json'], { cwd, env });
     expect(code).toBe(1);
     const findings = stdout
       .trim()
       .split('\n')
       .map((line) => JSON.parse(line) as { subject: string; ok: boolean; fix: string | null });
     const faults = findings.filter(({ ok }) => !ok);
-    expect(faults.map(({ subject }) => subject)).toEqual(['eviction', 'persistence', 'service']);
+    expect(faults.map(({ subject }) => subject)).toEqual(['eviction', 'persistence', 'mcp lame', 'service']);
     for (const { fix } of faults) expect(fix).not.toBeNull();
   });
 
@@ -347,7 +350,11 @@ describe('init', () => {
     expect((await run(['init'], { cwd })).code).toBe(0);
     const written = await readFile(join(cwd, 'adjutant.json'), 'utf8');
     expect(JSON.parse(written)).toHaveProperty('mcpServers');
-    expect((await run(['doctor'], { cwd })).stdout).toMatch(/✓ configuration/);
+    const doctor = start(['doctor'], { cwd });
+    await doctor.said(/✓ configuration/);
+    // The sample names packages that it would wait for.
+    doctor.child.kill('SIGINT');
+    expect((await doctor.ended).code).toBe(130);
     const again = await run(['init'], { cwd });
     expect(again.code).toBe(1);
     expect(again.stderr).toContain('here already');

@@ -21,26 +21,34 @@ const START_IT = 'Start it with `adjutant up`, or name the right one with --url 
 
 export async function doctor(
   terminal: Terminal,
+  interrupt: AbortSignal,
   options: DoctorOptions,
   environment: Environment = process.env,
 ): Promise<ExitCode> {
   let sound = true;
-  for (const looking of await examine(options, environment)) {
-    for (const finding of await looking) {
+  for (const looking of await examine(interrupt, options, environment)) {
+    const findings = await looking;
+    if (interrupt.aborted) continue;
+    for (const finding of findings) {
       sound &&= finding.ok;
       if (options.json) terminal.out(JSON.stringify(finding));
       else for (const line of findingLines(finding, terminal)) terminal.out(line);
     }
   }
+  if (interrupt.aborted) return EXIT.interrupted;
   return sound ? EXIT.done : EXIT.failed;
 }
 
 /** All places are looked at side by side, and told in this order. */
-async function examine({ config: file, url }: DoctorOptions, environment: Environment) {
+async function examine(
+  interrupt: AbortSignal,
+  { config: file, url }: DoctorOptions,
+  environment: Environment,
+) {
   const { examineRedis, examineServers } = await import('../../diagnosis.ts');
   const { finding, config, redisUrl } = await readConfiguration(file, environment);
   const whereRedis = redisUrl ?? (await privateRedisUrl(process.cwd()));
-  const servers = config === null ? [] : examineServers(config);
+  const servers = config === null ? [] : examineServers(config, { interrupt });
   const names = config === null ? [] : [...config.mcpServers.keys()];
   return [
     [nodeFinding(process.versions.node), finding],

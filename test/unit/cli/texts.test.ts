@@ -1,10 +1,9 @@
 /** What a person reads: tables, payloads, signals, errors and findings. */
 import { describe, expect, test } from 'vitest';
-import { serverFindings } from '../../../src/cli/commands/doctor.ts';
+import { workerFindings } from '../../../src/cli/commands/doctor.ts';
 import { explain } from '../../../src/cli/explanation.ts';
 import { CliFailure } from '../../../src/cli/failure.ts';
 import { payloadText } from '../../../src/cli/payload-text.ts';
-import { readInfo, redisFindings, type RedisReport } from '../../../src/cli/redis-findings.ts';
 import { signalLine } from '../../../src/cli/signal-line.ts';
 import { table } from '../../../src/cli/table.ts';
 import { DirectiveRefused, problem, ServiceUnavailable } from '../../../src/contract/problem.ts';
@@ -102,60 +101,18 @@ describe('an error', () => {
 });
 
 describe('the findings', () => {
-  const good: RedisReport = {
-    version: '7.2.4',
-    evictionPolicy: 'noeviction',
-    appendOnly: true,
-    appendFsync: 'everysec',
-  };
-  const faults = (report: Partial<RedisReport>): string[] =>
-    redisFindings({ ...good, ...report }).flatMap(({ subject, ok }) => (ok ? [] : [subject]));
-
-  test.each([
-    [{}, []],
-    [{ version: '6.2.14' }, ['redis']],
-    [{ version: '10.0.0' }, []],
-    [{ version: null }, []],
-    [{ evictionPolicy: 'volatile-lru' }, ['eviction']],
-    [{ evictionPolicy: null }, []],
-    [{ appendOnly: false }, ['persistence']],
-    [{ appendFsync: 'no' }, ['persistence']],
-    [{ appendFsync: null }, []],
-  ] satisfies [Partial<RedisReport>, string[]][])('of a Redis with %j', (report, expected) => {
-    expect(faults(report)).toEqual(expected);
-  });
-
-  test('are read from what Redis says of itself', () => {
-    const info = '# Server\r\nredis_version:7.0.15\r\nmaxmemory_policy:noeviction\r\naof_enabled:1\r\n';
-    const report = {
-      version: '7.0.15',
-      evictionPolicy: 'noeviction',
-      appendOnly: true,
-      appendFsync: 'always',
-    };
-    expect(readInfo(info, ['appendfsync', 'always'])).toEqual(report);
-    expect(readInfo('', null)).toEqual({
-      version: null,
-      evictionPolicy: null,
-      appendOnly: false,
-      appendFsync: null,
-    });
-  });
-
-  test('of MCP servers name those that are away, and those that nobody reports', () => {
+  test('of the workers name the servers that they cannot reach, and those that none reports', () => {
     const server = { tools: 2, updated_at: '2026-01-01T00:00:00Z' };
-    const findings = serverFindings(
-      [
-        { ...server, name: 'a', status: 'ready' },
-        { ...server, name: 'b', status: 'unavailable', error: 'spawn ENOENT' },
-      ],
-      ['a', 'c'],
-    );
+    const ready = { ...server, name: 'a', status: 'ready' } as const;
+    const away = { ...server, name: 'b', status: 'unavailable', error: 'spawn ENOENT' } as const;
+    const findings = workerFindings([ready, away], ['a', 'c']);
     expect(findings.map(({ subject, ok }) => [subject, ok])).toEqual([
-      ['mcp a', true],
-      ['mcp b', false],
-      ['mcp c', false],
+      ['workers', false],
+      ['workers', false],
     ]);
-    expect(findings[1]?.says).toContain('spawn ENOENT');
+    expect(findings[0]?.says).toMatch(/\bb is unavailable: spawn ENOENT/);
+    expect(findings[1]?.says).toMatch(/\bc$/);
+    for (const { fix } of findings) expect(fix).toBeTruthy();
+    expect(workerFindings([ready], ['a'])).toMatchObject([{ subject: 'workers', ok: true, fix: null }]);
   });
 });
