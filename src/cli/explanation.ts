@@ -26,12 +26,19 @@ const REMEDIES: Readonly<Record<string, string>> = {
 export function explain(error: unknown): Explanation | null {
   if (error instanceof CliFailure) return { what: error.message, how: error.how, exitCode: error.exitCode };
   if (error instanceof ServiceUnavailable)
-    return { what: error.message, how: START_IT, exitCode: EXIT.unreachable };
+    return { what: error.message, how: remedyOf(error), exitCode: EXIT.unreachable };
   if (error instanceof DirectiveRefused) return explainRefusal(error.problem);
   if (isNamed(error, 'ConfigError'))
     return configuration(error, 'Correct the file, or start from `adjutant init`.');
   if (isNamed(error, 'UnfitRedis')) return configuration(error, '`adjutant doctor` says more.');
   return null;
+}
+
+/** Only an error without an answer means that nothing listens there. */
+function remedyOf(error: ServiceUnavailable): string {
+  return error.retryAfterMs === null
+    ? START_IT
+    : 'The service answers, but not all of it works: `adjutant doctor` says what.';
 }
 
 /** Prints the explanation and answers with the exit code. */

@@ -143,7 +143,8 @@ function addClientVerbs(program: Command, options: ProgramOptions, finish: (code
   filtered(
     dead
       .command('redrive [names...]')
-      .description('make new directives: of <request>/<directive> names, or of all that match'),
+      .description('make new directives: of <request>/<directive> names, or of all that match')
+      .option('--all', 'every dead letter'),
   ).action(async (names: string[], given: DeadOptions) =>
     withClient(async (invocation) => redriveDead(invocation, names, given)),
   );

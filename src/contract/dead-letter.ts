@@ -27,7 +27,7 @@ export const deadLetterPageSchema = z.object({
 
 const MOST_REDRIVEN = 1_000;
 
-/** What to redrive: named ones, or all that match the filter, oldest first, up to `limit`. */
+/** What to redrive: named ones, or those that match the filter, or all; oldest first, up to `limit`. */
 export const redriveBodySchema = z
   .strictObject({
     directives: z
@@ -37,7 +37,13 @@ export const redriveBodySchema = z
       .optional(),
     lane: z.string().max(128).optional(),
     error_type: z.string().max(128).optional(),
+    /** Every dead letter, whatever its error: to be said, since it may repeat what an operator has not looked at. */
+    all: z.literal(true).optional(),
     limit: z.int().min(1).max(MOST_REDRIVEN).default(100),
+  })
+  .refine((body) => body.all || body.directives || body.lane !== undefined || body.error_type !== undefined, {
+    path: ['directives'],
+    message: 'name directives, give a filter, or say `all`: true',
   })
   .refine((body) => !body.directives || (body.lane === undefined && body.error_type === undefined), {
     path: ['directives'],

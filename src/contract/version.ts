@@ -4,4 +4,4 @@
 export const CONTRACT_VERSION = '1.0.0';
 
 /** SHA-256 over every generated schema, in file name order. */
-export const CONTRACT_SHA256 = '3ee1b2401b88a186a1b507d66173f4dd050cc17286b132d6ee79f2a3bb6facb1';
+export const CONTRACT_SHA256 = 'fff3d6c17fd1006d75217227e55731d98e6624b37df350820902999efe582eb2';

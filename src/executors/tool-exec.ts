@@ -84,11 +84,14 @@ async function callTool(
   return { ...execution, metadata: { ...execution.metadata, server, tool } };
 }
 
+/** A failed call of which no answer of the tool came back is ambiguous: it may have run. HTTP 5xx may be a gateway's. */
+const UNANSWERED: ReadonlySet<string> = new Set(['timeout', 'network', 'cancelled', 'provider_error']);
+
 function read(outcome: ToolCallOutcome, place: ToolPlace): Execution {
   if (outcome.kind === 'failed') {
-    // Once sent, no failure proves that the tool did not run: a gateway's 502 can follow a tool that did.
+    const ambiguous = outcome.sent && UNANSWERED.has(outcome.error.type);
     const unreached = !outcome.sent && outcome.error.type === 'network';
-    return { result: errorResult(outcome.error), ambiguous: outcome.sent, unreached };
+    return { result: errorResult(outcome.error), ambiguous, unreached };
   }
   const { result, content, rejected } = readToolResult(outcome.result, { trust: place.trust });
   const execution = { result, content };

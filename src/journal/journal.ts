@@ -110,12 +110,15 @@ export function createJournal({ connection, keys, retentionMs }: JournalOptions)
     return claimVerdict(await run('claim', keys.request(request.requestId), args));
   }
 
+  /** `attempted` false: the claim was used to record an end, not to make an attempt. */
   async function finish(
     ref: ClaimRef,
     status: EndStatus,
     signals: readonly SignalDraft[],
+    { attempted = true }: { attempted?: boolean } = {},
   ): Promise<FinishVerdict> {
-    return end(ref.requestId, ref.id, String(ref.fence), status, signals);
+    const args = [ref.id, ref.fence, status, retentionMs, attempted ? 0 : 1];
+    return end(ref.requestId, args, signals);
   }
 
   /** Ends a directive without a claim: past its deadline, or ended by an operator. */
@@ -125,18 +128,12 @@ export function createJournal({ connection, keys, retentionMs }: JournalOptions)
     status: EndStatus,
     signals: readonly SignalDraft[],
   ): Promise<FinishVerdict> {
-    return end(requestId, id, '', status, signals);
+    return end(requestId, [id, '', status, retentionMs, 0], signals);
   }
 
-  async function end(
-    requestId: string,
-    id: string,
-    fence: string,
-    status: EndStatus,
-    signals: readonly SignalDraft[],
-  ) {
-    const args = [id, fence, status, retentionMs, ...signals.map((signal) => JSON.stringify(signal))];
-    return finishVerdict(await run('finish', keys.request(requestId), args));
+  async function end(requestId: string, args: (string | number)[], signals: readonly SignalDraft[]) {
+    const texts = signals.map((signal) => JSON.stringify(signal));
+    return finishVerdict(await run('finish', keys.request(requestId), [...args, ...texts]));
   }
 
   async function retry(

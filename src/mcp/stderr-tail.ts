@@ -8,8 +8,8 @@ const LINES_PER_SECOND = 20;
 export interface StderrTail {
   push(chunk: Buffer): void;
   text(): string;
-  /** The last line with something in it, or ''. */
-  lastLine(): string;
+  /** The line that most likely says why the server ended: the last that names an error, else the last; or ''. */
+  tellingLine(): string;
 }
 
 export interface StderrTailOptions {
@@ -42,8 +42,19 @@ export function createStderrTail(options: StderrTailOptions): StderrTail {
       for (const text of lines) line(text);
     },
     text: () => kept.text(),
-    lastLine: () => kept.text().trimEnd().split('\n').at(-1)?.trim() ?? '',
+    tellingLine: () => tellingLine(kept.text()),
   };
+}
+
+/** Runtimes print the error first, and then a stack or their version. */
+const NAMES_ERROR = /\b(\w*(Error|Exception)|error|fatal|panic|denied|not found|cannot)\b/i;
+
+function tellingLine(text: string): string {
+  const lines = text
+    .split('\n')
+    .map((line) => line.trim())
+    .filter((line) => line !== '' && !line.startsWith('at '));
+  return lines.findLast((line) => NAMES_ERROR.test(line)) ?? lines.at(-1) ?? '';
 }
 
 function createByteTail(maxBytes: number): { push(chunk: Buffer): void; text(): string } {

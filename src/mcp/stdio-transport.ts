@@ -75,7 +75,7 @@ function attach(server: ServerProcess, transport: StdioTransport, link: Link, st
   }
   const lost = (how: string): void => {
     if (link.ending === '')
-      link.ending = [how, stderr.lastLine().slice(0, 300)].filter((part) => part !== '').join(': ');
+      link.ending = [how, stderr.tellingLine().slice(0, 300)].filter((part) => part !== '').join(': ');
     closeOnce(link, transport);
     void server.end(true);
   };

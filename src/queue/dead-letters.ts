@@ -1,5 +1,6 @@
 // Lists dead letters and redrives them: a new directive with its own id, linked to the old one.
 // Must never take a dead letter off the list before its successor is durable.
+import { hash } from 'node:crypto';
 import type {
   DeadLetter,
   DeadLetterFilter,
@@ -90,7 +91,12 @@ export function createDeadLetters({ journal, dead, submitter }: DeadLetterParts)
     };
   }
 
-  async function redrive({ directives, limit = DEFAULT_PAGE, ...filter }: RedriveBody): Promise<Redrive> {
+  async function redrive({
+    directives,
+    limit = DEFAULT_PAGE,
+    all: _all,
+    ...filter
+  }: RedriveBody): Promise<Redrive> {
     const named = directives && new Set(directives.map(({ request_id, id }) => `${request_id}/${id}`));
     const chosen: DeadEntry[] = [];
     let left = 0;
@@ -138,11 +144,14 @@ function refOf(name: string): { request_id: string; id: string } {
 const SUCCESSOR = /^(?<stem>.*)\.redrive-(?<count>\d+)$/;
 const LONGEST_ID = 128;
 
-/** `a` → `a.redrive-1` → `a.redrive-2`; a long stem is cut to stay an identifier. */
+/** `a` → `a.redrive-1` → `a.redrive-2`; of a stem too long for an identifier, its beginning and its hash. */
 export function successorId(id: string): string {
   const match = SUCCESSOR.exec(id);
   const suffix = `.redrive-${Number(match?.groups?.['count'] ?? 0) + 1}`;
-  return `${(match?.groups?.['stem'] ?? id).slice(0, LONGEST_ID - suffix.length)}${suffix}`;
+  const stem = match?.groups?.['stem'] ?? id;
+  if (stem.length + suffix.length <= LONGEST_ID) return `${stem}${suffix}`;
+  const mark = `.${hash('sha256', stem, 'hex').slice(0, 12)}`;
+  return `${stem.slice(0, LONGEST_ID - suffix.length - mark.length)}${mark}${suffix}`;
 }
 
 function errorOf(data: unknown): ErrorEnvelope {

@@ -6,7 +6,7 @@ import { redriveBodySchema } from '../contract/dead-letter.ts';
 import { fieldErrors } from '../contract/field-error.ts';
 import type { DirectiveClient, SubmitOptions } from '../contract/directive-client.ts';
 import { parseSubmission, type ParsedDirective, type SubmittedDirective } from '../contract/directive.ts';
-import { DirectiveRefused, problem, ServiceUnavailable } from '../contract/problem.ts';
+import { DirectiveRefused, type FieldError, problem, ServiceUnavailable } from '../contract/problem.ts';
 import { isTerminalSignal, type Signal, type TerminalSignal } from '../contract/signal.ts';
 import type { Submission } from '../contract/submission.ts';
 import type { SignalPage } from '../contract/signal-page.ts';
@@ -77,8 +77,13 @@ function parsed(
   const read = parseSubmission(body, maxDirectives === undefined ? {} : { maxDirectives });
   if (read.ok) return read.directives;
   throw new DirectiveRefused(
-    problem('invalid_body', { detail: 'the submission is not valid', errors: read.errors }),
+    problem('invalid_body', { detail: firstFault(read.errors), errors: read.errors }),
   );
+}
+
+function firstFault([first]: readonly FieldError[]): string {
+  if (!first) return 'the submission is not valid';
+  return first.path === '' ? first.message : `${first.path}: ${first.message}`;
 }
 
 export function createQueueClient(parts: QueueClientParts): DirectiveClient {

@@ -142,7 +142,7 @@ export function createSubmitter(options: SubmitterOptions) {
     const open = prepared.filter(({ acceptance }) => acceptance.lane !== null);
     const refs = open.map(({ acceptance }) => ({ requestId, id: acceptance.id }));
     const begunAt = now();
-    const indexed = refs.length > 0 ? index.add(refs, begunAt + FIRST_LOOK_MS) : Promise.resolve();
+    const indexed = refs.length > 0 ? index.add(refs, begunAt + firstLookMs(open)) : Promise.resolve();
     if (!options.ordered) await indexed;
     const accepting = journal.accept(
       requestId,
@@ -201,6 +201,11 @@ function requireBounded(
     return bytes > limit ? [{ path, message: `has ${bytes} bytes as JSON, the limit is ${limit}` }] : [];
   });
   if (errors.length > 0) throw new DirectiveRefused(problem('invalid_body', { errors }));
+}
+
+/** Soon enough that a short deadline is not missed. */
+function firstLookMs(open: readonly Prepared[]): number {
+  return Math.min(FIRST_LOOK_MS, ...open.map(({ acceptance }) => acceptance.deadlineMs));
 }
 
 function conflict(

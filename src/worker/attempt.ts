@@ -2,7 +2,7 @@
 // Must never execute without a claim, nor say anything after the claim was lost.
 import { hash } from 'node:crypto';
 import type { Directive } from '../contract/directive.ts';
-import { errorEnvelope, normalizeError, type ErrorEnvelope } from '../contract/error-envelope.ts';
+import { errorEnvelope, type ErrorEnvelope } from '../contract/error-envelope.ts';
 import { errorResult, type Result } from '../contract/result.ts';
 import type { SignalDraft } from '../contract/signal.ts';
 import type { Effect } from '../contract/work-directive.ts';
@@ -23,6 +23,7 @@ import type { Heartbeat } from './heartbeat.ts';
 import { lostAttemptError, outcomeOf, type Outcome, type StopReason } from './outcome.ts';
 import { boundResult, type ResultBound } from './result-bound.ts';
 import { createReporter, type Reporter } from './reporter.ts';
+import { runExecutor } from './run-executor.ts';
 import type { RunningAttempts } from './running-attempts.ts';
 
 export interface AttemptParts {
@@ -143,7 +144,7 @@ async function makeAttempt(parts: AttemptParts, claimed: Claimed): Promise<JobOu
   if (claimed.granted.lost) {
     const effect = await effectOf(claimed);
     const error = lostAttemptError(effect, claimed.granted.redeliveries);
-    if (error) return record(parts, claimed, { kind: 'end', result: errorResult(error) }, { effect });
+    if (error) return recordLost(parts, claimed, error, effect);
   }
   const startedAt = performance.now();
   const { execution, stop } = await execute(parts, claimed);
@@ -163,6 +164,23 @@ async function makeAttempt(parts: AttemptParts, claimed: Claimed): Promise<JobOu
   };
   const said = { effect, ...execution.metadata, duration_ms: durationMs };
   return record(parts, claimed, outcomeOf(facts), said, execution.content);
+}
+
+/** Ends a directive whose last attempt was another worker's: this claim made none. */
+async function recordLost(
+  parts: AttemptParts,
+  claimed: Claimed,
+  error: ErrorEnvelope,
+  effect: Effect,
+): Promise<JobOutcome> {
+  const { claim: ref, envelope } = claimed;
+  const attempt = claimed.attempt - 1;
+  const origin = { ...claimed.origin, attempt };
+  const metadata = attemptMetadata({ ...claimed, attempt }, { effect });
+  const signal = terminalSignal(envelope.directive, errorResult(error), origin, metadata);
+  await persistently(() => parts.journal.finish(ref, 'failed', [signal], { attempted: false }));
+  settle(parts, envelope, error.type);
+  return DONE;
 }
 
 /** Tells the lane's breaker whether the server was reached; null when it was. */
@@ -212,19 +230,6 @@ async function execute(
 
 async function finishReports(reporter: Reporter): Promise<void> {
   await reporter.settled().catch(() => {});
-}
-
-async function runExecutor(
-  definition: QueuedDefinition,
-  directive: Directive,
-  context: Parameters<QueuedDefinition['execute']>[1],
-): Promise<Execution> {
-  try {
-    return await definition.execute(directive, context);
-  } catch (error) {
-    // The call may have been made before the code broke.
-    return { result: errorResult(normalizeError(error, 'exception', 'the executor broke')), ambiguous: true };
-  }
 }
 
 /** Stable over all attempts, and short enough for any header. */

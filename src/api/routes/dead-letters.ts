@@ -38,10 +38,10 @@ const redriveRouteSchema = {
   summary: 'Make new directives from dead letters',
   description:
     'Each gets an id of its own in the same request, and `metadata.redrive_of` names the old one. ' +
-    'Name directives, or give a filter; an empty body takes the oldest hundred.',
+    'Name directives, give a filter, or say `all`.',
   tags: ['dead letters'],
   querystring: noQuery,
-  body: redriveBodySchema.optional(),
+  body: redriveBodySchema,
   response: { 200: redriveSchema, ...problems(400, 415, 503) },
 };
 

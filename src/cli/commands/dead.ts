@@ -1,7 +1,7 @@
 /** `adjutant dead`: lists what ended in an error, and redrives it.
  *  It must never redrive more than the filter or the names given say. */
 import type { DeadLetter, DeadLetterFilter, Redrive } from '../../contract/dead-letter.ts';
-import { EXIT, type ExitCode } from '../failure.ts';
+import { EXIT, type ExitCode, usage } from '../failure.ts';
 import type { Invocation } from '../invocation.ts';
 import { table } from '../table.ts';
 
@@ -9,6 +9,7 @@ export interface DeadOptions {
   readonly lane?: string;
   readonly errorType?: string;
   readonly limit?: number;
+  readonly all?: true;
 }
 
 const REDRIVE_STEP = 100;
@@ -47,14 +48,24 @@ export async function redriveDead(
   if (names.length > 0) {
     const directives = names.map((name) => {
       const slash = name.indexOf('/');
+      if (slash < 0)
+        throw usage(
+          `'${name}' is no dead letter's name.`,
+          'Write it as <request>/<directive>, as `adjutant dead` lists it.',
+        );
       return { request_id: name.slice(0, slash), id: name.slice(slash + 1) };
     });
     const redrive = await client.redrive({ directives });
     report(redrive, { terminal, json });
     return redrive.not_found.length > 0 ? EXIT.failed : EXIT.done;
   }
+  const everything = options.all ? { all: true as const } : {};
   for (let todo = options.limit ?? Infinity; todo > 0 && !interrupt.aborted;) {
-    const step = await client.redrive({ ...filterOf(options), limit: Math.min(REDRIVE_STEP, todo) });
+    const step = await client.redrive({
+      ...filterOf(options),
+      ...everything,
+      limit: Math.min(REDRIVE_STEP, todo),
+    });
     report(step, { terminal, json });
     todo -= step.redriven.length;
     if (step.left === 0 || step.redriven.length === 0) break;

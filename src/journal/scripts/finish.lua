@@ -3,7 +3,8 @@
 -- @include include-record.lua
 --
 -- ARGV[1] directive id   ARGV[2] fence ('' = on the service's own authority, e.g. past the deadline)
--- ARGV[3] succeeded | failed   ARGV[4] retention_ms   ARGV[5..] signals, JSON, the terminal one last
+-- ARGV[3] succeeded | failed   ARGV[4] retention_ms   ARGV[5] 1 = this claim was used for no attempt
+-- ARGV[6..] signals, JSON, the terminal one last
 -- Returns { 'ended', sequence, closed 0|1 } | { 'already', status, terminal sequence } | { 'stale' } | { 'unknown' }.
 local id, fence = ARGV[1], ARGV[2]
 local record = redis.call('HMGET', STATE, id .. '|status', id .. '|fence', id .. '|terminal', id .. '|inbox', 'open', 'seq')
@@ -14,6 +15,9 @@ elseif is_terminal(record[1]) then
 elseif fence ~= '' and fence ~= record[2] then
   return { 'stale' }
 end
+if ARGV[5] == '1' then
+  redis.call('HINCRBY', STATE, id .. '|released', 1)
+end
 local facts = { open = tonumber(record[5]), seq = tonumber(record[6] or '0'), inbox = record[4] }
-local sequence, closed = end_directive(id, ARGV[3], now_ms(), ARGV[4], facts, 5, #ARGV)
+local sequence, closed = end_directive(id, ARGV[3], now_ms(), ARGV[4], facts, 6, #ARGV)
 return { 'ended', sequence, closed and 1 or 0 }

@@ -7,7 +7,7 @@ test('keeps the last 64 KiB', () => {
   const tail = createStderrTail({ onLine: () => {}, now: () => 0 });
   for (let index = 0; index < 3_000; index += 1) tail.push(Buffer.from(`line ${index} ${'x'.repeat(90)}\n`));
   expect(Buffer.byteLength(tail.text())).toBe(64 * 1024);
-  expect(tail.lastLine()).toMatch(/^line 2999 /);
+  expect(tail.tellingLine()).toMatch(/^line 2999 /);
 });
 
 test('logs 20 lines a second and then says how many it left out', () => {
@@ -29,7 +29,7 @@ test('puts a line together from its pieces and leaves out empty ones', () => {
   const tail = createStderrTail({ onLine: (line) => logged.push(line), now: () => 0 });
   for (const piece of ['he', 'llo\n\n  \nwor', 'ld\n']) tail.push(Buffer.from(piece));
   expect(logged).toEqual(['hello', 'world']);
-  expect(tail.lastLine()).toBe('world');
+  expect(tail.tellingLine()).toBe('world');
 });
 
 test('a line without an end does not grow', () => {
@@ -38,4 +38,17 @@ test('a line without an end does not grow', () => {
   for (let index = 0; index < 1_000; index += 1) tail.push(Buffer.from('x'.repeat(1_000)));
   tail.push(Buffer.from('\n'));
   expect(logged[0]?.length).toBeLessThanOrEqual(2_000);
+});
+
+test('the line that tells why is the one that names an error, not the stack or the version after it', () => {
+  const tail = createStderrTail({ onLine: () => {} });
+  const said = [
+    "Error: Cannot find module '/x/nothere.js'",
+    '    at Module._load (node:internal)',
+    '',
+    'Node.js v24.21.0',
+    '',
+  ];
+  tail.push(Buffer.from(said.join('\n')));
+  expect(tail.tellingLine()).toBe("Error: Cannot find module '/x/nothere.js'");
 });
