@@ -119,6 +119,8 @@ export interface Config extends Omit<z.infer<typeof fileSchema>, 'mcpServers' | 
   /** Key prefix of this installation. */
   prefix: string;
   host: string;
+  /** Names by which the service may be called, besides its own. */
+  allowedHosts: readonly string[];
   port: number;
   logLevel: string;
 }
@@ -136,6 +138,9 @@ export class ConfigError extends Error {
   }
 }
 
+/** As in a Host header, without the port. */
+const HOST_NAME = /^([A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])$/;
+
 const environmentSchema = z.object({
   REDIS_URL: z.string().min(1).optional(),
   ADJUTANT_PREFIX: z
@@ -143,6 +148,15 @@ const environmentSchema = z.object({
     .regex(/^[A-Za-z0-9._-]{1,64}$/, 'must be 1 to 64 of A-Z a-z 0-9 . _ -')
     .default('adjutant'),
   ADJUTANT_HOST: z.string().default('127.0.0.1'),
+  ADJUTANT_ALLOWED_HOSTS: z
+    .string()
+    .default('')
+    .transform((list) => list.split(',').map((name) => name.trim()))
+    .transform((names) => names.filter((name) => name !== ''))
+    .refine(
+      (names) => names.every((name) => HOST_NAME.test(name)),
+      'must be host names without ports, separated by commas',
+    ),
   ADJUTANT_PORT: z.coerce.number().int().min(0).max(65_535).default(7_420),
   ADJUTANT_LOG_LEVEL: z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).default('info'),
 });
@@ -199,6 +213,7 @@ export function parseConfig(raw: unknown, { source, directory, environment }: Pa
     redisUrl: variables.REDIS_URL,
     prefix: variables.ADJUTANT_PREFIX,
     host: variables.ADJUTANT_HOST,
+    allowedHosts: variables.ADJUTANT_ALLOWED_HOSTS,
     port: variables.ADJUTANT_PORT,
     logLevel: variables.ADJUTANT_LOG_LEVEL,
   };

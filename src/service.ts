@@ -2,6 +2,7 @@
 // Must never hold behaviour of its own.
 import { randomUUID } from 'node:crypto';
 import { pino, type Logger } from 'pino';
+import { allowedHosts } from './api/allowed-host.ts';
 import { createApi } from './api/api.ts';
 import { assembleClient, type ClientOptions } from './client-parts.ts';
 import type { Config } from './config.ts';
@@ -166,7 +167,14 @@ function apiParts(ground: Ground): ApiPart {
     clientOptions(config),
   );
   const limits = { bodyBytes: config.limits.body_bytes };
-  const api = createApi({ client, ready: () => readiness(commands.connection), limits, logger, version });
+  const api = createApi({
+    client,
+    ready: () => readiness(commands.connection),
+    allowedHosts: allowedHosts({ host: config.host, named: config.allowedHosts }),
+    limits,
+    logger,
+    version,
+  });
   let url: string | null = null;
   const server: Startable = {
     name: 'api',

@@ -2,6 +2,7 @@
  *  It must never touch Redis itself, nor know how a directive is executed. */
 import { fastify, type FastifyBaseLogger, LogController } from 'fastify';
 import type { DirectiveClient } from '../contract/directive-client.ts';
+import { refuseOtherHosts } from './allowed-host.ts';
 import type { App } from './app.ts';
 import { acceptJsonOnly } from './json-body.ts';
 import { describeApi, serveDescription } from './openapi.ts';
@@ -28,6 +29,8 @@ export interface ApiOptions {
   /** Of the service, as `/healthz` and the description report it. */
   readonly version: string;
   readonly limits?: ApiLimits;
+  /** Names in the Host header that are answered; `allowedHosts` tells them. null: any. Default: any. */
+  readonly allowedHosts?: ReadonlySet<string> | null;
   /** Silence on a stream after which a comment is sent. Default: 15 000. */
   readonly heartbeatMs?: number;
 }
@@ -42,6 +45,7 @@ export function createApi(options: ApiOptions): App {
   const app = createApp(options);
   const stop = stopSignal(app);
   const refuseOthers = refuseOtherMethods(app);
+  refuseOtherHosts(app, options.allowedHosts ?? null);
   acceptJsonOnly(app);
   readBeforeRefusal(app);
   describeApi(app, options.version);

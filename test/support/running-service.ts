@@ -21,6 +21,8 @@ export interface RunningServiceOptions {
   readonly prefix?: string;
   /** Default: a free one. */
   readonly port?: number;
+  /** More variables. Default: none. */
+  readonly environment?: Readonly<Record<string, string>>;
   /** The rest of adjutant.json. Default: nothing. */
   readonly config?: Readonly<Record<string, unknown>>;
 }
@@ -43,6 +45,7 @@ export async function startService(options: RunningServiceOptions): Promise<Runn
     ADJUTANT_PREFIX: prefix,
     ADJUTANT_PORT: String(port),
     ADJUTANT_LOG_LEVEL: 'silent',
+    ...options.environment,
   };
   const config = parseConfig(raw, { source: 'test', directory: process.cwd(), environment });
   const service = createService(config, roles);

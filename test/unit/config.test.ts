@@ -45,6 +45,7 @@ describe('an empty configuration', () => {
       redisUrl: undefined,
       prefix: 'adjutant',
       host: '127.0.0.1',
+      allowedHosts: [],
       port: 7_420,
       logLevel: 'info',
     });
@@ -123,12 +124,14 @@ describe('the environment', () => {
       REDIS_URL: 'redis://x',
       ADJUTANT_PREFIX: 'p',
       ADJUTANT_HOST: '::1',
+      ADJUTANT_ALLOWED_HOSTS: 'box.example, [fe80::1],',
       ADJUTANT_PORT: '0',
     };
     expect(parse({}, environment)).toMatchObject({
       redisUrl: 'redis://x',
       prefix: 'p',
       host: '::1',
+      allowedHosts: ['box.example', '[fe80::1]'],
       port: 0,
     });
   });
@@ -139,6 +142,8 @@ describe('the environment', () => {
     ['ADJUTANT_PREFIX', 'a:b'],
     ['ADJUTANT_PREFIX', '{a}'],
     ['ADJUTANT_LOG_LEVEL', 'loud'],
+    ['ADJUTANT_ALLOWED_HOSTS', 'box.example:7420'],
+    ['ADJUTANT_ALLOWED_HOSTS', 'https://box.example'],
   ])('%s=%s is refused by name', (name, value) => {
     expect(paths({}, { [name]: value })).toEqual([name]);
   });
@@ -148,6 +153,7 @@ describe('the environment', () => {
       ADJUTANT_PORT: '',
       ADJUTANT_PREFIX: '',
       ADJUTANT_HOST: '',
+      ADJUTANT_ALLOWED_HOSTS: '',
       ADJUTANT_LOG_LEVEL: '',
       REDIS_URL: '',
     };

@@ -1,0 +1,47 @@
+/** Which names a request may call this service by: a web page that rebinds its own name to our address is turned away.
+ *  It must never be taken for authentication: whoever reaches the port may send any name. */
+import { DirectiveRefused, problem } from '../contract/problem.ts';
+import type { App } from './app.ts';
+
+const LOOPBACK_NAMES = ['localhost', '127.0.0.1', '[::1]'];
+
+export interface ListenNames {
+  /** Where the service listens. */
+  readonly host: string;
+  /** What else it is called, as the operator says. */
+  readonly named: readonly string[];
+}
+
+/** null: any name. A service that is open to the network is reached by names that it cannot know. */
+export function allowedHosts({ host, named }: ListenNames): ReadonlySet<string> | null {
+  if (!isLoopback(host) && named.length === 0) return null;
+  return new Set([...LOOPBACK_NAMES, bracketed(host), ...named].map((name) => name.toLowerCase()));
+}
+
+function isLoopback(host: string): boolean {
+  return host.toLowerCase() === 'localhost' || host === '::1' || /^127(\.\d{1,3}){3}$/.test(host);
+}
+
+/** An IPv6 address as a Host header writes it. */
+function bracketed(host: string): string {
+  return host.includes(':') && !host.startsWith('[') ? `[${host}]` : host;
+}
+
+/** Call it before anything else looks at a request. */
+export function refuseOtherHosts(app: App, allowed: ReadonlySet<string> | null): void {
+  if (allowed === null) return;
+  app.addHook('onRequest', async ({ headers }) => {
+    if (!allowed.has(nameOf(headers.host ?? ''))) throw refusal();
+  });
+}
+
+/** Without the port: one service may be reached through several. */
+function nameOf(header: string): string {
+  return header.replace(/:\d*$/, '').toLowerCase();
+}
+
+function refusal(): DirectiveRefused {
+  const detail =
+    'This service is not known by the name in the Host header; ADJUTANT_ALLOWED_HOSTS adds names.';
+  return new DirectiveRefused(problem('forbidden', { detail }));
+}

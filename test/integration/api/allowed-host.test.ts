@@ -1,0 +1,91 @@
+/** The Host header over a real socket: names that a rebinding web page would send are turned away everywhere.
+ *  It must not use fetch, which writes that header itself. */
+import { once } from 'node:events';
+import { type IncomingMessage, request } from 'node:http';
+import { json } from 'node:stream/consumers';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { startRedis, type TestRedis } from '../../support/redis.ts';
+import { type RunningService, startService } from '../../support/running-service.ts';
+
+let redis: TestRedis;
+
+beforeAll(async () => {
+  redis = await startRedis();
+});
+afterAll(async () => {
+  await redis?.stop();
+});
+
+async function ask(url: string, host: string, method = 'GET', body?: string): Promise<IncomingMessage> {
+  const { hostname, port, pathname } = new URL(url);
+  const headers = { host, ...(body === undefined ? {} : { 'content-type': 'application/json' }) };
+  const sending = request({ hostname, port, path: pathname, method, headers });
+  sending.end(body);
+  const [response] = (await once(sending, 'response')) as [IncomingMessage];
+  return response;
+}
+
+async function statusOf(url: string, host: string): Promise<number | undefined> {
+  const response = await ask(url, host);
+  response.resume();
+  return response.statusCode;
+}
+
+function start(environment: Record<string, string> = {}): Promise<RunningService> {
+  return startService({ redisUrl: redis.url, roles: { api: true }, environment });
+}
+
+describe('a service on loopback', () => {
+  test('answers to its own names, on whatever port they are reached', async () => {
+    await using service = await start();
+    const { port } = new URL(service.url);
+    for (const host of [
+      `127.0.0.1:${port}`,
+      'localhost',
+      `LOCALHOST:${port}`,
+      '[::1]:80',
+      `localhost:8080`,
+    ]) {
+      expect(await statusOf(`${service.url}/healthz`, host), host).toBe(200);
+    }
+  });
+
+  test('refuses every other name, on every path, with a problem', async () => {
+    await using service = await start();
+    for (const host of ['evil.example', 'localhost.evil.example', '127.0.0.1.evil.example:7420', '[::2]']) {
+      expect(await statusOf(`${service.url}/healthz`, host), host).toBe(403);
+    }
+    for (const path of ['/v1/tools', '/openapi.json', '/docs', '/no/such/path']) {
+      const response = await ask(service.url + path, 'evil.example');
+      expect(response.statusCode, path).toBe(403);
+      expect(response.headers['content-type']).toBe('application/problem+json; charset=utf-8');
+      expect(await json(response)).toMatchObject({ code: 'forbidden', status: 403 });
+    }
+  });
+
+  test('takes nothing in that is submitted under another name', async () => {
+    await using service = await start();
+    const directive = { type: 'emit_tool_error', tool_name: 'a.b', error: 'x', request_id: 'rebound' };
+    const refused = await ask(
+      `${service.url}/v1/directives`,
+      'evil.example',
+      'POST',
+      JSON.stringify(directive),
+    );
+    expect(refused.statusCode).toBe(403);
+    refused.resume();
+    expect((await fetch(`${service.url}/v1/requests/rebound`)).status).toBe(404);
+  });
+
+  test('answers to the names that the operator adds', async () => {
+    await using service = await start({ ADJUTANT_ALLOWED_HOSTS: 'box.example, other.example' });
+    expect(await statusOf(`${service.url}/healthz`, 'other.example:443')).toBe(200);
+    expect(await statusOf(`${service.url}/healthz`, 'evil.example')).toBe(403);
+  });
+});
+
+test('a service on an open interface answers to any name', async () => {
+  await using service = await start({ ADJUTANT_HOST: '0.0.0.0' });
+  const url = service.url.replace('0.0.0.0', '127.0.0.1');
+  expect(await statusOf(`${url}/healthz`, 'whatever.example')).toBe(200);
+});
