@@ -59,6 +59,7 @@ const DONE: JobOutcome = { kind: 'done' };
 
 /** Handles one ring: makes an attempt if the journal allows it, and says what becomes of the job. */
 export async function attemptDirective(parts: AttemptParts, ring: Ring): Promise<JobOutcome> {
+  if (parts.running.isStopped()) return { kind: 'later', at: Date.now() };
   const envelope = ring.envelope ?? (await readEnvelope(parts.journal, ring));
   if (!envelope) return DONE;
   const definition = parts.registry.queued(envelope.directive.type);

@@ -13,6 +13,7 @@ export async function runExecutor(
   directive: Directive,
   context: ExecutionContext,
 ): Promise<Execution> {
+  if (context.signal.aborted) return notBegun();
   const patience = patienceFor(context.signal);
   try {
     return await Promise.race([definition.execute(directive, context), patience.exhausted]);
@@ -39,6 +40,10 @@ function patienceFor(signal: AbortSignal): { exhausted: Promise<Execution>; end(
       clearTimeout(timer);
     },
   };
+}
+
+function notBegun(): Execution {
+  return { result: errorResult(errorEnvelope('cancelled', 'the attempt was stopped before it began')) };
 }
 
 function leftBehind(): Execution {

@@ -14,6 +14,7 @@ export type RunningAttempts = ReturnType<typeof createRunningAttempts>;
 
 export function createRunningAttempts() {
   const handles = new Map<string, AttemptHandle>();
+  let stoppedForGood: StopReason | null = null;
 
   function begin({ requestId, id }: ClaimRef): AttemptHandle {
     const key = `${requestId}/${id}`;
@@ -31,6 +32,7 @@ export function createRunningAttempts() {
       },
     };
     handles.set(key, handle);
+    if (stoppedForGood) handle.stop(stoppedForGood);
     return handle;
   }
 
@@ -42,9 +44,12 @@ export function createRunningAttempts() {
       handle?.stop(reason);
       return handle !== undefined;
     },
+    /** Stops every attempt, also those that begin from now on: a job may still have been on its way here. */
     stopAll(reason: StopReason): void {
+      stoppedForGood ??= reason;
       for (const handle of handles.values()) handle.stop(reason);
     },
+    isStopped: (): boolean => stoppedForGood !== null,
     count: (): number => handles.size,
   };
 }

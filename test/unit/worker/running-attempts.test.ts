@@ -31,6 +31,15 @@ test('a stop reaches all that run, and none that ended', () => {
   expect(running.count()).toBe(1);
 });
 
+test('an attempt that begins after everything was stopped is stopped at once', () => {
+  const running = createRunningAttempts();
+  expect(running.isStopped()).toBe(false);
+  running.stopAll('shutdown');
+  expect(running.isStopped()).toBe(true);
+  const late = running.begin(ref('late'));
+  expect([late.stopReason(), late.signal.aborted]).toEqual(['shutdown', true]);
+});
+
 test('the end of an old attempt does not hide a new one of the same directive', () => {
   const running = createRunningAttempts();
   const old = running.begin(ref('a', 1));

@@ -1,0 +1,96 @@
+/** An executor always comes to an end, whatever it does.
+ *  It must never wait in real time: the clock is the test's own. */
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { okResult } from '../../../src/contract/result.ts';
+import type { ExecutionContext, QueuedDefinition } from '../../../src/executors/definition.ts';
+import { newTraceparent } from '../../../src/telemetry/trace-context.ts';
+import { runExecutor } from '../../../src/worker/run-executor.ts';
+import { toolCall } from '../../support/journal.ts';
+import { type Execute, testTool } from '../../support/pipeline.ts';
+
+beforeEach(() => {
+  vi.useFakeTimers();
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+function run(execute: Execute, signal: AbortSignal) {
+  const context: ExecutionContext = {
+    lane: 'tool.test',
+    attempt: 1,
+    signal,
+    remainingMs: 1_000,
+    traceparent: newTraceparent(),
+    idempotencyKey: 'key',
+    report: () => {},
+  };
+  return runExecutor(testTool(execute) as QueuedDefinition, toolCall(), context);
+}
+
+const never: Execute = () => new Promise(() => {});
+
+test('what it returns is returned, and no timer stays', async () => {
+  const execution = { result: okResult('done'), metadata: { server: 'x' } };
+  expect(await run(async () => execution, new AbortController().signal)).toBe(execution);
+  expect(vi.getTimerCount()).toBe(0);
+});
+
+test.each<[string, Execute]>([
+  ['rejects', () => Promise.reject(new Error('broken'))],
+  [
+    'throws at once',
+    () => {
+      throw new Error('broken');
+    },
+  ],
+])('one that %s may have acted', async (_how, execute) => {
+  expect(await run(execute, new AbortController().signal)).toMatchObject({
+    result: { ok: false, error: { message: 'broken', retryable: false } },
+    ambiguous: true,
+  });
+});
+
+test('one that stops when it is told has its own word', async () => {
+  const stop = new AbortController();
+  const running = run(async (_directive, { signal }) => {
+    await new Promise((resolve) => {
+      signal.addEventListener('abort', resolve, { once: true });
+    });
+    return { result: okResult('stopped') };
+  }, stop.signal);
+  stop.abort();
+  expect(await running).toMatchObject({ result: { payload: 'stopped' } });
+  expect(vi.getTimerCount()).toBe(0);
+});
+
+test('one that does not is left behind, and may have acted', async () => {
+  const stop = new AbortController();
+  const running = run(never, stop.signal);
+  stop.abort();
+  await vi.advanceTimersByTimeAsync(2_000);
+  expect(await running).toMatchObject({
+    result: { ok: false, error: { type: 'executor' } },
+    ambiguous: true,
+  });
+});
+
+test('one that breaks after it was left behind troubles nobody', async () => {
+  const [stop, late] = [new AbortController(), Promise.withResolvers<never>()];
+  const running = run(() => late.promise, stop.signal);
+  stop.abort();
+  await vi.advanceTimersByTimeAsync(2_000);
+  await running;
+  late.reject(new Error('too late'));
+  await vi.advanceTimersByTimeAsync(1);
+});
+
+test('one that was stopped before is not begun, which is certain', async () => {
+  let runs = 0;
+  const execution = await run(async () => {
+    runs += 1;
+    return { result: okResult(null) };
+  }, AbortSignal.abort());
+  expect(execution.result.ok).toBe(false);
+  expect([execution.ambiguous ?? false, runs]).toEqual([false, 0]);
+});
