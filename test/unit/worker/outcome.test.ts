@@ -236,7 +236,11 @@ test('whatever happens, a call that may have happened once is never repeated, an
     ambiguous: fc.boolean(),
     failures: fc.nat({ max: 5 }),
     remainingMs: fc.integer({ min: -1_000, max: 100_000 }),
-    error: fc.constantFrom(TIMEOUT, BROKEN, errorEnvelope('rate_limited', 'wait', { retry_after_ms: 5_000 })),
+    error: fc.constantFrom(
+      TIMEOUT,
+      BROKEN,
+      errorEnvelope('provider_error', 'wait', { retry_after_ms: 5_000 }),
+    ),
     fields: fc.record({
       max_retries: fc.nat({ max: 4 }),
       retry_backoff_ms: fc.nat({ max: 60_000 }),

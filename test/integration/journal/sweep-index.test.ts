@@ -1,0 +1,53 @@
+/** The index of directives to look at again, on a real Redis.
+ *  It must never hold more than identities and instants. */
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { createSweepIndex } from '../../../src/journal/sweep-index.ts';
+import { openJournal } from '../../support/journal.ts';
+import { startRedis, type TestRedis } from '../../support/redis.ts';
+
+let redis: TestRedis;
+beforeAll(async () => {
+  redis = await startRedis();
+});
+afterAll(() => redis.stop());
+
+async function setUp() {
+  const open = await openJournal(redis.url);
+  return { ...open, index: createSweepIndex(open.connection, open.keys) };
+}
+
+const ref = (id: string) => ({ requestId: 'r:1', id });
+
+test('entries are due in their order, from their instant on', async () => {
+  await using open = await setUp();
+  await open.index.add([ref('late')], 300);
+  await open.index.add([ref('a.b:c'), ref('second')], 100);
+  expect(await open.index.due(99, 10)).toEqual([]);
+  expect((await open.index.due(100, 10)).map(({ id }) => id)).toEqual(['a.b:c', 'second']);
+  expect(await open.index.due(300, 1)).toEqual([{ ...ref('a.b:c'), missedBefore: false }]);
+});
+
+test('a later look replaces the earlier, and keeps in mind what was missing', async () => {
+  await using open = await setUp();
+  await open.index.add([ref('a')], 100);
+  await open.index.lookAgain(ref('a'), 200, true);
+  expect(await open.index.due(199, 10)).toEqual([]);
+  expect(await open.index.due(201, 10)).toEqual([{ ...ref('a'), missedBefore: true }]);
+  await open.index.lookAgain(ref('a'), 200);
+  expect(await open.index.due(201, 10)).toEqual([{ ...ref('a'), missedBefore: false }]);
+});
+
+test('what was forgotten meanwhile does not come back with a later look', async () => {
+  await using open = await setUp();
+  await open.index.lookAgain(ref('a'), 200);
+  expect(await open.index.size()).toBe(0);
+});
+
+test('many forgotten entries leave together, soon', async () => {
+  await using open = await setUp();
+  const refs = Array.from({ length: 1_000 }, (_, index) => ref(`d${index}`));
+  await open.index.add([...refs, ref('stays')], 100);
+  for (const each of refs) open.index.forget(each);
+  await vi.waitFor(async () => expect(await open.index.size()).toBe(1), 5_000);
+  expect((await open.index.due(100, 10)).map(({ id }) => id)).toEqual(['stays']);
+});

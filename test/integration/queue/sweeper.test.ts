@@ -1,0 +1,246 @@
+/** The sweeper on a real Redis: what was never rung for, what nobody served, what is not there any more.
+ *  It must never wait for the sweeper's patience: entries are made due by their scores. */
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { okResult } from '../../../src/contract/result.ts';
+import type { ToolExec } from '../../../src/contract/work-directive.ts';
+import { acceptance, claimOf, endOf, toolCall } from '../../support/journal.ts';
+import { errorOf, LANE, openPipeline, type Pipeline } from '../../support/pipeline.ts';
+import { startRedis, type TestRedis } from '../../support/redis.ts';
+
+let redis: TestRedis;
+beforeAll(async () => {
+  redis = await startRedis();
+});
+afterAll(() => redis.stop());
+
+const PAST = 1;
+const done = async () => ({ result: okResult('done') });
+
+/** Accepted and due for a look, but never rung for: the submitter died in between. */
+async function acceptUnrung(open: Pipeline, fields: Partial<ToolExec> = {}): Promise<ToolExec> {
+  const call = toolCall({ tool_name: 'test.echo', ...fields });
+  await open.index.add([{ requestId: call.request_id, id: call.id }], PAST);
+  await open.journal.accept(call.request_id, [acceptance(call, LANE)]);
+  return call;
+}
+
+async function makeDue(open: Pipeline): Promise<void> {
+  const members = await open.connection.zrange(open.keys.sweep, 0, -1);
+  for (const member of members) await open.connection.zadd(open.keys.sweep, PAST, member);
+}
+
+/** The deadline is Redis' own; it passes within milliseconds. */
+async function passed(open: Pipeline, { request_id, id }: ToolExec): Promise<void> {
+  await vi.waitFor(async () => {
+    const [seconds, micros] = await open.connection.time();
+    const record = await open.journal.directive(request_id, id);
+    expect(Number(seconds) * 1000 + Number(micros) / 1000).toBeGreaterThan(record?.deadlineAt ?? Infinity);
+  });
+}
+
+const terminals = async (open: Pipeline, requestId: string): Promise<string[]> =>
+  (await open.log(requestId)).filter(({ type }) => type === 'ai.tool.result').map(({ id }) => id);
+
+async function emptied(open: Pipeline): Promise<void> {
+  await vi.waitFor(async () => expect(await open.index.size()).toBe(0), 10_000);
+}
+
+describe('a directive that was accepted but never rung for', () => {
+  test('is rung for', async () => {
+    await using open = await openPipeline(redis.url);
+    const call = await acceptUnrung(open);
+    expect(await open.jobs()).toBe(0);
+    await open.sweeper().sweep();
+    expect(await open.jobs()).toBe(1);
+    await open.startWorker(done);
+    expect(await open.client.result(call.request_id, call.id)).toMatchObject({
+      data: { result: { ok: true } },
+    });
+  });
+
+  test('that is large is rung for too', async () => {
+    await using open = await openPipeline(redis.url);
+    const call = await acceptUnrung(open, { arguments: { text: 'x'.repeat(100_000) } });
+    await open.sweeper().sweep();
+    await open.startWorker(async ({ arguments: given }) => ({
+      result: okResult(String(given['text']).length),
+    }));
+    expect((await open.client.result(call.request_id, call.id))?.data).toMatchObject({
+      result: { payload: 100_000 },
+    });
+  });
+
+  test('and is rung for by several sweepers runs once', async () => {
+    await using open = await openPipeline(redis.url);
+    const calls = await Promise.all(Array.from({ length: 50 }, () => acceptUnrung(open)));
+    let runs = 0;
+    await open.startWorker(async () => {
+      runs += 1;
+      return { result: okResult(null) };
+    });
+    const sweepers = [open.sweeper(), open.sweeper(), open.sweeper()];
+    await Promise.all(sweepers.map((each) => each.sweep()));
+    await Promise.all(calls.map((call) => open.client.result(call.request_id, call.id)));
+    await makeDue(open);
+    await Promise.all(sweepers.map((each) => each.sweep()));
+    expect(runs).toBe(50);
+  });
+});
+
+describe('a deadline that passed', () => {
+  test('in a lane without workers ends the directive, and its job is gone', async () => {
+    await using open = await openPipeline(redis.url);
+    const { request_id } = await open.client.submit({
+      type: 'tool_exec',
+      tool_name: 'test.echo',
+      id: 'a',
+      deadline_ms: 1,
+    });
+    const call = toolCall({ request_id, id: 'a' });
+    await passed(open, call);
+    await makeDue(open);
+    await open.sweeper().sweep();
+    const signal = await open.client.result(request_id, 'a');
+    expect(errorOf(signal)).toMatchObject({
+      type: 'deadline_exceeded',
+      retryable: false,
+      details: { deadline_ms: 1, status: 'accepted', attempts: 0 },
+    });
+    expect(await open.client.directive(request_id, 'a')).toMatchObject({ status: 'failed' });
+    expect(await open.jobs()).toBe(0);
+    expect(await open.keysWithoutExpiry()).toEqual([]);
+  });
+
+  test('is told once by many sweepers', async () => {
+    await using open = await openPipeline(redis.url);
+    const calls = await Promise.all(Array.from({ length: 50 }, () => acceptUnrung(open, { deadline_ms: 1 })));
+    for (const call of calls) await passed(open, call);
+    await Promise.all([open.sweeper(), open.sweeper(), open.sweeper()].map((each) => each.sweep()));
+    for (const call of calls) expect(await terminals(open, call.request_id)).toHaveLength(1);
+  });
+
+  test('ends a directive whose worker died, and refuses what that worker says later', async () => {
+    await using open = await openPipeline(redis.url);
+    const call = await acceptUnrung(open, { deadline_ms: 20 });
+    const claim = await open.journal.claim(claimOf(call, 60_000));
+    if (claim.kind !== 'granted') throw new Error(claim.kind);
+    await passed(open, call);
+    await open.sweeper().sweep();
+    const ref = { requestId: call.request_id, id: call.id, fence: claim.fence };
+    expect(await open.journal.finish(ref, 'succeeded', [endOf(call)])).toMatchObject({ kind: 'already' });
+    const log = await open.log(call.request_id);
+    expect(log.map(({ type }) => type)).toEqual(['ai.tool.started', 'ai.tool.result']);
+    expect(errorOf(log.at(-1) ?? null)).toMatchObject({ details: { status: 'running', attempts: 1 } });
+  });
+
+  test('that a worker sees first ends the directive as well', async () => {
+    await using open = await openPipeline(redis.url);
+    const call = await acceptUnrung(open, { deadline_ms: 1 });
+    await passed(open, call);
+    await open.lanes.ring(LANE, {
+      request_id: call.request_id,
+      id: call.id,
+      digest: acceptance(call).digest,
+    });
+    let runs = 0;
+    await open.startWorker(async () => {
+      runs += 1;
+      return { result: okResult(null) };
+    });
+    const signal = await open.client.result(call.request_id, call.id);
+    expect([errorOf(signal).type, runs]).toEqual(['deadline_exceeded', 0]);
+  });
+});
+
+describe('what is out of step', () => {
+  test('a job without a directive is done with, and nothing is said', async () => {
+    await using open = await openPipeline(redis.url);
+    const call = toolCall();
+    await open.lanes.ring(LANE, { request_id: call.request_id, id: call.id, digest: 'd' });
+    const worker = await open.startWorker(done);
+    await vi.waitFor(async () => expect(await open.jobs()).toBe(0), 10_000);
+    await worker.stop();
+    expect(await open.log(call.request_id)).toEqual([]);
+    expect(await open.connection.exists(...open.keys.request(call.request_id))).toBe(0);
+    expect(open.errors).toEqual([]);
+  });
+
+  test('a job with another body than was accepted runs what was accepted', async () => {
+    await using open = await openPipeline(redis.url);
+    const call = await acceptUnrung(open, { arguments: { accepted: true } });
+    const forged = { ...call, arguments: { accepted: false } };
+    const envelope = { directive: forged, lane: LANE, traceparent: '' };
+    await open.lanes.ring(LANE, { request_id: call.request_id, id: call.id, digest: 'forged', envelope });
+    await open.startWorker(async ({ arguments: given }) => ({ result: okResult(given) }));
+    const signal = await open.client.result(call.request_id, call.id);
+    expect(signal?.data).toMatchObject({ result: { payload: { accepted: true } } });
+  });
+
+  test('an index entry without a directive is looked at once more, then forgotten', async () => {
+    await using open = await openPipeline(redis.url);
+    const ref = { requestId: randomUUID(), id: 'a' };
+    await open.index.add([ref], PAST);
+    await open.sweeper().sweep();
+    expect(await open.index.due(Number.MAX_SAFE_INTEGER, 10)).toEqual([{ ...ref, missedBefore: true }]);
+    expect(await open.index.due(Date.now() + 55_000, 10)).toEqual([]);
+    await open.connection.zadd(open.keys.sweep, PAST + 0.5, `${ref.requestId}/${ref.id}`);
+    await open.sweeper().sweep();
+    await emptied(open);
+  });
+
+  test('an entry whose directive came late is rung for', async () => {
+    await using open = await openPipeline(redis.url);
+    const call = await acceptUnrung(open);
+    await open.connection.zadd(open.keys.sweep, PAST + 0.5, `${call.request_id}/${call.id}`);
+    await open.sweeper().sweep();
+    expect(await open.jobs()).toBe(1);
+  });
+});
+
+describe('sweeping', () => {
+  test('leaves alone what a living worker has', async () => {
+    await using open = await openPipeline(redis.url);
+    const call = await acceptUnrung(open);
+    await open.journal.claim(claimOf(call, 60_000));
+    await open.sweeper().sweep();
+    expect(await open.jobs()).toBe(0);
+    expect(await open.index.due(Date.now(), 10)).toEqual([]);
+    expect(await open.index.size()).toBe(1);
+  });
+
+  test('goes on by itself until the index is empty, with several sweepers and more than one batch', async () => {
+    await using open = await openPipeline(redis.url);
+    const calls = await Promise.all(Array.from({ length: 450 }, () => acceptUnrung(open)));
+    for (const sweeper of [open.sweeper('one'), open.sweeper('two')]) await sweeper.start();
+    await open.startWorker(done);
+    const ends = await Promise.all(calls.map((call) => open.client.result(call.request_id, call.id)));
+    expect(ends.every((signal) => signal?.type === 'ai.tool.result')).toBe(true);
+    for (const call of calls) expect(await terminals(open, call.request_id)).toHaveLength(1);
+    await makeDue(open);
+    await emptied(open);
+    expect(open.errors).toEqual([]);
+  });
+
+  test('is taken over when the one that swept has gone', async () => {
+    await using open = await openPipeline(redis.url);
+    await open.connection.set(open.keys.sweeper, 'dead', 'PX', 100);
+    await open.sweeper('heir').start();
+    const call = await acceptUnrung(open);
+    await open.startWorker(done);
+    expect(await open.client.result(call.request_id, call.id)).not.toBeNull();
+  });
+
+  test('one entry that cannot be looked at does not keep the others from it', async () => {
+    await using open = await openPipeline(redis.url);
+    const broken = randomUUID();
+    const [state] = open.keys.request(broken);
+    await open.connection.set(state, 'no hash', 'PX', 60_000);
+    await open.index.add([{ requestId: broken, id: 'a' }], PAST - 1);
+    const call = await acceptUnrung(open);
+    await open.startWorker(done);
+    await open.sweeper().start();
+    expect(await open.client.result(call.request_id, call.id)).not.toBeNull();
+    await vi.waitFor(() => expect(open.errors[0]?.message).toMatch(/WRONGTYPE/));
+  });
+});

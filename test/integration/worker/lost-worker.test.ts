@@ -1,0 +1,297 @@
+/** What happens when a worker loses its claim: it died, it fell silent, or it was overtaken.
+ *  It must never kill a process: a dead worker is a claim that nobody extends, which is all Redis sees of it. */
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { errorEnvelope } from '../../../src/contract/error-envelope.ts';
+import { errorResult, okResult } from '../../../src/contract/result.ts';
+import type { ToolExec } from '../../../src/contract/work-directive.ts';
+import type { ClaimVerdict } from '../../../src/journal/journal.ts';
+import { attemptDirective } from '../../../src/worker/attempt.ts';
+import { createThreadedHeartbeat } from '../../../src/worker/threaded-heartbeat.ts';
+import { acceptance, claimOf, failureOf, toolCall } from '../../support/journal.ts';
+import {
+  errorOf,
+  type Execute,
+  gate,
+  LANE,
+  openPipeline,
+  type Pipeline,
+  stillHeart,
+} from '../../support/pipeline.ts';
+import { startRedis, type TestRedis } from '../../support/redis.ts';
+
+let redis: TestRedis;
+beforeAll(async () => {
+  redis = await startRedis();
+});
+afterAll(() => redis.stop());
+
+const done = async () => ({ result: okResult('done') });
+
+async function accepted(open: Pipeline, fields: Partial<ToolExec> = {}): Promise<ToolExec> {
+  const call = toolCall({ tool_name: 'test.echo', ...fields });
+  await open.index.add([{ requestId: call.request_id, id: call.id }], Date.now());
+  await open.journal.accept(call.request_id, [acceptance(call, LANE)]);
+  return call;
+}
+
+const ringOf = (call: ToolExec) => ({
+  request_id: call.request_id,
+  id: call.id,
+  digest: acceptance(call).digest,
+});
+
+/** Claims with a lease that is over before the reply is back, until it is granted. */
+async function dieWith(open: Pipeline, call: ToolExec): Promise<void> {
+  const claim = async (): Promise<ClaimVerdict['kind']> => (await open.journal.claim(claimOf(call, 1))).kind;
+  await vi.waitFor(async () => expect(await claim()).toBe('granted'));
+  await vi.waitFor(async () => {
+    const [seconds, micros] = await open.connection.time();
+    const record = await open.journal.directive(call.request_id, call.id);
+    expect(Number(seconds) * 1000 + Math.floor(Number(micros) / 1000)).toBeGreaterThanOrEqual(
+      record?.leaseUntil ?? 0,
+    );
+  });
+}
+
+const types = async (open: Pipeline, { request_id }: ToolExec): Promise<string[]> =>
+  (await open.log(request_id)).map(({ type }) => type);
+
+const ONE_END = ['ai.tool.started', 'ai.tool.result'];
+
+describe('a directive whose worker died', () => {
+  test('ends in outcome_unknown when a repeat does harm, and is not run', async () => {
+    await using open = await openPipeline(redis.url);
+    const call = await accepted(open, { effect: 'once', max_retries: 5 });
+    await dieWith(open, call);
+    let runs = 0;
+    const parts = open.attemptParts(async () => {
+      runs += 1;
+      return { result: okResult(null) };
+    });
+    expect(await attemptDirective(parts, ringOf(call))).toEqual({ kind: 'done' });
+    const signal = await open.client.result(call.request_id, call.id);
+    expect(errorOf(signal)).toMatchObject({ type: 'outcome_unknown', retryable: false });
+    expect([runs, await types(open, call)]).toEqual([0, ONE_END]);
+  });
+
+  test('is never run when nobody can say what a repeat would do', async () => {
+    await using open = await openPipeline(redis.url);
+    const call = await accepted(open, { effect: 'read' });
+    await dieWith(open, call);
+    const parts = open.attemptParts(done);
+    const registry = {
+      ...parts.registry,
+      queued: (type: ToolExec['type']) => {
+        const definition = parts.registry.queued(type);
+        return definition && { ...definition, effect: () => Promise.reject(new Error('no catalog')) };
+      },
+    } as typeof parts.registry;
+    await attemptDirective({ ...parts, registry }, ringOf(call));
+    expect(errorOf(await open.client.result(call.request_id, call.id)).type).toBe('outcome_unknown');
+  });
+
+  test.each(['read', 'idempotent'] as const)(
+    'is run again when it is %s, which uses up no retry',
+    async (effect) => {
+      await using open = await openPipeline(redis.url);
+      const call = await accepted(open, { effect, max_retries: 1 });
+      await dieWith(open, call);
+      const attempts: number[] = [];
+      await open.lanes.ring(LANE, ringOf(call));
+      await open.startWorker(async (_directive, { attempt }) => {
+        attempts.push(attempt);
+        if (attempts.length > 1) return { result: okResult('done') };
+        return { result: errorResult(errorEnvelope('timeout', 'slow')) };
+      });
+      const signal = await open.client.result(call.request_id, call.id);
+      expect(signal).toMatchObject({
+        attempt: 3,
+        data: { result: { ok: true }, metadata: { attempts: 3, redeliveries: 1 } },
+      });
+      expect(attempts).toEqual([2, 3]);
+      expect(await open.client.directive(call.request_id, call.id)).toMatchObject({
+        failures: 1,
+        redeliveries: 1,
+      });
+    },
+  );
+
+  test('three times is run again, and the fourth time given up', async () => {
+    await using open = await openPipeline(redis.url);
+    const [third, fourth] = [
+      await accepted(open, { effect: 'read' }),
+      await accepted(open, { effect: 'read' }),
+    ];
+    for (let death = 0; death < 3; death += 1) await dieWith(open, third);
+    for (let death = 0; death < 4; death += 1) await dieWith(open, fourth);
+    let runs = 0;
+    const parts = open.attemptParts(async () => {
+      runs += 1;
+      return { result: okResult('done') };
+    });
+    await attemptDirective(parts, ringOf(third));
+    await attemptDirective(parts, ringOf(fourth));
+    expect((await open.client.result(third.request_id, third.id))?.data).toMatchObject({
+      result: { ok: true },
+    });
+    const error = errorOf(await open.client.result(fourth.request_id, fourth.id));
+    expect(error).toMatchObject({ type: 'worker_lost', retryable: false });
+    expect([runs, await types(open, fourth)]).toEqual([1, ONE_END]);
+  });
+});
+
+/** An attempt that hangs in its executor while its claim is taken over; `resume` lets it go on to its end. */
+async function overtaken(open: Pipeline, call: ToolExec, ends: Execute) {
+  const [started, resumed] = [gate(), gate()];
+  const execute: Execute = async (directive, context) => {
+    started.open();
+    await resumed.passed;
+    return ends(directive, context);
+  };
+  const parts = open.attemptParts(execute, { leaseMs: 1, heartbeat: stillHeart });
+  const attempt = attemptDirective(parts, ringOf(call));
+  await started.passed;
+  const takeover = await vi.waitFor(async () => {
+    const verdict = await open.journal.claim(claimOf(call, 60_000));
+    if (verdict.kind !== 'granted') throw new Error(verdict.kind);
+    return { requestId: call.request_id, id: call.id, fence: verdict.fence };
+  });
+  return { attempt, takeover, resume: resumed.open };
+}
+
+describe('a worker that was overtaken', () => {
+  test.each<[string, () => ReturnType<Execute>]>([
+    ['success', done],
+    ['failure', async () => ({ result: errorResult(errorEnvelope('validation_error', 'stale')) })],
+    ['retryable failure', async () => ({ result: errorResult(errorEnvelope('timeout', 'stale')) })],
+    ['breakdown', () => Promise.reject(new Error('stale'))],
+  ])('cannot publish its %s', async (_what, ends) => {
+    await using open = await openPipeline(redis.url);
+    const call = await accepted(open, { effect: 'read', max_retries: 3 });
+    const { attempt, takeover, resume } = await overtaken(open, call, async (_directive, { report }) => {
+      report('ai.tool.progress', { call_id: call.id, tool_name: 'stale', progress: 1, metadata: {} });
+      return ends();
+    });
+    resume();
+    expect(await attempt).toEqual({ kind: 'done' });
+    expect(await types(open, call)).toEqual(['ai.tool.started']);
+    const record = await open.journal.directive(call.request_id, call.id);
+    expect(record).toMatchObject({ status: 'running', fence: takeover.fence, failures: 0 });
+    const verdict = await open.journal.finish(takeover, 'failed', [failureOf(call)]);
+    expect(verdict).toMatchObject({ kind: 'ended', closed: true });
+    expect(await types(open, call)).toEqual(ONE_END);
+  });
+
+  test('cannot end what has ended', async () => {
+    await using open = await openPipeline(redis.url);
+    const call = await accepted(open, { effect: 'read' });
+    const { attempt, takeover, resume } = await overtaken(open, call, done);
+    await open.journal.finish(takeover, 'failed', [failureOf(call)]);
+    resume();
+    await attempt;
+    expect(await types(open, call)).toEqual(ONE_END);
+    expect(errorOf(await open.client.result(call.request_id, call.id)).type).toBe('timeout');
+  });
+});
+
+describe('a living worker', () => {
+  test('keeps its claim longer than one lease', async () => {
+    await using open = await openPipeline(redis.url);
+    const call = await accepted(open, { effect: 'once' });
+    const resume = gate();
+    const parts = open.attemptParts(
+      async () => {
+        await resume.passed;
+        return done();
+      },
+      { leaseMs: 200 },
+    );
+    const attempt = attemptDirective(parts, ringOf(call));
+    const leases = new Set<number>();
+    await vi.waitFor(async () => {
+      const record = await open.journal.directive(call.request_id, call.id);
+      if (record?.leaseUntil) leases.add(record.leaseUntil);
+      expect(leases.size).toBeGreaterThan(5);
+    }, 10_000);
+    expect((await open.journal.claim(claimOf(call))).kind).toBe('held');
+    resume.open();
+    await attempt;
+    expect(await open.client.result(call.request_id, call.id)).toMatchObject({
+      data: { result: { ok: true } },
+    });
+  });
+
+  test('keeps its claim while its main thread is busy', async () => {
+    await using open = await openPipeline(redis.url);
+    const call = await accepted(open, { effect: 'once' });
+    const onError = (error: Error): void => void open.errors.push(error);
+    const heartbeat = createThreadedHeartbeat({
+      redisUrl: redis.url,
+      prefix: open.prefix,
+      leaseMs: 300,
+      onError,
+    });
+    const leaseUntil = async () => (await open.journal.directive(call.request_id, call.id))?.leaseUntil ?? 0;
+    let rival = '';
+    const parts = open.attemptParts(
+      async () => {
+        const first = await leaseUntil();
+        // The thread has to be up before the main one is blocked.
+        await vi.waitFor(async () => expect(await leaseUntil()).toBeGreaterThan(first), 10_000);
+        Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1_500);
+        rival = (await open.journal.claim(claimOf(call))).kind;
+        return done();
+      },
+      { leaseMs: 300, heartbeat },
+    );
+    await attemptDirective(parts, ringOf(call));
+    expect(rival).toBe('held');
+    expect(await open.client.result(call.request_id, call.id)).toMatchObject({
+      data: { result: { ok: true } },
+    });
+    expect(open.errors).toEqual([]);
+  });
+
+  test('is told that its directive was ended elsewhere, and says nothing more', async () => {
+    await using open = await openPipeline(redis.url);
+    const call = await accepted(open, { effect: 'read', max_retries: 5 });
+    const started = gate();
+    const parts = open.attemptParts(
+      async (_directive, { signal }) => {
+        started.open();
+        await new Promise((resolve) => {
+          signal.addEventListener('abort', resolve, { once: true });
+        });
+        return { result: errorResult(errorEnvelope('timeout', 'aborted')) };
+      },
+      { leaseMs: 200 },
+    );
+    const attempt = attemptDirective(parts, ringOf(call));
+    await started.passed;
+    await open.journal.endUnclaimed(call.request_id, call.id, 'failed', [failureOf(call)]);
+    expect(await attempt).toEqual({ kind: 'done' });
+    expect(await types(open, call)).toEqual(ONE_END);
+  });
+});
+
+test('a ring while another worker holds the claim waits for the end of the lease', async () => {
+  await using open = await openPipeline(redis.url);
+  const call = await accepted(open);
+  await open.journal.claim(claimOf(call, 60_000));
+  const record = await open.journal.directive(call.request_id, call.id);
+  const outcome = await attemptDirective(open.attemptParts(done), ringOf(call));
+  expect(outcome).toEqual({ kind: 'later', at: record?.leaseUntil });
+});
+
+test('two hundred rings for one directive at once run it once', async () => {
+  await using open = await openPipeline(redis.url);
+  const call = await accepted(open, { id: randomUUID() });
+  let runs = 0;
+  const parts = open.attemptParts(async () => {
+    runs += 1;
+    return { result: okResult('done') };
+  });
+  await Promise.all(Array.from({ length: 200 }, () => attemptDirective(parts, ringOf(call))));
+  expect([runs, await types(open, call)]).toEqual([1, ONE_END]);
+});

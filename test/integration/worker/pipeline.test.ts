@@ -1,0 +1,416 @@
+/** A worker on a real Redis with executors of the test: what is run, how often, and what is said about it.
+ *  It must never judge by the clock: delays are read from what the signals say. */
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import type { SubmittedDirective } from '../../../src/contract/directive.ts';
+import { errorEnvelope } from '../../../src/contract/error-envelope.ts';
+import { errorResult, okResult } from '../../../src/contract/result.ts';
+import { type Signal, signalSchema } from '../../../src/contract/signal.ts';
+import type { Execution } from '../../../src/executors/definition.ts';
+import { createRegistry } from '../../../src/executors/registry.ts';
+import { newTraceparent } from '../../../src/telemetry/trace-context.ts';
+import { attemptDirective } from '../../../src/worker/attempt.ts';
+import { acceptance, toolCall } from '../../support/journal.ts';
+import { errorOf, type Execute, gate, LANE, openPipeline, type Pipeline } from '../../support/pipeline.ts';
+import { startRedis, type TestRedis } from '../../support/redis.ts';
+
+let redis: TestRedis;
+beforeAll(async () => {
+  redis = await startRedis();
+});
+afterAll(() => redis.stop());
+
+type Call = Extract<SubmittedDirective, { type: 'tool_exec' }>;
+
+function call(fields: Partial<Call> = {}): Call {
+  return { type: 'tool_exec', tool_name: 'test.echo', id: 'a', request_id: randomUUID(), ...fields };
+}
+
+const done: Execution = { result: okResult('done') };
+const fails = (type: string, details = {}): Execution => ({
+  result: errorResult(errorEnvelope(type, type, details)),
+});
+
+/** Answers its runs in turn, the last answer for all that follow. */
+function inTurn(...answers: Execution[]): { execute: Execute; runs: () => number } {
+  let runs = 0;
+  const execute: Execute = async () => answers[Math.min(runs++, answers.length - 1)] ?? done;
+  return { execute, runs: () => runs };
+}
+
+const types = (log: readonly Signal[]): string[] => log.map(({ type }) => type);
+
+/** What is left when every request has closed and every worker has stopped: nothing that stays. */
+async function expectNothingLeft(open: Pipeline): Promise<void> {
+  expect(await open.jobs()).toBe(0);
+  expect(await open.keysWithoutExpiry()).toEqual([]);
+  await vi.waitFor(async () => expect(await open.index.size()).toBe(0), 5_000);
+  expect(open.errors).toEqual([]);
+}
+
+describe('a call that succeeds', () => {
+  test('is started once, ended once, and nothing stays behind', async () => {
+    await using open = await openPipeline(redis.url);
+    const worker = await open.startWorker(async () => ({ ...done, metadata: { server: 'test' } }));
+    const traceparent = newTraceparent();
+    const directive = call({ metadata: { strategy: 'react', secret: 'x' }, iteration: 4, effect: 'read' });
+    const signal = await open.client.execute(directive, { traceparent });
+    const log = await open.log(directive.request_id ?? '');
+    expect(types(log)).toEqual(['ai.tool.started', 'ai.tool.result']);
+    expect(log.at(-1)).toEqual(signal);
+    expect(signal.data).toMatchObject({
+      call_id: 'a',
+      tool_name: 'test.echo',
+      result: { ok: true, payload: 'done', effects: [] },
+      content: JSON.stringify({ ok: true, result: 'done' }),
+      metadata: {
+        request_id: directive.request_id,
+        run_id: directive.request_id,
+        iteration: 4,
+        strategy: 'react',
+        origin: 'worker_runtime',
+        operation: 'tool_execute',
+        attempts: 1,
+        effect: 'read',
+        server: 'test',
+      },
+    });
+    await worker.stop();
+    await expectNothingLeft(open);
+  });
+
+  test('is in one trace from its submission on, and each signal names its cause', async () => {
+    await using open = await openPipeline(redis.url);
+    const given: string[] = [];
+    await open.startWorker(async (_directive, { traceparent, report }) => {
+      given.push(traceparent);
+      report('ai.tool.progress', { call_id: 'a', tool_name: 'test.echo', progress: 1, metadata: {} });
+      return given.length === 1 ? fails('timeout') : done;
+    });
+    const traceparent = newTraceparent();
+    const directive = call({ max_retries: 1 });
+    await open.client.execute(directive, { traceparent });
+    const log = await open.log(directive.request_id ?? '');
+    for (const signal of log) {
+      expect(signalSchema.parse(signal)).toEqual(signal);
+      expect(signal.traceparent.slice(0, 36)).toBe(traceparent.slice(0, 36));
+      expect(signal).toMatchObject({ causationid: 'a', subject: directive.request_id });
+    }
+    const spans = [...given, ...log.map((signal) => signal.traceparent)];
+    expect(new Set([traceparent, ...spans]).size).toBe(spans.length + 1);
+    expect(given.every((context) => context.startsWith(traceparent.slice(0, 36)))).toBe(true);
+    expect(log.map(({ type, attempt }) => [type, attempt])).toEqual([
+      ['ai.tool.started', 1],
+      ['ai.tool.progress', 1],
+      ['directive.retry_scheduled', 1],
+      ['ai.tool.progress', 2],
+      ['ai.tool.result', 2],
+    ]);
+  });
+
+  test('though it is too large for its job', async () => {
+    await using open = await openPipeline(redis.url);
+    await open.startWorker(async ({ arguments: given }) => ({
+      result: okResult(String(given['text']).length),
+    }));
+    const signal = await open.client.execute(call({ arguments: { text: 'x'.repeat(200_000) } }));
+    expect(signal.data).toMatchObject({ result: { payload: 200_000 } });
+  });
+});
+
+describe('a call that fails', () => {
+  test('for good ends with its error, after one run', async () => {
+    await using open = await openPipeline(redis.url);
+    const { execute, runs } = inTurn(fails('validation_error', { field: 'x' }));
+    await open.startWorker(execute);
+    const signal = await open.client.execute(call({ max_retries: 5 }));
+    expect(errorOf(signal)).toMatchObject({ type: 'validation_error', details: { field: 'x' } });
+    expect(runs()).toBe(1);
+  });
+
+  test.each<[string, Partial<Call>, Execution, number[]]>([
+    ['at once', {}, fails('timeout'), [0, 0, 0]],
+    ['after a fixed time', { retry_backoff_ms: 15 }, fails('network'), [15, 15, 15]],
+    ['later and later', { retry_backoff_ms: 10, backoff: 'exponential' }, fails('timeout'), [10, 20, 40]],
+    [
+      'later, up to a limit',
+      { retry_backoff_ms: 10, backoff: 'exponential', max_backoff_ms: 15 },
+      fails('timeout'),
+      [10, 15, 15],
+    ],
+    [
+      'when the other side allows it',
+      { retry_backoff_ms: 5 },
+      fails('network', { retry_after_ms: 30 }),
+      [30, 30, 30],
+    ],
+  ])('is tried again %s, and succeeds', async (_how, fields, failure, delays) => {
+    await using open = await openPipeline(redis.url);
+    const { execute, runs } = inTurn(failure, failure, failure, done);
+    const worker = await open.startWorker(execute);
+    const directive = call({ max_retries: 3, effect: 'read', ...fields });
+    const signal = await open.client.execute(directive);
+    const log = await open.log(directive.request_id ?? '');
+    const scheduled = log.filter(({ type }) => type === 'directive.retry_scheduled');
+    expect(types(log)).toEqual(['ai.tool.started', ...scheduled.map(({ type }) => type), 'ai.tool.result']);
+    expect(scheduled.map(({ data }) => data)).toMatchObject(
+      delays.map((delay_ms, index) => ({ call_id: 'a', delay_ms, failures: index + 1, max_retries: 3 })),
+    );
+    expect(signal).toMatchObject({ attempt: 4, data: { result: { ok: true }, metadata: { attempts: 4 } } });
+    expect(runs()).toBe(4);
+    expect(await open.client.directive(directive.request_id ?? '', 'a')).toMatchObject({
+      status: 'succeeded',
+      attempts: 4,
+      failures: 3,
+      redeliveries: 0,
+    });
+    await worker.stop();
+    await expectNothingLeft(open);
+  });
+
+  test('every time is tried no more often than it may be, and ends with its last error', async () => {
+    await using open = await openPipeline(redis.url);
+    const { execute, runs } = inTurn(
+      fails('timeout', { run: 1 }),
+      fails('timeout', { run: 2 }),
+      fails('network', { run: 3 }),
+    );
+    await open.startWorker(execute);
+    const signal = await open.client.execute(call({ max_retries: 2, effect: 'read' }));
+    expect(errorOf(signal)).toMatchObject({ type: 'network', details: { run: 3 } });
+    expect(runs()).toBe(3);
+  });
+
+  test('waits no longer than its deadline', async () => {
+    await using open = await openPipeline(redis.url);
+    const { execute, runs } = inTurn(fails('timeout'));
+    await open.startWorker(execute);
+    const fields = { max_retries: 5, retry_backoff_ms: 20_000, deadline_ms: 10_000 };
+    expect(errorOf(await open.client.execute(call(fields)))).toMatchObject({
+      type: 'timeout',
+      details: { delay_ms: 20_000 },
+    });
+    expect(runs()).toBe(1);
+  });
+
+  test('in doubt is not tried again when a repeat does harm', async () => {
+    await using open = await openPipeline(redis.url);
+    const { execute, runs } = inTurn({ ...fails('timeout'), ambiguous: true });
+    await open.startWorker(execute);
+    const signal = await open.client.execute(call({ max_retries: 5, effect: 'once' }));
+    expect(errorOf(signal)).toMatchObject({
+      type: 'timeout',
+      retryable: false,
+      details: { outcome: 'unknown' },
+    });
+    expect(runs()).toBe(1);
+  });
+});
+
+describe('an executor', () => {
+  const cyclic: { self?: unknown } = {};
+  cyclic.self = cyclic;
+
+  test.each<[string, unknown]>([
+    ['an error', new TypeError('broken code')],
+    ['nothing', undefined],
+    ['a text', 'broken'],
+    ['a bigint', 10n],
+    ['a cycle', cyclic],
+    ['a function', () => {}],
+  ])('that throws %s ends its call, and the worker goes on', async (_what, thrown) => {
+    await using open = await openPipeline(redis.url);
+    await open.startWorker(async ({ id }) => {
+      if (id === 'bad') throw thrown;
+      return done;
+    });
+    const error = errorOf(await open.client.execute(call({ id: 'bad', max_retries: 3 })));
+    expect(error).toMatchObject({ retryable: false, details: { outcome: 'unknown' } });
+    expect((await open.client.execute(call())).data).toMatchObject({ result: { ok: true } });
+    expect(open.errors).toEqual([]);
+  });
+
+  test('is told when the deadline passes, and the directive ends with it', async () => {
+    await using open = await openPipeline(redis.url);
+    await open.startWorker(async (_directive, { signal }) => {
+      await new Promise((resolve) => {
+        signal.addEventListener('abort', resolve, { once: true });
+      });
+      return fails('cancelled');
+    });
+    const error = errorOf(await open.client.execute(call({ deadline_ms: 50, max_retries: 3 })));
+    expect(error).toMatchObject({ type: 'deadline_exceeded', details: { deadline_ms: 50 } });
+  });
+
+  test('that ignores being told is left behind, and its worker is free again', async () => {
+    await using open = await openPipeline(redis.url);
+    const never = gate();
+    await open.startWorker(
+      async ({ id }) => {
+        if (id === 'deaf') await never.passed;
+        return done;
+      },
+      { concurrency: 1 },
+    );
+    const directive = call({ id: 'deaf', deadline_ms: 50, effect: 'once' });
+    const error = errorOf(await open.client.execute(directive));
+    expect(error).toMatchObject({ type: 'deadline_exceeded', details: { outcome: 'unknown' } });
+    expect((await open.client.execute(call())).data).toMatchObject({ result: { ok: true } });
+    never.open();
+    await vi.waitFor(async () => expect(await open.jobs()).toBe(0));
+    expect(types(await open.log(directive.request_id ?? ''))).toEqual(['ai.tool.started', 'ai.tool.result']);
+  });
+
+  test('has the same key in every attempt, and other keys for other directives', async () => {
+    await using open = await openPipeline(redis.url);
+    const keys: [string, string][] = [];
+    await open.startWorker(async ({ id }, { idempotencyKey }) => {
+      keys.push([id, idempotencyKey]);
+      return keys.length < 3 ? fails('timeout') : done;
+    });
+    await open.client.execute(call({ max_retries: 5 }));
+    await open.client.execute(call({ id: 'b' }));
+    const [first, second, third, other] = keys.map(([, key]) => key);
+    expect([second, third]).toEqual([first, first]);
+    expect(other).not.toBe(first);
+  });
+
+  test('that nobody wrote ends its directive', async () => {
+    await using open = await openPipeline(redis.url);
+    const directive = toolCall();
+    await open.journal.accept(directive.request_id, [acceptance(directive, LANE)]);
+    const parts = { ...open.attemptParts(async () => done), registry: createRegistry([]) };
+    const { request_id, id } = directive;
+    expect(await attemptDirective(parts, { request_id, id, digest: acceptance(directive).digest })).toEqual({
+      kind: 'done',
+    });
+    expect(errorOf(await open.client.result(request_id, id))).toMatchObject({ type: 'internal_error' });
+  });
+});
+
+describe('what an executor reports', () => {
+  test('comes between the start and the end, in its order', async () => {
+    await using open = await openPipeline(redis.url);
+    await open.startWorker(async (_directive, { report }) => {
+      for (let progress = 0; progress < 100; progress += 1) {
+        report('ai.tool.progress', { call_id: 'a', tool_name: 'test.echo', progress, metadata: {} });
+        if (progress % 10 === 0) await open.connection.ping();
+      }
+      return done;
+    });
+    const directive = call();
+    await open.client.execute(directive);
+    const log = await open.log(directive.request_id ?? '');
+    expect(log.map(({ sequence }) => sequence)).toEqual(log.map((_, index) => index + 1));
+    expect([log.at(0)?.type, log.at(-1)?.type]).toEqual(['ai.tool.started', 'ai.tool.result']);
+    const progress = log.slice(1, -1).map(({ data }) => ('progress' in data ? data.progress : Number.NaN));
+    expect(progress).toEqual(progress.toSorted((left, right) => left - right));
+    expect(progress.at(-1)).toBe(99);
+  });
+
+  test('after its end is not written', async () => {
+    await using open = await openPipeline(redis.url);
+    let late = (): void => {};
+    await open.startWorker(async (_directive, { report }) => {
+      late = () =>
+        report('ai.tool.progress', { call_id: 'a', tool_name: 'test.echo', progress: 1, metadata: {} });
+      return done;
+    });
+    const directive = call();
+    await open.client.execute(directive);
+    late();
+    await open.client.execute(call());
+    expect(types(await open.log(directive.request_id ?? ''))).toEqual(['ai.tool.started', 'ai.tool.result']);
+  });
+});
+
+describe('a cancellation', () => {
+  test('ends what waits, which is never started', async () => {
+    await using open = await openPipeline(redis.url);
+    const directive = call();
+    await open.client.submit(directive);
+    await open.client.cancel(directive.request_id ?? '', 'a');
+    let runs = 0;
+    const worker = await open.startWorker(async () => {
+      runs += 1;
+      return done;
+    });
+    await open.client.execute(call());
+    expect(runs).toBe(1);
+    expect(errorOf(await open.client.result(directive.request_id ?? '', 'a'))).toMatchObject({
+      type: 'cancelled',
+    });
+    await worker.stop();
+    await expectNothingLeft(open);
+  });
+
+  test('of a running call aborts it, and a call in doubt says so', async () => {
+    await using open = await openPipeline(redis.url);
+    const started = gate();
+    await open.startWorker(async (_directive, { signal }) => {
+      started.open();
+      await new Promise((resolve) => {
+        signal.addEventListener('abort', resolve, { once: true });
+      });
+      return { ...fails('cancelled'), ambiguous: true };
+    });
+    const directive = call();
+    const ending = open.client.execute(directive);
+    await started.passed;
+    await open.client.cancel(directive.request_id ?? '', 'a');
+    expect(errorOf(await ending)).toMatchObject({ type: 'cancelled', details: { outcome: 'unknown' } });
+  });
+});
+
+describe('many calls', () => {
+  test('are shared by two workers, each run once, and nothing stays behind', async () => {
+    await using open = await openPipeline(redis.url);
+    const runs = new Map<string, number>();
+    const shares = [0, 0];
+    const execute =
+      (worker: number): Execute =>
+      async ({ id }) => {
+        shares[worker] = (shares[worker] ?? 0) + 1;
+        runs.set(id, (runs.get(id) ?? 0) + 1);
+        await open.connection.ping();
+        return done;
+      };
+    const request_id = randomUUID();
+    const batch = Array.from({ length: 300 }, (_, index) => call({ id: `d${index}`, request_id }));
+    await open.client.submit(batch);
+    const workers = await Promise.all(
+      [0, 1].map((each) => open.startWorker(execute(each), { concurrency: 5 })),
+    );
+    const signals: Signal[] = [];
+    for await (const signal of open.client.signals(request_id)) signals.push(signal);
+    expect(signals.map(({ sequence }) => sequence)).toEqual(signals.map((_, index) => index + 1));
+    const ended = signals
+      .filter(({ type }) => type === 'ai.tool.result')
+      .map(({ causationid }) => causationid);
+    expect(ended).toHaveLength(300);
+    expect(new Set(ended).size).toBe(300);
+    expect([...runs.values()].every((count) => count === 1)).toBe(true);
+    expect(Math.min(...shares)).toBeGreaterThan(0);
+    await Promise.all(workers.map((worker) => worker.stop()));
+    await expectNothingLeft(open);
+  });
+
+  test('of a serial lane run one after the other, over all workers', async () => {
+    await using open = await openPipeline(redis.url);
+    let running = 0;
+    let most = 0;
+    const execute: Execute = async () => {
+      running += 1;
+      most = Math.max(most, running);
+      await open.connection.ping();
+      running -= 1;
+      return done;
+    };
+    const request_id = randomUUID();
+    for (let worker = 0; worker < 2; worker += 1)
+      await open.startWorker(execute, { serial: true, concurrency: 5 });
+    await open.client.submit(Array.from({ length: 40 }, (_, index) => call({ id: `d${index}`, request_id })));
+    for await (const _signal of open.client.signals(request_id));
+    expect(most).toBe(1);
+  });
+});
