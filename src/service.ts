@@ -92,6 +92,11 @@ function sweeperPart(parts: ReturnType<typeof journalParts>, ground: Ground): St
   return createSweeper({ ...parts, retentionMs, owner: randomUUID(), onError: ground.onError });
 }
 
+/** Attempts at once, with room for those that were told to stop and have not yet. */
+function attemptSlots({ mcpServers }: Config): number {
+  return [...mcpServers.values()].reduce((sum, { lane }) => sum + 2 * lane.concurrency, 64);
+}
+
 function workerParts(ground: Ground): Startable[] {
   const { config, logger, onError } = ground;
   const { connection, part } = open(ground, 'commands', 'worker connection');
@@ -113,6 +118,7 @@ function workerParts(ground: Ground): Startable[] {
       redisUrl: ground.redisUrl,
       prefix: config.prefix,
       leaseMs,
+      slots: attemptSlots(config),
       onError,
     }),
     running,

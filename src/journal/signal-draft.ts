@@ -1,7 +1,7 @@
 // Builds signals: CloudEvents without the sequence, which the journal gives when it appends.
 // Must never read the clock or draw ids for a decision; both come from the caller's `Stamp`.
-import { v7 as uuidv7 } from 'uuid';
 import { SIGNAL_SOURCES, type SignalDraft } from '../contract/signal.ts';
+import { newIdentifier } from '../telemetry/identifier.ts';
 import { childTraceparent } from '../telemetry/trace-context.ts';
 
 /** What one signal is about. */
@@ -19,7 +19,7 @@ export interface Stamp {
   id(): string;
 }
 
-export const systemStamp: Stamp = { now: () => Date.now(), id: () => uuidv7() };
+export const systemStamp: Stamp = { now: () => Date.now(), id: newIdentifier };
 
 type SignalType = SignalDraft['type'];
 type DataOf<T extends SignalType> = Extract<SignalDraft, { type: T }>['data'];

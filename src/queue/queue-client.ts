@@ -1,6 +1,5 @@
 // The direct way to the service: journal and queue without HTTP, for programs that may touch Redis.
 // Must never promise less than the HTTP client: same validation, same guarantees, same test suite.
-import { v7 as uuidv7 } from 'uuid';
 import type { Cancellation } from '../contract/cancellation.ts';
 import { redriveBodySchema } from '../contract/dead-letter.ts';
 import { fieldErrors } from '../contract/field-error.ts';
@@ -15,6 +14,7 @@ import type { Follower } from '../journal/follower.ts';
 import type { Journal } from '../journal/journal.ts';
 import type { Subscriber } from '../journal/subscriber.ts';
 import { toolListing, type ToolCatalog } from '../journal/tool-catalog.ts';
+import { newIdentifier } from '../telemetry/identifier.ts';
 import { watchInbox, watchLog, type AwaitOptions, type Awaited as Ended } from './await-result.ts';
 import type { Canceller } from './cancel.ts';
 import type { DeadLetters } from './dead-letters.ts';
@@ -104,7 +104,7 @@ export function createQueueClient(parts: QueueClientParts): DirectiveClient {
     options: SubmitOptions,
     waitMs: number,
   ): Promise<Submission> {
-    const { requestId, directives } = identify(read, options.idempotencyKey, uuidv7);
+    const { requestId, directives } = identify(read, options.idempotencyKey, newIdentifier);
     const inbox = await subscriber.openInbox();
     const watches = directives.map(({ id }) => watchInbox(journal, subscriber, requestId, id));
     try {

@@ -1,7 +1,6 @@
 // The way in: identifies, routes, accepts and rings for a batch of directives.
 // Must never answer before the journal holds every directive of the batch.
 import { hash } from 'node:crypto';
-import { v7 as uuidv7 } from 'uuid';
 import { canonicalJson } from '../contract/canonical-json.ts';
 import type { Directive, ParsedDirective } from '../contract/directive.ts';
 import type { SubmitOptions } from '../contract/directive-client.ts';
@@ -12,6 +11,7 @@ import { encodeEnvelope, type Envelope } from '../journal/envelope.ts';
 import type { Acceptance, Journal } from '../journal/journal.ts';
 import type { SweepIndex } from '../journal/sweep-index.ts';
 import { terminalSignal } from '../journal/terminal-signal.ts';
+import { newIdentifier } from '../telemetry/identifier.ts';
 import { isTraceparent, newTraceparent } from '../telemetry/trace-context.ts';
 import type { Capacity } from './capacity.ts';
 import type { Confirm } from './durability.ts';
@@ -69,7 +69,7 @@ export function digestOf(directive: Directive): string {
 export function createSubmitter(options: SubmitterOptions) {
   const { journal, index, lanes, servers, executeImmediately, capacity, confirm } = options;
   const now = options.now ?? Date.now;
-  const newId = options.newId ?? uuidv7;
+  const newId = options.newId ?? newIdentifier;
 
   /** Throws `DirectiveRefused` for conflicts; rejects with Redis' own error when it does not answer. */
   async function submit(

@@ -1,6 +1,6 @@
 // W3C trace context: reading, making and descending `traceparent` values.
 // Must never let an invalid header reach a signal.
-import { randomBytes } from 'node:crypto';
+import { randomHex } from './random-pool.ts';
 
 const TRACEPARENT = /^00-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}$/;
 
@@ -10,12 +10,12 @@ export function isTraceparent(value: unknown): value is string {
 
 /** A new root context, sampled. */
 export function newTraceparent(): string {
-  const bytes = randomBytes(24).toString('hex');
+  const bytes = randomHex(24);
   return `00-${bytes.slice(0, 32)}-${bytes.slice(32)}-01`;
 }
 
 /** A new span in the trace of `parent`, or a new root when `parent` is not valid. */
 export function childTraceparent(parent: string | undefined): string {
   if (!isTraceparent(parent)) return newTraceparent();
-  return `${parent.slice(0, 36)}${randomBytes(8).toString('hex')}${parent.slice(52)}`;
+  return `${parent.slice(0, 36)}${randomHex(8)}${parent.slice(52)}`;
 }

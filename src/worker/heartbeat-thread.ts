@@ -1,52 +1,61 @@
 // The thread that beats for a worker: leases are extended even while executors keep the main thread busy.
 // Must never do anything else, so that nothing can make it late.
 import { parentPort, workerData } from 'node:worker_threads';
-import { createJournal, type ClaimRef } from '../journal/journal.ts';
+import { createJournal } from '../journal/journal.ts';
 import { keySpace } from '../journal/keys.ts';
 import { connectRedis } from '../redis.ts';
-import { createHeartbeat } from './heartbeat.ts';
+import { readClaims, type TableEntry } from './claim-table.ts';
 
 /** What the thread is started with. */
 export interface HeartbeatThreadData {
   redisUrl: string;
   prefix: string;
   leaseMs: number;
-}
-
-/** From the worker: attempts that began and ended since the last message. */
-export interface WatchMessage {
-  began: readonly { key: number; claim: ClaimRef }[];
-  ended: readonly number[];
+  /** The claim table. */
+  memory: SharedArrayBuffer;
 }
 
 /** To the worker: an attempt should stop, or Redis could not be told. */
 export type BeatMessage =
-  | { kind: 'stop'; key: number; reason: 'cancelled' | 'lost' }
+  | { kind: 'stop'; slot: number; generation: number; reason: 'cancelled' | 'lost' }
   | { kind: 'error'; message: string };
 
-function run({ redisUrl, prefix, leaseMs }: HeartbeatThreadData): void {
+/** A claim is extended this often within its lease; attempts that end before the first time cost nothing. */
+const BEATS_PER_LEASE = 3;
+const LOOKS_PER_BEAT = 4;
+
+function run({ redisUrl, prefix, leaseMs, memory }: HeartbeatThreadData): void {
   const connection = connectRedis(redisUrl, 'commands');
   // An extension needs no retention: it never closes a request.
   const journal = createJournal({ connection, keys: keySpace(prefix), retentionMs: 0 });
+  const periodMs = Math.max(20, Math.floor(leaseMs / BEATS_PER_LEASE));
   const tell = (message: BeatMessage): void => parentPort?.postMessage(message);
-  const heartbeat = createHeartbeat({
-    journal,
-    leaseMs,
-    onError: ({ message }) => tell({ kind: 'error', message }),
-  });
-  const watched = new Map<number, () => void>();
-  parentPort?.on('message', ({ began, ended }: WatchMessage) => {
-    for (const { key, claim } of began) {
-      watched.set(
-        key,
-        heartbeat.watch(claim, (reason) => tell({ kind: 'stop', key, reason })),
-      );
+  /** When a use of a slot is due again; one beat of it is under way while this is Infinity. */
+  const dueAt = new Map<string, number>();
+
+  async function beat(key: string, { slot, generation, claim }: TableEntry): Promise<void> {
+    dueAt.set(key, Infinity);
+    try {
+      const verdict = await journal.extend(claim, leaseMs);
+      if (verdict !== 'extended') tell({ kind: 'stop', slot, generation, reason: verdict });
+    } catch (error) {
+      tell({ kind: 'error', message: error instanceof Error ? error.message : String(error) });
     }
-    for (const key of ended) {
-      watched.get(key)?.();
-      watched.delete(key);
+    dueAt.set(key, Date.now() + periodMs);
+  }
+
+  function look(): void {
+    const now = Date.now();
+    const entries = readClaims(memory, now - periodMs);
+    const living = new Set(entries.map(({ slot, generation }) => `${slot}/${generation}`));
+    for (const key of dueAt.keys()) if (!living.has(key)) dueAt.delete(key);
+    for (const entry of entries) {
+      const key = `${entry.slot}/${entry.generation}`;
+      if ((dueAt.get(key) ?? 0) <= now) void beat(key, entry);
     }
-  });
+  }
+
+  setInterval(look, Math.max(5, Math.floor(periodMs / LOOKS_PER_BEAT)));
 }
 
 run(workerData as HeartbeatThreadData);

@@ -1,16 +1,18 @@
 // A heartbeat that runs in a thread of its own, as the worker sees it.
 // Must never let the death of that thread go unnoticed: leases would run out under living attempts.
 import { Worker } from 'node:worker_threads';
-import type { ClaimRef } from '../journal/journal.ts';
+import { claimTableBytes, writeClaims } from './claim-table.ts';
 import type { Heartbeat, StopAttempt } from './heartbeat.ts';
-import type { BeatMessage, HeartbeatThreadData, WatchMessage } from './heartbeat-thread.ts';
+import type { BeatMessage, HeartbeatThreadData } from './heartbeat-thread.ts';
 
-export interface ThreadedHeartbeatOptions extends HeartbeatThreadData {
+export interface ThreadedHeartbeatOptions extends Omit<HeartbeatThreadData, 'memory'> {
+  /** Attempts at once in this process, at most. Default: 1 024. */
+  slots?: number;
   onError(error: Error): void;
 }
 
 interface Watched {
-  claim: ClaimRef;
+  generation: number;
   stop: StopAttempt;
 }
 
@@ -20,18 +22,23 @@ const THREAD_FILE = new URL(
   import.meta.url,
 );
 
-/** Attempts that begin and end within one turn of the event loop never cross to the thread. */
-export function createThreadedHeartbeat({ onError, ...data }: ThreadedHeartbeatOptions): Heartbeat {
+const DEFAULT_SLOTS = 1_024;
+
+export function createThreadedHeartbeat({
+  slots = DEFAULT_SLOTS,
+  onError,
+  ...data
+}: ThreadedHeartbeatOptions): Heartbeat {
+  const memory = new SharedArrayBuffer(claimTableBytes(slots));
+  const claims = writeClaims(memory);
   const watched = new Map<number, Watched>();
-  let began: number[] = [];
-  let ended: number[] = [];
-  let flushing: NodeJS.Immediate | undefined;
-  let lastKey = 0;
   let closed = false;
   let thread = startThread();
 
   function startThread(): Worker {
-    const started = new Worker(THREAD_FILE, { workerData: data });
+    const started = new Worker(THREAD_FILE, {
+      workerData: { ...data, memory } satisfies HeartbeatThreadData,
+    });
     started.unref();
     started.on('message', hear);
     started.on('error', onError);
@@ -39,49 +46,33 @@ export function createThreadedHeartbeat({ onError, ...data }: ThreadedHeartbeatO
     return started;
   }
 
+  /** The claims are in the table: a new thread finds them there. */
   function restart(): void {
     if (closed) return;
     onError(new Error('the heartbeat thread ended and is started again'));
     thread = startThread();
-    began = [...watched.keys()];
-    flush();
   }
 
   function hear(message: BeatMessage): void {
-    if (message.kind === 'error') onError(new Error(message.message));
-    else watched.get(message.key)?.stop(message.reason);
-  }
-
-  function flush(): void {
-    flushing = undefined;
-    const living = began.flatMap((key) => {
-      const entry = watched.get(key);
-      return entry ? [{ key, claim: entry.claim }] : [];
-    });
-    const message: WatchMessage = { began: living, ended };
-    began = [];
-    ended = [];
-    if (living.length > 0 || message.ended.length > 0) thread.postMessage(message);
-  }
-
-  function end(key: number): void {
-    watched.delete(key);
-    if (began.at(-1) === key) began.pop();
-    else ended.push(key);
-    flushing ??= setImmediate(flush);
+    if (message.kind === 'error') return onError(new Error(message.message));
+    const entry = watched.get(message.slot);
+    if (entry?.generation === message.generation) entry.stop(message.reason);
   }
 
   return {
     watch(claim, stop) {
-      const key = ++lastKey;
-      watched.set(key, { claim, stop });
-      began.push(key);
-      flushing ??= setImmediate(flush);
-      return () => end(key);
+      const place = claims.put(claim, Date.now());
+      if (!place) throw new Error(`more than ${slots} attempts at once`);
+      const { slot, generation } = place;
+      watched.set(slot, { generation, stop });
+      return () => {
+        if (watched.get(slot)?.generation !== generation) return;
+        watched.delete(slot);
+        claims.remove(slot);
+      };
     },
     close() {
       closed = true;
-      clearImmediate(flushing);
       watched.clear();
       void thread.terminate();
     },

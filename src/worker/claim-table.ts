@@ -1,0 +1,120 @@
+// The claims of a worker in memory that two threads share: written for a few hundred nanoseconds, read by the heartbeat.
+// Must never make the writer wait, nor let the reader take half of a claim for a whole one.
+import type { ClaimRef } from '../journal/journal.ts';
+
+/** One claim as the reader finds it. */
+export interface TableEntry {
+  slot: number;
+  /** Tells this use of the slot from later ones. */
+  generation: number;
+  /** Milliseconds since the epoch. */
+  startedAt: number;
+  claim: ClaimRef;
+}
+
+const HEADER_BYTES = 8;
+/** Generation, fence, two lengths, start, then two identifiers of at most 128 ASCII characters. */
+const SLOT_BYTES = 288;
+const START_OFFSET = 16;
+const TEXT_OFFSET = 24;
+
+const GENERATION = 0;
+const FENCE = 1;
+const REQUEST_LENGTH = 2;
+const ID_LENGTH = 3;
+
+const encoder = new TextEncoder();
+const decoder = new TextDecoder();
+
+export function claimTableBytes(slots: number): number {
+  return HEADER_BYTES + slots * SLOT_BYTES;
+}
+
+class Slots {
+  readonly #ints: Int32Array;
+  readonly #floats: Float64Array;
+  readonly #bytes: Uint8Array;
+  readonly count: number;
+
+  constructor(memory: SharedArrayBuffer) {
+    this.#ints = new Int32Array(memory);
+    this.#floats = new Float64Array(memory);
+    this.#bytes = new Uint8Array(memory);
+    this.count = Math.floor((memory.byteLength - HEADER_BYTES) / SLOT_BYTES);
+  }
+
+  #int(slot: number, field: number): number {
+    return (HEADER_BYTES + slot * SLOT_BYTES) / 4 + field;
+  }
+
+  /** Odd while the slot holds a claim. */
+  generation(slot: number): number {
+    return Atomics.load(this.#ints, this.#int(slot, GENERATION));
+  }
+
+  advance(slot: number): number {
+    return Atomics.add(this.#ints, this.#int(slot, GENERATION), 1) + 1;
+  }
+
+  write(slot: number, { requestId, id, fence }: ClaimRef, startedAt: number): void {
+    const text = HEADER_BYTES + slot * SLOT_BYTES + TEXT_OFFSET;
+    const room = this.#bytes.subarray(text, text + SLOT_BYTES - TEXT_OFFSET);
+    const first = encoder.encodeInto(requestId, room).written;
+    const second = encoder.encodeInto(id, room.subarray(first)).written;
+    this.#ints[this.#int(slot, FENCE)] = fence;
+    this.#ints[this.#int(slot, REQUEST_LENGTH)] = first;
+    this.#ints[this.#int(slot, ID_LENGTH)] = second;
+    this.#floats[(HEADER_BYTES + slot * SLOT_BYTES + START_OFFSET) / 8] = startedAt;
+  }
+
+  startedAt(slot: number): number {
+    return this.#floats[(HEADER_BYTES + slot * SLOT_BYTES + START_OFFSET) / 8] ?? 0;
+  }
+
+  read(slot: number): ClaimRef {
+    const text = HEADER_BYTES + slot * SLOT_BYTES + TEXT_OFFSET;
+    const first = this.#ints[this.#int(slot, REQUEST_LENGTH)] ?? 0;
+    const second = this.#ints[this.#int(slot, ID_LENGTH)] ?? 0;
+    // Text decoders refuse shared memory, so the identifiers are copied out.
+    const texts = this.#bytes.slice(text, text + first + second);
+    return {
+      requestId: decoder.decode(texts.subarray(0, first)),
+      id: decoder.decode(texts.subarray(first)),
+      fence: this.#ints[this.#int(slot, FENCE)] ?? 0,
+    };
+  }
+}
+
+/** The worker's side. */
+export function writeClaims(memory: SharedArrayBuffer) {
+  const slots = new Slots(memory);
+  const free = Array.from({ length: slots.count }, (_, index) => slots.count - 1 - index);
+  return {
+    /** null when every slot is taken. */
+    put(claim: ClaimRef, startedAt: number): { slot: number; generation: number } | null {
+      const slot = free.pop();
+      if (slot === undefined) return null;
+      slots.write(slot, claim, startedAt);
+      return { slot, generation: slots.advance(slot) };
+    },
+    remove(slot: number): void {
+      slots.advance(slot);
+      free.push(slot);
+    },
+  };
+}
+
+/** The heartbeat's side: every claim that was put before `before`. */
+export function readClaims(memory: SharedArrayBuffer, before: number): TableEntry[] {
+  const slots = new Slots(memory);
+  const entries: TableEntry[] = [];
+  for (let slot = 0; slot < slots.count; slot += 1) {
+    const generation = slots.generation(slot);
+    if (generation % 2 === 0) continue;
+    const startedAt = slots.startedAt(slot);
+    if (startedAt > before) continue;
+    const claim = slots.read(slot);
+    if (slots.generation(slot) === generation) entries.push({ slot, generation, startedAt, claim });
+  }
+  return entries;
+}
