@@ -15,6 +15,7 @@ const TASKS = {
   start: { program: ['src/cli/main.ts', 'up'], redisServer: 'unless-url' },
   demo: { program: ['scripts/demo.ts'], redisServer: 'always' },
   test: { program: ['scripts/test.ts'], redisServer: 'always' },
+  'test:chaos': { program: ['test/chaos/main.ts'], redisServer: 'always' },
   bench: { program: ['bench/main.ts'], redisServer: 'always' },
   check: { program: ['scripts/check.ts'], redisServer: 'never' },
   build: { program: ['scripts/build.ts'], redisServer: 'never' },

@@ -1,0 +1,99 @@
+/** The promises about one request, judged by what can be seen from outside after everything is over.
+ *  It must never share code with what it checks. */
+import { checkDirective } from './directive-rules.ts';
+import type { Evidence } from './evidence.ts';
+import type { WireSignal } from './wire.ts';
+
+const TRACEPARENT = /^00-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}$/;
+
+/** Sentences, one for each promise that was broken; empty when all were kept. */
+export function violationsOf(evidence: Evidence): string[] {
+  const { view, accepted } = evidence;
+  if (view === null) return accepted.size === 0 ? [] : [`accepted, and unknown: ${[...accepted].join(', ')}`];
+  return [
+    ...checkRequest(evidence),
+    ...checkLog(evidence),
+    ...checkMembers(evidence),
+    ...checkSubmissions(evidence),
+    ...checkLiveReader(evidence),
+    ...view.directives.flatMap((directive) => checkDirective(evidence, directive)),
+  ];
+}
+
+function checkRequest({ view, signals }: Evidence): string[] {
+  if (view === null) return [];
+  const found: string[] = [];
+  if (view.status !== 'closed') found.push(`the request is ${view.status}`);
+  if (view.open !== 0) found.push(`the request says that ${view.open} directives are open`);
+  if (view.sequence !== signals.length)
+    found.push(`the request counts ${view.sequence} signals, the log has ${signals.length}`);
+  return found;
+}
+
+function checkLog({ history, signals, planned }: Evidence): string[] {
+  const found: string[] = [];
+  signals.forEach(({ sequence }, index) => {
+    if (sequence !== index + 1) found.push(`signal ${index + 1} of the log has the sequence ${sequence}`);
+  });
+  if (new Set(signals.map(({ id }) => id)).size !== signals.length) found.push('two signals have one id');
+  for (const signal of signals) found.push(...checkAttributes(signal, history.requestId, planned));
+  return found;
+}
+
+function checkAttributes(signal: WireSignal, requestId: string, planned: Evidence['planned']): string[] {
+  const name = `signal ${signal.sequence} (${signal.type})`;
+  const found: string[] = [];
+  if (signal.specversion !== '1.0') found.push(`${name} has the specversion ${signal.specversion}`);
+  if (signal.subject !== requestId) found.push(`${name} has the subject ${signal.subject}`);
+  if (!TRACEPARENT.test(signal.traceparent ?? '')) found.push(`${name} has no valid traceparent`);
+  if (Number.isNaN(Date.parse(signal.time))) found.push(`${name} has no valid time`);
+  if (!planned.has(signal.causationid ?? '')) found.push(`${name} is caused by ${signal.causationid}`);
+  const callId = signal.data.call_id;
+  if (callId !== undefined && callId !== signal.causationid)
+    found.push(`${name} of ${callId} is caused by ${signal.causationid}`);
+  return found;
+}
+
+/** What is there was accepted, and what was accepted is there. */
+function checkMembers({ view, accepted, possible }: Evidence): string[] {
+  const there = new Set(view?.directives.map(({ id }) => id));
+  const missing = [...accepted].filter((id) => !there.has(id));
+  const strange = [...there].filter((id) => !accepted.has(id) && !possible.has(id));
+  return [
+    ...missing.map((id) => `${id} was accepted and is not there`),
+    ...strange.map((id) => `${id} was never accepted and is there`),
+  ];
+}
+
+function checkSubmissions({ history, view, signals }: Evidence): string[] {
+  const terminalIds = new Map(signals.map((signal) => [signal.id, signal.causationid]));
+  const there = new Set(view?.directives.map(({ id }) => id));
+  return history.submissions.flatMap(({ purpose, status, code, directives, verdicts, results }) => {
+    const found: string[] = [];
+    const answered = status !== 'lost' && status !== 503;
+    const wanted = purpose === 'conflict' ? [409] : purpose === 'invalid' ? [400] : [200, 202];
+    if (answered && !wanted.includes(status) && !(status === 429 && purpose !== 'invalid'))
+      found.push(`${purpose} was answered ${status} ${code}`);
+    const some = directives.filter(({ id }) => there.has(id)).length;
+    if (some !== 0 && some !== directives.length)
+      found.push(`${some} of a batch of ${directives.length} are there`);
+    if (verdicts.size > 0 && verdicts.size !== directives.length)
+      found.push(`${verdicts.size} answers to a batch of ${directives.length}`);
+    for (const [id, signalId] of results) {
+      if (terminalIds.get(signalId) !== id)
+        found.push(`the answer held a result of ${id} that the log has not`);
+    }
+    return found;
+  });
+}
+
+/** Each connection goes on where the last one broke off, and what it said is in the log. */
+function checkLiveReader({ history, signals }: Evidence): string[] {
+  return history.seen.flatMap(({ sequence, id }, index) => {
+    const found: string[] = [];
+    if (sequence !== index + 1) found.push(`the live reader got ${sequence} in the place of ${index + 1}`);
+    if (signals[sequence - 1]?.id !== id)
+      found.push(`the live reader got another signal ${sequence} than the log has`);
+    return found;
+  });
+}

@@ -1,0 +1,265 @@
+/** The promises about one directive: one end, no hidden second run, budgets kept, cancellation believed, results its own.
+ *  It must never judge by how long something took, except against the directive's own deadline. */
+import type { Evidence } from './evidence.ts';
+import type { ToolExecution } from './executions.ts';
+import type { Fault, FaultKind } from './history.ts';
+import type { PlannedDirective } from './plan.ts';
+import { TERMINAL_TYPES, type WireDirective, type WireResult, type WireSignal } from './wire.ts';
+
+/** One directive and all that is known of it. */
+interface Case {
+  readonly evidence: Evidence;
+  readonly view: WireDirective;
+  readonly planned: PlannedDirective;
+  readonly signals: readonly WireSignal[];
+  readonly terminal: WireSignal;
+  /** null: an end without a result, `ai.request.error`. */
+  readonly result: WireResult | null;
+  readonly executions: readonly ToolExecution[];
+}
+
+const MAX_REDELIVERIES = 3;
+/** The clocks are one; what is left are roundings. */
+const ROUNDING_MS = 20;
+/** A fault works on for a while: what was in flight is found out when leases, locks and connections have timed out. */
+const AFTERMATH_MS = 60_000;
+
+export function checkDirective(evidence: Evidence, view: WireDirective): string[] {
+  const planned = evidence.planned.get(view.id);
+  if (planned === undefined) return [];
+  const signals = evidence.signals.filter(({ causationid }) => causationid === view.id);
+  const terminals = signals.filter(({ type }) => TERMINAL_TYPES.has(type));
+  const [terminal] = terminals;
+  const named = (sentence: string): string => `${view.id}: ${sentence}`;
+  if (terminal === undefined) return [named('no terminal signal')];
+  const found = terminals.length > 1 ? [named(`${terminals.length} terminal signals`)] : [];
+  const result = terminal.data.result ?? null;
+  const executions = evidence.executions.get(view.id) ?? [];
+  const all: Case = { evidence, view, planned, signals, terminal, result, executions };
+  const rules = [
+    checkOrder,
+    checkAttempts,
+    checkExecutions,
+    checkResult,
+    checkTrace,
+    checkCancels,
+    checkVerdicts,
+  ];
+  return [...found, ...rules.flatMap((rule) => rule(all)).map(named)];
+}
+
+/** `ai.tool.started` at most once and first, the terminal signal last. */
+function checkOrder({ view, signals, terminal, result, executions }: Case): string[] {
+  const found: string[] = [];
+  const started = signals.filter(({ type }) => type === 'ai.tool.started');
+  if (started.length > 1) found.push(`${started.length} started signals`);
+  if (started.length === 1 && signals[0]?.type !== 'ai.tool.started')
+    found.push('a signal before it started');
+  if (started.length === 0 && executions.length > 0) found.push('executed, and never said to have started');
+  if (signals.at(-1) !== terminal) found.push(`${signals.at(-1)?.type} after the terminal signal`);
+  const succeeded = result === null || result.ok || terminal.data.metadata?.['operation'] === undefined;
+  if (view.status !== (succeeded ? 'succeeded' : 'failed')) found.push(`its status is ${view.status}`);
+  return found;
+}
+
+/** The log tells the attempts in order, and agrees with what is counted. */
+function checkAttempts({ view, planned, signals, terminal, result }: Case): string[] {
+  const found: string[] = [];
+  const attempts = signals.flatMap(({ attempt }) => attempt ?? []);
+  if (attempts.some((attempt, index) => attempt < (attempts[index - 1] ?? 1)))
+    found.push(`attempts speak out of turn: ${attempts.join(' ')}`);
+  const last = view.failures + view.redeliveries + 1;
+  if (terminal.attempt !== undefined && terminal.attempt !== last)
+    found.push(`attempt ${terminal.attempt} ended it, the last one was ${last}`);
+  const retries = signals.filter(({ type }) => type === 'directive.retry_scheduled');
+  const counted = retries.map(({ data }) => Number(data['failures']));
+  if (counted.some((failures, index) => failures !== index + 1) || view.failures !== retries.length)
+    found.push(`${view.failures} failures, retries say ${counted.join(' ')}`);
+  if (retries.length > planned.maxRetries) found.push(`${retries.length} retries of ${planned.maxRetries}`);
+  const lost = result !== null && !result.ok && result.error.type === 'worker_lost';
+  const limit = MAX_REDELIVERIES + (lost || planned.effect === 'once' ? 1 : 0);
+  if (view.redeliveries > limit) found.push(`${view.redeliveries} redeliveries`);
+  return found;
+}
+
+const ENDS_AN_ATTEMPT: readonly FaultKind[] = [
+  'worker killed',
+  'worker stopped for a while',
+  'worker told to stop',
+  'redis killed',
+];
+
+function during({ evidence, view, terminal }: Case, kinds: readonly FaultKind[]): Fault[] {
+  const from = Date.parse(view.accepted_at) - AFTERMATH_MS;
+  const to = Date.parse(terminal.time);
+  return evidence.faults.filter(({ kind, at }) => kinds.includes(kind) && at >= from && at <= to);
+}
+
+function checkExecutions(all: Case): string[] {
+  const { view, planned, signals, executions, evidence } = all;
+  const found: string[] = [];
+  const keys = new Set(executions.map(({ key }) => key));
+  if (keys.size > 1 || keys.has('undefined')) found.push(`executions with the keys ${[...keys].join(', ')}`);
+  const retries = signals.filter(({ type }) => type === 'directive.retry_scheduled');
+  const answered = retries.filter(
+    ({ data }) => (data['error'] as { type?: string }).type === 'execution_error',
+  );
+  if (planned.effect === 'once' && executions.length > 1 + answered.length)
+    found.push(`a once tool was executed ${executions.length} times, ${answered.length} retries were due`);
+  // What a worker was told to leave is given to another one, and is nobody's failure.
+  const stops =
+    evidence.faults.filter(({ kind }) => kind === 'worker told to stop').length === 0 ? 0 : releases(all);
+  const budget = 1 + view.failures + view.redeliveries + stops;
+  if (executions.length > budget)
+    found.push(
+      `${executions.length} executions, the budget is ${budget} (${view.failures} failures, ${view.redeliveries} redeliveries, ${stops} stops)`,
+    );
+  if (view.redeliveries > 0 && during(all, ENDS_AN_ATTEMPT).length === 0)
+    found.push('redelivered, and no worker had died');
+  return found;
+}
+
+function releases(all: Case): number {
+  return during(all, ['worker told to stop']).filter(
+    ({ at }) => at >= Date.parse(all.view.accepted_at) - 10_000,
+  ).length;
+}
+
+function checkResult(all: Case): string[] {
+  const { planned, result, terminal } = all;
+  if (planned.expect === 'immediate') return checkImmediate(all);
+  if (terminal.type !== 'ai.tool.result' || result === null) return [`ended in ${terminal.type}`];
+  return result.ok ? checkAnswer(all, result.payload) : checkError(all, result.error.type);
+}
+
+function checkImmediate({ planned, terminal, result }: Case): string[] {
+  const said = result === null ? terminal.data['message'] : !result.ok && result.error.message;
+  return said === planned.id ? [] : [`says ${JSON.stringify(said)}`];
+}
+
+interface Answer {
+  readonly label: string;
+  readonly sum: number;
+  readonly execution: number;
+}
+
+/** The tool's own answer to this very directive, from an execution that was counted. */
+function checkAnswer({ planned, executions }: Case, payload: unknown): string[] {
+  const { label, sum, execution } = readAnswer(payload);
+  if (label !== planned.label || sum !== planned.sum)
+    return [
+      `its result is ${JSON.stringify({ label, sum })}, expected ${JSON.stringify({ label: planned.label, sum: planned.sum })}`,
+    ];
+  const found: string[] = [];
+  if (planned.expect === 'tool_failure' || planned.expect === 'unknown_tool') found.push('succeeded');
+  if (!executions.some((line) => line.execution === execution))
+    found.push(`execution ${execution} was not counted`);
+  if (execution <= planned.toolFailures) found.push(`execution ${execution} should have failed`);
+  if (planned.effect === 'once' && executions.length !== execution)
+    found.push(`execution ${execution} of ${executions.length} succeeded`);
+  return found;
+}
+
+function readAnswer(payload: unknown): Answer {
+  const nothing = { label: String(payload), sum: Number.NaN, execution: Number.NaN };
+  try {
+    const value: unknown = typeof payload === 'string' ? JSON.parse(payload) : payload;
+    return typeof value === 'object' && value !== null ? { ...nothing, ...value } : nothing;
+  } catch {
+    return nothing;
+  }
+}
+
+const MCP_FAULTS: readonly FaultKind[] = ['stdio server killed', 'http server killed', ...ENDS_AN_ATTEMPT];
+
+/** Why an error of this type may be the end; a sentence when it may not. */
+function checkError(all: Case, type: string): string[] {
+  const { planned, evidence, view, terminal, executions } = all;
+  const unless = (allowed: boolean, why: string): string[] => (allowed ? [] : [`ended as ${type}, ${why}`]);
+  switch (type) {
+    case 'cancelled': {
+      const asked = evidence.history.cancels.some(({ target }) => target === null || target === view.id);
+      return unless(asked, 'and nobody had cancelled it');
+    }
+    case 'deadline_exceeded': {
+      const endedAt = Date.parse(terminal.time);
+      const deadlineAt = Date.parse(view.accepted_at) + planned.deadlineMs;
+      return unless(endedAt >= deadlineAt - ROUNDING_MS, `${deadlineAt - endedAt} ms before its deadline`);
+    }
+    case 'outcome_unknown':
+      return [
+        ...unless(planned.effect === 'once', 'and may be repeated'),
+        ...unless(during(all, ENDS_AN_ATTEMPT).length > 0, 'and no worker had died'),
+      ];
+    case 'worker_lost':
+      return unless(
+        view.redeliveries > MAX_REDELIVERIES && planned.effect !== 'once',
+        `after ${view.redeliveries}`,
+      );
+    case 'network':
+      return unless(during(all, MCP_FAULTS).length > 0, 'and no server had died');
+    case 'timeout':
+      return unless(
+        planned.timeoutMs !== null || during(all, MCP_FAULTS).length > 0,
+        'and nothing stood still',
+      );
+    case 'execution_error':
+      return unless(planned.toolFailures > 0 && executions.length > 0, 'and the tool had not failed');
+    case 'unknown_tool':
+      return unless(planned.expect === 'unknown_tool', 'and the tool is there');
+    default:
+      return [`ended as ${type}`];
+  }
+}
+
+/** One trace from the submission to the end, where the submission brought one. */
+function checkTrace({ evidence, view, signals }: Case): string[] {
+  const traces = new Set(signals.map(({ traceparent }) => traceparent?.split('-')[1]));
+  if (traces.size > 1) return [`${traces.size} traces`];
+  const sent = evidence.history.submissions.find(({ directives }) =>
+    directives.some(({ id }) => id === view.id),
+  );
+  const wanted = sent?.traceparent?.split('-')[1];
+  return wanted === undefined || traces.has(wanted) ? [] : ['another trace than its submission'];
+}
+
+/** What a cancellation was told is what happened. */
+function checkCancels({ evidence, view, terminal, result, executions }: Case): string[] {
+  const found: string[] = [];
+  const answers = evidence.history.cancels.flatMap(({ verdicts, answeredAt }) => {
+    const verdict = verdicts.get(view.id);
+    return verdict === undefined ? [] : [{ ...verdict, answeredAt }];
+  });
+  const ended = answers.filter(({ status }) => status === 'cancelled');
+  if (ended.length > 1) found.push(`${ended.length} cancellations were told that they ended it`);
+  for (const { answeredAt } of ended) {
+    if (result === null || result.ok || result.error.type !== 'cancelled')
+      found.push('said to be cancelled, and is not');
+    const late = executions.filter(({ at }) => at > answeredAt);
+    if (late.length > 0)
+      found.push(
+        `executed ${late.map(({ at }) => at - answeredAt).join(', ')} ms after it was said to be cancelled`,
+      );
+  }
+  for (const { status, resultId } of answers) {
+    if (status === 'ended' && resultId !== null && resultId !== terminal.id)
+      found.push('a cancellation was told of another end');
+  }
+  return found;
+}
+
+/** New once, existing ever after. */
+function checkVerdicts({ evidence, view }: Case): string[] {
+  const answers = evidence.history.submissions.flatMap(({ verdicts, sentAt, answeredAt }) => {
+    const verdict = verdicts.get(view.id);
+    return verdict === undefined ? [] : [{ verdict, sentAt, answeredAt }];
+  });
+  const accepted = answers.filter(({ verdict }) => verdict === 'accepted');
+  if (accepted.length > 1) return [`accepted ${accepted.length} times`];
+  const [first] = accepted;
+  if (first === undefined) return [];
+  const before = answers.some(
+    ({ verdict, answeredAt }) => verdict === 'existing' && answeredAt < first.sentAt,
+  );
+  return before ? ['existed before it was accepted'] : [];
+}

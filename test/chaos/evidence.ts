@@ -1,0 +1,57 @@
+/** Everything that can be known of one request from outside: the public API, the counter files, the driver's history.
+ *  It must never look into the service's own records. */
+import { executionsOf, type ToolExecution } from './executions.ts';
+import { acceptedIds, plannedById, possibleIds, type Fault, type RequestHistory } from './history.ts';
+import type { PlannedDirective } from './plan.ts';
+import { read } from './transport.ts';
+import type { WireRequest, WireSignal, WireSignalPage } from './wire.ts';
+
+export interface Evidence {
+  readonly history: RequestHistory;
+  /** null: the service knows no such request. */
+  readonly view: WireRequest | null;
+  readonly signals: readonly WireSignal[];
+  readonly executions: ReadonlyMap<string, readonly ToolExecution[]>;
+  readonly faults: readonly Fault[];
+  readonly planned: ReadonlyMap<string, PlannedDirective>;
+  /** Directives that have to be there, and those that may. */
+  readonly accepted: ReadonlySet<string>;
+  readonly possible: ReadonlySet<string>;
+}
+
+const PAGE = 1_000;
+
+/** null: the service did not answer. */
+export async function readRequest(
+  apis: readonly string[],
+  requestId: string,
+): Promise<{ view: WireRequest | null } | null> {
+  const answer = await read<WireRequest>(apis, `/v1/requests/${requestId}`);
+  return answer === null ? null : { view: answer.status === 200 ? answer.body : null };
+}
+
+export async function gather(
+  history: RequestHistory,
+  { apis, folder, faults }: { apis: readonly string[]; folder: string; faults: readonly Fault[] },
+): Promise<Evidence | null> {
+  const known = await readRequest(apis, history.requestId);
+  const signals = known?.view ? await wholeLog(apis, history.requestId) : [];
+  if (known === null || signals === null) return null;
+  const planned = plannedById(history);
+  const calls = [...planned.values()].filter(({ label }) => label !== '');
+  const executions = new Map(calls.map(({ id, label }) => [id, executionsOf(folder, label)]));
+  const accepted = acceptedIds(history);
+  const possible = possibleIds(history);
+  return { history, view: known.view, signals, executions, faults, planned, accepted, possible };
+}
+
+async function wholeLog(apis: readonly string[], requestId: string): Promise<WireSignal[] | null> {
+  const signals: WireSignal[] = [];
+  for (;;) {
+    const path = `/v1/requests/${requestId}/signals?limit=${PAGE}&after=${signals.at(-1)?.sequence ?? 0}`;
+    const page = await read<WireSignalPage>(apis, path);
+    if (page === null) return null;
+    if (page.status !== 200 || page.body.signals.length === 0) return signals;
+    signals.push(...page.body.signals);
+  }
+}

@@ -1,0 +1,46 @@
+/** The counter files: what the tools themselves say has happened, one line for each execution.
+ *  It must never be written to by anything but a tool. */
+import { appendFileSync, existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+export interface ToolExecution {
+  /** Which execution of its key this was, from 1. */
+  readonly execution: number;
+  readonly tool: string;
+  readonly key: string;
+  readonly label: string;
+  /** Of the MCP server. */
+  readonly pid: number;
+  /** Milliseconds since the epoch, the clock that all processes here share. */
+  readonly at: number;
+}
+
+const SHARDS = 256;
+
+/** A key always counts in the same file, so that a tool can see how often it ran before without reading everything. */
+function shardOf(folder: string, label: string): string {
+  let hash = 0;
+  for (const character of label) hash = (hash * 31 + (character.codePointAt(0) ?? 0)) % 65_521;
+  return join(folder, `counter-${hash % SHARDS}.jsonl`);
+}
+
+/** Whole lines only: a server may be about to write one. */
+function linesOf(file: string): ToolExecution[] {
+  const lines = existsSync(file) ? readFileSync(file, 'utf8').split('\n').slice(0, -1) : [];
+  return lines.map((line) => JSON.parse(line) as ToolExecution);
+}
+
+/** Appends in one piece; the file is opened with O_APPEND, so that several servers can write to it. */
+export function countExecution(
+  folder: string,
+  execution: Pick<ToolExecution, 'tool' | 'key' | 'label'>,
+): ToolExecution {
+  const before = executionsOf(folder, execution.label).filter(({ key }) => key === execution.key);
+  const line = { ...execution, execution: before.length + 1, pid: process.pid, at: Date.now() };
+  appendFileSync(shardOf(folder, execution.label), `${JSON.stringify(line)}\n`);
+  return line;
+}
+
+export function executionsOf(folder: string, label: string): ToolExecution[] {
+  return linesOf(shardOf(folder, label)).filter((line) => line.label === label);
+}

@@ -1,0 +1,88 @@
+/** What was asked, answered, killed and seen during a run, with times: the evidence beside the service's own logs.
+ *  It must never hold anything that the service did not say or the driver did not do. */
+import type { PlannedDirective } from './plan.ts';
+
+/** `lost`: no answer came, so nothing is known. */
+export type AnswerStatus = number | 'lost';
+
+export interface SubmissionRecord {
+  readonly purpose: 'submit' | 'repeat' | 'conflict' | 'invalid';
+  readonly directives: readonly PlannedDirective[];
+  readonly traceparent: string | null;
+  readonly api: string;
+  readonly sentAt: number;
+  answeredAt: number;
+  status: AnswerStatus;
+  /** The problem's code, or why the answer was lost. */
+  code: string;
+  verdicts: ReadonlyMap<string, 'accepted' | 'existing'>;
+  /** Ids of the terminal signals that came with the answer, by directive. */
+  results: ReadonlyMap<string, string>;
+}
+
+export interface CancelRecord {
+  /** null: the whole request. */
+  readonly target: string | null;
+  readonly api: string;
+  readonly sentAt: number;
+  answeredAt: number;
+  status: AnswerStatus;
+  verdicts: ReadonlyMap<string, { status: 'cancelled' | 'requested' | 'ended'; resultId: string | null }>;
+}
+
+/** A signal as a live reader got it. */
+export interface SeenSignal {
+  readonly sequence: number;
+  readonly id: string;
+  readonly connection: number;
+}
+
+export interface RequestHistory {
+  readonly requestId: string;
+  readonly submissions: SubmissionRecord[];
+  readonly cancels: CancelRecord[];
+  readonly seen: SeenSignal[];
+}
+
+export type FaultKind =
+  | 'worker killed'
+  | 'worker stopped for a while'
+  | 'worker told to stop'
+  | 'api killed'
+  | 'stdio server killed'
+  | 'http server killed'
+  | 'redis killed';
+
+export interface Fault {
+  readonly kind: FaultKind;
+  readonly pid: number;
+  readonly at: number;
+  /** When what was killed worked again, or something in its place; null: not yet. */
+  overAt: number | null;
+}
+
+export function createRequestHistory(requestId: string): RequestHistory {
+  return { requestId, submissions: [], cancels: [], seen: [] };
+}
+
+/** Directives of which some answer said that they are accepted. */
+export function acceptedIds({ submissions }: RequestHistory): Set<string> {
+  return new Set(submissions.flatMap(({ verdicts }) => [...verdicts.keys()]));
+}
+
+/** Directives that a submission without an answer may have brought in. */
+export function possibleIds(history: RequestHistory): Set<string> {
+  const sent = history.submissions.filter(({ purpose, status }) => mayHaveAccepted(purpose, status));
+  return new Set(sent.flatMap(({ directives }) => directives.map(({ id }) => id)));
+}
+
+function mayHaveAccepted(purpose: SubmissionRecord['purpose'], status: AnswerStatus): boolean {
+  if (purpose === 'conflict' || purpose === 'invalid') return false;
+  // A 503 is said when Redis did not answer in time: it may have taken the submission all the same.
+  return status === 'lost' || status === 503 || status === 202 || status === 200;
+}
+
+/** What every directive of the request was planned to be, by id. */
+export function plannedById({ submissions }: RequestHistory): Map<string, PlannedDirective> {
+  return new Map(submissions.flatMap(({ directives }) => directives.map((each) => [each.id, each] as const)));
+}

@@ -1,0 +1,129 @@
+/** Kills what runs, at moments drawn from the seed, and sees to it that something runs again.
+ *  It must never leave anything dead or stopped when it has ended. */
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Fault, FaultKind } from './history.ts';
+import { chanceOf, type Chance } from './random.ts';
+import type { Slot, System } from './system.ts';
+
+export interface Killer {
+  readonly faults: readonly Fault[];
+  /** Resolves when everything runs again. */
+  stop(): Promise<void>;
+}
+
+const WEIGHTS: Readonly<Record<FaultKind, number>> = {
+  'worker killed': 3,
+  'worker stopped for a while': 3,
+  'worker told to stop': 2,
+  'api killed': 2,
+  'stdio server killed': 3,
+  'http server killed': 2,
+  'redis killed': 2,
+};
+const BETWEEN_MS = { min: 1_000, max: 6_000 };
+/** Long enough for the lease to pass, and for another worker to be in the middle of the same call. */
+const STANDSTILL_MS = { min: 3_000, max: 13_000 };
+
+export function startKiller(seed: string, system: System): Killer {
+  const chance = chanceOf(`${seed}/killer`);
+  const faults: Fault[] = [];
+  const scene: Scene = { system, chance, faults, redisBusy: false };
+  const stopping = new AbortController();
+  const repairs = new Set<Promise<void>>();
+
+  async function run(): Promise<void> {
+    while (!stopping.signal.aborted) {
+      const pauseMs = chance.between(BETWEEN_MS.min, BETWEEN_MS.max);
+      await delay(pauseMs, undefined, { signal: stopping.signal }).catch(() => {});
+      if (stopping.signal.aborted) return;
+      const repair: Promise<void> = strike(chance.weighted(WEIGHTS), scene).finally(() =>
+        repairs.delete(repair),
+      );
+      repairs.add(repair);
+    }
+  }
+
+  const running = run();
+  return {
+    faults,
+    async stop() {
+      stopping.abort();
+      await running;
+      await Promise.all(repairs);
+    },
+  };
+}
+
+interface Scene {
+  readonly system: System;
+  readonly chance: Chance;
+  readonly faults: Fault[];
+  redisBusy: boolean;
+}
+
+async function strike(kind: FaultKind, scene: Scene): Promise<void> {
+  const { system, chance } = scene;
+  switch (kind) {
+    case 'worker killed':
+    case 'worker stopped for a while':
+    case 'worker told to stop':
+      return strikeSlot(kind, chance.pick(system.workers), scene);
+    case 'api killed':
+      return strikeSlot(kind, chance.pick(system.apis), scene);
+    case 'http server killed':
+      return strikeSlot(kind, system.httpServer, scene);
+    case 'stdio server killed':
+      return killStdioServer(scene);
+    case 'redis killed':
+      return killRedis(scene);
+  }
+}
+
+/** Nothing happens to a place where something is happening already. */
+async function strikeSlot(kind: FaultKind, slot: Slot, { chance, faults }: Scene): Promise<void> {
+  const { child, busy } = slot;
+  const [downMs, standstillMs] = [
+    chance.between(0, 3_000),
+    chance.between(STANDSTILL_MS.min, STANDSTILL_MS.max),
+  ];
+  if (busy || child === null) return;
+  slot.busy = true;
+  const fault: Fault = { kind, pid: child.pid, at: Date.now(), overAt: null };
+  faults.push(fault);
+  if (kind === 'worker stopped for a while') {
+    process.kill(child.pid, 'SIGSTOP');
+    await delay(standstillMs);
+    process.kill(child.pid, 'SIGCONT');
+  } else if (kind === 'worker told to stop') {
+    await Promise.all([child.stop(15_000), slot.start()]);
+  } else {
+    await child.kill9();
+    await delay(downMs);
+    await slot.start();
+  }
+  fault.overAt = Date.now();
+  slot.busy = false;
+}
+
+/** Its worker starts another one by itself. */
+async function killStdioServer({ system, chance, faults }: Scene): Promise<void> {
+  const pids = system.stdioServers();
+  if (pids.length === 0) return;
+  const pid = chance.pick(pids);
+  faults.push({ kind: 'stdio server killed', pid, at: Date.now(), overAt: Date.now() });
+  process.kill(pid, 'SIGKILL');
+}
+
+async function killRedis(scene: Scene): Promise<void> {
+  const { redis } = scene.system;
+  const downMs = scene.chance.between(100, 3_000);
+  if (scene.redisBusy) return;
+  scene.redisBusy = true;
+  const fault: Fault = { kind: 'redis killed', pid: redis.pid, at: Date.now(), overAt: null };
+  scene.faults.push(fault);
+  await redis.kill9();
+  await delay(downMs);
+  await redis.restart();
+  fault.overAt = Date.now();
+  scene.redisBusy = false;
+}

@@ -1,0 +1,31 @@
+/** `npm run test:chaos -- --minutes M --seed S`: a run under chaos; prints what was done and ends with `ok`, or with what was broken.
+ *  It must never exit with 0 after a violation. */
+import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+import { run } from './run.ts';
+
+const { values } = parseArgs({
+  options: {
+    /** How long it drives and kills; judging takes about a minute more. */
+    minutes: { type: 'string', default: '2' },
+    seed: { type: 'string', default: String(Date.now() % 1_000_000) },
+    /** Directives a second. */
+    rate: { type: 'string', default: '20' },
+    /** Folder of the sources under test. */
+    source: { type: 'string', default: fileURLToPath(new URL('../..', import.meta.url)) },
+    appendfsync: { type: 'string', default: 'everysec' },
+    'until-violation': { type: 'boolean', default: false },
+  },
+});
+
+const { violations } = await run({
+  minutes: Number(values.minutes),
+  seed: values.seed,
+  rate: Number(values.rate),
+  source: values.source,
+  appendfsync: values.appendfsync === 'always' ? 'always' : 'everysec',
+  untilViolation: values['until-violation'],
+  say: (line) => void process.stdout.write(`${line}\n`),
+});
+process.stdout.write(violations === 0 ? 'ok\n' : `${violations} violations, seed ${values.seed}\n`);
+process.exitCode = violations === 0 ? 0 : 1;

@@ -1,0 +1,92 @@
+/** Whether the checker would notice: runs it on copies of the sources in each of which one protection is taken out.
+ *  It must never touch the work tree, nor count a run without a violation as a success.
+ *  `node test/chaos/mutations.ts [name…]`; without names: all. */
+import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { run } from './run.ts';
+
+interface Patch {
+  readonly file: string;
+  readonly from: string;
+  readonly to: string;
+}
+
+const SCRIPTS = 'src/journal/scripts';
+/** A protection, and how it is taken out. */
+const MUTATIONS: Readonly<Record<string, readonly Patch[]>> = {
+  fencing: [
+    {
+      file: `${SCRIPTS}/finish.lua`,
+      from: "elseif fence ~= '' and fence ~= record[2] then",
+      to: 'elseif false then',
+    },
+    { file: `${SCRIPTS}/retry.lua`, from: 'elseif record[2] ~= ARGV[2] then', to: 'elseif false then' },
+    {
+      file: `${SCRIPTS}/append.lua`,
+      from: "if record[1] ~= 'running' or record[2] ~= ARGV[2] then",
+      to: "if record[1] ~= 'running' then",
+    },
+  ],
+  sweeper: [
+    {
+      file: 'src/queue/sweep.ts',
+      from: 'if (await holdsLock()) await sweepAll();',
+      to: 'await holdsLock();',
+    },
+  ],
+  'idempotent-accept': [
+    {
+      file: `${SCRIPTS}/accept.lua`,
+      from: "local stored = seen[id] or redis.call('HGET', STATE, id .. '|digest')",
+      to: 'local stored = seen[id]',
+    },
+  ],
+  'effect-policy': [{ file: 'src/worker/outcome.ts', from: "if (effect === 'once')\n", to: 'if (false)\n' }],
+};
+const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+const MINUTES = 5;
+
+/** A copy of the sources with the patches. Throws when the code is no longer what a patch expects. */
+function mutated(patches: readonly Patch[]): string {
+  const folder = mkdtempSync(join(tmpdir(), 'adjutant-mutation-'));
+  for (const name of ['src', 'package.json'])
+    cpSync(join(ROOT, name), join(folder, name), { recursive: true });
+  symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'));
+  for (const { file, from, to } of patches) {
+    const source = readFileSync(join(folder, file), 'utf8');
+    if (source.split(from).length !== 2) throw new Error(`${file} does not hold once: ${from}`);
+    writeFileSync(join(folder, file), source.replace(from, to));
+  }
+  return folder;
+}
+
+async function isNoticed(name: string, patches: readonly Patch[]): Promise<boolean> {
+  const source = mutated(patches);
+  const startedAt = Date.now();
+  const found: string[] = [];
+  const { violations } = await run({
+    minutes: MINUTES,
+    seed: name,
+    rate: 20,
+    source,
+    appendfsync: 'everysec',
+    untilViolation: true,
+    say: (line) => void found.push(line),
+  });
+  rmSync(source, { recursive: true, force: true });
+  const seconds = Math.round((Date.now() - startedAt) / 1_000);
+  const first = found.findIndex((line) => line.startsWith('VIOLATION'));
+  const said =
+    violations > 0 ? `noticed after ${seconds} s:${found[first + 1]}` : `NOT noticed in ${seconds} s`;
+  process.stdout.write(`without ${name}: ${said}\n`);
+  return violations > 0;
+}
+
+const wanted = process.argv.slice(2);
+const results: boolean[] = [];
+for (const [name, patches] of Object.entries(MUTATIONS)) {
+  if (wanted.length === 0 || wanted.includes(name)) results.push(await isNoticed(name, patches));
+}
+process.exitCode = results.length > 0 && results.every(Boolean) ? 0 : 1;

@@ -1,0 +1,273 @@
+/** What the driver will ask of one request, drawn from the seed before anything is sent.
+ *  It must never depend on what the service answers: the same seed plans the same requests. */
+import { chanceOf, type Chance } from './random.ts';
+
+export type Effect = 'read' | 'idempotent' | 'once';
+
+/**
+ * What may become of a directive beside the faults of the run.
+ * `answer`: the sum; `tool_failure`: the tool's own error; `immediate`: its own words, at once.
+ */
+export type Expectation = 'answer' | 'tool_failure' | 'timeout' | 'deadline' | 'unknown_tool' | 'immediate';
+
+export interface PlannedDirective {
+  readonly id: string;
+  readonly body: Readonly<Record<string, unknown>>;
+  readonly kind: string;
+  readonly expect: Expectation;
+  /** null: it calls no tool. */
+  readonly effect: Effect | null;
+  readonly label: string;
+  readonly sum: number;
+  /** Executions that fail before one succeeds. */
+  readonly toolFailures: number;
+  readonly maxRetries: number;
+  readonly timeoutMs: number | null;
+  readonly deadlineMs: number;
+}
+
+export type FollowUp =
+  | { readonly kind: 'repeat'; readonly afterMs: number; readonly single: boolean }
+  | { readonly kind: 'conflict'; readonly afterMs: number; readonly bystanders: readonly PlannedDirective[] }
+  | { readonly kind: 'invalid'; readonly afterMs: number; readonly bystanders: readonly PlannedDirective[] };
+
+export interface PlannedCancel {
+  /** From the first try of the submission. */
+  readonly afterMs: number;
+  /** null: the whole request. */
+  readonly id: string | null;
+  /** How many at the same time. */
+  readonly copies: number;
+}
+
+/** One submission with what follows it. */
+export interface Act {
+  readonly atMs: number;
+  readonly directives: readonly PlannedDirective[];
+  readonly traceparent: string | null;
+  /** How many times at the same time. */
+  readonly copies: number;
+  /** The first try is cut off after so long; null: none is. */
+  readonly cutAfterMs: number | null;
+  /** Nobody asks again after a lost answer. */
+  readonly givesUp: boolean;
+  /** `wait_ms` of the submission; null: none. */
+  readonly waitMs: number | null;
+  readonly followUps: readonly FollowUp[];
+  readonly cancels: readonly PlannedCancel[];
+}
+
+export interface Plan {
+  readonly requestId: string;
+  readonly acts: readonly Act[];
+  /** A reader follows the log live. */
+  readonly followed: boolean;
+}
+
+const SERVERS = ['alpha', 'beta', 'gamma'] as const;
+const TOOL_EFFECTS = { read: 'read', idempotent: 'idempotent', once: 'once', plain: 'idempotent' } as const;
+const KINDS = {
+  quick: 30,
+  steady: 15,
+  slow: 12,
+  flaky: 12,
+  failing: 5,
+  timing_out: 6,
+  short_deadline: 4,
+  orphan: 2,
+  unknown_tool: 3,
+  tool_error: 3,
+  request_error: 2,
+  large: 2,
+} as const;
+export const LONGEST_DEADLINE_MS = 60_000;
+/** More than what a body may have to travel inside the job. */
+const PADDING_BYTES = 40_000;
+
+export function planRequest(seed: string, number: number): Plan {
+  const chance = chanceOf(`${seed}/request/${number}`);
+  const requestId = `chaos-${seed}-${number}`;
+  const ids = { last: 0 };
+  const acts = Array.from({ length: chance.between(1, 4) }, () => planAct(chance, requestId, ids));
+  return { requestId, acts, followed: chance.percent(15) };
+}
+
+interface Ids {
+  last: number;
+}
+
+function planAct(chance: Chance, requestId: string, ids: Ids): Act {
+  const size = chance.percent(55) ? 1 : chance.between(2, 12);
+  const directives = Array.from({ length: size }, () => planDirective(chance, requestId, ids));
+  const givesUp = chance.percent(5);
+  return {
+    atMs: chance.between(0, 6_000),
+    directives,
+    traceparent: chance.percent(50) ? traceparent(chance) : null,
+    copies: chance.percent(12) ? chance.between(2, 4) : 1,
+    cutAfterMs: givesUp || chance.percent(6) ? chance.between(0, 30) : null,
+    givesUp,
+    waitMs: chance.percent(12) ? chance.between(50, 5_000) : null,
+    followUps: givesUp ? [] : planFollowUps(chance, requestId, ids, directives),
+    cancels: planCancels(chance, directives),
+  };
+}
+
+function planFollowUps(
+  chance: Chance,
+  requestId: string,
+  ids: Ids,
+  directives: readonly PlannedDirective[],
+): FollowUp[] {
+  const followUps: FollowUp[] = [];
+  const bystanders = () =>
+    Array.from({ length: chance.between(0, 3) }, () => planDirective(chance, requestId, ids));
+  if (chance.percent(20))
+    followUps.push({
+      kind: 'repeat',
+      afterMs: chance.between(0, 4_000),
+      single: chance.percent(50),
+    });
+  if (chance.percent(8))
+    followUps.push({ kind: 'conflict', afterMs: chance.between(0, 3_000), bystanders: bystanders() });
+  if (chance.percent(4) && directives.length > 0)
+    followUps.push({ kind: 'invalid', afterMs: chance.between(0, 3_000), bystanders: bystanders() });
+  return followUps;
+}
+
+function planCancels(chance: Chance, directives: readonly PlannedDirective[]): PlannedCancel[] {
+  const cancels: PlannedCancel[] = [];
+  const copies = (): number => (chance.percent(20) ? 2 : 1);
+  if (chance.percent(18))
+    cancels.push({ afterMs: chance.between(0, 4_000), id: chance.pick(directives).id, copies: copies() });
+  if (chance.percent(5)) cancels.push({ afterMs: chance.between(0, 5_000), id: null, copies: copies() });
+  return cancels;
+}
+
+function traceparent(chance: Chance): string {
+  const hex = (length: number): string =>
+    Array.from({ length }, () => chance.between(0, 15).toString(16)).join('');
+  return `00-1${hex(31)}-1${hex(15)}-01`;
+}
+
+function planDirective(chance: Chance, requestId: string, ids: Ids): PlannedDirective {
+  ids.last += 1;
+  const kind = chance.weighted(KINDS);
+  const id = `${kind}-${ids.last}`;
+  if (kind === 'tool_error' || kind === 'request_error') return planImmediate(requestId, id, kind);
+  return planCall(chance, requestId, id, kind);
+}
+
+function planImmediate(
+  requestId: string,
+  id: string,
+  kind: 'tool_error' | 'request_error',
+): PlannedDirective {
+  const words =
+    kind === 'tool_error'
+      ? { type: 'emit_tool_error', tool_name: 'alpha.read', error: { type: 'tool_error', message: id } }
+      : { type: 'emit_request_error', reason: 'chaos', message: id };
+  const nothing = { effect: null, label: '', sum: 0, toolFailures: 0, maxRetries: 0, timeoutMs: null };
+  const body = { ...words, id, request_id: requestId };
+  return { id, body, kind, expect: 'immediate', ...nothing, deadlineMs: LONGEST_DEADLINE_MS };
+}
+
+type CallKind = Exclude<keyof typeof KINDS, 'tool_error' | 'request_error'>;
+
+/** What a kind of call asks of the tool, and of the service. */
+interface CallShape {
+  readonly args: Readonly<Record<string, unknown>>;
+  readonly fields?: Readonly<Record<string, unknown>>;
+  readonly toolName?: string;
+  readonly expect: Expectation;
+}
+
+function planCall(chance: Chance, requestId: string, id: string, kind: CallKind): PlannedDirective {
+  const tool = chance.pick(['read', 'idempotent', 'once', 'plain'] as const);
+  const said = chance.percent(15) ? chance.pick(['read', 'idempotent', 'once'] as const) : undefined;
+  const [a, b] = [chance.between(0, 1_000_000), chance.between(0, 1_000_000)];
+  const { args, fields, toolName, expect } = shapeOf(chance, kind);
+  const label = `${requestId}/${id}`;
+  const policy = {
+    ...retryPolicy(chance),
+    deadline_ms: chance.between(45_000, LONGEST_DEADLINE_MS),
+    ...fields,
+  };
+  const body = {
+    type: 'tool_exec',
+    id,
+    request_id: requestId,
+    tool_name: toolName ?? `${chance.pick(SERVERS)}.${tool}`,
+    arguments: { label, a, b, ...args },
+    ...policy,
+    ...(said === undefined ? {} : { effect: said }),
+  };
+  return {
+    id,
+    body,
+    kind,
+    expect,
+    effect: said ?? TOOL_EFFECTS[tool],
+    label,
+    sum: a + b,
+    toolFailures: Number(args['failures'] ?? 0),
+    maxRetries: policy.max_retries,
+    timeoutMs: 'timeout_ms' in body ? Number(body['timeout_ms']) : null,
+    deadlineMs: Number(body.deadline_ms),
+  };
+}
+
+function retryPolicy(chance: Chance) {
+  return {
+    max_retries: chance.percent(60) ? chance.between(1, 4) : 0,
+    retry_backoff_ms: chance.between(0, 600),
+    backoff: chance.pick(['fixed', 'exponential']),
+    max_backoff_ms: 3_000,
+    jitter: chance.pick([0, 0, 0.5, 1]),
+  };
+}
+
+function shapeOf(chance: Chance, kind: CallKind): CallShape {
+  switch (kind) {
+    case 'quick':
+      return { args: { delay_ms: chance.between(0, 40) }, expect: 'answer' };
+    case 'steady':
+      return { args: { delay_ms: chance.between(100, 900) }, expect: 'answer' };
+    case 'slow': {
+      const delayMs = chance.between(3_000, 8_000);
+      return { args: { delay_ms: delayMs, steps: chance.between(0, 16) }, expect: 'answer' };
+    }
+    case 'large':
+      return { args: { padding: 'x'.repeat(PADDING_BYTES) }, expect: 'answer' };
+    case 'flaky': {
+      const failures = chance.between(1, 4);
+      return {
+        args: { failures, retryable: true, delay_ms: chance.between(0, 800) },
+        expect: 'answer',
+      };
+    }
+    case 'failing':
+      return { args: { failures: 1_000, retryable: chance.percent(50) }, expect: 'tool_failure' };
+    case 'timing_out': {
+      const timeoutMs = chance.between(200, 900);
+      return { args: { delay_ms: timeoutMs * 3 }, fields: { timeout_ms: timeoutMs }, expect: 'timeout' };
+    }
+    case 'short_deadline': {
+      const deadlineMs = chance.between(300, 4_000);
+      return {
+        args: { delay_ms: deadlineMs + 8_000 },
+        fields: { deadline_ms: deadlineMs },
+        expect: 'deadline',
+      };
+    }
+    case 'orphan':
+      return {
+        args: {},
+        fields: { deadline_ms: chance.between(500, 8_000) },
+        toolName: 'orphan.read',
+        expect: 'deadline',
+      };
+    case 'unknown_tool':
+      return { args: {}, toolName: chance.pick(['alpha.nothing', 'nowhere.read']), expect: 'unknown_tool' };
+  }
+}

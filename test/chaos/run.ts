@@ -1,0 +1,192 @@
+/** One run: drives, kills, waits until everything is over, and has every request judged.
+ *  It must never stop at the first fault of its own: whatever was accepted is looked at. */
+import { setTimeout as delay } from 'node:timers/promises';
+import { violationsOf } from './checker.ts';
+import { drive, type Drive } from './driver.ts';
+import { gather, readRequest, type Evidence } from './evidence.ts';
+import { startKiller, type Killer } from './killer.ts';
+import { leftovers } from './leftovers.ts';
+import { LONGEST_DEADLINE_MS, planRequest, type Plan } from './plan.ts';
+import { chanceOf } from './random.ts';
+import { storyOf } from './story.ts';
+import { startSystem, type System } from './system.ts';
+import { createTally, type Tally } from './tally.ts';
+import { read } from './transport.ts';
+import type { WireLanes } from './wire.ts';
+
+export interface RunOptions {
+  readonly minutes: number;
+  readonly seed: string;
+  /** Folder of the sources that run. Default: this repository. */
+  readonly source: string;
+  readonly appendfsync: 'everysec' | 'always';
+  /** Directives a second that the driver aims for. */
+  readonly rate: number;
+  /** Ends at the first violation. */
+  readonly untilViolation: boolean;
+  readonly say: (line: string) => void;
+}
+
+export interface RunResult {
+  readonly violations: number;
+  readonly tally: Tally;
+}
+
+/** Time after the end of a request in which a latecomer may still do harm, milliseconds. */
+const SETTLE_MS = 15_000;
+/** Long enough to look at everything, short enough to see it go. */
+const RETENTION_MS = 50_000;
+const POLL_MS = 1_500;
+/** Open directives above which the driver waits: the machine cannot bear more. */
+const MOST_OPEN = 80;
+/** What a finished retention may take to be noticed. */
+const EXPIRY_SLACK_MS = 8_000;
+const REPORTED = 10;
+
+export async function run(options: RunOptions): Promise<RunResult> {
+  const { say, seed } = options;
+  const system = await startSystem({ ...options, retentionMs: RETENTION_MS });
+  const killer = startKiller(seed, system);
+  const state: State = {
+    options,
+    system,
+    killer,
+    tally: createTally(killer.faults),
+    open: new Set(),
+    violations: 0,
+  };
+  say(`seed ${seed}, ${options.minutes} minutes, appendfsync ${options.appendfsync}, ${system.folder}`);
+  try {
+    const audits = await driveFor(state);
+    await killer.stop();
+    say(`the killer has stopped, ${state.open.size} requests are being looked at`);
+    await Promise.all(audits);
+    if (!stopsEarly(state)) await checkRest(state);
+    if (state.violations > 0) sayOutput(state);
+  } finally {
+    await killer.stop();
+    await system.stop();
+  }
+  for (const line of state.tally.lines()) say(line);
+  return { violations: state.violations, tally: state.tally };
+}
+
+interface State {
+  readonly options: RunOptions;
+  readonly system: System;
+  readonly killer: Killer;
+  readonly tally: Tally;
+  /** Requests that are driven or looked at. */
+  readonly open: Set<string>;
+  violations: number;
+}
+
+function stopsEarly({ options, violations }: State): boolean {
+  return options.untilViolation && violations > 0;
+}
+
+/** Starts requests until the time is over; returns what is still to be looked at. */
+async function driveFor(state: State): Promise<Promise<void>[]> {
+  const { options } = state;
+  const chance = chanceOf(`${options.seed}/arrivals`);
+  const endsAt = Date.now() + options.minutes * 60_000;
+  const audits: Promise<void>[] = [];
+  let saidAt = Date.now();
+  for (let number = 1; Date.now() < endsAt && !stopsEarly(state); number += 1) {
+    const plan = planRequest(options.seed, number);
+    audits.push(see(plan, state));
+    // Poisson arrivals: the mean pause for so many directives.
+    const pauseMs = (-Math.log(1 - chance.next()) * 1_000 * sizeOf(plan)) / options.rate;
+    await delay(Math.min(pauseMs, 5_000));
+    while (state.open.size > MOST_OPEN * 4 && Date.now() < endsAt) await delay(200);
+    if (Date.now() - saidAt > 30_000) {
+      saidAt = Date.now();
+      options.say(state.tally.short(state.open.size));
+    }
+  }
+  return audits;
+}
+
+function sizeOf({ acts }: Plan): number {
+  return acts.reduce((sum, { directives }) => sum + directives.length, 0);
+}
+
+async function see(plan: Plan, state: State): Promise<void> {
+  state.open.add(plan.requestId);
+  const driven = drive(plan, state.system.apiUrls);
+  await driven.done;
+  await untilClosed(driven, state);
+  if (!stopsEarly(state)) await delay(SETTLE_MS);
+  driven.leave();
+  if (!stopsEarly(state)) await judge(driven, state);
+  state.open.delete(plan.requestId);
+}
+
+/** Or until the last deadline has passed long ago. */
+async function untilClosed({ history }: Drive, state: State): Promise<void> {
+  const giveUpAt = Date.now() + LONGEST_DEADLINE_MS + 30_000;
+  while (Date.now() < giveUpAt && !stopsEarly(state)) {
+    await delay(POLL_MS);
+    const known = await readRequest(state.system.apiUrls, history.requestId);
+    if (known !== null && known.view?.status !== 'open') return;
+  }
+}
+
+async function judge({ history }: Drive, state: State): Promise<void> {
+  const { system, killer, tally } = state;
+  const evidence = await gather(history, {
+    apis: system.apiUrls,
+    folder: system.folder,
+    faults: killer.faults,
+  });
+  if (evidence === null)
+    return report(state, [`the service does not answer about ${history.requestId}`], null);
+  tally.add(evidence);
+  const found = violationsOf(evidence);
+  if (found.length > 0) report(state, found, evidence);
+}
+
+function report(state: State, found: readonly string[], evidence: Evidence | null): void {
+  const { options } = state;
+  state.violations += found.length;
+  options.say(
+    `VIOLATION with seed ${options.seed}${evidence === null ? '' : ` in ${evidence.history.requestId}`}`,
+  );
+  for (const sentence of found) options.say(`  ${sentence}`);
+  if (evidence === null || state.violations > REPORTED * 10) return;
+  options.say('  its history:');
+  for (const line of storyOf(evidence)) options.say(line);
+}
+
+/** Nothing waits in a lane, and after the retention nothing is left. */
+async function checkRest(state: State): Promise<void> {
+  const { system } = state;
+  const closedAt = Date.now();
+  const waiting = await untilLanesAreEmpty(system);
+  if (waiting.length > 0) report(state, waiting, null);
+  await delay(Math.max(0, closedAt + RETENTION_MS + EXPIRY_SLACK_MS - SETTLE_MS - Date.now()));
+  const left = await leftovers(system.redis.url);
+  if (left.length > 0)
+    report(
+      state,
+      left.map((key) => `left without expiry: ${key}`),
+      null,
+    );
+}
+
+async function untilLanesAreEmpty(system: System): Promise<string[]> {
+  for (const giveUpAt = Date.now() + 30_000; ; await delay(POLL_MS)) {
+    const answer = await read<WireLanes>(system.apiUrls, '/v1/lanes');
+    const busy = (answer?.body.lanes ?? []).filter((lane) => lane.waiting + lane.active + lane.delayed > 0);
+    if (answer !== null && busy.length === 0) return [];
+    if (Date.now() > giveUpAt) return busy.map((lane) => `pending at the end: ${JSON.stringify(lane)}`);
+  }
+}
+
+/** What the processes wrote, as far as it is likely to matter. */
+function sayOutput({ options, system }: State): void {
+  for (const [name, lines] of system.output()) {
+    const loud = lines.filter((line) => !/ECONNREFUSED|Connection is closed|goes on/.test(line));
+    for (const line of loud.slice(-20)) options.say(`  ${name}: ${line}`);
+  }
+}

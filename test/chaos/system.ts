@@ -1,0 +1,161 @@
+/** The processes under chaos: Redis, APIs, workers, MCP servers; each can be killed, and is started again like by a supervisor.
+ *  It must never run a part of the service in its own process. */
+import { mkdirSync, mkdtempSync, existsSync, rmSync, writeFileSync, readFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { type Child, freePort, spawnNode } from '../support/process.ts';
+import { startRedis, type TestRedis } from '../support/redis.ts';
+
+export interface SystemOptions {
+  /** Folder of the sources that run. Default: this repository. */
+  readonly source: string;
+  readonly appendfsync: 'everysec' | 'always';
+  readonly retentionMs: number;
+}
+
+/** A place for a process: what runs there changes, the place stays. */
+export interface Slot {
+  readonly name: string;
+  /** Of the process that runs now; null while there is none. */
+  child: Child | null;
+  /** Something is being done to it; nobody else touches it meanwhile. */
+  busy: boolean;
+  start(): Promise<void>;
+}
+
+export interface System {
+  readonly folder: string;
+  readonly prefix: string;
+  readonly redis: TestRedis;
+  readonly apiUrls: readonly string[];
+  readonly apis: readonly Slot[];
+  readonly workers: readonly Slot[];
+  readonly httpServer: Slot;
+  /** Processes of the stdio servers that live now. */
+  stdioServers(): number[];
+  /** What the processes have written, by the name of their place. */
+  output(): Map<string, string[]>;
+  stop(): Promise<void>;
+}
+
+const TOOL_SERVER = fileURLToPath(new URL('./tool-server.ts', import.meta.url));
+const APIS = 2;
+const WORKERS = 3;
+/** Shorter than a SIGSTOP of the killer, longer than a hiccup of a busy machine. */
+const LEASE_MS = 4_000;
+const DRAIN_MS = 4_000;
+
+export async function startSystem(options: SystemOptions): Promise<System> {
+  const folder = dataFolder();
+  const redis = await startRedis({
+    appendonly: true,
+    appendfsync: options.appendfsync,
+    dir: join(folder, 'redis'),
+  });
+  const httpPort = await freePort();
+  const apiPorts = await Promise.all(Array.from({ length: APIS }, async () => freePort()));
+  const prefix = 'chaos';
+  const env = { REDIS_URL: redis.url, ADJUTANT_PREFIX: prefix, ADJUTANT_LOG_LEVEL: 'warn' };
+  const program = join(options.source, 'src/cli/main.ts');
+  const written = new Map<string, string[]>();
+  writeConfigs(folder, httpPort, options.retentionMs);
+
+  function slot(name: string, args: readonly string[], ready: RegExp): Slot {
+    const place: Slot = { name, child: null, busy: false, start: async () => startIn(place, args, ready) };
+    return place;
+  }
+
+  /** Until it works: a process that was started while Redis was away ends, and is started again. */
+  async function startIn(place: Slot, args: readonly string[], ready: RegExp): Promise<void> {
+    for (;;) {
+      const child = spawnNode(args, { env: { ...env, CHAOS_FOLDER: folder }, cwd: options.source });
+      place.child = child;
+      written.set(`${place.name} (pid ${child.pid})`, child.lines as string[]);
+      const works = await child.waitForLine(ready).then(
+        () => true,
+        () => false,
+      );
+      if (works) return;
+      await child.kill9();
+    }
+  }
+
+  const httpServer = slot('http server', [TOOL_SERVER, 'http', String(httpPort)], /^listens on/);
+  const apis = apiPorts.map((port, index) =>
+    slot(
+      `api ${index + 1}`,
+      [program, 'api', '--config', join(folder, 'api.json'), '--port', String(port)],
+      /^adjutant listens/,
+    ),
+  );
+  const workers = Array.from({ length: WORKERS }, (_, index) =>
+    slot(
+      `worker ${index + 1}`,
+      [program, 'worker', '--config', join(folder, 'worker.json')],
+      /^adjutant works/,
+    ),
+  );
+  const slots = [httpServer, ...apis, ...workers];
+  for (const place of slots) await place.start();
+  return {
+    folder,
+    prefix,
+    redis,
+    apiUrls: apiPorts.map((port) => `http://127.0.0.1:${port}`),
+    apis,
+    workers,
+    httpServer,
+    stdioServers: () => livingServers(folder),
+    output: () => written,
+    stop: async () => {
+      await Promise.all(slots.map(async ({ child }) => child?.kill9()));
+      await redis.stop();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+/** In memory where there is a place for it: with `everysec` Redis holds back its writes during a slow fsync,
+ *  and what it holds back is lost with the process. That is Redis' promise, not ours to test. */
+function dataFolder(): string {
+  const folder = mkdtempSync(join(existsSync('/dev/shm') ? '/dev/shm' : tmpdir(), 'adjutant-chaos-'));
+  mkdirSync(join(folder, 'redis'));
+  return folder;
+}
+
+/** The API knows a server that no worker serves. */
+function writeConfigs(folder: string, httpPort: number, retentionMs: number): void {
+  const stdio = { command: process.execPath, args: [TOOL_SERVER], env: { CHAOS_FOLDER: folder } };
+  const effects = { plain: 'idempotent' };
+  const mcpServers = {
+    alpha: { ...stdio, effects, lane: { concurrency: 20 } },
+    beta: { ...stdio, effects, lane: { concurrency: 8 } },
+    gamma: { url: `http://127.0.0.1:${httpPort}/mcp`, effects, lane: { concurrency: 20 } },
+  };
+  const shared = {
+    retention: { closed_ms: retentionMs },
+    worker: { lease_ms: LEASE_MS, drain_ms: DRAIN_MS },
+  };
+  const orphan = { command: 'no-such-program' };
+  writeFileSync(join(folder, 'worker.json'), JSON.stringify({ mcpServers, ...shared }));
+  writeFileSync(
+    join(folder, 'api.json'),
+    JSON.stringify({ mcpServers: { ...mcpServers, orphan }, ...shared }),
+  );
+}
+
+function livingServers(folder: string): number[] {
+  const file = join(folder, 'stdio-servers.jsonl');
+  const pids = existsSync(file) ? readFileSync(file, 'utf8').split('\n').slice(0, -1).map(Number) : [];
+  return pids.filter(isToolServer);
+}
+
+/** A pid may belong to somebody else by now. */
+function isToolServer(pid: number): boolean {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes(TOOL_SERVER);
+  } catch {
+    return false;
+  }
+}

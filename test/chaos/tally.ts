@@ -1,0 +1,72 @@
+/** How much a run has asked for, and what came of it.
+ *  It must never decide whether that is right. */
+import type { Evidence } from './evidence.ts';
+import type { Fault } from './history.ts';
+import { TERMINAL_TYPES } from './wire.ts';
+
+type Counts = Record<string, number>;
+
+export interface Tally {
+  add(evidence: Evidence): void;
+  short(open: number): string;
+  lines(): string[];
+}
+
+export function createTally(faults: readonly Fault[]): Tally {
+  const asked: Counts = {};
+  const ends: Counts = {};
+  const count = (counts: Counts, name: string, by = 1): void =>
+    void (counts[name] = (counts[name] ?? 0) + by);
+
+  function add(evidence: Evidence): void {
+    const { history, view, signals, executions } = evidence;
+    count(asked, 'requests');
+    count(asked, 'directives', view?.directives.length ?? 0);
+    count(asked, 'signals', signals.length);
+    count(asked, 'executions', [...executions.values()].flat().length);
+    count(asked, 'redeliveries', sum(view?.directives.map(({ redeliveries }) => redeliveries)));
+    count(asked, 'retries', sum(view?.directives.map(({ failures }) => failures)));
+    for (const { purpose, status, directives, verdicts } of history.submissions) {
+      const how =
+        status === 'lost' ? 'without an answer' : status === 503 ? 'refused with 503' : `answered ${status}`;
+      count(asked, `submissions ${how}`);
+      if (purpose === 'conflict' || purpose === 'invalid') count(asked, `${purpose}s`);
+      if (directives.length > 1) count(asked, 'batches');
+      count(asked, 'duplicates', [...verdicts.values()].filter((verdict) => verdict === 'existing').length);
+    }
+    for (const { status, verdicts } of history.cancels) {
+      count(asked, 'cancels');
+      if (status === 'lost' || status === 503) count(asked, 'cancels without an answer');
+      for (const verdict of verdicts.values()) count(asked, `cancels answered ${verdict.status}`);
+    }
+    for (const { type, data } of signals) {
+      if (!TERMINAL_TYPES.has(type)) continue;
+      count(ends, data.result === undefined ? type : data.result.ok ? 'ok' : data.result.error.type);
+    }
+  }
+
+  function lines(): string[] {
+    const kills: Counts = {};
+    for (const { kind } of faults) count(kills, kind);
+    return [
+      `asked: ${listed(asked)}`,
+      `ends: ${listed(ends)}`,
+      `faults: ${faults.length} (${listed(kills)})`,
+    ];
+  }
+
+  const short = (open: number): string =>
+    `${asked['directives'] ?? 0} directives judged, ${open} requests open, ${faults.length} faults`;
+  return { add, short, lines };
+}
+
+function sum(values: readonly number[] | undefined): number {
+  return (values ?? []).reduce((total, value) => total + value, 0);
+}
+
+function listed(counts: Counts): string {
+  return Object.entries(counts)
+    .toSorted(([left], [right]) => (left < right ? -1 : 1))
+    .map(([name, number]) => `${name} ${number}`)
+    .join(', ');
+}

@@ -1,0 +1,99 @@
+/** The MCP server under chaos: tools of each effect that count every execution before they do anything else.
+ *  It must never keep anything in memory that a check needs: it gets killed.
+ *  CHAOS_FOLDER holds the counter files. `http PORT` serves Streamable HTTP there, otherwise it is stdio. */
+import { appendFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import type { ReadableStream } from 'node:stream/web';
+import { setTimeout as delay } from 'node:timers/promises';
+import { type CallToolResult, createMcpHandler, McpServer } from '@modelcontextprotocol/server';
+import { serveStdio } from '@modelcontextprotocol/server/stdio';
+import * as z from 'zod';
+import { countExecution } from './executions.ts';
+
+const FOLDER = process.env['CHAOS_FOLDER'] ?? '.';
+
+const inputSchema = z.object({
+  label: z.string().describe('Which directive asks.'),
+  a: z.number(),
+  b: z.number(),
+  delay_ms: z.int().min(0).default(0).describe('Time from the count to the answer.'),
+  steps: z.int().min(0).default(0).describe('Progress notifications during that time.'),
+  failures: z.int().min(0).default(0).describe('So many executions fail first.'),
+  retryable: z.boolean().default(false).describe('What a failure says about another try.'),
+  padding: z.string().default('').describe('Makes the arguments large.'),
+});
+
+/** What the tools say about a repeat; of `plain` only the operator's configuration knows. */
+const TOOLS = { read: { readOnlyHint: true }, idempotent: { idempotentHint: true }, once: {}, plain: {} };
+
+function failure(execution: number, retryable: boolean): CallToolResult {
+  const error = { type: 'execution_error', message: `execution ${execution} fails`, retryable };
+  return { isError: true, content: [{ type: 'text', text: JSON.stringify(error) }] };
+}
+
+interface CallContext {
+  mcpReq: {
+    _meta?: Record<string, unknown> | undefined;
+    notify(notification: { method: 'notifications/progress'; params: never }): Promise<void>;
+  };
+}
+
+async function work(delayMs: number, steps: number, { mcpReq }: CallContext): Promise<void> {
+  const progressToken = mcpReq._meta?.['progressToken'];
+  for (let step = 1; step <= steps; step += 1) {
+    await delay(delayMs / (steps + 1));
+    if (progressToken === undefined) continue;
+    const params = { progressToken, progress: step, total: steps } as never;
+    await mcpReq.notify({ method: 'notifications/progress', params }).catch(() => {});
+  }
+  await delay(delayMs / (steps + 1));
+}
+
+function createTools(): McpServer {
+  const server = new McpServer({ name: 'chaos', version: '1.0.0' });
+  for (const [tool, annotations] of Object.entries(TOOLS)) {
+    server.registerTool(tool, { inputSchema, annotations }, async (args, ctx) => {
+      const { label, a, b } = args;
+      const key = String(ctx.mcpReq._meta?.['adjutant/idempotencyKey']);
+      const { execution } = countExecution(FOLDER, { tool, key, label });
+      if (args.delay_ms > 0) await work(args.delay_ms, args.steps, ctx as unknown as CallContext);
+      if (execution <= args.failures) return failure(execution, args.retryable);
+      const answer = { label, sum: a + b, execution, padding: args.padding.length };
+      return { content: [{ type: 'text', text: JSON.stringify(answer) }] };
+    });
+  }
+  return server;
+}
+
+function serveHttp(port: number): void {
+  const handler = createMcpHandler(createTools);
+  const server = createServer((incoming, outgoing) => {
+    const gone = new AbortController();
+    outgoing.once('close', () => gone.abort());
+    const body = incoming.method === 'POST' ? { body: Readable.toWeb(incoming), duplex: 'half' } : {};
+    const request = new Request(`http://127.0.0.1${incoming.url}`, {
+      method: incoming.method ?? 'GET',
+      headers: incoming.headers as Record<string, string>,
+      signal: gone.signal,
+      ...body,
+    } as RequestInit);
+    void handler.fetch(request).then((response) => {
+      outgoing.writeHead(response.status, Object.fromEntries(response.headers));
+      if (response.body === null) outgoing.end();
+      else
+        Readable.fromWeb(response.body as ReadableStream)
+          .on('error', () => {})
+          .pipe(outgoing);
+    });
+  });
+  server.listen(port, '127.0.0.1', () => process.stderr.write(`listens on ${port}\n`));
+}
+
+const [mode, port] = process.argv.slice(2);
+if (mode === 'http') serveHttp(Number(port));
+else {
+  appendFileSync(join(FOLDER, 'stdio-servers.jsonl'), `${process.pid}\n`);
+  serveStdio(createTools);
+}

@@ -1,0 +1,61 @@
+/** One HTTP exchange with one of the APIs: an answer, or the fact that none came.
+ *  It must never ask twice by itself: that is the driver's decision, and part of the history. */
+
+export interface Exchange {
+  readonly api: string;
+  readonly sentAt: number;
+  readonly answeredAt: number;
+  readonly status: number | 'lost';
+  readonly body: unknown;
+}
+
+export interface ExchangeOptions {
+  readonly body?: unknown;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** The connection is cut after so long. Default: 20 s. */
+  readonly cutAfterMs?: number;
+}
+
+const PATIENCE_MS = 20_000;
+
+export async function exchange(
+  api: string,
+  method: 'GET' | 'POST',
+  path: string,
+  { body, headers, cutAfterMs = PATIENCE_MS }: ExchangeOptions = {},
+): Promise<Exchange> {
+  const sentAt = Date.now();
+  try {
+    const response = await fetch(api + path, {
+      method,
+      signal: AbortSignal.timeout(cutAfterMs),
+      headers: { ...(body === undefined ? {} : { 'content-type': 'application/json' }), ...headers },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+    const answer: unknown = await response.json();
+    return { api, sentAt, answeredAt: Date.now(), status: response.status, body: answer };
+  } catch (error) {
+    return { api, sentAt, answeredAt: Date.now(), status: 'lost', body: { code: reason(error) } };
+  }
+}
+
+function reason(error: unknown): string {
+  if (!(error instanceof Error)) return 'unknown';
+  const cause = error.cause instanceof Error ? `: ${error.cause.message}` : '';
+  return `${error.name}${cause}`;
+}
+
+/** Reads until somebody answers with other than "not now"; null when nobody did for `patienceMs`. */
+export async function read<T>(
+  apis: readonly string[],
+  path: string,
+  patienceMs = 30_000,
+): Promise<{ status: number; body: T } | null> {
+  const giveUpAt = Date.now() + patienceMs;
+  for (let turn = 0; Date.now() < giveUpAt; turn += 1) {
+    const { status, body } = await exchange(apis[turn % apis.length] ?? '', 'GET', path);
+    if (status !== 'lost' && status !== 503) return { status, body: body as T };
+    await new Promise((resolve) => setTimeout(resolve, 200));
+  }
+  return null;
+}

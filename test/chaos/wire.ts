@@ -1,0 +1,92 @@
+/** What the chaos test reads over HTTP, as it understands the published contract.
+ *  It must never import a type of the service: a change there has to be noticed here. */
+
+export interface WireError {
+  readonly type: string;
+  readonly message: string;
+  readonly details: Readonly<Record<string, unknown>>;
+  readonly retryable: boolean;
+}
+
+export type WireResult =
+  | { readonly ok: true; readonly payload: unknown }
+  | { readonly ok: false; readonly error: WireError };
+
+export interface WireSignal {
+  readonly specversion: string;
+  readonly id: string;
+  readonly type: string;
+  readonly source: string;
+  readonly subject: string;
+  readonly time: string;
+  readonly traceparent?: string;
+  readonly causationid?: string;
+  readonly sequence: number;
+  readonly attempt?: number;
+  readonly data: Readonly<Record<string, unknown>> & {
+    readonly call_id?: string;
+    readonly result?: WireResult;
+    readonly metadata?: Readonly<Record<string, unknown>>;
+  };
+}
+
+export interface WireDirective {
+  readonly id: string;
+  readonly type: string;
+  readonly status: string;
+  readonly attempts: number;
+  readonly failures: number;
+  readonly redeliveries: number;
+  readonly accepted_at: string;
+  readonly ended_at: string | null;
+  readonly deadline_at: string;
+}
+
+export interface WireRequest {
+  readonly request_id: string;
+  readonly status: 'open' | 'closed';
+  readonly sequence: number;
+  readonly open: number;
+  readonly closed_at: string | null;
+  readonly directives: readonly WireDirective[];
+}
+
+export interface WireSubmission {
+  readonly request_id: string;
+  readonly directives: readonly {
+    readonly id: string;
+    readonly status: 'accepted' | 'existing';
+    readonly result?: WireSignal;
+  }[];
+}
+
+export interface WireCancellation {
+  readonly directives: readonly {
+    readonly id: string;
+    readonly status: 'cancelled' | 'requested' | 'ended';
+    readonly result?: WireSignal;
+  }[];
+}
+
+export interface WireSignalPage {
+  readonly signals: readonly WireSignal[];
+  readonly last_sequence: number;
+  readonly closed: boolean;
+}
+
+export interface WireLanes {
+  readonly lanes: readonly {
+    readonly name: string;
+    readonly waiting: number;
+    readonly active: number;
+    readonly delayed: number;
+  }[];
+}
+
+/** The signals that answer a directive for good. */
+export const TERMINAL_TYPES: ReadonlySet<string> = new Set([
+  'ai.tool.result',
+  'ai.llm.response',
+  'ai.embed.result',
+  'ai.request.error',
+]);
