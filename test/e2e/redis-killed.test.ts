@@ -16,7 +16,7 @@ const SUBMISSIONS = 500;
 const AT_ONCE = 40;
 /** Redis is killed when so many calls have been executed: their answers are on the way to the journal then,
  *  as are submissions. */
-const KILLS_AT = [40, 80, 120, 160, 200, 240, 280, 320, 360, 400];
+const KILLS_AT = [50, 110, 170, 230, 290, 350, 410];
 
 /** For `everysec` a folder in memory, where there is one: during a slow fsync Redis answers before it writes,
  *  and what it has not written is lost with the process. That is what the setting says, and not ours to test.
@@ -26,11 +26,11 @@ async function dataFolder(appendfsync: 'everysec' | 'always'): Promise<string> {
   return mkdtemp(join(inMemory ? '/dev/shm' : tmpdir(), 'adjutant-redis-'));
 }
 
-async function killAgainAndAgain({ redis, untilExecuted }: Installation): Promise<void> {
+async function killAgainAndAgain(installation: Installation): Promise<void> {
   for (const count of KILLS_AT) {
-    await untilExecuted(({ length }) => length >= count);
-    await redis.kill9();
-    await redis.restart();
+    await installation.untilExecuted(({ length }) => length >= count);
+    await installation.redis.kill9();
+    await installation.redis.restart();
   }
 }
 
