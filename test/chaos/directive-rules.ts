@@ -68,18 +68,26 @@ function checkAttempts({ view, planned, signals, terminal, result }: Case): stri
   const attempts = signals.flatMap(({ attempt }) => attempt ?? []);
   if (attempts.some((attempt, index) => attempt < (attempts[index - 1] ?? 1)))
     found.push(`attempts speak out of turn: ${attempts.join(' ')}`);
-  const last = view.failures + view.redeliveries + 1;
+  // Given up after a worker's death: the attempt that died was the last one.
+  const givenUp =
+    view.redeliveries > 0 && ['outcome_unknown', 'worker_lost'].includes(errorType(result) ?? '');
+  const last = view.failures + view.redeliveries + (givenUp ? 0 : 1);
   if (terminal.attempt !== undefined && terminal.attempt !== last)
     found.push(`attempt ${terminal.attempt} ended it, the last one was ${last}`);
+  if (terminal.attempt !== undefined && view.attempts !== last)
+    found.push(`${view.attempts} attempts are counted, the last one was ${last}`);
   const retries = signals.filter(({ type }) => type === 'directive.retry_scheduled');
   const counted = retries.map(({ data }) => Number(data['failures']));
   if (counted.some((failures, index) => failures !== index + 1) || view.failures !== retries.length)
     found.push(`${view.failures} failures, retries say ${counted.join(' ')}`);
   if (retries.length > planned.maxRetries) found.push(`${retries.length} retries of ${planned.maxRetries}`);
-  const lost = result !== null && !result.ok && result.error.type === 'worker_lost';
-  const limit = MAX_REDELIVERIES + (lost || planned.effect === 'once' ? 1 : 0);
+  const limit = MAX_REDELIVERIES + (errorType(result) === 'worker_lost' || planned.effect === 'once' ? 1 : 0);
   if (view.redeliveries > limit) found.push(`${view.redeliveries} redeliveries`);
   return found;
+}
+
+function errorType(result: WireResult | null): string | null {
+  return result === null || result.ok ? null : result.error.type;
 }
 
 const ENDS_AN_ATTEMPT: readonly FaultKind[] = [
