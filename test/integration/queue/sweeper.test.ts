@@ -26,8 +26,9 @@ async function acceptUnrung(open: Pipeline, fields: Partial<ToolExec> = {}): Pro
 }
 
 async function makeDue(open: Pipeline): Promise<void> {
-  const members = await open.connection.zrange(open.keys.sweep, 0, -1);
-  for (const member of members) await open.connection.zadd(open.keys.sweep, PAST, member);
+  const members = await open.connection.zrange(open.keys.sweep, '0', '-1');
+  if (members.length === 0) return;
+  await open.connection.zadd(open.keys.sweep, ...members.flatMap((member) => [PAST, member]));
 }
 
 /** The deadline is Redis' own; it passes within milliseconds. */

@@ -157,7 +157,7 @@ async function overtaken(open: Pipeline, call: ToolExec, ends: Execute) {
     if (verdict.kind !== 'granted') throw new Error(verdict.kind);
     return { requestId: call.request_id, id: call.id, fence: verdict.fence };
   });
-  return { attempt, takeover, resume: resumed.open };
+  return { attempt, takeover, resume: () => resumed.open() };
 }
 
 describe('a worker that was overtaken', () => {

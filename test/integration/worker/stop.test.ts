@@ -6,7 +6,9 @@ import type { SubmittedDirective } from '../../../src/contract/directive.ts';
 import { errorEnvelope } from '../../../src/contract/error-envelope.ts';
 import { errorResult, okResult } from '../../../src/contract/result.ts';
 import type { Execution } from '../../../src/executors/definition.ts';
-import { errorOf, type Execute, gate, openPipeline } from '../../support/pipeline.ts';
+import { attemptDirective } from '../../../src/worker/attempt.ts';
+import { acceptance, toolCall } from '../../support/journal.ts';
+import { errorOf, type Execute, gate, LANE, openPipeline } from '../../support/pipeline.ts';
 import { startRedis, type TestRedis } from '../../support/redis.ts';
 
 let redis: TestRedis;
@@ -156,6 +158,18 @@ describe('past the drain time', () => {
     const log = await open.log(directive.request_id ?? '');
     expect(log.map(({ type }) => type)).toEqual(['ai.tool.started', 'ai.tool.result']);
   });
+});
+
+test('a ring that comes after the stop is put back untouched', async () => {
+  await using open = await openPipeline(redis.url);
+  const parts = open.attemptParts(async () => done);
+  const directive = toolCall({ tool_name: 'test.echo' });
+  const { request_id, id } = directive;
+  await open.journal.accept(request_id, [acceptance(directive, LANE)]);
+  parts.running.stopAll('shutdown');
+  const outcome = await attemptDirective(parts, { request_id, id, digest: acceptance(directive).digest });
+  expect(outcome.kind).toBe('later');
+  expect(await open.journal.directive(request_id, id)).toMatchObject({ status: 'accepted', fence: 0 });
 });
 
 test('workers that come and go lose nothing and repeat nothing', async () => {

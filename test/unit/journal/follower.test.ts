@@ -1,0 +1,128 @@
+/** What a follower does about announcements that are lost, repeated, out of order or too many.
+ *  It must never be saved by the follower's regular look into the log: the clock stands still. */
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import type { Signal } from '../../../src/contract/signal.ts';
+import { createFollower } from '../../../src/journal/follower.ts';
+import type { Journal } from '../../../src/journal/journal.ts';
+import type { Listener, Subscriber } from '../../../src/journal/subscriber.ts';
+
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+/** A log of which each signal is announced, or not. */
+function setUp() {
+  const log: Signal[] = [];
+  let hear: Listener = () => {};
+  let closed = false;
+  const journal = {
+    read: async (_id: string, after: number, limit: number) => log.slice(after, after + limit),
+    head: async () => ({ status: closed ? 'closed' : 'open', sequence: log.length }),
+  } as unknown as Journal;
+  const listen: Subscriber['listen'] = async (_id, listener) => {
+    hear = listener;
+    return () => {};
+  };
+  const { follow } = createFollower(journal, { listen } as Subscriber);
+  const announce = (sequence: number, json = JSON.stringify(log[sequence - 1])): void =>
+    hear({ sequence, closed: closed && sequence === log.length, json });
+  const append = (count: number): void => {
+    for (let added = 0; added < count; added += 1) log.push({ sequence: log.length + 1 } as Signal);
+  };
+  const end = (): void => {
+    append(1);
+    closed = true;
+    announce(log.length);
+  };
+  return { signals: follow('r'), append, announce, end, gap: () => hear(null) };
+}
+
+const settle = () =>
+  new Promise((resolve) => {
+    setImmediate(resolve);
+  });
+
+/** Reads on while `during` happens, until the request closes. */
+async function followed({ signals }: ReturnType<typeof setUp>, during: () => Promise<void> | void) {
+  const seen: number[] = [];
+  const reading = (async () => {
+    for await (const { sequence } of signals) seen.push(sequence);
+  })();
+  await settle();
+  await during();
+  await reading;
+  return seen;
+}
+
+const upTo = (last: number): number[] => Array.from({ length: last }, (_, index) => index + 1);
+
+test('announcements in their order are taken as they come', async () => {
+  const log = setUp();
+  const seen = await followed(log, async () => {
+    for (const sequence of upTo(5)) {
+      log.append(1);
+      log.announce(sequence);
+      await settle();
+    }
+    log.end();
+  });
+  expect(seen).toEqual(upTo(6));
+});
+
+test('what was lost before an announcement is read from the log', async () => {
+  const log = setUp();
+  const seen = await followed(log, async () => {
+    log.append(4);
+    log.announce(4);
+    await settle();
+    log.end();
+  });
+  expect(seen).toEqual(upTo(5));
+});
+
+test('a repeated and a late announcement say nothing new', async () => {
+  const log = setUp();
+  const seen = await followed(log, async () => {
+    log.append(3);
+    for (const sequence of [2, 1, 2, 3, 3, 1]) log.announce(sequence);
+    await settle();
+    log.end();
+  });
+  expect(seen).toEqual(upTo(4));
+});
+
+test('an announcement without its signal sends to the log', async () => {
+  const log = setUp();
+  const seen = await followed(log, async () => {
+    log.append(1);
+    log.announce(1, '');
+    await settle();
+    log.end();
+  });
+  expect(seen).toEqual(upTo(2));
+});
+
+test('after a gap the log is read, though nothing more is announced', async () => {
+  const log = setUp();
+  log.append(1);
+  await log.signals.next();
+  const next = log.signals.next();
+  await settle();
+  log.append(1);
+  log.gap();
+  expect((await next).value).toMatchObject({ sequence: 2 });
+});
+
+test('more announcements than are held are read from the log', async () => {
+  const log = setUp();
+  log.append(1);
+  expect((await log.signals.next()).value).toMatchObject({ sequence: 1 });
+  log.append(999);
+  for (let sequence = 2; sequence <= 1_000; sequence += 1) log.announce(sequence);
+  for (let sequence = 2; sequence <= 1_000; sequence += 1) {
+    expect((await log.signals.next()).value).toMatchObject({ sequence });
+  }
+});
