@@ -4,7 +4,16 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { ClaimVerdict } from '../../../src/journal/journal.ts';
 import { pause } from '../../../src/lifecycle.ts';
-import { acceptance, claimOf, endOf, failureOf, openJournal, RETENTION_MS, toolCall } from '../../support/journal.ts';
+import {
+  acceptance,
+  claimOf,
+  endOf,
+  failureOf,
+  openJournal,
+  RETENTION_MS,
+  startedOf,
+  toolCall,
+} from '../../support/journal.ts';
 import { startCluster } from '../../support/redis-cluster.ts';
 import { startRedis } from '../../support/redis.ts';
 
@@ -15,7 +24,10 @@ interface Running {
 
 async function startClusterOfThree(): Promise<Running> {
   const cluster = await startCluster({ masters: 3, replicas: 0 });
-  return { url: `redis+cluster://${cluster.nodes.map(({ port }) => `127.0.0.1:${port}`).join(",")}`, stop: () => cluster.stop() };
+  return {
+    url: `redis+cluster://${cluster.nodes.map(({ port }) => `127.0.0.1:${port}`).join(',')}`,
+    stop: () => cluster.stop(),
+  };
 }
 
 function fenceOf(verdict: ClaimVerdict): number {
@@ -62,7 +74,12 @@ describe.each(topologies)('the journal on %s', (_name, start) => {
     await using open = await openJournal(redis.url);
     const request_id = randomUUID();
     const batch = [toolCall({ request_id, id: 'a' }), toolCall({ request_id, id: 'a', arguments: { x: 1 } })];
-    expect(await open.journal.accept(request_id, batch.map((call) => acceptance(call)))).toMatchObject({ kind: 'conflict', id: 'a' });
+    expect(
+      await open.journal.accept(
+        request_id,
+        batch.map((call) => acceptance(call)),
+      ),
+    ).toMatchObject({ kind: 'conflict', id: 'a' });
     expect(await open.journal.head(request_id)).toBeNull();
   });
 
@@ -95,11 +112,32 @@ describe.each(topologies)('the journal on %s', (_name, start) => {
     await pause(20);
     const takeover = await open.journal.claim(claimOf(call));
     expect(takeover).toMatchObject({ kind: 'granted', lost: true, redeliveries: 1, failures: 0 });
-    expect(await open.journal.finish({ ...ref, fence: dead }, 'succeeded', [endOf(call)])).toEqual({ kind: 'stale' });
+    expect(await open.journal.finish({ ...ref, fence: dead }, 'succeeded', [endOf(call)])).toEqual({
+      kind: 'stale',
+    });
     expect(await open.journal.retry({ ...ref, fence: dead }, 0, [])).toEqual({ kind: 'stale' });
     expect(await open.journal.append({ ...ref, fence: dead }, [endOf(call)])).toBe('stale');
     expect(await open.journal.extend({ ...ref, fence: dead }, 1000)).toBe('lost');
-    expect(await open.journal.finish({ ...ref, fence: fenceOf(takeover) }, 'succeeded', [endOf(call)])).toMatchObject({ kind: 'ended' });
+    expect(
+      await open.journal.finish({ ...ref, fence: fenceOf(takeover) }, 'succeeded', [endOf(call)]),
+    ).toMatchObject({ kind: 'ended' });
+  });
+
+  test('appends once what a lost connection made it ask twice', async () => {
+    await using open = await openJournal(redis.url);
+    const call = toolCall();
+    await open.journal.accept(call.request_id, [acceptance(call)]);
+    const ref = {
+      requestId: call.request_id,
+      id: call.id,
+      fence: fenceOf(await open.journal.claim(claimOf(call))),
+    };
+    const [first, second] = [[startedOf(call), startedOf(call)], [startedOf(call)]];
+    for (const signals of [first, first, second, second])
+      expect(await open.journal.append(ref, signals)).toBe('appended');
+    const log = await open.journal.read(call.request_id, 1, 10);
+    expect(log.map(({ id }) => id)).toEqual([...first, ...second].map(({ id }) => id));
+    expect(log.map(({ sequence }) => sequence)).toEqual([2, 3, 4]);
   });
 
   test('extends a lease for its holder', async () => {
@@ -107,7 +145,9 @@ describe.each(topologies)('the journal on %s', (_name, start) => {
     const call = toolCall();
     await open.journal.accept(call.request_id, [acceptance(call)]);
     const fence = fenceOf(await open.journal.claim(claimOf(call, 1)));
-    expect(await open.journal.extend({ requestId: call.request_id, id: call.id, fence }, 60_000)).toBe('extended');
+    expect(await open.journal.extend({ requestId: call.request_id, id: call.id, fence }, 60_000)).toBe(
+      'extended',
+    );
     await pause(20);
     expect((await open.journal.claim(claimOf(call))).kind).toBe('held');
   });
@@ -116,8 +156,14 @@ describe.each(topologies)('the journal on %s', (_name, start) => {
     await using open = await openJournal(redis.url);
     const call = toolCall();
     await open.journal.accept(call.request_id, [acceptance(call)]);
-    const ref = { requestId: call.request_id, id: call.id, fence: fenceOf(await open.journal.claim(claimOf(call))) };
-    const finishes = await Promise.all(Array.from({ length: 10 }, () => open.journal.finish(ref, 'succeeded', [endOf(call)])));
+    const ref = {
+      requestId: call.request_id,
+      id: call.id,
+      fence: fenceOf(await open.journal.claim(claimOf(call))),
+    };
+    const finishes = await Promise.all(
+      Array.from({ length: 10 }, () => open.journal.finish(ref, 'succeeded', [endOf(call)])),
+    );
     expect(finishes.filter(({ kind }) => kind === 'ended')).toHaveLength(1);
     expect(finishes.filter(({ kind }) => kind === 'already')).toHaveLength(9);
     const types = (await open.journal.read(call.request_id, 0, 100)).map(({ type }) => type);
@@ -129,7 +175,11 @@ describe.each(topologies)('the journal on %s', (_name, start) => {
     await using open = await openJournal(redis.url);
     const call = toolCall({ max_retries: 2 });
     await open.journal.accept(call.request_id, [acceptance(call)]);
-    const ref = { requestId: call.request_id, id: call.id, fence: fenceOf(await open.journal.claim(claimOf(call))) };
+    const ref = {
+      requestId: call.request_id,
+      id: call.id,
+      fence: fenceOf(await open.journal.claim(claimOf(call))),
+    };
     const first = await open.journal.retry(ref, 60_000, []);
     expect(await open.journal.retry(ref, 60_000, [])).toEqual(first);
     expect((await open.journal.directive(call.request_id, call.id))?.failures).toBe(1);
@@ -140,9 +190,18 @@ describe.each(topologies)('the journal on %s', (_name, start) => {
     await using open = await openJournal(redis.url);
     const call = toolCall();
     await open.journal.accept(call.request_id, [acceptance(call)]);
-    const ref = { requestId: call.request_id, id: call.id, fence: fenceOf(await open.journal.claim(claimOf(call))) };
+    const ref = {
+      requestId: call.request_id,
+      id: call.id,
+      fence: fenceOf(await open.journal.claim(claimOf(call))),
+    };
     expect(await open.journal.release(ref, 0)).toBe('released');
-    expect(await open.journal.claim(claimOf(call))).toMatchObject({ kind: 'granted', failures: 0, redeliveries: 0, lost: false });
+    expect(await open.journal.claim(claimOf(call))).toMatchObject({
+      kind: 'granted',
+      failures: 0,
+      redeliveries: 0,
+      lost: false,
+    });
   });
 
   test('refuses to start after the deadline', async () => {
@@ -172,7 +231,10 @@ describe.each(topologies)('the journal on %s', (_name, start) => {
     await using open = await openJournal(redis.url);
     const request_id = randomUUID();
     const calls = Array.from({ length: 50 }, () => toolCall({ request_id }));
-    await open.journal.accept(request_id, calls.map((call) => acceptance(call)));
+    await open.journal.accept(
+      request_id,
+      calls.map((call) => acceptance(call)),
+    );
     await Promise.all(
       calls.map(async (call) => {
         const fence = fenceOf(await open.journal.claim(claimOf(call)));
@@ -191,7 +253,8 @@ describe.each(topologies)('the journal on %s', (_name, start) => {
     const expiries = () => Promise.all(open.keys.request(request_id).map((key) => open.connection.pttl(key)));
     await open.journal.accept(request_id, [acceptance(call)]);
     await open.journal.endUnclaimed(request_id, call.id, 'failed', [failureOf(call)]);
-    for (const ms of await expiries()) expect(ms).toSatisfy((left: number) => left > 0 && left <= RETENTION_MS);
+    for (const ms of await expiries())
+      expect(ms).toSatisfy((left: number) => left > 0 && left <= RETENTION_MS);
     await open.journal.accept(request_id, [acceptance(toolCall({ request_id }))]);
     expect(await expiries()).toEqual([-1, -1, -1]);
     expect(await open.journal.head(request_id)).toMatchObject({ status: 'open', open: 1, closedAt: null });
@@ -202,7 +265,11 @@ describe.each(topologies)('the journal on %s', (_name, start) => {
     const call = toolCall();
     const end = { status: 'failed' as const, signal: failureOf(call) };
     await open.journal.accept(call.request_id, [{ ...acceptance(call), end }]);
-    expect(await open.journal.head(call.request_id)).toMatchObject({ status: 'closed', open: 0, sequence: 1 });
+    expect(await open.journal.head(call.request_id)).toMatchObject({
+      status: 'closed',
+      open: 0,
+      sequence: 1,
+    });
     expect((await open.journal.signalAt(call.request_id, 1))?.type).toBe('ai.tool.result');
   });
 
@@ -210,13 +277,19 @@ describe.each(topologies)('the journal on %s', (_name, start) => {
     await using open = await openJournal(redis.url);
     const waiting = toolCall();
     await open.journal.accept(waiting.request_id, [acceptance(waiting)]);
-    expect((await open.journal.cancel(waiting.request_id, waiting.id, failureOf(waiting))).kind).toBe('ended');
+    expect((await open.journal.cancel(waiting.request_id, waiting.id, failureOf(waiting))).kind).toBe(
+      'ended',
+    );
     expect((await open.journal.claim(claimOf(waiting))).kind).toBe('ended');
 
     const running = toolCall();
     await open.journal.accept(running.request_id, [acceptance(running)]);
     const fence = fenceOf(await open.journal.claim(claimOf(running)));
-    expect((await open.journal.cancel(running.request_id, running.id, failureOf(running))).kind).toBe('requested');
-    expect(await open.journal.extend({ requestId: running.request_id, id: running.id, fence }, 1000)).toBe('cancelled');
+    expect((await open.journal.cancel(running.request_id, running.id, failureOf(running))).kind).toBe(
+      'requested',
+    );
+    expect(await open.journal.extend({ requestId: running.request_id, id: running.id, fence }, 1000)).toBe(
+      'cancelled',
+    );
   });
 });
