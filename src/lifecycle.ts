@@ -11,10 +11,11 @@ export interface Startable {
 /**
  * Starts the parts in order; when one fails, stops all of them and rethrows its error. Those that were not reached
  * are stopped too: a part may hold something from its making on, and would keep the process alive.
+ * `interrupt` leaves the rest unstarted; stopping what did start is the caller's.
  */
-export async function startAll(parts: readonly Startable[]): Promise<void> {
+export async function startAll(parts: readonly Startable[], interrupt?: AbortSignal): Promise<void> {
   try {
-    for (const part of parts) await part.start();
+    for (const part of parts) if (interrupt?.aborted !== true) await part.start();
   } catch (error) {
     await stopAll(parts).catch(() => {});
     throw error;

@@ -40,7 +40,8 @@ export interface Roles {
 export interface Service {
   /** Where the API listens, once started; null without that role. */
   readonly url: string | null;
-  start(): Promise<void>;
+  /** `interrupt` leaves the rest unstarted; `stop` follows. */
+  start(interrupt?: AbortSignal): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -233,7 +234,7 @@ export function createService(config: Config, roles: Roles): Service {
     get url() {
       return api?.url() ?? null;
     },
-    start: () => startAll(parts),
+    start: (interrupt) => startAll(parts, interrupt),
     stop: () => stopAll(parts),
   };
 }

@@ -2,19 +2,13 @@
  *  It must never decide anything about a verb. */
 import { readFileSync } from 'node:fs';
 import { enableCompileCache } from 'node:module';
+import { listenForStop } from './interruption.ts';
 
+// Before the rest is loaded: a signal meanwhile would end the process half-way.
+const interrupt = listenForStop();
 // Halves the time to the first word; only what is imported after it is cached.
 enableCompileCache();
 const [{ runCli }, { createTerminal }] = await Promise.all([import('./program.ts'), import('./terminal.ts')]);
-
-const STOP_SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
-
-/** The first signal asks politely; the second one is the system's own. */
-function interruption(): AbortSignal {
-  const controller = new AbortController();
-  for (const signal of STOP_SIGNALS) process.once(signal, () => controller.abort());
-  return controller.signal;
-}
 
 const manifest = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as {
   version: string;
@@ -28,7 +22,7 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
 
 process.exitCode = await runCli(process.argv.slice(2), {
   terminal: createTerminal(process.stdout, process.stderr),
-  interrupt: interruption(),
+  interrupt,
   version: manifest.version,
   environment: process.env,
 });

@@ -362,6 +362,69 @@ describe('init', () => {
   });
 });
 
+describe('a stop', () => {
+  const slow = { ...CONFIG, worker: { drain_ms: 60_000 } };
+
+  /** `up` on a Redis of the test, with a call under way that does not end by itself. */
+  async function upAtWork(redisUrl: string): Promise<Running> {
+    const cwd = await folder({ 'adjutant.json': slow });
+    const running = start(['up', '--port', '0'], {
+      cwd,
+      env: { REDIS_URL: redisUrl, ADJUTANT_PREFIX: 'stop' },
+    });
+    const own = await running.said(/http:\/\/127\.0\.0\.1:\d+/);
+    const stdin = JSON.stringify({ type: 'tool_exec', tool_name: 'peer.wait', request_id: 'long', id: 'a' });
+    expect((await run(['submit', '-', '--url', own], { stdin })).code).toBe(0);
+    const tail = start(['tail', 'long', '--url', own], { cwd: home });
+    await tail.said(/ai\.tool\.started/);
+    tail.child.kill('SIGINT');
+    await tail.ended;
+    return running;
+  }
+
+  test('that is asked for twice at once, as wrappers do, is a polite one', async () => {
+    await using redis = await startRedis();
+    const cwd = await folder({ 'adjutant.json': CONFIG });
+    const running = start(['up', '--port', '0'], { cwd, env: { REDIS_URL: redis.url } });
+    await running.said(/listens on/);
+    running.child.kill('SIGTERM');
+    running.child.kill('SIGTERM');
+    running.child.kill('SIGINT');
+    expect((await running.ended).code).toBe(0);
+    expect(running.child.signalCode).toBeNull();
+  });
+
+  test('that takes long is cut short by a later signal', async () => {
+    await using redis = await startRedis();
+    const running = await upAtWork(redis.url);
+    running.child.kill('SIGTERM');
+    await running.said(/stopping/);
+    const insisting = setInterval(() => running.child.kill('SIGTERM'), 50);
+    await running.ended;
+    clearInterval(insisting);
+    expect(running.child.signalCode).toBe('SIGTERM');
+  });
+
+  test('during the start ends the private Redis, too, and leaves the folder free', async () => {
+    const cwd = await folder({ 'adjutant.json': CONFIG });
+    const running = start(['up', '--port', '0'], { cwd });
+    const redisPid = await vi.waitFor(
+      async () => {
+        const owner = JSON.parse(await readFile(join(cwd, '.adjutant/redis/owner.json'), 'utf8')) as {
+          redisPid: number | null;
+        };
+        expect(owner.redisPid).not.toBeNull();
+        return owner.redisPid ?? 0;
+      },
+      { timeout: 20_000, interval: 5 },
+    );
+    running.child.kill('SIGTERM');
+    expect(await running.ended).toMatchObject({ code: 0 });
+    expect(() => process.kill(redisPid, 0)).toThrow();
+    await expect(readFile(join(cwd, '.adjutant/redis/owner.json'))).rejects.toThrow('ENOENT');
+  });
+});
+
 describe('the roles', () => {
   test('api and worker share one Redis, and stop on SIGTERM', async () => {
     await using redis = await startRedis();

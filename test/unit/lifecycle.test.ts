@@ -40,6 +40,16 @@ test('each part has started before the next begins', async () => {
   expect(order).toEqual(['slow started', 'next starts']);
 });
 
+test('an interrupt leaves the rest unstarted, to be stopped by the caller', async () => {
+  const { events, parts } = setUp();
+  const interrupt = new AbortController();
+  const last = { ...parts[0], name: 'last', start: async () => interrupt.abort() } as Startable;
+  await startAll([...parts.slice(0, 1), last, ...parts.slice(1)], interrupt.signal);
+  expect(events).toEqual(['start a']);
+  await stopAll(parts);
+  expect(events).toEqual(['start a', 'stop c', 'stop b', 'stop a']);
+});
+
 describe('when a part does not start', () => {
   test('every part is stopped in reverse, for each may hold something that keeps the process alive', async () => {
     const { events, parts } = setUp({ b: 'start' });

@@ -33,15 +33,15 @@ export async function serve(
   const env = withOptions(environment, options);
   // Before anything is started: a wrong file is reported at once.
   loadConfig(options.config, env);
+  if (stop.aborted) return EXIT.done;
   const redis = await redisFor(env, options.mayStartRedis);
   try {
     const service = createService(
       loadConfig(options.config, { ...env, REDIS_URL: redis.url }),
       options.roles,
     );
-    await started(service.start());
-    terminal.out(`adjutant ${service.url === null ? 'works' : `listens on ${service.url}`}`);
-    if (service.url !== null) terminal.err(terminal.paintErr('dim', `documentation: ${service.url}/docs`));
+    await started(service.start(stop));
+    if (!stop.aborted) announce(terminal, service.url);
     await aborted(stop);
     terminal.err('stopping');
     await service.stop();
@@ -49,6 +49,11 @@ export async function serve(
     await redis.stop();
   }
   return EXIT.done;
+}
+
+function announce(terminal: Terminal, url: string | null): void {
+  terminal.out(`adjutant ${url === null ? 'works' : `listens on ${url}`}`);
+  if (url !== null) terminal.err(terminal.paintErr('dim', `documentation: ${url}/docs`));
 }
 
 function withOptions(environment: Environment, { port, host }: ServeOptions): Environment {

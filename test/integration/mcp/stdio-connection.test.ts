@@ -4,6 +4,7 @@ import { mkdtemp, readFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { createMcpPool, type McpPool } from '../../../src/mcp/pool.ts';
 import { TRACEPARENT, failureOf, openPool, textOf } from '../../support/mcp-pool.ts';
 import { everything, legacyPeer, modernPeer } from '../../support/mcp-servers.ts';
 import { exists, gone } from '../../support/mcp-process.ts';
@@ -18,6 +19,19 @@ test('connects on the first call, without start', async () => {
   expect(textOf(await call('echo', { a: 1 }))).toBe('{"a":1}');
   expect(pool.status('legacy')).toBe('ready');
   expect(listings).toHaveLength(1);
+});
+
+test('a stop in the moment between the list and the first call leaves nothing behind', async () => {
+  const quiet = (): void => {};
+  const stopping = Promise.withResolvers<void>();
+  const pool: McpPool = createMcpPool({
+    servers: [legacyPeer()],
+    logger: { debug: quiet, info: quiet, warn: quiet },
+    onTools: () => stopping.resolve(pool.stop()),
+  });
+  pool.start();
+  await stopping.promise;
+  expect(pool.status('legacy')).not.toBe('ready');
 });
 
 test('reads every page of the tool list', async () => {
