@@ -14,9 +14,9 @@ export interface DeadEntry extends DirectiveRef {
 
 export type DeadLetterIndex = ReturnType<typeof createDeadLetterIndex>;
 
-/** Identifiers hold no '/', lanes and error types no tab. */
+/** Identifiers hold no '/', lanes no tab; a tool may name any type of error. */
 function memberOf({ requestId, id, lane, errorType }: Omit<DeadEntry, 'endedAt'>): string {
-  return [`${requestId}/${id}`, lane ?? '', errorType].join('\t');
+  return [`${requestId}/${id}`, lane ?? '', errorType.replaceAll(/[\t\n]/g, ' ')].join('\t');
 }
 
 function entryOf(member: string, endedAt: number): DeadEntry {

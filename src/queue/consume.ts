@@ -1,6 +1,7 @@
 // Takes the jobs of one lane and hands them to the worker; the only place that knows BullMQ's control exceptions.
 // Must never return a result to BullMQ, which would copy it into its event stream.
 import { DelayedError, Worker, type Job } from 'bullmq';
+import { pause } from '../lifecycle.ts';
 import type { RedisConnection } from '../redis.ts';
 import type { Ring } from './job.ts';
 import { lanePrefix } from './lanes.ts';
@@ -33,6 +34,8 @@ export interface LaneConsumer {
 }
 
 /** BullMQ only hands a stalled job out again; whether it may run is decided by the journal. */
+const SHORT_WAIT_MS = 100;
+
 const NEVER_GIVE_UP = 1_000_000_000;
 
 export function consumeLane(options: ConsumeOptions): LaneConsumer {
@@ -66,9 +69,21 @@ export function consumeLane(options: ConsumeOptions): LaneConsumer {
   };
 }
 
+/** Milliseconds; 0 = the job goes back to its lane, or is done. */
+function shortWait(outcome: JobOutcome): number {
+  if (outcome.kind === 'done') return 0;
+  const waitMs = outcome.at - Date.now();
+  return waitMs <= SHORT_WAIT_MS ? Math.max(waitMs, 0) : 0;
+}
+
 function processor({ handle }: ConsumeOptions): (job: Job<Ring>, token?: string) => Promise<null> {
   return async (job, token) => {
-    const outcome = await handle(job.data);
+    let outcome = await handle(job.data);
+    // BullMQ's timer is no finer than about 100 ms: a shorter wait is kept here, with the job in hand.
+    for (let waitMs = shortWait(outcome); waitMs > 0; waitMs = shortWait(outcome)) {
+      await pause(waitMs);
+      outcome = await handle(job.data);
+    }
     if (outcome.kind === 'done') return null;
     await job.moveToDelayed(outcome.at, token);
     throw new DelayedError();

@@ -92,8 +92,16 @@ export function createSweeper(options: SweeperOptions) {
   async function sweep(): Promise<number> {
     const now = await serverTime();
     const entries = await index.due(now, BATCH);
-    await Promise.all(entries.map((entry) => settle(entry, now)));
+    await Promise.all(
+      entries.map((entry) => settle(entry, now).catch((error: unknown) => putOff(entry, now, error))),
+    );
     return entries.length;
+  }
+
+  /** One entry that cannot be looked at must not keep the others from being looked at. */
+  async function putOff(entry: DueEntry, now: number, error: unknown): Promise<void> {
+    onError(error instanceof Error ? error : new Error(String(error)));
+    await index.lookAgain(entry, now + SHORTEST_LOOK_MS, entry.missedBefore);
   }
 
   async function settle(entry: DueEntry, now: number): Promise<void> {
