@@ -56,6 +56,9 @@ function notServedHere(directive: ToolExec): Execution {
   return { result: errorResult(errorEnvelope('unknown_tool', message, { field: 'tool_name' })) };
 }
 
+/** The deadline ends a call by its signal, and says so; the connection's own limit must not come first and say "timeout". */
+const DEADLINE_GRACE_MS = 1_000;
+
 async function callTool(
   pool: McpPool,
   directive: ToolExec,
@@ -69,7 +72,7 @@ async function callTool(
     arguments: directive.arguments,
     signal: context.signal,
     timeoutMs: directive.timeout_ms ?? place.timeoutMs,
-    maxTotalMs: context.remainingMs,
+    maxTotalMs: context.remainingMs + DEADLINE_GRACE_MS,
     traceparent: context.traceparent,
     idempotencyKey: context.idempotencyKey,
     onProgress: (progress) =>

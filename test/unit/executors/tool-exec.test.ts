@@ -42,7 +42,7 @@ test('a call is made once, with the limits, trace and key of its attempt', async
   const { signal, traceparent } = context;
   const expected = { server: 'files', tool: 'read', arguments: { path: 'x' }, timeoutMs: 30_000 };
   expect(asked).toEqual([
-    expect.objectContaining({ ...expected, maxTotalMs: 5_000, signal, traceparent, idempotencyKey: 'key' }),
+    expect.objectContaining({ ...expected, maxTotalMs: 6_000, signal, traceparent, idempotencyKey: 'key' }),
   ]);
 });
 
