@@ -102,7 +102,7 @@ function workerParts(ground: Ground): Startable[] {
   const { config, logger, onError } = ground;
   const { connection, part } = open(ground, 'commands', 'worker connection');
   const parts = journalParts(connection, ground);
-  const { pool, locate } = wireTools({ config, catalog: parts.catalog, logger, onError });
+  const { pool, announce, locate } = wireTools({ config, catalog: parts.catalog, logger, onError });
   const listening = open(ground, 'subscriber', 'worker subscriber');
   const running = createRunningAttempts();
   const breaker = createCircuitBreaker({
@@ -139,7 +139,14 @@ function workerParts(ground: Ground): Startable[] {
     onError,
   });
   const lanes = { name: 'worker lanes', start: () => Promise.resolve(), stop: () => parts.lanes.close() };
-  const tools = { name: 'mcp pool', start: async () => pool.start(), stop: () => pool.stop() };
+  const tools = {
+    name: 'mcp pool',
+    start: async () => {
+      await announce();
+      pool.start();
+    },
+    stop: () => pool.stop(),
+  };
   const cancels = createCancelListener(listening.connection, parts.keys, running);
   return [part, listening.part, lanes, sweeperPart(parts, ground), tools, cancels, worker];
 }

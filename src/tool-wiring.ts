@@ -62,10 +62,12 @@ function catalogWriter(config: Config, catalog: ToolCatalog, onError: (error: Er
     return entry;
   }
 
-  return (server: string, change: Partial<CatalogEntry>): void => {
-    if (!config.mcpServers.has(server)) return;
+  return (server: string, change: Partial<CatalogEntry>): Promise<unknown> => {
+    if (!config.mcpServers.has(server)) return Promise.resolve();
     const before = entries.get(server) ?? stored(server).catch(() => unseen(server));
-    entries.set(server, write(before, change));
+    const written = write(before, change);
+    entries.set(server, written);
+    return written;
   };
 }
 
@@ -75,6 +77,8 @@ function unseen(server: string): CatalogEntry {
 
 export interface ToolWiring {
   pool: McpPool;
+  /** Makes the servers known by name before they are reached: who submits then finds their lanes. */
+  announce(): Promise<void>;
   locate(directive: ToolExec, lane: string): Promise<ToolPlace | null>;
 }
 
@@ -91,11 +95,11 @@ export function wireTools({ config, catalog, logger, onError }: ToolWiringOption
   const pool = createMcpPool({
     servers: [...config.mcpServers].map(([name, server]) => serverOptions(name, server, config.directory)),
     onTools: (server, tools) =>
-      write(server, {
+      void write(server, {
         tools: tools.map((tool) => listedTool(tool, config.mcpServers.get(server)?.effects ?? {})),
       }),
     onStatus: (server, status: ServerStatus, error) =>
-      write(server, { status, ...(error === undefined ? {} : { error }) }),
+      void write(server, { status, ...(error === undefined ? {} : { error }) }),
     logger,
   });
 
@@ -128,5 +132,9 @@ export function wireTools({ config, catalog, logger, onError }: ToolWiringOption
     };
   }
 
-  return { pool, locate };
+  async function announce(): Promise<void> {
+    await Promise.all([...config.mcpServers.keys()].map((server) => write(server, {})));
+  }
+
+  return { pool, announce, locate };
 }
