@@ -1,12 +1,13 @@
 /** Processor time of running processes and of the machine, read from /proc (Linux only).
  *  It must not sample while a load runs: one read before, one after. */
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 
 /** Clock ticks a second in /proc/<pid>/stat: USER_HZ, which is 100 on every Linux that Node runs on. */
 const TICKS_PER_SECOND = 100;
 
-/** Milliseconds of processor time (user and system) that `pid` has used since its start. */
+/** Milliseconds of processor time (user and system) that `pid` has used since its start; 0 once it has ended. */
 export function processorTimeMs(pid: number): number {
+  if (!existsSync(`/proc/${pid}`)) return 0;
   const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
   const [userTicks, systemTicks] = [fields[11], fields[12]].map(Number);
