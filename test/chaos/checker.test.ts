@@ -63,8 +63,9 @@ function failed(type: string, sequence = 2, fields: Partial<WireSignal> = {}): W
   return ended(sequence, { ok: false, error: { type, message: '', details: {}, retryable: false } }, fields);
 }
 
-function unattempted({ attempt: _, ...rest }: WireSignal): WireSignal {
-  return rest;
+function unattempted(given: WireSignal): WireSignal {
+  const { attempt, ...rest } = given;
+  return attempt === undefined ? given : rest;
 }
 
 function retry(sequence: number, attempt: number, type = 'execution_error'): WireSignal {
