@@ -1,6 +1,7 @@
 // The answer to a cancellation: what it meant for each directive.
 // Must never say "cancelled" of a directive whose attempt still runs.
 import * as z from 'zod';
+import { errorEnvelope, type ErrorEnvelope } from './error-envelope.ts';
 import { identifierSchema } from './identifiers.ts';
 import { signalSchema } from './signal.ts';
 
@@ -21,6 +22,14 @@ export const cancellationSchema = z.object({
 
 /** The body of a cancellation; may be absent. */
 export const cancelBodySchema = z.strictObject({ reason: z.string().max(1_000).optional() });
+
+/** The error of a cancelled directive. `mayHaveRun`: a call that does harm twice was under way, and may have happened. */
+export function cancelledError(reason: string | null, mayHaveRun: boolean): ErrorEnvelope {
+  return errorEnvelope('cancelled', 'cancelled by a caller', {
+    ...(reason === null ? {} : { reason }),
+    ...(mayHaveRun ? { outcome: 'unknown' } : {}),
+  });
+}
 
 export type CancelledDirective = z.infer<typeof cancelledDirectiveSchema>;
 export type Cancellation = z.infer<typeof cancellationSchema>;

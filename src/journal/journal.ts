@@ -41,7 +41,8 @@ export type ClaimVerdict =
       now: number;
     }
   | { kind: 'held' | 'wait'; until: number }
-  | { kind: 'expired' | 'unknown' | 'ended' | 'stale_body' | 'cancelled' };
+  | { kind: 'cancelled'; lost: boolean }
+  | { kind: 'expired' | 'unknown' | 'ended' | 'stale_body' };
 
 export type FinishVerdict =
   | { kind: 'ended'; sequence: number; closed: boolean }
@@ -150,9 +151,9 @@ export function createJournal({ connection, keys, retentionMs }: JournalOptions)
   async function release(
     ref: ClaimRef,
     pauseMs: number,
-  ): Promise<'released' | 'ended' | 'stale' | 'unknown'> {
+  ): Promise<'released' | 'cancelled' | 'ended' | 'stale' | 'unknown'> {
     const reply = await run('release', keys.request(ref.requestId), [ref.id, ref.fence, pauseMs]);
-    return reply[0] as 'released' | 'ended' | 'stale' | 'unknown';
+    return reply[0] as 'released' | 'cancelled' | 'ended' | 'stale' | 'unknown';
   }
 
   async function extend(ref: ClaimRef, leaseMs: number): Promise<'extended' | 'cancelled' | 'lost'> {
@@ -168,10 +169,23 @@ export function createJournal({ connection, keys, retentionMs }: JournalOptions)
     return reply[0] as 'appended' | 'stale';
   }
 
-  async function cancel(requestId: string, id: string, signal: SignalDraft): Promise<CancelVerdict> {
-    const reply = await run('cancel', keys.request(requestId), [id, retentionMs, JSON.stringify(signal)]);
+  /** `signal` ends the directive if nothing runs; `reason` is kept for the worker if something does. */
+  async function cancel(
+    requestId: string,
+    id: string,
+    signal: SignalDraft,
+    reason = '',
+  ): Promise<CancelVerdict> {
+    const args = [id, retentionMs, JSON.stringify(signal), reason];
+    const reply = await run('cancel', keys.request(requestId), args);
     if (reply[0] === 'already') return { kind: 'already', status: reply[1] as EndStatus };
     return { kind: reply[0] as 'ended' | 'requested' | 'unknown' };
+  }
+
+  /** Why a running directive was cancelled; null: no reason was given, or it was not cancelled. */
+  async function cancelReason(requestId: string, id: string): Promise<string | null> {
+    const [state] = keys.request(requestId);
+    return (await connection.hget(state, `${id}|cancel`)) || null;
   }
 
   async function directive(requestId: string, id: string): Promise<DirectiveRecord | null> {
@@ -226,6 +240,7 @@ export function createJournal({ connection, keys, retentionMs }: JournalOptions)
     extend,
     append,
     cancel,
+    cancelReason,
     directive,
     envelope,
     request,
@@ -263,7 +278,8 @@ function claimVerdict(reply: ScriptReply): ClaimVerdict {
     };
   }
   if (kind === 'held' || kind === 'wait') return { kind, until: Number(first) };
-  return { kind: kind as 'expired' | 'unknown' | 'ended' | 'stale_body' | 'cancelled' };
+  if (kind === 'cancelled') return { kind, lost: first === 1 };
+  return { kind: kind as 'expired' | 'unknown' | 'ended' | 'stale_body' };
 }
 
 function finishVerdict(reply: ScriptReply): FinishVerdict {

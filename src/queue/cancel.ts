@@ -1,7 +1,7 @@
 // Cancels directives: ends what waits, and tells every worker about what runs.
 // Must never report a directive as cancelled that may still be carried out.
-import { errorEnvelope } from '../contract/error-envelope.ts';
-import type { Cancellation, CancelledDirective } from '../contract/cancellation.ts';
+import { type Cancellation, cancelledError, type CancelledDirective } from '../contract/cancellation.ts';
+import type { Directive } from '../contract/directive.ts';
 import { decodeEnvelope } from '../journal/envelope.ts';
 import type { Journal } from '../journal/journal.ts';
 import type { KeySpace } from '../journal/keys.ts';
@@ -58,7 +58,7 @@ export function createCanceller({ connection, keys, journal, index, lanes }: Can
     const { id } = record;
     const json = record.terminal === null ? await journal.envelope(requestId, id) : null;
     if (json === null) return alreadyEnded(requestId, id);
-    const verdict = await journal.cancel(requestId, id, cancelledSignal(json, record, reason));
+    const verdict = await journal.cancel(requestId, id, cancelledSignal(json, record, reason), reason);
     if (verdict.kind === 'requested') {
       await connection.publish(keys.cancellations, `${requestId}/${id}`);
       return { id, status: 'requested' };
@@ -80,8 +80,15 @@ export function createCanceller({ connection, keys, journal, index, lanes }: Can
 
 function cancelledSignal(json: string, record: DirectiveRecord, reason: string | undefined) {
   const { directive, traceparent } = decodeEnvelope(json);
-  const error = errorEnvelope('cancelled', 'cancelled by a caller', reason === undefined ? {} : { reason });
+  // It ends here although it ran: only when its worker is gone, and nobody knows how far it came.
+  const mayHaveRun = record.status === 'running' && !isHarmless(directive);
+  const error = cancelledError(reason ?? null, mayHaveRun);
   const origin = { requestId: directive.request_id, causationId: directive.id, traceparent };
   const attempts = record.fence - record.released;
   return failureSignal(directive, error, origin, { attempts });
+}
+
+/** As far as the directive itself says: what its tool says is known to the workers only. */
+function isHarmless(directive: Directive): boolean {
+  return directive.type !== 'tool_exec' || (directive.effect ?? 'once') !== 'once';
 }

@@ -1,6 +1,7 @@
 // One attempt of one directive: claim → execute → decide → record. The whole story on one page.
 // Must never execute without a claim, nor say anything after the claim was lost.
 import { hash } from 'node:crypto';
+import { cancelledError } from '../contract/cancellation.ts';
 import type { Directive } from '../contract/directive.ts';
 import { errorEnvelope, type ErrorEnvelope } from '../contract/error-envelope.ts';
 import { errorResult, type Result } from '../contract/result.ts';
@@ -80,7 +81,7 @@ export async function attemptDirective(parts: AttemptParts, ring: Ring): Promise
         errorEnvelope('deadline_exceeded', 'no terminal result by the deadline'),
       );
     case 'cancelled':
-      return endWithout(parts, envelope, cancelledError());
+      return endCancelled(parts, envelope, definition, granted.lost);
     // What the index still holds of it, the sweeper settles.
     case 'unknown':
     case 'ended':
@@ -108,8 +109,12 @@ function internalError(directive: Directive): ErrorEnvelope {
   return errorEnvelope('internal_error', `no executor for "${directive.type}"`);
 }
 
-function cancelledError(): ErrorEnvelope {
-  return errorEnvelope('cancelled', 'cancelled by a caller');
+async function cancelReason(
+  { journal }: AttemptParts,
+  requestId: string,
+  id: string,
+): Promise<string | null> {
+  return persistently(() => journal.cancelReason(requestId, id));
 }
 
 async function claim(
@@ -159,6 +164,7 @@ async function makeAttempt(parts: AttemptParts, claimed: Claimed): Promise<JobOu
     effect,
     failures: claimed.granted.failures,
     stop,
+    cancelReason: stop === 'cancelled' ? await cancelReason(parts, directive.request_id, directive.id) : null,
     remainingMs,
     unreachedForMs: noteReach(parts, claimed, execution),
     random: Math.random,
@@ -192,7 +198,7 @@ function noteReach({ breaker }: AttemptParts, { envelope }: Claimed, execution: 
   return null;
 }
 
-async function effectOf({ definition, envelope }: Claimed): Promise<Effect> {
+async function effectOf({ definition, envelope }: Pick<Claimed, 'definition' | 'envelope'>): Promise<Effect> {
   return definition.effect(envelope.directive, envelope.lane ?? '').catch(() => 'once' as const);
 }
 
@@ -252,10 +258,9 @@ async function record(
     case 'retry':
       return recordRetry(parts, claimed, outcome.error, outcome.delayMs, facts);
     case 'pause':
-      return recordPause(parts, claimed, outcome.delayMs, outcome.lane);
+      return recordPause(parts, claimed, outcome, facts);
     case 'release':
-      await persistently(() => parts.journal.release(claimed.claim, 0));
-      return { kind: 'later', at: Date.now() };
+      return recordRelease(parts, claimed, 0, facts);
     case 'drop':
       return DONE;
   }
@@ -268,14 +273,37 @@ function attemptMetadata({ attempt, granted }: Claimed, facts: SignalMetadata): 
 
 async function recordPause(
   parts: AttemptParts,
-  { claim: ref, envelope }: Claimed,
-  delayMs: number,
-  wholeLane: boolean,
+  claimed: Claimed,
+  { delayMs, lane: wholeLane }: Extract<Outcome, { kind: 'pause' }>,
+  facts: SignalMetadata,
 ): Promise<JobOutcome> {
-  await persistently(() => parts.journal.release(ref, delayMs));
+  const released = await recordRelease(parts, claimed, delayMs, facts);
+  const { lane } = claimed.envelope;
   // A lane that is not paused in time only costs another such answer.
-  if (wholeLane && envelope.lane) await parts.lanes.pauseFor(envelope.lane, delayMs).catch(() => {});
+  if (wholeLane && lane) await parts.lanes.pauseFor(lane, delayMs).catch(() => {});
+  return released;
+}
+
+/** Gives the claim back; what was cancelled meanwhile ends here instead of waiting for an attempt that never comes. */
+async function recordRelease(
+  parts: AttemptParts,
+  claimed: Claimed,
+  delayMs: number,
+  facts: SignalMetadata,
+): Promise<JobOutcome> {
+  const verdict = await persistently(() => parts.journal.release(claimed.claim, delayMs));
+  if (verdict === 'cancelled') return recordCancelled(parts, claimed, facts);
   return { kind: 'later', at: Date.now() + delayMs };
+}
+
+async function recordCancelled(
+  parts: AttemptParts,
+  claimed: Claimed,
+  facts: SignalMetadata,
+): Promise<JobOutcome> {
+  const { requestId, id } = claimed.claim;
+  const error = cancelledError(await cancelReason(parts, requestId, id), false);
+  return recordEnd(parts, claimed, errorResult(error), facts);
 }
 
 async function recordEnd(
@@ -323,8 +351,20 @@ async function recordRetry(
   const signal = draftSignal('directive.retry_scheduled', data, origin);
   const verdict = await persistently(() => parts.journal.retry(ref, delayMs, [signal]));
   // Cancelled while it ran, and failed by itself first: there is no next attempt to wait for.
-  if (verdict.kind === 'cancelled') return recordEnd(parts, claimed, errorResult(cancelledError()), facts);
+  if (verdict.kind === 'cancelled') return recordCancelled(parts, claimed, facts);
   return verdict.kind === 'waiting' ? { kind: 'later', at: Date.now() + delayMs } : DONE;
+}
+
+/** `lost`: a worker died during the attempt that was to be aborted. */
+async function endCancelled(
+  parts: AttemptParts,
+  envelope: Envelope,
+  definition: QueuedDefinition,
+  lost: boolean,
+): Promise<JobOutcome> {
+  const { request_id: requestId, id } = envelope.directive;
+  const mayHaveRun = lost && (await effectOf({ definition, envelope })) === 'once';
+  return endWithout(parts, envelope, cancelledError(await cancelReason(parts, requestId, id), mayHaveRun));
 }
 
 /** Ends a directive that gets no attempt. */

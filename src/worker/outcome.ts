@@ -1,5 +1,6 @@
 // Decides what an attempt's execution means for its directive: the end, another attempt, or giving it back.
 // Must never do I/O; the clock and chance are handed in.
+import { cancelledError } from '../contract/cancellation.ts';
 import type { Directive } from '../contract/directive.ts';
 import { errorEnvelope, type ErrorEnvelope } from '../contract/error-envelope.ts';
 import { errorResult, type Result } from '../contract/result.ts';
@@ -25,6 +26,8 @@ export interface OutcomeFacts {
   /** Failed attempts before this one. */
   failures: number;
   stop: StopReason | null;
+  /** What the caller said who cancelled it. */
+  cancelReason: string | null;
   /** Time left until the deadline, milliseconds. */
   remainingMs: number;
   /** The server of the lane cannot be reached and is tried again after this time, milliseconds; null = it can. */
@@ -69,14 +72,14 @@ function retryAfterMs(error: ErrorEnvelope): number | null {
 }
 
 /** An attempt that was told to stop and did not succeed first. */
-function stopped({ directive, execution, effect }: OutcomeFacts, reason: StopReason): Outcome {
+function stopped({ directive, execution, effect, cancelReason }: OutcomeFacts, reason: StopReason): Outcome {
   const mayHaveRun = effect === 'once' && execution.ambiguous === true;
   const unknown: UnknownOutcome = mayHaveRun ? { outcome: 'unknown' } : {};
   switch (reason) {
     case 'lost':
       return { kind: 'drop' };
     case 'cancelled':
-      return ended(errorEnvelope('cancelled', 'cancelled by a caller', { ...unknown }));
+      return ended(cancelledError(cancelReason, mayHaveRun));
     case 'deadline':
       return ended(deadlineExceeded(directive, unknown));
     case 'shutdown':

@@ -3,9 +3,11 @@
 -- @include include-record.lua
 --
 -- ARGV[1] directive id   ARGV[2] retention_ms   ARGV[3] terminal signal JSON (cancelled)
+-- ARGV[4] the caller's reason ('' = none), kept for the worker; the first one stands
 -- Returns { 'ended', sequence } | { 'requested' } | { 'already', status } | { 'unknown' }.
 local id = ARGV[1]
-local record = redis.call('HMGET', STATE, id .. '|status', id .. '|lease_until', id .. '|inbox', 'open', 'seq')
+local record = redis.call('HMGET', STATE, id .. '|status', id .. '|lease_until', id .. '|inbox', 'open', 'seq',
+  id .. '|cancel')
 if not record[1] then
   return { 'unknown' }
 elseif is_terminal(record[1]) then
@@ -13,7 +15,9 @@ elseif is_terminal(record[1]) then
 end
 local now = now_ms()
 if record[1] == 'running' and tonumber(record[2] or '0') > now then
-  redis.call('HSET', STATE, id .. '|cancel', int(now))
+  if not record[6] then
+    redis.call('HSET', STATE, id .. '|cancel', ARGV[4])
+  end
   return { 'requested' }
 end
 local facts = { open = tonumber(record[4]), seq = tonumber(record[5] or '0'), inbox = record[3] }

@@ -6,7 +6,8 @@
 -- ARGV[4] slack_ms: how early an attempt may begin (clocks of queue and journal differ)
 -- ARGV[5] signal JSON to append at the first claim ('' = none)
 -- Returns { verdict, ... }:
---   unknown | ended | stale_body | expired, deadline_at | held, until | wait, until | cancelled
+--   unknown | ended | stale_body | expired, deadline_at | held, until | wait, until
+--   cancelled, lost (0|1): an attempt was under way and its worker is gone
 --   granted, fence, failures, redeliveries, lost (0|1), deadline_at, now
 local id = ARGV[1]
 local record = redis.call('HMGET', STATE, id .. '|status', id .. '|digest', id .. '|deadline_at', id .. '|lease_until',
@@ -27,7 +28,7 @@ local now = now_ms()
 if status == 'running' and lease_until > now then
   return { 'held', int(lease_until) }
 elseif record[9] then
-  return { 'cancelled' }
+  return { 'cancelled', (status == 'running') and 1 or 0 }
 elseif deadline_at <= now then
   return { 'expired', int(deadline_at) }
 elseif status == 'waiting' and next_attempt_at > now + tonumber(ARGV[4]) then

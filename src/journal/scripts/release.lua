@@ -3,9 +3,9 @@
 -- @include include-record.lua
 --
 -- ARGV[1] directive id   ARGV[2] fence   ARGV[3] pause_ms before the next attempt (0 = none)
--- Returns { 'released' } | { 'ended' } | { 'stale' } | { 'unknown' }.
+-- Returns { 'released' } | { 'cancelled' } | { 'ended' } | { 'stale' } | { 'unknown' }.
 local id = ARGV[1]
-local record = redis.call('HMGET', STATE, id .. '|status', id .. '|fence', id .. '|released')
+local record = redis.call('HMGET', STATE, id .. '|status', id .. '|fence', id .. '|released', id .. '|cancel')
 if not record[1] then
   return { 'unknown' }
 elseif is_terminal(record[1]) then
@@ -14,6 +14,8 @@ elseif record[2] ~= ARGV[2] then
   return { 'stale' }
 elseif record[1] == 'waiting' then
   return { 'released' }
+elseif record[4] then
+  return { 'cancelled' }
 end
 redis.call('HSET', STATE, id .. '|status', 'waiting', id .. '|next_attempt_at', int(now_ms() + tonumber(ARGV[3])),
   id .. '|released', int(tonumber(record[3] or '0') + 1))

@@ -37,6 +37,7 @@ function outcome({ fields, error, ambiguous, ...facts }: Given): Outcome {
     effect: 'read',
     failures: 0,
     stop: null,
+    cancelReason: null,
     remainingMs: 900_000,
     unreachedForMs: null,
     random: () => {
@@ -93,6 +94,13 @@ function summary(decided: Outcome): string {
 }
 
 describe('an attempt that was stopped', () => {
+  test('by a caller who said why repeats the reason', () => {
+    const given = { error: TIMEOUT, stop: 'cancelled', cancelReason: 'changed my mind' } as const;
+    expect(endError(outcome(given)).details).toEqual({ reason: 'changed my mind' });
+    const inDoubt = outcome({ ...given, effect: 'once', ambiguous: true });
+    expect(endError(inDoubt).details).toEqual({ reason: 'changed my mind', outcome: 'unknown' });
+  });
+
   test.each(STOPPED)('%s, effect %s, ambiguous %s: %s', (stop, effect, ambiguous, expected) => {
     for (const error of [TIMEOUT, BROKEN]) {
       expect(summary(outcome({ stop, effect, ambiguous, error }))).toBe(expected);
@@ -135,6 +143,7 @@ describe('a failure', () => {
       effect: 'read',
       failures: 0,
       stop: null,
+      cancelReason: null,
       remainingMs: 9e5,
       unreachedForMs: null,
     } as const;
@@ -147,6 +156,7 @@ describe('a failure', () => {
       effect: 'read',
       failures: 0,
       stop: null,
+      cancelReason: null,
       remainingMs: 9e5,
       unreachedForMs: null,
       random: () => 0,
