@@ -69,10 +69,12 @@ function persistence({ appendOnly, appendFsync }: RedisFacts): Finding {
     return fault(subject, 'appendonly is off: a restart of Redis forgets accepted directives', fix);
   }
   if (appendFsync === 'no') {
-    const fix = 'Set `appendfsync everysec`, or `always` when not even a second may be lost.';
+    const fix =
+      'Set `appendfsync always`, or `everysec` where the last seconds before a crash of Redis may be lost.';
     return fault(subject, 'appendfsync is no: a power cut may lose many seconds', fix);
   }
-  return fine(subject, `append-only file, fsync ${appendFsync ?? 'not told'}`);
+  const risk = appendFsync === 'everysec' ? ': a crash of Redis itself may cost the last second or two' : '';
+  return fine(subject, `append-only file, fsync ${appendFsync ?? 'not told'}${risk}`);
 }
 
 export interface ServerExamination {

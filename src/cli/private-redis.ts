@@ -94,7 +94,7 @@ function redisConfig(dir: string, url: URL): string {
     `logfile ${JSON.stringify(join(dir, 'redis.log'))}`,
     'save ""',
     'appendonly yes',
-    'appendfsync everysec',
+    'appendfsync always',
     'maxmemory-policy noeviction',
     'daemonize no',
     '',
