@@ -3,6 +3,7 @@
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { run } from './run.ts';
+import { safestFsync } from './system.ts';
 
 const { values } = parseArgs({
   options: {
@@ -13,7 +14,8 @@ const { values } = parseArgs({
     rate: { type: 'string', default: '20' },
     /** Folder of the sources under test. */
     source: { type: 'string', default: fileURLToPath(new URL('../..', import.meta.url)) },
-    appendfsync: { type: 'string', default: 'everysec' },
+    /** `everysec` or `always`. */
+    appendfsync: { type: 'string', default: safestFsync() },
     'until-violation': { type: 'boolean', default: false },
   },
 });

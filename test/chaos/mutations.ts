@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { run } from './run.ts';
+import { safestFsync } from './system.ts';
 
 interface Patch {
   readonly file: string;
@@ -71,7 +72,7 @@ async function isNoticed(name: string, patches: readonly Patch[]): Promise<boole
     seed: name,
     rate: 20,
     source,
-    appendfsync: 'everysec',
+    appendfsync: safestFsync(),
     untilViolation: true,
     say: (line) => void found.push(line),
   });

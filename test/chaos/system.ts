@@ -116,10 +116,16 @@ export async function startSystem(options: SystemOptions): Promise<System> {
   };
 }
 
-/** In memory where there is a place for it: with `everysec` Redis holds back its writes during a slow fsync,
- *  and what it holds back is lost with the process. That is Redis' promise, not ours to test. */
+/** With `everysec` Redis holds back its writes during a slow fsync, and what it holds back is lost with the process.
+ *  That is Redis' promise, not ours to test: its files are in memory, or it writes before it answers. */
+const MEMORY = '/dev/shm';
+
+export function safestFsync(): 'everysec' | 'always' {
+  return existsSync(MEMORY) ? 'everysec' : 'always';
+}
+
 function dataFolder(): string {
-  const folder = mkdtempSync(join(existsSync('/dev/shm') ? '/dev/shm' : tmpdir(), 'adjutant-chaos-'));
+  const folder = mkdtempSync(join(existsSync(MEMORY) ? MEMORY : tmpdir(), 'adjutant-chaos-'));
   mkdirSync(join(folder, 'redis'));
   return folder;
 }
@@ -151,7 +157,7 @@ function livingServers(folder: string): number[] {
   return pids.filter(isToolServer);
 }
 
-/** A pid may belong to somebody else by now. */
+/** A pid may belong to somebody else by now. Where there is no /proc, no stdio server is known, and none is killed. */
 function isToolServer(pid: number): boolean {
   try {
     return readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes(TOOL_SERVER);
