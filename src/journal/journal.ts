@@ -69,6 +69,8 @@ export interface ClaimRequest {
   id: string;
   digest: string;
   leaseMs: number;
+  /** New for each claim, the same when it is repeated because no answer came: a repeat is the same grant. */
+  token: string;
   /** Appended at the first claim only. */
   started?: SignalDraft;
 }
@@ -107,7 +109,8 @@ export function createJournal({ connection, keys, retentionMs }: JournalOptions)
 
   async function claim(request: ClaimRequest): Promise<ClaimVerdict> {
     const started = request.started ? JSON.stringify(request.started) : '';
-    const args = [request.id, request.digest, request.leaseMs, EARLY_SLACK_MS, started];
+    const { id, digest, leaseMs, token } = request;
+    const args = [id, digest, leaseMs, EARLY_SLACK_MS, token, started];
     return claimVerdict(await run('claim', keys.request(request.requestId), args));
   }
 

@@ -238,7 +238,7 @@ export function createQueueClient(parts: QueueClientParts): DirectiveClient {
     directive,
     cancel,
     deadLetters: (query = {}) => whileAvailable(() => parts.deadLetters.list(query)),
-    redrive: (which) => {
+    redrive: async (which) => {
       const read = redriveBodySchema.safeParse(which);
       if (!read.success)
         throw new DirectiveRefused(problem('invalid_body', { errors: fieldErrors(read.error) }));

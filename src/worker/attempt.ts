@@ -17,6 +17,7 @@ import { directiveMetadata, terminalSignal, type SignalMetadata } from '../journ
 import type { JobOutcome } from '../queue/consume.ts';
 import type { Ring } from '../queue/job.ts';
 import type { Lanes } from '../queue/lanes.ts';
+import { newIdentifier } from '../telemetry/identifier.ts';
 import { childTraceparent } from '../telemetry/trace-context.ts';
 import { persistently } from './persistently.ts';
 import type { CircuitBreaker } from './circuit-breaker.ts';
@@ -128,7 +129,8 @@ async function claim(
   const data = definition.started(directive);
   const started =
     data && startedSignal(directive, data, { requestId, causationId: id, traceparent, attempt: 1 });
-  const request = { requestId, id, digest, leaseMs: parts.leaseMs, ...(started ? { started } : {}) };
+  const token = newIdentifier();
+  const request = { requestId, id, digest, token, leaseMs: parts.leaseMs, ...(started ? { started } : {}) };
   return persistently(() => parts.journal.claim(request));
 }
 

@@ -60,6 +60,7 @@ export function claimOf(directive: ToolExec, leaseMs = 10_000) {
     id: directive.id,
     digest: digestOf(directive),
     leaseMs,
+    token: randomUUID(),
     started: startedOf(directive),
   };
 }

@@ -1,17 +1,19 @@
 -- Gives the right to make one attempt, as a lease with a growing fencing number.
--- Must never grant while another lease holds, after the end, before the next attempt is due, or past the deadline.
+-- Must never grant while another lease holds, after the end, before the next attempt is due, or past the deadline; nor
+-- take its own grant for somebody else's when a lost connection repeats the command.
 -- @include include-record.lua
 --
 -- ARGV[1] directive id   ARGV[2] digest the worker holds   ARGV[3] lease_ms
 -- ARGV[4] slack_ms: how early an attempt may begin (clocks of queue and journal differ)
--- ARGV[5] signal JSON to append at the first claim ('' = none)
+-- ARGV[5] token of this claim, which tells a repeat   ARGV[6] signal JSON to append at the first claim ('' = none)
 -- Returns { verdict, ... }:
 --   unknown | ended | stale_body | expired, deadline_at | held, until | wait, until
 --   cancelled, lost (0|1): an attempt was under way and its worker is gone
 --   granted, fence, failures, redeliveries, lost (0|1), deadline_at, now
 local id = ARGV[1]
 local record = redis.call('HMGET', STATE, id .. '|status', id .. '|digest', id .. '|deadline_at', id .. '|lease_until',
-  id .. '|next_attempt_at', id .. '|failures', id .. '|redeliveries', id .. '|started_at', id .. '|cancel', id .. '|fence', 'seq')
+  id .. '|next_attempt_at', id .. '|failures', id .. '|redeliveries', id .. '|started_at', id .. '|cancel', id .. '|fence', 'seq',
+  id .. '|claimant')
 local status, digest, deadline_at = record[1], record[2], tonumber(record[3] or '0')
 local lease_until, next_attempt_at = tonumber(record[4] or '0'), tonumber(record[5] or '0')
 local failures, redeliveries = tonumber(record[6] or '0'), tonumber(record[7] or '0')
@@ -25,7 +27,12 @@ elseif digest ~= ARGV[2] then
 end
 
 local now = now_ms()
-if status == 'running' and lease_until > now then
+local new_lease = int(now + tonumber(ARGV[3]))
+local claimant, was_lost = string.match(record[12] or '', '^(.*)/(%d)$')
+if status == 'running' and claimant == ARGV[5] then
+  redis.call('HSET', STATE, id .. '|lease_until', new_lease)
+  return { 'granted', record[10], failures, redeliveries, tonumber(was_lost), int(deadline_at), int(now) }
+elseif status == 'running' and lease_until > now then
   return { 'held', int(lease_until) }
 elseif record[9] then
   return { 'cancelled', (status == 'running') and 1 or 0 }
@@ -37,7 +44,8 @@ end
 
 local lost = (status == 'running') and 1 or 0
 local fence = int(tonumber(record[10] or '0') + 1)
-local claim = { id .. '|status', 'running', id .. '|fence', fence, id .. '|lease_until', int(now + tonumber(ARGV[3])) }
+local claim = { id .. '|status', 'running', id .. '|fence', fence, id .. '|lease_until', new_lease,
+  id .. '|claimant', ARGV[5] .. '/' .. lost }
 if lost == 1 then
   redeliveries = redeliveries + 1
   claim[#claim + 1] = id .. '|redeliveries'
@@ -46,9 +54,9 @@ end
 if not record[8] then
   claim[#claim + 1] = id .. '|started_at'
   claim[#claim + 1] = int(now)
-  if ARGV[5] ~= '' then
+  if ARGV[6] ~= '' then
     claim[#claim + 1] = 'seq'
-    claim[#claim + 1] = int((emit(tonumber(record[11] or '0'), 5, 5, false)))
+    claim[#claim + 1] = int((emit(tonumber(record[11] or '0'), 6, 6, false)))
   end
 end
 redis.call('HSET', STATE, unpack(claim))

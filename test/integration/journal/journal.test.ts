@@ -92,6 +92,23 @@ describe.each(topologies)('the journal on %s', (_name, start) => {
     expect(verdicts.filter(({ kind }) => kind === 'held')).toHaveLength(19);
   });
 
+  test('takes a repeated claim for the same grant, also after its lease', async () => {
+    await using open = await openJournal(redis.url);
+    const call = toolCall();
+    await open.journal.accept(call.request_id, [acceptance(call)]);
+    const request = claimOf(call, 1);
+    const first = await open.journal.claim(request);
+    await pause(20);
+    expect(await open.journal.claim(request)).toMatchObject({ ...first, now: expect.any(Number) });
+    expect((await open.journal.directive(call.request_id, call.id))?.redeliveries).toBe(0);
+    await pause(20);
+    const takeover = claimOf(call);
+    const taken = await open.journal.claim(takeover);
+    expect(taken).toMatchObject({ kind: 'granted', lost: true, redeliveries: 1 });
+    expect(await open.journal.claim(takeover)).toMatchObject({ ...taken, now: expect.any(Number) });
+    expect((await open.journal.claim(request)).kind).toBe('held');
+  });
+
   test('announces the start at the first claim only', async () => {
     await using open = await openJournal(redis.url);
     const call = toolCall();
