@@ -1,0 +1,18 @@
+/** New ids sort as they were made, and none comes twice.
+ *  It must not look into them beyond their version. */
+import { expect, test } from 'vitest';
+import { newIdentifier } from '../../../src/telemetry/identifier.ts';
+
+test('ids of one millisecond, or of a clock that goes back, sort as they were made', () => {
+  const start = Date.now() + 60_000;
+  const clock = [start, start, start, start - 5_000, start, start + 1, start + 1];
+  const ids = clock.map((now) => newIdentifier(now));
+  expect(ids.toSorted()).toEqual(ids);
+});
+
+test('ten thousand at once are ten thousand, of version 7', () => {
+  const ids = Array.from({ length: 10_000 }, () => newIdentifier());
+  expect(new Set(ids).size).toBe(10_000);
+  for (const id of ids)
+    expect(id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
+});
