@@ -1,7 +1,9 @@
 /** What every transport of the directive client promises: one suite, run for each.
  *  It must never ask for anything that only one transport can know. */
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { cancellationSchema } from '../../src/contract/cancellation.ts';
+import { type DeadLetter, deadLetterPageSchema, redriveSchema } from '../../src/contract/dead-letter.ts';
 import type { DirectiveClient } from '../../src/contract/directive-client.ts';
 import type { SubmittedDirective } from '../../src/contract/directive.ts';
 import { laneListingSchema } from '../../src/contract/lane-listing.ts';
@@ -286,6 +288,123 @@ export function directiveClientContract(transport: string, setup: () => Promise<
       test('of an unknown request are refused', async () => {
         expect((await refusal(all(client.signals(newId())))).code).toBe('not_found');
         expect((await refusal(all(client.signals(newId(), { follow: false })))).code).toBe('not_found');
+      });
+    });
+
+    describe('cancel', () => {
+      async function running(): Promise<{ requestId: string; id: string }> {
+        const { request_id: requestId, directives } = await client.submit(toolExec('wait'));
+        for await (const { type } of client.signals(requestId)) if (type === 'ai.tool.started') break;
+        return { requestId, id: directives[0]?.id ?? '' };
+      }
+
+      test('aborts what runs, which ends with the reason', async () => {
+        const { requestId, id } = await running();
+        const cancellation = await client.cancel(requestId, id, { reason: 'changed my mind' });
+        expect(cancellationSchema.parse(cancellation)).toEqual(cancellation);
+        expect(cancellation).toEqual({ request_id: requestId, directives: [{ id, status: 'requested' }] });
+        const ended = await client.result(requestId, id);
+        expect(ended?.data).toMatchObject({
+          result: { ok: false, error: { type: 'cancelled', details: { reason: 'changed my mind' } } },
+        });
+      });
+
+      test('of a request means all of it, and says what each was', async () => {
+        const { requestId, id } = await running();
+        const done = newId();
+        await client.submit({ ...toolError({ id: done }), request_id: requestId } as SubmittedDirective);
+        const { directives } = await client.cancel(requestId);
+        const statuses = Object.fromEntries(directives.map((each) => [each.id, each.status]));
+        expect(statuses).toEqual({ [id]: 'requested', [done]: 'ended' });
+        await all(client.signals(requestId));
+        expect(await client.request(requestId)).toMatchObject({ status: 'closed', open: 0 });
+      });
+
+      test('after the end reports the result that won', async () => {
+        const directive = toolExec('echo', { a: 1 }, { id: newId(), request_id: newId() });
+        const ended = await client.execute(directive);
+        const cancellation = await client.cancel(directive.request_id ?? '', directive.id);
+        expect(cancellationSchema.parse(cancellation)).toEqual(cancellation);
+        expect(cancellation.directives).toEqual([{ id: directive.id, status: 'ended', result: ended }]);
+      });
+
+      test('of what does not exist is refused', async () => {
+        const { request_id: requestId } = await client.submit(toolError());
+        expect((await refusal(client.cancel(newId()))).code).toBe('not_found');
+        expect((await refusal(client.cancel(requestId, newId()))).code).toBe('not_found');
+      });
+    });
+
+    describe('dead letters', () => {
+      /** Of one request, in which both calls have failed. */
+      async function failures(): Promise<string> {
+        const requestId = newId();
+        await client.submit(['x', 'y'].map((id) => toolExec('fail', {}, { id, request_id: requestId })));
+        await all(client.signals(requestId));
+        await vi.waitFor(async () => expect(await lettersOf(requestId)).toHaveLength(2), 5_000);
+        return requestId;
+      }
+
+      async function lettersOf(requestId: string): Promise<DeadLetter[]> {
+        const found: DeadLetter[] = [];
+        for (let after: string | null = '0'; after !== null;) {
+          const page = await client.deadLetters({
+            lane: 'tool.peer',
+            error_type: 'tool_error',
+            after,
+            limit: 1,
+          });
+          expect(deadLetterPageSchema.parse(page)).toEqual(page);
+          expect(page.dead_letters.length).toBeLessThanOrEqual(1);
+          found.push(...page.dead_letters.filter(({ request_id }) => request_id === requestId));
+          after = page.next;
+        }
+        return found;
+      }
+
+      test('hold what failed, page by page, and nothing that does not match', async () => {
+        const requestId = await failures();
+        const letters = await lettersOf(requestId);
+        expect(letters.map(({ id }) => id).toSorted()).toEqual(['x', 'y']);
+        expect(letters[0]).toMatchObject({
+          lane: 'tool.peer',
+          name: 'peer.fail',
+          error: { type: 'tool_error' },
+          attempts: 1,
+        });
+        const others = await client.deadLetters({ lane: 'tool.nobody' });
+        expect(others).toEqual({ dead_letters: [], next: null });
+      });
+
+      test('are redriven by name into directives of their own, which run', async () => {
+        const requestId = await failures();
+        const from = { request_id: requestId, id: 'x' };
+        const nobody = { request_id: requestId, id: 'nobody' };
+        const redrive = await client.redrive({ directives: [from, nobody] });
+        expect(redriveSchema.parse(redrive)).toEqual(redrive);
+        const to = { request_id: requestId, id: 'x.redrive-1' };
+        expect(redrive).toMatchObject({ redriven: [{ from, to }], not_found: [nobody] });
+        const ended = await client.result(requestId, to.id);
+        expect(ended?.data).toMatchObject({ result: { ok: false, error: { type: 'tool_error' } } });
+        const view = await client.directive(requestId, to.id);
+        expect(view?.directive.metadata).toMatchObject({ redrive_of: from });
+      });
+
+      test('are redriven by filter up to a limit, and by everything only when that is said', async () => {
+        await failures();
+        const { redriven, left } = await client.redrive({ error_type: 'tool_error', limit: 1 });
+        expect(redriven).toHaveLength(1);
+        expect(left).toBeGreaterThanOrEqual(1);
+        expect((await refusal(client.redrive({}))).errors?.[0]?.path).toBe('directives');
+        expect((await client.redrive({ all: true, limit: 1_000 })).left).toBe(0);
+      });
+
+      test('refuse a redrive that contradicts itself', async () => {
+        const directives = [{ request_id: 'r', id: 'a' }];
+        const problem = await refusal(client.redrive({ directives, lane: 'tool.peer' }));
+        expect(problem).toMatchObject({ code: 'invalid_body', errors: [{ path: 'directives' }] });
+        const badId = await refusal(client.redrive({ directives: [{ request_id: 'r', id: 'a b' }] }));
+        expect(badId.errors?.[0]?.path).toBe('directives[0].id');
       });
     });
 

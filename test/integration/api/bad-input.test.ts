@@ -243,12 +243,99 @@ describe('a URL', () => {
   });
 });
 
+describe('a cancellation', () => {
+  const cancel = async (path: string, body?: string): Promise<Problem> => {
+    const headers = body === undefined ? {} : { 'content-type': 'application/json' };
+    const init = { method: 'POST', headers, ...(body === undefined ? {} : { body }) };
+    return problemOf(await fetch(service.url + path, init));
+  };
+
+  test.each([
+    ['a reason that is no text', '{"reason":5}', 'reason'],
+    ['a reason that is too long', JSON.stringify({ reason: 'x'.repeat(1_001) }), 'reason'],
+    ['an unknown key', '{"because":"no"}', 'because'],
+    ['a list', '[]', ''],
+  ])('with %s is refused at its place', async (_, body, path) => {
+    for (const route of ['/v1/requests/r/cancel', '/v1/requests/r/directives/d/cancel'])
+      expect(await cancel(route, body)).toMatchObject({
+        status: 400,
+        code: 'invalid_body',
+        errors: [{ path }],
+      });
+  });
+
+  test.each([
+    ['/v1/requests/a%00b/cancel', 'request_id'],
+    ['/v1/requests/r/directives/a%20b/cancel', 'directive_id'],
+  ])('%s is refused at its id', async (path, name) => {
+    expect(await cancel(path)).toMatchObject({ status: 400, code: 'bad_request', errors: [{ path: name }] });
+  });
+
+  test('with a query is refused at its parameter', async () => {
+    expect(await cancel('/v1/requests/r/cancel?now=1')).toMatchObject({
+      code: 'invalid_query',
+      errors: [{ path: 'now' }],
+    });
+  });
+
+  test.each(['/v1/requests/none/cancel', '/v1/requests/none/directives/d/cancel'])(
+    '%s is not found',
+    async (path) => {
+      expect(await cancel(path)).toMatchObject({ status: 404, code: 'not_found' });
+    },
+  );
+});
+
+describe('dead letters', () => {
+  const redrive = async (body?: string): Promise<Problem> => {
+    const headers = body === undefined ? {} : { 'content-type': 'application/json' };
+    const init = { method: 'POST', headers, ...(body === undefined ? {} : { body }) };
+    return problemOf(await fetch(`${service.url}/v1/dead-letters/redrive`, init));
+  };
+
+  test.each([
+    ['after=x', 'after'],
+    ['after=-1', 'after'],
+    ['limit=0', 'limit'],
+    ['limit=1001', 'limit'],
+    ['type=timeout', 'type'],
+    [`lane=${'x'.repeat(129)}`, 'lane'],
+  ])('?%s is refused at its parameter', async (query, path) => {
+    const response = await fetch(`${service.url}/v1/dead-letters?${query}`);
+    expect(await problemOf(response)).toMatchObject({ code: 'invalid_query', errors: [{ path }] });
+  });
+
+  test.each([
+    ['nothing that says which', '{}', 'directives'],
+    ['no directive', '{"directives":[]}', 'directives'],
+    ['a name without its request', '{"directives":[{"id":"a"}]}', 'directives[0].request_id'],
+    [
+      'names and a filter',
+      '{"directives":[{"request_id":"r","id":"a"}],"error_type":"timeout"}',
+      'directives',
+    ],
+    ['all in other words', '{"all":"yes"}', 'all'],
+    ['a limit of none', '{"all":true,"limit":0}', 'limit'],
+    ['an unknown key', '{"all":true,"force":true}', 'force'],
+  ])('redriven with %s are refused at the place', async (_, body, path) => {
+    const problem = await redrive(body);
+    expect(problem).toMatchObject({ status: 400, code: 'invalid_body' });
+    expect(problem.errors?.map((error) => error.path)).toContain(path);
+  });
+
+  test('are not redriven without a body', async () => {
+    expect((await redrive()).status).toBe(400);
+  });
+});
+
 describe('a method', () => {
   test.each([
     ['GET', '/v1/directives', 'POST'],
     ['DELETE', '/v1/directives', 'POST'],
     ['POST', '/v1/tools', 'GET, HEAD'],
     ['PUT', '/v1/requests/r', 'GET, HEAD'],
+    ['GET', '/v1/requests/r/cancel', 'POST'],
+    ['DELETE', '/v1/dead-letters', 'GET, HEAD'],
   ])('%s on %s is refused with the ones it takes', async (method, path, allow) => {
     const response = await fetch(service.url + path, { method });
     expect(await problemOf(response)).toMatchObject({ status: 405, code: 'method_not_allowed' });

@@ -234,7 +234,7 @@ describe('what lost its worker', () => {
     const directive = call(fields);
     const { directives } = await open.client.submit(directive);
     const digest = directives[0]?.digest ?? '';
-    const claim = { requestId: directive.request_id, id: 'a', digest, leaseMs };
+    const claim = { requestId: directive.request_id, id: 'a', digest, leaseMs, token: randomUUID() };
     expect((await open.journal.claim(claim)).kind).toBe('granted');
     return directive;
   }

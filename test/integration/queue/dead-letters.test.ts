@@ -1,0 +1,267 @@
+/** Dead letters on a real Redis: what gets on the list, what is found there, and what a redrive makes of it.
+ *  It must never take an entry for granted at once: it is written after the end. */
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import type { DeadLetter } from '../../../src/contract/dead-letter.ts';
+import { deadLetterPageSchema } from '../../../src/contract/dead-letter.ts';
+import type { SubmittedDirective } from '../../../src/contract/directive.ts';
+import { errorEnvelope } from '../../../src/contract/error-envelope.ts';
+import { errorResult, okResult } from '../../../src/contract/result.ts';
+import { DirectiveRefused } from '../../../src/contract/problem.ts';
+import type { Execution } from '../../../src/executors/definition.ts';
+import { failureOf, toolCall } from '../../support/journal.ts';
+import { errorOf, LANE, openPipeline, type Pipeline } from '../../support/pipeline.ts';
+import { startRedis, type TestRedis } from '../../support/redis.ts';
+
+let redis: TestRedis;
+beforeAll(async () => {
+  redis = await startRedis();
+});
+afterAll(() => redis.stop());
+
+type Call = Extract<SubmittedDirective, { type: 'tool_exec' }> & { request_id: string; id: string };
+
+function call(fields: Partial<Call> = {}): Call {
+  return { type: 'tool_exec', tool_name: 'test.echo', id: 'a', request_id: randomUUID(), ...fields };
+}
+
+/** Ends as the directive's arguments say: `{fail: type}`, or well. */
+async function asTold({ arguments: { fail } }: { arguments: Record<string, unknown> }): Promise<Execution> {
+  if (typeof fail !== 'string') return { result: okResult('done') };
+  return { result: errorResult(errorEnvelope(fail, `it was ${fail}`)) };
+}
+
+const failing = (type: string, fields: Partial<Call> = {}): Call =>
+  call({ arguments: { fail: type }, ...fields });
+
+async function listed(open: Pipeline, count: number): Promise<DeadLetter[]> {
+  await vi.waitFor(async () => expect(await open.dead.size()).toBe(count), 5_000);
+  const page = await open.client.deadLetters();
+  expect(deadLetterPageSchema.parse(page)).toEqual(page);
+  expect(page).toMatchObject({ next: null });
+  return page.dead_letters;
+}
+
+/** Ends each call in turn, so that the list has their order. */
+async function ended(open: Pipeline, calls: readonly Call[]): Promise<void> {
+  for (const [position, each] of calls.entries()) {
+    await open.client.execute(each);
+    await vi.waitFor(async () => expect(await open.dead.size()).toBe(position + 1), 5_000);
+  }
+}
+
+const names = (letters: readonly { id: string }[]): string[] => letters.map(({ id }) => id);
+
+describe('the list', () => {
+  test('holds what failed, once, and neither what succeeded nor what was cancelled', async () => {
+    await using open = await openPipeline(redis.url);
+    const cancelled = call();
+    await open.client.submit(cancelled);
+    await open.client.cancel(cancelled.request_id);
+    const worker = await open.startWorker(asTold);
+    await open.client.execute(call());
+    const failed = failing('tool_error', { max_retries: 1 });
+    const signal = await open.client.execute(failed);
+    await worker.stop();
+    const [letter, ...others] = await listed(open, 1);
+    expect(others).toEqual([]);
+    expect(letter).toEqual({
+      request_id: failed.request_id,
+      id: 'a',
+      type: 'tool_exec',
+      lane: LANE,
+      name: 'test.echo',
+      error: errorOf(signal),
+      attempts: 1,
+      ended_at: expect.any(String) as string,
+    });
+    expect(await open.index.size()).toBe(0);
+  });
+
+  test('holds what the sweeper ended', async () => {
+    await using open = await openPipeline(redis.url);
+    const late = call({ deadline_ms: 1 });
+    await open.client.submit(late);
+    await open.sweeper().start();
+    expect(errorOf(await open.client.result(late.request_id, 'a')).type).toBe('deadline_exceeded');
+    expect(await listed(open, 1)).toMatchObject([
+      { request_id: late.request_id, error: { type: 'deadline_exceeded' }, attempts: 0 },
+    ]);
+  });
+
+  test('gets from the sweeper what a worker died over, between the end and the entry', async () => {
+    await using open = await openPipeline(redis.url);
+    const directive = call();
+    const { directives } = await open.client.submit(directive);
+    const ref = { requestId: directive.request_id, id: 'a' };
+    const claim = await open.journal.claim({
+      ...ref,
+      digest: directives[0]?.digest ?? '',
+      token: randomUUID(),
+      leaseMs: 10_000,
+    });
+    const fence = claim.kind === 'granted' ? claim.fence : 0;
+    await open.journal.finish({ ...ref, fence }, 'failed', [
+      failureOf(toolCall({ request_id: ref.requestId, id: ref.id })),
+    ]);
+    expect(await listed(open, 0)).toEqual([]);
+    const sweeper = open.sweeper();
+    for (let times = 0; times < 2; times += 1) {
+      await open.index.add([ref], 0);
+      await sweeper.sweep();
+      expect(await listed(open, 1)).toMatchObject([{ id: 'a', error: { type: 'timeout' } }]);
+    }
+    open.index.flush();
+    await vi.waitFor(async () => expect(await open.index.size()).toBe(0), 5_000);
+  });
+
+  test('is filtered by lane and by type of error, and paged without gap or repeat', async () => {
+    await using open = await openPipeline(redis.url);
+    await open.startWorker(asTold);
+    const types = ['timeout', 'tool_error', 'timeout', 'auth', 'timeout'];
+    await ended(
+      open,
+      types.map((type, number) => failing(type, { id: `c-${number}` })),
+    );
+    const { client } = open;
+    expect(names((await client.deadLetters({ error_type: 'timeout' })).dead_letters)).toEqual([
+      'c-0',
+      'c-2',
+      'c-4',
+    ]);
+    expect((await client.deadLetters({ lane: LANE })).dead_letters).toHaveLength(5);
+    expect((await client.deadLetters({ lane: 'tool.other' })).dead_letters).toEqual([]);
+    expect((await client.deadLetters({ lane: LANE, error_type: 'network' })).dead_letters).toEqual([]);
+
+    const seen: string[] = [];
+    let after: string | null = '0';
+    while (after !== null) {
+      const page = await client.deadLetters({ after, limit: 2, error_type: 'timeout' });
+      expect(page.dead_letters.length).toBeLessThanOrEqual(2);
+      seen.push(...names(page.dead_letters));
+      after = page.next;
+    }
+    expect(seen).toEqual(['c-0', 'c-2', 'c-4']);
+  });
+
+  test('leaves out what the journal has forgotten, and a redrive takes it off', async () => {
+    await using open = await openPipeline(redis.url);
+    await open.startWorker(asTold);
+    const directive = failing('auth');
+    await ended(open, [directive]);
+    await open.connection.del(...open.keys.request(directive.request_id));
+    expect((await open.client.deadLetters()).dead_letters).toEqual([]);
+    expect(await open.client.redrive({ all: true })).toEqual({ redriven: [], not_found: [], left: 0 });
+    expect(await open.dead.size()).toBe(0);
+  });
+});
+
+describe('a redrive', () => {
+  test('of one makes a directive with an id of its own that names the old one', async () => {
+    await using open = await openPipeline(redis.url);
+    let broken = true;
+    await open.startWorker(async () =>
+      broken ? { result: errorResult(errorEnvelope('auth', 'no')) } : { result: okResult('mended') },
+    );
+    const directive = call({ metadata: { note: 'kept' }, arguments: { a: 1 } });
+    await ended(open, [directive]);
+    broken = false;
+    const from = { request_id: directive.request_id, id: 'a' };
+    const to = { request_id: directive.request_id, id: 'a.redrive-1' };
+    expect(await open.client.redrive({ directives: [from] })).toEqual({
+      redriven: [{ from, to }],
+      not_found: [],
+      left: 0,
+    });
+    const result = await open.client.result(to.request_id, to.id);
+    expect(result?.data).toMatchObject({ result: { ok: true, payload: 'mended' } });
+    const view = await open.client.directive(to.request_id, to.id);
+    expect(view?.directive).toMatchObject({
+      arguments: { a: 1 },
+      metadata: { note: 'kept', redrive_of: from },
+    });
+    expect(await open.client.directive(from.request_id, from.id)).toMatchObject({ status: 'failed' });
+    expect(await listed(open, 0)).toEqual([]);
+  });
+
+  test('that fails again can be redriven again', async () => {
+    await using open = await openPipeline(redis.url);
+    await open.startWorker(asTold);
+    const directive = failing('auth');
+    await ended(open, [directive]);
+    for (const id of ['a.redrive-1', 'a.redrive-2']) {
+      const { redriven } = await open.client.redrive({ error_type: 'auth' });
+      expect(redriven).toMatchObject([{ to: { id } }]);
+      await open.client.result(directive.request_id, id);
+      expect(names(await listed(open, 1))).toEqual([id]);
+    }
+    const view = await open.client.directive(directive.request_id, 'a.redrive-2');
+    expect(view?.directive.metadata).toMatchObject({ redrive_of: { id: 'a.redrive-1' } });
+  });
+
+  test('by filter takes the oldest up to its limit, and says how many are left', async () => {
+    await using open = await openPipeline(redis.url);
+    const worker = await open.startWorker(asTold);
+    const types = ['auth', 'timeout', 'auth', 'auth'];
+    await ended(
+      open,
+      types.map((type, number) => failing(type, { id: `c-${number}` })),
+    );
+    await worker.stop();
+    const first = await open.client.redrive({ error_type: 'auth', limit: 2 });
+    expect(names(first.redriven.map(({ from }) => from))).toEqual(['c-0', 'c-2']);
+    expect(first.left).toBe(1);
+    const second = await open.client.redrive({ lane: LANE, error_type: 'auth' });
+    expect(names(second.redriven.map(({ from }) => from))).toEqual(['c-3']);
+    expect(second.left).toBe(0);
+    expect(names(await listed(open, 1))).toEqual(['c-1']);
+  });
+
+  test('of all has to be said', async () => {
+    await using open = await openPipeline(redis.url);
+    const worker = await open.startWorker(asTold);
+    await ended(open, [failing('auth'), failing('timeout')]);
+    await worker.stop();
+    await expect(open.client.redrive({})).rejects.toBeInstanceOf(DirectiveRefused);
+    expect(await open.dead.size()).toBe(2);
+    const { redriven, left } = await open.client.redrive({ all: true });
+    expect(redriven).toHaveLength(2);
+    expect(left).toBe(0);
+    expect(await open.dead.size()).toBe(0);
+  });
+
+  test('asked for by ten at once, and once more, makes one successor', async () => {
+    await using open = await openPipeline(redis.url);
+    const worker = await open.startWorker(asTold);
+    const directive = failing('auth');
+    await ended(open, [directive]);
+    await worker.stop();
+    const which = { directives: [{ request_id: directive.request_id, id: 'a' }] };
+    const answers = await Promise.all(Array.from({ length: 10 }, () => open.client.redrive(which)));
+    for (const { redriven, not_found } of answers) expect(redriven.length + not_found.length).toBe(1);
+    expect(await open.client.redrive(which)).toEqual({
+      redriven: [],
+      not_found: which.directives,
+      left: 0,
+    });
+    const request = await open.client.request(directive.request_id);
+    expect(names(request?.directives ?? []).toSorted()).toEqual(['a', 'a.redrive-1']);
+    expect(request).toMatchObject({ status: 'open', open: 1 });
+  });
+
+  test('that died between the successor and the list makes no second one', async () => {
+    await using open = await openPipeline(redis.url);
+    const worker = await open.startWorker(asTold);
+    const directive = failing('auth');
+    await ended(open, [directive]);
+    await worker.stop();
+    const entries = await open.dead.page(0, 10);
+    await open.client.redrive({ all: true });
+    for (const entry of entries) await open.dead.add(entry);
+    expect(await open.client.redrive({ all: true })).toMatchObject({
+      redriven: [{ to: { id: 'a.redrive-1' } }],
+    });
+    expect((await open.client.request(directive.request_id))?.directives).toHaveLength(2);
+    expect(await open.dead.size()).toBe(0);
+  });
+});
