@@ -242,6 +242,91 @@ describe('the lists', () => {
   });
 });
 
+describe('cancel', () => {
+  async function waiting(request: string): Promise<void> {
+    const stdin = JSON.stringify({ type: 'tool_exec', tool_name: 'peer.wait', request_id: request, id: 'a' });
+    expect((await run(['submit', '-'], { stdin })).code).toBe(0);
+    const tail = start(['tail', request], { cwd: home, env: { ADJUTANT_URL: url } });
+    await tail.said(/ai\.tool\.started/);
+    tail.child.kill('SIGINT');
+    await tail.ended;
+  }
+
+  test('says what it meant, and the result tells the reason', async () => {
+    await waiting('cut');
+    const asked = await run(['cancel', 'cut', 'a', '--reason', 'no longer needed']);
+    expect(asked).toMatchObject({ code: 0, stdout: 'a  its attempt is being aborted\n' });
+    expect((await run(['tail', 'cut'])).code).toBe(0);
+    const { stdout } = await run(['get', 'cut', 'a', '--json']);
+    expect(JSON.parse(stdout)).toMatchObject({
+      status: 'failed',
+      result: { data: { result: { error: { type: 'cancelled', details: { reason: 'no longer needed' } } } } },
+    });
+    expect((await run(['cancel', 'cut', 'a'])).stdout).toMatch(/^a\s+had ended before$/m);
+  });
+
+  test('of a request means all of it', async () => {
+    await waiting('cut-all');
+    const { code, stdout } = await run(['cancel', 'cut-all', '--json']);
+    expect(code).toBe(0);
+    expect(JSON.parse(stdout)).toMatchObject({
+      request_id: 'cut-all',
+      directives: [{ id: 'a', status: 'requested' }],
+    });
+    expect((await run(['tail', 'cut-all'])).code).toBe(0);
+  });
+
+  test('of what is not there exits 1', async () => {
+    for (const args of [
+      ['cancel', 'none'],
+      ['cancel', 'cut', 'none'],
+    ]) {
+      const { code, stderr } = await run(args);
+      expect(code).toBe(1);
+      expect(stderr).toMatch(/not_found/);
+    }
+  });
+});
+
+describe('dead', () => {
+  const fail = async (request: string): Promise<void> => {
+    const args = ['call', 'peer.fail', '{"text":"no luck"}', '--request', request, '--id', 'a'];
+    expect((await run(args)).code).toBe(1);
+    await vi.waitFor(async () => expect((await run(['dead'])).stdout).toContain(request), 20_000);
+  };
+
+  test('lists what failed, and redrives it by name', async () => {
+    await fail('lost');
+    const { code, stdout } = await run(['dead', 'list', '--error-type', 'tool_error']);
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/^lost\s+a\s+peer\.fail\s+tool_error: no luck\s+1×/m);
+    expect((await run(['dead', 'list', '--lane', 'tool.nobody'])).stdout).toBe('');
+    const redriven = await run(['dead', 'redrive', 'lost/a']);
+    expect(redriven).toMatchObject({
+      code: 0,
+      stdout: expect.stringMatching(/^lost\/a\s+→\s+a\.redrive-1$/m),
+    });
+    expect((await run(['tail', 'lost'])).stdout).toContain('a.redrive-1');
+    expect((await run(['dead', 'redrive', 'lost/a'])).stderr).toContain('no dead letter: lost/a');
+  });
+
+  test('redrives all of a filter, and everything only when that is said', async () => {
+    await fail('lost-too');
+    const nothing = await run(['dead', 'redrive']);
+    expect(nothing.code).not.toBe(0);
+    expect((await run(['dead', '--json'])).stdout).toContain('lost-too');
+    const { code, stdout } = await run(['dead', 'redrive', '--error-type', 'tool_error']);
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/^lost-too\/a\s+→\s+a\.redrive-1$/m);
+    await run(['tail', 'lost-too']);
+    expect((await run(['dead', 'redrive', '--all'])).code).toBe(0);
+  });
+
+  test('refuses a name that is none', async () => {
+    expect((await run(['dead', 'redrive', 'lost'])).code).toBe(2);
+  });
+});
+
 describe('a command line that makes no sense', () => {
   test.each([
     [['launch']],
@@ -276,6 +361,8 @@ describe('a command line that makes no sense', () => {
       'tail',
       'get',
       'tools',
+      'cancel',
+      'dead',
       'lanes',
       'doctor',
       'init',
