@@ -13,7 +13,9 @@ export interface WaitOptions {
 /** Aborts when `response` can no longer be sent, or with `stop`. */
 export function requesterSignal(response: ServerResponse, stop: AbortSignal): AbortSignal {
   const gone = new AbortController();
-  response.once('close', () => gone.abort());
+  response.once('close', () => {
+    if (!response.writableFinished) gone.abort();
+  });
   return AbortSignal.any([gone.signal, stop]);
 }
 
