@@ -64,9 +64,18 @@ export function createCanceller({ connection, keys, journal, index, lanes }: Can
       return { id, status: 'requested' };
     }
     if (verdict.kind !== 'ended') return alreadyEnded(requestId, id);
-    index.forget({ requestId, id });
-    if (record.lane) await lanes.silence(record.lane, requestId, id).catch(() => {});
+    await silence(record, { requestId, id });
     return { ...(await alreadyEnded(requestId, id)), status: 'cancelled' };
+  }
+
+  /** When the job cannot be taken out now, the sweeper does it: its entry stays until then. */
+  async function silence({ lane }: DirectiveRecord, ref: { requestId: string; id: string }): Promise<void> {
+    try {
+      if (lane) await lanes.silence(lane, ref.requestId, ref.id);
+      index.forget(ref);
+    } catch {
+      // The directive has ended all the same.
+    }
   }
 
   async function alreadyEnded(requestId: string, id: string): Promise<CancelledDirective> {

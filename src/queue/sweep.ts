@@ -43,6 +43,8 @@ export type SweepDecision =
 
 const BATCH = 200;
 const LOCK_MS = 5_000;
+/** Every step may be left undone: a stop does not wait for a Redis that is away. */
+const LONGEST_STOP_MS = 1_000;
 const SHORTEST_LOOK_MS = 5_000;
 const LONGEST_LOOK_MS = 60_000;
 /** A directive that is in the index but not in the journal is given this long to appear. */
@@ -107,11 +109,17 @@ export function createSweeper(options: SweeperOptions) {
   async function settle(entry: DueEntry, now: number): Promise<void> {
     const record = await journal.directive(entry.requestId, entry.id);
     const decision = sweepDecision(entry, record, now);
+    if (record && record.terminal !== null) await silence(entry, record);
     if (decision.kind === 'forget') index.forget(entry);
     else if (record && decision.kind === 'settle') await settleFailed(entry, record);
     else if (decision.kind === 'look_again') await index.lookAgain(entry, decision.at, decision.missed);
     else if (record && decision.kind === 'ring') await ringAgain(entry, record, decision.at);
     else if (record) await expire(entry, record);
+  }
+
+  /** A repeated submission rings without knowing of the end, and where no worker would take that job, it would stay. */
+  async function silence({ requestId, id }: DueEntry, { lane }: DirectiveRecord): Promise<void> {
+    if (lane) await lanes.silence(lane, requestId, id);
   }
 
   /** Its worker died between the end and the dead letter. */
@@ -145,8 +153,9 @@ export function createSweeper(options: SweeperOptions) {
       redeliveries: record.redeliveries,
     });
     await journal.endUnclaimed(entry.requestId, entry.id, 'failed', [signal]);
+    // Before the entry goes: when it fails, the next look finds the directive ended and does it again.
+    await silence(entry, record);
     settlement.settle({ ...entry, lane: record.lane, errorType: error.type });
-    if (record.lane) await lanes.silence(record.lane, entry.requestId, entry.id).catch(() => {});
     options.onEnded?.(entry.requestId, entry.id);
   }
 
@@ -178,7 +187,7 @@ export function createSweeper(options: SweeperOptions) {
     },
     async stop(): Promise<void> {
       stopping.abort();
-      await loop;
+      await Promise.race([loop, pause(LONGEST_STOP_MS)]);
       index.flush();
     },
   };

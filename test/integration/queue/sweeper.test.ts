@@ -155,6 +155,28 @@ describe('a deadline that passed', () => {
 });
 
 describe('what is out of step', () => {
+  test('a job of a directive that had ended goes, also in a lane without workers', async () => {
+    await using open = await openPipeline(redis.url);
+    const submitted = {
+      type: 'tool_exec',
+      tool_name: 'test.echo',
+      request_id: randomUUID(),
+      id: 'a',
+    } as const;
+    await open.client.submit({ ...submitted, deadline_ms: 1 });
+    await passed(open, toolCall(submitted));
+    await makeDue(open);
+    await open.sweeper().sweep();
+    const repeated = await open.client.submit({ ...submitted, deadline_ms: 1 });
+    expect(repeated.directives).toMatchObject([{ status: 'existing' }]);
+    expect(await open.jobs()).toBe(1);
+    await makeDue(open);
+    await open.sweeper().sweep();
+    expect(await open.jobs()).toBe(0);
+    await emptied(open);
+    expect(await open.keysWithoutExpiry()).toEqual([]);
+  });
+
   test('a job without a directive is done with, and nothing is said', async () => {
     await using open = await openPipeline(redis.url);
     const call = toolCall();
