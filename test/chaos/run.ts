@@ -39,8 +39,8 @@ const RETENTION_MS = 50_000;
 const POLL_MS = 1_500;
 /** Open directives above which the driver waits: the machine cannot bear more. */
 const MOST_OPEN = 80;
-/** What a finished retention may take to be noticed. */
-const EXPIRY_SLACK_MS = 8_000;
+/** The retention, and the minute in which the sweeper waits for a directive that was announced and refused. */
+const EXPIRY_MS = 90_000;
 const REPORTED = 10;
 
 export async function run(options: RunOptions): Promise<RunResult> {
@@ -161,17 +161,22 @@ function report(state: State, found: readonly string[], evidence: Evidence | nul
 /** Nothing waits in a lane, and after the retention nothing is left. */
 async function checkRest(state: State): Promise<void> {
   const { system } = state;
-  const closedAt = Date.now();
   const waiting = await untilLanesAreEmpty(system);
   if (waiting.length > 0) report(state, waiting, null);
-  await delay(Math.max(0, closedAt + RETENTION_MS + EXPIRY_SLACK_MS - SETTLE_MS - Date.now()));
-  const left = await leftovers(system.redis.url);
+  const left = await untilNothingIsLeft(system);
   if (left.length > 0)
     report(
       state,
       left.map((key) => `left without expiry: ${key}`),
       null,
     );
+}
+
+async function untilNothingIsLeft({ redis }: System): Promise<string[]> {
+  for (const giveUpAt = Date.now() + EXPIRY_MS; ; await delay(POLL_MS)) {
+    const left = await leftovers(redis.url);
+    if (left.length === 0 || Date.now() > giveUpAt) return left;
+  }
 }
 
 async function untilLanesAreEmpty(system: System): Promise<string[]> {
