@@ -39,6 +39,8 @@ export function createLanes(connection: RedisConnection, prefix: string) {
       prefix: lanePrefix(prefix, lane),
       streams: { events: { maxLen: EVENT_STREAM_ENTRIES } },
       skipWaitingForReady: true,
+      // BullMQ asks once for the version, and a queue whose question got no answer refuses everything ever after.
+      skipVersionCheck: true,
     });
     opened.on('error', () => {});
     queues.set(lane, opened);
