@@ -55,7 +55,7 @@ function credentialsOf(url: string): { username?: string; password?: string } {
 }
 
 function connectCluster(url: string, role: ConnectionRole): Cluster {
-  return new Cluster(nodesOf(url), {
+  const cluster = new Cluster(nodesOf(url), {
     shardedSubscribers: role === 'subscriber',
     redisOptions: {
       ...optionsFor(role),
@@ -68,6 +68,17 @@ function connectCluster(url: string, role: ConnectionRole): Cluster {
     maxRedirections: 32,
     slotsRefreshTimeout: 2_000,
   });
+  if (role === 'submit') limitCommands(cluster);
+  return cluster;
+}
+
+/** A cluster without a node in reach holds commands back, and the time limit of its nodes' connections does not begin. */
+function limitCommands(cluster: Cluster): void {
+  const send = cluster.sendCommand.bind(cluster);
+  cluster.sendCommand = (command, ...target) => {
+    command.setTimeout(SUBMIT_COMMAND_TIMEOUT_MS);
+    return send(command, ...target);
+  };
 }
 
 function connectSentinel(url: string, role: ConnectionRole): Redis {
