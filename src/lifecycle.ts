@@ -11,15 +11,24 @@ export interface Startable {
 /**
  * Starts the parts in order; when one fails, stops all of them and rethrows its error. Those that were not reached
  * are stopped too: a part may hold something from its making on, and would keep the process alive.
- * `interrupt` leaves the rest unstarted; stopping what did start is the caller's.
+ * `interrupt` leaves the rest unstarted, and the part alone that is about to start; stopping them is the caller's.
  */
 export async function startAll(parts: readonly Startable[], interrupt?: AbortSignal): Promise<void> {
   try {
-    for (const part of parts) if (interrupt?.aborted !== true) await part.start();
+    for (const part of parts) {
+      if (interrupt?.aborted === true) return;
+      await Promise.race([part.start(), ...(interrupt ? [whenAborted(interrupt)] : [])]);
+    }
   } catch (error) {
     await stopAll(parts).catch(() => {});
     throw error;
   }
+}
+
+function whenAborted(signal: AbortSignal): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  signal.addEventListener('abort', () => resolve(), { once: true });
+  return promise;
 }
 
 /** Stops the parts in reverse order; every one is stopped, then the first error is thrown. */

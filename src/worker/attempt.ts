@@ -111,11 +111,11 @@ function internalError(directive: Directive): ErrorEnvelope {
 }
 
 async function cancelReason(
-  { journal }: AttemptParts,
+  { journal, running }: AttemptParts,
   requestId: string,
   id: string,
 ): Promise<string | null> {
-  return persistently(() => journal.cancelReason(requestId, id));
+  return persistently(() => journal.cancelReason(requestId, id), running.givenUp);
 }
 
 async function claim(
@@ -131,7 +131,7 @@ async function claim(
     data && startedSignal(directive, data, { requestId, causationId: id, traceparent, attempt: 1 });
   const token = newIdentifier();
   const request = { requestId, id, digest, token, leaseMs: parts.leaseMs, ...(started ? { started } : {}) };
-  return persistently(() => parts.journal.claim(request));
+  return persistently(() => parts.journal.claim(request), parts.running.givenUp);
 }
 
 function startedSignal(directive: Directive, data: SignalDraft['data'], origin: SignalOrigin): SignalDraft {
@@ -187,7 +187,10 @@ async function recordLost(
   const origin = { ...claimed.origin, attempt };
   const metadata = attemptMetadata({ ...claimed, attempt }, { effect });
   const signal = terminalSignal(envelope.directive, errorResult(error), origin, metadata);
-  await persistently(() => parts.journal.finish(ref, 'failed', [signal], { attempted: false }));
+  await persistently(
+    () => parts.journal.finish(ref, 'failed', [signal], { attempted: false }),
+    parts.running.givenUp,
+  );
   settle(parts, envelope, error.type);
   return DONE;
 }
@@ -293,7 +296,10 @@ async function recordRelease(
   delayMs: number,
   facts: SignalMetadata,
 ): Promise<JobOutcome> {
-  const verdict = await persistently(() => parts.journal.release(claimed.claim, delayMs));
+  const verdict = await persistently(
+    () => parts.journal.release(claimed.claim, delayMs),
+    parts.running.givenUp,
+  );
   if (verdict === 'cancelled') return recordCancelled(parts, claimed, facts);
   return { kind: 'later', at: Date.now() + delayMs };
 }
@@ -323,8 +329,10 @@ async function recordEnd(
   // Content speaks of a success; an error that was decided here has words of its own.
   const read = result.ok && bounded.truncated === null ? content : undefined;
   const signal = terminalSignal(envelope.directive, result, origin, metadata, systemStamp, read);
-  const verdict = await persistently(() =>
-    parts.journal.finish(ref, result.ok ? 'succeeded' : 'failed', [signal]),
+  const status = result.ok ? 'succeeded' : 'failed';
+  const verdict = await persistently(
+    () => parts.journal.finish(ref, status, [signal]),
+    parts.running.givenUp,
   );
   if (verdict.kind === 'stale')
     parts.logger.warn({ ...ref }, 'the claim was taken over; this attempt says nothing');
@@ -351,7 +359,10 @@ async function recordRetry(
     metadata: { ...directiveMetadata(envelope.directive), ...attemptMetadata(claimed, facts) },
   };
   const signal = draftSignal('directive.retry_scheduled', data, origin);
-  const verdict = await persistently(() => parts.journal.retry(ref, delayMs, [signal]));
+  const verdict = await persistently(
+    () => parts.journal.retry(ref, delayMs, [signal]),
+    parts.running.givenUp,
+  );
   // Cancelled while it ran, and failed by itself first: there is no next attempt to wait for.
   if (verdict.kind === 'cancelled') return recordCancelled(parts, claimed, facts);
   return verdict.kind === 'waiting' ? { kind: 'later', at: Date.now() + delayMs } : DONE;
@@ -378,7 +389,10 @@ async function endWithout(
   const { directive, traceparent } = envelope;
   const { request_id: requestId, id } = directive;
   const signal = terminalSignal(directive, errorResult(error), { requestId, causationId: id, traceparent });
-  await persistently(() => parts.journal.endUnclaimed(requestId, id, 'failed', [signal]));
+  await persistently(
+    () => parts.journal.endUnclaimed(requestId, id, 'failed', [signal]),
+    parts.running.givenUp,
+  );
   settle(parts, envelope, error.type);
   return DONE;
 }

@@ -5,16 +5,29 @@ import { pause } from '../lifecycle.ts';
 const FIRST_PAUSE_MS = 100;
 const LONGEST_PAUSE_MS = 2_000;
 
-/** Connection losses are waited out by the connection itself; what is refused (LOADING, READONLY, OOM) is asked again here. */
-export async function persistently<T>(call: () => Promise<T>): Promise<T> {
+/**
+ * Connection losses are waited out by the connection itself; what is refused (LOADING, READONLY, OOM) is asked again here.
+ * `givenUp` ends it with the signal's reason: a worker that shall stop cannot wait for Redis for ever.
+ */
+export async function persistently<T>(call: () => Promise<T>, givenUp?: AbortSignal): Promise<T> {
   for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(pauseMs * 2, LONGEST_PAUSE_MS)) {
     try {
-      return await call();
+      return await answerTo(call, givenUp);
     } catch (error) {
-      if (isProgrammingError(error)) throw error;
-      await pause(pauseMs);
+      if (givenUp?.aborted || isProgrammingError(error)) throw error;
+      await pause(pauseMs, givenUp);
     }
   }
+}
+
+/** A connection that waits for Redis keeps its commands for ever; `givenUp` ends the wait, not the command. */
+async function answerTo<T>(call: () => Promise<T>, givenUp: AbortSignal | undefined): Promise<T> {
+  if (givenUp === undefined) return call();
+  givenUp.throwIfAborted();
+  const { promise, reject } = Promise.withResolvers<never>();
+  const giveUp = (): void => reject(givenUp.reason as Error);
+  givenUp.addEventListener('abort', giveUp, { once: true });
+  return Promise.race([call(), promise]).finally(() => givenUp.removeEventListener('abort', giveUp));
 }
 
 /** Errors that asking again cannot mend. */

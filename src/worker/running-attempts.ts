@@ -14,6 +14,7 @@ export type RunningAttempts = ReturnType<typeof createRunningAttempts>;
 
 export function createRunningAttempts() {
   const handles = new Map<string, AttemptHandle>();
+  const recording = new AbortController();
   let stoppedForGood: StopReason | null = null;
 
   function begin({ requestId, id }: ClaimRef): AttemptHandle {
@@ -49,6 +50,11 @@ export function createRunningAttempts() {
       stoppedForGood ??= reason;
       for (const handle of handles.values()) handle.stop(reason);
     },
+    /** From now on nothing waits for Redis any more: what could not be recorded is left to the next worker. */
+    giveUp(): void {
+      recording.abort(new Error('Redis did not answer before the worker was stopped'));
+    },
+    givenUp: recording.signal,
     isStopped: (): boolean => stoppedForGood !== null,
     count: (): number => handles.size,
   };

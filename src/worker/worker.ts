@@ -1,6 +1,7 @@
 // A worker: serves lanes, makes attempts, and stops without losing any.
 // Must never stop taking care of an attempt before it has been recorded.
-import { consumeLane, type LaneConsumer } from '../queue/consume.ts';
+import { consumeLane, type JobOutcome, type LaneConsumer } from '../queue/consume.ts';
+import type { Ring } from '../queue/job.ts';
 import type { Lanes } from '../queue/lanes.ts';
 import { pause } from '../lifecycle.ts';
 import type { RedisConnection } from '../redis.ts';
@@ -30,6 +31,9 @@ export interface WorkerOptions extends AttemptParts {
   onError(error: Error): void;
 }
 
+/** For Redis to answer at the end of a stop, beyond the time in which a deaf executor is left behind. */
+const LAST_WORDS_MS = 5_000;
+
 export type Worker = ReturnType<typeof createWorker>;
 
 export function createWorker(options: WorkerOptions) {
@@ -37,10 +41,11 @@ export function createWorker(options: WorkerOptions) {
   const consumers: LaneConsumer[] = [];
   const paused = new Map<string, NodeJS.Timeout>();
   let stopping: Promise<void> | undefined;
+  let inHand = 0;
+  let whenNothingIsInHand = (): void => {};
 
   function consumer({ name, concurrency }: ServedLane): LaneConsumer {
     const { connection, prefix, lockMs, stalledCheckMs } = options;
-    const handle = attemptDirective.bind(null, options);
     return consumeLane({
       lane: name,
       concurrency,
@@ -51,6 +56,16 @@ export function createWorker(options: WorkerOptions) {
       handle,
       onError,
     });
+  }
+
+  async function handle(ring: Ring): Promise<JobOutcome> {
+    inHand += 1;
+    try {
+      return await attemptDirective(options, ring);
+    } finally {
+      inHand -= 1;
+      if (inHand === 0) whenNothingIsInHand();
+    }
   }
 
   async function start(): Promise<void> {
@@ -79,11 +94,16 @@ export function createWorker(options: WorkerOptions) {
   /** Takes nothing more, waits for what runs, then aborts it; what was aborted goes back to its lane. */
   async function drain(): Promise<void> {
     for (const timer of paused.values()) clearTimeout(timer);
-    const drained = new AbortController();
-    const closed = Promise.all(consumers.map((each) => each.stop())).finally(() => drained.abort());
-    await pause(options.drainMs, drained.signal);
+    const [closed, emptied] = [new AbortController(), new AbortController()];
+    const closing = Promise.all(consumers.map((each) => each.stop())).finally(() => closed.abort());
+    closing.catch(() => {});
+    whenNothingIsInHand = () => emptied.abort();
+    if (inHand > 0) await pause(options.drainMs, AbortSignal.any([closed.signal, emptied.signal]));
     running.stopAll('shutdown');
-    await closed;
+    await pause(LAST_WORDS_MS, closed.signal);
+    running.giveUp();
+    // Without Redis its consumers do not close: they end with the connection, which is their owner's.
+    if (closed.signal.aborted) await closing;
     heartbeat.close();
     options.settlement.flush();
   }
