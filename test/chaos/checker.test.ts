@@ -110,6 +110,7 @@ interface Parts {
   readonly cancels?: readonly CancelRecord[];
   readonly faults?: readonly Fault[];
   readonly seen?: readonly { sequence: number; id: string; connection: number }[];
+  readonly single?: { readonly resultId: string };
   readonly request?: Partial<NonNullable<Evidence['view']>> | null;
 }
 
@@ -150,6 +151,7 @@ function evidence(parts: Parts = {}): Evidence {
     planned: new Map([['a', plannedCall(parts.planned)]]),
     accepted: new Set(['a']),
     possible: new Set(['a']),
+    single: { id: 'a', resultId: signals.at(-1)?.id ?? null, ...parts.single },
   };
 }
 
@@ -274,6 +276,16 @@ describe('it tells of', () => {
       'a deadline that came too early',
       { signals: [started, failed('deadline_exceeded')], view: { status: 'failed' } },
       'a: ended as deadline_exceeded, 59800 ms before its deadline',
+    ],
+    [
+      'an end long after the deadline',
+      { signals: [started, { ...succeeded(), time: instant(100_000) }] },
+      'a: ended 40000 ms after its deadline',
+    ],
+    [
+      'another end for who asks for it alone',
+      { single: { resultId: 'z' } },
+      'a: asked for alone it ended with z, the log says signal-2',
     ],
     [
       'a takeover from a living worker',

@@ -21,6 +21,8 @@ interface Case {
 const MAX_REDELIVERIES = 3;
 /** The clocks are one; what is left are roundings. */
 const ROUNDING_MS = 20;
+/** How long after its deadline a directive may end: Redis may have been away, and a sweeper has to take over. */
+const LATE_MS = 30_000;
 /** A fault works on for a while: what was in flight is found out when leases, locks and connections have timed out. */
 const AFTERMATH_MS = 60_000;
 
@@ -42,6 +44,8 @@ export function checkDirective(evidence: Evidence, view: WireDirective): string[
     checkExecutions,
     checkResult,
     checkTrace,
+    checkLateness,
+    checkOwnView,
     checkCancels,
     checkVerdicts,
   ];
@@ -226,6 +230,19 @@ function checkTrace({ evidence, view, signals }: Case): string[] {
   );
   const wanted = sent?.traceparent?.split('-')[1];
   return wanted === undefined || traces.has(wanted) ? [] : ['another trace than its submission'];
+}
+
+/** Nothing waits for ever. */
+function checkLateness({ planned, view, terminal }: Case): string[] {
+  const lateMs = Date.parse(terminal.time) - Date.parse(view.accepted_at) - planned.deadlineMs;
+  return lateMs > LATE_MS ? [`ended ${lateMs} ms after its deadline`] : [];
+}
+
+/** Who asks for the directive alone is told the same end. */
+function checkOwnView({ evidence, view, terminal }: Case): string[] {
+  const { single } = evidence;
+  if (single === null || single.id !== view.id || single.resultId === terminal.id) return [];
+  return [`asked for alone it ended with ${single.resultId}, the log says ${terminal.id}`];
 }
 
 /** What a cancellation was told is what happened. */

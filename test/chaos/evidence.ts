@@ -17,6 +17,8 @@ export interface Evidence {
   /** Directives that have to be there, and those that may. */
   readonly accepted: ReadonlySet<string>;
   readonly possible: ReadonlySet<string>;
+  /** One directive as it is told when asked for alone; null: there is none. */
+  readonly single: { readonly id: string; readonly resultId: string | null } | null;
 }
 
 const PAGE = 1_000;
@@ -36,13 +38,27 @@ export async function gather(
 ): Promise<Evidence | null> {
   const known = await readRequest(apis, history.requestId);
   const signals = known?.view ? await wholeLog(apis, history.requestId) : [];
+  const single = await readSingle(apis, history.requestId, known?.view?.directives.at(-1)?.id);
   if (known === null || signals === null) return null;
   const planned = plannedById(history);
   const calls = [...planned.values()].filter(({ label }) => label !== '');
   const executions = new Map(calls.map(({ id, label }) => [id, executionsOf(folder, label)]));
   const accepted = acceptedIds(history);
   const possible = possibleIds(history);
-  return { history, view: known.view, signals, executions, faults, planned, accepted, possible };
+  return { history, view: known.view, signals, executions, faults, planned, accepted, possible, single };
+}
+
+async function readSingle(
+  apis: readonly string[],
+  requestId: string,
+  id: string | undefined,
+): Promise<Evidence['single']> {
+  if (id === undefined) return null;
+  const answer = await read<{ result: WireSignal | null }>(
+    apis,
+    `/v1/requests/${requestId}/directives/${id}`,
+  );
+  return answer === null ? null : { id, resultId: answer.body.result?.id ?? null };
 }
 
 async function wholeLog(apis: readonly string[], requestId: string): Promise<WireSignal[] | null> {

@@ -7,15 +7,17 @@ const PERMANENT = [/^chaos:catalog$/, /^\{chaos:[^}]+\}:[^:]+:(meta|id|marker|ev
 /** BullMQ's own events are cut to about a hundred; Redis cuts whole nodes. */
 const MOST_EVENTS = 300;
 
-/** Keys without an expiry that nobody is known to need. */
-export async function leftovers(redisUrl: string): Promise<string[]> {
+/** Keys that nobody is known to need and that would stay, or stay longer than the retention. */
+export async function leftovers(redisUrl: string, retentionMs: number): Promise<string[]> {
   const redis = new Redis(redisUrl, { maxRetriesPerRequest: null });
   const left: string[] = [];
   for await (const keys of redis.scanStream({ count: 1_000 }) as AsyncIterable<string[]>) {
     for (const key of keys) {
       if (key.endsWith(':events') && (await redis.xlen(key)) > MOST_EVENTS) left.push(`${key} grows`);
       if (PERMANENT.some((pattern) => pattern.test(key))) continue;
-      if ((await redis.pttl(key)) === -1) left.push(`${key} (${await redis.type(key)})`);
+      const expiryMs = await redis.pttl(key);
+      if (expiryMs === -1 || expiryMs > retentionMs)
+        left.push(`${key} (${await redis.type(key)}, ${expiryMs} ms)`);
     }
   }
   redis.disconnect();

@@ -167,14 +167,14 @@ async function checkRest(state: State): Promise<void> {
   if (left.length > 0)
     report(
       state,
-      left.map((key) => `left without expiry: ${key}`),
+      left.map((key) => `left in Redis: ${key}`),
       null,
     );
 }
 
 async function untilNothingIsLeft({ redis }: System): Promise<string[]> {
   for (const giveUpAt = Date.now() + EXPIRY_MS; ; await delay(POLL_MS)) {
-    const left = await leftovers(redis.url);
+    const left = await leftovers(redis.url, RETENTION_MS);
     if (left.length === 0 || Date.now() > giveUpAt) return left;
   }
 }
