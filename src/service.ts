@@ -28,8 +28,9 @@ import { version } from './version.ts';
 import { createThreadedHeartbeat } from './worker/threaded-heartbeat.ts';
 import { createCircuitBreaker, DEFAULT_BREAKER } from './worker/circuit-breaker.ts';
 import { createCancelListener } from './worker/cancel-listener.ts';
+import type { Heartbeat } from './worker/heartbeat.ts';
 import { createRunningAttempts } from './worker/running-attempts.ts';
-import { createWorker } from './worker/worker.ts';
+import { createWorker, type ServedLane } from './worker/worker.ts';
 
 /** What a process does. The sweeper runs in every process; one of them sweeps at a time. */
 export interface Roles {
@@ -98,6 +99,21 @@ function attemptSlots({ mcpServers }: Config): number {
   return [...mcpServers.values()].reduce((sum, { lane }) => sum + 2 * lane.concurrency, 64);
 }
 
+function heartbeatOf({ config, redisUrl, onError }: Ground): Heartbeat {
+  const { prefix, worker } = config;
+  const slots = attemptSlots(config);
+  return createThreadedHeartbeat({ redisUrl, prefix, leaseMs: worker.lease_ms, slots, onError });
+}
+
+function servedLanes(config: Config): ServedLane[] {
+  return [...config.mcpServers].map(([name, { lane, serial }]) => ({
+    name: toolLane(name),
+    concurrency: serial ? 1 : lane.concurrency,
+    globalConcurrency: serial ? 1 : (lane.global_concurrency ?? null),
+    rate: lane.rate ?? null,
+  }));
+}
+
 function workerParts(ground: Ground): Startable[] {
   const { config, logger, onError } = ground;
   const { connection, part } = open(ground, 'commands', 'worker connection');
@@ -110,43 +126,25 @@ function workerParts(ground: Ground): Startable[] {
     onChange: (lane, pauseMs) => worker.pauseLane(lane, pauseMs),
   });
   const resultBound = { bytes: config.limits.result_bytes, overflow: config.limits.result_overflow };
-  const leaseMs = config.worker.lease_ms;
   const worker = createWorker({
     ...parts,
     prefix: config.prefix,
     registry: createRegistry([toolExec({ pool, locate }), emitToolError, emitRequestError]),
-    heartbeat: createThreadedHeartbeat({
-      redisUrl: ground.redisUrl,
-      prefix: config.prefix,
-      leaseMs,
-      slots: attemptSlots(config),
-      onError,
-    }),
+    heartbeat: heartbeatOf(ground),
     running,
     breaker,
     resultBound,
-    leaseMs,
+    leaseMs: config.worker.lease_ms,
     logger,
-    serves: [...config.mcpServers].map(([name, { lane, serial }]) => ({
-      name: toolLane(name),
-      concurrency: serial ? 1 : lane.concurrency,
-      globalConcurrency: serial ? 1 : (lane.global_concurrency ?? null),
-      rate: lane.rate ?? null,
-    })),
+    serves: servedLanes(config),
     drainMs: config.worker.drain_ms,
     lockMs: JOB_LOCK_MS,
     stalledCheckMs: STALLED_CHECK_MS,
     onError,
   });
   const lanes = { name: 'worker lanes', start: () => Promise.resolve(), stop: () => parts.lanes.close() };
-  const tools = {
-    name: 'mcp pool',
-    start: async () => {
-      await announce();
-      pool.start();
-    },
-    stop: () => pool.stop(),
-  };
+  const start = (): Promise<void> => announce().then(() => pool.start());
+  const tools = { name: 'mcp pool', start, stop: () => pool.stop() };
   const cancels = createCancelListener(listening.connection, parts.keys, running);
   return [part, listening.part, lanes, sweeperPart(parts, ground), tools, cancels, worker];
 }

@@ -136,6 +136,20 @@ function addClientVerbs(program: Command, options: ProgramOptions, finish: (code
     .action(async (request: string, directive: string | undefined, given: CancelOptions) =>
       withClient(async (invocation) => cancel(invocation, request, directive, given)),
     );
+  addDeadVerbs(program, withClient);
+  program
+    .command('tools')
+    .description('the tools of every MCP server')
+    .action(async () => withClient(tools));
+  program
+    .command('lanes')
+    .description('the lanes and how busy they are')
+    .action(async () => withClient(lanes));
+}
+
+type WithClient = (verb: (invocation: Invocation) => Promise<ExitCode>) => Promise<void>;
+
+function addDeadVerbs(program: Command, withClient: WithClient): void {
   const dead = program.command('dead').description('directives that ended in an error');
   filtered(dead.command('list', { isDefault: true }).description('show them, oldest first')).action(
     async (given: DeadOptions) => withClient(async (invocation) => listDead(invocation, given)),
@@ -148,14 +162,6 @@ function addClientVerbs(program: Command, options: ProgramOptions, finish: (code
   ).action(async (names: string[], given: DeadOptions) =>
     withClient(async (invocation) => redriveDead(invocation, names, given)),
   );
-  program
-    .command('tools')
-    .description('the tools of every MCP server')
-    .action(async () => withClient(tools));
-  program
-    .command('lanes')
-    .description('the lanes and how busy they are')
-    .action(async () => withClient(lanes));
 }
 
 function filtered(command: Command): Command {

@@ -46,26 +46,20 @@ export function terminalSignal(
   const call_id = directive.id;
   const merged = { ...directiveMetadata(directive), ...metadata };
   switch (directive.type) {
-    case 'tool_exec':
+    case 'tool_exec': {
+      const { tool_name } = directive;
       return draftSignal(
         'ai.tool.result',
-        { call_id, tool_name: directive.tool_name, result, content, metadata: merged },
+        { call_id, tool_name, result, content, metadata: merged },
         origin,
         stamp,
       );
-    case 'emit_tool_error':
-      return draftSignal(
-        'ai.tool.result',
-        {
-          call_id,
-          tool_name: directive.tool_name,
-          result,
-          content: toolContent(result),
-          metadata: directive.metadata,
-        },
-        origin,
-        stamp,
-      );
+    }
+    case 'emit_tool_error': {
+      const { tool_name, metadata: given } = directive;
+      const data = { call_id, tool_name, result, content: toolContent(result), metadata: given };
+      return draftSignal('ai.tool.result', data, origin, stamp);
+    }
     case 'llm_stream':
     case 'llm_generate':
       return draftSignal('ai.llm.response', { call_id, result, metadata: merged }, origin, stamp);
