@@ -28,7 +28,7 @@ export interface ClientOptions {
   durability: Durability;
   argumentsBytes: number;
   maxDirectives: number;
-  maxQueuedIn(lane: string): number | null;
+  maxQueuedIn: (lane: string) => number | null;
   maxOpen: number | null;
 }
 

@@ -161,7 +161,7 @@ const environmentSchema = z.object({
   ADJUTANT_LOG_LEVEL: z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).default('info'),
 });
 
-export const CONFIG_FILE = 'adjutant.json';
+const CONFIG_FILE = 'adjutant.json';
 
 /**
  * Reads `file` (default: adjutant.json here, or nothing if there is none) and the environment.

@@ -79,14 +79,14 @@ export interface ToolWiring {
   pool: McpPool;
   /** Makes the servers known by name before they are reached: who submits then finds their lanes. */
   announce(): Promise<void>;
-  locate(directive: ToolExec, lane: string): Promise<ToolPlace | null>;
+  locate: (directive: ToolExec, lane: string) => Promise<ToolPlace | null>;
 }
 
 export interface ToolWiringOptions {
   config: Config;
   catalog: ToolCatalog;
   logger: McpLogger;
-  onError(error: Error): void;
+  onError: (error: Error) => void;
 }
 
 export function wireTools({ config, catalog, logger, onError }: ToolWiringOptions): ToolWiring {

@@ -6,10 +6,18 @@ const ECHO_MS = 1_000;
 
 const STOP_SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
-export type StopSignal = (typeof STOP_SIGNALS)[number];
+type StopSignal = (typeof STOP_SIGNALS)[number];
+
+export interface Interruption {
+  readonly signal: AbortSignal;
+  readonly hear: (signal: StopSignal) => void;
+}
 
 /** `insist` is called for a signal that comes more than a second after the first. */
-export function createInterruption(insist: (signal: StopSignal) => void, now = () => performance.now()) {
+export function createInterruption(
+  insist: (signal: StopSignal) => void,
+  now: () => number = () => performance.now(),
+): Interruption {
   const controller = new AbortController();
   let askedAt: number | null = null;
   return {

@@ -7,7 +7,7 @@ import type { DirectiveDefinition, QueuedDefinition } from './definition.ts';
 export interface Registry {
   queued(type: Directive['type']): QueuedDefinition | null;
   /** The result of an immediate directive; null for every other kind. */
-  executeImmediately(directive: Directive): Result | null;
+  executeImmediately: (directive: Directive) => Result | null;
 }
 
 /** Throws when two definitions claim the same type. */

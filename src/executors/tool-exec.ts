@@ -29,7 +29,7 @@ export interface ToolPlace {
 export interface ToolExecOptions {
   pool: McpPool;
   /** null: this worker does not serve the lane. */
-  locate(directive: ToolExec, lane: string): Promise<ToolPlace | null>;
+  locate: (directive: ToolExec, lane: string) => Promise<ToolPlace | null>;
 }
 
 export function toolExec({ pool, locate }: ToolExecOptions): DirectiveDefinition {

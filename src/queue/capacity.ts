@@ -8,7 +8,7 @@ export interface CapacityOptions {
   lanes: Lanes;
   index: SweepIndex;
   /** The most directives waiting in a lane; null = no limit. */
-  maxQueuedIn(lane: string): number | null;
+  maxQueuedIn: (lane: string) => number | null;
   /** The most open directives of the whole service; null = no limit. */
   maxOpen: number | null;
   now?: () => number;

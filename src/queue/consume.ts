@@ -19,8 +19,8 @@ export interface ConsumeOptions {
   lockMs: number;
   /** How often it looks for such jobs, milliseconds. */
   stalledCheckMs: number;
-  handle(ring: Ring): Promise<JobOutcome>;
-  onError(error: Error): void;
+  handle: (ring: Ring) => Promise<JobOutcome>;
+  onError: (error: Error) => void;
 }
 
 export interface LaneConsumer {
@@ -62,7 +62,9 @@ export function consumeLane(options: ConsumeOptions): LaneConsumer {
       running.catch(options.onError);
     },
     pause: () => worker.pause(true),
-    resume: () => worker.resume(),
+    resume: () => {
+      worker.resume().catch(options.onError);
+    },
     async stop() {
       await worker.close();
     },

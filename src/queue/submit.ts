@@ -55,7 +55,7 @@ export interface InternalSubmitOptions extends Pick<SubmitOptions, 'idempotencyK
 export type Submitter = ReturnType<typeof createSubmitter>;
 
 /** The sweeper looks at a directive this long after its submission, if it is still open. */
-export const FIRST_LOOK_MS = 5_000;
+const FIRST_LOOK_MS = 5_000;
 /** An acceptance slower than this may have been swept out of the index before it happened. */
 const SLOW_ACCEPT_MS = 2_500;
 /** 128 bits of SHA-256 tell two contents of one id apart. */

@@ -29,7 +29,7 @@ export interface SweeperOptions {
   intervalMs?: number;
   /** Name of this process in the lock. */
   owner: string;
-  onError(error: Error): void;
+  onError: (error: Error) => void;
   onEnded?(requestId: string, id: string): void;
 }
 

@@ -13,7 +13,7 @@ function instantOrNull(at: number | null): string | null {
   return at === null ? null : instant(at);
 }
 
-export function directiveSummary(requestId: string, record: DirectiveRecord): DirectiveSummary {
+function directiveSummary(requestId: string, record: DirectiveRecord): DirectiveSummary {
   return {
     id: record.id,
     type: record.type as DirectiveSummary['type'],

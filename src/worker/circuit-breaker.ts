@@ -9,7 +9,7 @@ export interface CircuitBreakerOptions {
   longestPauseMs: number;
   now?: () => number;
   /** The lane stops for `pauseMs`, or goes on (null). */
-  onChange(lane: string, pauseMs: number | null): void;
+  onChange: (lane: string, pauseMs: number | null) => void;
 }
 
 interface LaneState {

@@ -5,7 +5,7 @@ import type { ClaimRef, Journal } from '../journal/journal.ts';
 export interface HeartbeatOptions {
   journal: Journal;
   leaseMs: number;
-  onError(error: Error): void;
+  onError: (error: Error) => void;
 }
 
 /** Tells the attempt why it should stop. */

@@ -32,7 +32,7 @@ export interface OutcomeFacts {
   remainingMs: number;
   /** The server of the lane cannot be reached and is tried again after this time, milliseconds; null = it can. */
   unreachedForMs: number | null;
-  random(): number;
+  random: () => number;
 }
 
 /** When a server asks to slow down and does not say for how long. */

@@ -8,7 +8,7 @@ import type { BeatMessage, HeartbeatThreadData } from './heartbeat-thread.ts';
 export interface ThreadedHeartbeatOptions extends Omit<HeartbeatThreadData, 'memory'> {
   /** Attempts at once in this process, at most. Default: 1 024. */
   slots?: number;
-  onError(error: Error): void;
+  onError: (error: Error) => void;
 }
 
 interface Watched {
