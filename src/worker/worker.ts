@@ -5,7 +5,8 @@ import type { Ring } from '../queue/job.ts';
 import type { Lanes } from '../queue/lanes.ts';
 import { pause } from '../lifecycle.ts';
 import type { RedisConnection } from '../redis.ts';
-import { attemptDirective, type AttemptParts } from './attempt.ts';
+import { attemptDirective } from './attempt.ts';
+import type { AttemptParts } from './claimed.ts';
 
 /** One lane a worker serves. */
 export interface ServedLane {

@@ -15,7 +15,7 @@ import { createSweepIndex } from '../../src/journal/sweep-index.ts';
 import { createLanes } from '../../src/queue/lanes.ts';
 import { createSweeper } from '../../src/queue/sweep.ts';
 import { closeRedis, connectRedis } from '../../src/redis.ts';
-import type { AttemptParts } from '../../src/worker/attempt.ts';
+import type { AttemptParts } from '../../src/worker/claimed.ts';
 import { createCircuitBreaker, DEFAULT_BREAKER } from '../../src/worker/circuit-breaker.ts';
 import { createCancelListener } from '../../src/worker/cancel-listener.ts';
 import { createHeartbeat, type Heartbeat } from '../../src/worker/heartbeat.ts';

@@ -1,0 +1,70 @@
+// What an attempt works with: the parts of its worker, and the claimed directive on its way.
+// Must never decide anything.
+import type { Effect } from '../contract/work-directive.ts';
+import type { QueuedDefinition } from '../executors/definition.ts';
+import type { Registry } from '../executors/registry.ts';
+import type { Envelope } from '../journal/envelope.ts';
+import type { ClaimRef, ClaimVerdict, Journal } from '../journal/journal.ts';
+import type { Settlement } from '../journal/settlement.ts';
+import type { SignalOrigin } from '../journal/signal-draft.ts';
+import type { JobOutcome } from '../queue/consume.ts';
+import type { Lanes } from '../queue/lanes.ts';
+import type { CircuitBreaker } from './circuit-breaker.ts';
+import type { Heartbeat } from './heartbeat.ts';
+import { persistently } from './persistently.ts';
+import type { ResultBound } from './result-bound.ts';
+import type { RunningAttempts } from './running-attempts.ts';
+
+export interface AttemptParts {
+  journal: Journal;
+  settlement: Settlement;
+  registry: Registry;
+  heartbeat: Heartbeat;
+  running: RunningAttempts;
+  lanes: Lanes;
+  breaker: CircuitBreaker;
+  resultBound: ResultBound;
+  leaseMs: number;
+  logger: AttemptLogger;
+}
+
+export interface AttemptLogger {
+  warn(fields: Record<string, unknown>, message: string): void;
+}
+
+export type Granted = Extract<ClaimVerdict, { kind: 'granted' }>;
+
+/** A claimed directive on its way through the attempt. */
+export interface Claimed {
+  envelope: Envelope;
+  definition: QueuedDefinition;
+  claim: ClaimRef;
+  granted: Granted;
+  origin: SignalOrigin;
+  attempt: number;
+}
+
+export const DONE: JobOutcome = { kind: 'done' };
+
+export function settle(
+  { settlement }: AttemptParts,
+  { directive, lane }: Envelope,
+  errorType: string | null,
+): void {
+  settlement.settle({ requestId: directive.request_id, id: directive.id, lane, errorType });
+}
+
+export async function cancelReason(
+  { journal, running }: AttemptParts,
+  requestId: string,
+  id: string,
+): Promise<string | null> {
+  return persistently(() => journal.cancelReason(requestId, id), running.givenUp);
+}
+
+export async function effectOf({
+  definition,
+  envelope,
+}: Pick<Claimed, 'definition' | 'envelope'>): Promise<Effect> {
+  return definition.effect(envelope.directive, envelope.lane ?? '').catch(() => 'once' as const);
+}

@@ -1,0 +1,40 @@
+// Ends directives that get no attempt: past their deadline, cancelled, or of a kind nobody carries out.
+// Must never be used once an attempt has begun: its own record says what happened.
+import { cancelledError } from '../contract/cancellation.ts';
+import type { ErrorEnvelope } from '../contract/error-envelope.ts';
+import { errorResult } from '../contract/result.ts';
+import type { QueuedDefinition } from '../executors/definition.ts';
+import type { Envelope } from '../journal/envelope.ts';
+import { terminalSignal } from '../journal/terminal-signal.ts';
+import type { JobOutcome } from '../queue/consume.ts';
+import { type AttemptParts, cancelReason, DONE, effectOf, settle } from './claimed.ts';
+import { persistently } from './persistently.ts';
+
+/** `lost`: a worker died during the attempt that was to be aborted. */
+export async function endCancelled(
+  parts: AttemptParts,
+  envelope: Envelope,
+  definition: QueuedDefinition,
+  lost: boolean,
+): Promise<JobOutcome> {
+  const { request_id: requestId, id } = envelope.directive;
+  const mayHaveRun = lost && (await effectOf({ definition, envelope })) === 'once';
+  return endWithout(parts, envelope, cancelledError(await cancelReason(parts, requestId, id), mayHaveRun));
+}
+
+/** Ends a directive that gets no attempt. */
+export async function endWithout(
+  parts: AttemptParts,
+  envelope: Envelope,
+  error: ErrorEnvelope,
+): Promise<JobOutcome> {
+  const { directive, traceparent } = envelope;
+  const { request_id: requestId, id } = directive;
+  const signal = terminalSignal(directive, errorResult(error), { requestId, causationId: id, traceparent });
+  await persistently(
+    () => parts.journal.endUnclaimed(requestId, id, 'failed', [signal]),
+    parts.running.givenUp,
+  );
+  settle(parts, envelope, error.type);
+  return DONE;
+}
