@@ -78,8 +78,6 @@ if owner and owner ~= ARGV[1] then return 0 end
 redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
 return 1`;
 
-export type Sweeper = ReturnType<typeof createSweeper>;
-
 export function createSweeper(options: SweeperOptions) {
   const { connection, keys, journal, index, lanes, dead, settlement, onError } = options;
   const stopping = new AbortController();

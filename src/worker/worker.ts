@@ -35,8 +35,6 @@ export interface WorkerOptions extends AttemptParts {
 /** For Redis to answer at the end of a stop, beyond the time in which a deaf executor is left behind. */
 const LAST_WORDS_MS = 5_000;
 
-export type Worker = ReturnType<typeof createWorker>;
-
 export function createWorker(options: WorkerOptions) {
   const { serves, running, heartbeat, onError } = options;
   const consumers: LaneConsumer[] = [];
