@@ -118,12 +118,20 @@ function workerParts(ground: Ground): Startable[] {
   const { config, logger, onError } = ground;
   const { connection, part } = open(ground, 'commands', 'worker connection');
   const parts = journalParts(connection, ground);
-  const { pool, announce, locate } = wireTools({ config, catalog: parts.catalog, logger, onError });
+  const { pool, announce, noteBlocked, locate } = wireTools({
+    config,
+    catalog: parts.catalog,
+    logger,
+    onError,
+  });
   const listening = open(ground, 'subscriber', 'worker subscriber');
   const running = createRunningAttempts();
   const breaker = createCircuitBreaker({
     ...DEFAULT_BREAKER,
-    onChange: (lane, pauseMs) => worker.pauseLane(lane, pauseMs),
+    onChange: (lane, pauseMs) => {
+      worker.pauseLane(lane, pauseMs);
+      noteBlocked(lane, pauseMs);
+    },
   });
   const resultBound = { bytes: config.limits.result_bytes, overflow: config.limits.result_overflow };
   const worker = createWorker({

@@ -79,6 +79,8 @@ export interface ToolWiring {
   pool: McpPool;
   /** Makes the servers known by name before they are reached: who submits then finds their lanes. */
   announce(): Promise<void>;
+  /** Tells in the catalog that a lane waits for `pauseMs`, or goes on (null). */
+  noteBlocked(lane: string, pauseMs: number | null): void;
   locate: (directive: ToolExec, lane: string) => Promise<ToolPlace | null>;
 }
 
@@ -136,5 +138,11 @@ export function wireTools({ config, catalog, logger, onError }: ToolWiringOption
     await Promise.all([...config.mcpServers.keys()].map((server) => write(server, {})));
   }
 
-  return { pool, announce, locate };
+  function noteBlocked(lane: string, pauseMs: number | null): void {
+    const server = serverOfLane.get(lane);
+    if (server !== undefined)
+      void write(server, { blockedUntil: pauseMs === null ? 0 : Date.now() + pauseMs });
+  }
+
+  return { pool, announce, noteBlocked, locate };
 }

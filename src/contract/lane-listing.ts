@@ -1,6 +1,7 @@
 // The lanes and how busy they are, as a reader sees them.
 // Must never be used to decide anything: it is a snapshot, old when it arrives.
 import * as z from 'zod';
+import { instantSchema } from './identifiers.ts';
 
 const count = z.int().min(0);
 
@@ -12,6 +13,8 @@ export const listedLaneSchema = z.object({
   paused: z.boolean(),
   workers: count,
   concurrency: count.nullable(),
+  /** The server is out of reach: a worker takes nothing from the lane until then, and then tries again. */
+  blocked_until: instantSchema.nullable(),
 });
 
 export const laneListingSchema = z.object({ lanes: z.array(listedLaneSchema) });

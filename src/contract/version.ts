@@ -4,4 +4,4 @@
 export const CONTRACT_VERSION = '1.0.0';
 
 /** SHA-256 over every generated schema, in file name order. */
-export const CONTRACT_SHA256 = 'fff3d6c17fd1006d75217227e55731d98e6624b37df350820902999efe582eb2';
+export const CONTRACT_SHA256 = '761fa1c031fbf95aa4dae630bcc386a50fabeed399a7da80572d94b4a0adc99a';

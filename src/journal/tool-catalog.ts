@@ -14,6 +14,8 @@ export interface CatalogEntry {
   error?: string;
   tools: PublishedTool[];
   updatedAt: number;
+  /** A worker's lane waits until then because the server is out of reach; milliseconds since the epoch. */
+  blockedUntil?: number;
 }
 
 export type ToolCatalog = ReturnType<typeof createToolCatalog>;

@@ -44,6 +44,8 @@ export interface QueueClientParts {
 
 /** The longest timer; a directive's deadline ends it before. */
 const LONGEST_WAIT_MS = 2_147_483_647;
+/** After a pause a lane's server is tried for about this long before the lane waits again or goes on. */
+const PROBE_MS = 60_000;
 const DEFAULT_PAGE = 100;
 const LARGEST_PAGE = 1_000;
 
@@ -215,11 +217,14 @@ export function createQueueClient(parts: QueueClientParts): DirectiveClient {
   }
 
   async function listLanes() {
-    const known = await servers.current();
-    const names = [...known.keys()].map(toolLane);
-    const listed = names.map(async (name) => {
+    const [known, entries] = await Promise.all([servers.current(), catalog.read()]);
+    const blocked = new Map(entries.map(({ server, blockedUntil }) => [server, blockedUntil ?? 0]));
+    const listed = [...known.keys()].map(async (server) => {
+      const name = toolLane(server);
       const { globalConcurrency, ...counts } = await lanes.counts(name);
-      return { name, ...counts, concurrency: globalConcurrency };
+      const until = blocked.get(server) ?? 0;
+      const blocked_until = until + PROBE_MS > Date.now() ? new Date(until).toISOString() : null;
+      return { name, ...counts, concurrency: globalConcurrency, blocked_until };
     });
     return { lanes: await Promise.all(listed) };
   }

@@ -1,5 +1,6 @@
 /** `adjutant tools` and `adjutant lanes`: what can be called, and how busy the lanes are.
  *  It must never change anything. */
+import type { ListedLane } from '../../contract/lane-listing.ts';
 import type { ListedServer, ListedTool } from '../../contract/tool-listing.ts';
 import { EXIT, type ExitCode } from '../failure.ts';
 import type { Invocation } from '../invocation.ts';
@@ -37,8 +38,13 @@ export async function lanes({ client, terminal, json }: Invocation): Promise<Exi
     lane.name,
     ...[lane.waiting, lane.active, lane.delayed, lane.workers].map(String),
     String(lane.concurrency ?? '-'),
-    lane.paused ? 'paused' : 'open',
+    stateOf(lane),
   ]);
   for (const line of table([head, ...rows])) terminal.out(line);
   return EXIT.done;
+}
+
+function stateOf({ paused, blocked_until }: ListedLane): string {
+  if (blocked_until !== null) return `server out of reach, tried again at ${blocked_until.slice(11, 19)}`;
+  return paused ? 'paused' : 'open';
 }
