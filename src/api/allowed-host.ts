@@ -31,7 +31,9 @@ function bracketed(host: string): string {
 export function refuseOtherHosts(app: App, allowed: ReadonlySet<string> | null): void {
   if (allowed === null) return;
   app.addHook('onRequest', async ({ headers }) => {
-    if (!allowed.has(nameOf(headers.host ?? ''))) throw refusal();
+    if (!allowed.has(nameOf(headers.host ?? ''))) throw refusal('Host');
+    // Browsers name the page that sends: a page of another site may not even send blindly.
+    if (headers.origin !== undefined && !allowed.has(originName(headers.origin))) throw refusal('Origin');
   });
 }
 
@@ -40,8 +42,11 @@ function nameOf(header: string): string {
   return header.replace(/:\d*$/, '').toLowerCase();
 }
 
-function refusal(): DirectiveRefused {
-  const detail =
-    'This service is not known by the name in the Host header; ADJUTANT_ALLOWED_HOSTS adds names.';
+function originName(origin: string): string {
+  return URL.canParse(origin) ? new URL(origin).hostname : '';
+}
+
+function refusal(header: 'Host' | 'Origin'): DirectiveRefused {
+  const detail = `This service is not known by the name in the ${header} header; ADJUTANT_ALLOWED_HOSTS adds names.`;
   return new DirectiveRefused(problem('forbidden', { detail }));
 }

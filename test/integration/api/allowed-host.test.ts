@@ -50,6 +50,22 @@ describe('a service on loopback', () => {
     }
   });
 
+  test('refuses what a page of another site sends blindly, and takes what its own pages send', async () => {
+    await using service = await start();
+    const send = async (origin: string): Promise<number> => {
+      const answer = await fetch(`${service.url}/v1/requests/none/cancel`, {
+        method: 'POST',
+        headers: { origin },
+      });
+      await answer.arrayBuffer();
+      return answer.status;
+    };
+    for (const origin of ['https://evil.example', 'http://127.0.0.1.evil.example', 'null']) {
+      expect(await send(origin), origin).toBe(403);
+    }
+    expect(await send(service.url)).toBe(404);
+  });
+
   test('refuses every other name, on every path, with a problem', async () => {
     await using service = await start();
     for (const host of ['evil.example', 'localhost.evil.example', '127.0.0.1.evil.example:7420', '[::2]']) {
