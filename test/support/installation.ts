@@ -32,8 +32,7 @@ export interface AdjutantProcess extends Child {
   readonly url: string;
 }
 
-export interface Installation {
-  readonly redis: TestRedis;
+export interface Processes {
   /** What the tools themselves say has happened. */
   executions(): ToolExecution[];
   /** Resolves when `condition` holds for what has been counted. */
@@ -45,17 +44,34 @@ export interface Installation {
   [Symbol.asyncDispose](): Promise<void>;
 }
 
+export interface Installation extends Processes {
+  readonly redis: TestRedis;
+}
+
 const PROGRAM = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url));
 const COUNTING = fileURLToPath(new URL('./servers/counting.ts', import.meta.url));
 
 export async function install(options: InstallationOptions = {}): Promise<Installation> {
-  const folder = await mkdtemp(join(tmpdir(), 'adjutant-e2e-'));
   const redis = await startRedis(options.redis);
+  const processes = await installOn(redis.url, options);
+  const dispose = async (): Promise<void> => {
+    await processes[Symbol.asyncDispose]();
+    await redis.stop();
+  };
+  return { ...processes, redis, [Symbol.asyncDispose]: dispose };
+}
+
+/** On a Redis that the caller brings, of any topology, and keeps. */
+export async function installOn(
+  redisUrl: string,
+  options: Omit<InstallationOptions, 'redis'> = {},
+): Promise<Processes> {
+  const folder = await mkdtemp(join(tmpdir(), 'adjutant-e2e-'));
   const counterFile = join(folder, 'counter.jsonl');
   const configFile = join(folder, 'adjutant.json');
   await writeFile(configFile, JSON.stringify(configuration(counterFile, options)));
   const env = {
-    REDIS_URL: redis.url,
+    REDIS_URL: redisUrl,
     ADJUTANT_PREFIX: `test-${randomUUID()}`,
     ADJUTANT_LOG_LEVEL: 'warn',
   };
@@ -72,7 +88,6 @@ export async function install(options: InstallationOptions = {}): Promise<Instal
 
   async function dispose(): Promise<void> {
     await Promise.all(started.map((child) => child.kill9()));
-    await redis.stop();
     await rm(folder, { recursive: true, force: true });
   }
 
@@ -84,7 +99,7 @@ export async function install(options: InstallationOptions = {}): Promise<Instal
     watcher.close();
   }
 
-  return { redis, executions, untilExecuted, serverPids, start, [Symbol.asyncDispose]: dispose };
+  return { executions, untilExecuted, serverPids, start, [Symbol.asyncDispose]: dispose };
 }
 
 function configuration(counterFile: string, { server, config }: InstallationOptions): object {

@@ -24,6 +24,8 @@ export interface Child {
   readonly exited: Promise<ChildExit>;
   /** The first line that matches, past or future; rejects when the process ends without one or the time is over. */
   waitForLine(pattern: RegExp, timeoutMs?: number): Promise<string>;
+  /** The next line, whatever it is; the same rejections. */
+  nextLine(timeoutMs?: number): Promise<string>;
   write(text: string): void;
   kill9(): Promise<ChildExit>;
   /** SIGTERM, and SIGKILL after `graceMs`. Tolerates a process that has ended. */
@@ -61,6 +63,7 @@ export function spawnProcess(command: string, args: readonly string[], options: 
     exited,
     waitForLine: async (pattern, timeoutMs = 20_000) =>
       waitForLine(lines, listeners, exited, pattern, timeoutMs),
+    nextLine: async (timeoutMs = 20_000) => waitForLine([], listeners, exited, /^/, timeoutMs),
     write: (text) => void child.stdin.write(text),
     kill9: async () => {
       kill('SIGKILL');

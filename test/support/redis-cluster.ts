@@ -23,6 +23,7 @@ export interface TestCluster {
 
 const SLOTS = 16_384;
 const HOST = '127.0.0.1';
+const SYNC_LIMIT_MS = 30_000;
 
 export async function startCluster(options: ClusterOptions = {}): Promise<TestCluster> {
   const masterCount = options.masters ?? 3;
@@ -55,6 +56,8 @@ async function startNode(options: ClusterOptions): Promise<TestRedis> {
     '2000',
     '--cluster-port',
     String(busPort),
+    '--repl-diskless-sync-delay',
+    '0',
   ];
   return startRedis({ appendonly: options.appendonly ?? false, args: cluster });
 }
@@ -68,6 +71,9 @@ async function formCluster(nodes: readonly TestRedis[], masterCount: number): Pr
     await meet(clients, nodes);
     await attachReplicas(clients, masterCount);
     await Promise.all(clients.map(async (client) => untilClusterIsOk(client, nodes.length)));
+    await Promise.all(
+      clients.slice(0, nodes.length - masterCount).map(async (client) => client.wait(1, SYNC_LIMIT_MS)),
+    );
   } finally {
     for (const client of clients) client.disconnect();
   }

@@ -34,7 +34,7 @@ export interface TestRedis {
 }
 
 /** `REDIS_SERVER`, or the first redis-server on the PATH. Throws a sentence when there is none. */
-function redisServerPath(): string {
+export function redisServerPath(): string {
   const named = process.env['REDIS_SERVER'];
   const folders = (process.env['PATH'] ?? '').split(delimiter);
   const found =

@@ -1,0 +1,120 @@
+/** Redis is restarted, or away, under real processes: what is acknowledged ends once, what is not is a 503, a stop stops.
+ *  It must not help anybody back to work. */
+import { once } from 'node:events';
+import { tmpdir } from 'node:os';
+import { fileURLToPath } from 'node:url';
+import { Redis } from 'ioredis';
+import { describe, expect, test } from 'vitest';
+import { ServiceUnavailable } from '../../../src/contract/problem.ts';
+import { createDirectClient } from '../../../src/direct-client.ts';
+import { countingCall, countingCalls } from '../../support/calls.ts';
+import { install } from '../../support/installation.ts';
+import { auditLoad, startLoad } from '../../support/load.ts';
+import { freePort, spawnNode } from '../../support/process.ts';
+import { post } from '../../support/public-api.ts';
+import { startRedis, type TestRedis } from '../../support/redis.ts';
+
+const PROGRAM = fileURLToPath(new URL('../../../src/cli/main.ts', import.meta.url));
+
+async function terminate({ pid, port }: TestRedis): Promise<void> {
+  const witness = new Redis(port, '127.0.0.1', { retryStrategy: () => null });
+  witness.on('error', () => {});
+  await witness.ping();
+  const ended = once(witness, 'end');
+  process.kill(pid, 'SIGTERM');
+  await ended;
+}
+
+describe('Redis is restarted again and again under load', () => {
+  test.each([
+    ['SIGKILL', (redis: TestRedis) => redis.kill9()],
+    ['SIGTERM', terminate],
+  ])('by %s: what was acknowledged ends once, and the workers go on by themselves', async (_name, end) => {
+    await using installation = await install({
+      redis: { appendonly: true, appendfsync: 'always' },
+      config: { worker: { lease_ms: 2_000 } },
+    });
+    const { redis, start } = installation;
+    const [{ url }] = await Promise.all([start('api'), start('worker'), start('worker')]);
+    const load = startLoad({ url });
+    for (const round of [1, 2]) {
+      await load.until(({ accepted }) => accepted.size >= round * 60);
+      await end(redis);
+      await redis.restart();
+    }
+    await load.until(({ accepted }) => accepted.size >= 180);
+    await load.stop();
+    const outcomes = await auditLoad(url, load, installation);
+    // A claim whose answer died with Redis may be anybody's; every other call has been made.
+    expect(outcomes['ok']).toBeGreaterThan(load.accepted.size / 2);
+  });
+});
+
+describe.concurrent('while Redis is away', () => {
+  test('a submission is refused with when to come back, and the next is accepted once Redis is there', async () => {
+    await using redis = await startRedis({ appendonly: true });
+    await using installation = await install({ redis: { appendonly: true } });
+    const { url } = await installation.start('api');
+    const client = await createDirectClient({ redisUrl: redis.url, knownServers: ['counting'] });
+    // Neither has met this lane before.
+    const warmUp = {
+      type: 'emit_tool_error',
+      id: 'a',
+      tool_name: 'a.b',
+      error: { type: 'x', message: 'x' },
+    } as const;
+    await client.submit(warmUp);
+    expect((await post(`${url}/v1/directives`, warmUp)).status).toBe(202);
+    await Promise.all([redis.kill9(), installation.redis.kill9()]);
+
+    const call = countingCall('once', 1, { requestId: 'r' });
+    const [refusal, answer] = await Promise.all([
+      client.submit(call).catch((error: unknown) => error),
+      fetch(`${url}/v1/directives`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify(call),
+      }),
+    ]);
+    expect(refusal).toBeInstanceOf(ServiceUnavailable);
+    expect((refusal as ServiceUnavailable).retryAfterMs).toBeGreaterThan(0);
+    expect(answer.status).toBe(503);
+    expect(Number(answer.headers.get('retry-after'))).toBeGreaterThan(0);
+
+    await Promise.all([redis.restart(), installation.redis.restart()]);
+    expect((await client.submit(call)).directives[0]?.id).toBe('once-1');
+    expect((await post(`${url}/v1/directives`, call)).status).toBe(202);
+    await client.close();
+  });
+
+  test('a stop stops: an idle worker, one that cannot record what it knows, and the API', async () => {
+    await using installation = await install({ config: { worker: { drain_ms: 500 } } });
+    const { start } = installation;
+    const [api, busy, idle] = await Promise.all([start('api'), start('worker'), start('worker')]);
+    const directives = countingCalls(['once'], 2, { requestId: 'r', delayMs: 200 });
+    expect((await post(`${api.url}/v1/directives`, { directives })).status).toBe(202);
+    await installation.untilExecuted(({ length }) => length === 2);
+    await installation.redis.kill9();
+    const exits = await Promise.all([api, busy, idle].map((child) => child.stop(20_000)));
+    expect(exits).toEqual(exits.map(() => ({ code: 0, signal: null })));
+  });
+
+  const away = (nodes: readonly number[]): string[] => {
+    const list = nodes.map((port) => `127.0.0.1:${port}`).join(',');
+    return [`redis://127.0.0.1:${nodes[0]}`, `redis+sentinel://${list}/mymaster`, `redis+cluster://${list}`];
+  };
+
+  test('a process that starts says so in one sentence with a remedy, and exits with 3', async () => {
+    const urls = away([await freePort(), await freePort()]);
+    const children = urls.flatMap((REDIS_URL) =>
+      ['api', 'worker'].map((role) => spawnNode([PROGRAM, role], { cwd: tmpdir(), env: { REDIS_URL } })),
+    );
+    for (const { exited, lines } of children) {
+      expect(await exited).toEqual({ code: 3, signal: null });
+      expect(lines).toEqual([
+        expect.stringMatching(/error +Redis does not answer/),
+        expect.stringMatching(/fix +Check REDIS_URL/),
+      ]);
+    }
+  });
+});
