@@ -22,15 +22,23 @@ export function createSettlement(index: SweepIndex, dead: DeadLetterIndex, now: 
     errorType,
   }: EndedDirective & { errorType: string }): Promise<void> {
     await dead.add({ requestId, id, lane, errorType, endedAt: now() });
-    index.forget({ requestId, id });
   }
 
   /** Returns at once; an error leaves the entry to the sweeper. */
   function settle(ended: EndedDirective): void {
     const { errorType } = ended;
     if (errorType === null || NO_DEAD_LETTER.has(errorType)) index.forget(ended);
-    else bury({ ...ended, errorType }).catch(() => {});
+    else
+      bury({ ...ended, errorType })
+        .then(() => index.forget(ended))
+        .catch(() => {});
   }
 
-  return { settle, flush: () => index.flush() };
+  /** Of a directive that nobody had taken: its ring may still be on its way, so that the sweeper looks once more. */
+  async function settleUntaken(ended: EndedDirective & { errorType: string }, lookAt: number): Promise<void> {
+    await bury(ended);
+    await index.lookOnceMore(ended, lookAt);
+  }
+
+  return { settle, settleUntaken, flush: () => index.flush() };
 }

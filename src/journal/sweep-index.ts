@@ -8,9 +8,13 @@ export interface DirectiveRef {
   id: string;
 }
 
-/** One due entry. `missedBefore`: the directive was not in the journal when it was last looked at. */
+/**
+ * One due entry. `missedBefore`: the directive was not in the journal when it was last looked at.
+ * `settledBefore`: it had ended and was settled, and only a ring that was still on its way is looked for.
+ */
 export interface DueEntry extends DirectiveRef {
   missedBefore: boolean;
+  settledBefore?: boolean;
 }
 
 export type SweepIndex = ReturnType<typeof createSweepIndex>;
@@ -20,6 +24,8 @@ const FLUSH_BATCH = 256;
 
 /** Half a millisecond in the score marks an entry whose directive was missing once. */
 const MISSED_MARK = 0.5;
+/** A quarter marks one whose directive was settled. */
+const SETTLED_MARK = 0.25;
 
 function memberOf(ref: DirectiveRef): string {
   return `${ref.requestId}/${ref.id}`;
@@ -34,13 +40,17 @@ export function createSweepIndex(connection: RedisConnection, keys: KeySpace) {
   let ended: string[] = [];
   let flushTimer: NodeJS.Timeout | undefined;
 
-  /** Announces directives before they are accepted; they are looked at from `dueAt` on. */
+  /** Announces directives before they are accepted; they are looked at from `dueAt` on, or earlier if that was agreed. */
   async function add(refs: readonly DirectiveRef[], dueAt: number): Promise<void> {
-    await connection.zadd(keys.sweep, ...refs.flatMap((ref) => [dueAt, memberOf(ref)]));
+    await connection.zadd(keys.sweep, 'LT', ...refs.flatMap((ref) => [dueAt, memberOf(ref)]));
   }
 
   async function lookAgain(ref: DirectiveRef, dueAt: number, missed = false): Promise<void> {
     await connection.zadd(keys.sweep, 'XX', Math.round(dueAt) + (missed ? MISSED_MARK : 0), memberOf(ref));
+  }
+
+  async function lookOnceMore(ref: DirectiveRef, dueAt: number): Promise<void> {
+    await connection.zadd(keys.sweep, Math.round(dueAt) + SETTLED_MARK, memberOf(ref));
   }
 
   /** Forgets an ended directive, a little later and together with others: the entry does no harm meanwhile. */
@@ -62,8 +72,9 @@ export function createSweepIndex(connection: RedisConnection, keys: KeySpace) {
     const reply = await connection.zrangebyscore(keys.sweep, '-inf', now, 'WITHSCORES', 'LIMIT', 0, limit);
     const entries: DueEntry[] = [];
     for (let index = 0; index < reply.length; index += 2) {
-      const score = Number(reply[index + 1]);
-      entries.push({ ...refOf(reply[index] ?? ''), missedBefore: !Number.isInteger(score) });
+      const mark = Number(reply[index + 1]) % 1;
+      const settled = mark === SETTLED_MARK ? { settledBefore: true } : {};
+      entries.push({ ...refOf(reply[index] ?? ''), missedBefore: mark === MISSED_MARK, ...settled });
     }
     return entries;
   }
@@ -72,5 +83,5 @@ export function createSweepIndex(connection: RedisConnection, keys: KeySpace) {
     return connection.zcard(keys.sweep);
   }
 
-  return { add, lookAgain, forget, flush, due, size };
+  return { add, lookAgain, lookOnceMore, forget, flush, due, size };
 }

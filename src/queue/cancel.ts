@@ -68,11 +68,14 @@ export function createCanceller({ connection, keys, journal, index, lanes }: Can
     return { ...(await alreadyEnded(requestId, id)), status: 'cancelled' };
   }
 
-  /** When the job cannot be taken out now, the sweeper does it: its entry stays until then. */
-  async function silence({ lane }: DirectiveRecord, ref: { requestId: string; id: string }): Promise<void> {
+  /** Where the job cannot be taken out now, or is still on its way, the sweeper does it: its entry stays until then. */
+  async function silence(
+    { lane, fence }: DirectiveRecord,
+    ref: { requestId: string; id: string },
+  ): Promise<void> {
     try {
       if (lane) await lanes.silence(lane, ref.requestId, ref.id);
-      index.forget(ref);
+      if (fence > 0) index.forget(ref);
     } catch {
       // The directive has ended all the same.
     }

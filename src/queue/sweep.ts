@@ -64,7 +64,8 @@ export function sweepDecision(entry: DueEntry, record: DirectiveRecord | null, n
     return entry.missedBefore
       ? { kind: 'forget' }
       : { kind: 'look_again', at: now + MISSING_GRACE_MS, missed: true };
-  if (record.terminal !== null) return { kind: record.status === 'failed' ? 'settle' : 'forget' };
+  if (record.terminal !== null)
+    return { kind: record.status === 'failed' && !entry.settledBefore ? 'settle' : 'forget' };
   if (record.deadlineAt <= now) return { kind: 'expire' };
   const at = nextLook(record, now);
   if (record.status === 'running' && (record.leaseUntil ?? 0) > now) return { kind: 'look_again', at };
@@ -112,7 +113,7 @@ export function createSweeper(options: SweeperOptions) {
     else if (record && decision.kind === 'settle') await settleFailed(entry, record);
     else if (decision.kind === 'look_again') await index.lookAgain(entry, decision.at, decision.missed);
     else if (record && decision.kind === 'ring') await ringAgain(entry, record, decision.at);
-    else if (record) await expire(entry, record);
+    else if (record) await expire(entry, record, now);
   }
 
   /** A repeated submission rings without knowing of the end, and where no worker would take that job, it would stay. */
@@ -135,7 +136,7 @@ export function createSweeper(options: SweeperOptions) {
     await index.lookAgain(entry, at);
   }
 
-  async function expire(entry: DueEntry, record: DirectiveRecord): Promise<void> {
+  async function expire(entry: DueEntry, record: DirectiveRecord, now: number): Promise<void> {
     const json = await journal.envelope(entry.requestId, entry.id);
     if (!json) return index.forget(entry);
     const { directive, traceparent } = decodeEnvelope(json);
@@ -153,7 +154,9 @@ export function createSweeper(options: SweeperOptions) {
     await journal.endUnclaimed(entry.requestId, entry.id, 'failed', [signal]);
     // Before the entry goes: when it fails, the next look finds the directive ended and does it again.
     await silence(entry, record);
-    settlement.settle({ ...entry, lane: record.lane, errorType: error.type });
+    const ended = { requestId: entry.requestId, id: entry.id, lane: record.lane, errorType: error.type };
+    if (record.fence > 0) settlement.settle(ended);
+    else await settlement.settleUntaken(ended, now + SHORTEST_LOOK_MS);
     options.onEnded?.(entry.requestId, entry.id);
   }
 

@@ -37,6 +37,21 @@ test('a later look replaces the earlier, and keeps in mind what was missing', as
   expect(await open.index.due(201, 10)).toEqual([{ ...ref('a'), missedBefore: false }]);
 });
 
+test('a repeated announcement puts nothing off', async () => {
+  await using open = await setUp();
+  await open.index.add([ref('a')], 100);
+  await open.index.add([ref('a')], 200);
+  expect(await open.index.due(100, 10)).toHaveLength(1);
+  await open.index.add([ref('a')], 50);
+  expect(await open.index.due(50, 10)).toHaveLength(1);
+});
+
+test('a last look keeps in mind that the directive was settled', async () => {
+  await using open = await setUp();
+  await open.index.lookOnceMore(ref('a'), 200);
+  expect(await open.index.due(201, 10)).toEqual([{ ...ref('a'), missedBefore: false, settledBefore: true }]);
+});
+
 test('what was forgotten meanwhile does not come back with a later look', async () => {
   await using open = await setUp();
   await open.index.lookAgain(ref('a'), 200);

@@ -31,6 +31,13 @@ async function makeDue(open: Pipeline): Promise<void> {
   await open.connection.zadd(open.keys.sweep, ...members.flatMap((member) => [PAST, member]));
 }
 
+/** Due again, with the mark of what was settled. */
+async function makeSettledDue(open: Pipeline): Promise<void> {
+  const [member = '', score = ''] = await open.connection.zrange(open.keys.sweep, '0', '-1', 'WITHSCORES');
+  expect(Number(score) % 1).toBe(0.25);
+  await open.connection.zadd(open.keys.sweep, PAST + 0.25, member);
+}
+
 /** The deadline is Redis' own; it passes within milliseconds. */
 async function passed(open: Pipeline, { request_id, id }: ToolExec): Promise<void> {
   await vi.waitFor(async () => {
@@ -110,7 +117,25 @@ describe('a deadline that passed', () => {
     });
     expect(await open.client.directive(request_id, 'a')).toMatchObject({ status: 'failed' });
     expect(await open.jobs()).toBe(0);
+    await makeSettledDue(open);
+    await open.sweeper().sweep();
+    await emptied(open);
     expect(await open.keysWithoutExpiry()).toEqual([]);
+  });
+
+  test('takes out a ring that came after the end, and buries the directive once', async () => {
+    await using open = await openPipeline(redis.url);
+    const call = await acceptUnrung(open, { deadline_ms: 1 });
+    await passed(open, call);
+    await open.sweeper().sweep();
+    const { digest } = acceptance(call);
+    await open.lanes.ring(LANE, { request_id: call.request_id, id: call.id, digest });
+    const buried = await open.connection.zrange(open.keys.dead, '0', '-1', 'WITHSCORES');
+    await makeSettledDue(open);
+    await open.sweeper().sweep();
+    expect(await open.jobs()).toBe(0);
+    await emptied(open);
+    expect(await open.connection.zrange(open.keys.dead, '0', '-1', 'WITHSCORES')).toEqual(buried);
   });
 
   test('is told once by many sweepers', async () => {
