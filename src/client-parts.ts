@@ -14,7 +14,7 @@ import { createToolCatalog } from './journal/tool-catalog.ts';
 import { createCanceller } from './queue/cancel.ts';
 import { createCapacity } from './queue/capacity.ts';
 import { createDeadLetters } from './queue/dead-letters.ts';
-import { confirmation, type Confirm, type Durability } from './queue/durability.ts';
+import { confirmations, type Durability } from './queue/durability.ts';
 import { knownServers } from './queue/known-servers.ts';
 import { createLanes } from './queue/lanes.ts';
 import { createQueueClient } from './queue/queue-client.ts';
@@ -39,18 +39,6 @@ export interface ClientConnections {
   listening: RedisConnection;
 }
 
-/** Asks Redis once how acceptances are confirmed; asked again after an error. */
-function confirmOnce(connection: RedisConnection, durability: Durability): () => Promise<Confirm | null> {
-  let asked: Promise<Confirm | null> | undefined;
-  return () => {
-    asked ??= confirmation(connection, durability).catch((error: unknown) => {
-      asked = undefined;
-      throw error;
-    });
-    return asked;
-  };
-}
-
 /** `close` leaves the connections open. */
 export function assembleClient(
   { connection, listening }: ClientConnections,
@@ -72,7 +60,7 @@ export function assembleClient(
     executeImmediately: createRegistry([emitToolError, emitRequestError]).executeImmediately,
     capacity: createCapacity({ lanes, index, maxQueuedIn: options.maxQueuedIn, maxOpen: options.maxOpen }),
     argumentsBytes: options.argumentsBytes,
-    confirm: confirmOnce(connection, options.durability),
+    confirm: confirmations(connection, options.durability),
     ordered: !connection.isCluster,
   });
   const close = async (): Promise<void> => {

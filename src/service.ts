@@ -6,7 +6,7 @@ import { allowedHosts } from './api/allowed-host.ts';
 import { createApi } from './api/api.ts';
 import { assembleClient, type ClientOptions } from './client-parts.ts';
 import type { Config } from './config.ts';
-import { confirmation } from './queue/durability.ts';
+import { confirmation, confirmations } from './queue/durability.ts';
 import { createRegistry } from './executors/registry.ts';
 import { emitRequestError } from './executors/emit-request-error.ts';
 import { emitToolError } from './executors/emit-tool-error.ts';
@@ -140,6 +140,7 @@ function workerParts(ground: Ground): Startable[] {
     registry: createRegistry([toolExec({ pool, locate }), emitToolError, emitRequestError]),
     heartbeat: heartbeatOf(ground),
     running,
+    confirm: confirmations(connection, config.durability),
     breaker,
     resultBound,
     leaseMs: config.worker.lease_ms,

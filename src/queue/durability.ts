@@ -1,4 +1,4 @@
-// How durable an acceptance is before it is confirmed: in memory, on disk, or on a replica too.
+// How durable a write is before it is relied upon: in memory, on disk, or on a replica too.
 // Must never confirm what the chosen durability has not been told by Redis.
 import { ServiceUnavailable } from '../contract/problem.ts';
 import type { RedisConnection } from '../redis.ts';
@@ -10,14 +10,17 @@ import type { RedisConnection } from '../redis.ts';
  */
 export type Durability = 'memory' | 'fsync' | 'replica';
 
-/** Resolves when everything this connection wrote before is that durable. */
+/** Resolves when what was written since its making is that durable; rejects with `ServiceUnavailable` otherwise. */
 export type Confirm = () => Promise<void>;
+
+/** Made before a write. */
+export type BeginConfirm = () => Confirm;
 
 const LONGEST_WAIT_MS = 2_000;
 const RETRY_AFTER_MS = 1_000;
 
 function notConfirmed(what: string): ServiceUnavailable {
-  return new ServiceUnavailable(`the submission is accepted, but ${what}: submit it again to be sure`, {
+  return new ServiceUnavailable(`it was written, but ${what}: repeat it to be sure`, {
     retryAfterMs: RETRY_AFTER_MS,
   });
 }
@@ -28,8 +31,43 @@ async function flushedToDisk(connection: RedisConnection): Promise<void> {
 }
 
 async function onReplica(connection: RedisConnection): Promise<void> {
-  const replicas = (await connection.call('WAIT', '1', String(LONGEST_WAIT_MS))) as number;
-  if (replicas < 1) throw notConfirmed('no replica has it yet');
+  const replicas = await connection.call('WAIT', '1', String(LONGEST_WAIT_MS)).catch((error: Error) => {
+    if (error.message.includes('replica instance')) throw notConfirmed('this Redis is a replica by now');
+    throw error;
+  });
+  if (Number(replicas) < 1) throw notConfirmed('no replica has it yet');
+}
+
+/** Redis holds back a connection's commands while it waits: one question at a time, and those that come meanwhile share the next. */
+function gathered(ask: () => Promise<void>): () => Promise<void> {
+  let asked: Promise<void> = Promise.resolve();
+  let next: Promise<void> | undefined;
+  const askNext = (): Promise<void> => {
+    next = undefined;
+    return ask();
+  };
+  return () => {
+    if (next === undefined) {
+      next = asked.then(askNext, askNext);
+      asked = next;
+    }
+    return next;
+  };
+}
+
+/** After a reconnect Redis may be another server: it answers for what it has, not for what the first one was told. */
+function withinOneConnection(connection: RedisConnection, ask: () => Promise<void>): BeginConfirm {
+  let losses = 0;
+  connection.on('close', () => {
+    losses += 1;
+  });
+  return () => {
+    const lossesBefore = losses;
+    return async () => {
+      await ask();
+      if (losses !== lossesBefore) throw notConfirmed('the connection to Redis was lost meanwhile');
+    };
+  };
 }
 
 /**
@@ -39,19 +77,39 @@ async function onReplica(connection: RedisConnection): Promise<void> {
 export async function confirmation(
   connection: RedisConnection,
   durability: Durability,
-): Promise<Confirm | null> {
+): Promise<BeginConfirm | null> {
   if (durability === 'memory') return null;
   if (connection.isCluster) {
     throw new Error(
       `durability "${durability}" needs one master: on a cluster use appendfsync always and "memory"`,
     );
   }
-  if (durability === 'replica') return () => onReplica(connection);
+  const confirmedBy = (ask: typeof onReplica): BeginConfirm =>
+    withinOneConnection(
+      connection,
+      gathered(() => ask(connection)),
+    );
+  if (durability === 'replica') return confirmedBy(onReplica);
   const setting = (await connection.call('CONFIG', 'GET', 'appendfsync').catch(() => null)) as
     | string[]
     | null;
   if (setting?.[1] === 'always') return null;
   const known = (await connection.call('COMMAND', 'INFO', 'WAITAOF')) as unknown[];
   if (!known[0]) throw new Error('durability "fsync" needs Redis 7.2 or later, or appendfsync always');
-  return () => flushedToDisk(connection);
+  return confirmedBy(flushedToDisk);
+}
+
+/** Asks Redis once how writes are confirmed; asked again after an error. Begins a confirmation, or null. */
+export function confirmations(
+  connection: RedisConnection,
+  durability: Durability,
+): () => Promise<Confirm | null> {
+  let asked: Promise<BeginConfirm | null> | undefined;
+  return async () => {
+    asked ??= confirmation(connection, durability).catch((error: unknown) => {
+      asked = undefined;
+      throw error;
+    });
+    return (await asked)?.() ?? null;
+  };
 }

@@ -33,7 +33,7 @@ export interface SubmitterOptions {
   capacity: Capacity;
   /** The largest arguments of one directive, bytes as JSON. */
   argumentsBytes: number;
-  /** Asked after each acceptance; null = Redis' own durability. */
+  /** Begun before each acceptance; null = Redis' own durability. */
   confirm: () => Promise<Confirm | null>;
   /** Redis Cluster keeps no order between slots, so there the job is added after the acceptance is known. */
   ordered: boolean;
@@ -80,10 +80,9 @@ export function createSubmitter(options: SubmitterOptions) {
     const trace = isTraceparent(traceparent) ? traceparent : newTraceparent();
     const prepared = await prepareAll(directives, trace);
     await capacity.reserve(additionsOf(prepared));
+    const confirmed = await confirm();
     const verdicts = await acceptAndRing(requestId, prepared, inbox);
-    await (
-      await confirm()
-    )?.();
+    await confirmed?.();
     return submissionOf(requestId, prepared, verdicts);
   }
 

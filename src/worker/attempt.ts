@@ -15,7 +15,7 @@ import { newIdentifier } from '../telemetry/identifier.ts';
 import { childTraceparent } from '../telemetry/trace-context.ts';
 import { type AttemptParts, cancelReason, type Claimed, DONE, effectOf, type Granted } from './claimed.ts';
 import { lostAttemptError, outcomeOf, type StopReason } from './outcome.ts';
-import { persistently } from './persistently.ts';
+import { durably } from './durably.ts';
 import { record, recordLost } from './record.ts';
 import { createReporter, type Reporter } from './reporter.ts';
 import { runExecutor } from './run-executor.ts';
@@ -81,7 +81,7 @@ async function claim(
     data && startedSignal(directive, data, { requestId, causationId: id, traceparent, attempt: 1 });
   const token = newIdentifier();
   const request = { requestId, id, digest, token, leaseMs: parts.leaseMs, ...(started ? { started } : {}) };
-  return persistently(() => parts.journal.claim(request), parts.running.givenUp);
+  return durably(parts, () => parts.journal.claim(request));
 }
 
 function startedSignal(directive: Directive, data: SignalDraft['data'], origin: SignalOrigin): SignalDraft {

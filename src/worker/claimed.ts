@@ -11,16 +11,15 @@ import type { JobOutcome } from '../queue/consume.ts';
 import type { Lanes } from '../queue/lanes.ts';
 import type { CircuitBreaker } from './circuit-breaker.ts';
 import type { Heartbeat } from './heartbeat.ts';
+import type { DurableWriting } from './durably.ts';
 import { persistently } from './persistently.ts';
 import type { ResultBound } from './result-bound.ts';
-import type { RunningAttempts } from './running-attempts.ts';
 
-export interface AttemptParts {
+export interface AttemptParts extends DurableWriting {
   journal: Journal;
   settlement: Settlement;
   registry: Registry;
   heartbeat: Heartbeat;
-  running: RunningAttempts;
   lanes: Lanes;
   breaker: CircuitBreaker;
   resultBound: ResultBound;

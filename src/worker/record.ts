@@ -9,7 +9,7 @@ import { directiveMetadata, terminalSignal, type SignalMetadata } from '../journ
 import type { JobOutcome } from '../queue/consume.ts';
 import { type AttemptParts, cancelReason, type Claimed, DONE, settle } from './claimed.ts';
 import type { Outcome } from './outcome.ts';
-import { persistently } from './persistently.ts';
+import { durably } from './durably.ts';
 import { boundResult } from './result-bound.ts';
 
 /** Writes the outcome; from here on nothing is lost, so it is repeated until Redis answers. */
@@ -46,10 +46,7 @@ export async function recordLost(
   const origin = { ...claimed.origin, attempt };
   const metadata = attemptMetadata({ ...claimed, attempt }, { effect });
   const signal = terminalSignal(envelope.directive, errorResult(error), origin, metadata);
-  await persistently(
-    () => parts.journal.finish(ref, 'failed', [signal], { attempted: false }),
-    parts.running.givenUp,
-  );
+  await durably(parts, () => parts.journal.finish(ref, 'failed', [signal], { attempted: false }));
   settle(parts, envelope, error.type);
   return DONE;
 }
@@ -79,10 +76,7 @@ async function recordRelease(
   delayMs: number,
   facts: SignalMetadata,
 ): Promise<JobOutcome> {
-  const verdict = await persistently(
-    () => parts.journal.release(claimed.claim, delayMs),
-    parts.running.givenUp,
-  );
+  const verdict = await durably(parts, () => parts.journal.release(claimed.claim, delayMs));
   if (verdict === 'cancelled') return recordCancelled(parts, claimed, facts);
   return { kind: 'later', at: Date.now() + delayMs };
 }
@@ -113,10 +107,7 @@ async function recordEnd(
   const read = result.ok && bounded.truncated === null ? content : undefined;
   const signal = terminalSignal(envelope.directive, result, origin, metadata, systemStamp, read);
   const status = result.ok ? 'succeeded' : 'failed';
-  const verdict = await persistently(
-    () => parts.journal.finish(ref, status, [signal]),
-    parts.running.givenUp,
-  );
+  const verdict = await durably(parts, () => parts.journal.finish(ref, status, [signal]));
   if (verdict.kind === 'stale')
     parts.logger.warn({ ...ref }, 'the claim was taken over; this attempt says nothing');
   else settle(parts, envelope, result.ok ? null : result.error.type);
@@ -142,10 +133,7 @@ async function recordRetry(
     metadata: { ...directiveMetadata(envelope.directive), ...attemptMetadata(claimed, facts) },
   };
   const signal = draftSignal('directive.retry_scheduled', data, origin);
-  const verdict = await persistently(
-    () => parts.journal.retry(ref, delayMs, [signal]),
-    parts.running.givenUp,
-  );
+  const verdict = await durably(parts, () => parts.journal.retry(ref, delayMs, [signal]));
   // Cancelled while it ran, and failed by itself first: there is no next attempt to wait for.
   if (verdict.kind === 'cancelled') return recordCancelled(parts, claimed, facts);
   return verdict.kind === 'waiting' ? { kind: 'later', at: Date.now() + delayMs } : DONE;

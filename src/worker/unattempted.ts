@@ -8,7 +8,7 @@ import type { Envelope } from '../journal/envelope.ts';
 import { terminalSignal } from '../journal/terminal-signal.ts';
 import type { JobOutcome } from '../queue/consume.ts';
 import { type AttemptParts, cancelReason, DONE, effectOf, settle } from './claimed.ts';
-import { persistently } from './persistently.ts';
+import { durably } from './durably.ts';
 
 /** `lost`: a worker died during the attempt that was to be aborted. */
 export async function endCancelled(
@@ -31,10 +31,7 @@ export async function endWithout(
   const { directive, traceparent } = envelope;
   const { request_id: requestId, id } = directive;
   const signal = terminalSignal(directive, errorResult(error), { requestId, causationId: id, traceparent });
-  await persistently(
-    () => parts.journal.endUnclaimed(requestId, id, 'failed', [signal]),
-    parts.running.givenUp,
-  );
+  await durably(parts, () => parts.journal.endUnclaimed(requestId, id, 'failed', [signal]));
   settle(parts, envelope, error.type);
   return DONE;
 }

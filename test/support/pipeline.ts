@@ -13,6 +13,7 @@ import { createDeadLetterIndex } from '../../src/journal/dead-letter-index.ts';
 import { createSettlement } from '../../src/journal/settlement.ts';
 import { createSweepIndex } from '../../src/journal/sweep-index.ts';
 import { createLanes } from '../../src/queue/lanes.ts';
+import { confirmations, type Durability } from '../../src/queue/durability.ts';
 import { createSweeper } from '../../src/queue/sweep.ts';
 import { closeRedis, connectRedis } from '../../src/redis.ts';
 import type { AttemptParts } from '../../src/worker/claimed.ts';
@@ -56,7 +57,11 @@ export function testTool(execute: Execute) {
 
 export type Pipeline = Awaited<ReturnType<typeof openPipeline>>;
 
-export async function openPipeline(redisUrl: string, prefix = uniquePrefix()) {
+export async function openPipeline(
+  redisUrl: string,
+  prefix = uniquePrefix(),
+  durability: Durability = 'memory',
+) {
   const open = await openJournal(redisUrl, prefix);
   const { connection, keys, journal } = open;
   const client = await createDirectClient({
@@ -64,6 +69,7 @@ export async function openPipeline(redisUrl: string, prefix = uniquePrefix()) {
     prefix,
     knownServers: ['test'],
     retentionMs: RETENTION_MS,
+    durability,
   });
   const index = createSweepIndex(connection, keys);
   const lanes = createLanes(connection, prefix);
@@ -87,6 +93,7 @@ export async function openPipeline(redisUrl: string, prefix = uniquePrefix()) {
       registry: createRegistry([testTool(execute)]),
       heartbeat: beating,
       running: createRunningAttempts(),
+      confirm: confirmations(connection, durability),
       lanes,
       breaker: createCircuitBreaker({ ...DEFAULT_BREAKER, firstPauseMs: 100, onChange: () => {} }),
       resultBound: { bytes: 1_048_576, overflow: 'truncate' },

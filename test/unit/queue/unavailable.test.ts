@@ -18,6 +18,10 @@ const AWAY = [
   'MISCONF Redis is configured to save RDB snapshots',
   'CLUSTERDOWN The cluster is down',
   'BUSY Redis is busy running a script.',
+  'UNBLOCKED force unblock from blocking operation, instance state changed (master -> replica?)',
+  'Too many Cluster redirections. Last error: ReplyError: CLUSTERDOWN The cluster is down',
+  'Too many Cluster redirections. Last error: Error: Connection is closed.',
+  'No subscriber for the cluster',
 ];
 
 const PRESENT = [
