@@ -53,6 +53,7 @@ export async function run(options: RunOptions): Promise<RunResult> {
     killer,
     tally: createTally(killer.faults),
     open: new Set(),
+    judged: new Map(),
     violations: 0,
   };
   say(`seed ${seed}, ${options.minutes} minutes, appendfsync ${options.appendfsync}, ${system.folder}`);
@@ -78,6 +79,8 @@ interface State {
   readonly tally: Tally;
   /** Requests that are driven or looked at. */
   readonly open: Set<string>;
+  /** What was seen of each request when it was judged: it may matter once more when something of it is left over. */
+  readonly judged: Map<string, Evidence>;
   violations: number;
 }
 
@@ -142,6 +145,7 @@ async function judge({ history }: Drive, state: State): Promise<void> {
   if (evidence === null)
     return report(state, [`the service does not answer about ${history.requestId}`], null);
   tally.add(evidence);
+  state.judged.set(history.requestId, evidence);
   const found = violationsOf(evidence);
   if (found.length > 0) report(state, found, evidence);
 }
@@ -163,13 +167,10 @@ async function checkRest(state: State): Promise<void> {
   const { system } = state;
   const waiting = await untilLanesAreEmpty(system);
   if (waiting.length > 0) report(state, waiting, null);
-  const left = await untilNothingIsLeft(system);
-  if (left.length > 0)
-    report(
-      state,
-      left.map((key) => `left in Redis: ${key}`),
-      null,
-    );
+  for (const key of await untilNothingIsLeft(system)) {
+    const requestId = /chaos-[^/{}]+-\d+/.exec(key)?.[0] ?? '';
+    report(state, [`left in Redis: ${key}`], state.judged.get(requestId) ?? null);
+  }
 }
 
 async function untilNothingIsLeft({ redis }: System): Promise<string[]> {
