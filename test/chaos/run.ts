@@ -41,6 +41,8 @@ const POLL_MS = 1_500;
 const MOST_OPEN = 80;
 /** The retention, and the minute in which the sweeper waits for a directive that was announced and refused. */
 const EXPIRY_MS = 90_000;
+/** Requests whose evidence is kept after they were judged. */
+const MOST_REMEMBERED = 2_000;
 const REPORTED = 10;
 
 export async function run(options: RunOptions): Promise<RunResult> {
@@ -146,6 +148,8 @@ async function judge({ history }: Drive, state: State): Promise<void> {
     return report(state, [`the service does not answer about ${history.requestId}`], null);
   tally.add(evidence);
   state.judged.set(history.requestId, evidence);
+  const [oldest] = state.judged.keys();
+  if (state.judged.size > MOST_REMEMBERED && oldest !== undefined) state.judged.delete(oldest);
   const found = violationsOf(evidence);
   if (found.length > 0) report(state, found, evidence);
 }
