@@ -1,5 +1,6 @@
 // Checks that a Redis can keep the promises: its version, and that it never drops keys by itself.
 // Must never change a setting of it.
+import { Cluster } from 'ioredis';
 import type { RedisConnection } from './redis.ts';
 
 /** What a Redis says of itself, as far as the promises depend on it. */
@@ -19,7 +20,23 @@ function field(info: string, name: string): string | null {
   return new RegExp(`^${name}:(.*)$`, 'm').exec(info)?.[1]?.trim() ?? null;
 }
 
+/** Of a cluster, those of the master that is the least fit. */
 export async function redisFacts(connection: RedisConnection): Promise<RedisFacts> {
+  if (!(connection instanceof Cluster)) return factsOf(connection);
+  // Which nodes there are is known once one of them has answered.
+  await connection.ping();
+  const facts = await Promise.all(connection.nodes('master').map(factsOf));
+  const [worst] = facts.toSorted((one, other) => demerits(other) - demerits(one));
+  return worst ?? factsOf(connection);
+}
+
+/** What would be refused weighs more than what is only advised against. */
+function demerits(facts: RedisFacts): number {
+  const unadvised = [!facts.appendOnly, facts.appendFsync === 'no'].filter(Boolean).length;
+  return 10 * unfitness(facts).length + unadvised;
+}
+
+async function factsOf(connection: RedisConnection): Promise<RedisFacts> {
   const info = await connection.info();
   const fsync = (await connection.call('CONFIG', 'GET', 'appendfsync').catch(() => null)) as string[] | null;
   return {
