@@ -73,9 +73,28 @@ export function createSubscriber(connection: RedisConnection, keys: KeySpace): S
   });
   // After a reconnect the subscriptions are back, but what was said meanwhile is not.
   connection.on('ready', () => {
-    for (const channel of channels.values()) for (const listener of channel.listeners) listener(null);
-    for (const listeners of awaited.values()) for (const listener of listeners) listener(null);
+    for (const channel of channels.values()) tellOfGap(channel.listeners);
+    tellOfLostEnds();
   });
+  // A cluster stays ready while a node of it is replaced; its subscriptions are only on their way by then, so each is
+  // confirmed once more.
+  connection.on('subscribersReady', () => {
+    for (const [name, { listeners }] of channels)
+      connection.ssubscribe(name).then(
+        () => tellOfGap(listeners),
+        () => {},
+      );
+    tellOfLostEnds();
+  });
+
+  function tellOfGap(listeners: Iterable<Listener>): void {
+    for (const listener of listeners) listener(null);
+  }
+
+  function tellOfLostEnds(): void {
+    for (const listeners of awaited.values()) tellOfGap(listeners);
+  }
+
   connection.on('message', (name: string, message: string) => {
     if (name !== inbox) return;
     const space = message.indexOf(' ');
