@@ -120,21 +120,26 @@ async function see(plan: Plan, state: State): Promise<void> {
   state.open.add(plan.requestId);
   const driven = drive(plan, state.system.apiUrls);
   await driven.done;
-  await untilClosed(driven, state);
-  if (!stopsEarly(state)) await delay(SETTLE_MS);
+  await untilSettled(driven, state);
   driven.leave();
   if (!stopsEarly(state)) await judge(driven, state);
   state.open.delete(plan.requestId);
 }
 
-/** Or until the last deadline has passed long ago. */
-async function untilClosed({ history }: Drive, state: State): Promise<void> {
-  const giveUpAt = Date.now() + LONGEST_DEADLINE_MS + 30_000;
-  while (Date.now() < giveUpAt && !stopsEarly(state)) {
-    await delay(POLL_MS);
-    const known = await readRequest(state.system.apiUrls, history.requestId);
-    if (known !== null && known.view?.status !== 'open') return;
-  }
+/** A submission without an answer may be taken late, when Redis is back: then there is more to wait for. */
+async function untilSettled(driven: Drive, state: State): Promise<void> {
+  const giveUpAt = Date.now() + LONGEST_DEADLINE_MS + 45_000;
+  do {
+    while ((await isOpen(driven, state)) && Date.now() < giveUpAt) await delay(POLL_MS);
+    if (!stopsEarly(state)) await delay(SETTLE_MS);
+  } while ((await isOpen(driven, state)) && Date.now() < giveUpAt);
+}
+
+/** Also when nobody answers. */
+async function isOpen({ history }: Drive, state: State): Promise<boolean> {
+  if (stopsEarly(state)) return false;
+  const known = await readRequest(state.system.apiUrls, history.requestId);
+  return known === null || known.view?.status === 'open';
 }
 
 async function judge({ history }: Drive, state: State): Promise<void> {
