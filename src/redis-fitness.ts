@@ -1,7 +1,6 @@
 // Checks that a Redis can keep the promises: its version, and that it never drops keys by itself.
 // Must never change a setting of it.
-import { Cluster } from 'ioredis';
-import type { RedisConnection } from './redis.ts';
+import { mastersOf, type RedisConnection } from './redis.ts';
 
 /** What a Redis says of itself, as far as the promises depend on it. */
 export interface RedisFacts {
@@ -22,10 +21,7 @@ function field(info: string, name: string): string | null {
 
 /** Of a cluster, those of the master that is the least fit. */
 export async function redisFacts(connection: RedisConnection): Promise<RedisFacts> {
-  if (!(connection instanceof Cluster)) return factsOf(connection);
-  // Which nodes there are is known once one of them has answered.
-  await connection.ping();
-  const facts = await Promise.all(connection.nodes('master').map(factsOf));
+  const facts = await Promise.all((await mastersOf(connection)).map(factsOf));
   const [worst] = facts.toSorted((one, other) => demerits(other) - demerits(one));
   return worst ?? factsOf(connection);
 }

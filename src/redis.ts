@@ -83,7 +83,14 @@ function limitCommands(cluster: Cluster): void {
 
 function connectSentinel(url: string, role: ConnectionRole): Redis {
   const name = url.replace(/^[^/]*\/\/[^/]*\//, '') || 'mymaster';
-  return new Redis({ ...optionsFor(role), ...credentialsOf(url), sentinels: nodesOf(url), name });
+  return new Redis({
+    ...optionsFor(role),
+    ...credentialsOf(url),
+    sentinels: nodesOf(url),
+    name,
+    // A master that hangs, or whose host is gone, closes no connection: the sentinels say who has taken over.
+    failoverDetector: true,
+  });
 }
 
 /**
@@ -125,6 +132,13 @@ function openConnection(url: string, role: ConnectionRole): RedisConnection {
   if (/^rediss?\+cluster:/.test(url)) return connectCluster(url, role);
   if (/^rediss?\+sentinel:/.test(url)) return connectSentinel(url, role);
   return new Redis(url, optionsFor(role));
+}
+
+/** The servers that take writes; which nodes a cluster has is known once one of them has answered. */
+export async function mastersOf(connection: RedisConnection): Promise<readonly RedisConnection[]> {
+  if (!(connection instanceof Cluster)) return [connection];
+  await connection.ping();
+  return connection.nodes('master');
 }
 
 /** Closes politely, and by force when Redis does not answer. */
