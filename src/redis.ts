@@ -1,6 +1,12 @@
 // Connections to Redis: standalone, TLS, Sentinel and Cluster, named by one URL.
 // Must never hold an open connection that nobody asked for, nor give up reconnecting.
-import { Cluster, Redis, type RedisOptions } from 'ioredis';
+import {
+  Cluster,
+  Redis,
+  type RedisOptions,
+  type SentinelConnectionOptions,
+  SentinelConnector,
+} from 'ioredis';
 
 /** A connection of any topology; scripts and single commands work on each. */
 export type RedisConnection = Redis | Cluster;
@@ -81,6 +87,22 @@ function limitCommands(cluster: Cluster): void {
   };
 }
 
+/** Ends what listens to the sentinels with the connection it was for: left alone it keeps the process alive. */
+class BoundedSentinelConnector extends SentinelConnector {
+  constructor(options: unknown) {
+    super(options as SentinelConnectionOptions);
+  }
+
+  override async connect(...args: Parameters<SentinelConnector['connect']>) {
+    const stream = await super.connect(...args);
+    stream.once('close', () => {
+      const detector = this['failoverDetector'] as { cleanup(): void } | null | undefined;
+      detector?.cleanup();
+    });
+    return stream;
+  }
+}
+
 function connectSentinel(url: string, role: ConnectionRole): Redis {
   const name = url.replace(/^[^/]*\/\/[^/]*\//, '') || 'mymaster';
   return new Redis({
@@ -90,6 +112,7 @@ function connectSentinel(url: string, role: ConnectionRole): Redis {
     name,
     // A master that hangs, or whose host is gone, closes no connection: the sentinels say who has taken over.
     failoverDetector: true,
+    Connector: BoundedSentinelConnector,
   });
 }
 
