@@ -149,8 +149,9 @@ export function createSubmitter(options: SubmitterOptions) {
       inbox,
     );
     // One directive on one connection: Redis takes the three commands in this order, in one round trip.
-    // A ring for a refused directive finds nothing to do.
-    const rung = options.ordered && open.length === 1 ? ringAll(open) : undefined;
+    // Alone it is only refused when its id is taken: the ring then finds that directive, or is taken out by the sweeper.
+    const alone = prepared.length === 1 && open.length === 1;
+    const rung = options.ordered && alone ? ringAll(open) : undefined;
     rung?.catch(() => {});
     const [verdict] = await Promise.all([accepting, indexed]);
     if (verdict.kind === 'conflict') throw conflict(requestId, prepared, verdict);

@@ -116,6 +116,16 @@ describe('a batch', () => {
     expect(await open.jobs()).toBe(1);
   });
 
+  test('with one conflict rings for nothing, also when one directive alone would be queued', async () => {
+    await using open = await openPipeline(redis.url);
+    const request_id = randomUUID();
+    const told = { type: 'emit_request_error', request_id, id: 'a', reason: 'r' } as const;
+    await open.client.submit({ ...told, message: 'one' });
+    const refused = open.client.submit([call({ request_id, id: 'b' }), { ...told, message: 'other' }]);
+    expect(await refusal(refused)).toMatchObject({ code: 'id_conflict' });
+    expect(await open.jobs()).toBe(0);
+  });
+
   test('with one invalid directive leaves nothing behind', async () => {
     await using open = await openPipeline(redis.url);
     const request_id = randomUUID();
