@@ -8,6 +8,7 @@ import { createDeadLetterIndex } from './journal/dead-letter-index.ts';
 import { createFollower } from './journal/follower.ts';
 import { createJournal } from './journal/journal.ts';
 import { keySpace } from './journal/keys.ts';
+import { createPayloadStore } from './journal/payload-store.ts';
 import { createSubscriber } from './journal/subscriber.ts';
 import { createSweepIndex } from './journal/sweep-index.ts';
 import { createToolCatalog } from './journal/tool-catalog.ts';
@@ -74,6 +75,7 @@ export function assembleClient(
     subscriber,
     submitter,
     canceller: createCanceller({ connection, keys, journal, index, lanes }),
+    payloads: createPayloadStore(connection, keys, retentionMs),
     deadLetters: createDeadLetters({ journal, dead: createDeadLetterIndex(connection, keys), submitter }),
     catalog,
     servers,

@@ -14,6 +14,7 @@ import { toolExec } from './executors/tool-exec.ts';
 import { createDeadLetterIndex } from './journal/dead-letter-index.ts';
 import { createJournal } from './journal/journal.ts';
 import { keySpace } from './journal/keys.ts';
+import { createPayloadStore } from './journal/payload-store.ts';
 import { createSettlement } from './journal/settlement.ts';
 import { createSweepIndex } from './journal/sweep-index.ts';
 import { createToolCatalog } from './journal/tool-catalog.ts';
@@ -67,6 +68,7 @@ function journalParts(connection: RedisConnection, { config }: Ground) {
   const lanes = createLanes(connection, config.prefix);
   const dead = createDeadLetterIndex(connection, keys);
   const settlement = createSettlement(index, dead);
+  const payloads = createPayloadStore(connection, keys, config.retention.closed_ms);
   return {
     connection,
     keys,
@@ -74,6 +76,7 @@ function journalParts(connection: RedisConnection, { config }: Ground) {
     index,
     dead,
     settlement,
+    payloads,
     lanes,
     catalog: createToolCatalog(connection, keys),
   };

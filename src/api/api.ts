@@ -13,6 +13,7 @@ import { deadLetterRoutes } from './routes/dead-letters.ts';
 import { directiveRoutes } from './routes/directives.ts';
 import { healthRoutes, type Readiness } from './routes/health.ts';
 import { listingRoutes } from './routes/listings.ts';
+import { payloadRoutes } from './routes/payloads.ts';
 import { requestRoutes } from './routes/requests.ts';
 import { signalRoutes } from './routes/signals.ts';
 import { readBeforeRefusal } from './unread-body.ts';
@@ -78,6 +79,7 @@ function routes(app: App, options: ApiOptions, stop: AbortSignal): void {
   directiveRoutes(app, { client, stop });
   requestRoutes(app, { client, stop });
   cancellationRoutes(app, client);
+  payloadRoutes(app, client);
   deadLetterRoutes(app, client);
   signalRoutes(app, { client, heartbeatMs, stop });
   listingRoutes(app, client);

@@ -50,6 +50,10 @@ export function createHttpClient(options: HttpClientOptions): DirectiveClient {
     request: async (requestId) => orNull(exchanger.json<RequestView>({ path: requestPath(requestId) })),
     directive: async (requestId, directiveId) =>
       orNull(exchanger.json<DirectiveView>({ path: directivePath(requestId, directiveId) })),
+    payload: async (requestId, directiveId) => {
+      const path = `${directivePath(requestId, directiveId)}/payload`;
+      return (await exchanger.json<{ payload: unknown }>({ path })).payload;
+    },
     cancel: async (requestId, directiveId, { reason } = {}) =>
       exchanger.json<Cancellation>({
         method: 'POST',

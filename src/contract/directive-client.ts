@@ -50,6 +50,9 @@ export interface DirectiveClient {
   page(requestId: string, options?: { after?: number; limit?: number }): Promise<SignalPage>;
   request(requestId: string): Promise<RequestView | null>;
   directive(requestId: string, directiveId: string): Promise<DirectiveView | null>;
+  /** The whole payload of a directive that succeeded, also where its signal holds a preview; refused (`not_found`) if there is none. */
+  payload(requestId: string, directiveId: string): Promise<unknown>;
+
   /** Cancels one directive, or all of a request; what runs is aborted on its worker. Refused for what does not exist. */
   cancel(requestId: string, directiveId?: string, options?: { reason?: string }): Promise<Cancellation>;
 

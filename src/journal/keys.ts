@@ -7,6 +7,8 @@ export interface KeySpace {
   /** [state hash, bodies hash, log stream], the KEYS of every journal script. The log's name is also the channel. */
   request(requestId: string): [state: string, bodies: string, log: string];
   log(requestId: string): string;
+  /** String: a payload that is too large for the log, as JSON. */
+  payload(claim: { requestId: string; id: string; fence: number }): string;
   /** Sorted set of `<request>/<directive>`, score = when to look at it next, milliseconds since the epoch. */
   readonly sweep: string;
   /** Lock of the one process that sweeps. */
@@ -30,6 +32,7 @@ export function keySpace(prefix: string = DEFAULT_PREFIX): KeySpace {
     prefix,
     request,
     log: (requestId) => `${prefix}:{${requestId}}:log`,
+    payload: ({ requestId, id, fence }) => `${prefix}:{${requestId}}:payload:${id}:${fence}`,
     sweep: `${prefix}:sweep`,
     sweeper: `${prefix}:sweeper`,
     dead: `${prefix}:dead`,

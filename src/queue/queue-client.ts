@@ -6,12 +6,14 @@ import { fieldErrors } from '../contract/field-error.ts';
 import type { DirectiveClient, SubmitOptions } from '../contract/directive-client.ts';
 import { parseSubmission, type ParsedDirective, type SubmittedDirective } from '../contract/directive.ts';
 import { DirectiveRefused, type FieldError, problem, ServiceUnavailable } from '../contract/problem.ts';
+import { resultSchema } from '../contract/result.ts';
 import { isTerminalSignal, type Signal, type TerminalSignal } from '../contract/signal.ts';
 import type { Submission } from '../contract/submission.ts';
 import type { SignalPage } from '../contract/signal-page.ts';
 import { decodeEnvelope } from '../journal/envelope.ts';
 import type { Follower } from '../journal/follower.ts';
 import type { Journal } from '../journal/journal.ts';
+import type { PayloadStore } from '../journal/payload-store.ts';
 import type { Subscriber } from '../journal/subscriber.ts';
 import { toolListing, type ToolCatalog } from '../journal/tool-catalog.ts';
 import { newIdentifier } from '../telemetry/identifier.ts';
@@ -32,6 +34,7 @@ export interface QueueClientParts {
   subscriber: Subscriber;
   submitter: Submitter;
   canceller: Canceller;
+  payloads: PayloadStore;
   deadLetters: DeadLetters;
   catalog: ToolCatalog;
   servers: KnownServersSource;
@@ -65,6 +68,16 @@ function unknownDirective(requestId: string, directiveId: string): DirectiveRefu
   return new DirectiveRefused(
     problem('not_found', { detail: `request "${requestId}" has no directive "${directiveId}"` }),
   );
+}
+
+function noPayload(requestId: string, directiveId: string): DirectiveRefused {
+  const detail = `directive "${directiveId}" of request "${requestId}" has no payload, or it is no longer kept`;
+  return new DirectiveRefused(problem('not_found', { detail }));
+}
+
+/** Cut by a worker: what the signal holds is a preview. */
+function isTruncated({ data }: TerminalSignal): boolean {
+  return 'metadata' in data && data.metadata['result_truncated_bytes'] !== undefined;
 }
 
 function unknownRequest(requestId: string): DirectiveRefused {
@@ -206,6 +219,20 @@ export function createQueueClient(parts: QueueClientParts): DirectiveClient {
     });
   }
 
+  async function payload(requestId: string, directiveId: string): Promise<unknown> {
+    return whileAvailable(async () => {
+      const record = await journal.directive(requestId, directiveId);
+      if (!record) throw unknownDirective(requestId, directiveId);
+      const signal = await endedAlready(requestId, directiveId);
+      const result = resultSchema.safeParse(signal && 'result' in signal.data ? signal.data.result : null);
+      if (!signal || !result.success || !result.data.ok) throw noPayload(requestId, directiveId);
+      if (!isTruncated(signal)) return result.data.payload;
+      const json = await parts.payloads.get({ requestId, id: directiveId, fence: record.fence });
+      if (json === null) throw noPayload(requestId, directiveId);
+      return JSON.parse(json) as unknown;
+    });
+  }
+
   async function cancel(
     requestId: string,
     directiveId?: string,
@@ -241,6 +268,7 @@ export function createQueueClient(parts: QueueClientParts): DirectiveClient {
         return found && requestView(requestId, found.record, found.directives);
       }),
     directive,
+    payload,
     cancel,
     deadLetters: (query = {}) => whileAvailable(() => parts.deadLetters.list(query)),
     redrive: async (which) => {

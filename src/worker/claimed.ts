@@ -5,6 +5,7 @@ import type { QueuedDefinition } from '../executors/definition.ts';
 import type { Registry } from '../executors/registry.ts';
 import type { Envelope } from '../journal/envelope.ts';
 import type { ClaimRef, ClaimVerdict, Journal } from '../journal/journal.ts';
+import type { PayloadStore } from '../journal/payload-store.ts';
 import type { Settlement } from '../journal/settlement.ts';
 import type { SignalOrigin } from '../journal/signal-draft.ts';
 import type { JobOutcome } from '../queue/consume.ts';
@@ -18,6 +19,7 @@ import type { ResultBound } from './result-bound.ts';
 export interface AttemptParts extends DurableWriting {
   journal: Journal;
   settlement: Settlement;
+  payloads: PayloadStore;
   registry: Registry;
   heartbeat: Heartbeat;
   lanes: Lanes;

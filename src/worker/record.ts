@@ -4,6 +4,7 @@ import type { ErrorEnvelope } from '../contract/error-envelope.ts';
 import { cancelledError } from '../contract/cancellation.ts';
 import { errorResult, type Result } from '../contract/result.ts';
 import type { Effect } from '../contract/work-directive.ts';
+import type { ClaimRef } from '../journal/journal.ts';
 import { draftSignal, systemStamp } from '../journal/signal-draft.ts';
 import { directiveMetadata, terminalSignal, type SignalMetadata } from '../journal/terminal-signal.ts';
 import type { JobOutcome } from '../queue/consume.ts';
@@ -99,12 +100,12 @@ async function recordEnd(
   content?: string,
 ): Promise<JobOutcome> {
   const { claim: ref, envelope, origin } = claimed;
-  const bounded = boundResult(full, parts.resultBound);
-  const { result } = bounded;
-  const cut = bounded.truncated === null ? {} : { result_truncated_bytes: bounded.truncated };
+  const { result, truncated } = boundResult(full, parts.resultBound, payloadPath(ref));
+  if (truncated) await durably(parts, () => parts.payloads.put(ref, truncated.json));
+  const cut = truncated ? { result_truncated_bytes: truncated.bytes } : {};
   const metadata = attemptMetadata(claimed, { ...facts, ...cut });
   // Content speaks of a success; an error that was decided here has words of its own.
-  const read = result.ok && bounded.truncated === null ? content : undefined;
+  const read = result.ok && !truncated ? content : undefined;
   const signal = terminalSignal(envelope.directive, result, origin, metadata, systemStamp, read);
   const status = result.ok ? 'succeeded' : 'failed';
   const verdict = await durably(parts, () => parts.journal.finish(ref, status, [signal]));
@@ -112,6 +113,11 @@ async function recordEnd(
     parts.logger.warn({ ...ref }, 'the claim was taken over; this attempt says nothing');
   else settle(parts, envelope, result.ok ? null : result.error.type);
   return DONE;
+}
+
+/** Where the API serves the whole payload. */
+function payloadPath({ requestId, id }: ClaimRef): string {
+  return `/v1/requests/${encodeURIComponent(requestId)}/directives/${encodeURIComponent(id)}/payload`;
 }
 
 async function recordRetry(

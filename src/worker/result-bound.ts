@@ -12,11 +12,18 @@ export interface ResultBound {
 
 const PREVIEW_CHARACTERS = 4_096;
 
-/** A result whose payload fits; `truncated` tells the size of what was cut. */
+/** What was cut: its size in bytes, and all of it as JSON. */
+export interface Truncated {
+  bytes: number;
+  json: string;
+}
+
+/** A result whose payload fits. `reference`: where the whole of it can be had. */
 export function boundResult(
   result: Result,
   { bytes, overflow }: ResultBound,
-): { result: Result; truncated: number | null } {
+  reference: string,
+): { result: Result; truncated: Truncated | null } {
   if (!result.ok) return { result, truncated: null };
   const json = JSON.stringify(result.payload) ?? 'null';
   // A character is at least one byte and at most three: most results are decided by their length alone.
@@ -28,9 +35,10 @@ export function boundResult(
     truncated: true,
     bytes: size,
     limit_bytes: bytes,
+    reference,
     preview: json.slice(0, PREVIEW_CHARACTERS),
   };
-  return { result: { ...result, payload }, truncated: size };
+  return { result: { ...result, payload }, truncated: { bytes: size, json } };
 }
 
 function tooLarge(size: number, bytes: number): Result {

@@ -10,6 +10,7 @@ import { createDirectClient } from '../../src/direct-client.ts';
 import { defineDirective, type Execution, type ExecutionContext } from '../../src/executors/definition.ts';
 import { createRegistry } from '../../src/executors/registry.ts';
 import { createDeadLetterIndex } from '../../src/journal/dead-letter-index.ts';
+import { createPayloadStore } from '../../src/journal/payload-store.ts';
 import { createSettlement } from '../../src/journal/settlement.ts';
 import { createSweepIndex } from '../../src/journal/sweep-index.ts';
 import { createLanes } from '../../src/queue/lanes.ts';
@@ -37,6 +38,7 @@ export interface TestWorkerOptions {
   drainMs?: number;
   concurrency?: number;
   serial?: boolean;
+  rate?: { max: number; per_ms: number };
   heartbeat?: Heartbeat;
 }
 
@@ -90,6 +92,7 @@ export async function openPipeline(
     return {
       journal,
       settlement,
+      payloads: createPayloadStore(connection, keys, RETENTION_MS),
       registry: createRegistry([testTool(execute)]),
       heartbeat: beating,
       running: createRunningAttempts(),
@@ -113,7 +116,7 @@ export async function openPipeline(
       connection: own,
       prefix,
       lanes,
-      serves: [{ name: LANE, concurrency, globalConcurrency: serial ? 1 : null, rate: null }],
+      serves: [{ name: LANE, concurrency, globalConcurrency: serial ? 1 : null, rate: options.rate ?? null }],
       drainMs,
       lockMs: 1_000,
       stalledCheckMs: 300,

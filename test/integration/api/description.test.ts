@@ -48,6 +48,7 @@ test('it names every route, once', () => {
     'GET /v1/lanes',
     'GET /v1/requests/{request_id}',
     'GET /v1/requests/{request_id}/directives/{directive_id}',
+    'GET /v1/requests/{request_id}/directives/{directive_id}/payload',
     'GET /v1/requests/{request_id}/signals',
     'GET /v1/tools',
     'POST /v1/dead-letters/redrive',

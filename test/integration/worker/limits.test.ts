@@ -103,3 +103,48 @@ test('arguments over the limit are refused by name, and nothing of the batch is 
   await expect(refused).rejects.toMatchObject({ problem: { errors: [{ path: 'directives[1].arguments' }] } });
   expect(await open.client.request(request_id)).toBeNull();
 });
+
+test('a result over the limit is a marked preview in its signal, and whole where the mark points to', async () => {
+  await using open = await openPipeline(redis.url);
+  const text = 'x'.repeat(1_200_000);
+  await open.startWorker(async ({ id }) => ({ result: okResult(id === 'large' ? { text } : 'small') }));
+  const request_id = randomUUID();
+  const signal = await open.client.execute(call('large', request_id));
+  expect(signal.data).toMatchObject({
+    result: {
+      ok: true,
+      payload: {
+        truncated: true,
+        bytes: 1_200_011,
+        reference: `/v1/requests/${request_id}/directives/large/payload`,
+      },
+    },
+    metadata: { result_truncated_bytes: 1_200_011 },
+  });
+  expect(JSON.stringify(signal).length).toBeLessThan(20_000);
+  expect(await open.client.payload(request_id, 'large')).toEqual({ text });
+  await open.client.execute(call('small', request_id));
+  expect(await open.client.payload(request_id, 'small')).toBe('small');
+  await expect(open.client.payload(request_id, 'none')).rejects.toMatchObject({
+    problem: { code: 'not_found' },
+  });
+  expect(await open.keysWithoutExpiry()).toEqual([]);
+});
+
+test('a lane with a rate starts no more than that in a period, over all workers', async () => {
+  await using open = await openPipeline(redis.url);
+  const PERIOD_MS = 600;
+  const startedAt: number[] = [];
+  const execute = async ({ id }: { id: string }) => {
+    startedAt.push(Date.now());
+    return { result: okResult(id) };
+  };
+  const rate = { max: 2, per_ms: PERIOD_MS };
+  await open.startWorker(execute, { rate });
+  await open.startWorker(execute, { rate });
+  const request_id = randomUUID();
+  await Promise.all(['a', 'b', 'c', 'd', 'e'].map((id) => open.client.execute(call(id, request_id))));
+  startedAt.sort((left, right) => left - right);
+  // Two in each period: the third and the fifth begin in later ones.
+  expect((startedAt[4] ?? 0) - (startedAt[0] ?? 0)).toBeGreaterThan(PERIOD_MS);
+});
