@@ -95,7 +95,7 @@ async function isAccepted(url: string, call: { id: string }): Promise<boolean> {
 }
 
 /** The directive as it ended; waits for that. null: Redis does not know it any more. */
-export async function endOf(url: string, requestId: string, id: string): Promise<DirectiveView | null> {
+async function endOf(url: string, requestId: string, id: string): Promise<DirectiveView | null> {
   for (;;) {
     const path = `/v1/requests/${requestId}/directives/${id}?wait_ms=10000`;
     const { status, body } = await get<DirectiveView>(url + path);

@@ -63,7 +63,7 @@ export async function startSentinel(options: SentinelOptions = {}): Promise<Test
 }
 
 /** Resolves when so many replicas have what the master has now. */
-export async function untilReplicated(master: TestRedis, replicas: number): Promise<void> {
+async function untilReplicated(master: TestRedis, replicas: number): Promise<void> {
   const redis = new Redis(master.port, HOST);
   try {
     await redis.set('replicated', '1');

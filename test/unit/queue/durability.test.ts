@@ -50,7 +50,7 @@ async function onReplicas() {
 
 test('one replica is enough, none is not', async () => {
   const { server, begin } = await onReplicas();
-  const answers = [await begin(), await begin()].map((confirm) => confirm?.());
+  const answers = [await begin(), await begin()].map(async (confirm) => confirm?.());
   await turn();
   server.questions[0]?.(1);
   await Promise.all(answers);
@@ -91,7 +91,7 @@ test('those who ask while a question is open share the next one', async () => {
   const { server, begin } = await onReplicas();
   const first = (await begin())?.();
   await turn();
-  const others = [await begin(), await begin(), await begin()].map((confirm) => confirm?.());
+  const others = [await begin(), await begin(), await begin()].map(async (confirm) => confirm?.());
   await turn();
   expect(server.questions.length).toBe(1);
   server.questions[0]?.(0);
