@@ -20,6 +20,9 @@ const { values } = parseArgs({
   },
 });
 
+// An orderly exit ends the children too.
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => process.exit(130));
+
 const { violations } = await run({
   minutes: Number(values.minutes),
   seed: values.seed,

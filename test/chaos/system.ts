@@ -126,6 +126,7 @@ export function safestFsync(): 'everysec' | 'always' {
 
 function dataFolder(): string {
   const folder = mkdtempSync(join(existsSync(MEMORY) ? MEMORY : tmpdir(), 'adjutant-chaos-'));
+  process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
   mkdirSync(join(folder, 'redis'));
   return folder;
 }
