@@ -9,15 +9,51 @@ import type { Effect } from '../contract/work-directive.ts';
 type SignalType = SignalDraft['type'];
 export type SignalData<T extends SignalType> = Extract<SignalDraft, { type: T }>['data'];
 
-/** Says something while an attempt runs. Each call replaces one of the same type that has not been written yet. */
+/**
+ * Says something while an attempt runs; never waits, never throws.
+ * `ai.llm.delta`: pieces of one kind (of one tool call) are joined while an earlier one is being written, the order is
+ * kept, and `seq` is given when they are written. `delta` is a string for `content` and `thinking`, which loses its
+ * control characters as in `plainText`, and a `ToolCallDelta` for `tool_call`.
+ * Every other type: each call replaces one of the same type that has not been written yet.
+ */
 export type Report = <T extends SignalType>(type: T, data: SignalData<T>) => void;
+
+/** A piece of a tool call that a model writes: `arguments` is the JSON text that was added, '' at first. */
+export interface ToolCallDelta {
+  /** Which tool call of the turn, from 0. */
+  index: number;
+  id: string;
+  name: string;
+  arguments: string;
+}
+
+/** How a model was given up: what it failed with at last. */
+export interface StageFailure {
+  model: string;
+  type: string;
+  message: string;
+}
+
+/** Where a directive is in its chain of models. */
+export interface Stage {
+  /** Of the model whose turn it is, in `models`. */
+  index: number;
+  /** The models before it, in order. */
+  history: readonly StageFailure[];
+}
 
 /** What an executor is given for one attempt. */
 export interface ExecutionContext {
-  /** The lane the directive was given when it was accepted. */
+  /** The lane the directive is in now. */
   lane: string;
+  /** The models that may serve it, as resolved when it was accepted, first choice first; empty for other kinds. */
+  models: readonly string[];
+  /** Always at index 0 for directives without models. */
+  stage: Stage;
   /** Counts executions of this directive, from 1. */
   attempt: number;
+  /** Attempts before this one whose worker died. */
+  redeliveries: number;
   /** Aborted by a cancellation, the deadline, or the worker's stop. */
   signal: AbortSignal;
   /** Time left until the directive's deadline, milliseconds. */
@@ -27,6 +63,8 @@ export interface ExecutionContext {
   /** The same for every attempt of a directive: lets the other side recognise a repeat. */
   idempotencyKey: string;
   report: Report;
+  /** Resolves when little of what was reported is still unwritten, at once in most cases; also when `signal` aborts. */
+  drained(): Promise<void>;
 }
 
 /** What came of one attempt. */
@@ -38,6 +76,12 @@ export interface Execution {
   ambiguous?: boolean;
   /** The other side could not be reached at all; nothing was sent. */
   unreached?: boolean;
+  /** This model cannot serve the directive now, another might: the next of its chain is tried when retries are used up. */
+  unavailable?: boolean;
+  /** Whom a rate limit stops: everybody in the lane (default), or this directive alone, as with one model's own limit. */
+  pauseScope?: 'lane' | 'directive';
+  /** Written directly before the terminal signal, when the result is a success and tokens were used. */
+  usage?: SignalData<'ai.usage'>;
   /** Added to the terminal signal's metadata. */
   metadata?: Record<string, unknown>;
 }

@@ -150,12 +150,16 @@ async function execute(
   try {
     const execution = await runExecutor(definition, envelope.directive, {
       lane: envelope.lane ?? '',
+      models: [],
+      stage: { index: 0, history: [] },
       attempt,
+      redeliveries: claimed.granted.redeliveries,
       signal: handle.signal,
       remainingMs: remaining(claimed),
       traceparent: origin.traceparent,
       idempotencyKey: idempotencyKey(ref),
       report: reporter.report,
+      drained: () => Promise.resolve(),
     });
     return { execution, stop: handle.stopReason() };
   } finally {

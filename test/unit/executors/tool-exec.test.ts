@@ -29,6 +29,10 @@ function setUp(outcome: ToolCallOutcome = answered, at: ToolPlace | null = place
     remainingMs: 5_000,
     traceparent: newTraceparent(),
     idempotencyKey: 'key',
+    models: [],
+    stage: { index: 0, history: [] },
+    redeliveries: 0,
+    drained: () => Promise.resolve(),
     report: (type, data) => reported.push([type, data]),
   };
   const execute = (fields: Partial<ToolExec> = {}) =>

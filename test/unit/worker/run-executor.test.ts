@@ -23,6 +23,10 @@ function run(execute: Execute, signal: AbortSignal) {
     remainingMs: 1_000,
     traceparent: newTraceparent(),
     idempotencyKey: 'key',
+    models: [],
+    stage: { index: 0, history: [] },
+    redeliveries: 0,
+    drained: () => Promise.resolve(),
     report: () => {},
   };
   return runExecutor(testTool(execute) as QueuedDefinition, toolCall(), context);
