@@ -1,0 +1,119 @@
+// Names of models: `provider:model`, the aliases that stand for them, and which of them this installation can reach.
+// Must never know how a provider is called, nor hold a key.
+import { errorEnvelope, type ErrorEnvelope } from './error-envelope.ts';
+
+/** One model of one provider. `name` is the whole: `provider:model`. */
+export interface ModelRef {
+  readonly provider: string;
+  readonly model: string;
+  readonly name: string;
+}
+
+/** What is known of the models: aliases with their chains of names, and the providers that workers can reach. */
+export interface ModelTable {
+  readonly aliases: ReadonlyMap<string, readonly string[]>;
+  readonly providers: ReadonlyMap<string, KnownProvider>;
+}
+
+export interface KnownProvider {
+  /** Which kind of service it is: `anthropic`, `openai`, `google`, `openai-compatible` or `scripted`. */
+  readonly type: string;
+}
+
+/** How a directive names its model. */
+export interface ModelChoice {
+  readonly model?: string | undefined;
+  readonly model_alias?: string | undefined;
+}
+
+/** `models` is never empty: the first is asked first, the others when it is not available. */
+export type ResolvedModels =
+  | { readonly ok: true; readonly models: readonly ModelRef[] }
+  | { readonly ok: false; readonly error: ErrorEnvelope };
+
+/** Aliases that hold without any configuration; configuration is merged on top. */
+export const DEFAULT_ALIASES: ReadonlyMap<string, readonly string[]> = new Map([
+  ['fast', ['anthropic:claude-haiku-4-5']],
+  ['capable', ['anthropic:claude-sonnet-4-20250514']],
+  ['thinking', ['anthropic:claude-sonnet-4-20250514']],
+  ['reasoning', ['anthropic:claude-sonnet-4-20250514']],
+  ['planning', ['anthropic:claude-sonnet-4-20250514']],
+  ['image', ['openai:gpt-image-1']],
+  ['embedding', ['openai:text-embedding-3-small']],
+]);
+
+/** Providers that need nothing but a key; the environment variables that may hold it, the first that is set wins. */
+export const BUILT_IN_PROVIDERS: ReadonlyMap<string, readonly string[]> = new Map([
+  ['anthropic', ['ANTHROPIC_API_KEY']],
+  ['openai', ['OPENAI_API_KEY']],
+  ['google', ['GOOGLE_GENERATIVE_AI_API_KEY', 'GEMINI_API_KEY']],
+]);
+
+/** Names listed in an error, at most. */
+const LISTED_NAMES = 50;
+const MODEL_NAME = /^(?<provider>[A-Za-z0-9_-]{1,64}):(?<model>[^\p{Cc}\p{Zl}\p{Zp}]+)$/u;
+const MODEL_LANE = 'llm.';
+
+/** The lane of every model of a provider. */
+export function modelLane(provider: string): string {
+  return `${MODEL_LANE}${provider}`;
+}
+
+/** `provider:model`; the model's own name may hold further colons. null: it is not of that form. */
+export function parseModelName(name: string): ModelRef | null {
+  const { provider, model } = MODEL_NAME.exec(name)?.groups ?? {};
+  return provider === undefined || model === undefined ? null : { provider, model, name };
+}
+
+/** The models a directive may be answered by, in order. A non-empty `model` wins over the alias, and may be one. */
+export function resolveModels(choice: ModelChoice, table: ModelTable): ResolvedModels {
+  const field = choice.model ? 'model' : 'model_alias';
+  const named = choice[field] ?? '';
+  const chain = chainOf(named, field, table);
+  if (chain === null) return { ok: false, error: unknownName(named, field, table) };
+  const models = chain.map(parseModelName).filter((ref) => ref !== null);
+  const reachable = models.filter(({ provider }) => table.providers.has(provider));
+  return reachable.length > 0
+    ? { ok: true, models: reachable }
+    : { ok: false, error: outOfReach(named, field, models, table) };
+}
+
+/** null: nobody knows the name. */
+function chainOf(named: string, field: keyof ModelChoice, table: ModelTable): readonly string[] | null {
+  const aliased = table.aliases.get(named);
+  if (aliased) return aliased;
+  return field === 'model' && parseModelName(named) ? [named] : null;
+}
+
+function unknownName(named: string, field: keyof ModelChoice, table: ModelTable): ErrorEnvelope {
+  const aliases = [...table.aliases.keys()].slice(0, LISTED_NAMES);
+  const what = field === 'model' ? 'neither provider:model nor a known alias' : 'not a known alias';
+  return errorEnvelope('unknown_model', `"${named}" is ${what}; known aliases: ${aliases.join(', ')}`, {
+    field,
+    [field]: named,
+    aliases,
+  });
+}
+
+function outOfReach(
+  named: string,
+  field: keyof ModelChoice,
+  models: readonly ModelRef[],
+  table: ModelTable,
+): ErrorEnvelope {
+  const missing = [...new Set(models.map(({ provider }) => provider))];
+  const remedies = missing.map(remedyFor);
+  const subject = missing.length === 1 ? `the provider "${missing[0]}"` : `none of ${missing.join(', ')}`;
+  const state = missing.length === 1 ? 'is not available' : 'is available';
+  return errorEnvelope(
+    'unknown_model',
+    `no model for "${named}": ${subject} ${state}; ${remedies.join(', or ')}`,
+    { field, [field]: named, missing_providers: missing, providers: [...table.providers.keys()] },
+  );
+}
+
+function remedyFor(provider: string): string {
+  const variables = BUILT_IN_PROVIDERS.get(provider);
+  if (variables) return `set ${variables.join(' or ')} for the workers`;
+  return `configure providers.${provider}`;
+}
