@@ -21,9 +21,11 @@ const PROBLEMS = {
   id_conflict: [409, 'The id belongs to another directive'],
   idempotency_conflict: [409, 'The idempotency key belongs to another submission'],
   request_closed: [409, 'The request is closed'],
+  already_decided: [409, 'The call was decided about before'],
   body_too_large: [413, 'The body is too large'],
   unsupported_media_type: [415, 'The body must be application/json'],
   lane_full: [429, 'The lane is full'],
+  input_queue_full: [429, 'The run has too many inputs waiting'],
   internal_error: [500, 'Something broke in the service'],
   unavailable: [503, 'The service is out of reach'],
 } as const satisfies Record<string, readonly [status: number, title: string]>;

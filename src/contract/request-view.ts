@@ -3,6 +3,7 @@
 import * as z from 'zod';
 import { DIRECTIVE_TYPES, directiveSchema } from './directive.ts';
 import { identifierSchema, instantSchema } from './identifiers.ts';
+import { runViewSchema } from './run.ts';
 import { signalSchema } from './signal.ts';
 
 const count = z.int().min(0);
@@ -40,6 +41,8 @@ export const requestViewSchema = z.object({
   created_at: instantSchema,
   closed_at: instantSchema.nullable(),
   directives: z.array(directiveSummarySchema),
+  /** Present when an agent drives the request. */
+  run: runViewSchema.optional(),
 });
 
 export type DirectiveSummary = z.infer<typeof directiveSummarySchema>;

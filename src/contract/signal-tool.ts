@@ -1,7 +1,7 @@
 // Signals of tool calls.
 // Must never carry a secret: arguments are redacted by whoever writes them.
 import * as z from 'zod';
-import { toolNameSchema } from './identifiers.ts';
+import { instantSchema, toolNameSchema } from './identifiers.ts';
 import { resultSchema } from './result.ts';
 import { metadataSchema, signalType } from './signal-envelope.ts';
 
@@ -25,6 +25,8 @@ export const toolApprovalRequested = signalType('ai.tool.approval_requested', '/
   ...callFields,
   arguments: z.unknown().optional(),
   reason: z.string().optional(),
+  /** Without a decision until then the call is denied. */
+  deadline_at: instantSchema.optional(),
   metadata: metadataSchema,
 });
 

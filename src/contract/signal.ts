@@ -3,6 +3,17 @@
 import * as z from 'zod';
 import { directiveIgnored, directiveRejected, retryScheduled } from './signal-directive.ts';
 import { embedResult, llmDelta, llmResponse, usageReported } from './signal-llm.ts';
+import {
+  agentChildExit,
+  agentChildStarted,
+  agentError,
+  agentParentExit,
+  agentScheduled,
+  directiveResult,
+  requestCancelRequested,
+  requestInput,
+  toolApprovalDecided,
+} from './signal-run.ts';
 import { requestCompleted, requestError, requestFailed, requestStarted } from './signal-request.ts';
 import { toolApprovalRequested, toolProgress, toolResult, toolStarted } from './signal-tool.ts';
 
@@ -22,6 +33,15 @@ export const signalSchema = z.discriminatedUnion('type', [
   retryScheduled.wire,
   directiveRejected.wire,
   directiveIgnored.wire,
+  requestInput.wire,
+  requestCancelRequested.wire,
+  toolApprovalDecided.wire,
+  agentScheduled.wire,
+  agentChildStarted.wire,
+  agentChildExit.wire,
+  agentParentExit.wire,
+  agentError.wire,
+  directiveResult.wire,
 ]);
 
 export const signalDraftSchema = z.discriminatedUnion('type', [
@@ -40,6 +60,15 @@ export const signalDraftSchema = z.discriminatedUnion('type', [
   retryScheduled.draft,
   directiveRejected.draft,
   directiveIgnored.draft,
+  requestInput.draft,
+  requestCancelRequested.draft,
+  toolApprovalDecided.draft,
+  agentScheduled.draft,
+  agentChildStarted.draft,
+  agentChildExit.draft,
+  agentParentExit.draft,
+  agentError.draft,
+  directiveResult.draft,
 ]);
 
 export type Signal = z.infer<typeof signalSchema>;
@@ -64,6 +93,15 @@ export const SIGNAL_SOURCES = {
   'directive.retry_scheduled': retryScheduled.source,
   'directive.rejected': directiveRejected.source,
   'directive.ignored': directiveIgnored.source,
+  'ai.request.input': requestInput.source,
+  'ai.request.cancel_requested': requestCancelRequested.source,
+  'ai.tool.approval_decided': toolApprovalDecided.source,
+  'agent.scheduled': agentScheduled.source,
+  'agent.child.started': agentChildStarted.source,
+  'agent.child.exit': agentChildExit.source,
+  'agent.parent.exit': agentParentExit.source,
+  'agent.error': agentError.source,
+  'directive.result': directiveResult.source,
 } as const satisfies Record<SignalType, string>;
 
 /** The signals that answer a directive; `ai.request.error` is the answer to `emit_request_error` alone. */
@@ -72,6 +110,7 @@ export const TERMINAL_SIGNAL_TYPES = [
   'ai.llm.response',
   'ai.embed.result',
   'ai.request.error',
+  'directive.result',
 ] as const satisfies readonly SignalType[];
 
 export type TerminalSignalType = (typeof TERMINAL_SIGNAL_TYPES)[number];

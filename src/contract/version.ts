@@ -4,4 +4,4 @@
 export const CONTRACT_VERSION = '1.0.0';
 
 /** SHA-256 over every generated schema, in file name order. */
-export const CONTRACT_SHA256 = '761fa1c031fbf95aa4dae630bcc386a50fabeed399a7da80572d94b4a0adc99a';
+export const CONTRACT_SHA256 = 'a5d15be46bd7c7f5f46779f2d7da123cbdee747b3ded2dd042a539a117e0e7a5';

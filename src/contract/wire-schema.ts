@@ -1,6 +1,7 @@
 // Every wire type as JSON Schema, by name: what is published for programs in other languages.
 // Must never differ from what the zod schemas accept, and never depend on the order of a run.
 import * as z from 'zod';
+import { agentDefinitionSchema } from './agent-definition.ts';
 import { agentDirectiveSchema } from './agent-directive.ts';
 import { cancelBodySchema, cancellationSchema } from './cancellation.ts';
 import { CONTROL_PARAMS } from './control-params.ts';
@@ -11,6 +12,15 @@ import { laneListingSchema } from './lane-listing.ts';
 import { problemSchema } from './problem.ts';
 import { directiveViewSchema, requestViewSchema } from './request-view.ts';
 import { resultSchema } from './result.ts';
+import {
+  acceptedInputSchema,
+  approvalDecisionBodySchema,
+  recordedDecisionSchema,
+  runInputBodySchema,
+  runViewSchema,
+  startedRunSchema,
+  startRunBodySchema,
+} from './run.ts';
 import { signalPageSchema } from './signal-page.ts';
 import { signalSchema } from './signal.ts';
 import { submissionSchema } from './submission.ts';
@@ -19,7 +29,11 @@ import { usageSchema } from './usage.ts';
 
 /** What the service reads. Members with a default may be absent. */
 const READ: Record<string, z.ZodType> = {
+  'agent-definition': agentDefinitionSchema,
+  'approval-decision-body': approvalDecisionBodySchema,
   'cancel-body': cancelBodySchema,
+  'run-input-body': runInputBodySchema,
+  'start-run-body': startRunBodySchema,
   'redrive-body': redriveBodySchema,
   'submission-body': submissionBodySchema,
   ...byType('directive', directiveSchema.options),
@@ -30,7 +44,11 @@ const READ: Record<string, z.ZodType> = {
 
 /** What the service writes. Readers skip members they do not know. */
 const WRITTEN: Record<string, z.ZodType> = {
+  'accepted-input': acceptedInputSchema,
   cancellation: cancellationSchema,
+  'recorded-decision': recordedDecisionSchema,
+  'run-view': runViewSchema,
+  'started-run': startedRunSchema,
   'dead-letter-page': deadLetterPageSchema,
   redrive: redriveSchema,
   'directive-view': directiveViewSchema,

@@ -57,7 +57,7 @@ const cases: Record<SignalType, Case> = {
   'ai.tool.approval_requested': {
     source: '/ai/tool',
     required: tool,
-    optional: { arguments: {}, reason: 'writes', metadata },
+    optional: { arguments: {}, reason: 'writes', deadline_at: '2026-01-01T00:00:00.000Z', metadata },
   },
   'ai.tool.result': {
     source: '/ai/tool',
@@ -104,6 +104,51 @@ const cases: Record<SignalType, Case> = {
   'directive.ignored': {
     source: '/directive',
     required: { ...call, directive_type: 'dance', reason: 'no executor' },
+    optional: { metadata },
+  },
+  'ai.request.input': {
+    source: '/ai/request',
+    required: { request_id: 'r1', input_id: 'i1', content: 'also this' },
+    optional: { input_source: 'cli' },
+  },
+  'ai.request.cancel_requested': {
+    source: '/ai/request',
+    required: { request_id: 'r1', reason: null },
+    optional: {},
+  },
+  'ai.tool.approval_decided': {
+    source: '/ai/tool',
+    required: { ...call, decision: 'approve' },
+    optional: { reason: 'harmless', arguments: { a: 1 } },
+  },
+  'agent.scheduled': {
+    source: '/agent',
+    required: { timer_id: 't1', message: { any: 1 } },
+    optional: { metadata },
+  },
+  'agent.child.started': {
+    source: '/agent',
+    required: { tag: 'helper', child_request_id: 'r2', agent: 'default' },
+    optional: { metadata },
+  },
+  'agent.child.exit': {
+    source: '/agent',
+    required: { tag: 'helper', child_request_id: 'r2', status: 'completed', result: 1, error: null },
+    optional: {},
+  },
+  'agent.parent.exit': {
+    source: '/agent',
+    required: { parent_request_id: 'r1', reason: 'completed' },
+    optional: {},
+  },
+  'agent.error': {
+    source: '/agent',
+    required: { error: 'any', context: null },
+    optional: { metadata },
+  },
+  'directive.result': {
+    source: '/directive',
+    required: { ...call, directive_type: 'send_mail', result },
     optional: { metadata },
   },
 };
@@ -194,12 +239,12 @@ describe('the envelope', () => {
   });
 });
 
-test('the signals that end a directive are four, and told apart from the rest', () => {
+test('the signals that end a directive are five, and told apart from the rest', () => {
   const terminal = Object.keys(cases).filter((type) =>
     isTerminalSignal(signalSchema.parse(signalOf(type, cases[type as SignalType].required)) satisfies Signal),
   );
   expect(terminal.toSorted()).toEqual([...TERMINAL_SIGNAL_TYPES].toSorted());
-  expect(terminal).toHaveLength(4);
+  expect(terminal).toHaveLength(5);
 });
 
 function signalOf(type: string, data: unknown) {

@@ -1,0 +1,144 @@
+// A run on the wire: how it is started, steered and decided about, and how a reader sees it.
+// Must never show the strategy's inner state.
+import * as z from 'zod';
+import {
+  agentNameSchema,
+  approvalModeSchema,
+  busyPolicySchema,
+  runLimitsSchema,
+  toolPatternSchema,
+} from './agent-definition.ts';
+import { identifierSchema, instantSchema, jsonObjectSchema } from './identifiers.ts';
+import { usageSchema } from './usage.ts';
+
+const count = z.int().min(0);
+
+/** A message as the run's history holds it; the members are those of an llm directive's context. */
+const historyMessageSchema = z.looseObject({ role: z.enum(['system', 'user', 'assistant', 'tool']) });
+
+/** What one run has otherwise than its agent. */
+export const runOverridesSchema = z.strictObject({
+  model: z.string().min(1).max(256).optional(),
+  model_alias: z.string().min(1).max(128).optional(),
+  system_prompt: z.string().optional(),
+  /** Narrows the agent's tools; a name that it does not have is an error. */
+  allowed_tools: z.array(toolPatternSchema).optional(),
+  tool_context: jsonObjectSchema.optional(),
+  max_tokens: z.int().min(1).optional(),
+  temperature: z.number().min(0).optional(),
+  stream: z.boolean().optional(),
+  limits: runLimitsSchema.partial().optional(),
+  approvals: z.record(toolPatternSchema, approvalModeSchema).optional(),
+  busy: busyPolicySchema.optional(),
+  output_schema: jsonObjectSchema.optional(),
+});
+
+export const startRunBodySchema = z
+  .strictObject({
+    request_id: identifierSchema.optional(),
+    agent: agentNameSchema,
+    query: z.string().min(1).max(1_000_000).optional(),
+    messages: z.array(historyMessageSchema).min(1).optional(),
+    /** Runs of one conversation come one after the other and share its history. */
+    conversation_id: identifierSchema.optional(),
+    overrides: runOverridesSchema.prefault({}),
+    metadata: jsonObjectSchema.default({}),
+  })
+  .refine((body) => (body.query === undefined) !== (body.messages === undefined), {
+    path: ['query'],
+    message: 'either query or messages is required, not both',
+  });
+
+export const RUN_STATUSES = [
+  'pending',
+  'running',
+  'waiting',
+  'completed',
+  'failed',
+  'cancelled',
+  'timeout',
+] as const;
+
+export const runStatusSchema = z.enum(RUN_STATUSES);
+
+export const startedRunSchema = z.object({
+  request_id: identifierSchema,
+  run_id: z.string(),
+  agent: agentNameSchema,
+  status: runStatusSchema,
+  links: z.object({ request: z.string(), signals: z.string() }),
+});
+
+/** Steering: read by the run before its next model call. */
+export const runInputBodySchema = z.strictObject({
+  /** The same id is the same input. */
+  input_id: identifierSchema.optional(),
+  content: z.string().max(1_000_000),
+  source: z.string().min(1).max(128).optional(),
+});
+
+export const acceptedInputSchema = z.object({
+  request_id: identifierSchema,
+  input_id: identifierSchema,
+  /** Inputs that wait, this one included. */
+  queued: count,
+});
+
+export const approvalDecisionBodySchema = z.strictObject({
+  decision: z.enum(['approve', 'deny']),
+  reason: z.string().max(4_096).optional(),
+  /** Approves the call with these arguments instead. */
+  arguments: jsonObjectSchema.optional(),
+});
+
+export const recordedDecisionSchema = z.object({
+  request_id: identifierSchema,
+  call_id: z.string(),
+  decision: z.enum(['approve', 'deny']),
+});
+
+/** What a waiting run waits for. */
+export const waitSchema = z.object({
+  kind: z.enum(['model', 'tool', 'approval', 'budget', 'timer', 'child', 'turn']),
+  id: z.string(),
+  name: z.string().optional(),
+  until: instantSchema.optional(),
+});
+
+export const runChildSchema = z.object({ tag: z.string(), request_id: identifierSchema, status: z.string() });
+
+export const runViewSchema = z.object({
+  run_id: z.string(),
+  agent: agentNameSchema,
+  strategy: z.string(),
+  status: runStatusSchema,
+  conversation_id: identifierSchema.nullable(),
+  query: z.string(),
+  iterations: count,
+  tool_calls: count,
+  usage: usageSchema,
+  /** USD; null: no price is known for a model that was used. */
+  cost: z.number().nullable(),
+  result: z.unknown(),
+  error: z.unknown(),
+  /** final_answer, max_iterations, a budget's name, …; null while the run is under way. */
+  termination_reason: z.string().nullable(),
+  waiting_for: z.array(waitSchema),
+  messages: z.array(historyMessageSchema),
+  children: z.array(runChildSchema),
+  started_at: instantSchema.nullable(),
+  ended_at: instantSchema.nullable(),
+  deadline_at: instantSchema.nullable(),
+});
+
+export type RunOverrides = z.infer<typeof runOverridesSchema>;
+export type SubmittedRun = z.input<typeof startRunBodySchema>;
+export type ParsedRun = z.output<typeof startRunBodySchema>;
+export type StartedRun = z.infer<typeof startedRunSchema>;
+export type RunStatus = z.infer<typeof runStatusSchema>;
+export type RunInputBody = z.infer<typeof runInputBodySchema>;
+export type AcceptedInput = z.infer<typeof acceptedInputSchema>;
+export type ApprovalDecisionBody = z.infer<typeof approvalDecisionBodySchema>;
+export type RecordedDecision = z.infer<typeof recordedDecisionSchema>;
+export type RunView = z.infer<typeof runViewSchema>;
+export type RunWait = z.infer<typeof waitSchema>;

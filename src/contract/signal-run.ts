@@ -1,0 +1,73 @@
+// Signals of a run beyond its start and end: what steers it, what it waits for, its children and timers.
+// Must never end a directive, save `directive.result`, the answer to a directive of a user's own kind.
+import * as z from 'zod';
+import { agentNameSchema } from './agent-definition.ts';
+import { identifierSchema } from './identifiers.ts';
+import { resultSchema } from './result.ts';
+import { metadataSchema, signalType } from './signal-envelope.ts';
+
+const name = z.string().min(1).max(128);
+
+/** Text that somebody gave to a run under way. */
+export const requestInput = signalType('ai.request.input', '/ai/request', {
+  request_id: identifierSchema,
+  input_id: identifierSchema,
+  content: z.string(),
+  input_source: z.string().optional(),
+});
+
+export const requestCancelRequested = signalType('ai.request.cancel_requested', '/ai/request', {
+  request_id: identifierSchema,
+  reason: z.string().nullable(),
+});
+
+export const toolApprovalDecided = signalType('ai.tool.approval_decided', '/ai/tool', {
+  call_id: z.string().min(1),
+  decision: z.enum(['approve', 'deny']),
+  reason: z.string().optional(),
+  arguments: z.record(z.string(), z.unknown()).optional(),
+});
+
+/** A `schedule` directive has come due. */
+export const agentScheduled = signalType('agent.scheduled', '/agent', {
+  timer_id: name,
+  message: z.unknown(),
+  metadata: metadataSchema,
+});
+
+export const agentChildStarted = signalType('agent.child.started', '/agent', {
+  tag: name,
+  child_request_id: identifierSchema,
+  agent: agentNameSchema,
+  metadata: metadataSchema,
+});
+
+/** `status` is that of the child's run at its end. */
+export const agentChildExit = signalType('agent.child.exit', '/agent', {
+  tag: name,
+  child_request_id: identifierSchema,
+  status: z.string(),
+  result: z.unknown(),
+  error: z.unknown(),
+});
+
+/** What the agent's `error` directive said, where its policy is `emit`. */
+export const agentError = signalType('agent.error', '/agent', {
+  error: z.unknown(),
+  context: z.unknown(),
+  metadata: metadataSchema,
+});
+
+/** A parent tells its child that it has ended; the child's own policy decides what follows. */
+export const agentParentExit = signalType('agent.parent.exit', '/agent', {
+  parent_request_id: identifierSchema,
+  reason: z.string(),
+});
+
+/** The answer to a queued directive of a kind that a user's module defined. */
+export const directiveResult = signalType('directive.result', '/directive', {
+  call_id: z.string().min(1),
+  directive_type: name,
+  result: resultSchema,
+  metadata: metadataSchema,
+});

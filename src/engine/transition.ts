@@ -1,0 +1,95 @@
+// The seam between the pure engine and its shell: what a turn is given, and what it wants written and done.
+// Must never hold code that runs: both sides are elsewhere.
+import type { AgentDefinition } from '../contract/agent-definition.ts';
+import type { Directive } from '../contract/directive.ts';
+import type { RunOverrides, RunStatus, RunView } from '../contract/run.ts';
+import type { Signal, SignalDraft } from '../contract/signal.ts';
+import type { ListedTool } from '../contract/tool-listing.ts';
+
+export type JsonObject = Record<string, unknown>;
+
+/** What the run was started with; written once. */
+export interface RunSpec {
+  request_id: string;
+  run_id: string;
+  agent: string;
+  query: string;
+  /** The conversation before this run and the messages given with it, the query as the last one. */
+  messages: readonly JsonObject[];
+  overrides: RunOverrides;
+  metadata: JsonObject;
+  conversation_id: string | null;
+  parent: { request_id: string; tag: string } | null;
+  /** Milliseconds since the epoch, by the clock of Redis. */
+  started_at: number;
+}
+
+/** What the first turn adds and all later ones see unchanged: the agent and its tools as they were then. */
+export interface RunSetup {
+  agent: AgentDefinition;
+  /** The tools of the catalog that the agent may use, in the order of their names. */
+  tools: readonly ListedTool[];
+}
+
+/** Everything a turn reads in its turn; JSON. Only the pure side looks inside `inner`. */
+export interface RunDocument {
+  status: RunStatus;
+  setup: RunSetup;
+  /** When a turn is due although no signal comes (timers, approvals, the deadline); ms since the epoch, null = never. */
+  wake_at: number | null;
+  /** Asked of the world outside the request, in order; each is repeated until it is done. */
+  outbox: OutboxEntry[];
+  /** Strategy, gate, budget, timers, children, counters. */
+  inner: JsonObject;
+}
+
+/** `id` is unique in the run and the same at every repeat: whoever receives it recognises a repeat. */
+export type OutboxEntry =
+  | { id: string; kind: 'start_child'; child_request_id: string; tag: string; agent: string; input: unknown }
+  /** Appends `signal` to another run's log and inbox. */
+  | { id: string; kind: 'signal_run'; request_id: string; signal: EmittedSignal }
+  /** Cancels a directive of this request, or all that are open (null). */
+  | { id: string; kind: 'cancel_directive'; directive_id: string | null; reason: string }
+  /** Cancels another request, and its run if it has one. */
+  | { id: string; kind: 'cancel_request'; request_id: string; reason: string }
+  /** The run has ended: the next one of the conversation may begin, with these messages as its history. */
+  | { id: string; kind: 'end_conversation'; conversation_id: string; messages: readonly JsonObject[] };
+
+/** A signal as the core says it; the shell adds identity, time, trace and cause. */
+export interface EmittedSignal {
+  type: SignalDraft['type'] | (string & {});
+  source?: string;
+  data: JsonObject;
+  /** Id of the signal or directive that caused it; absent = the signal the turn reads. */
+  cause?: string;
+}
+
+/** What the core reads: a signal of the run's own log that concerns it, or the clock. */
+export type RunEvent = { kind: 'signal'; signal: Signal } | { kind: 'clock' };
+
+/** What one event made of the run. The turn folds events, then writes the last document and all the rest at once. */
+export interface Transition {
+  document: RunDocument;
+  /** Appended to the run's log in this order, before the directives are accepted. */
+  signals: EmittedSignal[];
+  /** Accepted with this turn, all or none. Their ids are unique in the run and deterministic. */
+  directives: Directive[];
+}
+
+/** The pure core as the shell sees it. None of these does I/O, throws, or looks at a clock. */
+export interface EngineCore {
+  /** The document before the first event; emits `ai.request.started`, and what the strategy does first. */
+  begin(spec: RunSpec, setup: RunSetup, now: number): Transition;
+  /** A run that cannot begin (unknown agent, busy conversation, unknown allowed tool): its only transition. */
+  refuse(
+    spec: RunSpec,
+    error: { reason: string; message: string; details?: JsonObject },
+    now: number,
+  ): Transition;
+  advance(spec: RunSpec, document: RunDocument, event: RunEvent, now: number): Transition;
+  /** The outbox entry is done; `failure` says why it never will be (a child that cannot start). */
+  acknowledge(document: RunDocument, entryId: string, failure: string | null, now: number): Transition;
+  view(spec: RunSpec, document: RunDocument): Omit<RunView, 'ended_at'>;
+  /** Whether a signal in the log concerns the run; others never reach its inbox. */
+  concerns(type: string): boolean;
+}
