@@ -6,6 +6,8 @@ export interface Envelope {
   directive: Directive;
   /** null for directives that ended when they were accepted. */
   lane: string | null;
+  /** `provider:model` names that may serve it, first choice first; absent for directives without a model. */
+  models?: readonly string[];
   traceparent: string;
 }
 
