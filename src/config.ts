@@ -3,27 +3,14 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import * as z from 'zod';
+import { durationMs, laneSchema } from './config-lane.ts';
+import { missingKeys, type ModelConfig, modelSections, parseModels } from './config-models.ts';
 import { CONTROL_DIRECTIVE_TYPES } from './contract/control-directive.ts';
 import { fieldErrors } from './contract/field-error.ts';
 import { serverNameSchema } from './contract/identifiers.ts';
 import type { FieldError } from './contract/problem.ts';
 import { effectSchema } from './contract/work-directive.ts';
 import { fillIn, type Environment } from './environment-values.ts';
-
-const durationMs = z.int().min(1).max(2_147_483_647);
-
-const laneSchema = z.strictObject({
-  /** Calls at once in one worker. Default: 50. */
-  concurrency: z.int().min(1).max(10_000).default(50),
-  /** Calls at once over all workers. Default: no such limit. */
-  global_concurrency: z.int().min(1).max(100_000).optional(),
-  /** Calls that begin within `per_ms` milliseconds, over all workers. Default: no such limit. */
-  rate: z.strictObject({ max: z.int().min(1), per_ms: durationMs }).optional(),
-  /** Directives that may wait; more are refused with 429. Default: 10 000. */
-  max_queued: z.int().min(1).default(10_000),
-  /** Time limit of an attempt whose directive names none, milliseconds. Default: 30 000. */
-  timeout_ms: durationMs.default(30_000),
-});
 
 const trustSchema = z.union([
   z.enum(['all', 'none']),
@@ -98,6 +85,7 @@ const workerSchema = z.strictObject({
 const fileSchema = z.strictObject({
   $schema: z.string().optional(),
   mcpServers: z.record(serverNameSchema, z.unknown()).default({}),
+  ...modelSections,
   retention: retentionSchema.prefault({}),
   limits: limitsSchema.prefault({}),
   /** What an acceptance waits for: Redis' memory, its disk, or a replica. Default: memory. */
@@ -109,7 +97,9 @@ export type StdioServerConfig = z.infer<typeof stdioServerSchema>;
 export type HttpServerConfig = z.infer<typeof httpServerSchema>;
 export type ServerConfig = StdioServerConfig | HttpServerConfig;
 
-export interface Config extends Omit<z.infer<typeof fileSchema>, 'mcpServers' | '$schema'> {
+type PlainSections = Omit<z.infer<typeof fileSchema>, 'mcpServers' | 'providers' | 'models' | '$schema'>;
+
+export interface Config extends PlainSections, ModelConfig {
   /** Enabled servers by name. */
   mcpServers: ReadonlyMap<string, ServerConfig>;
   /** Where relative paths of servers begin: the folder of the configuration file. */
@@ -204,10 +194,17 @@ interface ParseOptions {
 export function parseConfig(raw: unknown, { source, directory, environment }: ParseOptions): Config {
   const filled = fillIn(raw, environment);
   if (filled.errors.length > 0) throw new ConfigError(source, filled.errors);
-  const { mcpServers, $schema: _, ...rest } = parseOrThrow(fileSchema, filled.value, source);
+  const {
+    mcpServers,
+    providers,
+    models,
+    $schema: _,
+    ...rest
+  } = parseOrThrow(fileSchema, filled.value, source);
   const variables = parseOrThrow(environmentSchema, withoutEmpty(environment), 'environment');
   return {
     ...rest,
+    ...parseModelsOrThrow({ providers, models }, environment, source),
     mcpServers: parseServers(mcpServers, source),
     directory,
     redisUrl: variables.REDIS_URL,
@@ -217,6 +214,22 @@ export function parseConfig(raw: unknown, { source, directory, environment }: Pa
     port: variables.ADJUTANT_PORT,
     logLevel: variables.ADJUTANT_LOG_LEVEL,
   };
+}
+
+function parseModelsOrThrow(
+  sections: Parameters<typeof parseModels>[0],
+  environment: Environment,
+  source: string,
+): ModelConfig {
+  const parsed = parseModels(sections, environment);
+  if (!parsed.ok) throw new ConfigError(source, parsed.errors);
+  return parsed.value;
+}
+
+/** Throws `ConfigError` when a configured provider has no key: who calls models needs it, who submits does not. */
+export function requireKeys({ providers }: ModelConfig): void {
+  const errors = missingKeys(providers);
+  if (errors.length > 0) throw new ConfigError('environment', errors);
 }
 
 function parseOrThrow<S extends z.ZodType>(

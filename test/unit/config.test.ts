@@ -30,6 +30,8 @@ describe('an empty configuration', () => {
   test('is whole', () => {
     expect(parse({})).toEqual({
       mcpServers: new Map(),
+      providers: new Map(),
+      models: new Map(),
       retention: { closed_ms: 86_400_000 },
       limits: {
         body_bytes: 4_194_304,
