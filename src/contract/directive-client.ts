@@ -5,6 +5,14 @@ import type { DeadLetterFilter, DeadLetterPage, Redrive, RedriveBody } from './d
 import type { SubmittedDirective } from './directive.ts';
 import type { LaneListing } from './lane-listing.ts';
 import type { DirectiveView, RequestView } from './request-view.ts';
+import type {
+  AcceptedInput,
+  ApprovalDecisionBody,
+  RecordedDecision,
+  RunInputBody,
+  StartedRun,
+  SubmittedRun,
+} from './run.ts';
 import type { SignalPage } from './signal-page.ts';
 import type { Signal, TerminalSignal } from './signal.ts';
 import type { Submission } from './submission.ts';
@@ -18,6 +26,16 @@ export interface SubmitOptions {
   waitMs?: number;
   /** The W3C trace the directives belong to; absent = a new one. */
   traceparent?: string;
+}
+
+/** What a program does with runs. Refused with `not_found` where there is no such agent, run or approval. */
+export interface RunClient {
+  /** Resolves once the run is durable. The same `request_id` with the same content is the same run. */
+  start(run: SubmittedRun, options?: { traceparent?: string }): Promise<StartedRun>;
+  /** Gives text to a run under way; refused with `request_closed` once it has sealed its inputs, `input_queue_full` at 64. */
+  input(requestId: string, input: RunInputBody): Promise<AcceptedInput>;
+  /** Decides about a tool call that waits for approval (or, with the id of a budget, about going on). */
+  decide(requestId: string, callId: string, decision: ApprovalDecisionBody): Promise<RecordedDecision>;
 }
 
 /** Every method throws `DirectiveRefused` when the service says no, `ServiceUnavailable` when it cannot be asked. */
@@ -60,6 +78,8 @@ export interface DirectiveClient {
   deadLetters(query?: DeadLetterFilter & { after?: string; limit?: number }): Promise<DeadLetterPage>;
   /** Makes new directives from dead letters, each linked to the old one by `metadata.redrive_of`. */
   redrive(which: RedriveBody): Promise<Redrive>;
+
+  readonly runs: RunClient;
 
   tools(): Promise<ToolListing>;
   lanes(): Promise<LaneListing>;
