@@ -10,6 +10,8 @@ export const usageSchema = z.object({
   total_tokens: tokens,
   cache_creation_input_tokens: tokens.optional(),
   cache_read_input_tokens: tokens.optional(),
+  /** Part of the output that is the model's thinking. */
+  reasoning_tokens: tokens.optional(),
 });
 
 export type Usage = z.infer<typeof usageSchema>;
@@ -35,8 +37,9 @@ export function normalizeUsage(raw: unknown): Usage | null {
     input_tokens: input,
     output_tokens: output,
     total_tokens: firstCount(sources, TOTAL_NAMES) ?? input + output,
-    ...cacheCount(sources, 'cache_creation_input_tokens'),
-    ...cacheCount(sources, 'cache_read_input_tokens'),
+    ...partCount(sources, 'cache_creation_input_tokens'),
+    ...partCount(sources, 'cache_read_input_tokens'),
+    ...partCount(sources, 'reasoning_tokens'),
   };
 }
 
@@ -50,7 +53,7 @@ export function mergeUsage(left: Usage, right: Usage): Usage {
   return sum;
 }
 
-function cacheCount(sources: readonly Record<string, unknown>[], name: keyof Usage): Partial<Usage> {
+function partCount(sources: readonly Record<string, unknown>[], name: keyof Usage): Partial<Usage> {
   const count = firstCount(sources, [name]);
   return count === undefined ? {} : { [name]: count };
 }

@@ -4,4 +4,4 @@
 export const CONTRACT_VERSION = '1.0.0';
 
 /** SHA-256 over every generated schema, in file name order. */
-export const CONTRACT_SHA256 = 'a5d15be46bd7c7f5f46779f2d7da123cbdee747b3ded2dd042a539a117e0e7a5';
+export const CONTRACT_SHA256 = '87cc65dce48ff697a7aa19fa3e1bb6b29a951ec341cddd6d880374ea2a1360ec';

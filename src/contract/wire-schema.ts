@@ -7,8 +7,11 @@ import { cancelBodySchema, cancellationSchema } from './cancellation.ts';
 import { CONTROL_PARAMS } from './control-params.ts';
 import { deadLetterPageSchema, redriveBodySchema, redriveSchema } from './dead-letter.ts';
 import { directiveSchema, submissionBodySchema, submittedDirectiveSchema } from './directive.ts';
+import { embeddingsSchema } from './embedding.ts';
 import { errorEnvelopeSchema } from './error-envelope.ts';
 import { laneListingSchema } from './lane-listing.ts';
+import { messageSchema } from './message.ts';
+import { modelTurnSchema } from './model-turn.ts';
 import { problemSchema } from './problem.ts';
 import { directiveViewSchema, requestViewSchema } from './request-view.ts';
 import { resultSchema } from './result.ts';
@@ -32,6 +35,7 @@ const READ: Record<string, z.ZodType> = {
   'agent-definition': agentDefinitionSchema,
   'approval-decision-body': approvalDecisionBodySchema,
   'cancel-body': cancelBodySchema,
+  message: messageSchema,
   'run-input-body': runInputBodySchema,
   'start-run-body': startRunBodySchema,
   'redrive-body': redriveBodySchema,
@@ -52,8 +56,10 @@ const WRITTEN: Record<string, z.ZodType> = {
   'dead-letter-page': deadLetterPageSchema,
   redrive: redriveSchema,
   'directive-view': directiveViewSchema,
+  embeddings: embeddingsSchema,
   'error-envelope': errorEnvelopeSchema,
   'lane-listing': laneListingSchema,
+  'model-turn': modelTurnSchema,
   problem: problemSchema,
   'request-view': requestViewSchema,
   result: resultSchema,

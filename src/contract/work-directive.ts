@@ -2,12 +2,14 @@
 // Must never hold a rule about how the work is executed, only what may be asked.
 import * as z from 'zod';
 import { directiveFields, submittedFields } from './directive-identity.ts';
+import { encodingFormatSchema } from './embedding.ts';
 import {
   jsonObjectSchema,
   positiveDurationMsSchema,
   serverNameSchema,
   toolNameSchema,
 } from './identifiers.ts';
+import { messageSchema } from './message.ts';
 import { retryFields } from './retry-policy.ts';
 
 export const effectSchema = z.enum(['read', 'idempotent', 'once']);
@@ -27,11 +29,18 @@ const toolExecFields = {
   effect: effectSchema.optional(),
 };
 
-const messageSchema = z.looseObject({
-  role: z.enum(['system', 'user', 'assistant', 'tool']),
-});
+const contextSchema = z.union([z.array(messageSchema), z.strictObject({ messages: z.array(messageSchema) })]);
 
-const contextSchema = z.union([z.array(messageSchema), z.looseObject({ messages: z.array(messageSchema) })]);
+/** How much the model may think before it answers; absent = as the provider sets it. */
+export const reasoningSchema = z.enum(['none', 'minimal', 'low', 'medium', 'high', 'xhigh']);
+
+/** A tool the model may call: by its name in the catalog, or described here. */
+const offeredToolSchema = z.strictObject({
+  name: toolNameSchema,
+  description: z.string().optional(),
+  /** JSON Schema of the arguments; absent = as in the catalog, for a tool that is there. */
+  input_schema: jsonObjectSchema.optional(),
+});
 
 const modelFields = {
   model: z.string().max(256).optional(),
@@ -42,13 +51,17 @@ const llmFields = {
   ...modelFields,
   context: contextSchema,
   system_prompt: z.string().optional(),
-  tools: z.array(z.union([toolNameSchema, z.looseObject({ name: toolNameSchema })])).default([]),
+  tools: z.array(z.union([toolNameSchema, offeredToolSchema])).default([]),
   tool_choice: z
     .union([z.enum(['auto', 'none', 'required']), z.strictObject({ required: toolNameSchema })])
     .default('auto'),
   max_tokens: z.int().min(1).default(1024),
   temperature: z.number().min(0).default(0.2),
+  /** Of an attempt. */
   timeout_ms: positiveDurationMsSchema.optional(),
+  /** Between two pieces of a streamed answer. */
+  idle_timeout_ms: positiveDurationMsSchema.optional(),
+  reasoning: reasoningSchema.optional(),
   output_schema: jsonObjectSchema.optional(),
   ...retryFields,
   iteration: z.int().min(0).optional(),
@@ -59,6 +72,8 @@ const embedFields = {
   ...modelFields,
   texts: z.union([z.string(), z.array(z.string()).min(1)]),
   dimensions: z.int().min(1).optional(),
+  /** Absent = `float`. */
+  encoding_format: encodingFormatSchema.optional(),
   timeout_ms: positiveDurationMsSchema.optional(),
   ...retryFields,
 };
@@ -98,6 +113,8 @@ export const submittedLlmStreamSchema = modelDirective({ ...submittedFields, ...
 export const submittedLlmGenerateSchema = modelDirective({ ...submittedFields, ...generateFields });
 export const submittedLlmEmbedSchema = modelDirective({ ...submittedFields, ...embedFields });
 
+export type Reasoning = z.infer<typeof reasoningSchema>;
+export type OfferedTool = z.infer<typeof offeredToolSchema>;
 export type ToolExec = z.infer<typeof toolExecSchema>;
 export type LlmStream = z.infer<typeof llmStreamSchema>;
 export type LlmGenerate = z.infer<typeof llmGenerateSchema>;

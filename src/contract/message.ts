@@ -1,0 +1,118 @@
+// The messages a model is given: what was said so far, by whom, in which form.
+// Must never hold what only one provider understands, but for the opaque `provider_data` that it gave itself.
+import * as z from 'zod';
+import { jsonObjectSchema, toolNameSchema } from './identifiers.ts';
+
+/**
+ * What a provider wants back with its own words (signatures of reasoning, item ids), by provider, as it came in a turn.
+ * Other providers do not see it.
+ */
+const providerDataSchema = z.record(z.string(), jsonObjectSchema);
+
+const mediaTypeSchema = z
+  .string()
+  .regex(/^[a-z]+\/[A-Za-z0-9.+*-]{1,100}$/, 'a media type such as image/png');
+
+const base64Schema = z.string().regex(/^[A-Za-z0-9+/_-]+={0,2}$/, 'base64');
+
+/** HTTP addresses only: the provider fetches them, not this service. */
+const addressSchema = z.url({ protocol: /^https?$/, error: 'an http(s) URL' });
+
+const textPartSchema = z.strictObject({
+  type: z.literal('text'),
+  text: z.string(),
+  provider_data: providerDataSchema.optional(),
+});
+
+/** Either `url`, or `data` (base64). */
+const imagePartSchema = z
+  .strictObject({
+    type: z.literal('image'),
+    url: addressSchema.optional(),
+    data: base64Schema.optional(),
+    /** Default: found out from the data. */
+    media_type: mediaTypeSchema.optional(),
+  })
+  .refine(hasOneSource, sourceRule());
+
+/** Either `url`, or `data` (base64). */
+const filePartSchema = z
+  .strictObject({
+    type: z.literal('file'),
+    url: addressSchema.optional(),
+    data: base64Schema.optional(),
+    media_type: mediaTypeSchema,
+    filename: z.string().min(1).max(256).optional(),
+  })
+  .refine(hasOneSource, sourceRule());
+
+/** Reasoning of an earlier turn; with its `provider_data` the provider can go on from it. */
+const thinkingPartSchema = z.strictObject({
+  type: z.literal('thinking'),
+  text: z.string(),
+  provider_data: providerDataSchema.optional(),
+});
+
+export const contentPartSchema = z.discriminatedUnion('type', [
+  textPartSchema,
+  imagePartSchema,
+  filePartSchema,
+]);
+
+export const assistantPartSchema = z.discriminatedUnion('type', [
+  textPartSchema,
+  thinkingPartSchema,
+  imagePartSchema,
+  filePartSchema,
+]);
+
+export const toolCallSchema = z.strictObject({
+  id: z.string().min(1).max(256),
+  name: toolNameSchema,
+  arguments: jsonObjectSchema,
+  provider_data: providerDataSchema.optional(),
+});
+
+const contentSchema = z.union([z.string(), z.array(contentPartSchema)]);
+
+const systemMessageSchema = z.strictObject({ role: z.literal('system'), content: z.string() });
+const userMessageSchema = z.strictObject({ role: z.literal('user'), content: contentSchema });
+
+const assistantMessageSchema = z.strictObject({
+  role: z.literal('assistant'),
+  /** null, as absent: nothing but tool calls. */
+  content: z.union([z.string(), z.array(assistantPartSchema), z.null()]).optional(),
+  tool_calls: z.array(toolCallSchema).optional(),
+});
+
+/** The answer to one tool call, in the words of contract.md §7 when it comes from an `ai.tool.result`. */
+const toolMessageSchema = z.strictObject({
+  role: z.literal('tool'),
+  tool_call_id: z.string().min(1).max(256),
+  /** Default: that of the call it answers. */
+  name: toolNameSchema.optional(),
+  content: contentSchema,
+  is_error: z.boolean().optional(),
+});
+
+export const messageSchema = z.discriminatedUnion(
+  'role',
+  [systemMessageSchema, userMessageSchema, assistantMessageSchema, toolMessageSchema],
+  { error: 'system, user, assistant or tool' },
+);
+
+export type Message = z.infer<typeof messageSchema>;
+export type AssistantMessage = z.infer<typeof assistantMessageSchema>;
+export type ToolMessage = z.infer<typeof toolMessageSchema>;
+export type ContentPart = z.infer<typeof contentPartSchema>;
+export type AssistantPart = z.infer<typeof assistantPartSchema>;
+export type ToolCall = z.infer<typeof toolCallSchema>;
+export type ProviderData = z.infer<typeof providerDataSchema>;
+
+function hasOneSource(part: { url?: string | undefined; data?: string | undefined }): boolean {
+  return (part.url === undefined) !== (part.data === undefined);
+}
+
+function sourceRule() {
+  return { path: ['url'], message: 'either url or data is required, not both' };
+}
