@@ -4,6 +4,7 @@ import { emitRequestError } from './executors/emit-request-error.ts';
 import { emitToolError } from './executors/emit-tool-error.ts';
 import { createRegistry } from './executors/registry.ts';
 import type { DirectiveClient } from './contract/directive-client.ts';
+import type { ModelTable } from './contract/model-name.ts';
 import { createDeadLetterIndex } from './journal/dead-letter-index.ts';
 import { createFollower } from './journal/follower.ts';
 import { createJournal } from './journal/journal.ts';
@@ -11,11 +12,13 @@ import { keySpace } from './journal/keys.ts';
 import { createPayloadStore } from './journal/payload-store.ts';
 import { createSubscriber } from './journal/subscriber.ts';
 import { createSweepIndex } from './journal/sweep-index.ts';
+import { createModelCatalog } from './journal/model-catalog.ts';
 import { createToolCatalog } from './journal/tool-catalog.ts';
 import { createCanceller } from './queue/cancel.ts';
 import { createCapacity } from './queue/capacity.ts';
 import { createDeadLetters } from './queue/dead-letters.ts';
 import { confirmations, type Durability } from './queue/durability.ts';
+import { knownModels } from './queue/known-models.ts';
 import { knownServers } from './queue/known-servers.ts';
 import { createLanes } from './queue/lanes.ts';
 import { createQueueClient } from './queue/queue-client.ts';
@@ -25,6 +28,8 @@ import type { RedisConnection } from './redis.ts';
 export interface ClientOptions {
   prefix: string;
   knownServers: readonly string[];
+  /** Providers and aliases of the own configuration. */
+  knownModels: ModelTable;
   retentionMs: number;
   durability: Durability;
   argumentsBytes: number;
@@ -52,12 +57,15 @@ export function assembleClient(
   const lanes = createLanes(connection, prefix);
   const subscriber = createSubscriber(listening, keys);
   const catalog = createToolCatalog(connection, keys);
+  const modelCatalog = createModelCatalog(connection, keys);
   const servers = knownServers(catalog, options.knownServers);
+  const models = knownModels(modelCatalog, options.knownModels);
   const submitter = createSubmitter({
     journal,
     index,
     lanes,
     servers,
+    models,
     executeImmediately: createRegistry([emitToolError, emitRequestError]).executeImmediately,
     capacity: createCapacity({ lanes, index, maxQueuedIn: options.maxQueuedIn, maxOpen: options.maxOpen }),
     argumentsBytes: options.argumentsBytes,
@@ -78,7 +86,9 @@ export function assembleClient(
     payloads: createPayloadStore(connection, keys, retentionMs),
     deadLetters: createDeadLetters({ journal, dead: createDeadLetterIndex(connection, keys), submitter }),
     catalog,
+    modelCatalog,
     servers,
+    models,
     lanes,
     maxDirectives,
     close,

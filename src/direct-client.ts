@@ -3,6 +3,7 @@
 import { assembleClient } from './client-parts.ts';
 import type { DirectiveClient } from './contract/directive-client.ts';
 import { DEFAULT_PREFIX } from './journal/keys.ts';
+import { NO_MODELS } from './queue/known-models.ts';
 import type { Durability } from './queue/durability.ts';
 import { closeRedis, connectRedis } from './redis.ts';
 
@@ -37,6 +38,7 @@ export async function createDirectClient(options: DirectClientOptions): Promise<
     {
       prefix: options.prefix ?? DEFAULT_PREFIX,
       knownServers: options.knownServers ?? [],
+      knownModels: NO_MODELS,
       retentionMs: options.retentionMs ?? DEFAULT_RETENTION_MS,
       durability: options.durability ?? 'memory',
       argumentsBytes: DEFAULT_ARGUMENTS_BYTES,

@@ -6,6 +6,7 @@ import { allowedHosts } from './api/allowed-host.ts';
 import { createApi } from './api/api.ts';
 import { assembleClient, type ClientOptions } from './client-parts.ts';
 import type { Config } from './config.ts';
+import { modelLane } from './contract/model-name.ts';
 import { confirmation, confirmations } from './queue/durability.ts';
 import { createRegistry } from './executors/registry.ts';
 import { emitRequestError } from './executors/emit-request-error.ts';
@@ -19,6 +20,7 @@ import { createSettlement } from './journal/settlement.ts';
 import { createSweepIndex } from './journal/sweep-index.ts';
 import { createToolCatalog } from './journal/tool-catalog.ts';
 import { startAll, stopAll, type Startable } from './lifecycle.ts';
+import { configuredModels } from './model-wiring.ts';
 import { createLanes } from './queue/lanes.ts';
 import { toolLane } from './queue/route.ts';
 import { createSweeper } from './queue/sweep.ts';
@@ -167,11 +169,15 @@ interface ApiPart {
 }
 
 function clientOptions(config: Config): ClientOptions {
-  const { limits, mcpServers } = config;
-  const limitOf = new Map([...mcpServers].map(([name, { lane }]) => [toolLane(name), lane.max_queued]));
+  const { limits, mcpServers, providers } = config;
+  const limitOf = new Map([
+    ...[...mcpServers].map(([name, { lane }]) => [toolLane(name), lane.max_queued] as const),
+    ...[...providers].map(([name, { lane }]) => [modelLane(name), lane.max_queued] as const),
+  ]);
   return {
     prefix: config.prefix,
     knownServers: [...mcpServers.keys()],
+    knownModels: configuredModels(config),
     retentionMs: config.retention.closed_ms,
     durability: config.durability,
     argumentsBytes: limits.arguments_bytes,

@@ -1,5 +1,5 @@
 // The names of every key the journal keeps in Redis.
-// Must never build a key of a request without its hash tag: a request lives in one cluster slot.
+// Must never build a key of a request without its hash tag: a request lives in one cluster slot, as do a provider's limits.
 
 /** Where one installation keeps its keys; installations with different prefixes share a Redis without meeting. */
 export interface KeySpace {
@@ -17,6 +17,12 @@ export interface KeySpace {
   readonly dead: string;
   /** Hash of server name → its published tools. */
   readonly catalog: string;
+  /** Hash of published model providers and aliases. */
+  readonly models: string;
+  /** [hash of buckets, block of the provider, block of the model]: what the limits of a model are kept in. */
+  limits(model: { provider: string; model: string }): [buckets: string, provider: string, model: string];
+  /** String: a reservation whose tokens were corrected. */
+  settled(provider: string, reservation: string): string;
   /** Channel on which cancellations are announced to the workers. */
   readonly cancellations: string;
 }
@@ -37,6 +43,12 @@ export function keySpace(prefix: string = DEFAULT_PREFIX): KeySpace {
     sweeper: `${prefix}:sweeper`,
     dead: `${prefix}:dead`,
     catalog: `${prefix}:catalog`,
+    models: `${prefix}:models`,
+    limits: ({ provider, model }) => {
+      const tag = `${prefix}:{limits:${provider}}`;
+      return [`${tag}:buckets`, `${tag}:block`, `${tag}:block:${model}`];
+    },
+    settled: (provider, reservation) => `${prefix}:{limits:${provider}}:settled:${reservation}`,
     cancellations: `${prefix}:cancellations`,
   };
 }

@@ -13,6 +13,7 @@ import type { SignalPage } from '../contract/signal-page.ts';
 import { decodeEnvelope } from '../journal/envelope.ts';
 import type { Follower } from '../journal/follower.ts';
 import type { Journal } from '../journal/journal.ts';
+import type { ModelCatalog } from '../journal/model-catalog.ts';
 import type { PayloadStore } from '../journal/payload-store.ts';
 import type { Subscriber } from '../journal/subscriber.ts';
 import { toolListing, type ToolCatalog } from '../journal/tool-catalog.ts';
@@ -22,8 +23,9 @@ import type { Canceller } from './cancel.ts';
 import type { DeadLetters } from './dead-letters.ts';
 import { identify } from './identify.ts';
 import type { Lanes } from './lanes.ts';
+import type { KnownModelsSource } from './known-models.ts';
 import type { KnownServersSource } from './known-servers.ts';
-import { toolLane } from './route.ts';
+import { listLanes } from './lane-list.ts';
 import type { Submitter } from './submit.ts';
 import { whileAvailable } from './unavailable.ts';
 import { directiveView, requestView } from './views.ts';
@@ -37,7 +39,9 @@ export interface QueueClientParts {
   payloads: PayloadStore;
   deadLetters: DeadLetters;
   catalog: ToolCatalog;
+  modelCatalog: ModelCatalog;
   servers: KnownServersSource;
+  models: KnownModelsSource;
   lanes: Lanes;
   /** The most directives of one submission. Default: 1 000. */
   maxDirectives?: number;
@@ -47,8 +51,6 @@ export interface QueueClientParts {
 
 /** The longest timer; a directive's deadline ends it before. */
 const LONGEST_WAIT_MS = 2_147_483_647;
-/** After a pause a lane's server is tried for about this long before the lane waits again or goes on. */
-const PROBE_MS = 60_000;
 const DEFAULT_PAGE = 100;
 const LARGEST_PAGE = 1_000;
 
@@ -102,7 +104,7 @@ function firstFault([first]: readonly FieldError[]): string {
 }
 
 export function createQueueClient(parts: QueueClientParts): DirectiveClient {
-  const { journal, follower, subscriber, submitter, canceller, catalog, servers, lanes } = parts;
+  const { journal, follower, subscriber, submitter, canceller, catalog } = parts;
 
   async function submit(
     directives: SubmittedDirective | readonly SubmittedDirective[],
@@ -243,19 +245,6 @@ export function createQueueClient(parts: QueueClientParts): DirectiveClient {
     throw directiveId === undefined ? unknownRequest(requestId) : unknownDirective(requestId, directiveId);
   }
 
-  async function listLanes() {
-    const [known, entries] = await Promise.all([servers.current(), catalog.read()]);
-    const blocked = new Map(entries.map(({ server, blockedUntil }) => [server, blockedUntil ?? 0]));
-    const listed = [...known.keys()].map(async (server) => {
-      const name = toolLane(server);
-      const { globalConcurrency, ...counts } = await lanes.counts(name);
-      const until = blocked.get(server) ?? 0;
-      const blocked_until = until + PROBE_MS > Date.now() ? new Date(until).toISOString() : null;
-      return { name, ...counts, concurrency: globalConcurrency, blocked_until };
-    });
-    return { lanes: await Promise.all(listed) };
-  }
-
   return {
     submit,
     execute,
@@ -278,7 +267,7 @@ export function createQueueClient(parts: QueueClientParts): DirectiveClient {
       return whileAvailable(() => parts.deadLetters.redrive(read.data));
     },
     tools: () => whileAvailable(async () => toolListing(await catalog.read())),
-    lanes: () => whileAvailable(listLanes),
+    lanes: () => whileAvailable(() => listLanes(parts)),
     close: () => parts.close(),
   };
 }

@@ -1,13 +1,23 @@
-// Decides which lane serves a directive, from its own words and what is known of the servers.
+// Decides which lane serves a directive, from its own words and what is known of the servers and the models.
 // Must never do I/O: the knowledge is handed in.
 import type { Directive } from '../contract/directive.ts';
 import { errorEnvelope, type ErrorEnvelope } from '../contract/error-envelope.ts';
-import type { ToolExec, WorkDirective } from '../contract/work-directive.ts';
+import { type ModelChoice, modelLane, type ModelTable, resolveModels } from '../contract/model-name.ts';
+import type { ToolExec } from '../contract/work-directive.ts';
 
 /** Tool names by server. A server that has not been listed yet has null. */
 export type KnownServers = ReadonlyMap<string, readonly string[] | null>;
 
-export type Route = { kind: 'lane'; lane: string } | { kind: 'ended'; error: ErrorEnvelope };
+/** `models`: the names that a model directive may be answered by, in order; the lane is that of the first one's provider. */
+export type Route =
+  | { kind: 'lane'; lane: string; models?: readonly string[] }
+  | { kind: 'ended'; error: ErrorEnvelope };
+
+/** What is known of where work can be done. */
+export interface Known {
+  servers: KnownServers;
+  models: ModelTable;
+}
 
 export interface ToolTarget {
   server: string;
@@ -79,27 +89,30 @@ export function targetOf(
   return others.length > 0 ? ambiguousTool(toolName, offering) : { server: only, tool: toolName };
 }
 
-/** An empty `model` leaves the choice to the alias. */
-function unknownModel({ model, model_alias }: Exclude<WorkDirective, ToolExec>): ErrorEnvelope {
-  const named = model || model_alias;
-  return errorEnvelope('unknown_model', `no model provider is configured that serves "${named}"`, {
-    field: 'model',
-  });
+function toolRoute({ tool_name, server }: ToolExec, known: KnownServers): Route {
+  const target = targetOf(tool_name, server, known);
+  return 'server' in target
+    ? { kind: 'lane', lane: toolLane(target.server) }
+    : { kind: 'ended', error: target };
+}
+
+function modelRoute(directive: ModelChoice, table: ModelTable): Route {
+  const resolved = resolveModels(directive, table);
+  if (!resolved.ok) return { kind: 'ended', error: resolved.error };
+  const [first] = resolved.models;
+  if (!first) throw new Error('models were resolved to none');
+  return { kind: 'lane', lane: modelLane(first.provider), models: resolved.models.map(({ name }) => name) };
 }
 
 /** Where a work directive goes; immediate directives have no lane. */
-export function routeOf(directive: Directive, known: KnownServers): Route {
+export function routeOf(directive: Directive, { servers, models }: Known): Route {
   switch (directive.type) {
-    case 'tool_exec': {
-      const target = targetOf(directive.tool_name, directive.server, known);
-      return 'server' in target
-        ? { kind: 'lane', lane: toolLane(target.server) }
-        : { kind: 'ended', error: target };
-    }
+    case 'tool_exec':
+      return toolRoute(directive, servers);
     case 'llm_stream':
     case 'llm_generate':
     case 'llm_embed':
-      return { kind: 'ended', error: unknownModel(directive) };
+      return modelRoute(directive, models);
     case 'emit_tool_error':
     case 'emit_request_error':
       throw new Error(`${directive.type} is immediate and has no lane`);

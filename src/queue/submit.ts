@@ -4,7 +4,7 @@ import { hash } from 'node:crypto';
 import { canonicalJson } from '../contract/canonical-json.ts';
 import type { Directive, ParsedDirective } from '../contract/directive.ts';
 import type { SubmitOptions } from '../contract/directive-client.ts';
-import { DirectiveRefused, problem } from '../contract/problem.ts';
+import { DirectiveRefused, type FieldError, problem } from '../contract/problem.ts';
 import { errorResult, type Result } from '../contract/result.ts';
 import type { Submission } from '../contract/submission.ts';
 import { encodeEnvelope, type Envelope } from '../journal/envelope.ts';
@@ -17,9 +17,10 @@ import type { Capacity } from './capacity.ts';
 import type { Confirm } from './durability.ts';
 import { identify } from './identify.ts';
 import { ringFor, type Ring } from './job.ts';
+import { type KnownModelsSource, NO_MODELS } from './known-models.ts';
 import type { KnownServersSource } from './known-servers.ts';
 import type { Lanes } from './lanes.ts';
-import { routeOf, type Route } from './route.ts';
+import { routeOf, type Known, type Route } from './route.ts';
 
 /** The result of a directive that needs no worker; null for work directives. */
 export type ExecuteImmediately = (directive: Directive) => Result | null;
@@ -29,9 +30,10 @@ export interface SubmitterOptions {
   index: SweepIndex;
   lanes: Lanes;
   servers: KnownServersSource;
+  models: KnownModelsSource;
   executeImmediately: ExecuteImmediately;
   capacity: Capacity;
-  /** The largest arguments of one directive, bytes as JSON. */
+  /** The largest arguments, context, texts or tools of one directive, bytes as JSON. */
   argumentsBytes: number;
   /** Begun before each acceptance; null = Redis' own durability. */
   confirm: () => Promise<Confirm | null>;
@@ -62,12 +64,14 @@ const SLOW_ACCEPT_MS = 2_500;
 const DIGEST_LENGTH = 22;
 const DEFAULT_DEADLINE_MS = 900_000;
 
+const NOWHERE = { lane: null, models: undefined };
+
 export function digestOf(directive: Directive): string {
   return hash('sha256', canonicalJson(directive), 'base64url').slice(0, DIGEST_LENGTH);
 }
 
 export function createSubmitter(options: SubmitterOptions) {
-  const { journal, index, lanes, servers, executeImmediately, capacity, confirm } = options;
+  const { journal, index, lanes, executeImmediately, capacity, confirm } = options;
   const now = options.now ?? Date.now;
   const newId = options.newId ?? newIdentifier;
 
@@ -87,30 +91,32 @@ export function createSubmitter(options: SubmitterOptions) {
   }
 
   async function prepareAll(directives: readonly Directive[], traceparent: string): Promise<Prepared[]> {
-    let known = await servers.current();
-    if (directives.some((directive) => isLost(directive, known))) known = await servers.recheck();
+    const known = await knownFor(directives);
     const prepared = directives.map((directive) =>
-      prepare(directive, traceparent, routeFor(directive, known)),
+      prepare(directive, traceparent, executeImmediately(directive) ?? routeOf(directive, known)),
     );
     requireBounded(directives, prepared, options.argumentsBytes);
     return prepared;
   }
 
-  function isLost(directive: Directive, known: Awaited<ReturnType<KnownServersSource['current']>>): boolean {
-    return directive.type === 'tool_exec' && routeOf(directive, known).kind === 'ended';
-  }
-
-  function routeFor(
-    directive: Directive,
-    known: Awaited<ReturnType<KnownServersSource['current']>>,
-  ): Route | Result {
-    return executeImmediately(directive) ?? routeOf(directive, known);
+  /** What the directives need to know; read again where one of them is not found. */
+  async function knownFor(directives: readonly Directive[]): Promise<Known> {
+    const tools = directives.filter(({ type }) => type === 'tool_exec');
+    const asks = directives.filter(({ type }) => type.startsWith('llm_'));
+    const known: Known = {
+      servers: tools.length > 0 ? await options.servers.current() : new Map(),
+      models: asks.length > 0 ? await options.models.current() : NO_MODELS,
+    };
+    const isLost = (directive: Directive): boolean => routeOf(directive, known).kind === 'ended';
+    if (tools.some(isLost)) known.servers = await options.servers.recheck();
+    if (asks.some(isLost)) known.models = await options.models.recheck();
+    return known;
   }
 
   function prepare(directive: Directive, traceparent: string, route: Route | Result): Prepared {
     const digest = digestOf(directive);
-    const lane = 'kind' in route && route.kind === 'lane' ? route.lane : null;
-    const envelope: Envelope = { directive, lane, traceparent };
+    const { lane, models } = 'kind' in route && route.kind === 'lane' ? route : NOWHERE;
+    const envelope: Envelope = { directive, lane, traceparent, ...(models ? { models } : {}) };
     const encoded = encodeEnvelope(envelope);
     const result = 'kind' in route ? (route.kind === 'ended' ? errorResult(route.error) : null) : route;
     const origin = { requestId: directive.request_id, causationId: directive.id, traceparent };
@@ -187,20 +193,34 @@ function additionsOf(prepared: readonly Prepared[]): Map<string, number> {
   return additions;
 }
 
-/** The envelope holds the arguments: where it fits, they do. */
+/** What a caller may make as large as he likes; the rest is bounded by its schema. */
+const BOUNDED: Readonly<Partial<Record<Directive['type'], readonly string[]>>> = {
+  tool_exec: ['arguments'],
+  llm_stream: ['context', 'system_prompt', 'tools', 'output_schema'],
+  llm_generate: ['context', 'system_prompt', 'tools', 'output_schema'],
+  llm_embed: ['texts'],
+};
+
+/** The envelope holds these members: where it fits, they do. */
 function requireBounded(
   directives: readonly Directive[],
   prepared: readonly Prepared[],
   limit: number,
 ): void {
   const errors = directives.flatMap((directive, position) => {
-    if (!('arguments' in directive) || (prepared[position]?.acceptance.envelope.length ?? 0) * 3 <= limit)
-      return [];
-    const bytes = Buffer.byteLength(JSON.stringify(directive.arguments));
-    const path = directives.length === 1 ? 'arguments' : `directives[${position}].arguments`;
-    return bytes > limit ? [{ path, message: `has ${bytes} bytes as JSON, the limit is ${limit}` }] : [];
+    if ((prepared[position]?.acceptance.envelope.length ?? 0) * 3 <= limit) return [];
+    const before = directives.length === 1 ? '' : `directives[${position}].`;
+    return oversized(directive, limit).map((error) => ({ ...error, path: `${before}${error.path}` }));
   });
   if (errors.length > 0) throw new DirectiveRefused(problem('invalid_body', { errors }));
+}
+
+function oversized(directive: Directive, limit: number): FieldError[] {
+  return (BOUNDED[directive.type] ?? []).flatMap((path) => {
+    const value = (directive as unknown as Record<string, unknown>)[path];
+    const bytes = value === undefined ? 0 : Buffer.byteLength(JSON.stringify(value));
+    return bytes > limit ? [{ path, message: `has ${bytes} bytes as JSON, the limit is ${limit}` }] : [];
+  });
 }
 
 /** Soon enough that a short deadline is not missed. */

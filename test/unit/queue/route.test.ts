@@ -4,6 +4,8 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { emitToolErrorSchema } from '../../../src/contract/immediate-directive.ts';
 import { llmEmbedSchema, llmGenerateSchema } from '../../../src/contract/work-directive.ts';
+import type { ModelTable } from '../../../src/contract/model-name.ts';
+import { NO_MODELS } from '../../../src/queue/known-models.ts';
 import { type KnownServers, routeOf, targetOf, toolLane, toolOnServer } from '../../../src/queue/route.ts';
 import { toolCall } from '../../support/journal.ts';
 
@@ -16,7 +18,7 @@ const known: KnownServers = new Map([
 const nobody: KnownServers = new Map();
 
 function route(fields: Parameters<typeof toolCall>[0], servers: KnownServers = known) {
-  return routeOf(toolCall(fields), servers);
+  return routeOf(toolCall(fields), { servers, models: NO_MODELS });
 }
 
 describe('a tool named with its server', () => {
@@ -105,26 +107,59 @@ describe('the name on its own server', () => {
   });
 });
 
-describe('other directives', () => {
-  const identity = { id: 'a', request_id: 'r' };
+const models: ModelTable = {
+  aliases: new Map([['fast', ['cloud:small', 'local:tiny']]]),
+  providers: new Map([
+    ['cloud', { type: 'openai' }],
+    ['local', { type: 'openai-compatible' }],
+  ]),
+};
+const identity = { id: 'a', request_id: 'r' };
 
-  test('of models end while no provider serves them, naming the model or alias', () => {
-    const generate = llmGenerateSchema.parse({
-      type: 'llm_generate',
-      ...identity,
-      model: 'some:model',
-      context: [],
+function generation(fields: object) {
+  return llmGenerateSchema.parse({ type: 'llm_generate', ...identity, context: [], ...fields });
+}
+
+describe('a model directive', () => {
+  test('goes to the lane of its provider, with the name of its model', () => {
+    expect(routeOf(generation({ model: 'local:llama3:8b' }), { servers: nobody, models })).toEqual({
+      kind: 'lane',
+      lane: 'llm.local',
+      models: ['local:llama3:8b'],
     });
+  });
+
+  test('goes to the lane of the first of its chain that can be reached', () => {
+    const directive = generation({ model_alias: 'fast' });
+    expect(routeOf(directive, { servers: nobody, models })).toEqual({
+      kind: 'lane',
+      lane: 'llm.cloud',
+      models: ['cloud:small', 'local:tiny'],
+    });
+    const offline = { ...models, providers: new Map([['local', { type: 'openai-compatible' }]]) };
+    expect(routeOf(directive, { servers: nobody, models: offline })).toEqual({
+      kind: 'lane',
+      lane: 'llm.local',
+      models: ['local:tiny'],
+    });
+  });
+});
+
+describe('other directives', () => {
+  test('of models end while no provider serves them, naming the model or alias', () => {
     const embed = llmEmbedSchema.parse({
       type: 'llm_embed',
       ...identity,
       model_alias: 'embedding',
       texts: 'a',
     });
-    for (const directive of [generate, embed]) {
-      expect(routeOf(directive, known)).toMatchObject({ kind: 'ended', error: { type: 'unknown_model' } });
+    for (const directive of [generation({ model: 'some:model' }), embed]) {
+      expect(routeOf(directive, { servers: known, models: NO_MODELS })).toMatchObject({
+        kind: 'ended',
+        error: { type: 'unknown_model', retryable: false },
+      });
     }
-    expect(JSON.stringify(routeOf(embed, known))).toContain('embedding');
+    expect(JSON.stringify(routeOf(embed, { servers: known, models: NO_MODELS }))).toContain('embedding');
   });
 
   test('that are immediate have no lane to ask for', () => {
@@ -134,7 +169,7 @@ describe('other directives', () => {
       tool_name: 'a',
       error: 'b',
     });
-    expect(() => routeOf(directive, known)).toThrow(/immediate/);
+    expect(() => routeOf(directive, { servers: known, models })).toThrow(/immediate/);
   });
 });
 
@@ -153,7 +188,7 @@ describe('any name and any servers', () => {
           fc.tuple(name, name).map(([a, b]) => `${a}.${b}`),
         ),
         (given, tool) => {
-          const outcome = routeOf(toolCall({ tool_name: tool }), given);
+          const outcome = routeOf(toolCall({ tool_name: tool }), { servers: given, models: NO_MODELS });
           if (outcome.kind === 'lane') expect([...given.keys()].map(toolLane)).toContain(outcome.lane);
           else expect(outcome.error.retryable).toBe(false);
         },

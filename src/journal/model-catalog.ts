@@ -1,0 +1,72 @@
+// The catalog of models in Redis: which providers the workers reach, and what the aliases stand for.
+// Must never hold a key, nor be needed to call a model; it only tells what is there.
+import type { KnownProvider, ModelTable } from '../contract/model-name.ts';
+import type { RedisConnection } from '../redis.ts';
+import type { KeySpace } from './keys.ts';
+
+/** What no worker has published for this long is forgotten: a day. Workers publish every minute. */
+const FORGOTTEN_AFTER_MS = 86_400_000;
+
+const PROVIDER = 'provider:';
+const ALIAS = 'alias:';
+const BLOCKED = 'blocked:';
+
+interface Seen {
+  /** Milliseconds since the epoch, by the publisher's clock. */
+  seenAt: number;
+}
+
+type ProviderEntry = KnownProvider & Seen;
+type AliasEntry = { models: string[] } & Seen;
+
+export interface PublishedModels extends ModelTable {
+  /** Providers whose lane a worker does not serve for a while; milliseconds since the epoch. */
+  readonly blockedUntil: ReadonlyMap<string, number>;
+}
+
+export type ModelCatalog = ReturnType<typeof createModelCatalog>;
+
+export function createModelCatalog(
+  connection: RedisConnection,
+  keys: KeySpace,
+  now: () => number = Date.now,
+) {
+  async function publish({ providers, aliases }: ModelTable): Promise<void> {
+    const seenAt = now();
+    const entries = [
+      ...[...providers].map(([name, { type }]) => [`${PROVIDER}${name}`, { type, seenAt }] as const),
+      ...[...aliases].map(([name, models]) => [`${ALIAS}${name}`, { models, seenAt }] as const),
+    ];
+    const fields = entries.flatMap(([field, entry]) => [field, JSON.stringify(entry)]);
+    if (fields.length > 0) await connection.hset(keys.models, ...fields);
+  }
+
+  /** Tells that the provider's lane waits until then (milliseconds since the epoch), or goes on (0). */
+  async function noteBlocked(provider: string, until: number): Promise<void> {
+    await connection.hset(keys.models, `${BLOCKED}${provider}`, until);
+  }
+
+  async function read(): Promise<PublishedModels> {
+    const fields = Object.entries(await connection.hgetall(keys.models));
+    const named = (kind: string): [string, string][] =>
+      fields
+        .filter(([field]) => field.startsWith(kind))
+        .map(([field, value]): [string, string] => [field.slice(kind.length), value])
+        .sort(([left], [right]) => (left < right ? -1 : 1));
+    return {
+      providers: new Map(
+        seenRecently<ProviderEntry>(named(PROVIDER)).map(([name, { type }]) => [name, { type }]),
+      ),
+      aliases: new Map(seenRecently<AliasEntry>(named(ALIAS)).map(([name, { models }]) => [name, models])),
+      blockedUntil: new Map(named(BLOCKED).map(([name, until]) => [name, Number(until)])),
+    };
+  }
+
+  function seenRecently<E extends Seen>(entries: readonly [string, string][]): [string, E][] {
+    return entries
+      .map(([name, json]): [string, E] => [name, JSON.parse(json) as E])
+      .filter(([, { seenAt }]) => now() - seenAt < FORGOTTEN_AFTER_MS);
+  }
+
+  return { publish, noteBlocked, read };
+}

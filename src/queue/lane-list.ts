@@ -1,0 +1,46 @@
+// Lists the lanes that are known, with how busy they are and which of them wait for a server that is away.
+// Must never open a lane that nobody could submit to.
+import type { LaneListing, ListedLane } from '../contract/lane-listing.ts';
+import { modelLane } from '../contract/model-name.ts';
+import type { ModelCatalog } from '../journal/model-catalog.ts';
+import type { ToolCatalog } from '../journal/tool-catalog.ts';
+import type { KnownModelsSource } from './known-models.ts';
+import type { KnownServersSource } from './known-servers.ts';
+import type { Lanes } from './lanes.ts';
+import { toolLane } from './route.ts';
+
+export interface LaneListParts {
+  servers: KnownServersSource;
+  models: KnownModelsSource;
+  catalog: ToolCatalog;
+  modelCatalog: ModelCatalog;
+  lanes: Lanes;
+}
+
+/** After a pause a lane's server is tried for about this long before the lane waits again or goes on. */
+const PROBE_MS = 60_000;
+
+export async function listLanes(parts: LaneListParts): Promise<LaneListing> {
+  const [servers, models, blocked] = await Promise.all([
+    parts.servers.current(),
+    parts.models.current(),
+    blockedLanes(parts),
+  ]);
+  const names = [...[...servers.keys()].map(toolLane), ...[...models.providers.keys()].map(modelLane)];
+  return { lanes: await Promise.all(names.map((name) => listed(parts.lanes, name, blocked.get(name) ?? 0))) };
+}
+
+/** Lane → until when it waits, milliseconds since the epoch. */
+async function blockedLanes({ catalog, modelCatalog }: LaneListParts): Promise<Map<string, number>> {
+  const [entries, { blockedUntil }] = await Promise.all([catalog.read(), modelCatalog.read()]);
+  return new Map([
+    ...entries.map(({ server, blockedUntil: until = 0 }) => [toolLane(server), until] as const),
+    ...[...blockedUntil].map(([provider, until]) => [modelLane(provider), until] as const),
+  ]);
+}
+
+async function listed(lanes: Lanes, name: string, until: number): Promise<ListedLane> {
+  const { globalConcurrency, ...counts } = await lanes.counts(name);
+  const blocked_until = until + PROBE_MS > Date.now() ? new Date(until).toISOString() : null;
+  return { name, ...counts, concurrency: globalConcurrency, blocked_until };
+}

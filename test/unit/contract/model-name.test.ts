@@ -1,0 +1,130 @@
+/** Names of models: how they are read, what aliases stand for, and what is said when nothing can answer.
+ *  It must never need a provider. */
+import { describe, expect, test } from 'vitest';
+import {
+  BUILT_IN_PROVIDERS,
+  DEFAULT_ALIASES,
+  modelLane,
+  type ModelTable,
+  parseModelName,
+  resolveModels,
+} from '../../../src/contract/model-name.ts';
+
+function table(providers: readonly string[], aliases: Record<string, string[]> = {}): ModelTable {
+  return {
+    aliases: new Map([...DEFAULT_ALIASES, ...Object.entries(aliases)]),
+    providers: new Map(providers.map((name) => [name, { type: name }])),
+  };
+}
+
+function names(choice: Parameters<typeof resolveModels>[0], known: ModelTable): readonly string[] {
+  const resolved = resolveModels(choice, known);
+  if (!resolved.ok) throw new Error(resolved.error.message);
+  return resolved.models.map(({ name }) => name);
+}
+
+function error(choice: Parameters<typeof resolveModels>[0], known: ModelTable) {
+  const resolved = resolveModels(choice, known);
+  if (resolved.ok) throw new Error('nothing was refused');
+  return resolved.error;
+}
+
+describe('a name', () => {
+  test('is a provider and a model, which may hold colons', () => {
+    expect(parseModelName('local:llama3:8b')).toEqual({
+      provider: 'local',
+      model: 'llama3:8b',
+      name: 'local:llama3:8b',
+    });
+    expect(modelLane('local')).toBe('llm.local');
+  });
+
+  test.each(['', 'gpt', ':gpt', 'openai:', 'open ai:gpt', '{x}:gpt', 'openai:a\nb', `${'p'.repeat(65)}:m`])(
+    '%j is none',
+    (name) => {
+      expect(parseModelName(name)).toBeNull();
+    },
+  );
+});
+
+describe('a choice', () => {
+  test('of a model wins over the alias; an empty one leaves it to the alias', () => {
+    const known = table(['anthropic', 'openai']);
+    expect(names({ model: 'openai:gpt-x', model_alias: 'fast' }, known)).toEqual(['openai:gpt-x']);
+    expect(names({ model: '', model_alias: 'fast' }, known)).toEqual(['anthropic:claude-haiku-4-5']);
+  });
+
+  test('of a model may be an alias', () => {
+    expect(names({ model: 'embedding' }, table(['openai']))).toEqual(['openai:text-embedding-3-small']);
+  });
+
+  test('of a chain is what can be reached of it, in order', () => {
+    const chain = { fast: ['openai:a', 'mistral:b', 'anthropic:c'] };
+    expect(names({ model_alias: 'fast' }, table(['anthropic', 'openai'], chain))).toEqual([
+      'openai:a',
+      'anthropic:c',
+    ]);
+  });
+
+  test('by the default aliases is of a provider that is built in', () => {
+    const providers = [...DEFAULT_ALIASES.values()]
+      .flat()
+      .map((name) => parseModelName(name)?.provider ?? '');
+    expect(providers.filter((provider) => !BUILT_IN_PROVIDERS.has(provider))).toEqual([]);
+    expect([...DEFAULT_ALIASES.keys()]).toEqual([
+      'fast',
+      'capable',
+      'thinking',
+      'reasoning',
+      'planning',
+      'image',
+      'embedding',
+    ]);
+  });
+});
+
+describe('a choice that nothing can answer', () => {
+  test('of a built-in provider says which variable to set', () => {
+    expect(error({ model: 'anthropic:claude-x' }, table([]))).toMatchObject({
+      type: 'unknown_model',
+      retryable: false,
+      message: expect.stringContaining('set ANTHROPIC_API_KEY for the workers') as string,
+      details: {
+        field: 'model',
+        model: 'anthropic:claude-x',
+        missing_providers: ['anthropic'],
+        providers: [],
+      },
+    });
+    expect(error({ model: 'google:gemini-x' }, table([])).message).toContain(
+      'set GOOGLE_GENERATIVE_AI_API_KEY or GEMINI_API_KEY',
+    );
+  });
+
+  test('of another provider says where it is configured', () => {
+    const { message, details } = error({ model: 'mistral:x' }, table(['openai']));
+    expect(message).toContain('configure providers.mistral');
+    expect(details).toMatchObject({ providers: ['openai'] });
+  });
+
+  test('of an alias names every way out', () => {
+    const known = table([], { fast: ['openai:a', 'local:b', 'openai:c'] });
+    const { message, details } = error({ model_alias: 'fast' }, known);
+    expect(message).toBe(
+      'no model for "fast": none of openai, local is available; set OPENAI_API_KEY for the workers, or configure providers.local',
+    );
+    expect(details).toMatchObject({
+      field: 'model_alias',
+      model_alias: 'fast',
+      missing_providers: ['openai', 'local'],
+    });
+  });
+
+  test('of an unknown alias lists the known ones', () => {
+    for (const choice of [{ model: 'swift' }, { model_alias: 'swift' }, { model_alias: 'openai:gpt-x' }]) {
+      const { message, details } = error(choice, table(['openai']));
+      expect(message).toContain('known aliases: fast, capable, thinking');
+      expect(details['aliases']).toContain('embedding');
+    }
+  });
+});
