@@ -4,10 +4,11 @@
 --
 -- ARGV[1] directive id   ARGV[2] retention_ms   ARGV[3] terminal signal JSON (cancelled)
 -- ARGV[4] the caller's reason ('' = none), kept for the worker; the first one stands
--- Returns { 'ended', sequence } | { 'requested' } | { 'already', status } | { 'unknown' }.
+-- Returns { 'ended', sequence, version of the run that goes on from it (-1 = none) } | { 'requested' }
+--   | { 'already', status } | { 'unknown' }.
 local id = ARGV[1]
 local record = redis.call('HMGET', STATE, id .. '|status', id .. '|lease_until', id .. '|inbox', 'open', 'seq',
-  id .. '|cancel')
+  id .. '|cancel', RUN_INBOX, '@run|version')
 if not record[1] then
   return { 'unknown' }
 elseif is_terminal(record[1]) then
@@ -20,5 +21,6 @@ if record[1] == 'running' and tonumber(record[2] or '0') > now then
   end
   return { 'requested' }
 end
-local facts = { open = tonumber(record[4]), seq = tonumber(record[5] or '0'), inbox = record[3] }
-return { 'ended', (end_directive(id, 'failed', now, ARGV[2], facts, 3, 3)) }
+local facts = { open = tonumber(record[4]), seq = tonumber(record[5] or '0'), inbox = record[3], run = record[7] }
+local sequence = end_directive(id, 'failed', now, ARGV[2], facts, 3, 3)
+return { 'ended', sequence, facts.run and tonumber(record[8]) or -1 }

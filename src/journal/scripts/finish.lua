@@ -5,19 +5,22 @@
 -- ARGV[1] directive id   ARGV[2] fence ('' = on the service's own authority, e.g. past the deadline)
 -- ARGV[3] succeeded | failed   ARGV[4] retention_ms   ARGV[5] 1 = this claim was used for no attempt
 -- ARGV[6..] signals, JSON, the terminal one last
--- Returns { 'ended', sequence, closed 0|1 } | { 'already', status, terminal sequence } | { 'stale' } | { 'unknown' }.
+-- Returns { 'ended', sequence, closed 0|1, run } | { 'already', status, terminal sequence, run } | { 'stale' } | { 'unknown' };
+--   run: the version of the run that goes on from here (-1 = none)
 local id, fence = ARGV[1], ARGV[2]
-local record = redis.call('HMGET', STATE, id .. '|status', id .. '|fence', id .. '|terminal', id .. '|inbox', 'open', 'seq')
+local record = redis.call('HMGET', STATE, id .. '|status', id .. '|fence', id .. '|terminal', id .. '|inbox', 'open', 'seq',
+  RUN_INBOX, '@run|version')
+local run = record[7] and tonumber(record[8]) or -1
 if not record[1] then
   return { 'unknown' }
 elseif is_terminal(record[1]) then
-  return { 'already', record[1], tonumber(record[3]) }
+  return { 'already', record[1], tonumber(record[3]), run }
 elseif fence ~= '' and fence ~= record[2] then
   return { 'stale' }
 end
 if ARGV[5] == '1' then
   redis.call('HINCRBY', STATE, id .. '|released', 1)
 end
-local facts = { open = tonumber(record[5]), seq = tonumber(record[6] or '0'), inbox = record[4] }
+local facts = { open = tonumber(record[5]), seq = tonumber(record[6] or '0'), inbox = record[4], run = record[7] }
 local sequence, closed = end_directive(id, ARGV[3], now_ms(), ARGV[4], facts, 6, #ARGV)
-return { 'ended', sequence, closed and 1 or 0 }
+return { 'ended', sequence, closed and 1 or 0, run }

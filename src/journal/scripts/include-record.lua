@@ -1,8 +1,9 @@
 -- Shared by every journal script: the names of a request's keys, its clock and the append of a signal.
 -- Must never touch a key outside KEYS: all three carry the request's hash tag, so a script runs in one slot.
 --
--- KEYS[1] state   hash: request fields (seq, open, count, status, created_at, closed_at) and directive fields `<id>|<attribute>`
--- KEYS[2] bodies  hash: directive id -> envelope JSON, as accepted
+-- KEYS[1] state   hash: request fields (seq, open, count, status, created_at, closed_at), directive fields
+--                 `<id>|<attribute>`, and fields of the request's run `@run|<attribute>`
+-- KEYS[2] bodies  hash: directive id -> envelope JSON, as accepted; `@run` -> the run's document, `@spec` -> its start
 -- KEYS[3] log     stream of signals, entry id `<sequence>-0`; its name is also the request's pub/sub channel
 --
 -- A script reads with one HMGET and writes with one HSET where it can: each call costs about a microsecond of the one
@@ -11,6 +12,9 @@ local STATE, BODIES, LOG = KEYS[1], KEYS[2], KEYS[3]
 
 -- Larger signals are announced by number only; the follower reads them from the log.
 local MAX_PUBLISHED_BYTES = 65536
+
+-- What the request's run has not read yet, as sequences: '12,57,'. There while the run has not ended, and only then.
+local RUN_INBOX = '@run|inbox'
 
 local function int(value)
   return string.format('%.0f', value)
@@ -43,8 +47,17 @@ local function emit(before, first, last, closed)
   return sequence, announcement
 end
 
--- Ends a directive: appends its last signals (ARGV from `first` to `last`), tells the process that waits for it, and
--- closes the request if nothing else is open. `facts`: open, seq, inbox (false = none).
+-- Nothing is open any more; what follows opens the request again.
+local function close_request(now, retention_ms, ...)
+  redis.call('HSET', STATE, 'status', 'closed', 'closed_at', int(now), ...)
+  redis.call('PEXPIRE', STATE, retention_ms)
+  redis.call('PEXPIRE', BODIES, retention_ms)
+  redis.call('PEXPIRE', LOG, retention_ms)
+end
+
+-- Ends a directive: appends its last signals (ARGV from `first` to `last`), tells the process that waits for it and the
+-- run that goes on from it, and closes the request if nothing else is open. `facts`: open, seq, inbox (false = none),
+-- run (the RUN_INBOX, false = none; it grows by the terminal signal).
 local function end_directive(id, status, now, retention_ms, facts, first, last)
   local open = facts.open - 1
   local sequence, announcement = emit(facts.seq, first, last, open == 0)
@@ -53,13 +66,15 @@ local function end_directive(id, status, now, retention_ms, facts, first, last)
   if facts.inbox then
     redis.call('PUBLISH', facts.inbox, string.match(STATE, '{(.-)}') .. '/' .. id .. ' ' .. announcement)
   end
-  if open > 0 then
-    redis.call('HSET', STATE, unpack(ended))
-    return sequence, false
+  if facts.run then
+    facts.run = facts.run .. number .. ','
+    ended[#ended + 1] = RUN_INBOX
+    ended[#ended + 1] = facts.run
   end
-  redis.call('HSET', STATE, 'status', 'closed', 'closed_at', int(now), unpack(ended))
-  redis.call('PEXPIRE', STATE, retention_ms)
-  redis.call('PEXPIRE', BODIES, retention_ms)
-  redis.call('PEXPIRE', LOG, retention_ms)
-  return sequence, true
+  if open == 0 then
+    close_request(now, retention_ms, unpack(ended))
+    return sequence, true
+  end
+  redis.call('HSET', STATE, unpack(ended))
+  return sequence, false
 end

@@ -1,0 +1,81 @@
+-- Ends a turn: document, signals, new directives and what was consumed of the inbox, all at once.
+-- Must never write a turn that did not begin from the current version, nor end a run that has something left to read.
+-- @include include-accept.lua
+--
+-- ARGV[1] version the turn began from   ARGV[2] token of this commit, which tells a repeat
+-- ARGV[3] bytes consumed of the inbox   ARGV[4] document JSON   ARGV[5] spec JSON ('' = as before)
+-- ARGV[6] status   ARGV[7] wake_at ('' = never)   ARGV[8] 1 = the run ends here   ARGV[9] entries in the outbox
+-- ARGV[10] inputs consumed of the inbox   ARGV[11] inputs that the document holds
+-- ARGV[12] the most directives that may be open ('' = no limit)   ARGV[13] retention_ms
+-- ARGV[14] number of signals, then the signals, JSON, then the directives, as include-accept.lua says
+-- Returns { 'committed', version, now, 1 = there is more to read, last sequence } | { 'version', current one } | { 'more' }
+--   | { 'conflict', id, stored digest } | { 'overflow', directives that would be open } | { 'unknown' }.
+local run = redis.call('HMGET', STATE, '@run|version', '@run|token', RUN_INBOX, '@run|inputs', unpack(OPENING_FIELDS))
+local version, inbox, final = tonumber(run[1] or '-1'), run[3], ARGV[8] == '1'
+if not run[1] then
+  return { 'unknown' }
+end
+local now = now_ms()
+if version == tonumber(ARGV[1]) + 1 and run[2] == ARGV[2] then
+  return { 'committed', version, int(now), (inbox and inbox ~= '') and 1 or 0, tonumber(run[9]) }
+elseif version ~= tonumber(ARGV[1]) then
+  return { 'version', version }
+end
+
+local rest = inbox and string.sub(inbox, tonumber(ARGV[3]) + 1)
+if final and inbox and rest ~= '' then
+  return { 'more' }
+end
+local signals = 15
+local directives = signals + tonumber(ARGV[14])
+local verdicts, fresh, stored = judge_batch(directives)
+if not verdicts then
+  return { 'conflict', fresh, stored }
+end
+-- The run itself counts as one of what is open.
+local open = tonumber(run[7]) + fresh
+if ARGV[12] ~= '' and fresh > 0 and open - 1 > tonumber(ARGV[12]) then
+  return { 'overflow', open - 1 }
+end
+
+local ends = final and inbox
+if ends then
+  open = open - 1
+  redis.call('HDEL', STATE, RUN_INBOX)
+end
+local closes = ends and open == 0
+local sequence = emit(tonumber(run[9] or '0'), signals, directives - 1, closes)
+version = version + 1
+local changed = { '@run|version', int(version), '@run|token', ARGV[2], '@run|status', ARGV[6], '@run|wake_at', ARGV[7],
+  '@run|outbox', ARGV[9], '@run|changed_at', int(now), '@run|held', ARGV[11],
+  '@run|inputs', int(tonumber(run[4] or '0') - tonumber(ARGV[10])),
+  'seq', int(sequence), 'open', int(open), 'count', int(tonumber(run[8] or '0') + fresh) }
+if ends then
+  changed[#changed + 1] = '@run|ended_at'
+  changed[#changed + 1] = int(now)
+elseif inbox then
+  changed[#changed + 1] = RUN_INBOX
+  changed[#changed + 1] = rest
+end
+redis.call('HSET', BODIES, '@run', ARGV[4])
+if ARGV[5] ~= '' then
+  redis.call('HSET', BODIES, '@spec', ARGV[5])
+end
+if closes then
+  close_request(now, ARGV[13], unpack(changed))
+else
+  redis.call('HSET', STATE, unpack(changed))
+end
+local facts = { open = open, seq = sequence, inbox = false, run = not ends and rest }
+accept_batch(directives, verdicts, now, ARGV[13], facts)
+-- What somebody else had accepted before, and what ended before, would never be heard of again.
+for position = 1, #verdicts do
+  if verdicts[position] == 'existing' and facts.run then
+    local terminal = redis.call('HGET', STATE, ARGV[directives + (position - 1) * ACCEPT_FIELDS] .. '|terminal')
+    if terminal then
+      facts.run = facts.run .. terminal .. ','
+      redis.call('HSET', STATE, RUN_INBOX, facts.run)
+    end
+  end
+end
+return { 'committed', version, int(now), (facts.run and facts.run ~= '') and 1 or 0, facts.seq }

@@ -1,0 +1,34 @@
+-- Reads what a turn needs in one look: the run's facts, its document, and the signals in its inbox.
+-- Must never write.
+-- @include include-record.lua
+--
+-- ARGV[1] version whose document the reader holds ('' = none)   ARGV[2] the most signals to read
+-- Returns { 'unknown' } | { 'run', version, status, now, created_at, ended_at ('' = not ended), traceparent, agent,
+--   bytes of the inbox that the signals cover, 1 = there are more, spec JSON, document JSON ('' = none, or held),
+--   then the signals, JSON }.
+local run = redis.call('HMGET', STATE, '@run|version', '@run|status', '@run|created_at', '@run|ended_at', '@run|trace',
+  '@run|agent', RUN_INBOX)
+if not run[1] then
+  return { 'unknown' }
+end
+local inbox = run[7] or ''
+local signals, bytes = {}, 0
+for number in string.gmatch(inbox, '%d+') do
+  if #signals == tonumber(ARGV[2]) then
+    break
+  end
+  local entry = redis.call('XRANGE', LOG, number .. '-0', number .. '-0')[1]
+  signals[#signals + 1] = entry and entry[2][2] or 'null'
+  bytes = bytes + #number + 1
+end
+local spec, document = '', ''
+if run[1] ~= ARGV[1] then
+  local bodies = redis.call('HMGET', BODIES, '@spec', '@run')
+  spec, document = bodies[1], bodies[2] or ''
+end
+local reply = { 'run', tonumber(run[1]), run[2], int(now_ms()), run[3], run[4] or '', run[5], run[6], bytes,
+  bytes < #inbox and 1 or 0, spec, document }
+for index = 1, #signals do
+  reply[#reply + 1] = signals[index]
+end
+return reply
