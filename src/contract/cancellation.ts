@@ -1,4 +1,4 @@
-// The answer to a cancellation: what it meant for each directive.
+// The answer to a cancellation: what it meant for each directive; the errors of what was not let come to its own end.
 // Must never say "cancelled" of a directive whose attempt still runs.
 import * as z from 'zod';
 import { errorEnvelope, type ErrorEnvelope } from './error-envelope.ts';
@@ -29,6 +29,11 @@ export function cancelledError(reason: string | null, mayHaveRun: boolean): Erro
     ...(reason === null ? {} : { reason }),
     ...(mayHaveRun ? { outcome: 'unknown' } : {}),
   });
+}
+
+/** The error of a directive without a result by its deadline. */
+export function deadlineExceededError(details: Record<string, unknown> = {}): ErrorEnvelope {
+  return errorEnvelope('deadline_exceeded', 'no terminal result by the deadline', details);
 }
 
 export type CancelledDirective = z.infer<typeof cancelledDirectiveSchema>;

@@ -11,7 +11,17 @@ import {
   type DirectiveRecord,
   type RequestRecord,
 } from './records.ts';
-import { prepareScripts, type ScriptReply } from './scripts.ts';
+import { prepareScripts } from './scripts.ts';
+import {
+  type AcceptVerdict,
+  type CancelVerdict,
+  claimVerdict,
+  type ClaimVerdict,
+  type EndStatus,
+  finishVerdict,
+  type FinishVerdict,
+  type RetryVerdict,
+} from './verdicts.ts';
 
 /** One directive as it is handed to `accept`. `end` makes it terminal at once (immediate directives). */
 export interface Acceptance {
@@ -23,39 +33,6 @@ export interface Acceptance {
   envelope: string;
   end?: { status: EndStatus; signal: SignalDraft };
 }
-
-export type EndStatus = 'succeeded' | 'failed';
-
-export type AcceptVerdict =
-  | { kind: 'ok'; acceptedAt: number; verdicts: ('accepted' | 'existing')[] }
-  | { kind: 'conflict'; id: string; storedDigest: string };
-
-export type ClaimVerdict =
-  | {
-      kind: 'granted';
-      fence: number;
-      failures: number;
-      redeliveries: number;
-      lost: boolean;
-      deadlineAt: number;
-      now: number;
-    }
-  | { kind: 'held' | 'wait'; until: number }
-  | { kind: 'cancelled'; lost: boolean }
-  | { kind: 'expired' | 'unknown' | 'ended' | 'stale_body' };
-
-export type FinishVerdict =
-  | { kind: 'ended'; sequence: number; closed: boolean }
-  | { kind: 'already'; status: EndStatus; terminal: number }
-  | { kind: 'stale' | 'unknown' };
-
-export type RetryVerdict =
-  | { kind: 'waiting'; nextAttemptAt: number }
-  | { kind: 'cancelled' | 'ended' | 'stale' | 'unknown' };
-
-export type CancelVerdict =
-  | { kind: 'ended' | 'requested' | 'unknown' }
-  | { kind: 'already'; status: EndStatus };
 
 export interface JournalOptions {
   connection: RedisConnection;
@@ -71,8 +48,16 @@ export interface ClaimRequest {
   leaseMs: number;
   /** New for each claim, the same when it is repeated because no answer came: a repeat is the same grant. */
   token: string;
+  /** Where the worker was rung; absent: wherever the directive is. */
+  lane?: string;
   /** Appended at the first claim only. */
   started?: SignalDraft;
+}
+
+/** Where a directive goes on after a failure: `stage` is whatever its workers understand by it. */
+export interface Move {
+  stage: string;
+  lane: string;
 }
 
 /** A claim's name: which directive, and which grant of it. */
@@ -110,7 +95,7 @@ export function createJournal({ connection, keys, retentionMs }: JournalOptions)
   async function claim(request: ClaimRequest): Promise<ClaimVerdict> {
     const started = request.started ? JSON.stringify(request.started) : '';
     const { id, digest, leaseMs, token } = request;
-    const args = [id, digest, leaseMs, EARLY_SLACK_MS, token, started];
+    const args = [id, digest, leaseMs, EARLY_SLACK_MS, token, started, request.lane ?? ''];
     return claimVerdict(await run('claim', keys.request(request.requestId), args));
   }
 
@@ -140,22 +125,28 @@ export function createJournal({ connection, keys, retentionMs }: JournalOptions)
     return finishVerdict(await run('finish', keys.request(requestId), [...args, ...texts]));
   }
 
+  /** `move`: the next attempt is of another stage. Whoever moves a directive rings for it in its new lane. */
   async function retry(
     ref: ClaimRef,
     delayMs: number,
     signals: readonly SignalDraft[],
+    move?: Move,
   ): Promise<RetryVerdict> {
-    const args = [ref.id, ref.fence, delayMs, ...signals.map((signal) => JSON.stringify(signal))];
+    const texts = signals.map((signal) => JSON.stringify(signal));
+    const args = [ref.id, ref.fence, delayMs, move?.stage ?? '', move?.lane ?? '', ...texts];
     const reply = await run('retry', keys.request(ref.requestId), args);
     if (reply[0] === 'waiting') return { kind: 'waiting', nextAttemptAt: Number(reply[1]) };
     return { kind: reply[0] as 'cancelled' | 'ended' | 'stale' | 'unknown' };
   }
 
+  /** `seen`: readers know something of this attempt, so that it keeps its number although no failure is counted. */
   async function release(
     ref: ClaimRef,
     pauseMs: number,
+    { seen = false }: { seen?: boolean } = {},
   ): Promise<'released' | 'cancelled' | 'ended' | 'stale' | 'unknown'> {
-    const reply = await run('release', keys.request(ref.requestId), [ref.id, ref.fence, pauseMs]);
+    const args = [ref.id, ref.fence, pauseMs, seen ? 1 : 0];
+    const reply = await run('release', keys.request(ref.requestId), args);
     return reply[0] as 'released' | 'cancelled' | 'ended' | 'stale' | 'unknown';
   }
 
@@ -265,29 +256,4 @@ function acceptanceArguments(directive: Acceptance): (string | number)[] {
     end?.status ?? '',
     end ? JSON.stringify(end.signal) : '',
   ];
-}
-
-function claimVerdict(reply: ScriptReply): ClaimVerdict {
-  const [kind, first, second, third, fourth, fifth, sixth] = reply;
-  if (kind === 'granted') {
-    return {
-      kind,
-      fence: Number(first),
-      failures: Number(second),
-      redeliveries: Number(third),
-      lost: fourth === 1,
-      deadlineAt: Number(fifth),
-      now: Number(sixth),
-    };
-  }
-  if (kind === 'held' || kind === 'wait') return { kind, until: Number(first) };
-  if (kind === 'cancelled') return { kind, lost: first === 1 };
-  return { kind: kind as 'expired' | 'unknown' | 'ended' | 'stale_body' };
-}
-
-function finishVerdict(reply: ScriptReply): FinishVerdict {
-  if (reply[0] === 'ended') return { kind: 'ended', sequence: Number(reply[1]), closed: reply[2] === 1 };
-  if (reply[0] === 'already')
-    return { kind: 'already', status: reply[1] as EndStatus, terminal: Number(reply[2]) };
-  return { kind: reply[0] as 'stale' | 'unknown' };
 }

@@ -64,8 +64,10 @@ export function createCanceller({ connection, keys, journal, index, lanes }: Can
       return { id, status: 'requested' };
     }
     if (verdict.kind !== 'ended') return alreadyEnded(requestId, id);
-    await silence(record, { requestId, id });
-    return { ...(await alreadyEnded(requestId, id)), status: 'cancelled' };
+    // It may have gone on to another lane since it was read.
+    const ended = await journal.directive(requestId, id);
+    await silence(ended ?? record, { requestId, id });
+    return { ...(await endedAs(requestId, ended, id)), status: 'cancelled' };
   }
 
   /** Where the job cannot be taken out now, or is still on its way, the sweeper does it: its entry stays until then. */
@@ -82,7 +84,14 @@ export function createCanceller({ connection, keys, journal, index, lanes }: Can
   }
 
   async function alreadyEnded(requestId: string, id: string): Promise<CancelledDirective> {
-    const record = await journal.directive(requestId, id);
+    return endedAs(requestId, await journal.directive(requestId, id), id);
+  }
+
+  async function endedAs(
+    requestId: string,
+    record: DirectiveRecord | null,
+    id: string,
+  ): Promise<CancelledDirective> {
     const result = record?.terminal ? await journal.signalAt(requestId, record.terminal) : null;
     return { id, status: 'ended', ...(result ? { result } : {}) };
   }

@@ -78,12 +78,12 @@ export function createDeadLetters({ journal, dead, submitter }: DeadLetterParts)
     ]);
     if (!record || json === null || record.terminal === null) return null;
     const signal = await journal.signalAt(requestId, record.terminal);
-    const { directive, lane } = decodeEnvelope(json);
+    const { directive } = decodeEnvelope(json);
     return {
       request_id: requestId,
       id,
       type: directive.type,
-      lane,
+      lane: record.lane,
       name: nameOf(directive),
       error: errorOf(signal?.data),
       attempts: record.fence - record.released,

@@ -1,7 +1,7 @@
 // The sweeper: looks at directives that should have ended or begun, rings again or ends them.
 // Must never need to be the only one: every step is safe to repeat, the lock only saves work.
 import type { Result } from '../contract/result.ts';
-import { errorEnvelope } from '../contract/error-envelope.ts';
+import { deadlineExceededError } from '../contract/cancellation.ts';
 import { pause } from '../lifecycle.ts';
 import { decodeEnvelope } from '../journal/envelope.ts';
 import type { DeadLetterIndex } from '../journal/dead-letter-index.ts';
@@ -12,6 +12,7 @@ import type { Settlement } from '../journal/settlement.ts';
 import type { DueEntry, SweepIndex } from '../journal/sweep-index.ts';
 import { failureSignal } from '../journal/terminal-signal.ts';
 import type { RedisConnection } from '../redis.ts';
+import { successorId } from './dead-letters.ts';
 import { ringFor } from './job.ts';
 import type { Lanes } from './lanes.ts';
 
@@ -121,8 +122,11 @@ export function createSweeper(options: SweeperOptions) {
     if (lane) await lanes.silence(lane, requestId, id);
   }
 
-  /** Its worker died between the end and the dead letter. */
-  async function settleFailed({ requestId, id }: DueEntry, record: DirectiveRecord): Promise<void> {
+  /** Its worker died between the end and the dead letter, or it was submitted again after its end. */
+  async function settleFailed(entry: DueEntry, record: DirectiveRecord): Promise<void> {
+    const { requestId, id } = entry;
+    // Whoever redrove it took it off the list.
+    if (await journal.directive(requestId, successorId(id))) return index.forget(entry);
     const signal = record.terminal === null ? null : await journal.signalAt(requestId, record.terminal);
     const result = signal && 'result' in signal.data ? (signal.data.result as Partial<Result>) : null;
     const errorType = result && 'error' in result ? (result.error?.type ?? null) : null;
@@ -140,7 +144,7 @@ export function createSweeper(options: SweeperOptions) {
     const json = await journal.envelope(entry.requestId, entry.id);
     if (!json) return index.forget(entry);
     const { directive, traceparent } = decodeEnvelope(json);
-    const error = errorEnvelope('deadline_exceeded', 'no terminal result by the deadline', {
+    const error = deadlineExceededError({
       deadline_ms: record.deadlineAt - record.acceptedAt,
       status: record.status,
       attempts: record.fence - record.released,

@@ -1,50 +1,66 @@
 // One attempt of one directive: claim → execute → decide → record. The whole story on one page.
 // Must never execute without a claim, nor say anything after the claim was lost.
-import { hash } from 'node:crypto';
 import type { Directive } from '../contract/directive.ts';
+import { deadlineExceededError } from '../contract/cancellation.ts';
 import { errorEnvelope, type ErrorEnvelope } from '../contract/error-envelope.ts';
 import type { SignalDraft } from '../contract/signal.ts';
-import type { Execution, QueuedDefinition } from '../executors/definition.ts';
 import { decodeEnvelope, type Envelope } from '../journal/envelope.ts';
-import type { ClaimRef, ClaimVerdict, Journal } from '../journal/journal.ts';
+import type { Journal } from '../journal/journal.ts';
 import { draftSignal, type SignalOrigin } from '../journal/signal-draft.ts';
 import { directiveMetadata } from '../journal/terminal-signal.ts';
+import type { ClaimVerdict } from '../journal/verdicts.ts';
 import type { JobOutcome } from '../queue/consume.ts';
 import type { Ring } from '../queue/job.ts';
 import { newIdentifier } from '../telemetry/identifier.ts';
 import { childTraceparent } from '../telemetry/trace-context.ts';
-import { type AttemptParts, cancelReason, type Claimed, DONE, effectOf, type Granted } from './claimed.ts';
-import { lostAttemptError, outcomeOf, type StopReason } from './outcome.ts';
+import {
+  type AttemptParts,
+  cancelReason,
+  type Claimed,
+  DONE,
+  effectOf,
+  type Granted,
+  remainingMsOf,
+} from './claimed.ts';
+import { execute, stoppedLane } from './execute.ts';
+import { lostAttemptError, outcomeOf } from './outcome.ts';
 import { durably } from './durably.ts';
+import { persistently } from './persistently.ts';
 import { record, recordLost } from './record.ts';
-import { createReporter, type Reporter } from './reporter.ts';
-import { runExecutor } from './run-executor.ts';
+import { stageOf } from './stage.ts';
 import { endCancelled, endWithout } from './unattempted.ts';
 
-/** Handles one ring: makes an attempt if the journal allows it, and says what becomes of the job. */
-export async function attemptDirective(parts: AttemptParts, ring: Ring): Promise<JobOutcome> {
+/**
+ * Handles one ring: makes an attempt if the journal allows it, and says what becomes of the job. `rungIn`: the lane of the
+ * job; default: the one that the directive was accepted for.
+ */
+export async function attemptDirective(
+  parts: AttemptParts,
+  ring: Ring,
+  rungIn?: string,
+): Promise<JobOutcome> {
   if (parts.running.isStopped()) return { kind: 'later', at: Date.now() };
   const envelope = ring.envelope ?? (await readEnvelope(parts.journal, ring));
   if (!envelope) return DONE;
+  const lane = rungIn ?? envelope.lane ?? '';
   const definition = parts.registry.queued(envelope.directive.type);
-  if (!definition) return endWithout(parts, envelope, internalError(envelope.directive));
-  const granted = await claim(parts, envelope, definition, ring.digest);
+  if (!definition) return endWithout(parts, { envelope, lane }, internalError(envelope.directive));
+  const taken: Taken = { envelope, lane, definition, digest: ring.digest };
+  const granted = await claim(parts, taken);
   switch (granted.kind) {
     case 'granted':
-      return makeAttempt(parts, claimed(envelope, definition, granted));
+      return makeAttempt(parts, claimed(taken, granted));
+    case 'moved':
+      return ringElsewhere(parts, ring, granted.lane);
     case 'held':
     case 'wait':
       return { kind: 'later', at: granted.until };
     case 'stale_body':
-      return retakeFromJournal(parts, ring);
+      return retakeFromJournal(parts, ring, rungIn);
     case 'expired':
-      return endWithout(
-        parts,
-        envelope,
-        errorEnvelope('deadline_exceeded', 'no terminal result by the deadline'),
-      );
+      return endWithout(parts, taken, deadlineExceededError());
     case 'cancelled':
-      return endCancelled(parts, envelope, definition, granted.lost);
+      return endCancelled(parts, taken, granted.lost);
     // What the index still holds of it, the sweeper settles.
     case 'unknown':
     case 'ended':
@@ -52,16 +68,29 @@ export async function attemptDirective(parts: AttemptParts, ring: Ring): Promise
   }
 }
 
+/** What is known of a directive before it is claimed. */
+type Taken = Pick<Claimed, 'envelope' | 'lane' | 'definition' | 'digest'>;
+
 async function readEnvelope(journal: Journal, { request_id, id }: Ring): Promise<Envelope | null> {
   const json = await journal.envelope(request_id, id);
   return json === null ? null : decodeEnvelope(json);
 }
 
 /** The job carried another body than the journal holds: the journal's is the accepted one. */
-async function retakeFromJournal(parts: AttemptParts, ring: Ring): Promise<JobOutcome> {
+async function retakeFromJournal(parts: AttemptParts, ring: Ring, rungIn?: string): Promise<JobOutcome> {
   const record = await parts.journal.directive(ring.request_id, ring.id);
   if (!record || record.digest === ring.digest) return DONE;
-  return attemptDirective(parts, { request_id: ring.request_id, id: ring.id, digest: record.digest });
+  return attemptDirective(parts, { request_id: ring.request_id, id: ring.id, digest: record.digest }, rungIn);
+}
+
+/** It went on to another lane, and whoever moved it may have died before ringing there. */
+async function ringElsewhere(
+  { lanes, running }: AttemptParts,
+  ring: Ring,
+  lane: string,
+): Promise<JobOutcome> {
+  await persistently(() => lanes.ring(lane, ring), running.givenUp);
+  return DONE;
 }
 
 function internalError(directive: Directive): ErrorEnvelope {
@@ -70,9 +99,7 @@ function internalError(directive: Directive): ErrorEnvelope {
 
 async function claim(
   parts: AttemptParts,
-  envelope: Envelope,
-  definition: QueuedDefinition,
-  digest: string,
+  { envelope, lane, definition, digest }: Taken,
 ): Promise<ClaimVerdict> {
   const { directive, traceparent } = envelope;
   const { request_id: requestId, id } = directive;
@@ -80,7 +107,8 @@ async function claim(
   const started =
     data && startedSignal(directive, data, { requestId, causationId: id, traceparent, attempt: 1 });
   const token = newIdentifier();
-  const request = { requestId, id, digest, token, leaseMs: parts.leaseMs, ...(started ? { started } : {}) };
+  const { leaseMs } = parts;
+  const request = { requestId, id, digest, lane, token, leaseMs, ...(started ? { started } : {}) };
   return durably(parts, () => parts.journal.claim(request));
 }
 
@@ -89,12 +117,13 @@ function startedSignal(directive: Directive, data: SignalDraft['data'], origin: 
   return draftSignal('ai.tool.started', withMetadata, origin);
 }
 
-function claimed(envelope: Envelope, definition: QueuedDefinition, granted: Granted): Claimed {
-  const { directive, traceparent } = envelope;
-  const attempt = granted.failures + granted.redeliveries + 1;
+function claimed(taken: Taken, granted: Granted): Claimed {
+  const { directive, traceparent } = taken.envelope;
+  const attempt = granted.fence - granted.released;
   const { request_id: requestId, id } = directive;
   const origin = { requestId, causationId: id, traceparent: childTraceparent(traceparent), attempt };
-  return { envelope, definition, granted, attempt, origin, claim: { requestId, id, fence: granted.fence } };
+  const claim = { requestId, id, fence: granted.fence };
+  return { ...taken, granted, stage: stageOf(granted), attempt, origin, claim };
 }
 
 async function makeAttempt(parts: AttemptParts, claimed: Claimed): Promise<JobOutcome> {
@@ -105,76 +134,32 @@ async function makeAttempt(parts: AttemptParts, claimed: Claimed): Promise<JobOu
     if (error) return recordLost(parts, claimed, error, effect);
   }
   const startedAt = performance.now();
-  const { execution, stop } = await execute(parts, claimed);
+  const { execution, stop, seen, unreachedForMs } =
+    stoppedLane(parts, claimed) ?? (await execute(parts, claimed));
   const durationMs = Math.round(performance.now() - startedAt);
-  const remainingMs = remaining(claimed) - durationMs;
+  const remainingMs = remainingMsOf(claimed) - durationMs;
   // Only now: before its first connection to the tool's server, this worker knew nothing of the tool.
   const effect = await effectOf(claimed);
   const facts = {
     directive,
     execution,
     effect,
-    failures: claimed.granted.failures,
+    ...placeInChain(claimed),
     stop,
     cancelReason: stop === 'cancelled' ? await cancelReason(parts, directive.request_id, directive.id) : null,
     remainingMs,
-    unreachedForMs: noteReach(parts, claimed, execution),
+    unreachedForMs,
     random: Math.random,
   };
-  const said = { effect, ...execution.metadata, duration_ms: durationMs };
-  return record(parts, claimed, outcomeOf(facts), said, execution.content);
+  const metadata = { effect, ...execution.metadata, duration_ms: durationMs };
+  return record(parts, claimed, outcomeOf(facts), { ...execution, metadata, seen });
 }
 
-/** Tells the lane's breaker whether the server was reached; null when it was. */
-function noteReach({ breaker }: AttemptParts, { envelope }: Claimed, execution: Execution): number | null {
-  const lane = envelope.lane ?? '';
-  if (execution.unreached) return breaker.unreached(lane);
-  breaker.reached(lane);
-  return null;
-}
-
-function remaining({ granted }: Claimed): number {
-  return granted.deadlineAt - granted.now;
-}
-
-/** Runs the executor under one abort signal: cancellation, deadline, worker stop, loss of the claim. */
-async function execute(
-  parts: AttemptParts,
-  claimed: Claimed,
-): Promise<{ execution: Execution; stop: StopReason | null }> {
-  const { envelope, definition, claim: ref, attempt, origin } = claimed;
-  const handle = parts.running.begin(ref);
-  const unwatch = parts.heartbeat.watch(ref, handle.stop);
-  const deadline = setTimeout(() => handle.stop('deadline'), remaining(claimed));
-  const reporter = createReporter(parts.journal, ref, origin);
-  try {
-    const execution = await runExecutor(definition, envelope.directive, {
-      lane: envelope.lane ?? '',
-      models: [],
-      stage: { index: 0, history: [] },
-      attempt,
-      redeliveries: claimed.granted.redeliveries,
-      signal: handle.signal,
-      remainingMs: remaining(claimed),
-      traceparent: origin.traceparent,
-      idempotencyKey: idempotencyKey(ref),
-      report: reporter.report,
-      drained: () => Promise.resolve(),
-    });
-    return { execution, stop: handle.stopReason() };
-  } finally {
-    await finishReports(reporter);
-    clearTimeout(deadline);
-    unwatch();
-    handle.end();
-  }
-}
-
-async function finishReports(reporter: Reporter): Promise<void> {
-  await reporter.settled().catch(() => {});
-}
-
-/** Stable over all attempts, and short enough for any header. */
-function idempotencyKey({ requestId, id }: ClaimRef): string {
-  return hash('sha256', `${requestId}/${id}`, 'hex').slice(0, 32);
+function placeInChain({ envelope: { models = [] }, stage, granted }: Claimed) {
+  return {
+    model: models[stage.index] ?? null,
+    nextModel: models[stage.index + 1] ?? null,
+    failures: granted.failures - stage.failures,
+    pauses: granted.released - stage.released,
+  };
 }

@@ -46,6 +46,12 @@ export function createCircuitBreaker(options: CircuitBreakerOptions) {
     return pauseMs;
   }
 
+  /** Time until the lane is tried again, milliseconds; null while it is not stopped. Counts nothing. */
+  function stoppedForMs(lane: string): number | null {
+    const left = (lanes.get(lane)?.openUntil ?? 0) - now();
+    return left > 0 ? left : null;
+  }
+
   function reached(lane: string): void {
     const state = lanes.get(lane);
     if (!state) return;
@@ -53,5 +59,5 @@ export function createCircuitBreaker(options: CircuitBreakerOptions) {
     if (state.openings > 0) onChange(lane, null);
   }
 
-  return { unreached, reached };
+  return { unreached, stoppedForMs, reached };
 }

@@ -4,10 +4,11 @@ import type { Effect } from '../contract/work-directive.ts';
 import type { QueuedDefinition } from '../executors/definition.ts';
 import type { Registry } from '../executors/registry.ts';
 import type { Envelope } from '../journal/envelope.ts';
-import type { ClaimRef, ClaimVerdict, Journal } from '../journal/journal.ts';
+import type { ClaimRef, Journal } from '../journal/journal.ts';
 import type { PayloadStore } from '../journal/payload-store.ts';
 import type { Settlement } from '../journal/settlement.ts';
 import type { SignalOrigin } from '../journal/signal-draft.ts';
+import type { ClaimVerdict } from '../journal/verdicts.ts';
 import type { JobOutcome } from '../queue/consume.ts';
 import type { Lanes } from '../queue/lanes.ts';
 import type { CircuitBreaker } from './circuit-breaker.ts';
@@ -15,6 +16,7 @@ import type { Heartbeat } from './heartbeat.ts';
 import type { DurableWriting } from './durably.ts';
 import { persistently } from './persistently.ts';
 import type { ResultBound } from './result-bound.ts';
+import type { StageRecord } from './stage.ts';
 
 export interface AttemptParts extends DurableWriting {
   journal: Journal;
@@ -38,6 +40,10 @@ export type Granted = Extract<ClaimVerdict, { kind: 'granted' }>;
 /** A claimed directive on its way through the attempt. */
 export interface Claimed {
   envelope: Envelope;
+  digest: string;
+  /** The one it is in now. */
+  lane: string;
+  stage: StageRecord;
   definition: QueuedDefinition;
   claim: ClaimRef;
   granted: Granted;
@@ -49,10 +55,15 @@ export const DONE: JobOutcome = { kind: 'done' };
 
 export function settle(
   { settlement }: AttemptParts,
-  { directive, lane }: Envelope,
+  { envelope: { directive }, lane }: Pick<Claimed, 'envelope' | 'lane'>,
   errorType: string | null,
 ): void {
   settlement.settle({ requestId: directive.request_id, id: directive.id, lane, errorType });
+}
+
+/** Time left until the deadline when it was claimed, milliseconds. */
+export function remainingMsOf({ granted }: Pick<Claimed, 'granted'>): number {
+  return granted.deadlineAt - granted.now;
 }
 
 export async function cancelReason(
@@ -66,6 +77,7 @@ export async function cancelReason(
 export async function effectOf({
   definition,
   envelope,
-}: Pick<Claimed, 'definition' | 'envelope'>): Promise<Effect> {
-  return definition.effect(envelope.directive, envelope.lane ?? '').catch(() => 'once' as const);
+  lane,
+}: Pick<Claimed, 'definition' | 'envelope' | 'lane'>): Promise<Effect> {
+  return definition.effect(envelope.directive, lane).catch(() => 'once' as const);
 }

@@ -1,6 +1,6 @@
 // Decides what an attempt's execution means for its directive: the end, another attempt, or giving it back.
 // Must never do I/O; the clock and chance are handed in.
-import { cancelledError } from '../contract/cancellation.ts';
+import { cancelledError, deadlineExceededError } from '../contract/cancellation.ts';
 import type { Directive } from '../contract/directive.ts';
 import { errorEnvelope, type ErrorEnvelope } from '../contract/error-envelope.ts';
 import { errorResult, type Result } from '../contract/result.ts';
@@ -14,7 +14,9 @@ export type StopReason = 'cancelled' | 'deadline' | 'shutdown' | 'lost';
 export type Outcome =
   | { kind: 'end'; result: Result }
   | { kind: 'retry'; error: ErrorEnvelope; delayMs: number }
-  /** Not counted as an attempt; made again after a pause. `lane`: the pause is for the whole lane, on every worker. */
+  /** The next attempt is another model's, at once. */
+  | { kind: 'fallback'; error: ErrorEnvelope; from: string; to: string }
+  /** Not counted as a failure; made again after a pause. `lane`: the pause is for the whole lane, on every worker. */
   | { kind: 'pause'; delayMs: number; lane: boolean }
   | { kind: 'release' }
   | { kind: 'drop' };
@@ -23,8 +25,13 @@ export interface OutcomeFacts {
   directive: Directive;
   execution: Execution;
   effect: Effect;
-  /** Failed attempts before this one. */
+  /** The model whose turn it was, and the one that comes after it; null: there is none. */
+  model: string | null;
+  nextModel: string | null;
+  /** Failed attempts before this one, of this model. */
   failures: number;
+  /** How often this model has put the directive off. */
+  pauses: number;
   stop: StopReason | null;
   /** What the caller said who cancelled it. */
   cancelReason: string | null;
@@ -37,6 +44,12 @@ export interface OutcomeFacts {
 
 /** When a server asks to slow down and does not say for how long. */
 const DEFAULT_RATE_PAUSE_MS = 1_000;
+
+/** A longer wait is not the whole lane's: others of it may have another model to go to, or another one's limit. */
+const LONGEST_LANE_PAUSE_MS = 5_000;
+
+/** A model that puts a directive off as often as this counts as limited for longer than it can wait. */
+const MOST_PAUSES = 5;
 
 /** How often a directive is redelivered after a worker died under it. */
 export const MAX_REDELIVERIES = 3;
@@ -54,10 +67,7 @@ function outcomeUnknown(message: string): ErrorEnvelope {
 
 function deadlineExceeded(directive: Directive, unknown: UnknownOutcome): ErrorEnvelope {
   const deadline_ms = 'deadline_ms' in directive ? directive.deadline_ms : null;
-  return errorEnvelope('deadline_exceeded', 'no terminal result by the deadline', {
-    deadline_ms,
-    ...unknown,
-  });
+  return deadlineExceededError({ deadline_ms, ...unknown });
 }
 
 /** The retry fields of directives that have them. */
@@ -95,27 +105,50 @@ function markUnrepeatable(error: ErrorEnvelope): ErrorEnvelope {
 }
 
 export function outcomeOf(facts: OutcomeFacts): Outcome {
-  const { directive, execution, effect, failures, stop, remainingMs, random } = facts;
+  const { execution, stop } = facts;
   const { result } = execution;
   if (result.ok) return stop === 'lost' ? { kind: 'drop' } : { kind: 'end', result };
   if (stop) return stopped(facts, stop);
-  const pause = pauseOf(facts, result.error);
-  if (pause) return pause;
-  const error = execution.ambiguous && effect === 'once' ? markUnrepeatable(result.error) : result.error;
-  const policy = retriesOf(directive);
-  if (!error.retryable || failures >= policy.max_retries)
-    return { kind: 'end', result: { ...result, error } };
-  const delayMs = retryDelayMs(policy, failures + 1, random, retryAfterMs(error));
-  if (delayMs >= remainingMs) return { kind: 'end', result: { ...result, error: tooLate(error, delayMs) } };
-  return { kind: 'retry', error, delayMs };
+  const waiting = waitingOf(facts, result.error);
+  if (waiting) return waiting;
+  const inDoubt = execution.ambiguous === true && facts.effect === 'once';
+  const error = inDoubt ? markUnrepeatable(result.error) : result.error;
+  const delayMs = retryDelayOf(facts, error);
+  if (delayMs !== null && delayMs < facts.remainingMs) return { kind: 'retry', error, delayMs };
+  const fallback = inDoubt ? null : fallbackOf(facts, error);
+  if (fallback) return fallback;
+  return { kind: 'end', result: { ...result, error: delayMs === null ? error : tooLate(error, delayMs) } };
 }
 
-/** What is nobody's failure costs no attempt: a server that asks to slow down, or that nobody reaches at present. */
-function pauseOf({ unreachedForMs, remainingMs }: OutcomeFacts, error: ErrorEnvelope): Outcome | null {
+/** What is nobody's failure costs no retry: a server that asks to slow down, or that nobody reaches at present. */
+function waitingOf(facts: OutcomeFacts, error: ErrorEnvelope): Outcome | null {
+  const { unreachedForMs, remainingMs, pauses, model, execution } = facts;
   const limited = error.type === 'rate_limited';
   const delayMs = limited ? (retryAfterMs(error) ?? DEFAULT_RATE_PAUSE_MS) : unreachedForMs;
-  if (delayMs === null || delayMs >= remainingMs) return null;
-  return { kind: 'pause', delayMs, lane: limited };
+  if (delayMs === null) return null;
+  const isLong = delayMs > LONGEST_LANE_PAUSE_MS || delayMs >= remainingMs || pauses >= MOST_PAUSES;
+  const fallback = !limited || isLong ? fallbackOf(facts, error) : null;
+  if (fallback) return fallback;
+  if (delayMs >= remainingMs) return null;
+  const ownLimit =
+    execution.pauseScope === 'directive' || (model !== null && delayMs > LONGEST_LANE_PAUSE_MS);
+  return { kind: 'pause', delayMs, lane: limited && !ownLimit };
+}
+
+/** null: it is not to be tried again, or no more often. */
+function retryDelayOf({ directive, failures, random }: OutcomeFacts, error: ErrorEnvelope): number | null {
+  const policy = retriesOf(directive);
+  if (!error.retryable || failures >= policy.max_retries) return null;
+  return retryDelayMs(policy, failures + 1, random, retryAfterMs(error));
+}
+
+/** null: no other model can help, or there is none. */
+function fallbackOf(
+  { execution, model, nextModel, remainingMs }: OutcomeFacts,
+  error: ErrorEnvelope,
+): Outcome | null {
+  if (!execution.unavailable || model === null || nextModel === null || remainingMs <= 0) return null;
+  return { kind: 'fallback', error, from: model, to: nextModel };
 }
 
 /** The next attempt would begin after the deadline: the error that is known says more than a late `deadline_exceeded`. */

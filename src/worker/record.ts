@@ -2,34 +2,48 @@
 // Must never give up before Redis has answered: from here on a known result may not be lost.
 import type { ErrorEnvelope } from '../contract/error-envelope.ts';
 import { cancelledError } from '../contract/cancellation.ts';
+import { modelLane, parseModelName } from '../contract/model-name.ts';
 import { errorResult, type Result } from '../contract/result.ts';
+import type { SignalDraft } from '../contract/signal.ts';
 import type { Effect } from '../contract/work-directive.ts';
+import type { Execution } from '../executors/definition.ts';
+import { encodeEnvelope } from '../journal/envelope.ts';
 import type { ClaimRef } from '../journal/journal.ts';
 import { draftSignal, systemStamp } from '../journal/signal-draft.ts';
 import { directiveMetadata, terminalSignal, type SignalMetadata } from '../journal/terminal-signal.ts';
 import type { JobOutcome } from '../queue/consume.ts';
+import { ringFor } from '../queue/job.ts';
 import { type AttemptParts, cancelReason, type Claimed, DONE, settle } from './claimed.ts';
 import type { Outcome } from './outcome.ts';
 import { durably } from './durably.ts';
 import { boundResult } from './result-bound.ts';
+import { stageAfter } from './stage.ts';
+
+/** What an attempt leaves beside its outcome. */
+export interface Made extends Pick<Execution, 'content' | 'usage'> {
+  metadata: SignalMetadata;
+  /** Something of it is in the log. */
+  seen: boolean;
+}
 
 /** Writes the outcome; from here on nothing is lost, so it is repeated until Redis answers. */
 export async function record(
   parts: AttemptParts,
   claimed: Claimed,
   outcome: Outcome,
-  facts: SignalMetadata,
-  content?: string,
+  made: Made,
 ): Promise<JobOutcome> {
   switch (outcome.kind) {
     case 'end':
-      return recordEnd(parts, claimed, outcome.result, facts, content);
+      return recordEnd(parts, claimed, outcome.result, made);
     case 'retry':
-      return recordRetry(parts, claimed, outcome.error, outcome.delayMs, facts);
+      return recordRetry(parts, claimed, outcome, made);
+    case 'fallback':
+      return recordFallback(parts, claimed, outcome, made);
     case 'pause':
-      return recordPause(parts, claimed, outcome, facts);
+      return recordPause(parts, claimed, outcome, made);
     case 'release':
-      return recordRelease(parts, claimed, 0, facts);
+      return recordRelease(parts, claimed, 0, made);
     case 'drop':
       return DONE;
   }
@@ -48,11 +62,14 @@ export async function recordLost(
   const metadata = attemptMetadata({ ...claimed, attempt }, { effect });
   const signal = terminalSignal(envelope.directive, errorResult(error), origin, metadata);
   await durably(parts, () => parts.journal.finish(ref, 'failed', [signal], { attempted: false }));
-  settle(parts, envelope, error.type);
+  settle(parts, claimed, error.type);
   return DONE;
 }
 
-function attemptMetadata({ attempt, granted }: Claimed, facts: SignalMetadata): SignalMetadata {
+function attemptMetadata(
+  { attempt, granted }: Pick<Claimed, 'attempt' | 'granted'>,
+  facts: SignalMetadata,
+): SignalMetadata {
   const redelivered = granted.redeliveries > 0 ? { redeliveries: granted.redeliveries } : {};
   return { attempts: attempt, ...redelivered, ...facts };
 }
@@ -61,12 +78,11 @@ async function recordPause(
   parts: AttemptParts,
   claimed: Claimed,
   { delayMs, lane: wholeLane }: Extract<Outcome, { kind: 'pause' }>,
-  facts: SignalMetadata,
+  made: Made,
 ): Promise<JobOutcome> {
-  const released = await recordRelease(parts, claimed, delayMs, facts);
-  const { lane } = claimed.envelope;
+  const released = await recordRelease(parts, claimed, delayMs, made);
   // A lane that is not paused in time only costs another such answer.
-  if (wholeLane && lane) await parts.lanes.pauseFor(lane, delayMs).catch(() => {});
+  if (wholeLane) await parts.lanes.pauseFor(claimed.lane, delayMs).catch(() => {});
   return released;
 }
 
@@ -75,43 +91,40 @@ async function recordRelease(
   parts: AttemptParts,
   claimed: Claimed,
   delayMs: number,
-  facts: SignalMetadata,
+  made: Made,
 ): Promise<JobOutcome> {
-  const verdict = await durably(parts, () => parts.journal.release(claimed.claim, delayMs));
-  if (verdict === 'cancelled') return recordCancelled(parts, claimed, facts);
+  const { seen } = made;
+  const verdict = await durably(parts, () => parts.journal.release(claimed.claim, delayMs, { seen }));
+  if (verdict === 'cancelled') return recordCancelled(parts, claimed, made);
   return { kind: 'later', at: Date.now() + delayMs };
 }
 
-async function recordCancelled(
-  parts: AttemptParts,
-  claimed: Claimed,
-  facts: SignalMetadata,
-): Promise<JobOutcome> {
+async function recordCancelled(parts: AttemptParts, claimed: Claimed, made: Made): Promise<JobOutcome> {
   const { requestId, id } = claimed.claim;
   const error = cancelledError(await cancelReason(parts, requestId, id), false);
-  return recordEnd(parts, claimed, errorResult(error), facts);
+  return recordEnd(parts, claimed, errorResult(error), made);
 }
 
 async function recordEnd(
   parts: AttemptParts,
   claimed: Claimed,
   full: Result,
-  facts: SignalMetadata,
-  content?: string,
+  made: Made,
 ): Promise<JobOutcome> {
   const { claim: ref, envelope, origin } = claimed;
   const { result, truncated } = boundResult(full, parts.resultBound, payloadPath(ref));
   if (truncated) await durably(parts, () => parts.payloads.put(ref, truncated.json));
   const cut = truncated ? { result_truncated_bytes: truncated.bytes } : {};
-  const metadata = attemptMetadata(claimed, { ...facts, ...cut });
+  const metadata = attemptMetadata(claimed, { ...made.metadata, ...cut });
   // Content speaks of a success; an error that was decided here has words of its own.
-  const read = result.ok && !truncated ? content : undefined;
+  const read = result.ok && !truncated ? made.content : undefined;
   const signal = terminalSignal(envelope.directive, result, origin, metadata, systemStamp, read);
   const status = result.ok ? 'succeeded' : 'failed';
-  const verdict = await durably(parts, () => parts.journal.finish(ref, status, [signal]));
+  const signals = result.ok ? [...usageSignals(claimed, made), signal] : [signal];
+  const verdict = await durably(parts, () => parts.journal.finish(ref, status, signals));
   if (verdict.kind === 'stale')
     parts.logger.warn({ ...ref }, 'the claim was taken over; this attempt says nothing');
-  else settle(parts, envelope, result.ok ? null : result.error.type);
+  else settle(parts, claimed, result.ok ? null : result.error.type);
   return DONE;
 }
 
@@ -120,27 +133,69 @@ function payloadPath({ requestId, id }: ClaimRef): string {
   return `/v1/requests/${encodeURIComponent(requestId)}/directives/${encodeURIComponent(id)}/payload`;
 }
 
+/** What the tokens were is said of a success, and only where there were any. */
+function usageSignals({ envelope, origin }: Claimed, { usage }: Made): SignalDraft[] {
+  if (!usage || usage.input_tokens + usage.output_tokens === 0) return [];
+  const metadata = { ...directiveMetadata(envelope.directive), ...usage.metadata };
+  return [draftSignal('ai.usage', { ...usage, metadata }, origin)];
+}
+
 async function recordRetry(
   parts: AttemptParts,
   claimed: Claimed,
+  { error, delayMs }: Extract<Outcome, { kind: 'retry' }>,
+  made: Made,
+): Promise<JobOutcome> {
+  const signal = retrySignal(claimed, error, delayMs, made.metadata);
+  const verdict = await durably(parts, () => parts.journal.retry(claimed.claim, delayMs, [signal]));
+  // Cancelled while it ran, and failed by itself first: there is no next attempt to wait for.
+  if (verdict.kind === 'cancelled') return recordCancelled(parts, claimed, made);
+  return verdict.kind === 'waiting' ? { kind: 'later', at: Date.now() + delayMs } : DONE;
+}
+
+/** The next model may be in another lane: the directive is rung for there, and its job in this one ends. */
+async function recordFallback(
+  parts: AttemptParts,
+  claimed: Claimed,
+  { error, from, to }: Extract<Outcome, { kind: 'fallback' }>,
+  made: Made,
+): Promise<JobOutcome> {
+  const { claim: ref, envelope, digest, granted } = claimed;
+  const stage = JSON.stringify(stageAfter(claimed.stage, granted, from, error));
+  const lane = laneOf(to) ?? claimed.lane;
+  const signal = retrySignal(claimed, error, 0, {
+    ...made.metadata,
+    fallback: { from, to, reason: error.type },
+  });
+  const verdict = await durably(parts, () => parts.journal.retry(ref, 0, [signal], { stage, lane }));
+  if (verdict.kind === 'cancelled') return recordCancelled(parts, claimed, made);
+  if (verdict.kind !== 'waiting') return DONE;
+  if (lane === claimed.lane) return { kind: 'later', at: Date.now() };
+  // A ring that fails is repeated by the sweeper.
+  await parts.lanes.ring(lane, ringFor(envelope, digest, encodeEnvelope(envelope).length)).catch(() => {});
+  return DONE;
+}
+
+function laneOf(model: string): string | null {
+  const ref = parseModelName(model);
+  return ref && modelLane(ref.provider);
+}
+
+function retrySignal(
+  { claim: ref, envelope, origin, granted, ...claimed }: Claimed,
   error: ErrorEnvelope,
   delayMs: number,
-  facts: SignalMetadata,
-): Promise<JobOutcome> {
-  const { claim: ref, envelope, origin, granted } = claimed;
-  const max_retries = 'max_retries' in envelope.directive ? envelope.directive.max_retries : 0;
+  metadata: SignalMetadata,
+): SignalDraft {
+  const { directive } = envelope;
   const data = {
     call_id: ref.id,
     error,
     failures: granted.failures + 1,
-    max_retries,
+    max_retries: 'max_retries' in directive ? directive.max_retries : 0,
     delay_ms: delayMs,
     next_attempt_at: new Date(Date.now() + delayMs).toISOString(),
-    metadata: { ...directiveMetadata(envelope.directive), ...attemptMetadata(claimed, facts) },
+    metadata: { ...directiveMetadata(directive), ...attemptMetadata({ ...claimed, granted }, metadata) },
   };
-  const signal = draftSignal('directive.retry_scheduled', data, origin);
-  const verdict = await durably(parts, () => parts.journal.retry(ref, delayMs, [signal]));
-  // Cancelled while it ran, and failed by itself first: there is no next attempt to wait for.
-  if (verdict.kind === 'cancelled') return recordCancelled(parts, claimed, facts);
-  return verdict.kind === 'waiting' ? { kind: 'later', at: Date.now() + delayMs } : DONE;
+  return draftSignal('directive.retry_scheduled', data, origin);
 }

@@ -1,44 +1,99 @@
-// Writes what an attempt says while it runs, one append at a time, in order and under the claim.
-// Must never let a talkative executor fill memory: an unwritten report is replaced by the next of its type.
+// Writes what an attempt says while it runs: one append at a time, in order and under the claim.
+// Must never leave a hole: an append that failed is repeated until Redis answers, and nothing follows one that was given up.
 import type { Report } from '../executors/definition.ts';
 import type { ClaimRef, Journal } from '../journal/journal.ts';
 import { draftSignal, type SignalOrigin } from '../journal/signal-draft.ts';
-import type { SignalDraft } from '../contract/signal.ts';
+import { createPendingReports, type Said } from './pending-reports.ts';
+import { persistently } from './persistently.ts';
 
 export interface Reporter {
   report: Report;
-  /** Resolves when everything said so far is written or given up. */
-  settled(): Promise<void>;
+  /** Resolves when little is left to write, or when nothing will be written any more; never rejects. */
+  drained(): Promise<void>;
+  /** Nothing is heard any more; resolves when everything said so far is written or given up. */
+  close(): Promise<void>;
+  /** Whether anything was written: readers may have seen it under this attempt's number. */
+  hasSpoken(): boolean;
 }
 
-export function createReporter(journal: Journal, claim: ClaimRef, origin: SignalOrigin): Reporter {
-  const pending = new Map<string, SignalDraft>();
+export interface ReporterOptions {
+  journal: Pick<Journal, 'append'>;
+  claim: ClaimRef;
+  origin: SignalOrigin;
+  /** Of the attempt: when it aborts, nobody needs to wait for room any more. */
+  signal: AbortSignal;
+  /** Redis is not waited for any longer. */
+  givenUp: AbortSignal;
+  /** The claim is not ours any more. */
+  onLost(): void;
+  onError(error: unknown): void;
+}
+
+/** More unwritten text than this makes executors wait, characters. */
+const MUCH_PENDING = 262_144;
+
+export function createReporter(options: ReporterOptions): Reporter {
+  const { journal, claim, origin, signal, givenUp } = options;
+  const pending = createPendingReports();
   let writing: Promise<void> | undefined;
-  let stale = false;
+  let room: PromiseWithResolvers<void> | undefined;
+  let mute = false;
+  let spoken = false;
 
   /** Only ever begun with something pending, so that it does not end before `writing` is set. */
   async function write(): Promise<void> {
     try {
-      while (pending.size > 0 && !stale) {
-        const batch = [...pending.values()];
-        pending.clear();
-        stale = (await journal.append(claim, batch)) === 'stale';
+      for (let batch = pending.take(); batch.length > 0; batch = pending.take()) {
+        if (pending.size() <= MUCH_PENDING) makeRoom();
+        if (!(await append(batch))) return fallSilent();
       }
+    } catch (error) {
+      fallSilent();
+      if (!givenUp.aborted) options.onError(error);
     } finally {
       // In the same step as the last look at `pending`: a report is never left for nobody.
       writing = undefined;
     }
   }
 
+  /** False: the claim is lost. The same signals each time, so that a repeat is recognised. */
+  async function append(batch: readonly Said[]): Promise<boolean> {
+    const drafts = batch.map(({ type, data }) => draftSignal(type, data as never, origin));
+    const verdict = await persistently(() => journal.append(claim, drafts), givenUp);
+    if (verdict === 'stale') options.onLost();
+    else spoken = true;
+    return verdict === 'appended';
+  }
+
+  function fallSilent(): void {
+    mute = true;
+    pending.clear();
+    makeRoom();
+  }
+
+  function makeRoom(): void {
+    room?.resolve();
+    room = undefined;
+  }
+
+  signal.addEventListener('abort', makeRoom, { once: true });
+
   return {
     report(type, data) {
-      if (stale) return;
-      pending.set(type, draftSignal(type, data as never, origin));
-      writing ??= write();
-      writing.catch(() => {});
+      if (mute) return;
+      pending.add(type, data);
+      if (pending.size() > 0) writing ??= write();
     },
-    async settled() {
+    async drained() {
+      if (pending.size() <= MUCH_PENDING || signal.aborted) return;
+      room ??= Promise.withResolvers();
+      await room.promise;
+    },
+    async close() {
+      mute = true;
       await writing;
+      signal.removeEventListener('abort', makeRoom);
     },
+    hasSpoken: () => spoken,
   };
 }

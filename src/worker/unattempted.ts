@@ -3,35 +3,35 @@
 import { cancelledError } from '../contract/cancellation.ts';
 import type { ErrorEnvelope } from '../contract/error-envelope.ts';
 import { errorResult } from '../contract/result.ts';
-import type { QueuedDefinition } from '../executors/definition.ts';
-import type { Envelope } from '../journal/envelope.ts';
 import { terminalSignal } from '../journal/terminal-signal.ts';
 import type { JobOutcome } from '../queue/consume.ts';
-import { type AttemptParts, cancelReason, DONE, effectOf, settle } from './claimed.ts';
+import { type AttemptParts, cancelReason, type Claimed, DONE, effectOf, settle } from './claimed.ts';
 import { durably } from './durably.ts';
+
+/** A directive that was taken from its lane, and not claimed. */
+export type Unclaimed = Pick<Claimed, 'envelope' | 'lane'>;
 
 /** `lost`: a worker died during the attempt that was to be aborted. */
 export async function endCancelled(
   parts: AttemptParts,
-  envelope: Envelope,
-  definition: QueuedDefinition,
+  taken: Unclaimed & Pick<Claimed, 'definition'>,
   lost: boolean,
 ): Promise<JobOutcome> {
-  const { request_id: requestId, id } = envelope.directive;
-  const mayHaveRun = lost && (await effectOf({ definition, envelope })) === 'once';
-  return endWithout(parts, envelope, cancelledError(await cancelReason(parts, requestId, id), mayHaveRun));
+  const { request_id: requestId, id } = taken.envelope.directive;
+  const mayHaveRun = lost && (await effectOf(taken)) === 'once';
+  return endWithout(parts, taken, cancelledError(await cancelReason(parts, requestId, id), mayHaveRun));
 }
 
 /** Ends a directive that gets no attempt. */
 export async function endWithout(
   parts: AttemptParts,
-  envelope: Envelope,
+  taken: Unclaimed,
   error: ErrorEnvelope,
 ): Promise<JobOutcome> {
-  const { directive, traceparent } = envelope;
+  const { directive, traceparent } = taken.envelope;
   const { request_id: requestId, id } = directive;
   const signal = terminalSignal(directive, errorResult(error), { requestId, causationId: id, traceparent });
   await durably(parts, () => parts.journal.endUnclaimed(requestId, id, 'failed', [signal]));
-  settle(parts, envelope, error.type);
+  settle(parts, taken, error.type);
   return DONE;
 }

@@ -1,5 +1,6 @@
 // A worker: serves lanes, makes attempts, and stops without losing any.
 // Must never stop taking care of an attempt before it has been recorded.
+import { modelLane } from '../contract/model-name.ts';
 import { consumeLane, type JobOutcome, type LaneConsumer } from '../queue/consume.ts';
 import type { Ring } from '../queue/job.ts';
 import type { Lanes } from '../queue/lanes.ts';
@@ -32,6 +33,8 @@ export interface WorkerOptions extends AttemptParts {
   onError(error: Error): void;
 }
 
+const MODEL_LANES = modelLane('');
+
 /** For Redis to answer at the end of a stop, beyond the time in which a deaf executor is left behind. */
 const LAST_WORDS_MS = 5_000;
 
@@ -52,15 +55,15 @@ export function createWorker(options: WorkerOptions) {
       prefix,
       lockMs,
       stalledCheckMs,
-      handle,
+      handle: (ring) => handle(ring, name),
       onError,
     });
   }
 
-  async function handle(ring: Ring): Promise<JobOutcome> {
+  async function handle(ring: Ring, lane: string): Promise<JobOutcome> {
     inHand += 1;
     try {
-      return await attemptDirective(options, ring);
+      return await attemptDirective(options, ring, lane);
     } finally {
       inHand -= 1;
       if (inHand === 0) whenNothingIsInHand();
@@ -76,8 +79,12 @@ export function createWorker(options: WorkerOptions) {
     await Promise.all(consumers.map((each) => each.start()));
   }
 
-  /** Stops taking jobs of one lane for a while; null ends the pause. */
+  /**
+   * Stops taking jobs of one lane for a while; null ends the pause. Those of a model's lane are taken all the same: each
+   * may have another model to go on to.
+   */
   function pauseLane(lane: string, pauseMs: number | null): void {
+    if (lane.startsWith(MODEL_LANES)) return;
     const consumer = consumers.find((candidate) => candidate.lane === lane);
     clearTimeout(paused.get(lane));
     paused.delete(lane);

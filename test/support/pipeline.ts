@@ -20,8 +20,9 @@ import { closeRedis, connectRedis } from '../../src/redis.ts';
 import type { AttemptParts } from '../../src/worker/claimed.ts';
 import { createCircuitBreaker, DEFAULT_BREAKER } from '../../src/worker/circuit-breaker.ts';
 import { createCancelListener } from '../../src/worker/cancel-listener.ts';
-import { createHeartbeat, type Heartbeat } from '../../src/worker/heartbeat.ts';
+import type { Heartbeat } from '../../src/worker/heartbeat.ts';
 import { createRunningAttempts } from '../../src/worker/running-attempts.ts';
+import { createThreadedHeartbeat } from '../../src/worker/threaded-heartbeat.ts';
 import { createWorker } from '../../src/worker/worker.ts';
 import { openJournal, RETENTION_MS, uniquePrefix } from './journal.ts';
 
@@ -87,7 +88,7 @@ export async function openPipeline(
     { leaseMs = 10_000, heartbeat }: TestWorkerOptions = {},
   ): AttemptParts {
     const onError = (error: Error): void => void errors.push(error);
-    const beating = heartbeat ?? createHeartbeat({ journal, leaseMs, onError });
+    const beating = heartbeat ?? createThreadedHeartbeat({ redisUrl, prefix, leaseMs, onError });
     closing.push(async () => beating.close());
     return {
       journal,

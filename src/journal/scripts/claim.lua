@@ -6,17 +6,19 @@
 -- ARGV[1] directive id   ARGV[2] digest the worker holds   ARGV[3] lease_ms
 -- ARGV[4] slack_ms: how early an attempt may begin (clocks of queue and journal differ)
 -- ARGV[5] token of this claim, which tells a repeat   ARGV[6] signal JSON to append at the first claim ('' = none)
+-- ARGV[7] lane the worker was rung in ('' = none)
 -- Returns { verdict, ... }:
---   unknown | ended | stale_body | expired, deadline_at | held, until | wait, until
+--   unknown | ended | stale_body | moved, lane | expired, deadline_at | held, until | wait, until
 --   cancelled, lost (0|1): an attempt was under way and its worker is gone
---   granted, fence, failures, redeliveries, lost (0|1), deadline_at, now
+--   granted, fence, failures, redeliveries, lost (0|1), deadline_at, now, released, stage ('' = the first)
 local id = ARGV[1]
 local record = redis.call('HMGET', STATE, id .. '|status', id .. '|digest', id .. '|deadline_at', id .. '|lease_until',
   id .. '|next_attempt_at', id .. '|failures', id .. '|redeliveries', id .. '|started_at', id .. '|cancel', id .. '|fence', 'seq',
-  id .. '|claimant')
+  id .. '|claimant', id .. '|lane', id .. '|released', id .. '|stage')
 local status, digest, deadline_at = record[1], record[2], tonumber(record[3] or '0')
 local lease_until, next_attempt_at = tonumber(record[4] or '0'), tonumber(record[5] or '0')
 local failures, redeliveries = tonumber(record[6] or '0'), tonumber(record[7] or '0')
+local lane, released, stage = record[13] or '', int(tonumber(record[14] or '0')), record[15] or ''
 
 if not status then
   return { 'unknown' }
@@ -24,6 +26,8 @@ elseif is_terminal(status) then
   return { 'ended' }
 elseif digest ~= ARGV[2] then
   return { 'stale_body' }
+elseif ARGV[7] ~= '' and lane ~= ARGV[7] then
+  return { 'moved', lane }
 end
 
 local now = now_ms()
@@ -31,7 +35,7 @@ local new_lease = int(now + tonumber(ARGV[3]))
 local claimant, was_lost = string.match(record[12] or '', '^(.*)/(%d)$')
 if status == 'running' and claimant == ARGV[5] then
   redis.call('HSET', STATE, id .. '|lease_until', new_lease)
-  return { 'granted', record[10], failures, redeliveries, tonumber(was_lost), int(deadline_at), int(now) }
+  return { 'granted', record[10], failures, redeliveries, tonumber(was_lost), int(deadline_at), int(now), released, stage }
 elseif status == 'running' and lease_until > now then
   return { 'held', int(lease_until) }
 elseif record[9] then
@@ -60,4 +64,4 @@ if not record[8] then
   end
 end
 redis.call('HSET', STATE, unpack(claim))
-return { 'granted', fence, failures, redeliveries, lost, int(deadline_at), int(now) }
+return { 'granted', fence, failures, redeliveries, lost, int(deadline_at), int(now), released, stage }

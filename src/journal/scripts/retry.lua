@@ -1,8 +1,11 @@
--- Records a failed attempt that will be repeated: the claim ends here, before the job is delayed.
+-- Records a failed attempt that will be repeated: the claim ends here, before the job is delayed. The next attempt may
+-- be another stage of the directive, and that in another lane.
 -- Must never count a failure for a worker whose claim was taken over.
 -- @include include-record.lua
 --
--- ARGV[1] directive id   ARGV[2] fence   ARGV[3] delay_ms   ARGV[4..] signals, JSON
+-- ARGV[1] directive id   ARGV[2] fence   ARGV[3] delay_ms
+-- ARGV[4] stage from now on, opaque ('' = as before)   ARGV[5] lane from now on ('' = as before)
+-- ARGV[6..] signals, JSON
 -- Returns { 'waiting', next_attempt_at } | { 'cancelled' } | { 'ended' } | { 'stale' } | { 'unknown' }.
 local id = ARGV[1]
 local record = redis.call('HMGET', STATE, id .. '|status', id .. '|fence', id .. '|next_attempt_at', id .. '|cancel',
@@ -19,7 +22,16 @@ elseif record[1] == 'waiting' then
   return { 'waiting', record[3] }
 end
 local next_attempt_at = int(now_ms() + tonumber(ARGV[3]))
-local sequence = emit(tonumber(record[6] or '0'), 4, #ARGV, false)
-redis.call('HSET', STATE, id .. '|status', 'waiting', id .. '|next_attempt_at', next_attempt_at,
-  id .. '|failures', int(tonumber(record[5] or '0') + 1), 'seq', int(sequence))
+local sequence = emit(tonumber(record[6] or '0'), 6, #ARGV, false)
+local waiting = { id .. '|status', 'waiting', id .. '|next_attempt_at', next_attempt_at,
+  id .. '|failures', int(tonumber(record[5] or '0') + 1), 'seq', int(sequence) }
+if ARGV[4] ~= '' then
+  waiting[#waiting + 1] = id .. '|stage'
+  waiting[#waiting + 1] = ARGV[4]
+end
+if ARGV[5] ~= '' then
+  waiting[#waiting + 1] = id .. '|lane'
+  waiting[#waiting + 1] = ARGV[5]
+end
+redis.call('HSET', STATE, unpack(waiting))
 return { 'waiting', next_attempt_at }

@@ -2,7 +2,7 @@
  *  It must never assert on time beyond what Redis' own clock decides. */
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { ClaimVerdict } from '../../../src/journal/journal.ts';
+import type { ClaimVerdict } from '../../../src/journal/verdicts.ts';
 import { pause } from '../../../src/lifecycle.ts';
 import {
   acceptance,

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { errorEnvelope } from '../../../src/contract/error-envelope.ts';
 import { errorResult, okResult } from '../../../src/contract/result.ts';
 import type { ToolExec } from '../../../src/contract/work-directive.ts';
-import type { ClaimVerdict } from '../../../src/journal/journal.ts';
+import type { ClaimVerdict } from '../../../src/journal/verdicts.ts';
 import { attemptDirective } from '../../../src/worker/attempt.ts';
 import { createThreadedHeartbeat } from '../../../src/worker/threaded-heartbeat.ts';
 import { acceptance, claimOf, failureOf, toolCall } from '../../support/journal.ts';

@@ -1,12 +1,18 @@
-/** How reports become appends: one at a time, in order, the newest of each type.
- *  It must never rely on how fast an append is: each is answered by hand. */
-import { expect, test } from 'vitest';
+/** How reports become appends: one at a time, in order, text joined, other reports replaced by their next.
+ *  It must never rely on how fast an append is: each is answered by hand, or at a drawn moment. */
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { plainText } from '../../../src/contract/plain-text.ts';
 import type { SignalDraft } from '../../../src/contract/signal.ts';
+import type { SignalData, ToolCallDelta } from '../../../src/executors/definition.ts';
 import type { Journal } from '../../../src/journal/journal.ts';
 import { newTraceparent } from '../../../src/telemetry/trace-context.ts';
+import { LONGEST_DELTA } from '../../../src/worker/pending-reports.ts';
 import { createReporter } from '../../../src/worker/reporter.ts';
 
 const claim = { requestId: 'r', id: 'a', fence: 1 };
+
+type Delta = SignalData<'ai.llm.delta'>;
 
 function setUp() {
   const appends: { drafts: readonly SignalDraft[]; answer: PromiseWithResolvers<'appended' | 'stale'> }[] =
@@ -17,12 +23,25 @@ function setUp() {
     return answer.promise;
   };
   const origin = { requestId: 'r', causationId: 'a', traceparent: newTraceparent(), attempt: 2 };
-  const reporter = createReporter({ append } as Journal, claim, origin);
+  const [stop, givenUp] = [new AbortController(), new AbortController()];
+  const heard: unknown[] = [];
+  const reporter = createReporter({
+    journal: { append },
+    claim,
+    origin,
+    signal: stop.signal,
+    givenUp: givenUp.signal,
+    onLost: () => heard.push('lost'),
+    onError: (error) => heard.push(error),
+  });
   const progress = (value: number): void =>
     reporter.report('ai.tool.progress', { call_id: 'a', tool_name: 't', progress: value, metadata: {} });
   const written = () =>
     appends.map(({ drafts }) => drafts.map(({ data }) => ('progress' in data ? data.progress : data)));
-  return { reporter, appends, progress, written };
+  const delta = (chunk_type: Delta['chunk_type'], piece: Delta['delta']): void =>
+    reporter.report('ai.llm.delta', { call_id: 'a', chunk_type, delta: piece, metadata: {} });
+  const deltas = () => appends.map(({ drafts }) => drafts.map(({ data }) => data as Delta));
+  return { reporter, appends, progress, written, delta, deltas, stop, givenUp, heard };
 }
 
 /** Lets everything that can go on without an answer go on. */
@@ -62,35 +81,6 @@ test('reports of different types do not replace each other', async () => {
   ]);
 });
 
-test('it is settled when everything said is written', async () => {
-  const { reporter, appends, progress } = setUp();
-  progress(1);
-  progress(2);
-  let settled = false;
-  const settling = reporter.settled().then(() => (settled = true));
-  appends[0]?.answer.resolve('appended');
-  await settle();
-  expect(settled).toBe(false);
-  appends[1]?.answer.resolve('appended');
-  await settling;
-  expect(appends).toHaveLength(2);
-});
-
-test('it is settled at once when nothing was said', async () => {
-  await setUp().reporter.settled();
-});
-
-test('nothing is said after the claim was lost', async () => {
-  const { reporter, appends, progress } = setUp();
-  progress(1);
-  progress(2);
-  appends[0]?.answer.resolve('stale');
-  await reporter.settled();
-  progress(3);
-  await settle();
-  expect(appends).toHaveLength(1);
-});
-
 // The end of a write takes several microtasks; a report may come in between any two.
 test.each([0, 1, 2, 3, 4, 5, 6, 7, 8])(
   'a report %i microtasks after the end of a write is written',
@@ -100,7 +90,7 @@ test.each([0, 1, 2, 3, 4, 5, 6, 7, 8])(
     appends[0]?.answer.resolve('appended');
     for (let turn = 0; turn < turns; turn += 1) await Promise.resolve();
     progress(2);
-    const settling = reporter.settled();
+    const settling = reporter.close();
     await settle();
     appends[1]?.answer.resolve('appended');
     await settling;
@@ -108,13 +98,264 @@ test.each([0, 1, 2, 3, 4, 5, 6, 7, 8])(
   },
 );
 
-test('a failed write does not stop the next report', async () => {
-  const { reporter, appends, progress, written } = setUp();
+describe('its end', () => {
+  test('comes when everything said is written', async () => {
+    const { reporter, appends, progress } = setUp();
+    progress(1);
+    progress(2);
+    let closed = false;
+    const closing = reporter.close().then(() => (closed = true));
+    appends[0]?.answer.resolve('appended');
+    await settle();
+    expect(closed).toBe(false);
+    appends[1]?.answer.resolve('appended');
+    await closing;
+    expect(appends).toHaveLength(2);
+  });
+
+  test('comes at once when nothing was said', async () => {
+    const { reporter } = setUp();
+    await reporter.close();
+    expect(reporter.hasSpoken()).toBe(false);
+  });
+
+  test('is the end: what is said later is not written', async () => {
+    const { reporter, appends, progress } = setUp();
+    await reporter.close();
+    progress(1);
+    await settle();
+    expect(appends).toEqual([]);
+  });
+
+  test('comes when Redis is given up, and says nothing of it', async () => {
+    const { reporter, appends, progress, givenUp, heard } = setUp();
+    progress(1);
+    const closing = reporter.close();
+    givenUp.abort();
+    await closing;
+    expect(appends).toHaveLength(1);
+    expect(heard).toEqual([]);
+  });
+});
+
+test('nothing is said after the claim was lost, and the attempt hears of it', async () => {
+  const { reporter, appends, progress, heard } = setUp();
   progress(1);
-  appends[0]?.answer.reject(new Error('LOADING'));
-  await settle();
   progress(2);
+  appends[0]?.answer.resolve('stale');
+  await settle();
+  progress(3);
+  await reporter.close();
+  expect(appends).toHaveLength(1);
+  expect(heard).toEqual(['lost']);
+  expect(reporter.hasSpoken()).toBe(false);
+});
+
+test('a write that failed is repeated with the same signals before anything else is written', async () => {
+  const { reporter, appends, delta, heard } = setUp();
+  delta('content', 'one ');
+  delta('content', 'two');
+  appends[0]?.answer.reject(new Error('LOADING Redis is loading'));
+  await expect.poll(() => appends.length).toBe(2);
+  expect(appends[1]?.drafts).toEqual(appends[0]?.drafts);
   appends[1]?.answer.resolve('appended');
-  await reporter.settled();
-  expect(written()).toEqual([[1], [2]]);
+  await settle();
+  appends[2]?.answer.resolve('appended');
+  await reporter.close();
+  expect(appends[2]?.drafts).toMatchObject([{ data: { delta: 'two', seq: 1 } }]);
+  expect(heard).toEqual([]);
+});
+
+test('a write that asking again cannot mend is the last one, and is told', async () => {
+  const { reporter, appends, delta, heard } = setUp();
+  delta('content', 'one ');
+  delta('content', 'two');
+  appends[0]?.answer.reject(new Error('ERR broken script'));
+  await reporter.close();
+  expect(appends).toHaveLength(1);
+  expect(heard).toMatchObject([{ message: 'ERR broken script' }]);
+});
+
+describe('text', () => {
+  test('is joined while something is being written, its kinds in order, and numbered from 0', async () => {
+    const { reporter, appends, delta, deltas } = setUp();
+    delta('thinking', 'a');
+    for (const piece of ['b', 'c']) delta('thinking', piece);
+    for (const piece of ['d', 'e']) delta('content', piece);
+    delta('thinking', 'f');
+    appends[0]?.answer.resolve('appended');
+    await settle();
+    appends[1]?.answer.resolve('appended');
+    await reporter.close();
+    expect(deltas()).toMatchObject([
+      [{ chunk_type: 'thinking', delta: 'a', seq: 0 }],
+      [
+        { chunk_type: 'thinking', delta: 'bc', seq: 1 },
+        { chunk_type: 'content', delta: 'de', seq: 2 },
+        { chunk_type: 'thinking', delta: 'f', seq: 3 },
+      ],
+    ]);
+    expect(reporter.hasSpoken()).toBe(true);
+  });
+
+  test('of a tool call is joined with that of the same call only', async () => {
+    const { appends, delta, deltas } = setUp();
+    const call = (index: number, text: string): ToolCallDelta => ({
+      index,
+      id: `call_${index}`,
+      name: 'add',
+      arguments: text,
+    });
+    delta('tool_call', call(0, ''));
+    delta('tool_call', call(0, '{"a":'));
+    delta('tool_call', call(0, '1}'));
+    delta('tool_call', call(1, '{}'));
+    delta('tool_call', call(0, ' '));
+    appends[0]?.answer.resolve('appended');
+    await settle();
+    expect(deltas().map((batch) => batch.map(({ delta: piece }) => piece))).toEqual([
+      [call(0, '')],
+      [call(0, '{"a":1}'), call(1, '{}'), call(0, ' ')],
+    ]);
+  });
+
+  test('that a terminal would obey loses that, and what is empty then is not written', async () => {
+    const { reporter, appends, delta, deltas } = setUp();
+    delta('content', '\u0000\u001b');
+    await reporter.close();
+    expect(appends).toEqual([]);
+    const other = setUp();
+    other.delta('content', '\u001b[31mred\u009b0m\ttab\r\n\u007f');
+    expect(other.deltas()[0]).toMatchObject([{ delta: '[31mred0m\ttab\r\n' }]);
+    expect(deltas()).toEqual([]);
+  });
+
+  test('too long for one signal is cut, never within a character', async () => {
+    const { appends, delta, deltas } = setUp();
+    const text = `x${'😀'.repeat(LONGEST_DELTA)}`;
+    delta('content', text);
+    const pieces = deltas()[0]?.map(({ delta: piece }) => String(piece)) ?? [];
+    expect(pieces.join('')).toBe(text);
+    expect(pieces.length).toBe(3);
+    for (const piece of pieces) {
+      expect(piece.length).toBeLessThanOrEqual(LONGEST_DELTA);
+      expect(piece.isWellFormed()).toBe(true);
+    }
+    expect(appends).toHaveLength(1);
+  });
+
+  test('that piles up makes an executor wait, until there is room', async () => {
+    const { reporter, appends, delta } = setUp();
+    delta('content', 'first');
+    delta('content', 'x'.repeat(262_000));
+    await reporter.drained();
+    delta('content', 'x'.repeat(1_000));
+    let drained = false;
+    const waiting = reporter.drained().then(() => (drained = true));
+    await settle();
+    expect(drained).toBe(false);
+    appends[0]?.answer.resolve('appended');
+    await waiting;
+  });
+
+  test.each<[string, (parts: ReturnType<typeof setUp>) => void]>([
+    ['its attempt is stopped', ({ stop }) => stop.abort()],
+    ['its claim is lost', ({ appends }) => appends[0]?.answer.resolve('stale')],
+    ['Redis is given up', ({ givenUp }) => givenUp.abort()],
+  ])('keeps no executor waiting when %s', async (_why, happens) => {
+    const parts = setUp();
+    parts.delta('content', 'first');
+    parts.delta('content', 'x'.repeat(300_000));
+    const waiting = parts.reporter.drained();
+    happens(parts);
+    await waiting;
+    await parts.reporter.drained();
+  });
+});
+
+type Step = { kind: Delta['chunk_type']; index: number; text: string; turns: number };
+
+/** Each kind's text as a reader puts it together. */
+function folded(deltas: readonly Pick<Delta, 'chunk_type' | 'delta'>[]): Record<string, string> {
+  const texts: Record<string, string> = {};
+  for (const { chunk_type, delta } of deltas) {
+    const call = chunk_type === 'tool_call' ? (delta as ToolCallDelta) : null;
+    const key = call ? `tool ${call.index}` : chunk_type;
+    texts[key] = (texts[key] ?? '') + (call ? call.arguments : String(delta));
+  }
+  return texts;
+}
+
+/** The order in which kinds take turns, without the empty ones. */
+function turnsOf(deltas: readonly Pick<Delta, 'chunk_type' | 'delta'>[]): string[] {
+  const keys = deltas
+    .filter((delta) => Object.values(folded([delta])).join('') !== '')
+    .map((delta) => Object.keys(folded([delta]))[0] ?? '');
+  return keys.filter((key, position) => key !== keys[position - 1]);
+}
+
+test('whatever is said, and however writes take their time or fail, the text is whole, in order and numbered', async () => {
+  const text = fc.oneof(
+    fc.string({ unit: 'binary', maxLength: 20 }),
+    fc.string({ unit: fc.constantFrom('\u001b', 'a', '😀', '\ud83d', '\ude00', '\u0085') }),
+    fc.integer({ min: 15_990, max: 50_000 }).map((length) => '😀'.repeat(length)),
+  );
+  const step: fc.Arbitrary<Step> = fc.record({
+    kind: fc.constantFrom('content', 'thinking', 'tool_call'),
+    index: fc.nat({ max: 2 }),
+    text,
+    turns: fc.nat({ max: 6 }),
+  });
+  const answers = fc.array(fc.record({ turns: fc.nat({ max: 8 }), again: fc.boolean() }), { minLength: 1 });
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { maxLength: 60 }), answers, async (steps, drawn) => {
+      const log: SignalDraft[] = [];
+      let appended = '';
+      let [calls, underWay] = [0, 0];
+      const append: Journal['append'] = async (_claim, drafts) => {
+        underWay += 1;
+        expect(underWay).toBe(1);
+        const { turns, again } = drawn[calls++ % drawn.length] ?? { turns: 0, again: false };
+        for (let turn = 0; turn < turns; turn += 1) await Promise.resolve();
+        // As the script does: what was executed before the connection was cut is recognised.
+        const last = drafts.at(-1)?.id ?? '';
+        if (last !== appended) log.push(...drafts);
+        const isNew = last !== appended;
+        appended = last;
+        underWay -= 1;
+        if (again && isNew && calls === 1) throw new Error('the connection was cut');
+        return 'appended';
+      };
+      const reporter = createReporter({
+        journal: { append },
+        claim,
+        origin: { requestId: 'r', causationId: 'a', traceparent: newTraceparent(), attempt: 1 },
+        signal: new AbortController().signal,
+        givenUp: new AbortController().signal,
+        onLost: () => {},
+        onError: (error) => {
+          throw error;
+        },
+      });
+      const said: Pick<Delta, 'chunk_type' | 'delta'>[] = [];
+      for (const { kind, index, text: piece, turns } of steps) {
+        const call = { index, id: `c${index}`, name: 'n', arguments: piece };
+        const delta = kind === 'tool_call' ? call : piece;
+        reporter.report('ai.llm.delta', { call_id: 'a', chunk_type: kind, delta, metadata: {} });
+        said.push({ chunk_type: kind, delta: kind === 'tool_call' ? call : plainText(piece) });
+        for (let turn = 0; turn < turns; turn += 1) await Promise.resolve();
+      }
+      await reporter.close();
+      const written = log.map(({ data }) => data as Delta);
+      const spoken = Object.entries(folded(said)).filter(
+        ([key, whole]) => whole !== '' || key.startsWith('tool'),
+      );
+      expect(folded(written)).toEqual(Object.fromEntries(spoken));
+      expect(turnsOf(written)).toEqual(turnsOf(said));
+      expect(written.map(({ seq }) => seq)).toEqual(written.map((_, position) => position));
+      for (const { delta } of written)
+        if (typeof delta === 'string') expect(delta.length).toBeLessThanOrEqual(LONGEST_DELTA);
+    }),
+    { numRuns: 100 },
+  );
 });

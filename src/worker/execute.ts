@@ -1,0 +1,100 @@
+// One execution of one claimed directive: what the executor is given, what it says, what makes it stop.
+// Must never outlive its claim, nor decide what an execution means.
+import { hash } from 'node:crypto';
+import { errorEnvelope } from '../contract/error-envelope.ts';
+import { errorResult } from '../contract/result.ts';
+import type { Execution, ExecutionContext } from '../executors/definition.ts';
+import type { ClaimRef } from '../journal/journal.ts';
+import { type AttemptParts, type Claimed, remainingMsOf } from './claimed.ts';
+import type { StopReason } from './outcome.ts';
+import { createReporter, type Reporter } from './reporter.ts';
+import { runExecutor } from './run-executor.ts';
+import type { AttemptHandle } from './running-attempts.ts';
+
+/** How an attempt went. */
+export interface Executed {
+  execution: Execution;
+  stop: StopReason | null;
+  seen: boolean;
+  /** As in `OutcomeFacts`. */
+  unreachedForMs: number | null;
+}
+
+/** A provider that nobody reaches at present is not asked, so that those with another model go on to it at once. */
+export function stoppedLane({ breaker }: AttemptParts, { envelope, lane }: Claimed): Executed | null {
+  const unreachedForMs = envelope.models ? breaker.stoppedForMs(lane) : null;
+  if (unreachedForMs === null) return null;
+  const error = errorEnvelope('network', `nothing in the lane ${lane} is in reach at present`);
+  const execution = { result: errorResult(error), unavailable: true };
+  return { execution, stop: null, seen: false, unreachedForMs };
+}
+
+/** Tells the lane's breaker whether the server was reached; null when it was. */
+function noteReach({ breaker }: AttemptParts, { lane }: Claimed, execution: Execution): number | null {
+  if (execution.unreached) return breaker.unreached(lane);
+  breaker.reached(lane);
+  return null;
+}
+
+/** Runs the executor under one abort signal: cancellation, deadline, worker stop, loss of the claim. */
+export async function execute(parts: AttemptParts, claimed: Claimed): Promise<Executed> {
+  const { envelope, definition, claim: ref } = claimed;
+  const handle = parts.running.begin(ref);
+  const unwatch = parts.heartbeat.watch(ref, handle.stop);
+  const deadline = setTimeout(() => handle.stop('deadline'), remainingMsOf(claimed));
+  const reporter = reporterFor(parts, claimed, handle);
+  try {
+    const context = contextFor(claimed, handle, reporter);
+    const execution = await runExecutor(definition, envelope.directive, context);
+    const stop = handle.stopReason();
+    const unreachedForMs = noteReach(parts, claimed, execution);
+    await reporter.close();
+    return { execution, stop, seen: reporter.hasSpoken(), unreachedForMs };
+  } finally {
+    clearTimeout(deadline);
+    unwatch();
+    handle.end();
+  }
+}
+
+function contextFor(
+  { envelope, lane, stage, attempt, granted, origin, claim: ref }: Claimed,
+  { signal }: AttemptHandle,
+  { report, drained }: Reporter,
+): ExecutionContext {
+  return {
+    lane,
+    models: envelope.models ?? [],
+    stage: { index: stage.index, history: stage.history },
+    attempt,
+    redeliveries: granted.redeliveries,
+    signal,
+    remainingMs: remainingMsOf({ granted }),
+    traceparent: origin.traceparent,
+    idempotencyKey: idempotencyKey(ref),
+    report,
+    drained,
+  };
+}
+
+function reporterFor(
+  { journal, running, logger }: AttemptParts,
+  { claim: ref, origin }: Claimed,
+  handle: AttemptHandle,
+): Reporter {
+  return createReporter({
+    journal,
+    claim: ref,
+    origin,
+    signal: handle.signal,
+    givenUp: running.givenUp,
+    onLost: () => handle.stop('lost'),
+    onError: (error) =>
+      logger.warn({ ...ref, error: String(error) }, 'what an attempt says cannot be written'),
+  });
+}
+
+/** Stable over all attempts, and short enough for any header. */
+function idempotencyKey({ requestId, id }: ClaimRef): string {
+  return hash('sha256', `${requestId}/${id}`, 'hex').slice(0, 32);
+}

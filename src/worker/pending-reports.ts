@@ -1,0 +1,124 @@
+// What an attempt has said and nobody has written yet: pieces of text joined, other reports replaced by their next.
+// Must never lose, repeat or reorder a character of text.
+import { plainText } from '../contract/plain-text.ts';
+import type { SignalDraft } from '../contract/signal.ts';
+import type { SignalData, ToolCallDelta } from '../executors/definition.ts';
+
+type SignalType = SignalDraft['type'];
+type Delta = SignalData<'ai.llm.delta'>;
+
+/** One signal to be. */
+export interface Said {
+  type: SignalType;
+  data: SignalDraft['data'];
+}
+
+/** A report, or all that was said in one go of one kind. `text` is null where nothing can be joined. */
+interface Pending extends Said {
+  text: string | null;
+}
+
+export type PendingReports = ReturnType<typeof createPendingReports>;
+
+/** The most characters of a delta in one signal: a signal below 64 KiB is announced whole. */
+export const LONGEST_DELTA = 16_000;
+/** The most signals of one append: a script holds up everybody else for as long as it runs. */
+const MOST_SIGNALS = 64;
+/** What an entry counts beside its characters, so that many small ones are bounded too. */
+const ENTRY_CHARACTERS = 128;
+
+export function createPendingReports() {
+  const entries: Pending[] = [];
+  let size = 0;
+  let nextSeq = 0;
+
+  function add(type: SignalType, data: SignalDraft['data']): void {
+    if (type === 'ai.llm.delta') return addDelta(data as Delta);
+    const unwritten = entries.find((entry) => entry.type === type);
+    if (unwritten) unwritten.data = data;
+    else push({ type, data, text: null });
+  }
+
+  function addDelta(data: Delta): void {
+    const text = textOf(data);
+    if (text === '' && data.chunk_type !== 'tool_call') return;
+    const last = entries.at(-1);
+    if (text === null || !last || last.text === null || !isContinued(last.data as Delta, data))
+      return push({ type: 'ai.llm.delta', data, text });
+    last.text += text;
+    size += text.length;
+  }
+
+  function push(entry: Pending): void {
+    entries.push(entry);
+    size += ENTRY_CHARACTERS + (entry.text?.length ?? 0);
+  }
+
+  /** The oldest of what is pending, as much as one append takes; nothing of it is pending any more. */
+  function take(): Said[] {
+    const taken: Said[] = [];
+    let whole = 0;
+    for (const entry of entries) {
+      while (taken.length < MOST_SIGNALS && (entry.text?.length ?? 0) > LONGEST_DELTA)
+        taken.push(cutFrom(entry));
+      if (taken.length === MOST_SIGNALS) break;
+      taken.push(entry.text === null ? numbered(entry) : piece(entry.data as Delta, entry.text));
+      size -= ENTRY_CHARACTERS + (entry.text?.length ?? 0);
+      whole += 1;
+    }
+    entries.splice(0, whole);
+    return taken;
+  }
+
+  function cutFrom(entry: Pending): Said {
+    const text = entry.text ?? '';
+    const end = isHighSurrogate(text.charCodeAt(LONGEST_DELTA - 1)) ? LONGEST_DELTA - 1 : LONGEST_DELTA;
+    entry.text = text.slice(end);
+    size -= end;
+    return piece(entry.data as Delta, text.slice(0, end));
+  }
+
+  function numbered({ type, data }: Pending): Said {
+    return type === 'ai.llm.delta' ? { type, data: { ...(data as Delta), seq: nextSeq++ } } : { type, data };
+  }
+
+  function piece(data: Delta, text: string): Said {
+    const delta =
+      data.chunk_type === 'tool_call' ? { ...(data.delta as ToolCallDelta), arguments: text } : text;
+    return { type: 'ai.llm.delta', data: { ...data, delta, seq: nextSeq++ } };
+  }
+
+  return {
+    add,
+    take,
+    clear: (): void => {
+      entries.length = 0;
+      size = 0;
+    },
+    /** About how many characters wait. */
+    size: (): number => size,
+  };
+}
+
+/** What of a delta can be joined with the next one; null: nothing. */
+function textOf({ chunk_type, delta }: Delta): string | null {
+  if (chunk_type === 'tool_call') return isToolCallDelta(delta) ? delta.arguments : null;
+  return typeof delta === 'string' ? plainText(delta) : null;
+}
+
+function isContinued(last: Delta, next: Delta): boolean {
+  if (last.chunk_type !== next.chunk_type || last.call_id !== next.call_id) return false;
+  if (next.chunk_type !== 'tool_call') return true;
+  const [before, after] = [last.delta as ToolCallDelta, next.delta as ToolCallDelta];
+  return before.index === after.index && before.id === after.id && before.name === after.name;
+}
+
+function isToolCallDelta(delta: unknown): delta is ToolCallDelta {
+  return (
+    typeof delta === 'object' && delta !== null && 'arguments' in delta && typeof delta.arguments === 'string'
+  );
+}
+
+function isHighSurrogate(unit: number): boolean {
+  return unit >= 0xd800 && unit <= 0xdbff;
+}
