@@ -21,6 +21,7 @@ import { confirmations, type Durability } from './queue/durability.ts';
 import { knownModels } from './queue/known-models.ts';
 import { knownServers } from './queue/known-servers.ts';
 import { createLanes } from './queue/lanes.ts';
+import { createPreparer } from './queue/prepare.ts';
 import { createQueueClient } from './queue/queue-client.ts';
 import { createSubmitter } from './queue/submit.ts';
 import type { RedisConnection } from './redis.ts';
@@ -60,13 +61,16 @@ export function assembleClient(
   const modelCatalog = createModelCatalog(connection, keys);
   const servers = knownServers(catalog, options.knownServers);
   const models = knownModels(modelCatalog, options.knownModels);
+  const preparer = createPreparer({
+    servers,
+    models,
+    executeImmediately: createRegistry([emitToolError, emitRequestError]).executeImmediately,
+  });
   const submitter = createSubmitter({
     journal,
     index,
     lanes,
-    servers,
-    models,
-    executeImmediately: createRegistry([emitToolError, emitRequestError]).executeImmediately,
+    preparer,
     capacity: createCapacity({ lanes, index, maxQueuedIn: options.maxQueuedIn, maxOpen: options.maxOpen }),
     argumentsBytes: options.argumentsBytes,
     confirm: confirmations(connection, options.durability),

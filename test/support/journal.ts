@@ -10,7 +10,7 @@ import { createJournal, type Acceptance } from '../../src/journal/journal.ts';
 import { keySpace } from '../../src/journal/keys.ts';
 import { draftSignal } from '../../src/journal/signal-draft.ts';
 import { terminalSignal } from '../../src/journal/terminal-signal.ts';
-import { digestOf } from '../../src/queue/submit.ts';
+import { digestOf } from '../../src/queue/prepare.ts';
 import { closeRedis, connectRedis } from '../../src/redis.ts';
 import { newTraceparent } from '../../src/telemetry/trace-context.ts';
 

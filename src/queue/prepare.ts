@@ -1,0 +1,112 @@
+// Prepares directives for their acceptance: routed and digested; immediate ones already carry their end.
+// Must never write: what is prepared may still be refused.
+import { hash } from 'node:crypto';
+import { canonicalJson } from '../contract/canonical-json.ts';
+import type { Directive } from '../contract/directive.ts';
+import { errorResult, type Result } from '../contract/result.ts';
+import { encodeEnvelope, type Envelope } from '../journal/envelope.ts';
+import type { Acceptance } from '../journal/journal.ts';
+import { terminalSignal } from '../journal/terminal-signal.ts';
+import { ringFor, type Ring } from './job.ts';
+import { type KnownModelsSource, NO_MODELS } from './known-models.ts';
+import type { KnownServersSource } from './known-servers.ts';
+import type { Lanes } from './lanes.ts';
+import { routeOf, type Known, type Route } from './route.ts';
+
+/** The result of a directive that needs no worker; null for work directives. */
+export type ExecuteImmediately = (directive: Directive) => Result | null;
+
+export interface PreparerOptions {
+  servers: KnownServersSource;
+  models: KnownModelsSource;
+  executeImmediately: ExecuteImmediately;
+}
+
+/** A directive on its way in: what will be accepted, and the ring that follows. */
+export interface Prepared {
+  acceptance: Acceptance;
+  ring: Ring;
+}
+
+export interface Preparer {
+  /** In the same order, in one trace. */
+  prepare(directives: readonly Directive[], traceparent: string): Promise<Prepared[]>;
+}
+
+/** 128 bits of SHA-256 tell two contents of one id apart. */
+const DIGEST_LENGTH = 22;
+const DEFAULT_DEADLINE_MS = 900_000;
+
+const NOWHERE = { lane: null, models: undefined };
+
+export function digestOf(directive: Directive): string {
+  return hash('sha256', canonicalJson(directive), 'base64url').slice(0, DIGEST_LENGTH);
+}
+
+export function createPreparer(options: PreparerOptions): Preparer {
+  const { executeImmediately } = options;
+
+  async function prepareAll(directives: readonly Directive[], traceparent: string): Promise<Prepared[]> {
+    const known = await knownFor(directives);
+    return directives.map((directive) =>
+      prepare(directive, traceparent, executeImmediately(directive) ?? routeOf(directive, known)),
+    );
+  }
+
+  /** What the directives need to know; read again where one of them is not found. */
+  async function knownFor(directives: readonly Directive[]): Promise<Known> {
+    const tools = directives.filter(({ type }) => type === 'tool_exec');
+    const asks = directives.filter(({ type }) => type.startsWith('llm_'));
+    const known: Known = {
+      servers: tools.length > 0 ? await options.servers.current() : new Map(),
+      models: asks.length > 0 ? await options.models.current() : NO_MODELS,
+    };
+    const isLost = (directive: Directive): boolean => routeOf(directive, known).kind === 'ended';
+    if (tools.some(isLost)) known.servers = await options.servers.recheck();
+    if (asks.some(isLost)) known.models = await options.models.recheck();
+    return known;
+  }
+
+  function prepare(directive: Directive, traceparent: string, route: Route | Result): Prepared {
+    const digest = digestOf(directive);
+    const { lane, models } = 'kind' in route && route.kind === 'lane' ? route : NOWHERE;
+    const envelope: Envelope = { directive, lane, traceparent, ...(models ? { models } : {}) };
+    const encoded = encodeEnvelope(envelope);
+    const result = 'kind' in route ? (route.kind === 'ended' ? errorResult(route.error) : null) : route;
+    const origin = { requestId: directive.request_id, causationId: directive.id, traceparent };
+    const acceptance: Acceptance = {
+      id: directive.id,
+      type: directive.type,
+      digest,
+      lane,
+      deadlineMs: 'deadline_ms' in directive ? directive.deadline_ms : DEFAULT_DEADLINE_MS,
+      envelope: encoded,
+      ...(result
+        ? { end: { status: endStatus(directive, result), signal: terminalSignal(directive, result, origin) } }
+        : {}),
+    };
+    return { acceptance, ring: ringFor(envelope, digest, encoded.length) };
+  }
+
+  /** Immediate directives succeed by saying what they were told to say, even if that is an error. */
+  function endStatus(directive: Directive, result: Result): 'succeeded' | 'failed' {
+    return result.ok || directive.type.startsWith('emit_') ? 'succeeded' : 'failed';
+  }
+
+  return { prepare: prepareAll };
+}
+
+/** Rings for what has a lane. */
+export async function ringAll(lanes: Lanes, open: readonly Prepared[]): Promise<void> {
+  const byLane = Map.groupBy(open, ({ acceptance }) => acceptance.lane ?? '');
+  await Promise.all(
+    [...byLane].map(([lane, [first, ...others]]) => {
+      if (!first) return Promise.resolve();
+      if (others.length === 0) return lanes.ring(lane, first.ring);
+      return lanes.ringAll(
+        lane,
+        [first, ...others].map(({ ring }) => ring),
+      );
+    }),
+  );
+}
