@@ -19,7 +19,8 @@ export interface RunSpec {
   overrides: RunOverrides;
   metadata: JsonObject;
   conversation_id: string | null;
-  parent: { request_id: string; tag: string } | null;
+  /** `depth` of the first run is 0, that of its children 1. */
+  parent: { request_id: string; tag: string; depth: number } | null;
   /** Milliseconds since the epoch, by the clock of Redis. */
   started_at: number;
 }
@@ -45,7 +46,18 @@ export interface RunDocument {
 
 /** `id` is unique in the run and the same at every repeat: whoever receives it recognises a repeat. */
 export type OutboxEntry =
-  | { id: string; kind: 'start_child'; child_request_id: string; tag: string; agent: string; input: unknown }
+  | {
+      id: string;
+      kind: 'start_child';
+      child_request_id: string;
+      tag: string;
+      agent: string;
+      /** A string is the child's query; anything else is given to it as JSON text. */
+      input: unknown;
+      overrides: RunOverrides;
+      /** Of the child, for its `parent.depth`. */
+      depth: number;
+    }
   /** Appends `signal` to another run's log and inbox. */
   | { id: string; kind: 'signal_run'; request_id: string; signal: EmittedSignal }
   /** Cancels a directive of this request, or all that are open (null). */
@@ -67,16 +79,38 @@ export interface EmittedSignal {
 /** What the core reads: a signal of the run's own log that concerns it, or the clock. */
 export type RunEvent = { kind: 'signal'; signal: Signal } | { kind: 'clock' };
 
+/** A directive of a kind that a user's module declared: its own fields beside these. */
+export interface CustomDirective {
+  type: string;
+  id: string;
+  request_id: string;
+  metadata: JsonObject;
+  [param: string]: unknown;
+}
+
+/** Something an operator should read, though nobody else is told. */
+export interface LogEntry {
+  level: 'info' | 'warn' | 'error';
+  message: string;
+  details: JsonObject;
+}
+
 /** What one event made of the run. The turn folds events, then writes the last document and all the rest at once. */
 export interface Transition {
   document: RunDocument;
   /** Appended to the run's log in this order, before the directives are accepted. */
   signals: EmittedSignal[];
   /** Accepted with this turn, all or none. Their ids are unique in the run and deterministic. */
-  directives: Directive[];
+  directives: (Directive | CustomDirective)[];
+  /** For the log of the process, once the turn is committed. */
+  log: LogEntry[];
 }
 
-/** The pure core as the shell sees it. None of these does I/O, throws, or looks at a clock. */
+/**
+ * The pure core as the shell sees it. None of these does I/O, throws, or looks at a clock.
+ * Of the signals that one turn reads, `ai.request.input` is folded before the others, so that an answer that came in the same
+ * turn does not end a run that was spoken to before.
+ */
 export interface EngineCore {
   /** The document before the first event; emits `ai.request.started`, and what the strategy does first. */
   begin(spec: RunSpec, setup: RunSetup, now: number): Transition;

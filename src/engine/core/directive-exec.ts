@@ -1,0 +1,85 @@
+// Directive kinds of users: what a module in the configuration declares, and the protocol its functions keep.
+// Must never run one: the core does in a turn (`exec`), a worker does for a queued kind (`execute`).
+import type * as z from 'zod';
+import { CONTROL_DIRECTIVE_TYPES } from '../../contract/control-directive.ts';
+import { AGENT_DIRECTIVE_TYPES } from '../../contract/agent-directive.ts';
+import { DIRECTIVE_TYPES } from '../../contract/directive.ts';
+import type { Effect } from '../../contract/work-directive.ts';
+import type { Execution, ExecutionContext } from '../../executors/definition.ts';
+import type { StrategySignal } from '../strategies/strategy.ts';
+import type { JsonObject } from '../transition.ts';
+
+/**
+ * What an `exec` answers, with the agent's state as it is from now on.
+ * `ok`: done. `async`: work goes on elsewhere; the agent does not wait for it, whatever `ref` names.
+ * `stop`: the agent ends at once and abnormally: the directives after this one are dropped, work in flight is orphaned (its
+ * signals are journalled but change nothing), no hook runs. Never for normal completion, which is an outcome of the strategy.
+ */
+export type Executed<S> =
+  | { ok: true; state: S }
+  | { async: true; ref: string | null; state: S }
+  | { stop: true; reason: string; state: S };
+
+/** Reasons of `stop` that look like a normal end, which is a strategy's outcome instead: they are warned about. */
+export const NORMAL_LOOKING_REASONS: ReadonlySet<string> = new Set([
+  'normal',
+  'completed',
+  'ok',
+  'done',
+  'success',
+]);
+
+/** A directive of a custom kind: its own fields beside its identity. */
+export type OwnDirective<P = JsonObject> = P & {
+  type: string;
+  id: string;
+  request_id: string;
+  metadata: JsonObject;
+};
+
+/** Pure, as a strategy is: it may be called twice for the same turn, and sees the signal that the turn reads. */
+export type Exec<P> = (
+  directive: OwnDirective<P>,
+  signal: StrategySignal | null,
+  state: JsonObject,
+) => Executed<JsonObject>;
+
+/** A kind that is done within the turn: it changes the agent's state, or stops the agent. */
+export interface ImmediateKind<P = JsonObject> {
+  mode: 'immediate';
+  type: string;
+  /** Of the directive's own fields. */
+  schema: z.ZodType<P>;
+  exec: Exec<P>;
+}
+
+/** A kind that a worker carries out, on the lane `custom.<type>`; its answer is the signal `directive.result`. */
+export interface QueuedKind<P = JsonObject> {
+  mode: 'queued';
+  type: string;
+  schema: z.ZodType<P>;
+  /** What happens in the turn that accepts it; only `stop` keeps it from the queue. Default: `async`, state unchanged. */
+  exec?: Exec<P>;
+  execute(directive: OwnDirective<P>, context: ExecutionContext): Promise<Execution>;
+  /** What a repeat would do, after a worker died in the middle. Default `once`. */
+  effect?: Effect;
+}
+
+/** A kind as registries hold it. */
+export type DirectiveKind = ImmediateKind | QueuedKind;
+
+const KIND_NAME = /^[A-Za-z][A-Za-z0-9_.-]{0,63}$/;
+const TAKEN: ReadonlySet<string> = new Set([
+  ...DIRECTIVE_TYPES,
+  ...AGENT_DIRECTIVE_TYPES,
+  ...CONTROL_DIRECTIVE_TYPES,
+]);
+
+/** Declares a kind of directive; throws when its name is not a name or is one of the service's own. */
+export function defineDirective<P extends JsonObject>(kind: ImmediateKind<P> | QueuedKind<P>): DirectiveKind {
+  if (!KIND_NAME.test(kind.type)) {
+    throw new TypeError(`directive type "${kind.type}": a letter, then up to 63 of A-Z a-z 0-9 _ . -`);
+  }
+  if (TAKEN.has(kind.type)) throw new TypeError(`directive type "${kind.type}" is one of the service's own`);
+  return kind as unknown as DirectiveKind;
+}

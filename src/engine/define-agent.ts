@@ -1,0 +1,21 @@
+// Declares an agent in code, checked as one in the configuration is.
+// Must never know what strategies or tools exist here: the catalog of a running service says.
+import {
+  type AgentDefinition,
+  agentDefinitionSchema,
+  type SubmittedAgentDefinition,
+} from '../contract/agent-definition.ts';
+import { fieldErrors } from '../contract/field-error.ts';
+
+/** The agent with every default filled in. Throws a `TypeError` that names each wrong member by its path. */
+export function defineAgent(definition: SubmittedAgentDefinition): AgentDefinition {
+  const parsed = agentDefinitionSchema.safeParse(definition);
+  if (parsed.success) return parsed.data;
+  const faults = fieldErrors(parsed.error).map(({ path, message }) => `${path || 'agent'} ${message}`);
+  throw new TypeError(`agent ${nameOf(definition)}: ${faults.join('; ')}`);
+}
+
+function nameOf(definition: unknown): string {
+  const name = Object(definition)['name'] as unknown;
+  return typeof name === 'string' ? `"${name.slice(0, 64)}"` : '(without a name)';
+}
