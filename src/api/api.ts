@@ -15,6 +15,7 @@ import { healthRoutes, type Readiness } from './routes/health.ts';
 import { listingRoutes } from './routes/listings.ts';
 import { payloadRoutes } from './routes/payloads.ts';
 import { requestRoutes } from './routes/requests.ts';
+import { runRoutes } from './routes/runs.ts';
 import { signalRoutes } from './routes/signals.ts';
 import { readBeforeRefusal } from './unread-body.ts';
 
@@ -78,6 +79,7 @@ function routes(app: App, options: ApiOptions, stop: AbortSignal): void {
   const { client, heartbeatMs = DEFAULT_HEARTBEAT_MS } = options;
   directiveRoutes(app, { client, stop });
   requestRoutes(app, { client, stop });
+  runRoutes(app, client);
   cancellationRoutes(app, client);
   payloadRoutes(app, client);
   deadLetterRoutes(app, client);

@@ -4,10 +4,12 @@ import fastifySwagger from '@fastify/swagger';
 import fastifySwaggerUi from '@fastify/swagger-ui';
 import { createJsonSchemaTransform, createJsonSchemaTransformObject } from 'fastify-type-provider-zod';
 import * as z from 'zod';
+import { agentListingSchema } from '../contract/agent-listing.ts';
 import { directiveSchema, submittedDirectiveSchema } from '../contract/directive.ts';
 import { laneListingSchema } from '../contract/lane-listing.ts';
 import { problemSchema } from '../contract/problem.ts';
 import { directiveViewSchema, requestViewSchema } from '../contract/request-view.ts';
+import { runViewSchema, startedRunSchema } from '../contract/run.ts';
 import { signalPageSchema } from '../contract/signal-page.ts';
 import { signalSchema } from '../contract/signal.ts';
 import { submissionSchema } from '../contract/submission.ts';
@@ -21,7 +23,7 @@ const TITLES = {
   409: 'It contradicts what is there already.',
   413: 'The body is too large.',
   415: 'The body must be application/json.',
-  429: 'The lane is full; come back after `Retry-After` seconds.',
+  429: 'Too much of it waits already; come back after `Retry-After` seconds.',
   503: 'The service cannot be asked now; come back after `Retry-After` seconds.',
 } as const;
 
@@ -50,7 +52,7 @@ export function describeApi(app: App, version: string): void {
         version,
         description: `Durable directives for AI agents. Contract ${CONTRACT_VERSION}.`,
       },
-      tags: [{ name: 'directives' }, { name: 'requests' }, { name: 'service' }],
+      tags: [{ name: 'directives' }, { name: 'runs' }, { name: 'requests' }, { name: 'service' }],
     },
     transform: createJsonSchemaTransform({ ...options, skipList: [] }),
     transformObject: (document) => withoutUnused(addComponents(document) as OpenApi),
@@ -76,7 +78,10 @@ const COMPONENTS = {
   Signal: signalSchema,
   SignalPage: signalPageSchema,
   Request: requestViewSchema,
+  Run: runViewSchema,
+  StartedRun: startedRunSchema,
   DirectiveView: directiveViewSchema,
+  AgentListing: agentListingSchema,
   ToolListing: toolListingSchema,
   LaneListing: laneListingSchema,
   Problem: problemSchema,

@@ -31,6 +31,12 @@ export const directiveParams = z.strictObject({
   directive_id: identifierSchema,
 });
 
+/** A call is named by whoever asked for it, often a model: any short text. */
+export const callParams = z.strictObject({
+  request_id: identifierSchema,
+  call_id: z.string().min(1).max(256),
+});
+
 export const noQuery = z.strictObject({});
 
 export const waitQuery = z.strictObject({
@@ -50,15 +56,19 @@ export const signalsQuery = z.strictObject({
   ).optional(),
 });
 
+// An invalid one is as good as none, as W3C asks: the trace then starts here.
+const traceparent = z.string().optional().describe('The W3C trace it belongs to. Default: a new one.');
+
 /** Headers we do not read pass as they are. */
+export const traceHeaders = z.looseObject({ traceparent });
+
 export const submissionHeaders = z.looseObject({
   'idempotency-key': z
     .string()
     .regex(/^[\x21-\x7e]{1,255}$/, 'must be 1 to 255 visible ASCII characters')
     .optional()
     .describe('Names the submission: the same key is the same submission. Default: none.'),
-  // An invalid one is as good as none, as W3C asks: the trace then starts here.
-  traceparent: z.string().optional().describe('The W3C trace of the directives. Default: a new one.'),
+  traceparent,
 });
 
 export const readerHeaders = z.looseObject({

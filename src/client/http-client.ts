@@ -1,6 +1,7 @@
 /** The service over HTTP: the transport of programs that may not, or need not, touch Redis.
  *  It must never use anything but web standards: it runs wherever there is a fetch. */
 import { v7 as uuidv7 } from 'uuid';
+import type { AgentListing } from '../contract/agent-listing.ts';
 import type { Cancellation } from '../contract/cancellation.ts';
 import type { DeadLetterPage, Redrive } from '../contract/dead-letter.ts';
 import type { DirectiveClient, SubmitOptions } from '../contract/directive-client.ts';
@@ -13,6 +14,7 @@ import { isTerminalSignal, type Signal, type TerminalSignal } from '../contract/
 import type { Submission } from '../contract/submission.ts';
 import type { ToolListing } from '../contract/tool-listing.ts';
 import { createExchanger, type Exchanger, type Fetch } from './exchange.ts';
+import { createHttpRuns } from './http-runs.ts';
 import { createReconnection } from './reconnection.ts';
 import { followSignals } from './signal-follower.ts';
 
@@ -68,6 +70,8 @@ export function createHttpClient(options: HttpClientOptions): DirectiveClient {
     },
     redrive: async (which) =>
       exchanger.json<Redrive>({ method: 'POST', path: '/v1/dead-letters/redrive', body: which }),
+    runs: createHttpRuns(exchanger),
+    agents: async () => exchanger.json<AgentListing>({ path: '/v1/agents' }),
     tools: async () => exchanger.json<ToolListing>({ path: '/v1/tools' }),
     lanes: async () => exchanger.json<LaneListing>({ path: '/v1/lanes' }),
     close: async () => closed.abort(),

@@ -1,5 +1,6 @@
 // The one interface through which a program uses the service, whatever carries it.
 // Must never grow a method that only one transport can keep.
+import type { AgentListing } from './agent-listing.ts';
 import type { Cancellation } from './cancellation.ts';
 import type { DeadLetterFilter, DeadLetterPage, Redrive, RedriveBody } from './dead-letter.ts';
 import type { SubmittedDirective } from './directive.ts';
@@ -81,6 +82,8 @@ export interface DirectiveClient {
 
   readonly runs: RunClient;
 
+  /** The agents that runs may be started with. */
+  agents(): Promise<AgentListing>;
   tools(): Promise<ToolListing>;
   lanes(): Promise<LaneListing>;
   close(): Promise<void>;

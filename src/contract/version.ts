@@ -4,4 +4,4 @@
 export const CONTRACT_VERSION = '1.0.0';
 
 /** SHA-256 over every generated schema, in file name order. */
-export const CONTRACT_SHA256 = '87cc65dce48ff697a7aa19fa3e1bb6b29a951ec341cddd6d880374ea2a1360ec';
+export const CONTRACT_SHA256 = 'eb3151eec6e4510f2a369e8b22b17f1a9f5257d63ebd95fc9b0c298f732c3274';

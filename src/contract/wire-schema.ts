@@ -3,6 +3,7 @@
 import * as z from 'zod';
 import { agentDefinitionSchema } from './agent-definition.ts';
 import { agentDirectiveSchema } from './agent-directive.ts';
+import { agentListingSchema } from './agent-listing.ts';
 import { cancelBodySchema, cancellationSchema } from './cancellation.ts';
 import { CONTROL_PARAMS } from './control-params.ts';
 import { deadLetterPageSchema, redriveBodySchema, redriveSchema } from './dead-letter.ts';
@@ -49,6 +50,7 @@ const READ: Record<string, z.ZodType> = {
 /** What the service writes. Readers skip members they do not know. */
 const WRITTEN: Record<string, z.ZodType> = {
   'accepted-input': acceptedInputSchema,
+  'agent-listing': agentListingSchema,
   cancellation: cancellationSchema,
   'recorded-decision': recordedDecisionSchema,
   'run-view': runViewSchema,

@@ -1,5 +1,6 @@
-/** GET /v1/tools and /v1/lanes: what can be called, and how busy the lanes are.
+/** GET /v1/tools, /v1/agents and /v1/lanes: what can be called and run, and how busy the lanes are.
  *  It must never change anything. */
+import { agentListingSchema } from '../../contract/agent-listing.ts';
 import type { DirectiveClient } from '../../contract/directive-client.ts';
 import { laneListingSchema } from '../../contract/lane-listing.ts';
 import { toolListingSchema } from '../../contract/tool-listing.ts';
@@ -15,6 +16,14 @@ const toolsSchema = {
   response: { 200: toolListingSchema, ...problems(400, 503) },
 };
 
+const agentsSchema = {
+  operationId: 'listAgents',
+  summary: 'The agents that runs may be started with',
+  tags: ['service'],
+  querystring: noQuery,
+  response: { 200: agentListingSchema, ...problems(400, 503) },
+};
+
 const lanesSchema = {
   operationId: 'listLanes',
   summary: 'The lanes and how busy they are',
@@ -25,5 +34,6 @@ const lanesSchema = {
 
 export function listingRoutes(app: App, client: DirectiveClient): void {
   app.get('/v1/tools', { schema: toolsSchema }, async () => client.tools());
+  app.get('/v1/agents', { schema: agentsSchema }, async () => client.agents());
   app.get('/v1/lanes', { schema: lanesSchema }, async () => client.lanes());
 }

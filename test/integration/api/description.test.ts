@@ -44,6 +44,7 @@ test('it names every route, once', () => {
     'GET /healthz',
     'GET /openapi.json',
     'GET /readyz',
+    'GET /v1/agents',
     'GET /v1/dead-letters',
     'GET /v1/lanes',
     'GET /v1/requests/{request_id}',
@@ -53,8 +54,11 @@ test('it names every route, once', () => {
     'GET /v1/tools',
     'POST /v1/dead-letters/redrive',
     'POST /v1/directives',
+    'POST /v1/requests',
+    'POST /v1/requests/{request_id}/approvals/{call_id}',
     'POST /v1/requests/{request_id}/cancel',
     'POST /v1/requests/{request_id}/directives/{directive_id}/cancel',
+    'POST /v1/requests/{request_id}/input',
   ]);
   const ids = Object.values(document.paths).flatMap((methods) =>
     Object.values(methods).map(({ operationId }) => operationId),

@@ -1,0 +1,89 @@
+/** POST /v1/requests and what a run is told while it is under way: input, decisions.
+ *  It must never answer 2xx before what it was told is durable. */
+import type { DirectiveClient } from '../../contract/directive-client.ts';
+import {
+  acceptedInputSchema,
+  type ApprovalDecisionBody,
+  approvalDecisionBodySchema,
+  recordedDecisionSchema,
+  type RunInputBody,
+  runInputBodySchema,
+  startedRunSchema,
+  startRunBodySchema,
+  type SubmittedRun,
+} from '../../contract/run.ts';
+import { TRACEPARENT_PATTERN } from '../../contract/signal-envelope.ts';
+import type { App } from '../app.ts';
+import { problems } from '../openapi.ts';
+import { callParams, noQuery, requestParams, traceHeaders } from '../request-input.ts';
+
+const startSchema = {
+  operationId: 'startRun',
+  summary: 'Start a run of an agent',
+  description:
+    'The answer comes when the run is durable; its signals tell the rest, and `GET /v1/requests/{r}` shows it. ' +
+    'The same `request_id` with the same content is the same run.',
+  tags: ['runs'],
+  headers: traceHeaders,
+  querystring: noQuery,
+  body: startRunBodySchema,
+  response: {
+    202: startedRunSchema.describe('The run is durable and will end.'),
+    ...problems(400, 404, 409, 413, 415, 503),
+  },
+};
+
+const inputSchema = {
+  operationId: 'giveInput',
+  summary: 'Give text to a run under way',
+  description:
+    'Read by the run before its next model call, in the order of arrival. The same `input_id` is the same input. ' +
+    '409 once the run has taken its last input.',
+  tags: ['runs'],
+  params: requestParams,
+  querystring: noQuery,
+  body: runInputBodySchema,
+  response: {
+    202: acceptedInputSchema.describe('The input is durable and will be read.'),
+    ...problems(400, 404, 409, 413, 415, 429, 503),
+  },
+};
+
+const decisionSchema = {
+  operationId: 'decideCall',
+  summary: 'Approve or deny a tool call that waits for it',
+  description:
+    'A call that is denied is an error that the model reads. `arguments` approves the call with these instead. ' +
+    'The id of a budget that the run has met decides about going on.',
+  tags: ['runs'],
+  params: callParams,
+  querystring: noQuery,
+  body: approvalDecisionBodySchema,
+  response: {
+    200: recordedDecisionSchema.describe('The decision is durable.'),
+    ...problems(400, 404, 409, 413, 415, 503),
+  },
+};
+
+/** The client reads the bodies, whatever they hold, and names what is wrong with them. */
+export function runRoutes(app: App, { runs }: Pick<DirectiveClient, 'runs'>): void {
+  app.post('/v1/requests', { schema: startSchema }, async (request, reply) => {
+    const started = await runs.start(request.body as SubmittedRun, traceOf(request.headers.traceparent));
+    return reply.code(202).header('location', started.links.request).send(started);
+  });
+
+  app.post('/v1/requests/:request_id/input', { schema: inputSchema }, async (request, reply) => {
+    const accepted = await runs.input(request.params.request_id, request.body as RunInputBody);
+    return reply.code(202).send(accepted);
+  });
+
+  app.post(
+    '/v1/requests/:request_id/approvals/:call_id',
+    { schema: decisionSchema },
+    async ({ params, body }) => runs.decide(params.request_id, params.call_id, body as ApprovalDecisionBody),
+  );
+}
+
+function traceOf(traceparent: string | undefined): { traceparent?: string } {
+  return traceparent !== undefined && TRACEPARENT_PATTERN.test(traceparent) ? { traceparent } : {};
+}

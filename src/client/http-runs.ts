@@ -1,0 +1,29 @@
+/** Runs over HTTP: start, input, decisions.
+ *  It must never repeat what may have happened: starting is made repeatable by its request id. */
+import type { RunClient } from '../contract/directive-client.ts';
+import type { AcceptedInput, RecordedDecision, StartedRun } from '../contract/run.ts';
+import type { Exchanger } from './exchange.ts';
+
+export function createHttpRuns(exchanger: Exchanger): RunClient {
+  return {
+    start: async (run, { traceparent } = {}) =>
+      exchanger.json<StartedRun>({
+        method: 'POST',
+        path: '/v1/requests',
+        headers: traceparent === undefined ? {} : { traceparent },
+        body: run,
+      }),
+    input: async (requestId, input) =>
+      exchanger.json<AcceptedInput>({ method: 'POST', path: `${pathOf(requestId)}/input`, body: input }),
+    decide: async (requestId, callId, decision) =>
+      exchanger.json<RecordedDecision>({
+        method: 'POST',
+        path: `${pathOf(requestId)}/approvals/${encodeURIComponent(callId)}`,
+        body: decision,
+      }),
+  };
+}
+
+function pathOf(requestId: string): string {
+  return `/v1/requests/${encodeURIComponent(requestId)}`;
+}
