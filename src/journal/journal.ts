@@ -21,6 +21,7 @@ import {
   finishVerdict,
   type FinishVerdict,
   type RetryVerdict,
+  runVersion,
 } from './verdicts.ts';
 
 /** One directive as it is handed to `accept`. `end` makes it terminal at once (immediate directives). */
@@ -173,7 +174,8 @@ export function createJournal({ connection, keys, retentionMs }: JournalOptions)
     const args = [id, retentionMs, JSON.stringify(signal), reason];
     const reply = await run('cancel', keys.request(requestId), args);
     if (reply[0] === 'already') return { kind: 'already', status: reply[1] as EndStatus };
-    return { kind: reply[0] as 'ended' | 'requested' | 'unknown' };
+    if (reply[0] === 'ended') return { kind: 'ended', run: runVersion(reply[2]) };
+    return { kind: reply[0] as 'requested' | 'unknown' };
   }
 
   /** Why a running directive was cancelled; null: no reason was given, or it was not cancelled. */
@@ -244,7 +246,8 @@ export function createJournal({ connection, keys, retentionMs }: JournalOptions)
   };
 }
 
-function acceptanceArguments(directive: Acceptance): (string | number)[] {
+/** As include-accept.lua reads them. */
+export function acceptanceArguments(directive: Acceptance): (string | number)[] {
   const { id, type, digest, lane, deadlineMs, envelope, end } = directive;
   return [
     id,

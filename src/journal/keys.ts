@@ -9,6 +9,8 @@ export interface KeySpace {
   log(requestId: string): string;
   /** String: a payload that is too large for the log, as JSON. */
   payload(claim: { requestId: string; id: string; fence: number }): string;
+  /** [active string, waiting list, history string], the KEYS of every conversation script. */
+  conversation(conversationId: string): [active: string, waiting: string, history: string];
   /** Sorted set of `<request>/<directive>`, score = when to look at it next, milliseconds since the epoch. */
   readonly sweep: string;
   /** Lock of the one process that sweeps. */
@@ -23,6 +25,8 @@ export interface KeySpace {
   limits(model: { provider: string; model: string }): [buckets: string, provider: string, model: string];
   /** String: a reservation whose tokens were corrected. */
   settled(provider: string, reservation: string): string;
+  /** Hash of agent name → its definition. */
+  readonly agents: string;
   /** Channel on which cancellations are announced to the workers. */
   readonly cancellations: string;
 }
@@ -39,6 +43,10 @@ export function keySpace(prefix: string = DEFAULT_PREFIX): KeySpace {
     request,
     log: (requestId) => `${prefix}:{${requestId}}:log`,
     payload: ({ requestId, id, fence }) => `${prefix}:{${requestId}}:payload:${id}:${fence}`,
+    conversation: (conversationId) => {
+      const tag = `${prefix}:{c:${conversationId}}`;
+      return [`${tag}:active`, `${tag}:waiting`, `${tag}:history`];
+    },
     sweep: `${prefix}:sweep`,
     sweeper: `${prefix}:sweeper`,
     dead: `${prefix}:dead`,
@@ -49,6 +57,7 @@ export function keySpace(prefix: string = DEFAULT_PREFIX): KeySpace {
       return [`${tag}:buckets`, `${tag}:block`, `${tag}:block:${model}`];
     },
     settled: (provider, reservation) => `${prefix}:{limits:${provider}}:settled:${reservation}`,
+    agents: `${prefix}:agents`,
     cancellations: `${prefix}:cancellations`,
   };
 }

@@ -100,7 +100,8 @@ export function directiveRecords(state: Fields): DirectiveRecord[] {
   const byId = new Map<string, Fields>();
   for (const [field, value] of Object.entries(state)) {
     const bar = field.lastIndexOf('|');
-    if (bar < 0) continue;
+    // Fields of the request's run begin with '@', which no identifier does.
+    if (bar < 0 || field.startsWith('@')) continue;
     const id = field.slice(0, bar);
     const fields = byId.get(id) ?? {};
     fields[field.slice(bar + 1)] = value;

@@ -3,11 +3,28 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import type { RedisConnection } from '../redis.ts';
 
-export type ScriptName = 'accept' | 'append' | 'cancel' | 'claim' | 'extend' | 'finish' | 'release' | 'retry';
+export type ScriptName =
+  | 'accept'
+  | 'append'
+  | 'cancel'
+  | 'claim'
+  | 'conversation-enter'
+  | 'conversation-leave'
+  | 'extend'
+  | 'finish'
+  | 'limit-block'
+  | 'limit-reserve'
+  | 'limit-settle'
+  | 'release'
+  | 'retry'
+  | 'run-commit'
+  | 'run-post'
+  | 'run-read'
+  | 'run-start';
 
 export type ScriptReply = (string | number)[];
 
-/** Runs a script on the keys of one request. Rejects only when Redis does not answer or refuses. */
+/** Runs a script on keys of one slot: those of one request, or of one provider's limits. Rejects only when Redis does not answer or refuses. */
 export type RunScript = (
   name: ScriptName,
   keys: readonly string[],
@@ -16,7 +33,6 @@ export type RunScript = (
 
 const DIRECTORY = new URL('./scripts/', import.meta.url);
 const INCLUDE = /^-- @include (\S+)$/m;
-const KEY_COUNT = 3;
 
 function source(file: string): string {
   const text = readFileSync(new URL(file, DIRECTORY), 'utf8');
@@ -45,13 +61,13 @@ export function prepareScripts(connection: RedisConnection): RunScript {
   const commands = new Map<string, DefinedCommand>();
   for (const [name, lua] of scriptSources()) {
     const command = `adjutant:${name}`;
-    connection.defineCommand(command, { lua, numberOfKeys: KEY_COUNT });
+    connection.defineCommand(command, { lua });
     const run = (connection as unknown as Record<string, DefinedCommand>)[command];
     if (run) commands.set(name, run.bind(connection));
   }
   return (name, keys, args) => {
     const run = commands.get(name);
     if (!run) return Promise.reject(new Error(`no journal script named ${name}`));
-    return run(...keys, ...args);
+    return run(keys.length, ...keys, ...args);
   };
 }

@@ -28,9 +28,10 @@ export type ClaimVerdict =
   | { kind: 'moved'; lane: string }
   | { kind: 'expired' | 'unknown' | 'ended' | 'stale_body' };
 
+/** `run`: the version of the run that goes on from this end; null = there is none. */
 export type FinishVerdict =
-  | { kind: 'ended'; sequence: number; closed: boolean }
-  | { kind: 'already'; status: EndStatus; terminal: number }
+  | { kind: 'ended'; sequence: number; closed: boolean; run: number | null }
+  | { kind: 'already'; status: EndStatus; terminal: number; run: number | null }
   | { kind: 'stale' | 'unknown' };
 
 export type RetryVerdict =
@@ -38,7 +39,8 @@ export type RetryVerdict =
   | { kind: 'cancelled' | 'ended' | 'stale' | 'unknown' };
 
 export type CancelVerdict =
-  | { kind: 'ended' | 'requested' | 'unknown' }
+  | { kind: 'ended'; run: number | null }
+  | { kind: 'requested' | 'unknown' }
   | { kind: 'already'; status: EndStatus };
 
 export function claimVerdict(reply: ScriptReply): ClaimVerdict {
@@ -62,9 +64,16 @@ export function claimVerdict(reply: ScriptReply): ClaimVerdict {
   return { kind: kind as 'expired' | 'unknown' | 'ended' | 'stale_body' };
 }
 
+/** The version of a run as scripts answer it; -1 stands for none. */
+export function runVersion(value: string | number | undefined): number | null {
+  return value === undefined || Number(value) < 0 ? null : Number(value);
+}
+
 export function finishVerdict(reply: ScriptReply): FinishVerdict {
-  if (reply[0] === 'ended') return { kind: 'ended', sequence: Number(reply[1]), closed: reply[2] === 1 };
-  if (reply[0] === 'already')
-    return { kind: 'already', status: reply[1] as EndStatus, terminal: Number(reply[2]) };
-  return { kind: reply[0] as 'stale' | 'unknown' };
+  const [kind, first, second, third] = reply;
+  if (kind === 'ended')
+    return { kind, sequence: Number(first), closed: second === 1, run: runVersion(third) };
+  if (kind === 'already')
+    return { kind, status: first as EndStatus, terminal: Number(second), run: runVersion(third) };
+  return { kind: kind as 'stale' | 'unknown' };
 }
