@@ -1,0 +1,45 @@
+// Conversations in Redis: whose turn it is, who waits, and the messages so far.
+// Must never know what a run does with its turn.
+import type { RedisConnection } from '../redis.ts';
+import type { KeySpace } from './keys.ts';
+import { prepareScripts } from './scripts.ts';
+
+type Message = Record<string, unknown>;
+
+export type Entry =
+  | { kind: 'active'; messages: Message[] }
+  /** `active`: the request whose run goes on. */
+  | { kind: 'waiting' | 'busy'; active: string };
+
+export interface ConversationJournalOptions {
+  connection: RedisConnection;
+  keys: KeySpace;
+  /** How long the history of a conversation without a run stays, milliseconds. */
+  retentionMs: number;
+}
+
+export type ConversationJournal = ReturnType<typeof createConversationJournal>;
+
+export function createConversationJournal({ connection, keys, retentionMs }: ConversationJournalOptions) {
+  const run = prepareScripts(connection);
+
+  return {
+    /** Asked again, it is the same entry. `wait` false: a busy conversation is left alone. */
+    async enter(conversationId: string, requestId: string, wait: boolean): Promise<Entry> {
+      const args = [requestId, wait ? 1 : 0];
+      const [kind, rest] = await run('conversation-enter', keys.conversation(conversationId), args);
+      if (kind !== 'active') return { kind: kind as 'waiting' | 'busy', active: String(rest) };
+      return { kind, messages: rest === '' ? [] : (JSON.parse(String(rest)) as Message[]) };
+    },
+    /** `messages` null: the history stays. Returns the request that has the turn now, null = none. */
+    async leave(
+      conversationId: string,
+      requestId: string,
+      messages: readonly Message[] | null,
+    ): Promise<string | null> {
+      const args = [requestId, messages === null ? '' : JSON.stringify(messages), retentionMs];
+      const [active] = await run('conversation-leave', keys.conversation(conversationId), args);
+      return String(active) || null;
+    },
+  };
+}

@@ -1,0 +1,239 @@
+// Runs in the journal: the record of each run beside the directives of its request, and the only way to change it.
+// Must never look inside a document; it decides only whether a change is still allowed.
+import type { Signal } from '../contract/signal.ts';
+import type { RunStatus } from '../contract/run.ts';
+import type { RedisConnection } from '../redis.ts';
+import { acceptanceArguments, type Acceptance } from './journal.ts';
+import type { KeySpace } from './keys.ts';
+import { prepareScripts, type ScriptReply } from './scripts.ts';
+
+export interface RunJournalOptions {
+  connection: RedisConnection;
+  keys: KeySpace;
+  /** How long a closed request stays readable, milliseconds. */
+  retentionMs: number;
+}
+
+export interface NewRun {
+  requestId: string;
+  /** Of what was asked for: the same content is the same run. */
+  digest: string;
+  agent: string;
+  /** JSON. */
+  spec: string;
+  traceparent: string;
+}
+
+export type StartVerdict =
+  | { kind: 'started' }
+  | { kind: 'existing'; version: number; status: RunStatus }
+  | { kind: 'conflict'; storedDigest: string };
+
+/** What a turn reads. Instants are milliseconds since the epoch, by the clock of Redis. */
+export interface RunReading {
+  version: number;
+  status: RunStatus;
+  now: number;
+  createdAt: number;
+  endedAt: number | null;
+  traceparent: string;
+  agent: string;
+  /** How much of the inbox `signals` are. */
+  inboxBytes: number;
+  /** There was more in the inbox than the limit. */
+  more: boolean;
+  /** JSON; '' where the reader holds this version. */
+  spec: string;
+  /** JSON; '' where the reader holds this version, or before the first turn. */
+  document: string;
+  signals: Signal[];
+}
+
+export interface RunCommit {
+  requestId: string;
+  /** The one that was read. */
+  version: number;
+  /** New for each turn, the same when it is repeated because no answer came. */
+  token: string;
+  inboxBytes: number;
+  document: string;
+  /** '' = as before. */
+  spec: string;
+  status: RunStatus;
+  wakeAt: number | null;
+  final: boolean;
+  outbox: number;
+  /** Inputs among the signals that were consumed. */
+  inputsConsumed: number;
+  /** Inputs that wait in the document. */
+  inputsHeld: number;
+  /** null = no limit. */
+  maxOpen: number | null;
+  /** Without their sequences. */
+  signals: readonly object[];
+  directives: readonly Acceptance[];
+}
+
+export type CommitVerdict =
+  | { kind: 'committed'; version: number; now: number; more: boolean }
+  /** Another turn was faster. */
+  | { kind: 'version' }
+  /** The run cannot end: it has something left to read. */
+  | { kind: 'more' }
+  | { kind: 'conflict'; id: string }
+  | { kind: 'overflow'; open: number }
+  | { kind: 'unknown' };
+
+export interface RunPost {
+  requestId: string;
+  /** Of what is said, in this run: repeats carry the same one. */
+  name: string;
+  digest: string;
+  /** The most inputs that may wait; null: it is no input. */
+  limit: number | null;
+  signal: object;
+}
+
+export type PostVerdict =
+  | { kind: 'posted'; version: number; waiting: number }
+  | { kind: 'existing'; waiting: number }
+  | { kind: 'conflict' | 'ended' | 'full' | 'unknown' };
+
+/** What the sweeper needs to know of a run. */
+export interface RunHead {
+  version: number;
+  status: RunStatus;
+  ended: boolean;
+  /** Something was not read yet. */
+  unread: boolean;
+  wakeAt: number | null;
+  /** Entries of the outbox that are not done. */
+  outbox: number;
+  changedAt: number;
+}
+
+export type RunJournal = ReturnType<typeof createRunJournal>;
+
+/** Opens the runs of a journal on a connection it does not own. All methods reject when Redis does not answer. */
+export function createRunJournal({ connection, keys, retentionMs }: RunJournalOptions) {
+  const run = prepareScripts(connection);
+
+  async function start({ requestId, digest, agent, spec, traceparent }: NewRun): Promise<StartVerdict> {
+    const reply = await run('run-start', keys.request(requestId), [digest, agent, spec, traceparent]);
+    if (reply[0] === 'conflict') return { kind: 'conflict', storedDigest: String(reply[1]) };
+    if (reply[0] === 'started') return { kind: 'started' };
+    return { kind: 'existing', version: Number(reply[1]), status: reply[2] as RunStatus };
+  }
+
+  /** `held`: the version whose document the reader has. null when there is no such run. */
+  async function read(
+    requestId: string,
+    { held, limit }: { held: number | null; limit: number },
+  ): Promise<RunReading | null> {
+    return reading(await run('run-read', keys.request(requestId), [held ?? '', limit]));
+  }
+
+  async function commit(turn: RunCommit): Promise<CommitVerdict> {
+    return commitVerdict(await run('run-commit', keys.request(turn.requestId), commitArguments(turn)));
+  }
+
+  function commitArguments(turn: RunCommit): (string | number)[] {
+    return [
+      turn.version,
+      turn.token,
+      turn.inboxBytes,
+      turn.document,
+      turn.spec,
+      turn.status,
+      turn.wakeAt ?? '',
+      turn.final ? 1 : 0,
+      turn.outbox,
+      turn.inputsConsumed,
+      turn.inputsHeld,
+      turn.maxOpen ?? '',
+      retentionMs,
+      turn.signals.length,
+      ...turn.signals.map((signal) => JSON.stringify(signal)),
+      ...turn.directives.flatMap(acceptanceArguments),
+    ];
+  }
+
+  async function post({ requestId, name, digest, limit, signal }: RunPost): Promise<PostVerdict> {
+    const args = [name, digest, limit ?? '', JSON.stringify(signal)];
+    const reply = await run('run-post', keys.request(requestId), args);
+    if (reply[0] === 'posted')
+      return { kind: 'posted', version: Number(reply[2]), waiting: Number(reply[3]) };
+    if (reply[0] === 'existing') return { kind: 'existing', waiting: Number(reply[2]) };
+    return { kind: reply[0] as 'conflict' | 'ended' | 'full' | 'unknown' };
+  }
+
+  /** null when there is no such run. */
+  async function head(requestId: string): Promise<RunHead | null> {
+    const [state] = keys.request(requestId);
+    return runHead(await connection.hmget(state, ...HEAD_FIELDS));
+  }
+
+  /** Whether something of this name was ever posted to the run. */
+  async function isPosted(requestId: string, name: string): Promise<boolean> {
+    const [state] = keys.request(requestId);
+    return (await connection.hexists(state, `@run|post|${name}`)) === 1;
+  }
+
+  return { start, read, commit, post, head, isPosted };
+}
+
+const HEAD_FIELDS = ['version', 'status', 'inbox', 'wake_at', 'outbox', 'changed_at'].map(
+  (attribute) => `@run|${attribute}`,
+);
+
+function runHead(values: readonly (string | null)[]): RunHead | null {
+  const [version, status, inbox, wakeAt, outbox, changedAt] = values;
+  if (version === null || version === undefined) return null;
+  return {
+    version: Number(version),
+    status: status as RunStatus,
+    ended: inbox === null,
+    unread: Boolean(inbox),
+    wakeAt: wakeAt ? Number(wakeAt) : null,
+    outbox: Number(outbox ?? 0),
+    changedAt: Number(changedAt),
+  };
+}
+
+/** Where the signals begin in the reply of run-read. */
+const FIRST_SIGNAL = 12;
+
+function reading(reply: ScriptReply): RunReading | null {
+  if (reply[0] === 'unknown') return null;
+  const [, version, status, now, createdAt, endedAt, traceparent, agent, inboxBytes, more, spec, document] =
+    reply;
+  const signals = reply.slice(FIRST_SIGNAL).map((json) => JSON.parse(String(json)) as Signal | null);
+  return {
+    version: Number(version),
+    status: status as RunStatus,
+    now: Number(now),
+    createdAt: Number(createdAt),
+    endedAt: endedAt === '' ? null : Number(endedAt),
+    traceparent: String(traceparent),
+    agent: String(agent),
+    inboxBytes: Number(inboxBytes),
+    more: more === 1,
+    spec: String(spec),
+    document: String(document),
+    signals: signals.filter((signal) => signal !== null),
+  };
+}
+
+function commitVerdict(reply: ScriptReply): CommitVerdict {
+  const [kind, first, second, third] = reply;
+  switch (kind) {
+    case 'committed':
+      return { kind, version: Number(first), now: Number(second), more: third === 1 };
+    case 'conflict':
+      return { kind, id: String(first) };
+    case 'overflow':
+      return { kind, open: Number(first) };
+    default:
+      return { kind: kind as 'version' | 'more' | 'unknown' };
+  }
+}
