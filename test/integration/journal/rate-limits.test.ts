@@ -1,0 +1,341 @@
+/** Limits of models that workers share, on a real Redis: what passes, what waits and for how long, what is remembered.
+ *  It must never assert how long anything took. */
+import fc from 'fast-check';
+import type { Redis } from 'ioredis';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type ModelRef, parseModelName } from '../../../src/contract/model-name.ts';
+import { keySpace } from '../../../src/journal/keys.ts';
+import { createRateLimits, type LimitsOfModel, type MinuteLimits } from '../../../src/journal/rate-limits.ts';
+import { prepareScripts, scriptSources } from '../../../src/journal/scripts.ts';
+import { closeRedis, connectRedis, type RedisConnection } from '../../../src/redis.ts';
+import { uniquePrefix } from '../../support/journal.ts';
+import { startRedis, type TestRedis } from '../../support/redis.ts';
+
+let redis: TestRedis;
+let connection: RedisConnection;
+
+beforeAll(async () => {
+  redis = await startRedis();
+  connection = connectRedis(redis.url, 'commands');
+});
+afterAll(async () => {
+  await closeRedis(connection);
+  await redis.stop();
+});
+
+function ref(name: string): ModelRef {
+  const parsed = parseModelName(name);
+  if (!parsed) throw new Error(`no model name: ${name}`);
+  return parsed;
+}
+
+const small = ref('cloud:small');
+const large = ref('cloud:large');
+const NONE: MinuteLimits = { requests: null, tokens: null };
+
+/** A worker: its own connection to what it shares with the others of the same prefix. */
+function worker(limits: Partial<LimitsOfModel>, prefix = uniquePrefix(), own = connection) {
+  const errors: Error[] = [];
+  const made = createRateLimits({
+    connection: own,
+    keys: keySpace(prefix),
+    limitsOf: () => ({ provider: NONE, model: NONE, ...limits }),
+    onError: (error) => void errors.push(error),
+  });
+  return { ...made, prefix, errors };
+}
+
+type Worker = ReturnType<typeof worker>;
+
+async function take(from: Worker, model = small, tokens = 0) {
+  const reserved = await from.reserve(model, { tokens });
+  if (!reserved.ok) throw new Error(`refused for ${reserved.retryAfterMs} ms`);
+  return reserved;
+}
+
+/** How many calls pass before one is refused. */
+async function passing(from: Worker, most: number, model = small): Promise<number> {
+  for (let passed = 0; passed < most; passed += 1) {
+    if (!(await from.reserve(model, { tokens: 0 })).ok) return passed;
+  }
+  return most;
+}
+
+test('ten seconds of requests pass at once, whichever worker makes them; then each worker is refused', async () => {
+  const limits = { provider: { requests: 60, tokens: null } };
+  const one = worker(limits);
+  const elsewhere = connectRedis(redis.url, 'commands');
+  const other = worker(limits, one.prefix, elsewhere);
+  for (let pair = 0; pair < 5; pair += 1) {
+    await take(one);
+    await take(other);
+  }
+  for (const each of [one, other]) {
+    const refused = await each.reserve(small, { tokens: 0 });
+    expect(refused).toMatchObject({ ok: false, scope: 'provider' });
+    if (!refused.ok) {
+      expect(refused.retryAfterMs).toBeGreaterThan(0);
+      expect(refused.retryAfterMs).toBeLessThanOrEqual(1_000);
+    }
+  }
+  await closeRedis(elsewhere);
+});
+
+test("a model's own limit leaves the other models of the provider alone; the provider's does not", async () => {
+  const own = worker({ model: { requests: 6, tokens: null } });
+  expect(await passing(own, 5)).toBe(1);
+  expect(await own.reserve(small, { tokens: 0 })).toMatchObject({ ok: false, scope: 'model' });
+  expect(await own.reserve(large, { tokens: 0 })).toMatchObject({ ok: true });
+  const shared = worker({ provider: { requests: 6, tokens: null } });
+  await take(shared);
+  expect(await shared.reserve(large, { tokens: 0 })).toMatchObject({ ok: false, scope: 'provider' });
+});
+
+test('providers do not share a limit', async () => {
+  const limited = worker({ provider: { requests: 6, tokens: null } });
+  await take(limited);
+  expect(await limited.reserve(ref('elsewhere:small'), { tokens: 0 })).toMatchObject({ ok: true });
+});
+
+test('a call that one limit refuses takes nothing out of the others', async () => {
+  const tight = worker({ provider: { requests: 12, tokens: null }, model: { requests: null, tokens: 600 } });
+  await take(tight, small, 100);
+  expect(await tight.reserve(small, { tokens: 100 })).toMatchObject({ ok: false, scope: 'model' });
+  expect(await tight.reserve(small, { tokens: 100 })).toMatchObject({ ok: false, scope: 'model' });
+  expect(await tight.reserve(large, { tokens: 0 })).toMatchObject({ ok: true });
+  expect(await tight.reserve(large, { tokens: 0 })).toMatchObject({ ok: false, scope: 'provider' });
+});
+
+test('a call that is larger than the bucket passes when the bucket is full, and leaves a debt', async () => {
+  const limited = worker({ provider: { requests: null, tokens: 6_000 } });
+  await take(limited, small, 5_000);
+  const refused = await limited.reserve(small, { tokens: 5_000 });
+  // The bucket holds 1 000 and owes 4 000: at 100 a second it is full in 50 s.
+  expect(refused).toMatchObject({ ok: false });
+  if (!refused.ok) expect(refused.retryAfterMs).toBeGreaterThan(49_000);
+  if (!refused.ok) expect(refused.retryAfterMs).toBeLessThanOrEqual(50_000);
+});
+
+test('what a call really took replaces its estimate: less is given back, more is owed', async () => {
+  const limited = worker({ provider: { requests: null, tokens: 6_000 } });
+  const first = await take(limited, small, 1_000);
+  first.settle(100);
+  const second = await take(limited, small, 900);
+  second.settle(4_900);
+  const refused = await limited.reserve(small, { tokens: 0 });
+  expect(refused).toMatchObject({ ok: false });
+  if (!refused.ok) expect(refused.retryAfterMs).toBeGreaterThan(39_000);
+  expect(limited.errors).toEqual([]);
+});
+
+test('settling twice corrects once', async () => {
+  const limited = worker({ provider: { requests: null, tokens: 6_000 } });
+  const first = await take(limited, small, 500);
+  await take(limited, small, 500);
+  first.settle(0);
+  first.settle(0);
+  expect(await limited.reserve(small, { tokens: 1_000 })).toMatchObject({ ok: false });
+  expect(await limited.reserve(small, { tokens: 500 })).toMatchObject({ ok: true });
+});
+
+test('a count that is no number is none', async () => {
+  const limited = worker({ provider: { requests: null, tokens: 6_000 } });
+  const first = await take(limited, small, Number.NaN);
+  first.settle(Number.POSITIVE_INFINITY);
+  await take(limited, small, 1_000);
+  expect(limited.errors).toEqual([]);
+});
+
+test('without limits nothing is asked of Redis a second time', async () => {
+  const own = connectRedis(redis.url, 'commands') as Redis;
+  const free = worker({}, uniquePrefix(), own);
+  expect(await free.reserve(small, { tokens: 10 })).toMatchObject({ ok: true });
+  const sent: string[] = [];
+  const send = own.sendCommand.bind(own);
+  own.sendCommand = (command, ...rest) => {
+    sent.push(command.name);
+    return send(command, ...rest);
+  };
+  const reserved = await Promise.all(
+    Array.from({ length: 50 }, () => free.reserve(small, { tokens: 1_000_000 })),
+  );
+  for (const each of reserved) if (each.ok) each.settle(5);
+  expect(reserved.every(({ ok }) => ok)).toBe(true);
+  expect(sent).toEqual([]);
+  await closeRedis(own);
+});
+
+test('a block holds for every worker, with limits or without, once what it knew is a second old', async () => {
+  const one = worker({});
+  const clock = { now: Date.now() };
+  const free = createRateLimits({
+    connection,
+    keys: keySpace(one.prefix),
+    limitsOf: () => ({ provider: NONE, model: NONE }),
+    onError: () => {},
+    now: () => clock.now,
+  });
+  expect(await free.reserve(large, { tokens: 0 })).toMatchObject({ ok: true });
+  await one.block(small, 'provider', 60_000);
+  clock.now += 1_001;
+  const limited = worker({ model: { requests: 6_000, tokens: null } }, one.prefix);
+  for (const each of [one, free, limited]) {
+    const refused = await each.reserve(large, { tokens: 0 });
+    expect(refused).toMatchObject({ ok: false, scope: 'provider' });
+    if (!refused.ok) expect(refused.retryAfterMs).toBeGreaterThan(50_000);
+    if (!refused.ok) expect(refused.retryAfterMs).toBeLessThanOrEqual(60_000);
+  }
+});
+
+test('a block of a model holds for that one only, and is never shortened', async () => {
+  const limits = worker({});
+  await limits.block(small, 'model', 60_000);
+  await limits.block(small, 'model', 5);
+  await limits.block(large, 'model', 0);
+  await limits.block(large, 'model', Number.NaN);
+  const refused = await limits.reserve(small, { tokens: 0 });
+  expect(refused).toMatchObject({ ok: false, scope: 'model' });
+  if (!refused.ok) expect(refused.retryAfterMs).toBeGreaterThan(50_000);
+  const limited = worker({ model: { requests: 6_000, tokens: null } }, limits.prefix);
+  expect(await limited.reserve(small, { tokens: 0 })).toMatchObject({ ok: false, scope: 'model' });
+  for (const each of [limits, limited]) {
+    expect(await each.reserve(large, { tokens: 0 })).toMatchObject({ ok: true });
+  }
+});
+
+test('nothing stays in Redis for ever', async () => {
+  const limited = worker({ provider: { requests: 60, tokens: 6_000 }, model: { requests: 60, tokens: 600 } });
+  const reserved = await take(limited, small, 10);
+  reserved.settle(20_000);
+  await limited.block(small, 'model', 10_000);
+  await limited.block(small, 'provider', 10_000);
+  const keys = await connection.keys(`${limited.prefix}:*`);
+  expect(keys).toHaveLength(4);
+  for (const key of keys) expect(await connection.pttl(key)).toBeGreaterThan(0);
+  // The debt of the model's tokens takes longer to fill than anything else: the buckets are kept until then.
+  const [buckets] = keySpace(limited.prefix).limits(small);
+  expect(await connection.pttl(buckets)).toBeGreaterThan((20_000 * 60_000) / 600);
+});
+
+const slots = (keys: readonly string[]): Set<string | undefined> =>
+  new Set(keys.map((key) => /\{([^}]*)\}/.exec(key)?.[1]));
+
+test('all keys of a provider share a slot', () => {
+  const keys = keySpace('p');
+  expect(slots([...keys.limits(ref('cloud:a{b}c')), keys.settled('cloud', 'x')])).toEqual(
+    new Set(['limits:cloud']),
+  );
+});
+
+/** The scripts with a clock of the test in the place of Redis' own. */
+function scriptAt(name: string): string {
+  const source = scriptSources().get(name) ?? '';
+  const clocked = source.replace(
+    /local time = redis\.call\('TIME'\)/,
+    "local time = { redis.call('GET', 'now'), 0 }",
+  );
+  if (clocked === source) throw new Error(`${name} reads no clock`);
+  return clocked;
+}
+
+interface Step {
+  passMs: number;
+  amount: number;
+  /** Tokens above the estimate, told afterwards. */
+  above: number;
+}
+
+/** What the bucket is meant to be, in as few words as possible. */
+function model(perMinute: number) {
+  const capacity = Math.max(1, perMinute / 6);
+  let level = capacity;
+  return {
+    capacity,
+    pass: (ms: number) => void (level = Math.min(capacity, level + (ms * perMinute) / 60_000)),
+    take(amount: number): number {
+      const short = Math.min(amount, capacity) - level;
+      if (short > 1e-6) return Math.ceil((short * 60_000) / perMinute);
+      level -= amount;
+      return 0;
+    },
+    owe: (tokens: number) => void (level = Math.min(capacity, level - tokens)),
+  };
+}
+
+test('the bucket does what its model does, and who waits as long as it says passes then', async () => {
+  const reserveSource = scriptAt('limit-reserve');
+  const settleSource = scriptAt('limit-settle');
+  const steps = fc.array(
+    fc.record<Step>({
+      passMs: fc.integer({ min: 0, max: 90 }).map((seconds) => seconds * 1_000),
+      amount: fc.integer({ min: 0, max: 3_000 }),
+      above: fc.integer({ min: -3_000, max: 3_000 }),
+    }),
+    { maxLength: 12 },
+  );
+  let runs = 0;
+  await fc.assert(
+    fc.asyncProperty(fc.integer({ min: 1, max: 12_000 }), steps, async (perMinute, story) => {
+      const keys = keySpace(`${uniquePrefix()}-${(runs += 1)}`).limits(small);
+      const expected = model(perMinute);
+      let seconds = 1_000_000;
+      const reserve = async (amount: number): Promise<number> => {
+        await connection.set('now', seconds);
+        const args = ['tokens', 'provider', perMinute, amount];
+        const [verdict, waitMs] = (await connection.eval(reserveSource, 3, ...keys, ...args)) as [
+          string,
+          number,
+        ];
+        return verdict === 'ok' ? 0 : waitMs;
+      };
+      for (const [index, { passMs, amount, above }] of story.entries()) {
+        seconds += passMs / 1_000;
+        expected.pass(passMs);
+        const waitMs = await reserve(amount);
+        expect(waitMs).toBe(expected.take(amount));
+        if (waitMs > 0) {
+          const wholeSeconds = Math.ceil(waitMs / 1_000);
+          seconds += wholeSeconds;
+          expected.pass(wholeSeconds * 1_000);
+          expect(await reserve(amount)).toBe(0);
+          expect(expected.take(amount)).toBe(0);
+        }
+        const settled = [...keys.slice(0, 1), `${keys[0]}:${index}`];
+        await connection.eval(settleSource, 2, ...settled, 'tokens', perMinute, above);
+        expected.owe(above);
+      }
+    }),
+    { numRuns: 100 },
+  );
+});
+
+test('a clock that goes back gives nothing', async () => {
+  const keys = keySpace(uniquePrefix()).limits(small);
+  const reserve = async (second: number): Promise<string> => {
+    await connection.set('now', second);
+    const args = ['requests', 'provider', 6, 1];
+    const [verdict] = (await connection.eval(scriptAt('limit-reserve'), 3, ...keys, ...args)) as [string];
+    return verdict;
+  };
+  expect(await reserve(1_000_000)).toBe('ok');
+  expect(await reserve(999_000)).toBe('refused');
+  expect(await reserve(1_000_009)).toBe('refused');
+  expect(await reserve(1_000_010)).toBe('ok');
+});
+
+test('a command that is sent again counts at worst too much', async () => {
+  const run = prepareScripts(connection);
+  const keys = keySpace(uniquePrefix());
+  const bucket = ['tokens', 'provider', 6_000, 600];
+  const [hash] = keys.limits(small);
+  await run('limit-reserve', keys.limits(small), bucket);
+  const settle = () => run('limit-settle', [hash, keys.settled('cloud', 'a')], ['tokens', 6_000, -600]);
+  expect(await settle()).toEqual(['settled']);
+  expect(await settle()).toEqual(['already']);
+  expect(await run('limit-reserve', keys.limits(small), bucket)).toEqual(['ok']);
+  expect(await run('limit-reserve', keys.limits(small), bucket)).toEqual([
+    'refused',
+    expect.any(Number),
+    'provider',
+  ]);
+});
