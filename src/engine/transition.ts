@@ -40,6 +40,8 @@ export interface RunDocument {
   wake_at: number | null;
   /** Asked of the world outside the request, in order; each is repeated until it is done. */
   outbox: OutboxEntry[];
+  /** How many `ai.request.input` were folded that no model call has taken up yet; the shell bounds what more may come. */
+  inputs: number;
   /** Strategy, gate, budget, timers, children, counters. */
   inner: JsonObject;
 }
@@ -114,9 +116,22 @@ export interface Transition {
 export interface EngineCore {
   /** The document before the first event; emits `ai.request.started`, and what the strategy does first. */
   begin(spec: RunSpec, setup: RunSetup, now: number): Transition;
-  /** A run that cannot begin (unknown agent, busy conversation, unknown allowed tool): its only transition. */
+  /**
+   * A run that cannot begin (`unknown_agent`, `busy`, an unknown allowed tool, `deadline` while it waited for its turn): its only
+   * transition. With the reason `cancelled` its status is `cancelled`, with `deadline` it is `timeout`, else `failed`.
+   */
   refuse(
     spec: RunSpec,
+    error: { reason: string; message: string; details?: JsonObject },
+    now: number,
+  ): Transition;
+  /**
+   * The turn that was worked out from `document` cannot be written (`queue_overflow`, `id_conflict`) or broke
+   * (`internal_error`): the run fails with this error. The signals of that turn count as read.
+   */
+  fail(
+    spec: RunSpec,
+    document: RunDocument,
     error: { reason: string; message: string; details?: JsonObject },
     now: number,
   ): Transition;
