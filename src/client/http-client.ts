@@ -18,6 +18,8 @@ import { createHttpRuns } from './http-runs.ts';
 import { createReconnection } from './reconnection.ts';
 import { followSignals } from './signal-follower.ts';
 
+export { followText, textOf } from './answer-text.ts';
+
 export interface HttpClientOptions {
   /** As in `http://127.0.0.1:7420`. */
   readonly baseUrl: string;
