@@ -1,11 +1,26 @@
-// Joins models with the configuration and the catalogs: lanes, what submitters know, what is published.
+// Joins models with the configuration and the catalogs: providers and their limits, lanes, what is published.
 // Must never call a model.
-import type { Config } from './config.ts';
-import { modelLane, type ModelTable } from './contract/model-name.ts';
+import { readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { type Config, ConfigError, requireKeys } from './config.ts';
+import type { ProviderConfig } from './config-models.ts';
+import { fieldErrors } from './contract/field-error.ts';
+import { modelLane, type ModelRef, type ModelTable } from './contract/model-name.ts';
+import type { ListedTool } from './contract/tool-listing.ts';
+import type { ModelCatalog } from './journal/model-catalog.ts';
+import type { LimitsOfModel, MinuteLimits } from './journal/rate-limits.ts';
+import type { ToolCatalog } from './journal/tool-catalog.ts';
+import type { Startable } from './lifecycle.ts';
+import type { ModelPrice } from './llm/pricing.ts';
+import type { ProviderOptions } from './llm/provider-options.ts';
+import { createModelProviders, type ModelProviders } from './llm/providers.ts';
+import { DEMO_SCRIPT, type Script, scriptSchema } from './llm/script.ts';
+import { recent } from './queue/recent.ts';
+import { targetOf } from './queue/route.ts';
 import type { ServedLane } from './worker/worker.ts';
 
 /** The providers and aliases of this configuration. */
-export function configuredModels({ providers, models }: Config): ModelTable {
+export function configuredModels({ providers, models }: Pick<Config, 'providers' | 'models'>): ModelTable {
   return {
     providers: new Map([...providers].map(([name, { type }]) => [name, { type }])),
     aliases: models,
@@ -20,4 +35,133 @@ export function modelLanes({ providers }: Config): ServedLane[] {
     globalConcurrency: lane.global_concurrency ?? null,
     rate: lane.rate ?? null,
   }));
+}
+
+/** The clients of a worker. Throws `ConfigError` when a key is missing, or a script cannot be used. */
+export function modelProviders(config: Config): ModelProviders {
+  requireKeys(config);
+  const options = [...config.providers].map(
+    ([name, provider]) => [name, providerOptions(name, provider, config.directory)] as const,
+  );
+  return createModelProviders(new Map(options));
+}
+
+function providerOptions(name: string, provider: ProviderConfig, directory: string): ProviderOptions {
+  const { lane, models } = provider;
+  const shared = {
+    settings: { timeoutMs: lane.timeout_ms, idleTimeoutMs: lane.idle_timeout_ms },
+    prices: new Map(Object.entries(models).flatMap(([model, { price }]) => priceEntry(model, price))),
+  };
+  if (provider.type === 'scripted') {
+    const script =
+      provider.file === undefined ? DEMO_SCRIPT : readScript(name, resolve(directory, provider.file));
+    return { ...shared, type: provider.type, script, pace: provider.pace ?? null };
+  }
+  return {
+    ...shared,
+    type: provider.type,
+    baseUrl: provider.base_url ?? null,
+    headers: provider.headers,
+    key: () => provider.key.read(),
+    api: provider.type === 'openai' ? provider.api : 'responses',
+  };
+}
+
+function priceEntry(model: string, price: ProviderConfig['models'][string]['price']): [string, ModelPrice][] {
+  if (price === undefined) return [];
+  const { input, output, cache_read: cacheRead = input, cache_write: cacheWrite = input } = price;
+  return [[model, { input, output, cacheRead, cacheWrite }]];
+}
+
+function readScript(provider: string, path: string): Script {
+  const parsed = scriptSchema.safeParse(jsonOf(provider, path));
+  if (parsed.success) return parsed.data;
+  throw new ConfigError(path, fieldErrors(parsed.error));
+}
+
+function jsonOf(provider: string, path: string): unknown {
+  try {
+    return JSON.parse(readFileSync(path, 'utf8')) as unknown;
+  } catch (error) {
+    const why = error instanceof SyntaxError ? 'is not JSON' : 'cannot be read';
+    throw new ConfigError(path, [{ path: '', message: `${why}; providers.${provider}.file names it` }]);
+  }
+}
+
+const NO_LIMITS: MinuteLimits = { requests: null, tokens: null };
+
+/** What is configured to limit a model, whoever calls it. */
+export function limitsOf({ providers }: Config): (ref: ModelRef) => LimitsOfModel {
+  const minute = (limits: {
+    requests_per_minute?: number | undefined;
+    tokens_per_minute?: number | undefined;
+  }) => ({
+    requests: limits.requests_per_minute ?? null,
+    tokens: limits.tokens_per_minute ?? null,
+  });
+  return ({ provider: name, model }) => {
+    const provider = providers.get(name);
+    if (provider === undefined) return { provider: NO_LIMITS, model: NO_LIMITS };
+    const own = Object.hasOwn(provider.models, model) ? provider.models[model] : undefined;
+    return { provider: minute(provider), model: own ? minute(own) : NO_LIMITS };
+  };
+}
+
+/** Often enough that a Redis that lost everything is told again soon. */
+const PUBLISH_EVERY_MS = 60_000;
+
+/** Tells who submits which providers and aliases there are, for as long as the worker runs. */
+export function modelAnnouncer(
+  config: Config,
+  catalog: ModelCatalog,
+  onError: (error: Error) => void,
+): Startable {
+  const table = configuredModels(config);
+  let timer: NodeJS.Timeout | undefined;
+  return {
+    name: 'model catalog',
+    async start() {
+      await catalog.publish(table);
+      timer = setInterval(() => void catalog.publish(table).catch(onError), PUBLISH_EVERY_MS);
+    },
+    async stop() {
+      clearInterval(timer);
+    },
+  };
+}
+
+/** What a model is told of a tool. */
+export interface ToolDescription {
+  readonly name: string;
+  readonly description: string;
+  readonly input_schema: Record<string, unknown>;
+}
+
+/** Looks tools up by the names that `tool_exec` takes; null: no server offers it, or several do. */
+export function toolDescriber(catalog: ToolCatalog): (name: string) => Promise<ToolDescription | null> {
+  const tools = recent(async () => {
+    const entries = await catalog.read();
+    const servers = new Map(
+      entries.map(({ server, tools: listed }) => [server, listed.map(({ tool }) => tool)]),
+    );
+    const byName = new Map(
+      entries.flatMap(({ tools: listed }) => listed.map((tool) => [tool.name, tool] as const)),
+    );
+    return { servers, byName };
+  });
+
+  async function find(
+    name: string,
+    known: Awaited<ReturnType<typeof tools.current>>,
+  ): Promise<ListedTool | null> {
+    const target = targetOf(name, undefined, known.servers);
+    return 'server' in target ? (known.byName.get(`${target.server}.${target.tool}`) ?? null) : null;
+  }
+
+  return async (name) => {
+    const found = (await find(name, await tools.current())) ?? (await find(name, await tools.recheck()));
+    if (found === null) return null;
+    const { description = found.title ?? '', input_schema } = found;
+    return { name, description, input_schema };
+  };
 }

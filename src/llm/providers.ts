@@ -1,9 +1,16 @@
 // The models this worker can call: one client for each configured provider, made when it is first needed.
 // Must never read the environment, nor show a key.
+import { createAnthropic } from '@ai-sdk/anthropic';
+import { createGoogle } from '@ai-sdk/google';
+import { createOpenAI } from '@ai-sdk/openai';
+import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
 import type { EmbeddingModelV4, LanguageModelV4 } from '@ai-sdk/provider';
-import type { ErrorEnvelope } from '../contract/error-envelope.ts';
+import { errorEnvelope, type ErrorEnvelope } from '../contract/error-envelope.ts';
 import type { ModelRef } from '../contract/model-name.ts';
+import { guardedFetch } from './guarded-fetch.ts';
 import type { ModelPrice } from './pricing.ts';
+import type { ProviderOptions, RemoteProviderOptions, ScriptedProviderOptions } from './provider-options.ts';
+import { scriptedEmbeddingModel, scriptedLanguageModel } from './scripted-model.ts';
 
 /** Time limits of a provider's calls, milliseconds. */
 export interface ProviderSettings {
@@ -17,9 +24,116 @@ export interface ModelProviders {
   /** The error is `unknown_model`: this worker does not serve the provider, or it has no such models. */
   language(ref: ModelRef): LanguageModelV4 | { readonly error: ErrorEnvelope };
   embedding(ref: ModelRef): EmbeddingModelV4 | { readonly error: ErrorEnvelope };
+  /** The defaults of models for a provider that this worker does not serve. */
   settings(provider: string): ProviderSettings;
   /** null: none is configured, so there is no cost. */
   price(ref: ModelRef): ModelPrice | null;
   /** Its answers come from a file of turns: true for the `scripted` type only. */
   isScripted(provider: string): boolean;
+}
+
+const DEFAULT_SETTINGS: ProviderSettings = { timeoutMs: 120_000, idleTimeoutMs: 60_000 };
+
+/** How a provider's client makes models. Throws when a model cannot be one of its own. */
+interface ModelMaker {
+  language(model: string): LanguageModelV4;
+  /** null: the provider has no embeddings. */
+  embedding: ((model: string) => EmbeddingModelV4) | null;
+}
+
+/** Nothing is connected, and no client made, before the first call. */
+export function createModelProviders(options: ReadonlyMap<string, ProviderOptions>): ModelProviders {
+  const makers = new Map<string, ModelMaker>();
+
+  function makerOf(ref: ModelRef): ModelMaker | null {
+    const provider = options.get(ref.provider);
+    if (provider === undefined) return null;
+    const maker = makers.get(ref.provider) ?? makerFor(ref.provider, provider);
+    makers.set(ref.provider, maker);
+    return maker;
+  }
+
+  return {
+    language: (ref) => makerOf(ref)?.language(ref.model) ?? notServed(ref),
+    embedding(ref) {
+      const maker = makerOf(ref);
+      if (maker === null) return notServed(ref);
+      return maker.embedding?.(ref.model) ?? withoutEmbeddings(ref);
+    },
+    settings: (provider) => options.get(provider)?.settings ?? DEFAULT_SETTINGS,
+    price: ({ provider, model }) => options.get(provider)?.prices.get(model) ?? null,
+    isScripted: (provider) => options.get(provider)?.type === 'scripted',
+  };
+}
+
+function notServed({ provider, name }: ModelRef): { error: ErrorEnvelope } {
+  const message = `this worker does not serve the provider "${provider}" of "${name}"`;
+  return { error: errorEnvelope('unknown_model', message, { model: name }) };
+}
+
+function withoutEmbeddings({ provider, name }: ModelRef): { error: ErrorEnvelope } {
+  const message = `the provider "${provider}" has no embedding models`;
+  return { error: errorEnvelope('unknown_model', message, { model: name }) };
+}
+
+function makerFor(name: string, options: ProviderOptions): ModelMaker {
+  return options.type === 'scripted' ? scripted(options) : remote(name, options);
+}
+
+function scripted({ script, pace }: ScriptedProviderOptions): ModelMaker {
+  return {
+    language: (model) => scriptedLanguageModel({ model, script, pace }),
+    embedding: scriptedEmbeddingModel,
+  };
+}
+
+/** Always given, so that no client looks for an address or a key of its own in the environment. */
+const OWN_URL = {
+  anthropic: 'https://api.anthropic.com/v1',
+  openai: 'https://api.openai.com/v1',
+  google: 'https://generativelanguage.googleapis.com/v1beta',
+  'openai-compatible': '',
+} as const;
+
+function remote(name: string, options: RemoteProviderOptions): ModelMaker {
+  const key = options.key() ?? '';
+  const headers = { ...options.headers };
+  const shared = {
+    baseURL: options.baseUrl ?? OWN_URL[options.type],
+    headers,
+    fetch: guardedFetch([key, ...Object.values(headers)]),
+  };
+  switch (options.type) {
+    case 'anthropic':
+      return { language: createAnthropic({ ...shared, apiKey: key }).languageModel, embedding: null };
+    case 'google': {
+      const google = createGoogle({ ...shared, apiKey: key });
+      return { language: google.languageModel, embedding: google.embeddingModel };
+    }
+    case 'openai': {
+      const openai = createOpenAI({ ...shared, apiKey: key });
+      return {
+        language: options.api === 'chat' ? openai.chat : openai.responses,
+        embedding: openai.embeddingModel,
+      };
+    }
+    case 'openai-compatible':
+      return compatible(name, key, shared);
+  }
+}
+
+/** Without a key no Authorization is sent. Usage comes at the end of a stream only when it is asked for. */
+function compatible(
+  name: string,
+  key: string,
+  shared: { baseURL: string; headers: Record<string, string>; fetch: typeof fetch },
+): ModelMaker {
+  const provider = createOpenAICompatible({
+    ...shared,
+    name,
+    ...(key === '' ? {} : { apiKey: key }),
+    includeUsage: true,
+    supportsStructuredOutputs: true,
+  });
+  return { language: (model) => provider.languageModel(model), embedding: provider.embeddingModel };
 }
