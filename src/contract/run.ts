@@ -59,6 +59,14 @@ export const RUN_STATUSES = [
   'timeout',
 ] as const;
 
+/** In these a run has ended. */
+export const TERMINAL_RUN_STATUSES: ReadonlySet<(typeof RUN_STATUSES)[number]> = new Set([
+  'completed',
+  'failed',
+  'cancelled',
+  'timeout',
+] as const);
+
 export const runStatusSchema = z.enum(RUN_STATUSES);
 
 export const startedRunSchema = z.object({

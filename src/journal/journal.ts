@@ -40,6 +40,8 @@ export interface JournalOptions {
   keys: KeySpace;
   /** How long a closed request stays readable, milliseconds. */
   retentionMs: number;
+  /** A directive of a run has ended, and the run, then of `version`, has it to read. Never rejects. Default: nobody cares. */
+  wakeRun?: (requestId: string, version: number) => Promise<void>;
 }
 
 export interface ClaimRequest {
@@ -74,8 +76,14 @@ const EARLY_SLACK_MS = 20;
 export type Journal = ReturnType<typeof createJournal>;
 
 /** Opens the journal on a connection it does not own. All methods reject when Redis does not answer. */
-export function createJournal({ connection, keys, retentionMs }: JournalOptions) {
+export function createJournal({ connection, keys, retentionMs, wakeRun }: JournalOptions) {
   const run = prepareScripts(connection);
+
+  async function wake<V extends object>(requestId: string, verdict: V): Promise<V> {
+    const version = 'run' in verdict ? (verdict.run as number | null) : null;
+    if (version !== null) await wakeRun?.(requestId, version);
+    return verdict;
+  }
 
   /** `inbox`: channel on which the ends of these directives are announced, beside the request's log. */
   async function accept(requestId: string, batch: readonly Acceptance[], inbox = ''): Promise<AcceptVerdict> {
@@ -97,7 +105,7 @@ export function createJournal({ connection, keys, retentionMs }: JournalOptions)
     const started = request.started ? JSON.stringify(request.started) : '';
     const { id, digest, leaseMs, token } = request;
     const args = [id, digest, leaseMs, EARLY_SLACK_MS, token, started, request.lane ?? ''];
-    return claimVerdict(await run('claim', keys.request(request.requestId), args));
+    return wake(request.requestId, claimVerdict(await run('claim', keys.request(request.requestId), args)));
   }
 
   /** `attempted` false: the claim was used to record an end, not to make an attempt. */
@@ -123,7 +131,7 @@ export function createJournal({ connection, keys, retentionMs }: JournalOptions)
 
   async function end(requestId: string, args: (string | number)[], signals: readonly SignalDraft[]) {
     const texts = signals.map((signal) => JSON.stringify(signal));
-    return finishVerdict(await run('finish', keys.request(requestId), [...args, ...texts]));
+    return wake(requestId, finishVerdict(await run('finish', keys.request(requestId), [...args, ...texts])));
   }
 
   /** `move`: the next attempt is of another stage. Whoever moves a directive rings for it in its new lane. */
@@ -174,7 +182,7 @@ export function createJournal({ connection, keys, retentionMs }: JournalOptions)
     const args = [id, retentionMs, JSON.stringify(signal), reason];
     const reply = await run('cancel', keys.request(requestId), args);
     if (reply[0] === 'already') return { kind: 'already', status: reply[1] as EndStatus };
-    if (reply[0] === 'ended') return { kind: 'ended', run: runVersion(reply[2]) };
+    if (reply[0] === 'ended') return wake(requestId, { kind: 'ended', run: runVersion(reply[2]) });
     return { kind: reply[0] as 'requested' | 'unknown' };
   }
 

@@ -179,7 +179,13 @@ export function createRunJournal({ connection, keys, retentionMs }: RunJournalOp
     return (await connection.hexists(state, `@run|post|${name}`)) === 1;
   }
 
-  return { start, read, commit, post, head, isPosted };
+  /** The trace a run belongs to; null when there is no such run. */
+  async function traceparent(requestId: string): Promise<string | null> {
+    const [state] = keys.request(requestId);
+    return connection.hget(state, '@run|trace');
+  }
+
+  return { start, read, commit, post, head, isPosted, traceparent };
 }
 
 const HEAD_FIELDS = ['version', 'status', 'inbox', 'wake_at', 'outbox', 'changed_at'].map(

@@ -26,7 +26,9 @@ export type ClaimVerdict =
   | { kind: 'cancelled'; lost: boolean }
   /** It waits or runs in another lane. */
   | { kind: 'moved'; lane: string }
-  | { kind: 'expired' | 'unknown' | 'ended' | 'stale_body' };
+  /** `run`: of the run that has not read this end yet; null = there is none. */
+  | { kind: 'ended'; run: number | null }
+  | { kind: 'expired' | 'unknown' | 'stale_body' };
 
 /** `run`: the version of the run that goes on from this end; null = there is none. */
 export type FinishVerdict =
@@ -61,7 +63,8 @@ export function claimVerdict(reply: ScriptReply): ClaimVerdict {
   if (kind === 'held' || kind === 'wait') return { kind, until: Number(first) };
   if (kind === 'cancelled') return { kind, lost: first === 1 };
   if (kind === 'moved') return { kind, lane: String(first) };
-  return { kind: kind as 'expired' | 'unknown' | 'ended' | 'stale_body' };
+  if (kind === 'ended') return { kind, run: runVersion(first) };
+  return { kind: kind as 'expired' | 'unknown' | 'stale_body' };
 }
 
 /** The version of a run as scripts answer it; -1 stands for none. */

@@ -47,9 +47,10 @@ export function createLanes(connection: RedisConnection, prefix: string) {
     return opened;
   }
 
-  /** Rings for a directive; ringing again while its job exists changes nothing. */
-  async function ring(lane: string, data: Ring): Promise<void> {
-    await queue(lane).add(JOB_NAME, data, { jobId: jobId(data.request_id, data.id) });
+  /** Rings for a directive, now or after `delayMs`; ringing again while its job exists changes nothing. */
+  async function ring(lane: string, data: Ring, delayMs = 0): Promise<void> {
+    const delay = delayMs > 0 ? { delay: delayMs } : {};
+    await queue(lane).add(JOB_NAME, data, { jobId: jobId(data.request_id, data.id), ...delay });
   }
 
   async function ringAll(lane: string, rings: readonly Ring[]): Promise<void> {

@@ -8,13 +8,14 @@
 -- ARGV[5] token of this claim, which tells a repeat   ARGV[6] signal JSON to append at the first claim ('' = none)
 -- ARGV[7] lane the worker was rung in ('' = none)
 -- Returns { verdict, ... }:
---   unknown | ended | stale_body | moved, lane | expired, deadline_at | held, until | wait, until
+--   unknown | stale_body | ended, version of the run that has something to read (-1 = none) | moved, lane | expired, deadline_at | held, until | wait, until
 --   cancelled, lost (0|1): an attempt was under way and its worker is gone
 --   granted, fence, failures, redeliveries, lost (0|1), deadline_at, now, released, stage ('' = the first)
 local id = ARGV[1]
 local record = redis.call('HMGET', STATE, id .. '|status', id .. '|digest', id .. '|deadline_at', id .. '|lease_until',
   id .. '|next_attempt_at', id .. '|failures', id .. '|redeliveries', id .. '|started_at', id .. '|cancel', id .. '|fence', 'seq',
-  id .. '|claimant', id .. '|lane', id .. '|released', id .. '|stage')
+  id .. '|claimant', id .. '|lane', id .. '|released', id .. '|stage',
+  RUN_INBOX, '@run|version')
 local status, digest, deadline_at = record[1], record[2], tonumber(record[3] or '0')
 local lease_until, next_attempt_at = tonumber(record[4] or '0'), tonumber(record[5] or '0')
 local failures, redeliveries = tonumber(record[6] or '0'), tonumber(record[7] or '0')
@@ -23,7 +24,7 @@ local lane, released, stage = record[13] or '', int(tonumber(record[14] or '0'))
 if not status then
   return { 'unknown' }
 elseif is_terminal(status) then
-  return { 'ended' }
+  return { 'ended', (record[16] and record[16] ~= '') and tonumber(record[17]) or -1 }
 elseif digest ~= ARGV[2] then
   return { 'stale_body' }
 elseif ARGV[7] ~= '' and lane ~= ARGV[7] then

@@ -1,0 +1,93 @@
+// The first turn of a run: its agent, its tools, its turn in the conversation; or why it cannot begin.
+// Must never begin a run of a conversation before the one that goes on has ended.
+import type { AgentDefinition } from '../contract/agent-definition.ts';
+import type { ListedTool } from '../contract/tool-listing.ts';
+import type { ConversationJournal } from '../journal/conversation-journal.ts';
+import type { RunJournal } from '../journal/run-journal.ts';
+import type { Agents } from './agents.ts';
+import type { StoredRun } from './run-store.ts';
+import type { EngineCore, RunSpec, Transition } from './transition.ts';
+
+export interface BeginningParts {
+  core: EngineCore;
+  agents: Agents;
+  toolsOf: (agent: AgentDefinition) => Promise<ListedTool[]>;
+  conversations: ConversationJournal;
+  runs: RunJournal;
+  /** Asks another run to end, for this one. */
+  interrupt(requestId: string, reason: string): Promise<void>;
+}
+
+export type Beginning =
+  | { kind: 'begun' | 'refused'; spec: RunSpec; transition: Transition }
+  /** For its turn in the conversation; at the latest until then it is looked at again, ms since the epoch. */
+  | { kind: 'waiting'; until: number };
+
+type Refusal = Parameters<EngineCore['refuse']>[1];
+
+export async function begin(parts: BeginningParts, run: StoredRun): Promise<Beginning> {
+  const { spec } = run;
+  const agent = await parts.agents.find(spec.agent);
+  if (!agent) return refused(parts, run, await unknownAgent(parts, spec.agent));
+  const cancelled = run.signals.find(({ type }) => type === 'ai.request.cancel_requested');
+  if (cancelled) return refused(parts, run, { reason: 'cancelled', message: 'cancelled before it began' });
+  if (spec.conversation_id === null) return begun(parts, run, agent, spec);
+  return inTurn(parts, run, agent, spec.conversation_id);
+}
+
+async function unknownAgent({ agents }: BeginningParts, name: string): Promise<Refusal> {
+  const known = (await agents.names()).slice(0, 100);
+  return { reason: 'unknown_agent', message: `there is no agent "${name}"`, details: { known } };
+}
+
+async function refused(parts: BeginningParts, run: StoredRun, error: Refusal): Promise<Beginning> {
+  const { spec, requestId, now } = run;
+  // Should it have been waiting, or die right after it got its turn: nobody else shall wait for it.
+  if (spec.conversation_id !== null) await parts.conversations.leave(spec.conversation_id, requestId, null);
+  return { kind: 'refused', spec, transition: parts.core.refuse(spec, error, now) };
+}
+
+async function begun(
+  { core, toolsOf }: BeginningParts,
+  { now }: StoredRun,
+  agent: AgentDefinition,
+  spec: RunSpec,
+): Promise<Beginning> {
+  const setup = { agent, tools: await toolsOf(agent) };
+  return { kind: 'begun', spec, transition: core.begin(spec, setup, now) };
+}
+
+async function inTurn(
+  parts: BeginningParts,
+  run: StoredRun,
+  agent: AgentDefinition,
+  conversationId: string,
+): Promise<Beginning> {
+  const { spec, requestId, now } = run;
+  const policy = spec.overrides.busy ?? agent.policies.busy;
+  const entry = await parts.conversations.enter(conversationId, requestId, policy !== 'reject');
+  if (entry.kind === 'active')
+    return begun(parts, run, agent, { ...spec, messages: [...entry.messages, ...spec.messages] });
+  if (await isGone(parts, entry.active)) {
+    await parts.conversations.leave(conversationId, entry.active, null);
+    return inTurn(parts, run, agent, conversationId);
+  }
+  if (entry.kind === 'busy') return refused(parts, run, busy(conversationId, entry.active));
+  const until = spec.started_at + (spec.overrides.limits?.deadline_ms ?? agent.limits.deadline_ms);
+  if (until <= now)
+    return refused(parts, run, { reason: 'deadline', message: 'its turn in the conversation did not come' });
+  if (policy === 'interrupt')
+    await parts.interrupt(entry.active, `interrupted by the request "${requestId}"`);
+  return { kind: 'waiting', until };
+}
+
+function busy(conversationId: string, active: string): Refusal {
+  const message = `the conversation "${conversationId}" is busy with the request "${active}"`;
+  return { reason: 'busy', message, details: { active } };
+}
+
+/** A run that ended takes its leave itself; one that was lost (a failover may lose the last writes) never does. */
+async function isGone({ runs }: BeginningParts, requestId: string): Promise<boolean> {
+  const head = await runs.head(requestId);
+  return head === null || (head.ended && head.outbox === 0);
+}

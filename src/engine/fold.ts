@@ -1,0 +1,85 @@
+// One turn as a pure function: what was read, folded over the core, is one transition to write.
+// Must never do I/O; nor fold an event twice.
+import { TERMINAL_RUN_STATUSES } from '../contract/run.ts';
+import type { Signal } from '../contract/signal.ts';
+import type {
+  EmittedSignal,
+  EngineCore,
+  LogEntry,
+  RunDocument,
+  RunEvent,
+  RunSpec,
+  Transition,
+} from './transition.ts';
+
+/** What became of an entry of the outbox; `failure`: it never will be done. */
+export interface Acknowledgement {
+  id: string;
+  failure: string | null;
+}
+
+export interface FoldInput {
+  spec: RunSpec;
+  document: RunDocument;
+  acknowledgements: readonly Acknowledgement[];
+  signals: readonly Signal[];
+  /** Milliseconds since the epoch. */
+  now: number;
+}
+
+/** All that one turn writes. */
+export interface Folded {
+  document: RunDocument;
+  /** With the id of what each was caused by. */
+  signals: { signal: EmittedSignal; cause: string }[];
+  directives: Transition['directives'];
+  log: LogEntry[];
+}
+
+const CLOCK: RunEvent = { kind: 'clock' };
+/** A clock event fires all that is due; a core that would ask for it again and again is broken. */
+const MOST_CLOCKS = 10;
+
+/** Inputs first: an answer that came in the same turn does not end a run that was spoken to before. */
+export function inReadingOrder(signals: readonly Signal[]): Signal[] {
+  const isInput = ({ type }: Signal): boolean => type === 'ai.request.input';
+  return [...signals.filter(isInput), ...signals.filter((signal) => !isInput(signal))];
+}
+
+export function isOver(document: RunDocument): boolean {
+  return TERMINAL_RUN_STATUSES.has(document.status);
+}
+
+export function begun(transition: Transition, cause: string): Folded {
+  return add({ document: transition.document, signals: [], directives: [], log: [] }, transition, cause);
+}
+
+/** The transition after `before`. */
+export function add(before: Folded, transition: Transition, cause: string): Folded {
+  return {
+    document: transition.document,
+    signals: [
+      ...before.signals,
+      ...transition.signals.map((signal) => ({ signal, cause: signal.cause ?? cause })),
+    ],
+    directives: [...before.directives, ...transition.directives],
+    log: [...before.log, ...transition.log],
+  };
+}
+
+/** Acknowledgements, then the signals, then the clock where something is due. */
+export function fold(core: EngineCore, input: FoldInput, before?: Folded): Folded {
+  const { spec, now } = input;
+  let folded: Folded = before ?? { document: input.document, signals: [], directives: [], log: [] };
+  for (const { id, failure } of input.acknowledgements)
+    folded = add(folded, core.acknowledge(folded.document, id, failure, now), spec.run_id);
+  for (const signal of inReadingOrder(input.signals))
+    folded = add(folded, core.advance(spec, folded.document, { kind: 'signal', signal }, now), signal.id);
+  for (let clocks = 0; isDue(folded.document, now) && clocks < MOST_CLOCKS; clocks += 1)
+    folded = add(folded, core.advance(spec, folded.document, CLOCK, now), spec.run_id);
+  return folded;
+}
+
+export function isDue(document: RunDocument, now: number): boolean {
+  return !isOver(document) && document.wake_at !== null && document.wake_at <= now;
+}

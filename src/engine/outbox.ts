@@ -1,0 +1,80 @@
+// What a run asks of the world outside its request: children, other runs, cancellations, the end of a conversation.
+// Must never do an entry in a way that a repeat would do again.
+import type { ConversationJournal } from '../journal/conversation-journal.ts';
+import type { Canceller } from '../queue/cancel.ts';
+import type { Acknowledgement } from './fold.ts';
+import type { RunStarter } from './run-start.ts';
+import type { StoredRun } from './run-store.ts';
+import type { RunTeller } from './run-teller.ts';
+import type { OutboxEntry } from './transition.ts';
+
+export interface OutboxParts {
+  starter: RunStarter;
+  teller: RunTeller;
+  canceller: Canceller;
+  conversations: ConversationJournal;
+  /** Wakes another run; returns at once. */
+  rouse(requestId: string): void;
+}
+
+type Entry<K extends OutboxEntry['kind']> = Extract<OutboxEntry, { kind: K }>;
+
+/** Does every entry of the run's outbox, in order. Rejects when Redis does not answer: then they are done again. */
+export async function performOutbox(parts: OutboxParts, run: StoredRun): Promise<Acknowledgement[]> {
+  const done: Acknowledgement[] = [];
+  for (const entry of run.document?.outbox ?? [])
+    done.push({ id: entry.id, failure: await perform(parts, run, entry) });
+  return done;
+}
+
+/** null, or why it never will be done. */
+async function perform(parts: OutboxParts, run: StoredRun, entry: OutboxEntry): Promise<string | null> {
+  switch (entry.kind) {
+    case 'start_child':
+      return startChild(parts, run, entry);
+    case 'signal_run':
+      return signalRun(parts, run, entry);
+    case 'cancel_directive':
+      await parts.canceller.cancel(run.requestId, entry.directive_id ?? undefined, entry.reason);
+      return null;
+    case 'cancel_request':
+      await parts.teller.cancel(entry.request_id, entry.reason);
+      await parts.canceller.cancel(entry.request_id, undefined, entry.reason);
+      return null;
+    case 'end_conversation':
+      return endConversation(parts, run, entry);
+  }
+}
+
+async function startChild(
+  { starter }: OutboxParts,
+  { requestId, traceparent }: StoredRun,
+  { child_request_id, agent, input, tag, depth, overrides }: Entry<'start_child'>,
+): Promise<string | null> {
+  const query = typeof input === 'string' ? input : JSON.stringify(input ?? null);
+  const child = { request_id: child_request_id, agent, query, overrides, metadata: {} };
+  const started = await starter.start(child, traceparent, { request_id: requestId, tag, depth });
+  if (started.ok) return null;
+  return started.refusal.detail ?? started.refusal.title;
+}
+
+async function signalRun(
+  { teller }: OutboxParts,
+  { requestId, traceparent }: StoredRun,
+  { id, request_id: target, signal }: Entry<'signal_run'>,
+): Promise<string | null> {
+  const name = `signal:${requestId}/${id}`;
+  const origin = { cause: signal.cause ?? requestId, traceparent };
+  const told = await teller.tell(target, { name, digest: '', limit: null, signal }, origin);
+  return told.kind === 'posted' || told.kind === 'existing' ? null : `the run "${target}" is ${told.kind}`;
+}
+
+async function endConversation(
+  { conversations, rouse }: OutboxParts,
+  { requestId }: StoredRun,
+  { conversation_id, messages }: Entry<'end_conversation'>,
+): Promise<null> {
+  const following = await conversations.leave(conversation_id, requestId, messages);
+  if (following !== null) rouse(following);
+  return null;
+}

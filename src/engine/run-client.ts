@@ -1,0 +1,191 @@
+// What programs do with runs, directly on the journal: start, speak to, decide, look at.
+// Must never take a turn: an engine does.
+import { hash } from 'node:crypto';
+import type * as z from 'zod';
+import { canonicalJson } from '../contract/canonical-json.ts';
+import type { AgentListing } from '../contract/agent-listing.ts';
+import type { RunClient } from '../contract/directive-client.ts';
+import { fieldErrors } from '../contract/field-error.ts';
+import { findJsonHazard } from '../contract/json-guard.ts';
+import { DirectiveRefused, type FieldError, problem, type ProblemCode } from '../contract/problem.ts';
+import {
+  type AcceptedInput,
+  approvalDecisionBodySchema,
+  runInputBodySchema,
+  type RunView,
+  type StartedRun,
+  startRunBodySchema,
+} from '../contract/run.ts';
+import type { RunJournal } from '../journal/run-journal.ts';
+import { whileAvailable } from '../queue/unavailable.ts';
+import { newIdentifier } from '../telemetry/identifier.ts';
+import { isTraceparent, newTraceparent } from '../telemetry/trace-context.ts';
+import type { Agents } from './agents.ts';
+import type { RunStarter } from './run-start.ts';
+import type { RunStore, StoredRun } from './run-store.ts';
+import type { RunTeller } from './run-teller.ts';
+import type { EngineCore } from './transition.ts';
+
+export interface RunClientParts {
+  runs: RunJournal;
+  store: RunStore;
+  starter: RunStarter;
+  teller: RunTeller;
+  agents: Agents;
+  core: Pick<EngineCore, 'view'>;
+}
+
+/** `RunClient`, and what the client of requests shows and asks of their runs. */
+export interface DirectRuns extends RunClient {
+  /** null: the request has no run. */
+  view(requestId: string): Promise<RunView | null>;
+  /** Asks the request's run to end, where there is one. */
+  cancel(requestId: string, reason: string | null): Promise<void>;
+  agents(): Promise<AgentListing>;
+}
+
+const MOST_INPUTS = 64;
+
+export function createRunClient(parts: RunClientParts): DirectRuns {
+  const { runs, store, starter, teller, agents, core } = parts;
+
+  async function start(body: unknown, { traceparent }: { traceparent?: string } = {}): Promise<StartedRun> {
+    const parsed = read(startRunBodySchema, body);
+    const run = { ...parsed, request_id: parsed.request_id ?? newIdentifier() };
+    const trace = isTraceparent(traceparent) ? traceparent : newTraceparent();
+    const started = await whileAvailable(() => starter.start(run, trace));
+    if (!started.ok) throw new DirectiveRefused(started.refusal);
+    return started.run;
+  }
+
+  async function input(requestId: string, body: unknown): Promise<AcceptedInput> {
+    const { input_id = newIdentifier(), content, source } = read(runInputBodySchema, body);
+    if (content.trim() === '') throw invalid([{ path: 'content', message: 'must not be empty' }]);
+    const input_source = source === undefined ? {} : { input_source: source };
+    const data = { request_id: requestId, input_id, content, ...input_source };
+    const signal = { type: 'ai.request.input', data };
+    const telling = { name: `input:${input_id}`, digest: digestOf(data), limit: MOST_INPUTS, signal };
+    const told = await whileAvailable(() => teller.tell(requestId, telling, { cause: input_id }));
+    switch (told.kind) {
+      case 'posted':
+      case 'existing':
+        return { request_id: requestId, input_id, queued: told.waiting };
+      case 'conflict':
+        throw refusal('id_conflict', `the input "${input_id}" was given with other content`);
+      case 'full':
+        throw refusal('input_queue_full', `${MOST_INPUTS} inputs wait already`);
+      case 'ended':
+        throw refusal('request_closed', `the run of request "${requestId}" has ended`);
+      case 'unknown':
+        throw noRun(requestId);
+    }
+  }
+
+  async function decide(requestId: string, callId: string, body: unknown) {
+    const { decision, ...rest } = read(approvalDecisionBodySchema, body);
+    await whileAvailable(() => requireAsked(requestId, callId));
+    const data = { call_id: callId, decision, ...rest };
+    const signal = { type: 'ai.tool.approval_decided', data };
+    const telling = { name: decisionName(callId), digest: digestOf(data), limit: null, signal };
+    const told = await whileAvailable(() => teller.tell(requestId, telling, { cause: callId }));
+    if (told.kind === 'conflict')
+      throw refusal('already_decided', `the call "${callId}" was decided about otherwise`);
+    if (told.kind === 'ended') throw refusal('request_closed', `the run of request "${requestId}" has ended`);
+    if (told.kind !== 'posted' && told.kind !== 'existing') throw noRun(requestId);
+    return { request_id: requestId, call_id: callId, decision };
+  }
+
+  /** Only what waits for a decision, or was given one already, can be decided about. */
+  async function requireAsked(requestId: string, callId: string): Promise<void> {
+    const run = await store.read(requestId, 0);
+    if (!run) throw noRun(requestId);
+    const waits = run.document ? core.view(run.spec, run.document).waiting_for : [];
+    const asked = waits.some(({ kind, id }) => (kind === 'approval' || kind === 'budget') && id === callId);
+    if (asked || (await runs.isPosted(requestId, decisionName(callId)))) return;
+    throw refusal('not_found', `nothing named "${callId}" waits for a decision in request "${requestId}"`);
+  }
+
+  return {
+    start,
+    input,
+    decide,
+    async view(requestId) {
+      const run = await store.read(requestId, 0);
+      return run && viewOf(core, run);
+    },
+    async cancel(requestId, reason) {
+      await teller.cancel(requestId, reason);
+    },
+    async agents() {
+      const listed = await whileAvailable(() => agents.list());
+      return {
+        agents: listed.map(({ name, description, strategy, model, model_alias, tools }) => ({
+          name,
+          description,
+          strategy,
+          model: model ?? model_alias,
+          tools,
+        })),
+      };
+    },
+  };
+}
+
+function decisionName(callId: string): string {
+  return `decision:${callId}`;
+}
+
+function viewOf(core: Pick<EngineCore, 'view'>, run: StoredRun): RunView {
+  const ended_at = run.endedAt === null ? null : new Date(run.endedAt).toISOString();
+  if (run.document) return { ...core.view(run.spec, run.document), ended_at };
+  const { spec, agent, status } = run;
+  return {
+    run_id: spec.run_id,
+    agent,
+    strategy: '',
+    status,
+    conversation_id: spec.conversation_id,
+    query: spec.query,
+    iterations: 0,
+    tool_calls: 0,
+    usage: { input_tokens: 0, output_tokens: 0, total_tokens: 0 },
+    cost: null,
+    result: null,
+    error: null,
+    termination_reason: null,
+    waiting_for: [{ kind: 'turn', id: spec.conversation_id ?? spec.run_id }],
+    messages: spec.messages as RunView['messages'],
+    children: [],
+    started_at: null,
+    ended_at,
+    deadline_at: null,
+  };
+}
+
+function read<S extends z.ZodType>(schema: S, body: unknown): z.output<S> {
+  const hazard = findJsonHazard(body);
+  if (hazard) throw invalid([hazard]);
+  const parsed = schema.safeParse(body);
+  if (parsed.success) return parsed.data;
+  throw invalid(fieldErrors(parsed.error));
+}
+
+function invalid(errors: FieldError[]): DirectiveRefused {
+  const [first] = errors;
+  const detail = first
+    ? { detail: first.path === '' ? first.message : `${first.path}: ${first.message}` }
+    : {};
+  return new DirectiveRefused(problem('invalid_body', { ...detail, errors }));
+}
+
+function refusal(code: ProblemCode, detail: string): DirectiveRefused {
+  return new DirectiveRefused(problem(code, { detail }));
+}
+
+function noRun(requestId: string): DirectiveRefused {
+  return refusal('not_found', `there is no run in a request "${requestId}"`);
+}
+
+function digestOf(data: object): string {
+  return hash('sha256', canonicalJson(data), 'base64url').slice(0, 22);
+}

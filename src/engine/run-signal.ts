@@ -1,0 +1,36 @@
+// Signals that a run says or is told, made complete: identity, time, trace and cause.
+// Must never pass on a type of the service's own families that the contract does not know.
+import { SIGNAL_SOURCES } from '../contract/signal.ts';
+import { newIdentifier } from '../telemetry/identifier.ts';
+import { childTraceparent } from '../telemetry/trace-context.ts';
+import type { EmittedSignal } from './transition.ts';
+
+export interface RunSignalOrigin {
+  requestId: string;
+  cause: string;
+  traceparent: string;
+  /** Milliseconds since the epoch. */
+  now: number;
+}
+
+const SOURCES: Readonly<Record<string, string | undefined>> = SIGNAL_SOURCES;
+const DEFAULT_SOURCE = '/agent';
+
+/** A signal as the journal takes it: CloudEvents without the sequence. */
+export function runSignal(
+  { type, source, data }: EmittedSignal,
+  { requestId, cause, traceparent, now }: RunSignalOrigin,
+): object {
+  return {
+    specversion: '1.0',
+    id: newIdentifier(),
+    source: SOURCES[type] ?? source ?? DEFAULT_SOURCE,
+    type,
+    subject: requestId,
+    time: new Date(now).toISOString(),
+    datacontenttype: 'application/json',
+    traceparent: childTraceparent(traceparent),
+    causationid: cause,
+    data,
+  };
+}

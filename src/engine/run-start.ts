@@ -1,0 +1,120 @@
+// Starts runs: a durable record of what was asked for, and a ring. The agent begins in its first turn.
+// Must never answer before the run is durable.
+import { hash } from 'node:crypto';
+import { canonicalJson } from '../contract/canonical-json.ts';
+import { type Problem, problem } from '../contract/problem.ts';
+import type { ParsedRun, StartedRun } from '../contract/run.ts';
+import type { RunJournal, StartVerdict } from '../journal/run-journal.ts';
+import type { SweepIndex } from '../journal/sweep-index.ts';
+import type { Capacity } from '../queue/capacity.ts';
+import type { Confirm } from '../queue/durability.ts';
+import { RUN_ENTRY, RUN_LANE, type WakeRun } from '../queue/run-bell.ts';
+import type { Agents } from './agents.ts';
+import type { JsonObject, RunSpec } from './transition.ts';
+
+export interface RunStarterParts {
+  runs: RunJournal;
+  agents: Agents;
+  index: SweepIndex;
+  wake: WakeRun;
+  /** null: children of runs are not refused for want of room. */
+  capacity: Capacity | null;
+  /** Begun before each start; null = Redis' own durability. */
+  confirm: () => Promise<Confirm | null>;
+}
+
+export type NamedRun = ParsedRun & { request_id: string };
+
+export type Start = { ok: true; run: StartedRun } | { ok: false; refusal: Problem };
+
+export type RunStarter = ReturnType<typeof createRunStarter>;
+
+/** The sweeper looks at a run this long after its start. */
+const FIRST_LOOK_MS = 5_000;
+const DIGEST_LENGTH = 22;
+const NAMED_AGENTS = 100;
+
+export function createRunStarter(parts: RunStarterParts) {
+  const { runs, agents, index, wake, capacity, confirm } = parts;
+
+  /** `traceparent`: of the trace the run belongs to. Throws `DirectiveRefused` (`lane_full`) where there is no room. */
+  async function start(run: NamedRun, traceparent: string, parent: RunSpec['parent'] = null): Promise<Start> {
+    if ((await agents.find(run.agent)) === null) return { ok: false, refusal: await unknownAgent(run.agent) };
+    await capacity?.reserve(new Map([[RUN_LANE, 1]]));
+    const confirmed = await confirm();
+    const verdict = await write(run, traceparent, parent);
+    if (verdict.kind === 'conflict') return { ok: false, refusal: conflict(run.request_id) };
+    await confirmed?.();
+    const version = verdict.kind === 'existing' ? verdict.version : 0;
+    if (verdict.kind === 'started' || verdict.status === 'pending') await wake(run.request_id, version);
+    return { ok: true, run: startedRun(run, verdict) };
+  }
+
+  /** The index first: a run that is started and never rung for is found there. */
+  async function write(run: NamedRun, traceparent: string, parent: RunSpec['parent']): Promise<StartVerdict> {
+    const { request_id: requestId, agent } = run;
+    await index.add([{ requestId, id: RUN_ENTRY }], Date.now() + FIRST_LOOK_MS);
+    const spec = JSON.stringify(specOf(run, parent));
+    return runs.start({ requestId, digest: digestOf(run, parent), agent, spec, traceparent });
+  }
+
+  async function unknownAgent(name: string): Promise<Problem> {
+    const known = (await agents.names()).slice(0, NAMED_AGENTS);
+    const list = known.length === 0 ? 'none is configured' : `known agents: ${known.join(', ')}`;
+    const message = `there is no agent "${name}"; ${list}`;
+    return problem('not_found', { detail: message, errors: [{ path: 'agent', message }], agents: known });
+  }
+
+  return { start };
+}
+
+function conflict(requestId: string): Problem {
+  const message = 'this id was accepted with other content';
+  return problem('id_conflict', {
+    detail: `request "${requestId}" holds another run; nothing was started`,
+    errors: [{ path: 'request_id', message }],
+  });
+}
+
+function digestOf(run: NamedRun, parent: RunSpec['parent']): string {
+  return hash('sha256', canonicalJson({ ...run, parent }), 'base64url').slice(0, DIGEST_LENGTH);
+}
+
+/** The journal adds when it was started. */
+function specOf(run: NamedRun, parent: RunSpec['parent']): Omit<RunSpec, 'started_at'> {
+  const { request_id, agent, overrides, metadata, conversation_id = null } = run;
+  const messages: readonly JsonObject[] = run.messages ?? [{ role: 'user', content: run.query ?? '' }];
+  const query = run.query ?? lastQuestion(messages);
+  return {
+    request_id,
+    run_id: request_id,
+    agent,
+    query,
+    messages,
+    overrides,
+    metadata,
+    conversation_id,
+    parent,
+  };
+}
+
+/** The text of the last message of a user; '' when there is none. */
+function lastQuestion(messages: readonly JsonObject[]): string {
+  const content = messages.findLast(({ role }) => role === 'user')?.['content'];
+  if (typeof content === 'string') return content;
+  if (!Array.isArray(content)) return '';
+  const texts = (content as JsonObject[]).filter(({ type }) => type === 'text');
+  return texts.map(({ text }) => String(text)).join('\n');
+}
+
+function startedRun({ request_id, agent }: NamedRun, verdict: StartVerdict): StartedRun {
+  const request = `/v1/requests/${encodeURIComponent(request_id)}`;
+  const status = verdict.kind === 'existing' ? verdict.status : 'pending';
+  return {
+    request_id,
+    run_id: request_id,
+    agent,
+    status,
+    links: { request, signals: `${request}/signals` },
+  };
+}

@@ -1,0 +1,84 @@
+// Runs as a turn sees them: read out of the journal, with the text of those that this engine wrote last kept at hand.
+// Must never hand out a document that is not the one of its version.
+import type { RunStatus } from '../contract/run.ts';
+import type { Signal } from '../contract/signal.ts';
+import type { CommitVerdict, RunCommit, RunJournal } from '../journal/run-journal.ts';
+import type { RunDocument, RunSpec } from './transition.ts';
+
+/** One run as it was read. Instants are milliseconds since the epoch, by the clock of Redis. */
+export interface StoredRun {
+  requestId: string;
+  version: number;
+  status: RunStatus;
+  now: number;
+  endedAt: number | null;
+  traceparent: string;
+  agent: string;
+  spec: RunSpec;
+  /** null before the first turn. */
+  document: RunDocument | null;
+  /** What it has not read, in the order of the log. */
+  signals: Signal[];
+  inboxBytes: number;
+}
+
+export type RunStore = ReturnType<typeof createRunStore>;
+
+/** Documents are kept as text: each turn gets its own, whatever the last one did to it. */
+interface Held {
+  version: number;
+  spec: string;
+  document: string;
+}
+
+const MOST_HELD = 512;
+/** Read at once. */
+export const MOST_SIGNALS = 1_000;
+
+export function createRunStore(runs: RunJournal) {
+  const held = new Map<string, Held>();
+
+  /** null when there is no such run. */
+  async function read(requestId: string, limit: number = MOST_SIGNALS): Promise<StoredRun | null> {
+    const known = held.get(requestId);
+    const reading = await runs.read(requestId, { held: known?.version ?? null, limit });
+    if (!reading) {
+      held.delete(requestId);
+      return null;
+    }
+    const { version, now, createdAt, endedAt, status, traceparent, agent, signals, inboxBytes } = reading;
+    const texts = known?.version === version ? known : reading;
+    const spec = { ...(JSON.parse(texts.spec) as Omit<RunSpec, 'started_at'>), started_at: createdAt };
+    const document = texts.document === '' ? null : (JSON.parse(texts.document) as RunDocument);
+    return {
+      requestId,
+      version,
+      status,
+      now,
+      endedAt,
+      traceparent,
+      agent,
+      spec,
+      document,
+      signals,
+      inboxBytes,
+    };
+  }
+
+  /** Keeps what was written at hand until the run ends. */
+  async function commit(turn: RunCommit, specText: string): Promise<CommitVerdict> {
+    const verdict = await runs.commit(turn);
+    if (verdict.kind === 'committed' && !turn.final)
+      hold(turn.requestId, { version: verdict.version, spec: specText, document: turn.document });
+    else held.delete(turn.requestId);
+    return verdict;
+  }
+
+  function hold(requestId: string, texts: Held): void {
+    held.delete(requestId);
+    held.set(requestId, texts);
+    if (held.size > MOST_HELD) held.delete(held.keys().next().value ?? '');
+  }
+
+  return { read, commit };
+}

@@ -1,0 +1,198 @@
+// One turn of a run: read → fold → write → ring, until it has nothing left to read. The whole story on one page.
+// Must never do anything in the world before the turn that asks for it is written.
+import type { Directive } from '../contract/directive.ts';
+import type { CommitVerdict } from '../journal/run-journal.ts';
+import type { SweepIndex } from '../journal/sweep-index.ts';
+import type { Confirm } from '../queue/durability.ts';
+import type { Lanes } from '../queue/lanes.ts';
+import { type Prepared, type Preparer, ringAll } from '../queue/prepare.ts';
+import { RUN_ENTRY, type RunBell } from '../queue/run-bell.ts';
+import { newIdentifier } from '../telemetry/identifier.ts';
+import { begin, type BeginningParts } from './beginning.ts';
+import { type Acknowledgement, begun, fold, type Folded, isDue, isOver } from './fold.ts';
+import { type OutboxParts, performOutbox } from './outbox.ts';
+import { runSignal } from './run-signal.ts';
+import { MOST_SIGNALS, type RunStore, type StoredRun } from './run-store.ts';
+import type { RunSpec, Transition } from './transition.ts';
+
+export interface TurnLogger {
+  info(fields: object, message: string): void;
+  warn(fields: object, message: string): void;
+  error(fields: object, message: string): void;
+}
+
+export interface TurnParts extends BeginningParts, OutboxParts {
+  store: RunStore;
+  preparer: Preparer;
+  index: SweepIndex;
+  lanes: Lanes;
+  bell: RunBell;
+  /** Begun before each write; null = Redis' own durability. */
+  confirm: () => Promise<Confirm | null>;
+  logger: TurnLogger;
+}
+
+/** What a turn will write. `spec` null: as it was. */
+interface Turn {
+  folded: Folded;
+  spec: RunSpec | null;
+}
+
+/** The sweeper looks at a directive, and at what a turn asked of the world, this long after it. */
+const FIRST_LOOK_MS = 5_000;
+/** Nearer instants get a delayed job of their own; the sweeper, which looks at least this often, sees to the others. */
+export const RING_AHEAD_MS = 61_000;
+
+/** Rejects when Redis does not answer: whatever was not done is done by the next call. */
+export async function takeTurns(parts: TurnParts, requestId: string): Promise<void> {
+  let limit = MOST_SIGNALS;
+  for (;;) {
+    const run = await parts.store.read(requestId, limit);
+    if (!run) return parts.index.forget({ requestId, id: RUN_ENTRY });
+    const turn = await workOut(parts, run);
+    if (turn === null) return;
+    const verdict = await write(parts, run, turn);
+    // The run would end, and there is more than was read.
+    if (verdict.kind === 'more') limit *= 4;
+    else if (verdict.kind === 'unknown') return;
+    else if (verdict.kind === 'committed' && !verdict.more && turn.folded.document.outbox.length === 0)
+      return;
+  }
+}
+
+/** null: there is nothing to do. */
+async function workOut(parts: TurnParts, run: StoredRun): Promise<Turn | null> {
+  if (run.document === null) return firstTurn(parts, run);
+  const acknowledgements = await performOutbox(parts, run);
+  if (acknowledgements.length === 0 && run.signals.length === 0 && !isDue(run.document, run.now)) return null;
+  return { folded: nextTurn(parts, run, acknowledgements), spec: null };
+}
+
+async function firstTurn(parts: TurnParts, run: StoredRun): Promise<Turn | null> {
+  const beginning = await begin(parts, run);
+  if (beginning.kind === 'waiting') {
+    await parts.index.add([{ requestId: run.requestId, id: RUN_ENTRY }], beginning.until);
+    return null;
+  }
+  const { spec, transition } = beginning;
+  const first = begun(transition, spec.run_id);
+  if (beginning.kind === 'refused') return { folded: first, spec };
+  const { signals, now } = run;
+  const input = { spec, document: first.document, acknowledgements: [], signals, now };
+  return { folded: guarded(parts, run, () => fold(parts.core, input, first)), spec };
+}
+
+function nextTurn(parts: TurnParts, run: StoredRun, acknowledgements: readonly Acknowledgement[]): Folded {
+  const { spec, document, signals, now } = run;
+  if (document === null) throw new Error('a run without a document has no next turn');
+  return guarded(parts, run, () => fold(parts.core, { spec, document, acknowledgements, signals, now }));
+}
+
+/** The core does not throw; if it does all the same, the run ends instead of being tried for ever. */
+function guarded(parts: TurnParts, run: StoredRun, work: () => Folded): Folded {
+  try {
+    return work();
+  } catch (error) {
+    const message = error instanceof Error ? error.message : String(error);
+    parts.logger.error({ request_id: run.requestId, error }, 'a turn broke; its run is ended');
+    return failed(parts, run, { reason: 'internal_error', message });
+  }
+}
+
+function failed({ core }: TurnParts, run: StoredRun, error: { reason: string; message: string }): Folded {
+  const { spec, document, now } = run;
+  const transition: Transition = document
+    ? core.fail(spec, document, error, now)
+    : core.refuse(spec, error, now);
+  return begun(transition, spec.run_id);
+}
+
+/** Writes the turn; one that cannot be written is replaced by the end of its run. */
+async function write(parts: TurnParts, run: StoredRun, turn: Turn): Promise<CommitVerdict> {
+  const verdict = await commit(parts, run, turn);
+  if (verdict.kind === 'overflow') {
+    const message = `${verdict.open} directives would be open at once`;
+    turn.folded = failed(parts, run, { reason: 'queue_overflow', message });
+  } else if (verdict.kind === 'conflict') {
+    const message = `the request holds another directive with the id "${verdict.id}"`;
+    turn.folded = failed(parts, run, { reason: 'id_conflict', message });
+  } else return verdict;
+  return commit(parts, run, turn);
+}
+
+async function commit(parts: TurnParts, run: StoredRun, turn: Turn): Promise<CommitVerdict> {
+  const { folded } = turn;
+  const prepared = await parts.preparer.prepare(folded.directives as Directive[], run.traceparent);
+  const open = prepared.filter(({ acceptance }) => acceptance.lane !== null);
+  await announce(parts, run, folded, open);
+  const confirmed = await parts.confirm();
+  const spec = JSON.stringify(turn.spec ?? run.spec);
+  const verdict = await parts.store.commit(commitOf(run, turn, prepared, turn.spec ? spec : ''), spec);
+  if (verdict.kind !== 'committed') return verdict;
+  await dispatch(parts, run, folded, open);
+  await confirmed?.();
+  return verdict;
+}
+
+/** Before the commit: whatever dies after it, the sweeper finds what was not rung for. */
+async function announce(
+  { index }: TurnParts,
+  { requestId }: StoredRun,
+  { document }: Folded,
+  open: readonly Prepared[],
+): Promise<void> {
+  const soon = Date.now() + FIRST_LOOK_MS;
+  const own = Math.min(document.wake_at ?? Infinity, document.outbox.length > 0 ? soon : Infinity);
+  const refs = open.map(({ acceptance }) => ({ requestId, id: acceptance.id }));
+  const lookAt = Math.min(soon, ...open.map(({ acceptance }) => Date.now() + acceptance.deadlineMs));
+  await Promise.all([
+    refs.length > 0 ? index.add(refs, lookAt) : undefined,
+    own === Infinity ? undefined : index.add([{ requestId, id: RUN_ENTRY }], own),
+  ]);
+}
+
+function commitOf(run: StoredRun, { folded }: Turn, prepared: readonly Prepared[], spec: string) {
+  const { requestId, version, inboxBytes, traceparent, now, signals } = run;
+  const { document } = folded;
+  const origin = { requestId, traceparent, now };
+  return {
+    requestId,
+    version,
+    token: newIdentifier(),
+    inboxBytes,
+    document: JSON.stringify(document),
+    spec,
+    status: document.status,
+    wakeAt: document.wake_at,
+    final: isOver(document),
+    outbox: document.outbox.length,
+    inputsConsumed: signals.filter(({ type }) => type === 'ai.request.input').length,
+    inputsHeld: document.inputs,
+    maxOpen: run.spec.overrides.limits?.max_pending ?? document.setup.agent.limits.max_pending,
+    signals: folded.signals.map(({ signal, cause }) => runSignal(signal, { ...origin, cause })),
+    directives: prepared.map(({ acceptance }) => acceptance),
+  };
+}
+
+/** A ring that fails is repeated by the sweeper. */
+async function dispatch(
+  parts: TurnParts,
+  run: StoredRun,
+  { document, log }: Folded,
+  open: readonly Prepared[],
+): Promise<void> {
+  const { requestId } = run;
+  for (const { level, message, details } of log)
+    parts.logger[level]({ request_id: requestId, ...details }, message);
+  await Promise.all([ringAll(parts.lanes, open), ringAtWake(parts, run, document.wake_at)]).catch(() => {});
+  if (!isOver(document) || document.outbox.length > 0) return;
+  parts.index.forget({ requestId, id: RUN_ENTRY });
+}
+
+async function ringAtWake({ bell }: TurnParts, run: StoredRun, wakeAt: number | null): Promise<void> {
+  const before = run.document?.wake_at ?? null;
+  if (wakeAt === before) return;
+  if (wakeAt !== null && wakeAt - run.now <= RING_AHEAD_MS) await bell.ringAt(run.requestId, wakeAt);
+  if (before !== null && before > run.now && before - run.now <= RING_AHEAD_MS)
+    await bell.silenceAt(run.requestId, before);
+}

@@ -1,0 +1,31 @@
+// Rings for runs: the lane on which engines hear that a run has something to read, or that its time has come.
+// Must never decide whether a turn is taken; the journal knows.
+import type { Ring } from './job.ts';
+import type { Lanes } from './lanes.ts';
+
+export const RUN_LANE = 'run';
+/** Stands for the run among the directives of a request; no identifier begins so. */
+export const RUN_ENTRY = '@run';
+
+export type RunBell = ReturnType<typeof createRunBell>;
+
+/** Wakes a run of which `version` is known; never rejects. */
+export type WakeRun = (requestId: string, version: number) => Promise<void>;
+
+function ring(requestId: string, occasion: string | number): Ring {
+  return { request_id: requestId, id: `${RUN_ENTRY}/${occasion}`, digest: '' };
+}
+
+export function createRunBell(lanes: Lanes) {
+  return {
+    /** One job for each version: what came since the turn of that version waits for one look, however often it is rung. */
+    ring: (requestId: string, version: number): Promise<void> =>
+      lanes.ring(RUN_LANE, ring(requestId, version)),
+    /** Rings at an instant, milliseconds since the epoch. */
+    ringAt: (requestId: string, at: number): Promise<void> =>
+      lanes.ring(RUN_LANE, ring(requestId, `at/${at}`), Math.max(at - Date.now(), 0)),
+    /** Takes back `ringAt`. */
+    silenceAt: (requestId: string, at: number): Promise<void> =>
+      lanes.silence(RUN_LANE, requestId, `${RUN_ENTRY}/at/${at}`),
+  };
+}
