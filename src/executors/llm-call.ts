@@ -1,0 +1,181 @@
+// One attempt of a language directive, from the model's name to the turn: what llm_stream and llm_generate share.
+// Must never ask a model twice for the same, but for the one repair of an answer that does not fit its schema.
+import type { LanguageModelV4 } from '@ai-sdk/provider';
+import type { ErrorEnvelope } from '../contract/error-envelope.ts';
+import type { ModelRef } from '../contract/model-name.ts';
+import type { ModelTurn } from '../contract/model-turn.ts';
+import { mergeUsage } from '../contract/usage.ts';
+import type { ModelAnswer, ModelReply } from '../llm/model-answer.ts';
+import type { ModelCall } from '../llm/model-call.ts';
+import { generateAnswer } from '../llm/model-generation.ts';
+import type { ModelLimiter } from '../llm/model-limiter.ts';
+import { failure } from '../llm/model-failure.ts';
+import { turnOf } from '../llm/model-turn.ts';
+import type { ModelProviders } from '../llm/providers.ts';
+import { promptTokens } from '../llm/spent-tokens.ts';
+import { type CheckOutput, type OutputSchema, readOutput, repairPrompt } from '../llm/structured-output.ts';
+import type { ToolNames } from '../llm/tool-names.ts';
+import type { Execution, ExecutionContext } from './definition.ts';
+import { answeredExecution, failedExecution, modelMetadata, modelOf, refused } from './llm-execution.ts';
+import {
+  type DescribeTool,
+  type LanguageDirective,
+  type LanguageRequest,
+  prepareRequest,
+} from './llm-request.ts';
+import { noteAnswer, noteFailure, refusedByLimit, reserve } from './llm-reservation.ts';
+
+export interface LlmOptions {
+  providers: ModelProviders;
+  limiter: ModelLimiter;
+  describeTool: DescribeTool;
+}
+
+/** How the model is asked: piece by piece, or for the whole. */
+export type Ask = (call: ModelCall, names: ToolNames) => Promise<ModelReply>;
+
+type Metadata = Record<string, unknown>;
+
+/** A call that can be made, and all that is needed to tell of it. */
+interface Prepared {
+  readonly options: LlmOptions;
+  readonly directive: LanguageDirective;
+  readonly ref: ModelRef;
+  readonly request: LanguageRequest;
+  readonly call: ModelCall;
+  readonly metadata: Metadata;
+}
+
+export async function callModel(
+  options: LlmOptions,
+  directive: LanguageDirective,
+  context: ExecutionContext,
+  ask: Ask,
+): Promise<Execution> {
+  const ref = modelOf(context);
+  if ('error' in ref) return refused(ref.error);
+  const metadata = modelMetadata(directive, ref, context, options.providers);
+  const prepared = await prepare(options, directive, context, ref, metadata);
+  if ('error' in prepared) return refused(prepared.error, metadata);
+  const reservation = await reserve(options.limiter, ref, tokensOf(prepared));
+  if (!reservation.ok) return { ...refusedByLimit(ref, reservation), metadata };
+  const reply = await ask(prepared.call, prepared.request.names);
+  const execution = reply.ok ? await answered(prepared, reply.answer) : await failed(prepared, reply);
+  reservation.settle(tokensIn(execution));
+  return execution;
+}
+
+async function prepare(
+  options: LlmOptions,
+  directive: LanguageDirective,
+  { signal }: ExecutionContext,
+  ref: ModelRef,
+  metadata: Metadata,
+): Promise<Prepared | { error: ErrorEnvelope }> {
+  const model: LanguageModelV4 | { error: ErrorEnvelope } = options.providers.language(ref);
+  if ('error' in model) return model;
+  const read = await prepareRequest(directive, model.provider, options.describeTool);
+  if (!read.ok) return read;
+  const { request } = read;
+  const settings = options.providers.settings(ref.provider);
+  const limits = {
+    timeoutMs: directive.timeout_ms ?? settings.timeoutMs,
+    idleTimeoutMs: directive.idle_timeout_ms ?? settings.idleTimeoutMs,
+  };
+  const call = { model, ref, options: request.options, limits, signal };
+  return { options, directive, ref, request, call, metadata };
+}
+
+/** What the call takes at most, by estimate. */
+function tokensOf({ call, directive }: Prepared): number {
+  return promptTokens(call.options.prompt) + directive.max_tokens;
+}
+
+/** What it took, as far as is known. */
+function tokensIn({ usage, metadata }: Execution): number {
+  const spent = metadata?.['usage_so_far'] as { total_tokens: number } | undefined;
+  return usage?.total_tokens ?? spent?.total_tokens ?? 0;
+}
+
+async function failed(
+  { options, ref, metadata }: Prepared,
+  { failure: found, spent }: Extract<ModelReply, { ok: false }>,
+): Promise<Execution> {
+  await noteFailure(options.limiter, ref, found);
+  return failedExecution(found, spent, metadata);
+}
+
+async function answered(prepared: Prepared, answer: ModelAnswer): Promise<Execution> {
+  const { options, ref, request, directive } = prepared;
+  await noteAnswer(options.limiter, ref, answer.headers);
+  const scripted = options.providers.isScripted(ref.provider);
+  const { turn, unreadableArguments } = turnOf(answer, ref, request.names, { scripted });
+  const notes = {
+    ...(unreadableArguments.length > 0 ? { unreadable_arguments: unreadableArguments } : {}),
+    ...(answer.warnings.length > 0 ? { warnings: answer.warnings } : {}),
+  };
+  const said = { ...prepared, metadata: { ...prepared.metadata, ...notes } };
+  const { checkOutput } = request;
+  if (checkOutput === null || turn.type === 'tool_calls') return toldTurn(said, turn);
+  return withOutput(said, turn, checkOutput, directive.output_schema ?? {});
+}
+
+function toldTurn(prepared: Prepared, turn: ModelTurn, more: Metadata = {}): Execution {
+  const { directive, ref, options, metadata } = prepared;
+  return answeredExecution(
+    { payload: turn, usage: turn.usage, durationMs: turn.duration_ms },
+    directive,
+    ref,
+    options.providers,
+    { ...metadata, finish_reason: turn.finish_reason, ...more },
+  );
+}
+
+/** An answer that does not fit is asked for once more; one that was cut would only be cut again. */
+async function withOutput(
+  prepared: Prepared,
+  turn: ModelTurn,
+  check: CheckOutput,
+  schema: OutputSchema,
+): Promise<Execution> {
+  const read = readOutput(turn.text, check);
+  if (read.ok) return toldTurn(prepared, { ...turn, output: read.value });
+  if (turn.finish_reason === 'length') return misfit(prepared, turn, ['the answer was cut at max_tokens']);
+  const { call } = prepared;
+  const { tools: _tools, toolChoice: _choice, ...options } = call.options;
+  const prompt = repairPrompt(options.prompt, turn.text, read.faults, schema);
+  const limits = { ...call.limits, timeoutMs: Math.max(1, call.limits.timeoutMs - turn.duration_ms) };
+  const reply = await generateAnswer({ ...call, limits, options: { ...options, prompt } });
+  if (!reply.ok) return failed(prepared, reply);
+  const repaired = repairedTurn(prepared, turn, reply.answer);
+  const again = readOutput(repaired.text, check);
+  return again.ok
+    ? toldTurn(prepared, { ...repaired, output: again.value }, { repaired: true })
+    : misfit(prepared, repaired, again.faults);
+}
+
+/** The second answer, for the price of both. */
+function repairedTurn({ ref, request, options }: Prepared, first: ModelTurn, answer: ModelAnswer): ModelTurn {
+  const { turn } = turnOf(answer, ref, request.names, {
+    scripted: options.providers.isScripted(ref.provider),
+  });
+  const usage = first.usage && turn.usage ? mergeUsage(first.usage, turn.usage) : (turn.usage ?? first.usage);
+  return {
+    ...turn,
+    usage,
+    duration_ms: first.duration_ms + turn.duration_ms,
+    first_chunk_ms: first.first_chunk_ms,
+  };
+}
+
+const EXCERPT_CHARACTERS = 1_000;
+
+function misfit({ ref, metadata }: Prepared, turn: ModelTurn, faults: readonly string[]): Execution {
+  const found = failure('invalid_result', `the answer does not fit output_schema: ${faults.join('; ')}`, {
+    model: ref.name,
+    faults,
+    text: turn.text.slice(0, EXCERPT_CHARACTERS),
+  });
+  const spent = turn.usage === null ? null : { ...turn.usage, estimated: false };
+  return failedExecution(found, spent, { ...metadata, finish_reason: turn.finish_reason });
+}

@@ -1,0 +1,134 @@
+// llm_embed: vectors of texts, however many there are.
+// Must never give a part of the vectors for the whole.
+import { setTimeout as wait } from 'node:timers/promises';
+import type { EmbeddingModelV4 } from '@ai-sdk/provider';
+import type { ModelRef } from '../contract/model-name.ts';
+import { llmEmbedSchema, type LlmEmbed } from '../contract/work-directive.ts';
+import { beginLimits, type CallLimits } from '../llm/call-limits.ts';
+import { batchesOf, type EmbeddedBatch, embedBatch, joinEmbeddings } from '../llm/embedding.ts';
+import { failure, type ModelFailure, modelFailure } from '../llm/model-failure.ts';
+import type { ModelLimiter } from '../llm/model-limiter.ts';
+import type { ModelProviders } from '../llm/providers.ts';
+import { estimatedTokens, type SpentTokens } from '../llm/spent-tokens.ts';
+import {
+  defineDirective,
+  type DirectiveDefinition,
+  type Execution,
+  type ExecutionContext,
+} from './definition.ts';
+import { answeredExecution, failedExecution, modelMetadata, modelOf, refused } from './llm-execution.ts';
+import { noteAnswer, noteFailure, refusedByLimit, reserve, type Reserved } from './llm-reservation.ts';
+
+export interface EmbedOptions {
+  providers: ModelProviders;
+  limiter: ModelLimiter;
+}
+
+export function llmEmbed(options: EmbedOptions): DirectiveDefinition {
+  return defineDirective<LlmEmbed>({
+    mode: 'queued',
+    type: 'llm_embed',
+    schema: llmEmbedSchema,
+    effect: () => Promise.resolve('idempotent'),
+    started: () => null,
+    execute: (directive, context) => embed(options, directive, context),
+  });
+}
+
+interface Embedding {
+  readonly model: EmbeddingModelV4;
+  readonly ref: ModelRef;
+  readonly directive: LlmEmbed;
+  readonly limiter: ModelLimiter;
+  readonly limits: CallLimits;
+  readonly timeoutMs: number;
+}
+
+/** How the batches ended. `refusal`: a limit of our own, before anything was sent. */
+type Embedded =
+  | { kind: 'done'; batches: EmbeddedBatch[] }
+  | { kind: 'refusal'; refusal: Extract<Reserved, { ok: false }> }
+  | { kind: 'failed'; failure: ModelFailure; batches: EmbeddedBatch[] };
+
+async function embed(
+  { providers, limiter }: EmbedOptions,
+  directive: LlmEmbed,
+  context: ExecutionContext,
+): Promise<Execution> {
+  const ref = modelOf(context);
+  if ('error' in ref) return refused(ref.error);
+  const metadata = modelMetadata(directive, ref, context, providers);
+  const model = providers.embedding(ref);
+  if ('error' in model) return refused(model.error, metadata);
+  const settings = providers.settings(ref.provider);
+  const timeoutMs = directive.timeout_ms ?? settings.timeoutMs;
+  const limits = beginLimits(context.signal, { timeoutMs, idleTimeoutMs: timeoutMs });
+  const texts = typeof directive.texts === 'string' ? [directive.texts] : directive.texts;
+  const startedAt = performance.now();
+  const embedded = await allBatches({ model, ref, directive, limiter, limits, timeoutMs }, texts);
+  limits.end(embedded.kind === 'failed');
+  if (embedded.kind === 'refusal') return { ...refusedByLimit(ref, embedded.refusal), metadata };
+  if (embedded.kind === 'failed') {
+    await noteFailure(limiter, ref, embedded.failure);
+    return failedExecution(embedded.failure, spentOn(embedded.batches), metadata);
+  }
+  const joined = joinEmbeddings(embedded.batches, {
+    ref,
+    count: texts.length,
+    dimensions: directive.dimensions,
+    format: directive.encoding_format ?? 'float',
+    durationMs: Math.round(performance.now() - startedAt),
+  });
+  if (!joined.ok) return failedExecution(joined.failure, spentOn(embedded.batches), metadata);
+  const { payload } = joined;
+  const answer = { payload, usage: payload.usage, durationMs: payload.duration_ms };
+  return answeredExecution(answer, directive, ref, providers, metadata);
+}
+
+async function allBatches(embedding: Embedding, texts: readonly string[]): Promise<Embedded> {
+  const { model, ref, directive, limiter, limits } = embedding;
+  const done: EmbeddedBatch[] = [];
+  try {
+    for (const batch of await batchesOf(model, texts)) {
+      const reserved = await reserveBatch(embedding, batch, done.length > 0);
+      if (!reserved.ok) return { kind: 'refusal', refusal: reserved };
+      const embedded = await embedBatch(model, batch, directive.dimensions, limits.signal);
+      done.push(embedded);
+      reserved.settle(embedded.tokens ?? 0);
+      await noteAnswer(limiter, ref, embedded.headers);
+    }
+    return { kind: 'done', batches: done };
+  } catch (thrown) {
+    const found = stoppedBy(embedding) ?? modelFailure(thrown, ref, Date.now());
+    return { kind: 'failed', failure: found, batches: done };
+  }
+}
+
+/** The first batch may be refused at no cost; for later ones it is cheaper to wait than to begin again. */
+async function reserveBatch(
+  { limiter, ref, limits }: Embedding,
+  batch: readonly string[],
+  hasBegun: boolean,
+): Promise<Reserved> {
+  const characters = batch.reduce((sum, text) => sum + text.length, 0);
+  for (;;) {
+    const reserved = await reserve(limiter, ref, estimatedTokens(characters));
+    if (reserved.ok || !hasBegun) return reserved;
+    await wait(reserved.retryAfterMs, undefined, { signal: limits.signal });
+  }
+}
+
+function stoppedBy({ ref, limits, timeoutMs }: Embedding): ModelFailure | null {
+  const stop = limits.stop();
+  if (stop === null) return null;
+  if (stop === 'caller') return failure('cancelled', 'the call was stopped', { model: ref.name });
+  const details = { model: ref.name, limit: 'total', timeout_ms: timeoutMs };
+  return failure('timeout', `not all vectors came within ${timeoutMs} ms`, details);
+}
+
+function spentOn(batches: readonly EmbeddedBatch[]): SpentTokens | null {
+  const input_tokens = batches.reduce((sum, { tokens }) => sum + (tokens ?? 0), 0);
+  return input_tokens === 0
+    ? null
+    : { input_tokens, output_tokens: 0, total_tokens: input_tokens, estimated: false };
+}

@@ -1,0 +1,169 @@
+// A directive as the call of a language model: prompt, tools, limits.
+// Must never send what is known to be refused: what is wrong with a directive is said before it costs anything.
+import type { LanguageModelV4FunctionTool, LanguageModelV4ToolChoice } from '@ai-sdk/provider';
+import { errorEnvelope, type ErrorEnvelope } from '../contract/error-envelope.ts';
+import type { Message } from '../contract/message.ts';
+import type { LlmGenerate, LlmStream, OfferedTool } from '../contract/work-directive.ts';
+import type { CallOptions } from '../llm/model-call.ts';
+import { promptOf, toolNamesIn } from '../llm/prompt.ts';
+import { type CheckOutput, outputFormat } from '../llm/structured-output.ts';
+import { toolNames, type ToolNames } from '../llm/tool-names.ts';
+import { compileSchema } from '../mcp/schema-validator.ts';
+
+/** A tool as the catalog knows it. */
+export interface DescribedTool {
+  name: string;
+  description?: string | undefined;
+  input_schema: Record<string, unknown>;
+}
+
+/** null: no server offers it. */
+export type DescribeTool = (name: string) => Promise<DescribedTool | null>;
+
+export type LanguageDirective = LlmStream | LlmGenerate;
+
+export interface LanguageRequest {
+  options: CallOptions;
+  names: ToolNames;
+  /** null: any text is an answer. */
+  checkOutput: CheckOutput | null;
+}
+
+export type PreparedRequest = { ok: true; request: LanguageRequest } | { ok: false; error: ErrorEnvelope };
+
+/** `provider`: as the model's client names itself. */
+export async function prepareRequest(
+  directive: LanguageDirective,
+  provider: string,
+  describeTool: DescribeTool,
+): Promise<PreparedRequest> {
+  const tools = await offeredTools(directive.tools, describeTool);
+  if ('error' in tools) return { ok: false, error: tools.error };
+  const messages = Array.isArray(directive.context) ? directive.context : directive.context.messages;
+  const names = toolNames([
+    ...tools.map(({ name }) => name),
+    ...toolNamesIn(messages),
+    ...requiredTool(directive),
+  ]);
+  const choice = toolChoice(directive, tools, names);
+  if (choice !== null && 'error' in choice) return { ok: false, error: choice.error };
+  const prompt = readPrompt(directive, messages, names, provider);
+  if ('error' in prompt) return { ok: false, error: prompt.error };
+  const output = readOutputSchema(directive);
+  if ('error' in output) return { ok: false, error: output.error };
+  const options: CallOptions = {
+    prompt: prompt.prompt,
+    maxOutputTokens: directive.max_tokens,
+    temperature: directive.temperature,
+    providerOptions: PROVIDER_OPTIONS,
+    ...(tools.length > 0 ? { tools: tools.map((tool) => functionTool(tool, names)) } : {}),
+    ...(choice === null ? {} : { toolChoice: choice }),
+    ...(directive.reasoning === undefined ? {} : { reasoning: directive.reasoning }),
+    ...(directive.output_schema === undefined
+      ? {}
+      : { responseFormat: outputFormat(directive.output_schema) }),
+  };
+  return { ok: true, request: { options, names, checkOutput: output.check } };
+}
+
+/**
+ * Nothing is left with the provider: a history is sent whole each time, and may go to another one.
+ * Strict schemas are a small part of JSON Schema only; answers are checked here in any case.
+ */
+const PROVIDER_OPTIONS = { openai: { store: false, strictJsonSchema: false } };
+
+async function offeredTools(
+  offers: LanguageDirective['tools'],
+  describeTool: DescribeTool,
+): Promise<DescribedTool[] | { error: ErrorEnvelope }> {
+  const tools = new Map<string, DescribedTool>();
+  for (const [index, offer] of offers.entries()) {
+    const field = `tools[${index}]`;
+    const tool = typeof offer === 'string' ? await describeTool(offer) : await completed(offer, describeTool);
+    const name = typeof offer === 'string' ? offer : offer.name;
+    if (!tool) return invalid(field, `no MCP server offers the tool "${name}"`);
+    if (tools.has(name)) return invalid(field, `the tool "${name}" is offered twice`);
+    // Whatever the catalog calls it: a call of it comes back under the name that the directive gave.
+    tools.set(name, { ...tool, name });
+  }
+  return [...tools.values()];
+}
+
+/** What the directive does not say of a tool is taken from the catalog; a tool that is not there takes any object. */
+async function completed(offer: OfferedTool, describeTool: DescribeTool): Promise<DescribedTool> {
+  const { name, description, input_schema } = offer;
+  const known = input_schema === undefined ? await describeTool(name) : null;
+  return {
+    name,
+    description: description ?? known?.description,
+    input_schema: input_schema ?? known?.input_schema ?? { type: 'object', properties: {} },
+  };
+}
+
+function functionTool(tool: DescribedTool, names: ToolNames): LanguageModelV4FunctionTool {
+  const { $schema: _dialect, ...schema } = tool.input_schema;
+  return {
+    type: 'function',
+    name: names.encode(tool.name),
+    ...(tool.description === undefined ? {} : { description: tool.description }),
+    // Providers insist on an object, which the arguments are in any case.
+    inputSchema: { type: 'object', ...schema } as LanguageModelV4FunctionTool['inputSchema'],
+  };
+}
+
+function requiredTool({ tool_choice }: LanguageDirective): string[] {
+  return typeof tool_choice === 'object' ? [tool_choice.required] : [];
+}
+
+/** null: there is nothing to choose from. */
+function toolChoice(
+  { tool_choice }: LanguageDirective,
+  tools: readonly DescribedTool[],
+  names: ToolNames,
+): LanguageModelV4ToolChoice | { error: ErrorEnvelope } | null {
+  if (typeof tool_choice === 'object') {
+    const { required } = tool_choice;
+    return tools.some(({ name }) => name === required)
+      ? { type: 'tool', toolName: names.encode(required) }
+      : invalid('tool_choice.required', `the tool "${required}" is not among the tools`);
+  }
+  if (tools.length > 0) return { type: tool_choice };
+  return tool_choice === 'required' ? invalid('tool_choice', 'there is no tool to call') : null;
+}
+
+/** These take instructions before the first message only. */
+const SYSTEM_FIRST = /anthropic|google/i;
+
+function readPrompt(
+  directive: LanguageDirective,
+  messages: readonly Message[],
+  names: ToolNames,
+  provider: string,
+): { prompt: CallOptions['prompt'] } | { error: ErrorEnvelope } {
+  const read = promptOf(messages, {
+    systemPrompt: directive.system_prompt,
+    names,
+    systemAnywhere: !SYSTEM_FIRST.test(provider),
+  });
+  if (!read.ok) {
+    const place = Array.isArray(directive.context) ? 'context' : 'context.messages';
+    return invalid(`${place}${read.path}`, read.message);
+  }
+  return read.prompt.length > 0 ? { prompt: read.prompt } : invalid('context', 'holds no message');
+}
+
+function readOutputSchema({
+  output_schema,
+}: LanguageDirective): { check: CheckOutput | null } | { error: ErrorEnvelope } {
+  if (output_schema === undefined) return { check: null };
+  const compiled = compileSchema(output_schema);
+  if (!compiled.ok) return invalid('output_schema', `is not a JSON Schema: ${compiled.reason}`);
+  return {
+    check: (value) =>
+      compiled.validate(value, 'output')?.map(({ path, message }) => `${path} ${message}`) ?? null,
+  };
+}
+
+function invalid(field: string, message: string): { error: ErrorEnvelope } {
+  return { error: errorEnvelope('validation_error', `${field}: ${message}`, { field }) };
+}

@@ -1,0 +1,63 @@
+// What a model call takes out of the limits that all workers share, before and after.
+// Must never hold a call back because the limits cannot be asked: the provider has its own.
+import { errorEnvelope } from '../contract/error-envelope.ts';
+import type { ModelRef } from '../contract/model-name.ts';
+import { errorResult } from '../contract/result.ts';
+import type { LimitScope, ModelLimiter } from '../llm/model-limiter.ts';
+import type { ModelFailure } from '../llm/model-failure.ts';
+import { exhaustedForMs, type ResponseHeaders } from '../llm/rate-headers.ts';
+import type { Execution } from './definition.ts';
+
+export type Reserved =
+  | { ok: true; settle(actualTokens: number): void }
+  | { ok: false; retryAfterMs: number; scope: LimitScope };
+
+const UNLIMITED: Reserved = { ok: true, settle: () => {} };
+
+export async function reserve(limiter: ModelLimiter, ref: ModelRef, tokens: number): Promise<Reserved> {
+  try {
+    return await limiter.reserve(ref, { tokens });
+  } catch {
+    return UNLIMITED;
+  }
+}
+
+/** Nothing was sent. */
+export function refusedByLimit(
+  ref: ModelRef,
+  { retryAfterMs, scope }: Extract<Reserved, { ok: false }>,
+): Execution {
+  const whose = scope === 'provider' ? `the provider "${ref.provider}"` : `the model "${ref.name}"`;
+  const error = errorEnvelope('rate_limited', `the limit of calls to ${whose} is used up`, {
+    model: ref.name,
+    retry_after_ms: retryAfterMs,
+    limited_by: 'configuration',
+    scope,
+  });
+  return { result: errorResult(error), unavailable: true, pauseScope: pauseScope(scope) };
+}
+
+export function pauseScope(scope: LimitScope): 'lane' | 'directive' {
+  return scope === 'provider' ? 'lane' : 'directive';
+}
+
+/** What a refusal says of the provider's limits holds for every worker. */
+export async function noteFailure(
+  limiter: ModelLimiter,
+  ref: ModelRef,
+  failure: ModelFailure,
+): Promise<void> {
+  const wait = failure.error.details['retry_after_ms'];
+  if (failure.limits === undefined || typeof wait !== 'number') return;
+  await limiter.block(ref, failure.limits, wait).catch(() => {});
+}
+
+/** An answer may say that it was the last one for a while. */
+export async function noteAnswer(
+  limiter: ModelLimiter,
+  ref: ModelRef,
+  headers: ResponseHeaders,
+): Promise<void> {
+  const wait = exhaustedForMs(headers, Date.now());
+  if (wait !== null) await limiter.block(ref, 'model', wait).catch(() => {});
+}

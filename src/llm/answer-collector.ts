@@ -1,0 +1,135 @@
+// Puts the parts of a stream together to an answer, and tells of each piece as it comes.
+// Must never hold a piece back: what is told joined is what the answer says.
+import type { LanguageModelV4StreamPart, SharedV4ProviderMetadata } from '@ai-sdk/provider';
+import { plainText } from '../contract/plain-text.ts';
+import {
+  type AnswerPart,
+  filePartOf,
+  type ModelAnswer,
+  usageOf,
+  warningTexts,
+  type WrittenCall,
+} from './model-answer.ts';
+import { reportedTokens, type ReportedTokens } from './spent-tokens.ts';
+
+/** A piece of an answer on its way. */
+export type AnswerPiece =
+  | { kind: 'content' | 'thinking'; text: string }
+  /** `input` is the JSON text that was added; '' at first. `index` counts the calls of the answer from 0. */
+  | { kind: 'tool_call'; index: number; id: string; wireName: string; input: string };
+
+type TextPart = Extract<AnswerPart, { type: 'text' | 'thinking' }>;
+type Collected = Pick<ModelAnswer, 'parts' | 'calls' | 'finish' | 'usage' | 'modelId' | 'warnings'>;
+
+export interface AnswerCollector {
+  /** The piece that the part adds, if it adds one. */
+  take(part: LanguageModelV4StreamPart): AnswerPiece | null;
+  readonly answer: Collected;
+  readonly reported: ReportedTokens;
+  /** Characters the model has written. */
+  written(): number;
+}
+
+export function createCollector(): AnswerCollector {
+  const answer: Collected = { parts: [], calls: [], finish: null, usage: null, modelId: null, warnings: [] };
+  const reported: ReportedTokens = { input: null, output: null };
+  const blocks = new Map<string, TextPart>();
+  /** Calls under way, by id. */
+  const open = new Map<string, { index: number; call: WrittenCall; isTold: boolean }>();
+  let characters = 0;
+
+  function textPiece(
+    type: TextPart['type'],
+    id: string,
+    text: string,
+    data: SharedV4ProviderMetadata | undefined,
+  ): AnswerPiece | null {
+    const key = `${type} ${id}`;
+    let block = blocks.get(key);
+    if (!block) {
+      block = { type, text: '' };
+      blocks.set(key, block);
+      answer.parts.push(block);
+    }
+    const plain = plainText(text);
+    block.text += plain;
+    keepData(block, data);
+    characters += plain.length;
+    return plain === '' ? null : { kind: type === 'text' ? 'content' : 'thinking', text: plain };
+  }
+
+  function endBlock(type: TextPart['type'], id: string, data: SharedV4ProviderMetadata | undefined): void {
+    const key = `${type} ${id}`;
+    const block = blocks.get(key);
+    if (block) keepData(block, data);
+    // The provider may use the id again for another block.
+    blocks.delete(key);
+  }
+
+  function openCall(id: string, wireName: string): { index: number; call: WrittenCall; isTold: boolean } {
+    const call: WrittenCall = { id, wireName, input: '' };
+    const entry = { index: open.size, call, isTold: false };
+    open.set(id, entry);
+    return entry;
+  }
+
+  function callPiece(id: string, input: string): AnswerPiece | null {
+    const entry = open.get(id);
+    if (!entry) return null;
+    entry.isTold ||= input !== '';
+    characters += input.length;
+    return { kind: 'tool_call', index: entry.index, id, wireName: entry.call.wireName, input };
+  }
+
+  function wholeCall(part: Extract<LanguageModelV4StreamPart, { type: 'tool-call' }>): AnswerPiece | null {
+    const { toolCallId: id, toolName, input, providerMetadata } = part;
+    const entry = open.get(id) ?? openCall(id, toolName);
+    entry.call.input = input;
+    keepData(entry.call, providerMetadata);
+    answer.calls[entry.index] = entry.call;
+    return entry.isTold ? null : callPiece(id, input);
+  }
+
+  function take(part: LanguageModelV4StreamPart): AnswerPiece | null {
+    const { type } = part;
+    if (type === 'text-start' || type === 'text-delta')
+      return textPiece('text', part.id, 'delta' in part ? part.delta : '', part.providerMetadata);
+    if (type === 'reasoning-start' || type === 'reasoning-delta')
+      return textPiece('thinking', part.id, 'delta' in part ? part.delta : '', part.providerMetadata);
+    if (type === 'tool-input-start') {
+      if (part.providerExecuted !== true) openCall(part.id, part.toolName);
+      return callPiece(part.id, '');
+    }
+    if (type === 'tool-input-delta') return callPiece(part.id, part.delta);
+    if (type === 'tool-call') return part.providerExecuted === true ? null : wholeCall(part);
+    takeReport(part);
+    return null;
+  }
+
+  /** Parts that add nothing a reader would want to see at once. */
+  function takeReport(part: LanguageModelV4StreamPart): void {
+    if (part.type === 'text-end') endBlock('text', part.id, part.providerMetadata);
+    if (part.type === 'reasoning-end') endBlock('thinking', part.id, part.providerMetadata);
+    if (part.type === 'stream-start') answer.warnings.push(...warningTexts(part.warnings));
+    if (part.type === 'response-metadata') answer.modelId = part.modelId ?? answer.modelId;
+    if (part.type === 'file') answer.parts.push(filePartOf(part));
+    if (part.type === 'raw') Object.assign(reported, reportedTokens(part.rawValue));
+    if (part.type === 'finish') {
+      answer.finish = part.finishReason;
+      answer.usage = usageOf(part.usage);
+    }
+  }
+
+  return { take, answer, reported, written: () => characters };
+}
+
+/** The last word of a provider about a part counts, and says no less than the ones before. */
+function keepData(
+  part: { providerData?: SharedV4ProviderMetadata },
+  data: SharedV4ProviderMetadata | undefined,
+): void {
+  for (const [provider, members] of Object.entries(data ?? {})) {
+    part.providerData ??= {};
+    part.providerData[provider] = { ...part.providerData[provider], ...members };
+  }
+}

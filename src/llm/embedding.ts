@@ -1,0 +1,101 @@
+// Vectors of texts: asked for in batches the provider takes, joined in the order of the texts.
+// Must never join vectors of different lengths, nor ask on after one batch failed.
+import type { EmbeddingModelV4 } from '@ai-sdk/provider';
+import type { EncodingFormat, Embeddings } from '../contract/embedding.ts';
+import type { ModelRef } from '../contract/model-name.ts';
+import { normalizeUsage } from '../contract/usage.ts';
+import { failure, type ModelFailure } from './model-failure.ts';
+import type { ResponseHeaders } from './rate-headers.ts';
+
+/** What one batch came to. */
+export interface EmbeddedBatch {
+  vectors: readonly (readonly number[])[];
+  /** null: the provider reported none. */
+  tokens: number | null;
+  headers: ResponseHeaders;
+}
+
+/** Texts of a provider that does not say how many it takes at once. */
+const DEFAULT_BATCH = 256;
+
+/** The texts in pieces of at most what the model takes in one call. */
+export async function batchesOf(model: EmbeddingModelV4, texts: readonly string[]): Promise<string[][]> {
+  const most = (await model.maxEmbeddingsPerCall) ?? DEFAULT_BATCH;
+  const size = Number.isFinite(most) ? Math.max(1, most) : Math.max(1, texts.length);
+  const batches: string[][] = [];
+  for (let start = 0; start < texts.length; start += size) batches.push(texts.slice(start, start + size));
+  return batches;
+}
+
+/** Throws what the provider's client throws. */
+export async function embedBatch(
+  model: EmbeddingModelV4,
+  texts: readonly string[],
+  dimensions: number | undefined,
+  abortSignal: AbortSignal,
+): Promise<EmbeddedBatch> {
+  const { embeddings, usage, response } = await model.doEmbed({
+    values: [...texts],
+    abortSignal,
+    ...(dimensions === undefined ? {} : { dimensions }),
+  });
+  return { vectors: embeddings, tokens: usage?.tokens ?? null, headers: response?.headers ?? {} };
+}
+
+export interface JoinOptions {
+  ref: ModelRef;
+  count: number;
+  /** Asked for; undefined: as the model makes them. */
+  dimensions: number | undefined;
+  format: EncodingFormat;
+  durationMs: number;
+}
+
+/** The payload, or what is wrong with the vectors. */
+export function joinEmbeddings(
+  batches: readonly EmbeddedBatch[],
+  { ref, count, dimensions, format, durationMs }: JoinOptions,
+): { ok: true; payload: Embeddings } | { ok: false; failure: ModelFailure } {
+  const vectors = batches.flatMap((batch) => batch.vectors);
+  const length = vectors[0]?.length ?? 0;
+  const expected = dimensions ?? length;
+  const odd = vectors.find((vector) => vector.length !== expected);
+  const fail = (message: string, details: Record<string, unknown>) =>
+    ({ ok: false, failure: failure('invalid_result', message, { model: ref.name, ...details }) }) as const;
+  if (vectors.length !== count)
+    return fail(`${vectors.length} vectors came for ${count} texts`, { count, vectors: vectors.length });
+  if (odd)
+    return fail(`a vector has ${odd.length} dimensions, not ${expected}`, {
+      dimensions: odd.length,
+      expected,
+    });
+  const payload = {
+    count,
+    dimensions: expected,
+    usage: normalizeUsage({ input_tokens: tokensOf(batches) }),
+    model: ref.model,
+    duration_ms: durationMs,
+  };
+  if (format === 'float')
+    return {
+      ok: true,
+      payload: { encoding_format: 'float', embeddings: vectors.map((vector) => [...vector]), ...payload },
+    };
+  return {
+    ok: true,
+    payload: { encoding_format: 'base64', embeddings: vectors.map(float32Base64), ...payload },
+  };
+}
+
+function tokensOf(batches: readonly EmbeddedBatch[]): number {
+  return batches.reduce((sum, { tokens }) => sum + (tokens ?? 0), 0);
+}
+
+const FLOAT_BYTES = 4;
+
+/** Little-endian on every machine. */
+function float32Base64(vector: readonly number[]): string {
+  const bytes = Buffer.alloc(vector.length * FLOAT_BYTES);
+  for (const [index, value] of vector.entries()) bytes.writeFloatLE(value, index * FLOAT_BYTES);
+  return bytes.toString('base64');
+}

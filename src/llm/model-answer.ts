@@ -1,0 +1,112 @@
+// What came back from a model, before it is made a turn: its parts in order, its calls, its reports.
+// Must never judge tool names or arguments, which are the caller's.
+import type {
+  LanguageModelV4Content,
+  LanguageModelV4FinishReason,
+  LanguageModelV4Usage,
+  SharedV4ProviderMetadata,
+  SharedV4Warning,
+} from '@ai-sdk/provider';
+import type { ModelRef } from '../contract/model-name.ts';
+import { normalizeUsage, type Usage } from '../contract/usage.ts';
+import { contentType, failure, type ModelFailure } from './model-failure.ts';
+import type { ResponseHeaders } from './rate-headers.ts';
+import type { SpentTokens } from './spent-tokens.ts';
+
+export type AnswerPart =
+  | { type: 'text' | 'thinking'; text: string; providerData?: SharedV4ProviderMetadata }
+  | { type: 'file'; mediaType: string; source: FileSource };
+
+/** base64, or where the provider keeps it. */
+export type FileSource = { data: string } | { url: string };
+
+/** A tool call as the model wrote it: its name as the provider knows it, its arguments as JSON text. */
+export interface WrittenCall {
+  id: string;
+  wireName: string;
+  input: string;
+  providerData?: SharedV4ProviderMetadata;
+}
+
+export interface ModelAnswer {
+  parts: AnswerPart[];
+  calls: WrittenCall[];
+  /** null: the provider gave none. */
+  finish: LanguageModelV4FinishReason | null;
+  usage: Usage | null;
+  /** The model's name as the provider says it. */
+  modelId: string | null;
+  /** What the provider's client left out or changed, one sentence each. */
+  warnings: string[];
+  headers: ResponseHeaders;
+  durationMs: number;
+  firstChunkMs: number | null;
+}
+
+export type ModelReply =
+  | { readonly ok: true; readonly answer: ModelAnswer }
+  /** `spent`: what the failed call may have cost all the same; null: nothing. */
+  | { readonly ok: false; readonly failure: ModelFailure; readonly spent: SpentTokens | null };
+
+/** null: the answer is whole. */
+export function incompleteness(answer: ModelAnswer, ref: ModelRef): ModelFailure | null {
+  const { finish, parts, calls, headers } = answer;
+  const isEmpty = calls.length === 0 && parts.every((part) => part.type !== 'file' && part.text === '');
+  const details = { model: ref.name, ...contentType(headers) };
+  const fail = (message: string, reason: string): ModelFailure =>
+    failure('provider_error', message, { ...details, reason });
+  if (finish === null || finish.unified === 'interrupted') {
+    if (isEmpty && String(headers['content-type']).includes('text/html'))
+      return fail('the provider answered with a web page', 'html');
+    return isEmpty
+      ? fail('the provider’s answer is empty', 'empty_answer')
+      : fail('the provider’s answer ended before it was complete', 'interrupted');
+  }
+  if (finish.unified === 'error')
+    return fail(`the provider gave up: ${finish.raw ?? 'it does not say why'}`, 'error');
+  const mayBeEmpty = finish.unified === 'length' || finish.unified === 'content-filter';
+  return isEmpty && !mayBeEmpty ? fail('the provider’s answer is empty', 'empty_answer') : null;
+}
+
+/** The tokens as the provider's client counts them; what only its raw report knows is read there. */
+export function usageOf({ inputTokens, outputTokens, raw }: LanguageModelV4Usage): Usage | null {
+  const counted = normalizeUsage({
+    input_tokens: inputTokens.total,
+    output_tokens: outputTokens.total,
+    cache_read_input_tokens: inputTokens.cacheRead,
+    cache_creation_input_tokens: inputTokens.cacheWrite,
+    reasoning_tokens: outputTokens.reasoning,
+  });
+  return counted === null ? normalizeUsage(raw) : withoutZeroParts(counted);
+}
+
+/** Parts that no tokens went into say nothing. */
+function withoutZeroParts(usage: Usage): Usage {
+  const { cache_creation_input_tokens, cache_read_input_tokens, reasoning_tokens, ...whole } = usage;
+  return {
+    ...whole,
+    ...(cache_creation_input_tokens ? { cache_creation_input_tokens } : {}),
+    ...(cache_read_input_tokens ? { cache_read_input_tokens } : {}),
+    ...(reasoning_tokens ? { reasoning_tokens } : {}),
+  };
+}
+
+const MAX_WARNINGS = 10;
+
+export function warningTexts(warnings: readonly SharedV4Warning[]): string[] {
+  return warnings.slice(0, MAX_WARNINGS).map((warning) => {
+    if (warning.type === 'other') return warning.message;
+    if (!('feature' in warning)) return warning.type;
+    return warning.details === undefined
+      ? `${warning.feature}: ${warning.type}`
+      : `${warning.feature}: ${warning.details}`;
+  });
+}
+
+type GeneratedFile = Extract<LanguageModelV4Content, { type: 'file' }>;
+
+export function filePartOf({ mediaType, data }: Pick<GeneratedFile, 'mediaType' | 'data'>): AnswerPart {
+  if (data.type === 'url') return { type: 'file', mediaType, source: { url: String(data.url) } };
+  const base64 = typeof data.data === 'string' ? data.data : Buffer.from(data.data).toString('base64');
+  return { type: 'file', mediaType, source: { data: base64 } };
+}

@@ -1,0 +1,123 @@
+// One call of a language model: what is asked, of whom, within which limits.
+// Must never repeat a call: attempts are the queue's.
+import type { LanguageModelV4, LanguageModelV4CallOptions } from '@ai-sdk/provider';
+import type { ModelRef } from '../contract/model-name.ts';
+import { beginLimits, type CallLimits, type CallStop, type LimitSettings } from './call-limits.ts';
+import { incompleteness, type ModelAnswer, type ModelReply } from './model-answer.ts';
+import { failure, type ModelFailure, modelFailure } from './model-failure.ts';
+import { promptTokens, type ReportedTokens, spentTokens } from './spent-tokens.ts';
+
+export type CallOptions = Omit<LanguageModelV4CallOptions, 'abortSignal' | 'includeRawChunks'>;
+
+export interface ModelCall {
+  model: LanguageModelV4;
+  ref: ModelRef;
+  options: CallOptions;
+  limits: LimitSettings;
+  signal: AbortSignal;
+}
+
+/** How far a call has come. */
+export interface CallProgress {
+  /** The provider has begun to answer. */
+  hasAnswered: boolean;
+  reported: ReportedTokens;
+  /** Characters the model has written. */
+  written: number;
+  /** Pieces of the answer. */
+  pieces: number;
+}
+
+export const NOTHING_YET: CallProgress = {
+  hasAnswered: false,
+  reported: { input: null, output: null },
+  written: 0,
+  pieces: 0,
+};
+
+/** What `perform` comes to within the limits. An answer that is not whole is a failure; nothing is thrown. */
+export async function withinLimits(
+  call: Omit<ModelCall, 'model'>,
+  perform: (limits: CallLimits, startedAt: number) => Promise<ModelAnswer | ModelFailure>,
+  progress: () => CallProgress,
+): Promise<ModelReply> {
+  const limits = beginLimits(call.signal, call.limits);
+  const startedAt = performance.now();
+  let reply: ModelReply | undefined;
+  try {
+    const outcome = await orStopped(perform(limits, startedAt), limits);
+    reply = judged(outcome, call, limits, progress());
+  } catch (thrown) {
+    const found = stoppedBy(limits.stop(), call, progress()) ?? modelFailure(thrown, call.ref, Date.now());
+    reply = failed(found, call, progress());
+  } finally {
+    limits.end(reply?.ok !== true);
+  }
+  return reply;
+}
+
+/** A model that does not listen to its signal is left behind. */
+async function orStopped<T>(work: Promise<T>, { signal }: CallLimits): Promise<T> {
+  const { promise, reject } = Promise.withResolvers<never>();
+  const onStop = (): void => reject(signal.reason as Error);
+  if (signal.aborted) onStop();
+  else signal.addEventListener('abort', onStop, { once: true });
+  work.catch(() => {});
+  try {
+    return await Promise.race([work, promise]);
+  } finally {
+    signal.removeEventListener('abort', onStop);
+  }
+}
+
+function judged(
+  outcome: ModelAnswer | ModelFailure,
+  call: Omit<ModelCall, 'model'>,
+  limits: CallLimits,
+  progress: CallProgress,
+): ModelReply {
+  const stopped = stoppedBy(limits.stop(), call, progress);
+  if (stopped) return failed(stopped, call, progress);
+  if ('error' in outcome) return failed(outcome, call, progress);
+  const incomplete = incompleteness(outcome, call.ref);
+  return incomplete ? failed(incomplete, call, progress) : { ok: true, answer: outcome };
+}
+
+function failed(
+  found: ModelFailure,
+  { options }: Omit<ModelCall, 'model'>,
+  progress: CallProgress,
+): ModelReply {
+  const details =
+    progress.pieces > 0 ? { ...found.error.details, pieces: progress.pieces } : found.error.details;
+  const said = { ...found, error: { ...found.error, details } };
+  if (!found.mayHaveCost && !progress.hasAnswered) return { ok: false, failure: said, spent: null };
+  const spent = spentTokens(progress.reported, promptTokens(options.prompt), progress.written);
+  return { ok: false, failure: said, spent };
+}
+
+function stoppedBy(
+  stop: CallStop | null,
+  { ref, limits }: Omit<ModelCall, 'model'>,
+  { hasAnswered }: CallProgress,
+): ModelFailure | null {
+  const details = { model: ref.name, answered: hasAnswered };
+  switch (stop) {
+    case null:
+      return null;
+    case 'caller':
+      return failure('cancelled', 'the call was stopped', details);
+    case 'total':
+      return failure('timeout', `no complete answer within ${limits.timeoutMs} ms`, {
+        ...details,
+        limit: 'total',
+        timeout_ms: limits.timeoutMs,
+      });
+    case 'idle':
+      return failure('timeout', `nothing came for ${limits.idleTimeoutMs} ms in the middle of the answer`, {
+        ...details,
+        limit: 'idle',
+        timeout_ms: limits.idleTimeoutMs,
+      });
+  }
+}

@@ -1,0 +1,188 @@
+// What went wrong with a model call, as an error of the contract, and what it means for the other models and callers.
+// Must never show a key, a header of the request, or the address that was called.
+import {
+  APICallError,
+  JSONParseError,
+  LoadAPIKeyError,
+  NoSuchModelError,
+  TypeValidationError,
+  UnsupportedFunctionalityError,
+} from '@ai-sdk/provider';
+import { errorEnvelope, type ErrorEnvelope } from '../contract/error-envelope.ts';
+import { boundedText } from '../contract/json-safe.ts';
+import type { ModelRef } from '../contract/model-name.ts';
+import { readStatus } from './provider-status.ts';
+import { type ResponseHeaders, retryAfterMs } from './rate-headers.ts';
+import { networkCode, NEVER_SENT, HTTP_TIMEOUTS } from './network-code.ts';
+import { withoutSecrets } from './secret-text.ts';
+
+export interface ModelFailure {
+  error: ErrorEnvelope;
+  /** Another model might answer. */
+  unavailable: boolean;
+  /** Nothing was sent: the provider could not be reached at all. */
+  unreached: boolean;
+  /** The provider may have worked on it: tokens may have been spent. */
+  mayHaveCost: boolean;
+  /** Whom a rate limit stops. */
+  limits?: 'provider' | 'model';
+}
+
+/** Errors after which another model is worth trying. */
+const UNAVAILABLE: ReadonlySet<string> = new Set([
+  'network',
+  'provider_error',
+  'timeout',
+  'rate_limited',
+  'auth',
+  'unknown_model',
+]);
+const MESSAGE_CHARACTERS = 2_000;
+
+type Details = Record<string, unknown>;
+
+/** A failure of our own finding, in the same form. */
+export function failure(
+  type: string,
+  message: string,
+  details: Details,
+  more: Partial<Omit<ModelFailure, 'error'>> = {},
+): ModelFailure {
+  const error = errorEnvelope(type, boundedText(withoutSecrets(message), MESSAGE_CHARACTERS), details);
+  return { error, unavailable: UNAVAILABLE.has(type), unreached: false, mayHaveCost: true, ...more };
+}
+
+/** Whatever a provider's client threw, or put into a stream. `now`: milliseconds since the epoch. */
+export function modelFailure(thrown: unknown, ref: ModelRef, now: number): ModelFailure {
+  const details = { model: ref.name };
+  if (APICallError.isInstance(thrown)) return fromCall(thrown, ref, now);
+  if (LoadAPIKeyError.isInstance(thrown))
+    return failure('auth', `no key is set for the provider "${ref.provider}"`, details, {
+      mayHaveCost: false,
+    });
+  if (NoSuchModelError.isInstance(thrown))
+    return failure('unknown_model', thrown.message, details, { mayHaveCost: false });
+  if (UnsupportedFunctionalityError.isInstance(thrown))
+    return failure('validation_error', thrown.message, details, { mayHaveCost: false });
+  if (JSONParseError.isInstance(thrown) || TypeValidationError.isInstance(thrown))
+    return unreadable(thrown, ref, now, details);
+  const code = networkCode(thrown);
+  if (code !== null) return lostConnection(code, details);
+  const status = readStatus(thrown);
+  if (status !== null) return fromStatus({ ...status, headers: {} }, ref, now);
+  // The provider's client itself stumbled over what it got.
+  if (thrown instanceof TypeError || thrown instanceof RangeError || thrown instanceof SyntaxError)
+    return failure('invalid_result', `the provider’s answer cannot be read: ${thrown.message}`, details);
+  return failure('provider_error', textOf(thrown), { ...details, reason: 'unexplained' });
+}
+
+/** A status in a response, or in an error inside of a stream. `body`: the provider's own words. */
+interface Refusal {
+  status: number;
+  message: string;
+  body: string;
+  headers: ResponseHeaders;
+}
+
+function fromCall(error: APICallError, ref: ModelRef, now: number): ModelFailure {
+  const { statusCode: status, responseBody: body = '', responseHeaders: headers = {} } = error;
+  const code = networkCode(error);
+  if (status === undefined) return lostConnection(code ?? 'unknown', { model: ref.name });
+  if (status >= 400) return fromStatus({ status, message: error.message, body, headers }, ref, now);
+  if (code !== null || isCutOff(error)) return lostConnection(code ?? 'cut', { model: ref.name });
+  return unreadable(error, ref, now, { model: ref.name, status, ...contentType(headers) });
+}
+
+function fromStatus(refusal: Refusal, ref: ModelRef, now: number): ModelFailure {
+  const { status, headers, body } = refusal;
+  const wait = retryAfterMs(headers, body, now);
+  const details = { model: ref.name, status, ...(wait === null ? {} : { retry_after_ms: wait }) };
+  const { type, reason } = judgement(refusal, ref);
+  const message = refusal.message || `the provider answered HTTP ${status}`;
+  const said = failure(type, message, reason === null ? details : { ...details, reason }, {
+    mayHaveCost: false,
+  });
+  return type === 'rate_limited'
+    ? { ...said, limits: namesModel(refusal, ref) ? 'model' : 'provider' }
+    : said;
+}
+
+const CONTEXT_LENGTH =
+  /context[_ ](length|window|limit)|maximum context|prompt is too long|input token count|too many (input )?tokens/i;
+const NO_CREDIT = /insufficient_quota|exceeded your current quota|credit balance|billing/i;
+
+/** The error's type, and a word for what a caller can act on. */
+function judgement(refusal: Refusal, ref: ModelRef): { type: string; reason: string | null } {
+  const { status, message, body } = refusal;
+  const words = `${message}\n${body}`;
+  if (status === 429)
+    return NO_CREDIT.test(words) && !/"retryDelay"|per minute|per day/i.test(words)
+      ? { type: 'auth', reason: 'no_credit' }
+      : { type: 'rate_limited', reason: null };
+  if (status === 401 || status === 403) return { type: 'auth', reason: null };
+  if (status === 402) return { type: 'auth', reason: 'no_credit' };
+  if (status === 408) return { type: 'timeout', reason: 'provider_timeout' };
+  if (status >= 500 || status === 425)
+    return { type: 'provider_error', reason: status === 529 ? 'overloaded' : null };
+  if (CONTEXT_LENGTH.test(words) || status === 413)
+    return { type: 'validation_error', reason: 'context_length' };
+  if (status !== 404) return { type: 'validation_error', reason: null };
+  return namesModel(refusal, ref) || /model/i.test(words)
+    ? { type: 'unknown_model', reason: null }
+    : { type: 'not_found', reason: null };
+}
+
+function namesModel({ message, body }: Refusal, { model }: ModelRef): boolean {
+  return message.includes(model) || body.includes(model);
+}
+
+function lostConnection(code: string, details: Details): ModelFailure {
+  if (HTTP_TIMEOUTS.has(code))
+    return failure('timeout', 'the provider did not answer in time', { ...details, code, limit: 'http' });
+  const unreached = NEVER_SENT.has(code);
+  const message = unreached ? 'the provider could not be reached' : 'the connection to the provider was lost';
+  return failure('network', message, { ...details, code }, { unreached, mayHaveCost: !unreached });
+}
+
+/** A good status, and nothing that can be read as an answer. */
+function unreadable(error: Error, ref: ModelRef, now: number, details: Details): ModelFailure {
+  const cause = TypeValidationError.isInstance(error) ? error : error.cause;
+  if (TypeValidationError.isInstance(cause)) {
+    // Some providers report errors in a form that their own clients do not know.
+    const status = readStatus(cause.value);
+    if (status !== null) return fromStatus({ ...status, headers: {} }, ref, now);
+    return failure('invalid_result', 'the provider’s answer does not follow its protocol', details);
+  }
+  const body = APICallError.isInstance(error) ? (error.responseBody ?? '') : '';
+  if (isHtml(body, details))
+    return failure('provider_error', 'the provider answered with a web page', { ...details, reason: 'html' });
+  const isEmpty = APICallError.isInstance(error) && body.trim() === '';
+  return isEmpty
+    ? failure('provider_error', 'the provider’s answer is empty', { ...details, reason: 'empty_answer' })
+    : failure('provider_error', 'the provider’s answer is broken JSON', {
+        ...details,
+        reason: 'broken_json',
+      });
+}
+
+function isHtml(body: string, details: Details): boolean {
+  return (
+    /^\s*<(!doctype|html|head|body)/i.test(body) || String(details['content_type']).includes('text/html')
+  );
+}
+
+/** Only the kind of content, for a reader of the error. */
+export function contentType(headers: ResponseHeaders): { content_type?: string } {
+  const type = headers['content-type'];
+  return type === undefined ? {} : { content_type: boundedText(type, 100) };
+}
+
+/** A response that broke off while it was read. */
+function isCutOff(error: APICallError): boolean {
+  return error.cause instanceof TypeError && /terminated|aborted|closed/i.test(error.cause.message);
+}
+
+function textOf(thrown: unknown): string {
+  if (thrown instanceof Error) return thrown.message;
+  return typeof thrown === 'string' ? thrown : 'the provider reported an error it does not explain';
+}

@@ -1,0 +1,95 @@
+// A model's answer as the turn that the contract tells of.
+// Must never make up an argument: what cannot be read is empty, and is named.
+import type { LanguageModelV4FinishReason } from '@ai-sdk/provider';
+import { type FinishReason, normalizeFinishReason } from '../contract/finish-reason.ts';
+import { findJsonHazard } from '../contract/json-guard.ts';
+import type { AssistantPart, ProviderData, ToolCall } from '../contract/message.ts';
+import type { ModelRef } from '../contract/model-name.ts';
+import type { ModelTurn } from '../contract/model-turn.ts';
+import type { AnswerPart, ModelAnswer, WrittenCall } from './model-answer.ts';
+import type { ToolNames } from './tool-names.ts';
+
+export interface ReadTurn {
+  turn: ModelTurn;
+  /** Ids of the calls whose arguments are no JSON object: they are {} in the turn. */
+  unreadableArguments: string[];
+}
+
+export function turnOf(
+  answer: ModelAnswer,
+  ref: ModelRef,
+  names: Pick<ToolNames, 'decode'>,
+  { scripted }: { scripted: boolean },
+): ReadTurn {
+  const calls = answer.calls.map((call) => readCall(call, names));
+  const tool_calls = calls.map(({ call }) => call);
+  const parts = answer.parts.filter((part) => part.type === 'file' || part.text !== '' || part.providerData);
+  const saysMore = parts.some((part) => part.type !== 'text' || part.providerData);
+  const turn: ModelTurn = {
+    type: tool_calls.length > 0 ? 'tool_calls' : 'final_answer',
+    text: joined(answer.parts, 'text'),
+    thinking: joined(answer.parts, 'thinking'),
+    tool_calls,
+    ...(saysMore ? { content_parts: parts.map(contentPart) } : {}),
+    usage: answer.usage,
+    model: answer.modelId ?? ref.model,
+    finish_reason: finishReason(answer.finish),
+    duration_ms: answer.durationMs,
+    first_chunk_ms: answer.firstChunkMs,
+    ...(scripted ? { scripted: true } : {}),
+  };
+  const unreadableArguments = calls.filter(({ readable }) => !readable).map(({ call }) => call.id);
+  return { turn, unreadableArguments };
+}
+
+function joined(parts: readonly AnswerPart[], type: 'text' | 'thinking'): string {
+  return parts.map((part) => (part.type === type ? part.text : '')).join('');
+}
+
+function readCall(
+  { id, wireName, input, providerData }: WrittenCall,
+  names: Pick<ToolNames, 'decode'>,
+): { call: ToolCall; readable: boolean } {
+  const read = readArguments(input);
+  const data = providerData === undefined ? {} : { provider_data: providerData as ProviderData };
+  return {
+    call: { id, name: names.decode(wireName), arguments: read ?? {}, ...data },
+    readable: read !== null,
+  };
+}
+
+/** null: no JSON object, or one that cannot travel. A call without arguments has none: {}. */
+function readArguments(input: string): Record<string, unknown> | null {
+  if (input.trim() === '') return {};
+  try {
+    const value: unknown = JSON.parse(input);
+    const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
+    return isObject && findJsonHazard(value) === null ? (value as Record<string, unknown>) : null;
+  } catch {
+    return null;
+  }
+}
+
+function contentPart(part: AnswerPart): AssistantPart {
+  if (part.type === 'file') {
+    const { mediaType: media_type, source } = part;
+    const type = media_type.startsWith('image/') ? 'image' : 'file';
+    return { type, media_type, ...source };
+  }
+  const data = part.providerData === undefined ? {} : { provider_data: part.providerData as ProviderData };
+  return { type: part.type, text: part.text, ...data };
+}
+
+const UNIFIED: Readonly<Record<string, FinishReason>> = {
+  stop: 'stop',
+  length: 'length',
+  'content-filter': 'content_filter',
+  'tool-calls': 'tool_calls',
+  error: 'error',
+  interrupted: 'incomplete',
+};
+
+function finishReason(finish: LanguageModelV4FinishReason | null): FinishReason | null {
+  if (finish === null) return null;
+  return UNIFIED[finish.unified] ?? normalizeFinishReason(finish.raw) ?? 'unknown';
+}

@@ -1,0 +1,64 @@
+// An error that a provider reports inside of a stream or a body, read as the HTTP status it stands for.
+// Must never take an answer for an error.
+import { boundedText } from '../contract/json-safe.ts';
+
+export interface ReportedError {
+  status: number;
+  message: string;
+  /** The error as JSON, bounded: its words tell more than its status. */
+  body: string;
+}
+
+/** Words in an error's code or type, and the status of the HTTP error of that name. The first that fits counts. */
+const STATUS_WORDS: readonly (readonly [RegExp, number])[] = [
+  [/insufficient_quota|rate_?limit|resource_exhausted|too_many_requests/, 429],
+  [/authentication|unauthenticated|invalid_api_key/, 401],
+  [/permission/, 403],
+  [/billing/, 402],
+  [/not_found/, 404],
+  [/invalid|bad_request|context_length|too_large|failed_precondition|out_of_range/, 400],
+  [/overloaded/, 529],
+  [/unavailable/, 503],
+  [/timeout|deadline_exceeded/, 408],
+];
+
+const BODY_CHARACTERS = 4_000;
+
+/** `{error: {message, type, code}}`, its inside, `{error: "text"}`; null: nothing of the kind. */
+export function readStatus(value: unknown): ReportedError | null {
+  const outer = value instanceof Error ? null : asMembers(value);
+  if (outer === null) return null;
+  const { error } = outer;
+  if (typeof error === 'string') return { status: 500, message: error, body: bodyOf(outer) };
+  const inner = asMembers(error) ?? outer;
+  const { message } = inner;
+  if (typeof message !== 'string') return null;
+  return { status: statusOf(inner), message, body: bodyOf(inner) };
+}
+
+function statusOf(error: Record<string, unknown>): number {
+  for (const key of ['statusCode', 'code', 'status']) {
+    const status = Number(error[key]);
+    if (Number.isInteger(status) && status >= 400 && status < 600) return status;
+  }
+  const words = ['type', 'code', 'status']
+    .map((key) => error[key])
+    .filter((word) => typeof word === 'string')
+    .join(' ')
+    .toLowerCase();
+  return STATUS_WORDS.find(([word]) => word.test(words))?.[1] ?? 500;
+}
+
+function bodyOf(error: Record<string, unknown>): string {
+  try {
+    return boundedText(JSON.stringify(error), BODY_CHARACTERS);
+  } catch {
+    return '';
+  }
+}
+
+function asMembers(value: unknown): Record<string, unknown> | null {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+    ? (value as Record<string, unknown>)
+    : null;
+}

@@ -1,0 +1,14 @@
+// Text of a provider without what looks like a key: some repeat the one they refuse.
+// Must never depend on knowing the key: it may be anyone's.
+import { REDACTED } from '../contract/redaction.ts';
+
+const SECRETS: readonly RegExp[] = [
+  /\b(?:sk|pk|rk|gsk|xai|key)-[A-Za-z0-9_*.-]{6,}/g,
+  /\bAIza[A-Za-z0-9_-]{10,}/g,
+  /(?<=\bBearer\s+)[^\s"']{6,}/gi,
+  /(?<=\b(?:api[-_ ]?key|authorization|access[-_ ]?token|x-api-key)["']?\s*[:=]\s*["']?)[^\s"',]{6,}/gi,
+];
+
+export function withoutSecrets(text: string): string {
+  return SECRETS.reduce((cleaned, secret) => cleaned.replaceAll(secret, REDACTED), text);
+}

@@ -1,0 +1,75 @@
+// What a call that came to no answer has cost all the same: by the provider's own word, else by the size of the texts.
+// Must never pass off an estimate as a count.
+import type { LanguageModelV4Prompt } from '@ai-sdk/provider';
+
+export interface SpentTokens {
+  input_tokens: number;
+  output_tokens: number;
+  total_tokens: number;
+  /** At least one of the counts is reckoned from the size of the text. */
+  estimated: boolean;
+}
+
+/** A rule of thumb for all languages and models together. */
+const CHARACTERS_PER_TOKEN = 4;
+/** An image or file, whatever its size. */
+const TOKENS_PER_FILE = 1_000;
+
+export function estimatedTokens(characters: number): number {
+  return Math.ceil(characters / CHARACTERS_PER_TOKEN);
+}
+
+/** An estimate of what a prompt takes; files count a flat sum. */
+export function promptTokens(prompt: LanguageModelV4Prompt): number {
+  let characters = 0;
+  let files = 0;
+  JSON.stringify(prompt, (key, value: unknown) => {
+    if (key === 'data') {
+      files += 1;
+      return undefined;
+    }
+    if (typeof value === 'string') characters += value.length;
+    return value;
+  });
+  return estimatedTokens(characters) + files * TOKENS_PER_FILE;
+}
+
+/** Counts that a stream reports while it runs; null as long as it has not. */
+export interface ReportedTokens {
+  input: number | null;
+  output: number | null;
+}
+
+export function spentTokens(reported: ReportedTokens, inputEstimate: number, written: number): SpentTokens {
+  const input_tokens = reported.input ?? inputEstimate;
+  const writtenTokens = estimatedTokens(written);
+  // A stream says at its beginning how much it has written then.
+  const output_tokens = Math.max(reported.output ?? 0, writtenTokens);
+  const estimated = reported.input === null || output_tokens !== reported.output;
+  return { input_tokens, output_tokens, total_tokens: input_tokens + output_tokens, estimated };
+}
+
+/** What a raw event of a stream (Anthropic, Google) says of tokens; null for all others. */
+export function reportedTokens(event: unknown): Partial<ReportedTokens> | null {
+  if (typeof event !== 'object' || event === null) return null;
+  const { message, usage, usageMetadata } = event as Record<string, Record<string, unknown> | undefined>;
+  const anthropic = (message?.['usage'] ?? usage) as Record<string, unknown> | undefined;
+  if (anthropic) return anthropicTokens(anthropic);
+  if (!usageMetadata) return null;
+  const output = sum(usageMetadata, ['candidatesTokenCount', 'thoughtsTokenCount']);
+  return { ...known('input', sum(usageMetadata, ['promptTokenCount'])), ...known('output', output) };
+}
+
+function anthropicTokens(usage: Record<string, unknown>): Partial<ReportedTokens> {
+  const input = sum(usage, ['input_tokens', 'cache_creation_input_tokens', 'cache_read_input_tokens']);
+  return { ...known('input', input), ...known('output', sum(usage, ['output_tokens'])) };
+}
+
+function known(name: keyof ReportedTokens, count: number | null): Partial<ReportedTokens> {
+  return count === null ? {} : { [name]: count };
+}
+
+function sum(counts: Record<string, unknown>, names: readonly string[]): number | null {
+  const found = names.map((name) => counts[name]).filter((count) => typeof count === 'number');
+  return found.length === 0 ? null : found.reduce((total, count) => total + count, 0);
+}

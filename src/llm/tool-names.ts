@@ -1,0 +1,74 @@
+// Names of tools as providers allow them, and the way back: `everything.get-sum` ↔ `everything_get-sum`.
+// Must never give two tools of one call the same name, nor depend on the order in which they are listed.
+import { hash } from 'node:crypto';
+
+export interface ToolNames {
+  /** What the provider is told. Throws for a name that was not among those given: nobody could find it back. */
+  encode(name: string): string;
+  /** Our name for what a model called; a name that nobody offered comes back as it is. */
+  decode(wireName: string): string;
+}
+
+/** What every provider takes. */
+const WIRE_NAME = /^[A-Za-z_][A-Za-z0-9_-]{0,63}$/;
+const MAX_CHARACTERS = 64;
+/** Providers without structured output are given a tool of this name in its place. */
+const RESERVED: ReadonlySet<string> = new Set(['json']);
+const DIGEST_CHARACTERS = 8;
+
+/** The names of one call; the same set gives the same names, so that prompts can be cached. */
+export function toolNames(names: Iterable<string>): ToolNames {
+  const wireNames = wireNamesOf(new Set(names));
+  const ours = new Map([...wireNames].map(([name, wireName]) => [wireName, name]));
+  return {
+    encode(name) {
+      const wireName = wireNames.get(name);
+      if (wireName === undefined) throw new Error(`the tool "${name}" is not part of the call`);
+      return wireName;
+    },
+    decode: (wireName) => ours.get(wireName) ?? wireName,
+  };
+}
+
+function wireNamesOf(names: ReadonlySet<string>): Map<string, string> {
+  const wireNames = new Map<string, string>();
+  const odd: string[] = [];
+  for (const name of names) {
+    if (isWireName(name)) wireNames.set(name, name);
+    else odd.push(name);
+  }
+  const slugs = Map.groupBy(odd, slugOf);
+  const taken = new Set<string>(wireNames.keys());
+  for (const [slug, sharers] of [...slugs].toSorted(byName)) {
+    const isFree = sharers.length === 1 && isWireName(slug) && !taken.has(slug);
+    for (const name of sharers.toSorted()) {
+      const wireName = isFree ? slug : distinctName(slug, name, taken);
+      taken.add(wireName);
+      wireNames.set(name, wireName);
+    }
+  }
+  return wireNames;
+}
+
+function isWireName(name: string): boolean {
+  return WIRE_NAME.test(name) && !RESERVED.has(name);
+}
+
+function slugOf(name: string): string {
+  const slug = name.replaceAll(/[^A-Za-z0-9_-]/g, '_').slice(0, MAX_CHARACTERS);
+  return /^[A-Za-z_]/.test(slug) ? slug : `_${slug}`.slice(0, MAX_CHARACTERS);
+}
+
+/** The slug with a digest of the whole name, and with a longer one as long as that is taken. */
+function distinctName(slug: string, name: string, taken: ReadonlySet<string>): string {
+  const digest = hash('sha256', name, 'hex');
+  for (let length = DIGEST_CHARACTERS; ; length += 1) {
+    const suffix = `_${digest.slice(0, length)}`;
+    const wireName = `${slug.slice(0, MAX_CHARACTERS - suffix.length)}${suffix}`;
+    if (!taken.has(wireName) || length >= MAX_CHARACTERS - 2) return wireName;
+  }
+}
+
+function byName([left]: readonly [string, unknown], [right]: readonly [string, unknown]): number {
+  return left < right ? -1 : 1;
+}
