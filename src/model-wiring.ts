@@ -7,16 +7,19 @@ import type { ProviderConfig } from './config-models.ts';
 import { fieldErrors } from './contract/field-error.ts';
 import { modelLane, type ModelRef, type ModelTable } from './contract/model-name.ts';
 import type { ListedTool } from './contract/tool-listing.ts';
-import type { ModelCatalog } from './journal/model-catalog.ts';
-import type { LimitsOfModel, MinuteLimits } from './journal/rate-limits.ts';
+import type { KeySpace } from './journal/keys.ts';
+import { createModelCatalog, type ModelCatalog } from './journal/model-catalog.ts';
+import { createRateLimits, type LimitsOfModel, type MinuteLimits } from './journal/rate-limits.ts';
 import type { ToolCatalog } from './journal/tool-catalog.ts';
 import type { Startable } from './lifecycle.ts';
+import type { ModelLimiter } from './llm/model-limiter.ts';
 import type { ModelPrice } from './llm/pricing.ts';
 import type { ProviderOptions } from './llm/provider-options.ts';
 import { createModelProviders, type ModelProviders } from './llm/providers.ts';
 import { DEMO_SCRIPT, type Script, scriptSchema } from './llm/script.ts';
 import { recent } from './queue/recent.ts';
 import { targetOf } from './queue/route.ts';
+import type { RedisConnection } from './redis.ts';
 import type { ServedLane } from './worker/worker.ts';
 
 /** The providers and aliases of this configuration. */
@@ -163,5 +166,38 @@ export function toolDescriber(catalog: ToolCatalog): (name: string) => Promise<T
     if (found === null) return null;
     const { description = found.title ?? '', input_schema } = found;
     return { name, description, input_schema };
+  };
+}
+
+export interface ModelWiring {
+  limiter: ModelLimiter;
+  /** For tools that a directive names without describing them. */
+  describeTool: (name: string) => Promise<ToolDescription | null>;
+  announcer: Startable;
+  /** Tells in the catalog that a lane waits for `pauseMs`, or goes on (null). */
+  noteBlocked(lane: string, pauseMs: number | null): void;
+}
+
+export interface ModelWiringOptions {
+  config: Config;
+  connection: RedisConnection;
+  keys: KeySpace;
+  tools: ToolCatalog;
+  onError: (error: Error) => void;
+}
+
+/** What a worker needs to call models, besides the providers. */
+export function wireModels({ config, connection, keys, tools, onError }: ModelWiringOptions): ModelWiring {
+  const catalog = createModelCatalog(connection, keys);
+  const providerOfLane = new Map([...config.providers.keys()].map((name) => [modelLane(name), name]));
+  return {
+    limiter: createRateLimits({ connection, keys, limitsOf: limitsOf(config), onError }),
+    describeTool: toolDescriber(tools),
+    announcer: modelAnnouncer(config, catalog, onError),
+    noteBlocked(lane, pauseMs) {
+      const provider = providerOfLane.get(lane);
+      if (provider === undefined) return;
+      catalog.noteBlocked(provider, pauseMs === null ? 0 : Date.now() + pauseMs).catch(onError);
+    },
   };
 }

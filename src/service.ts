@@ -11,6 +11,9 @@ import { confirmation, confirmations } from './queue/durability.ts';
 import { createRegistry } from './executors/registry.ts';
 import { emitRequestError } from './executors/emit-request-error.ts';
 import { emitToolError } from './executors/emit-tool-error.ts';
+import { llmEmbed } from './executors/llm-embed.ts';
+import { llmGenerate } from './executors/llm-generate.ts';
+import { llmStream } from './executors/llm-stream.ts';
 import { toolExec } from './executors/tool-exec.ts';
 import { createDeadLetterIndex } from './journal/dead-letter-index.ts';
 import { createJournal } from './journal/journal.ts';
@@ -20,7 +23,7 @@ import { createSettlement } from './journal/settlement.ts';
 import { createSweepIndex } from './journal/sweep-index.ts';
 import { createToolCatalog } from './journal/tool-catalog.ts';
 import { startAll, stopAll, type Startable } from './lifecycle.ts';
-import { configuredModels } from './model-wiring.ts';
+import { configuredModels, modelLanes, modelProviders, wireModels } from './model-wiring.ts';
 import { createLanes } from './queue/lanes.ts';
 import { toolLane } from './queue/route.ts';
 import { createSweeper } from './queue/sweep.ts';
@@ -100,8 +103,8 @@ function sweeperPart(parts: ReturnType<typeof journalParts>, ground: Ground): St
 }
 
 /** Attempts at once, with room for those that were told to stop and have not yet. */
-function attemptSlots({ mcpServers }: Config): number {
-  return [...mcpServers.values()].reduce((sum, { lane }) => sum + 2 * lane.concurrency, 64);
+function attemptSlots(config: Config): number {
+  return servedLanes(config).reduce((sum, { concurrency }) => sum + 2 * concurrency, 64);
 }
 
 function heartbeatOf({ config, redisUrl, onError }: Ground): Heartbeat {
@@ -111,16 +114,18 @@ function heartbeatOf({ config, redisUrl, onError }: Ground): Heartbeat {
 }
 
 function servedLanes(config: Config): ServedLane[] {
-  return [...config.mcpServers].map(([name, { lane, serial }]) => ({
+  const tools = [...config.mcpServers].map(([name, { lane, serial }]) => ({
     name: toolLane(name),
     concurrency: serial ? 1 : lane.concurrency,
     globalConcurrency: serial ? 1 : (lane.global_concurrency ?? null),
     rate: lane.rate ?? null,
   }));
+  return [...tools, ...modelLanes(config)];
 }
 
 function workerParts(ground: Ground): Startable[] {
   const { config, logger, onError } = ground;
+  const providers = modelProviders(config);
   const { connection, part } = open(ground, 'commands', 'worker connection');
   const parts = journalParts(connection, ground);
   const { pool, announce, noteBlocked, locate } = wireTools({
@@ -129,6 +134,7 @@ function workerParts(ground: Ground): Startable[] {
     logger,
     onError,
   });
+  const models = wireModels({ config, connection, keys: parts.keys, tools: parts.catalog, onError });
   const listening = open(ground, 'subscriber', 'worker subscriber');
   const running = createRunningAttempts();
   const breaker = createCircuitBreaker({
@@ -136,13 +142,15 @@ function workerParts(ground: Ground): Startable[] {
     onChange: (lane, pauseMs) => {
       worker.pauseLane(lane, pauseMs);
       noteBlocked(lane, pauseMs);
+      models.noteBlocked(lane, pauseMs);
     },
   });
+  const calls = [llmStream, llmGenerate, llmEmbed].map((define) => define({ ...models, providers }));
   const resultBound = { bytes: config.limits.result_bytes, overflow: config.limits.result_overflow };
   const worker = createWorker({
     ...parts,
     prefix: config.prefix,
-    registry: createRegistry([toolExec({ pool, locate }), emitToolError, emitRequestError]),
+    registry: createRegistry([toolExec({ pool, locate }), ...calls, emitToolError, emitRequestError]),
     heartbeat: heartbeatOf(ground),
     running,
     confirm: confirmations(connection, config.durability),
@@ -160,7 +168,8 @@ function workerParts(ground: Ground): Startable[] {
   const start = (): Promise<void> => announce().then(() => pool.start());
   const tools = { name: 'mcp pool', start, stop: () => pool.stop() };
   const cancels = createCancelListener(listening.connection, parts.keys, running);
-  return [part, listening.part, lanes, sweeperPart(parts, ground), tools, cancels, worker];
+  const sweeper = sweeperPart(parts, ground);
+  return [part, listening.part, lanes, sweeper, models.announcer, tools, cancels, worker];
 }
 
 interface ApiPart {

@@ -3,12 +3,7 @@
 import { createServer, type IncomingMessage, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { LLMock } from '@copilotkit/aimock';
-import {
-  APICallError,
-  type EmbeddingModelV4,
-  type LanguageModelV4,
-  type LanguageModelV4StreamPart,
-} from '@ai-sdk/provider';
+import { APICallError, type LanguageModelV4StreamPart } from '@ai-sdk/provider';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { type ModelRef, parseModelName } from '../../../src/contract/model-name.ts';
 import type { RemoteProviderOptions } from '../../../src/llm/provider-options.ts';
