@@ -1,9 +1,11 @@
-// Looks at what the service depends on, the way the service itself would: its Redis and its MCP servers.
-// Must never change anything, nor call a tool.
+// Looks at what the service depends on, the way the service itself would: its Redis, its MCP servers, keys for its models.
+// Must never change anything, nor call a tool or a model, nor show a key.
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { fault, fine, type Finding } from './cli/finding.ts';
 import type { Config, HttpServerConfig, ServerConfig, StdioServerConfig } from './config.ts';
+import type { ProviderConfig } from './config-models.ts';
+import { BUILT_IN_PROVIDERS, modelLane, parseModelName } from './contract/model-name.ts';
 import type { ConnectFault } from './mcp/connect-fault.ts';
 import { probeServer, type Probe } from './mcp/probe.ts';
 import { closeRedis, connectRedis } from './redis.ts';
@@ -123,4 +125,44 @@ function stdioRemedy(
   if (!existsSync(cwd)) return `Create the folder ${cwd}, or correct ${place}.cwd.`;
   if (!passing) return `Install \`${command}\`, or correct ${place}.command; it is looked for on the PATH.`;
   return `Run its command (${command} …) by hand in ${cwd} to see what it says, and correct ${place}.`;
+}
+
+/** One finding for each provider and for the aliases that nothing can answer. No provider is called. */
+export function examineModels({ providers, models }: Pick<Config, 'providers' | 'models'>): Finding[] {
+  const found = [...providers].map(([name, provider]) => providerFinding(name, provider));
+  const dead = [...models].filter(([, chain]) => !chain.some((model) => providers.has(providerOf(model))));
+  const faults = dead.map(([alias, chain]) =>
+    fault(
+      `alias ${alias}`,
+      `no provider of ${chain.join(', ')} is available`,
+      `${waysTo(chain.map(providerOf))}.`,
+    ),
+  );
+  if (found.length > 0) return [...found, ...faults];
+  return [fine('models', `no provider. ${waysTo([...BUILT_IN_PROVIDERS.keys()])} to use models`), ...faults];
+}
+
+function providerFinding(name: string, provider: ProviderConfig): Finding {
+  const { type, key } = provider;
+  const subject = `model provider ${name}`;
+  const lane = modelLane(name);
+  if (type === 'scripted')
+    return fine(subject, `scripted: repeats a file of turns, and is no model; lane ${lane}`);
+  if (key.variables.length === 0) return fine(subject, `${type}, without a key; lane ${lane}`);
+  const variables = key.variables.join(' or ');
+  return key.read() === null
+    ? fault(subject, `${type}: ${variables} is not set`, `Set ${variables}, or take providers.${name} out.`)
+    : fine(subject, `${type}, key in ${variables}; lane ${lane}`);
+}
+
+function providerOf(model: string): string {
+  return parseModelName(model)?.provider ?? '';
+}
+
+function waysTo(providers: readonly string[]): string {
+  const ways = [...new Set(providers)].map((name) => {
+    const variables = BUILT_IN_PROVIDERS.get(name);
+    return variables ? `set ${variables.join(' or ')}` : `configure providers.${name}`;
+  });
+  return capitalized(ways.join(', or '));
 }

@@ -45,7 +45,7 @@ async function examine(
   { config: file, url }: DoctorOptions,
   environment: Environment,
 ) {
-  const { examineRedis, examineServers } = await import('../../diagnosis.ts');
+  const { examineModels, examineRedis, examineServers } = await import('../../diagnosis.ts');
   const { finding, config, redisUrl } = await readConfiguration(file, environment);
   const whereRedis = redisUrl ?? (await privateRedisUrl(process.cwd()));
   const servers = config === null ? [] : examineServers(config, { interrupt });
@@ -54,6 +54,7 @@ async function examine(
     [nodeFinding(process.versions.node), finding],
     whereRedis === null ? [noRedisYet] : examineRedis(whereRedis),
     ...servers.map(async (server) => [await server]),
+    config === null ? [] : examineModels(config),
     examineService(url, names),
   ];
 }
