@@ -28,6 +28,7 @@ function plannedCall(fields: Partial<PlannedDirective> = {}): PlannedDirective {
     maxRetries: 2,
     timeoutMs: null,
     deadlineMs: 60_000,
+    model: null,
     ...fields,
   };
 }

@@ -1,30 +1,22 @@
 /** The promises about one directive: one end, no hidden second run, budgets kept, cancellation believed, results its own.
  *  It must never judge by how long something took, except against the directive's own deadline. */
+import {
+  type Case,
+  during,
+  ENDS_AN_ATTEMPT,
+  errorType,
+  MAX_REDELIVERIES,
+  stopsDuring,
+  TOOL_FAULTS,
+} from './directive-case.ts';
 import type { Evidence } from './evidence.ts';
-import type { ToolExecution } from './executions.ts';
-import type { Fault, FaultKind } from './history.ts';
-import type { PlannedDirective } from './plan.ts';
-import { TERMINAL_TYPES, type WireDirective, type WireResult, type WireSignal } from './wire.ts';
+import { checkModelCall, modelErrorIsExplained } from './model-rules.ts';
+import { TERMINAL_TYPES, type WireDirective } from './wire.ts';
 
-/** One directive and all that is known of it. */
-interface Case {
-  readonly evidence: Evidence;
-  readonly view: WireDirective;
-  readonly planned: PlannedDirective;
-  readonly signals: readonly WireSignal[];
-  readonly terminal: WireSignal;
-  /** null: an end without a result, `ai.request.error`. */
-  readonly result: WireResult | null;
-  readonly executions: readonly ToolExecution[];
-}
-
-const MAX_REDELIVERIES = 3;
 /** The clocks are one; what is left are roundings. */
 const ROUNDING_MS = 20;
 /** How long after its deadline a directive may end: Redis may have been away, and a sweeper has to take over. */
 const LATE_MS = 30_000;
-/** A fault works on for a while: what was in flight is found out when leases, locks and connections have timed out. */
-const AFTERMATH_MS = 60_000;
 
 export function checkDirective(evidence: Evidence, view: WireDirective): string[] {
   const planned = evidence.planned.get(view.id);
@@ -39,6 +31,7 @@ export function checkDirective(evidence: Evidence, view: WireDirective): string[
   const executions = evidence.executions.get(view.id) ?? [];
   const all: Case = { evidence, view, planned, signals, terminal, result, executions };
   const rules = [
+    checkModelCall,
     checkOrder,
     checkAttempts,
     checkExecutions,
@@ -53,13 +46,16 @@ export function checkDirective(evidence: Evidence, view: WireDirective): string[
 }
 
 /** `ai.tool.started` at most once and first, the terminal signal last. */
-function checkOrder({ view, signals, terminal, result, executions }: Case): string[] {
+function checkOrder({ view, planned, signals, terminal, result, executions }: Case): string[] {
   const found: string[] = [];
   const started = signals.filter(({ type }) => type === 'ai.tool.started');
   if (started.length > 1) found.push(`${started.length} started signals`);
   if (started.length === 1 && signals[0]?.type !== 'ai.tool.started')
     found.push('a signal before it started');
-  if (started.length === 0 && executions.length > 0) found.push('executed, and never said to have started');
+  const isCall = planned.model === null;
+  if (!isCall && started.length > 0) found.push('a model call with a started signal');
+  if (isCall && started.length === 0 && executions.length > 0)
+    found.push('executed, and never said to have started');
   if (signals.at(-1) !== terminal) found.push(`${signals.at(-1)?.type} after the terminal signal`);
   const succeeded = result === null || result.ok || terminal.data.metadata?.['operation'] === undefined;
   if (view.status !== (succeeded ? 'succeeded' : 'failed')) found.push(`its status is ${view.status}`);
@@ -67,7 +63,8 @@ function checkOrder({ view, signals, terminal, result, executions }: Case): stri
 }
 
 /** The log tells the attempts in order, and agrees with what is counted. */
-function checkAttempts({ view, planned, signals, terminal, result }: Case): string[] {
+function checkAttempts(all: Case): string[] {
+  const { view, planned, signals, terminal, result } = all;
   const found: string[] = [];
   const attempts = signals.flatMap(({ attempt }) => attempt ?? []);
   if (attempts.some((attempt, index) => attempt < (attempts[index - 1] ?? 1)))
@@ -76,39 +73,26 @@ function checkAttempts({ view, planned, signals, terminal, result }: Case): stri
   const givenUp =
     view.redeliveries > 0 && ['outcome_unknown', 'worker_lost'].includes(errorType(result) ?? '');
   const last = view.failures + view.redeliveries + (givenUp ? 0 : 1);
-  if (terminal.attempt !== undefined && terminal.attempt !== last)
-    found.push(`attempt ${terminal.attempt} ended it, the last one was ${last}`);
-  if (terminal.attempt !== undefined && view.attempts !== last)
-    found.push(`${view.attempts} attempts are counted, the last one was ${last}`);
+  // An attempt that had said something when its worker was told to stop keeps its number.
+  const left = stopsDuring(all);
+  const { attempt = last } = terminal;
+  if (attempt < last || attempt > last + left)
+    found.push(`attempt ${attempt} ended it, the last one was ${last}`);
+  if (terminal.attempt !== undefined && view.attempts !== attempt)
+    found.push(`${view.attempts} attempts are counted, the last one was ${attempt}`);
   const retries = signals.filter(({ type }) => type === 'directive.retry_scheduled');
   const counted = retries.map(({ data }) => Number(data['failures']));
   if (counted.some((failures, index) => failures !== index + 1) || view.failures !== retries.length)
     found.push(`${view.failures} failures, retries say ${counted.join(' ')}`);
-  if (retries.length > planned.maxRetries) found.push(`${retries.length} retries of ${planned.maxRetries}`);
+  const mostRetries = (planned.maxRetries + 1) * (planned.model?.chain.length ?? 1) - 1;
+  if (retries.length > mostRetries) found.push(`${retries.length} retries of ${mostRetries}`);
   const limit = MAX_REDELIVERIES + (errorType(result) === 'worker_lost' || planned.effect === 'once' ? 1 : 0);
   if (view.redeliveries > limit) found.push(`${view.redeliveries} redeliveries`);
   return found;
 }
 
-function errorType(result: WireResult | null): string | null {
-  return result === null || result.ok ? null : result.error.type;
-}
-
-const ENDS_AN_ATTEMPT: readonly FaultKind[] = [
-  'worker killed',
-  'worker stopped for a while',
-  'worker told to stop',
-  'redis killed',
-];
-
-function during({ evidence, view, terminal }: Case, kinds: readonly FaultKind[]): Fault[] {
-  const from = Date.parse(view.accepted_at) - AFTERMATH_MS;
-  const to = Date.parse(terminal.time);
-  return evidence.faults.filter(({ kind, at }) => kinds.includes(kind) && at >= from && at <= to);
-}
-
 function checkExecutions(all: Case): string[] {
-  const { view, planned, signals, executions, evidence } = all;
+  const { view, planned, signals, executions } = all;
   const found: string[] = [];
   const keys = new Set(executions.map(({ key }) => key));
   if (keys.size > 1 || keys.has('undefined')) found.push(`executions with the keys ${[...keys].join(', ')}`);
@@ -119,27 +103,23 @@ function checkExecutions(all: Case): string[] {
   if (planned.effect === 'once' && executions.length > 1 + answered.length)
     found.push(`a once tool was executed ${executions.length} times, ${answered.length} retries were due`);
   // What a worker was told to leave is given to another one, and is nobody's failure.
-  const stops =
-    evidence.faults.filter(({ kind }) => kind === 'worker told to stop').length === 0 ? 0 : releases(all);
+  const stops = stopsDuring(all);
   const budget = 1 + view.failures + view.redeliveries + stops;
-  if (executions.length > budget)
+  // Who is told to come later has not been served.
+  const made = executions.filter(({ fault }) => fault !== 'limit').length;
+  if (made > budget)
     found.push(
-      `${executions.length} executions, the budget is ${budget} (${view.failures} failures, ${view.redeliveries} redeliveries, ${stops} stops)`,
+      `${made} executions, the budget is ${budget} (${view.failures} failures, ${view.redeliveries} redeliveries, ${stops} stops)`,
     );
   if (view.redeliveries > 0 && during(all, ENDS_AN_ATTEMPT).length === 0)
     found.push('redelivered, and no worker had died');
   return found;
 }
 
-function releases(all: Case): number {
-  return during(all, ['worker told to stop']).filter(
-    ({ at }) => at >= Date.parse(all.view.accepted_at) - 10_000,
-  ).length;
-}
-
 function checkResult(all: Case): string[] {
   const { planned, result, terminal } = all;
   if (planned.expect === 'immediate') return checkImmediate(all);
+  if (planned.model !== null) return result === null || result.ok ? [] : checkError(all, result.error.type);
   if (terminal.type !== 'ai.tool.result' || result === null) return [`ended in ${terminal.type}`];
   return result.ok ? checkAnswer(all, result.payload) : checkError(all, result.error.type);
 }
@@ -182,12 +162,12 @@ function readAnswer(payload: unknown): Answer {
   }
 }
 
-const MCP_FAULTS: readonly FaultKind[] = ['stdio server killed', 'http server killed', ...ENDS_AN_ATTEMPT];
-
 /** Why an error of this type may be the end; a sentence when it may not. */
 function checkError(all: Case, type: string): string[] {
   const { planned, evidence, view, terminal, executions } = all;
   const unless = (allowed: boolean, why: string): string[] => (allowed ? [] : [`ended as ${type}, ${why}`]);
+  const explained = modelErrorIsExplained(all, type);
+  if (explained !== null) return unless(explained, 'and the model had done nothing of the kind');
   switch (type) {
     case 'cancelled': {
       const asked = evidence.history.cancels.some(({ target }) => target === null || target === view.id);
@@ -209,7 +189,7 @@ function checkError(all: Case, type: string): string[] {
         `after ${view.redeliveries}`,
       );
     case 'network':
-      return unless(during(all, MCP_FAULTS).length > 0, 'and no server had died');
+      return unless(during(all, TOOL_FAULTS).length > 0, 'and no server had died');
     case 'timeout':
       return unless(planned.timeoutMs !== null, 'and had none of its own');
     case 'execution_error':

@@ -1,15 +1,19 @@
-/** The counter files: what the tools themselves say has happened, one line for each execution.
- *  It must never be written to by anything but a tool. */
+/** The counter files: what tools and models themselves say has happened, one line for each execution.
+ *  It must never be written to by anything but a tool or a model. */
 import { appendFileSync, existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 export interface ToolExecution {
-  /** Which execution of its key this was, from 1. */
+  /** Which execution of its key by its tool this was, from 1. */
   readonly execution: number;
+  /** The tool's name in its server, or the model's. */
   readonly tool: string;
+  /** Of a tool's call the idempotency key, of a model's the digest of the conversation. */
   readonly key: string;
   readonly label: string;
-  /** Of the MCP server. */
+  /** What the model does wrong this time. */
+  readonly fault?: string | null;
+  /** Of the server. */
   readonly pid: number;
   /** Milliseconds since the epoch, the clock that all processes here share. */
   readonly at: number;
@@ -30,14 +34,18 @@ function linesOf(file: string): ToolExecution[] {
   return lines.map((line) => JSON.parse(line) as ToolExecution);
 }
 
+/** What is counted; `faultOf` is asked for the number of this execution. */
+export interface Counted extends Pick<ToolExecution, 'tool' | 'key' | 'label'> {
+  readonly faultOf?: (execution: number) => string | null;
+}
+
 /** Appends in one piece; the file is opened with O_APPEND, so that several servers can write to it. */
-export function countExecution(
-  folder: string,
-  execution: Pick<ToolExecution, 'tool' | 'key' | 'label'>,
-): ToolExecution {
-  const before = executionsOf(folder, execution.label).filter(({ key }) => key === execution.key);
-  const line = { ...execution, execution: before.length + 1, pid: process.pid, at: Date.now() };
-  appendFileSync(shardOf(folder, execution.label), `${JSON.stringify(line)}\n`);
+export function countExecution(folder: string, { tool, key, label, faultOf }: Counted): ToolExecution {
+  const before = executionsOf(folder, label).filter((line) => line.key === key && line.tool === tool);
+  const execution = before.length + 1;
+  const fault = faultOf === undefined ? {} : { fault: faultOf(execution) };
+  const line = { tool, key, label, execution, ...fault, pid: process.pid, at: Date.now() };
+  appendFileSync(shardOf(folder, label), `${JSON.stringify(line)}\n`);
   return line;
 }
 

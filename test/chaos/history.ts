@@ -51,6 +51,7 @@ export type FaultKind =
   | 'api killed'
   | 'stdio server killed'
   | 'http server killed'
+  | 'model server killed'
   | 'redis killed';
 
 export interface Fault {

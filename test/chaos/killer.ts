@@ -18,6 +18,7 @@ const WEIGHTS: Readonly<Record<FaultKind, number>> = {
   'api killed': 2,
   'stdio server killed': 3,
   'http server killed': 2,
+  'model server killed': 2,
   'redis killed': 2,
 };
 const BETWEEN_MS = { min: 1_000, max: 6_000 };
@@ -72,6 +73,8 @@ async function strike(kind: FaultKind, scene: Scene): Promise<void> {
       return strikeSlot(kind, chance.pick(system.apis), scene);
     case 'http server killed':
       return strikeSlot(kind, system.httpServer, scene);
+    case 'model server killed':
+      return strikeSlot(kind, chance.pick(system.modelServers), scene);
     case 'stdio server killed':
       return killStdioServer(scene);
     case 'redis killed':

@@ -1,14 +1,25 @@
 /** What the driver will ask of one request, drawn from the seed before anything is sent.
  *  It must never depend on what the service answers: the same seed plans the same requests. */
+import { isModelKind, MODEL_KINDS, type ModelKind, planModelCall, type PlannedModel } from './model-plan.ts';
 import { chanceOf, type Chance } from './random.ts';
 
 export type Effect = 'read' | 'idempotent' | 'once';
 
 /**
  * What may become of a directive beside the faults of the run.
- * `answer`: the sum; `tool_failure`: the tool's own error; `immediate`: its own words, at once.
+ * `answer`: the sum; `tool_failure`: the tool's own error; `immediate`: its own words, at once; `turn`: the model's words or
+ * vectors; `model_failure`: the model's own error.
  */
-export type Expectation = 'answer' | 'tool_failure' | 'timeout' | 'deadline' | 'unknown_tool' | 'immediate';
+export type Expectation =
+  | 'answer'
+  | 'tool_failure'
+  | 'timeout'
+  | 'deadline'
+  | 'unknown_tool'
+  | 'immediate'
+  | 'turn'
+  | 'model_failure'
+  | 'unknown_model';
 
 export interface PlannedDirective {
   readonly id: string;
@@ -21,9 +32,12 @@ export interface PlannedDirective {
   readonly sum: number;
   /** Executions that fail before one succeeds. */
   readonly toolFailures: number;
+  /** Of each model, where it asks one. */
   readonly maxRetries: number;
   readonly timeoutMs: number | null;
   readonly deadlineMs: number;
+  /** null: it asks no model. */
+  readonly model: PlannedModel | null;
 }
 
 export type FollowUp =
@@ -79,8 +93,10 @@ const KINDS = {
   tool_error: 3,
   request_error: 2,
   large: 2,
+  ...MODEL_KINDS,
 } as const;
 export const LONGEST_DEADLINE_MS = 60_000;
+const SHORTEST_DEADLINE_MS = 45_000;
 /** More than what a body may have to travel inside the job. */
 const PADDING_BYTES = 40_000;
 
@@ -155,7 +171,9 @@ function planDirective(chance: Chance, requestId: string, ids: Ids): PlannedDire
   const kind = chance.weighted(KINDS);
   const id = `${kind}-${ids.last}`;
   if (kind === 'tool_error' || kind === 'request_error') return planImmediate(requestId, id, kind);
-  return planCall(chance, requestId, id, kind);
+  const deadlineMs = chance.between(SHORTEST_DEADLINE_MS, LONGEST_DEADLINE_MS);
+  if (isModelKind(kind)) return planModelCall(chance, { requestId, id, kind, deadlineMs });
+  return planCall(chance, { requestId, id, kind, deadlineMs });
 }
 
 function planImmediate(
@@ -167,12 +185,20 @@ function planImmediate(
     kind === 'tool_error'
       ? { type: 'emit_tool_error', tool_name: 'alpha.read', error: { type: 'tool_error', message: id } }
       : { type: 'emit_request_error', reason: 'chaos', message: id };
-  const nothing = { effect: null, label: '', sum: 0, toolFailures: 0, maxRetries: 0, timeoutMs: null };
+  const nothing = {
+    effect: null,
+    label: '',
+    sum: 0,
+    toolFailures: 0,
+    maxRetries: 0,
+    timeoutMs: null,
+    model: null,
+  };
   const body = { ...words, id, request_id: requestId };
   return { id, body, kind, expect: 'immediate', ...nothing, deadlineMs: LONGEST_DEADLINE_MS };
 }
 
-type CallKind = Exclude<keyof typeof KINDS, 'tool_error' | 'request_error'>;
+type CallKind = Exclude<keyof typeof KINDS, 'tool_error' | 'request_error' | ModelKind>;
 
 /** What a kind of call asks of the tool, and of the service. */
 interface CallShape {
@@ -182,7 +208,14 @@ interface CallShape {
   readonly expect: Expectation;
 }
 
-function planCall(chance: Chance, requestId: string, id: string, kind: CallKind): PlannedDirective {
+interface Asked<K> {
+  readonly requestId: string;
+  readonly id: string;
+  readonly kind: K;
+  readonly deadlineMs: number;
+}
+
+function planCall(chance: Chance, { requestId, id, kind, deadlineMs }: Asked<CallKind>): PlannedDirective {
   const tool = chance.pick(['read', 'idempotent', 'once', 'plain'] as const);
   const said = chance.percent(15) ? chance.pick(['read', 'idempotent', 'once'] as const) : undefined;
   const [a, b] = [chance.between(0, 1_000_000), chance.between(0, 1_000_000)];
@@ -190,7 +223,7 @@ function planCall(chance: Chance, requestId: string, id: string, kind: CallKind)
   const label = `${requestId}/${id}`;
   const policy = {
     ...retryPolicy(chance),
-    deadline_ms: chance.between(45_000, LONGEST_DEADLINE_MS),
+    deadline_ms: deadlineMs,
     ...fields,
   };
   const body = {
@@ -214,6 +247,7 @@ function planCall(chance: Chance, requestId: string, id: string, kind: CallKind)
     maxRetries: policy.max_retries,
     timeoutMs: 'timeout_ms' in body ? Number(body['timeout_ms']) : null,
     deadlineMs: Number(body.deadline_ms),
+    model: null,
   };
 }
 

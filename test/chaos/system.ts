@@ -4,6 +4,7 @@ import { mkdirSync, mkdtempSync, existsSync, rmSync, writeFileSync, readFileSync
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { CHAINS } from './model-plan.ts';
 import { type Child, freePort, spawnNode } from '../support/process.ts';
 import { startRedis, type TestRedis } from '../support/redis.ts';
 
@@ -32,6 +33,7 @@ export interface System {
   readonly apis: readonly Slot[];
   readonly workers: readonly Slot[];
   readonly httpServer: Slot;
+  readonly modelServers: readonly Slot[];
   /** Processes of the stdio servers that live now. */
   stdioServers(): number[];
   /** What the processes have written, by the name of their place. */
@@ -40,6 +42,8 @@ export interface System {
 }
 
 const TOOL_SERVER = fileURLToPath(new URL('./tool-server.ts', import.meta.url));
+const MODEL_SERVER = fileURLToPath(new URL('./model-server.ts', import.meta.url));
+const MODEL_PROVIDERS = ['main', 'spare'] as const;
 const APIS = 2;
 const WORKERS = 3;
 /** Shorter than a SIGSTOP of the killer, longer than a hiccup of a busy machine. */
@@ -53,13 +57,18 @@ export async function startSystem(options: SystemOptions): Promise<System> {
     appendfsync: options.appendfsync,
     dir: join(folder, 'redis'),
   });
-  const httpPort = await freePort();
+  const [httpPort, deadPort] = [await freePort(), await freePort()];
+  const modelPorts = await Promise.all(MODEL_PROVIDERS.map(async () => freePort()));
   const apiPorts = await Promise.all(Array.from({ length: APIS }, async () => freePort()));
   const prefix = 'chaos';
   const env = { REDIS_URL: redis.url, ADJUTANT_PREFIX: prefix, ADJUTANT_LOG_LEVEL: 'warn' };
   const program = join(options.source, 'src/cli/main.ts');
   const written = new Map<string, string[]>();
-  writeConfigs(folder, httpPort, options.retentionMs);
+  const providers = Object.fromEntries([
+    ...MODEL_PROVIDERS.map((name, index) => [name, provider(modelPorts[index] ?? 0)] as const),
+    ['dead', provider(deadPort)] as const,
+  ]);
+  writeConfigs(folder, { httpPort, providers, retentionMs: options.retentionMs });
 
   function slot(name: string, args: readonly string[], ready: RegExp): Slot {
     const place: Slot = { name, child: null, busy: false, start: async () => startIn(place, args, ready) };
@@ -82,6 +91,9 @@ export async function startSystem(options: SystemOptions): Promise<System> {
   }
 
   const httpServer = slot('http server', [TOOL_SERVER, 'http', String(httpPort)], /^listens on/);
+  const modelServers = modelPorts.map((port, index) =>
+    slot(`model ${MODEL_PROVIDERS[index]}`, [MODEL_SERVER, String(port)], /^listens on/),
+  );
   const apis = apiPorts.map((port, index) =>
     slot(
       `api ${index + 1}`,
@@ -96,7 +108,7 @@ export async function startSystem(options: SystemOptions): Promise<System> {
       /^adjutant works/,
     ),
   );
-  const slots = [httpServer, ...apis, ...workers];
+  const slots = [httpServer, ...modelServers, ...apis, ...workers];
   for (const place of slots) await place.start();
   return {
     folder,
@@ -106,6 +118,7 @@ export async function startSystem(options: SystemOptions): Promise<System> {
     apis,
     workers,
     httpServer,
+    modelServers,
     stdioServers: () => livingServers(folder),
     output: () => written,
     stop: async () => {
@@ -131,8 +144,18 @@ function dataFolder(): string {
   return folder;
 }
 
+function provider(port: number): object {
+  return { type: 'openai-compatible', base_url: `http://127.0.0.1:${port}/v1`, lane: { concurrency: 20 } };
+}
+
+interface Configured {
+  readonly httpPort: number;
+  readonly providers: Readonly<Record<string, object>>;
+  readonly retentionMs: number;
+}
+
 /** The API knows a server that no worker serves. */
-function writeConfigs(folder: string, httpPort: number, retentionMs: number): void {
+function writeConfigs(folder: string, { httpPort, providers, retentionMs }: Configured): void {
   const stdio = { command: process.execPath, args: [TOOL_SERVER], env: { CHAOS_FOLDER: folder } };
   const effects = { plain: 'idempotent' };
   const mcpServers = {
@@ -141,6 +164,8 @@ function writeConfigs(folder: string, httpPort: number, retentionMs: number): vo
     gamma: { url: `http://127.0.0.1:${httpPort}/mcp`, effects, lane: { concurrency: 20 } },
   };
   const shared = {
+    providers,
+    models: CHAINS,
     retention: { closed_ms: retentionMs },
     worker: { lease_ms: LEASE_MS, drain_ms: DRAIN_MS },
   };

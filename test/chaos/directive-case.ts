@@ -1,0 +1,52 @@
+/** One directive and all that is known of it, as the rules about directives are given it.
+ *  It must never judge. */
+import type { Evidence } from './evidence.ts';
+import type { ToolExecution } from './executions.ts';
+import type { Fault, FaultKind } from './history.ts';
+import type { PlannedDirective } from './plan.ts';
+import type { WireDirective, WireResult, WireSignal } from './wire.ts';
+
+export interface Case {
+  readonly evidence: Evidence;
+  readonly view: WireDirective;
+  readonly planned: PlannedDirective;
+  readonly signals: readonly WireSignal[];
+  readonly terminal: WireSignal;
+  /** null: an end without a result, `ai.request.error`. */
+  readonly result: WireResult | null;
+  readonly executions: readonly ToolExecution[];
+}
+
+export const MAX_REDELIVERIES = 3;
+/** A fault works on for a while: what was in flight is found out when leases, locks and connections have timed out. */
+const AFTERMATH_MS = 60_000;
+
+export const ENDS_AN_ATTEMPT: readonly FaultKind[] = [
+  'worker killed',
+  'worker stopped for a while',
+  'worker told to stop',
+  'redis killed',
+];
+export const TOOL_FAULTS: readonly FaultKind[] = [
+  'stdio server killed',
+  'http server killed',
+  ...ENDS_AN_ATTEMPT,
+];
+
+export function errorType(result: WireResult | null): string | null {
+  return result === null || result.ok ? null : result.error.type;
+}
+
+/** Faults of these kinds that may have had to do with the directive. */
+export function during({ evidence, view, terminal }: Case, kinds: readonly FaultKind[]): Fault[] {
+  const from = Date.parse(view.accepted_at) - AFTERMATH_MS;
+  const to = Date.parse(terminal.time);
+  return evidence.faults.filter(({ kind, at }) => kinds.includes(kind) && at >= from && at <= to);
+}
+
+/** Workers that were told to stop while the directive was open: what they had to leave is given to another one. */
+export function stopsDuring(all: Case): number {
+  return during(all, ['worker told to stop']).filter(
+    ({ at }) => at >= Date.parse(all.view.accepted_at) - 10_000,
+  ).length;
+}

@@ -1,0 +1,344 @@
+/** The rules about model calls: a call that kept every promise passes, and each way to break one is told.
+ *  It must never need the service: what it gets is written by hand. */
+import { describe, expect, test } from 'vitest';
+import { checkDirective } from './directive-rules.ts';
+import type { Evidence } from './evidence.ts';
+import type { ToolExecution } from './executions.ts';
+import { createRequestHistory, type CancelRecord, type Fault } from './history.ts';
+import type { PlannedModel } from './model-plan.ts';
+import type { PlannedDirective } from './plan.ts';
+import type { WireDirective, WireResult, WireSignal } from './wire.ts';
+
+const AT = Date.parse('2026-01-01T00:00:00.000Z');
+const TRACE = '00-10000000000000000000000000000001-1000000000000001-01';
+const CALL = { id: 'c0', tool: 'alpha.read', arguments: { label: 'r/a/0.0', a: 1 } };
+
+const MODEL: PlannedModel = {
+  chain: ['main:m1', 'spare:m2'],
+  digest: 'd',
+  turn: { text: 'one two', calls: [] },
+  vectors: null,
+  usage: { input_tokens: 10, output_tokens: 2 },
+  streams: true,
+};
+
+interface Parts {
+  readonly model?: Partial<PlannedModel>;
+  readonly planned?: Partial<PlannedDirective>;
+  readonly signals?: readonly WireSignal[];
+  readonly view?: Partial<WireDirective>;
+  readonly executions?: readonly ToolExecution[];
+  readonly cancels?: readonly CancelRecord[];
+  readonly faults?: readonly Fault[];
+}
+
+function at(sequence: number, type: string, data: object, attempt = 1): WireSignal {
+  const time = new Date(AT + sequence * 100).toISOString();
+  const identity = {
+    specversion: '1.0',
+    id: `s${sequence}`,
+    source: '/ai/llm',
+    subject: 'r',
+    causationid: 'a',
+  };
+  return { ...identity, type, time, traceparent: TRACE, sequence, attempt, data: { call_id: 'a', ...data } };
+}
+
+function delta(sequence: number, seq: number, text: string, attempt = 1): WireSignal {
+  return at(sequence, 'ai.llm.delta', { delta: text, chunk_type: 'content', seq }, attempt);
+}
+
+function usage(sequence: number, attempt = 1, tokens: object = MODEL.usage): WireSignal {
+  return at(sequence, 'ai.usage', { model: 'm1', ...tokens }, attempt);
+}
+
+function response(sequence: number, result: WireResult, attempt = 1): WireSignal {
+  return at(sequence, 'ai.llm.response', { result, metadata: { operation: 'stream_text' } }, attempt);
+}
+
+function turn(sequence: number, fields: object = {}, attempt = 1): WireSignal {
+  const payload = { type: 'final_answer', text: 'one two', tool_calls: [], model: 'm1', ...fields };
+  return response(sequence, { ok: true, payload }, attempt);
+}
+
+function failure(sequence: number, type: string, attempt = 1): WireSignal {
+  return response(
+    sequence,
+    { ok: false, error: { type, message: '', details: {}, retryable: false } },
+    attempt,
+  );
+}
+
+function retry(sequence: number, failures: number, fallback?: object, attempt = failures): WireSignal {
+  const metadata = fallback === undefined ? {} : { fallback };
+  const data = { failures, error: { type: 'provider_error' }, metadata };
+  return at(sequence, 'directive.retry_scheduled', data, attempt);
+}
+
+function asked(execution: number, fields: Partial<ToolExecution> = {}): ToolExecution {
+  return { execution, tool: 'm1', key: 'd', label: 'r/a/model', fault: null, pid: 1, at: AT + 50, ...fields };
+}
+
+const GOOD = [delta(1, 0, 'one '), delta(2, 1, 'two'), usage(3), turn(4)];
+const TO_SPARE = { from: 'main:m1', to: 'spare:m2', reason: 'provider_error' };
+
+function sentences(parts: Parts): string[] {
+  const signals = parts.signals ?? GOOD;
+  const model = { ...MODEL, ...parts.model };
+  const planned: PlannedDirective = {
+    id: 'a',
+    body: {},
+    kind: 'llm_stream',
+    expect: 'turn',
+    effect: 'idempotent',
+    label: 'r/a/model',
+    sum: 0,
+    toolFailures: 0,
+    maxRetries: 1,
+    timeoutMs: null,
+    deadlineMs: 60_000,
+    ...parts.planned,
+    model,
+  };
+  const last = signals.at(-1);
+  const view: WireDirective = {
+    id: 'a',
+    type: 'llm_stream',
+    status: last?.data.result?.ok === true ? 'succeeded' : 'failed',
+    attempts: last?.attempt ?? 1,
+    failures: signals.filter(({ type }) => type === 'directive.retry_scheduled').length,
+    redeliveries: 0,
+    accepted_at: new Date(AT).toISOString(),
+    ended_at: null,
+    deadline_at: new Date(AT + 60_000).toISOString(),
+    ...parts.view,
+  };
+  const history = createRequestHistory('r');
+  history.cancels.push(...(parts.cancels ?? []));
+  const evidence: Evidence = {
+    history,
+    view: null,
+    signals,
+    executions: new Map([['a', parts.executions ?? [asked(1)]]]),
+    faults: parts.faults ?? [],
+    planned: new Map([['a', planned]]),
+    accepted: new Set(['a']),
+    possible: new Set(),
+    single: null,
+  };
+  return checkDirective(evidence, view);
+}
+
+const piece = (sequence: number, seq: number, fields: object): WireSignal =>
+  at(sequence, 'ai.llm.delta', { chunk_type: 'tool_call', seq, delta: { index: 0, ...fields } });
+const CALLING: Parts['model'] = { turn: { text: '', calls: [CALL] } };
+const CALLED = turn(4, {
+  type: 'tool_calls',
+  text: '',
+  tool_calls: [{ id: 'c0', name: 'alpha.read', arguments: CALL.arguments }],
+});
+
+test.each<[string, Parts]>([
+  ['a streamed answer', {}],
+  [
+    'an answer at the second try, whose first words are void',
+    {
+      signals: [
+        delta(1, 0, 'one '),
+        retry(2, 1),
+        delta(3, 0, 'one', 2),
+        delta(4, 1, ' two', 2),
+        usage(5, 2),
+        turn(6, {}, 2),
+      ],
+      executions: [asked(1, { fault: 'cut' }), asked(2)],
+    },
+  ],
+  [
+    'an answer of the second model, when the first had used up its retries',
+    {
+      signals: [
+        retry(1, 1),
+        retry(2, 2, TO_SPARE),
+        delta(3, 0, 'one two', 3),
+        usage(4, 3),
+        turn(5, { model: 'm2' }, 3),
+      ],
+      executions: [asked(1, { fault: 'error' }), asked(2, { fault: 'error' }), asked(1, { tool: 'm2' })],
+    },
+  ],
+  [
+    'an answer after patience was asked for',
+    { executions: [asked(1, { fault: 'limit' }), asked(2, { fault: 'limit' }), asked(3)] },
+  ],
+  [
+    'a tool call in pieces',
+    {
+      model: CALLING,
+      signals: [
+        piece(1, 0, { id: 'c0', name: 'alpha.read', arguments: '{"label":"r/' }),
+        piece(2, 1, { arguments: 'a/0.0","a":1}' }),
+        usage(3),
+        CALLED,
+      ],
+    },
+  ],
+  [
+    'an attempt that a stopping worker left after its first words',
+    {
+      signals: [delta(1, 0, 'one '), delta(2, 0, 'one two', 2), usage(3, 2), turn(4, {}, 2)],
+      faults: [{ kind: 'worker told to stop', pid: 1, at: AT + 60, overAt: null }],
+      executions: [asked(1), asked(2)],
+    },
+  ],
+  [
+    'a call that was cancelled in the middle',
+    {
+      signals: [delta(1, 0, 'one '), failure(2, 'cancelled')],
+      cancels: [{ target: 'a', api: '', sentAt: AT, answeredAt: AT, status: 200, verdicts: new Map() }],
+    },
+  ],
+])('%s passes', (_name, parts) => {
+  expect(sentences(parts)).toEqual([]);
+});
+
+describe('it tells of', () => {
+  test.each<[string, Parts, string]>([
+    ['a lost word', { signals: [delta(1, 0, 'one '), usage(3), turn(4)] }, 'succeeded and said only'],
+    [
+      'a doubled word',
+      { signals: [delta(1, 0, 'one '), delta(2, 1, 'one two'), usage(3), turn(4)] },
+      'attempt 1 said',
+    ],
+    ['no words', { signals: [usage(3), turn(4)] }, 'said nothing'],
+    [
+      'a gap',
+      { signals: [delta(1, 0, 'one '), delta(2, 2, 'two'), usage(3), turn(4)] },
+      'delta 1 of attempt 1 has the seq 2',
+    ],
+    [
+      'words of an attempt that was taken over',
+      {
+        signals: [
+          delta(1, 0, 'one ', 2),
+          delta(2, 0, 'one'),
+          delta(3, 1, 'two', 2),
+          usage(4, 2),
+          turn(5, {}, 2),
+        ],
+      },
+      'attempts speak out of turn: 2 1 2 2 2',
+    ],
+    [
+      'words of a call that does not stream',
+      { model: { streams: false } },
+      '2 deltas of a call that does not stream',
+    ],
+    [
+      'another text',
+      { signals: [...GOOD.slice(0, 3), turn(4, { text: 'one' })] },
+      'answered ["final_answer","one",[]]',
+    ],
+    [
+      'another tool call',
+      { model: CALLING, signals: [usage(3), { ...CALLED, data: { ...turn(4).data } }] },
+      'answered ["final_answer"',
+    ],
+    ['no usage', { signals: [...GOOD.slice(0, 2), turn(3)] }, '0 reports of usage'],
+    ['usage twice', { signals: [...GOOD.slice(0, 3), usage(4), turn(5)] }, '2 reports of usage'],
+    [
+      'usage in another place',
+      { signals: [usage(1), delta(2, 0, 'one two'), turn(3)] },
+      'not directly before its end',
+    ],
+    [
+      'other tokens',
+      { signals: [...GOOD.slice(0, 2), usage(3, 1, { input_tokens: 20, output_tokens: 2 }), turn(4)] },
+      'input_tokens are 20, the model said 10',
+    ],
+    [
+      'usage of a failure',
+      { signals: [usage(1), failure(2, 'provider_error')], executions: [asked(1, { fault: 'error' })] },
+      'usage of a failure',
+    ],
+    ['another conversation', { executions: [asked(1, { key: 'e' })] }, 'm1 was asked e (null), planned d'],
+    ['a model that is not in the chain', { executions: [asked(1, { tool: 'm9' })] }, 'm9 was asked d'],
+    [
+      'more calls than the budget',
+      { executions: [asked(1), asked(2)] },
+      '2 executions, the budget is 1 (0 failures, 0 redeliveries, 0 stops)',
+    ],
+    [
+      'more retries of a model than asked for',
+      {
+        signals: [retry(1, 1), retry(2, 2), delta(3, 0, 'one two', 3), usage(4, 3), turn(5, {}, 3)],
+        executions: [asked(1, { fault: 'error' }), asked(2, { fault: 'error' }), asked(3)],
+      },
+      '2 retries of main:m1',
+    ],
+    [
+      'a model that was given up too early',
+      {
+        signals: [retry(1, 1, TO_SPARE), delta(2, 0, 'one two', 2), usage(3, 2), turn(4, { model: 'm2' }, 2)],
+        executions: [asked(1, { fault: 'error' }), asked(1, { tool: 'm2' })],
+      },
+      'gave up main:m1 after 0 retries of 1',
+    ],
+    [
+      'an answer out of turn',
+      { signals: [...GOOD.slice(0, 3), turn(4, { model: 'm2' })] },
+      'm2 answered, it was the turn of main:m1',
+    ],
+    [
+      'an error without a cause',
+      { signals: [failure(1, 'provider_error')] },
+      'ended as provider_error, and the model had done nothing',
+    ],
+    ['a failure that should have been one', { planned: { expect: 'model_failure' } }, 'a: succeeded'],
+    [
+      'a model call after the acknowledgement of a cancellation',
+      {
+        signals: [failure(1, 'cancelled')],
+        cancels: [
+          {
+            target: 'a',
+            api: '',
+            sentAt: AT,
+            answeredAt: AT + 40,
+            status: 200,
+            verdicts: new Map([['a', { status: 'cancelled', resultId: null }]]),
+          },
+        ],
+      },
+      'executed 10 ms after it was said to be cancelled',
+    ],
+    [
+      'other vectors',
+      {
+        model: { vectors: [[1, 2]], streams: false },
+        signals: [
+          usage(1),
+          {
+            ...turn(2, { embeddings: [[1, 3]], count: 1, dimensions: 2 }),
+            type: 'ai.embed.result',
+          },
+        ],
+      },
+      'answered [[[1,3]],1,2], expected [[[1,2]],1,2]',
+    ],
+    [
+      'another kind of end',
+      { signals: [...GOOD.slice(0, 3), { ...turn(4), type: 'ai.tool.result' }] },
+      'ended in ai.tool.result',
+    ],
+  ])('%s', (_name, parts, sentence) => {
+    expect(sentences(parts)).toContainEqual(expect.stringContaining(sentence));
+  });
+});
+
+test('vectors may be base64', () => {
+  const encoded = Buffer.from(new Float32Array([1, 0.5]).buffer).toString('base64');
+  const answered = turn(2, { embeddings: [encoded], count: 1, dimensions: 2 });
+  const model = { vectors: [[1, 0.5]], streams: false };
+  expect(sentences({ model, signals: [usage(1), { ...answered, type: 'ai.embed.result' }] })).toEqual([]);
+});
