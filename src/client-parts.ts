@@ -3,12 +3,21 @@
 import { emitRequestError } from './executors/emit-request-error.ts';
 import { emitToolError } from './executors/emit-tool-error.ts';
 import { createRegistry } from './executors/registry.ts';
+import type { AgentDefinition } from './contract/agent-definition.ts';
 import type { DirectiveClient } from './contract/directive-client.ts';
 import type { ModelTable } from './contract/model-name.ts';
+import { knownAgents } from './engine/agents.ts';
+import { runView } from './engine/core/run-view.ts';
+import { createRunClient } from './engine/run-client.ts';
+import { createRunStarter } from './engine/run-start.ts';
+import { createRunStore } from './engine/run-store.ts';
+import { createRunTeller } from './engine/run-teller.ts';
+import { createAgentCatalog } from './journal/agent-catalog.ts';
 import { createDeadLetterIndex } from './journal/dead-letter-index.ts';
 import { createFollower } from './journal/follower.ts';
 import { createJournal } from './journal/journal.ts';
 import { keySpace } from './journal/keys.ts';
+import { createRunJournal } from './journal/run-journal.ts';
 import { createPayloadStore } from './journal/payload-store.ts';
 import { createSubscriber } from './journal/subscriber.ts';
 import { createSweepIndex } from './journal/sweep-index.ts';
@@ -24,6 +33,7 @@ import { createLanes } from './queue/lanes.ts';
 import { createPreparer } from './queue/prepare.ts';
 import { createQueueClient } from './queue/queue-client.ts';
 import { createSubmitter } from './queue/submit.ts';
+import { createRunBell, ringForRuns, type WakeRun } from './queue/run-bell.ts';
 import type { RedisConnection } from './redis.ts';
 
 export interface ClientOptions {
@@ -37,6 +47,15 @@ export interface ClientOptions {
   maxDirectives: number;
   maxQueuedIn: (lane: string) => number | null;
   maxOpen: number | null;
+  runs: RunOptions;
+}
+
+/** What runs need beyond the journal, beside the client of an engine's process. */
+export interface RunOptions {
+  /** Agents of the own configuration. */
+  agents: readonly AgentDefinition[];
+  /** Default: a ring on the lane of runs. */
+  wake?: WakeRun;
 }
 
 export interface ClientConnections {
@@ -53,9 +72,17 @@ export function assembleClient(
 ): DirectiveClient {
   const { prefix, retentionMs, maxDirectives } = options;
   const keys = keySpace(prefix);
-  const journal = createJournal({ connection, keys, retentionMs });
-  const index = createSweepIndex(connection, keys);
   const lanes = createLanes(connection, prefix);
+  const wakeRun = options.runs.wake ?? ringForRuns(createRunBell(lanes));
+  const journal = createJournal({ connection, keys, retentionMs, wakeRun });
+  const index = createSweepIndex(connection, keys);
+  const capacity = createCapacity({
+    lanes,
+    index,
+    maxQueuedIn: options.maxQueuedIn,
+    maxOpen: options.maxOpen,
+  });
+  const confirm = confirmations(connection, options.durability);
   const subscriber = createSubscriber(listening, keys);
   const catalog = createToolCatalog(connection, keys);
   const modelCatalog = createModelCatalog(connection, keys);
@@ -71,10 +98,20 @@ export function assembleClient(
     index,
     lanes,
     preparer,
-    capacity: createCapacity({ lanes, index, maxQueuedIn: options.maxQueuedIn, maxOpen: options.maxOpen }),
+    capacity,
     argumentsBytes: options.argumentsBytes,
-    confirm: confirmations(connection, options.durability),
+    confirm,
     ordered: !connection.isCluster,
+  });
+  const runJournal = createRunJournal({ connection, keys, retentionMs });
+  const agents = knownAgents(createAgentCatalog(connection, keys), options.runs.agents);
+  const runs = createRunClient({
+    runs: runJournal,
+    store: createRunStore(runJournal),
+    starter: createRunStarter({ runs: runJournal, agents, index, wake: wakeRun, capacity, confirm }),
+    teller: createRunTeller(runJournal, wakeRun),
+    agents,
+    view: runView,
   });
   const close = async (): Promise<void> => {
     index.flush();
@@ -94,6 +131,7 @@ export function assembleClient(
     servers,
     models,
     lanes,
+    runs,
     maxDirectives,
     close,
   });

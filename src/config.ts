@@ -5,6 +5,7 @@ import { dirname, resolve } from 'node:path';
 import * as z from 'zod';
 import { durationMs, laneSchema } from './config-lane.ts';
 import { missingKeys, type ModelConfig, modelSections, parseModels } from './config-models.ts';
+import { runSections } from './config-runs.ts';
 import { CONTROL_DIRECTIVE_TYPES } from './contract/control-directive.ts';
 import { fieldErrors } from './contract/field-error.ts';
 import { serverNameSchema } from './contract/identifiers.ts';
@@ -86,6 +87,7 @@ const fileSchema = z.strictObject({
   $schema: z.string().optional(),
   mcpServers: z.record(serverNameSchema, z.unknown()).default({}),
   ...modelSections,
+  ...runSections,
   retention: retentionSchema.prefault({}),
   limits: limitsSchema.prefault({}),
   /** What an acceptance waits for: Redis' memory, its disk, or a replica. Default: memory. */

@@ -45,6 +45,7 @@ export async function createDirectClient(options: DirectClientOptions): Promise<
       maxDirectives: DEFAULT_BATCH,
       maxQueuedIn: () => maxQueued,
       maxOpen: maxQueued === null ? null : DEFAULT_MAX_OPEN,
+      runs: { agents: [] },
     },
   );
   return {

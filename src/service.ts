@@ -6,6 +6,7 @@ import { allowedHosts } from './api/allowed-host.ts';
 import { createApi } from './api/api.ts';
 import { assembleClient, type ClientOptions } from './client-parts.ts';
 import type { Config } from './config.ts';
+import { DEFAULT_ALIASES } from './contract/model-name.ts';
 import { modelLane } from './contract/model-name.ts';
 import { confirmation, confirmations } from './queue/durability.ts';
 import { createRegistry } from './executors/registry.ts';
@@ -16,15 +17,24 @@ import { llmGenerate } from './executors/llm-generate.ts';
 import { llmStream } from './executors/llm-stream.ts';
 import { toolExec } from './executors/tool-exec.ts';
 import { createDeadLetterIndex } from './journal/dead-letter-index.ts';
+import { createCore } from './engine/core/core.ts';
+import type { Engine } from './engine/engine.ts';
 import { createJournal } from './journal/journal.ts';
 import { keySpace } from './journal/keys.ts';
 import { createPayloadStore } from './journal/payload-store.ts';
+import { createModelCatalog } from './journal/model-catalog.ts';
 import { createSettlement } from './journal/settlement.ts';
 import { createSweepIndex } from './journal/sweep-index.ts';
 import { createToolCatalog } from './journal/tool-catalog.ts';
+import { wireEngine } from './engine-wiring.ts';
 import { startAll, stopAll, type Startable } from './lifecycle.ts';
+import { type Modules, NO_MODULES } from './modules.ts';
 import { configuredModels, modelLanes, modelProviders, wireModels } from './model-wiring.ts';
+import { knownModels } from './queue/known-models.ts';
+import { knownServers } from './queue/known-servers.ts';
 import { createLanes } from './queue/lanes.ts';
+import { createPreparer } from './queue/prepare.ts';
+import { createRunBell, ringForRuns, type WakeRun } from './queue/run-bell.ts';
 import { toolLane } from './queue/route.ts';
 import { createSweeper } from './queue/sweep.ts';
 import { closeRedis, connectRedis, type ConnectionRole, type RedisConnection } from './redis.ts';
@@ -41,6 +51,7 @@ import { createWorker, type ServedLane } from './worker/worker.ts';
 /** What a process does. The sweeper runs in every process; one of them sweeps at a time. */
 export interface Roles {
   api?: boolean;
+  engine?: boolean;
   worker?: boolean;
 }
 
@@ -60,17 +71,21 @@ type Onward = (error: Error) => void;
 
 interface Ground {
   config: Config;
+  modules: Modules;
+  /** Takes turns in this process; null: it is rung for them. */
+  engine: Engine | null;
   redisUrl: string;
   logger: Logger;
   onError: Onward;
 }
 
 /** What every role needs on one connection to Redis. */
-function journalParts(connection: RedisConnection, { config }: Ground) {
+function journalParts(connection: RedisConnection, { config, engine }: Ground) {
   const keys = keySpace(config.prefix);
-  const journal = createJournal({ connection, keys, retentionMs: config.retention.closed_ms });
-  const index = createSweepIndex(connection, keys);
   const lanes = createLanes(connection, config.prefix);
+  const wakeRun = engine ? engine.wake : ringForRuns(createRunBell(lanes));
+  const journal = createJournal({ connection, keys, retentionMs: config.retention.closed_ms, wakeRun });
+  const index = createSweepIndex(connection, keys);
   const dead = createDeadLetterIndex(connection, keys);
   const settlement = createSettlement(index, dead);
   const payloads = createPayloadStore(connection, keys, config.retention.closed_ms);
@@ -88,7 +103,7 @@ function journalParts(connection: RedisConnection, { config }: Ground) {
 }
 
 function open(
-  ground: Ground,
+  ground: Pick<Ground, 'redisUrl'>,
   role: ConnectionRole,
   name: string,
 ): { connection: RedisConnection; part: Startable } {
@@ -172,12 +187,34 @@ function workerParts(ground: Ground): Startable[] {
   return [part, listening.part, lanes, sweeper, models.announcer, tools, cancels, worker];
 }
 
+/** Its own connection, so that a turn waits for nobody's blocking call. */
+function engineParts(ground: Omit<Ground, 'engine'>): { engine: Engine; parts: Startable[] } {
+  const { config, modules } = ground;
+  const { connection, part } = open(ground, 'commands', 'engine connection');
+  const keys = keySpace(config.prefix);
+  const { strategies, directives } = modules;
+  const preparer = createPreparer({
+    servers: knownServers(createToolCatalog(connection, keys), [...config.mcpServers.keys()]),
+    models: knownModels(createModelCatalog(connection, keys), configuredModels(config)),
+    executeImmediately: createRegistry([emitToolError, emitRequestError]).executeImmediately,
+  });
+  const wired = wireEngine({
+    ...ground,
+    core: createCore({ strategies, directives, modelAliases: [...DEFAULT_ALIASES.keys(), ...config.models.keys()] }),
+    connection,
+    preparer,
+    lockMs: JOB_LOCK_MS,
+    stalledCheckMs: STALLED_CHECK_MS,
+  });
+  return { engine: wired.engine, parts: [part, ...wired.parts] };
+}
+
 interface ApiPart {
   parts: Startable[];
   url(): string | null;
 }
 
-function clientOptions(config: Config): ClientOptions {
+function clientOptions({ config, modules, engine }: Ground): ClientOptions {
   const { limits, mcpServers, providers } = config;
   const limitOf = new Map([
     ...[...mcpServers].map(([name, { lane }]) => [toolLane(name), lane.max_queued] as const),
@@ -193,7 +230,13 @@ function clientOptions(config: Config): ClientOptions {
     maxDirectives: limits.batch,
     maxQueuedIn: (lane) => limitOf.get(lane) ?? null,
     maxOpen: limits.max_open,
+    runs: { agents: modules.agents, ...(engine ? { wake: rouseWith(engine) } : {}) },
   };
+}
+
+/** A caller is answered when the run is durable; its turn follows. */
+function rouseWith(engine: Engine): WakeRun {
+  return async (requestId, version) => void engine.wake(requestId, version);
 }
 
 function apiParts(ground: Ground): ApiPart {
@@ -203,7 +246,7 @@ function apiParts(ground: Ground): ApiPart {
   const parts = journalParts(commands.connection, ground);
   const client = assembleClient(
     { connection: commands.connection, listening: listening.connection },
-    clientOptions(config),
+    clientOptions(ground),
   );
   const limits = { bodyBytes: config.limits.body_bytes };
   const api = createApi({
@@ -253,15 +296,22 @@ function fitnessPart(ground: Ground): Startable {
   };
 }
 
-/** Builds a process with the given roles. Throws when the configuration names no Redis. */
-export function createService(config: Config, roles: Roles): Service {
+/** Builds a process with the given roles; `modules` as `loadModules` found them. Throws when the configuration names no Redis. */
+export function createService(config: Config, roles: Roles, modules: Modules = NO_MODULES): Service {
   if (config.redisUrl === undefined) throw new Error('no Redis is configured: set REDIS_URL');
   const logger = pino({ level: config.logLevel, base: null }, pino.destination({ fd: 2, sync: false }));
   const onError: Onward = (error) =>
     logger.warn({ error: error.message }, 'a background task failed and goes on');
-  const ground: Ground = { config, redisUrl: config.redisUrl, logger, onError };
+  const base = { config, modules, redisUrl: config.redisUrl, logger, onError };
+  const running = roles.engine ? engineParts(base) : null;
+  const ground: Ground = { ...base, engine: running?.engine ?? null };
   const api = roles.api ? apiParts(ground) : null;
-  const parts = [fitnessPart(ground), ...(roles.worker ? workerParts(ground) : []), ...(api?.parts ?? [])];
+  const parts = [
+    fitnessPart(ground),
+    ...(running?.parts ?? []),
+    ...(roles.worker ? workerParts(ground) : []),
+    ...(api?.parts ?? []),
+  ];
   return {
     get url() {
       return api?.url() ?? null;

@@ -72,7 +72,7 @@ export function fold(core: EngineCore, input: FoldInput, before?: Folded): Folde
   const { spec, now } = input;
   let folded: Folded = before ?? { document: input.document, signals: [], directives: [], log: [] };
   for (const { id, failure } of input.acknowledgements)
-    folded = add(folded, core.acknowledge(folded.document, id, failure, now), spec.run_id);
+    folded = add(folded, core.acknowledge(spec, folded.document, id, failure, now), spec.run_id);
   for (const signal of inReadingOrder(input.signals))
     folded = add(folded, core.advance(spec, folded.document, { kind: 'signal', signal }, now), signal.id);
   for (let clocks = 0; isDue(folded.document, now) && clocks < MOST_CLOCKS; clocks += 1)

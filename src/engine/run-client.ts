@@ -3,8 +3,6 @@
 import { hash } from 'node:crypto';
 import type * as z from 'zod';
 import { canonicalJson } from '../contract/canonical-json.ts';
-import type { AgentListing } from '../contract/agent-listing.ts';
-import type { RunClient } from '../contract/directive-client.ts';
 import { fieldErrors } from '../contract/field-error.ts';
 import { findJsonHazard } from '../contract/json-guard.ts';
 import { DirectiveRefused, type FieldError, problem, type ProblemCode } from '../contract/problem.ts';
@@ -17,6 +15,7 @@ import {
   startRunBodySchema,
 } from '../contract/run.ts';
 import type { RunJournal } from '../journal/run-journal.ts';
+import type { ClientRuns } from '../queue/queue-client.ts';
 import { whileAvailable } from '../queue/unavailable.ts';
 import { newIdentifier } from '../telemetry/identifier.ts';
 import { isTraceparent, newTraceparent } from '../telemetry/trace-context.ts';
@@ -32,22 +31,14 @@ export interface RunClientParts {
   starter: RunStarter;
   teller: RunTeller;
   agents: Agents;
-  core: Pick<EngineCore, 'view'>;
-}
-
-/** `RunClient`, and what the client of requests shows and asks of their runs. */
-export interface DirectRuns extends RunClient {
-  /** null: the request has no run. */
-  view(requestId: string): Promise<RunView | null>;
-  /** Asks the request's run to end, where there is one. */
-  cancel(requestId: string, reason: string | null): Promise<void>;
-  agents(): Promise<AgentListing>;
+  /** Shows what is inside a document. */
+  view: EngineCore['view'];
 }
 
 const MOST_INPUTS = 64;
 
-export function createRunClient(parts: RunClientParts): DirectRuns {
-  const { runs, store, starter, teller, agents, core } = parts;
+export function createRunClient(parts: RunClientParts): ClientRuns {
+  const { runs, store, starter, teller, agents } = parts;
 
   async function start(body: unknown, { traceparent }: { traceparent?: string } = {}): Promise<StartedRun> {
     const parsed = read(startRunBodySchema, body);
@@ -99,7 +90,7 @@ export function createRunClient(parts: RunClientParts): DirectRuns {
   async function requireAsked(requestId: string, callId: string): Promise<void> {
     const run = await store.read(requestId, 0);
     if (!run) throw noRun(requestId);
-    const waits = run.document ? core.view(run.spec, run.document).waiting_for : [];
+    const waits = run.document ? parts.view(run.spec, run.document).waiting_for : [];
     const asked = waits.some(({ kind, id }) => (kind === 'approval' || kind === 'budget') && id === callId);
     if (asked || (await runs.isPosted(requestId, decisionName(callId)))) return;
     throw refusal('not_found', `nothing named "${callId}" waits for a decision in request "${requestId}"`);
@@ -111,7 +102,7 @@ export function createRunClient(parts: RunClientParts): DirectRuns {
     decide,
     async view(requestId) {
       const run = await store.read(requestId, 0);
-      return run && viewOf(core, run);
+      return run && viewOf(parts.view, run);
     },
     async cancel(requestId, reason) {
       await teller.cancel(requestId, reason);
@@ -135,9 +126,9 @@ function decisionName(callId: string): string {
   return `decision:${callId}`;
 }
 
-function viewOf(core: Pick<EngineCore, 'view'>, run: StoredRun): RunView {
+function viewOf(view: EngineCore['view'], run: StoredRun): RunView {
   const ended_at = run.endedAt === null ? null : new Date(run.endedAt).toISOString();
-  if (run.document) return { ...core.view(run.spec, run.document), ended_at };
+  if (run.document) return { ...view(run.spec, run.document), ended_at };
   const { spec, agent, status } = run;
   return {
     run_id: spec.run_id,

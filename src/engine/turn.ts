@@ -6,7 +6,7 @@ import type { SweepIndex } from '../journal/sweep-index.ts';
 import type { Confirm } from '../queue/durability.ts';
 import type { Lanes } from '../queue/lanes.ts';
 import { type Prepared, type Preparer, ringAll } from '../queue/prepare.ts';
-import { RUN_ENTRY, type RunBell } from '../queue/run-bell.ts';
+import { RING_AHEAD_MS, RUN_ENTRY, type RunBell } from '../queue/run-bell.ts';
 import { newIdentifier } from '../telemetry/identifier.ts';
 import { begin, type BeginningParts } from './beginning.ts';
 import { type Acknowledgement, begun, fold, type Folded, isDue, isOver } from './fold.ts';
@@ -40,8 +40,6 @@ interface Turn {
 
 /** The sweeper looks at a directive, and at what a turn asked of the world, this long after it. */
 const FIRST_LOOK_MS = 5_000;
-/** Nearer instants get a delayed job of their own; the sweeper, which looks at least this often, sees to the others. */
-export const RING_AHEAD_MS = 61_000;
 
 /** Rejects when Redis does not answer: whatever was not done is done by the next call. */
 export async function takeTurns(parts: TurnParts, requestId: string): Promise<void> {

@@ -1,12 +1,15 @@
 // The direct way to the service: journal and queue without HTTP, for programs that may touch Redis.
 // Must never promise less than the HTTP client: same validation, same guarantees, same test suite.
+import type { AgentListing } from '../contract/agent-listing.ts';
 import type { Cancellation } from '../contract/cancellation.ts';
 import { redriveBodySchema } from '../contract/dead-letter.ts';
 import { fieldErrors } from '../contract/field-error.ts';
-import type { DirectiveClient, SubmitOptions } from '../contract/directive-client.ts';
+import type { DirectiveClient, RunClient, SubmitOptions } from '../contract/directive-client.ts';
 import { parseSubmission, type ParsedDirective, type SubmittedDirective } from '../contract/directive.ts';
 import { DirectiveRefused, type FieldError, problem, ServiceUnavailable } from '../contract/problem.ts';
+import type { RequestView } from '../contract/request-view.ts';
 import { resultSchema } from '../contract/result.ts';
+import type { RunView } from '../contract/run.ts';
 import { isTerminalSignal, type Signal, type TerminalSignal } from '../contract/signal.ts';
 import type { Submission } from '../contract/submission.ts';
 import type { SignalPage } from '../contract/signal-page.ts';
@@ -30,6 +33,15 @@ import type { Submitter } from './submit.ts';
 import { whileAvailable } from './unavailable.ts';
 import { directiveView, requestView } from './views.ts';
 
+/** What the client asks of the part that knows runs. */
+export interface ClientRuns extends RunClient {
+  /** null: the request has no run. */
+  view(requestId: string): Promise<RunView | null>;
+  /** Asks the request's run to end, where there is one. */
+  cancel(requestId: string, reason: string | null): Promise<void>;
+  agents(): Promise<AgentListing>;
+}
+
 export interface QueueClientParts {
   journal: Journal;
   follower: Follower;
@@ -43,6 +55,7 @@ export interface QueueClientParts {
   servers: KnownServersSource;
   models: KnownModelsSource;
   lanes: Lanes;
+  runs: ClientRuns;
   /** The most directives of one submission. Default: 1 000. */
   maxDirectives?: number;
   /** Closes what the client was built on. */
@@ -209,6 +222,13 @@ export function createQueueClient(parts: QueueClientParts): DirectiveClient {
     });
   }
 
+  async function request(requestId: string): Promise<RequestView | null> {
+    return whileAvailable(async () => {
+      const [found, run] = await Promise.all([journal.request(requestId), parts.runs.view(requestId)]);
+      return found && requestView(requestId, found.record, found.directives, run);
+    });
+  }
+
   async function directive(requestId: string, directiveId: string) {
     return whileAvailable(async () => {
       const [record, json] = await Promise.all([
@@ -240,6 +260,8 @@ export function createQueueClient(parts: QueueClientParts): DirectiveClient {
     directiveId?: string,
     { reason }: { reason?: string } = {},
   ): Promise<Cancellation> {
+    // The run first: it reads the wish before the ends of its directives.
+    if (directiveId === undefined) await whileAvailable(() => parts.runs.cancel(requestId, reason ?? null));
     const cancelled = await whileAvailable(() => canceller.cancel(requestId, directiveId, reason));
     if (cancelled) return cancelled;
     throw directiveId === undefined ? unknownRequest(requestId) : unknownDirective(requestId, directiveId);
@@ -251,11 +273,7 @@ export function createQueueClient(parts: QueueClientParts): DirectiveClient {
     result,
     signals,
     page,
-    request: (requestId) =>
-      whileAvailable(async () => {
-        const found = await journal.request(requestId);
-        return found && requestView(requestId, found.record, found.directives);
-      }),
+    request,
     directive,
     payload,
     cancel,
@@ -266,6 +284,8 @@ export function createQueueClient(parts: QueueClientParts): DirectiveClient {
         throw new DirectiveRefused(problem('invalid_body', { errors: fieldErrors(read.error) }));
       return whileAvailable(() => parts.deadLetters.redrive(read.data));
     },
+    runs: { start: parts.runs.start, input: parts.runs.input, decide: parts.runs.decide },
+    agents: () => parts.runs.agents(),
     tools: () => whileAvailable(async () => toolListing(await catalog.read())),
     lanes: () => whileAvailable(() => listLanes(parts)),
     close: () => parts.close(),

@@ -7,6 +7,9 @@ export const RUN_LANE = 'run';
 /** Stands for the run among the directives of a request; no identifier begins so. */
 export const RUN_ENTRY = '@run';
 
+/** Nearer instants get a delayed job of their own; the sweeper, which looks at least this often, sees to the others. */
+export const RING_AHEAD_MS = 61_000;
+
 export type RunBell = ReturnType<typeof createRunBell>;
 
 /** Wakes a run of which `version` is known; never rejects. */
@@ -28,4 +31,9 @@ export function createRunBell(lanes: Lanes) {
     silenceAt: (requestId: string, at: number): Promise<void> =>
       lanes.silence(RUN_LANE, requestId, `${RUN_ENTRY}/at/${at}`),
   };
+}
+
+/** Wakes by ringing; a ring that fails is repeated by the sweeper. */
+export function ringForRuns(bell: RunBell): WakeRun {
+  return (requestId, version) => bell.ring(requestId, version).catch(() => {});
 }

@@ -8,6 +8,7 @@ import type { DeadLetterIndex } from '../journal/dead-letter-index.ts';
 import type { Journal } from '../journal/journal.ts';
 import type { KeySpace } from '../journal/keys.ts';
 import type { DirectiveRecord } from '../journal/records.ts';
+import { createRunJournal } from '../journal/run-journal.ts';
 import type { Settlement } from '../journal/settlement.ts';
 import type { DueEntry, SweepIndex } from '../journal/sweep-index.ts';
 import { failureSignal } from '../journal/terminal-signal.ts';
@@ -15,6 +16,8 @@ import type { RedisConnection } from '../redis.ts';
 import { successorId } from './dead-letters.ts';
 import { ringFor } from './job.ts';
 import type { Lanes } from './lanes.ts';
+import { createRunBell, RUN_ENTRY } from './run-bell.ts';
+import { createRunSweep } from './sweep-runs.ts';
 
 export interface SweeperOptions {
   connection: RedisConnection;
@@ -82,6 +85,8 @@ return 1`;
 
 export function createSweeper(options: SweeperOptions) {
   const { connection, keys, journal, index, lanes, dead, settlement, onError } = options;
+  const bell = createRunBell(lanes);
+  const sweepRun = createRunSweep({ runs: createRunJournal(options), index, bell });
   const stopping = new AbortController();
   let loop: Promise<void> | undefined;
 
@@ -107,6 +112,7 @@ export function createSweeper(options: SweeperOptions) {
   }
 
   async function settle(entry: DueEntry, now: number): Promise<void> {
+    if (entry.id === RUN_ENTRY) return sweepRun(entry, now);
     const record = await journal.directive(entry.requestId, entry.id);
     const decision = sweepDecision(entry, record, now);
     if (record && record.terminal !== null) await silence(entry, record);

@@ -1,6 +1,7 @@
 // What a reader sees of requests and directives, made from the journal's records.
 // Must never show claims, leases or fencing numbers.
 import type { DirectiveSummary, DirectiveView, RequestView } from '../contract/request-view.ts';
+import type { RunView } from '../contract/run.ts';
 import type { Envelope } from '../journal/envelope.ts';
 import type { DirectiveRecord, RequestRecord } from '../journal/records.ts';
 import type { Signal } from '../contract/signal.ts';
@@ -45,6 +46,7 @@ export function requestView(
   requestId: string,
   record: RequestRecord,
   directives: readonly DirectiveRecord[],
+  run: RunView | null,
 ): RequestView {
   return {
     request_id: requestId,
@@ -54,5 +56,6 @@ export function requestView(
     created_at: instant(record.createdAt),
     closed_at: instantOrNull(record.closedAt),
     directives: directives.map((directive) => directiveSummary(requestId, directive)),
+    ...(run ? { run } : {}),
   };
 }

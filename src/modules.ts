@@ -1,0 +1,124 @@
+// Loads what users bring of their own: agents, strategies and kinds of directives, from modules named in the configuration.
+// Must never take a thing that is not what it should be: the error names the module and what is wrong with it.
+import { resolve } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { type Config, ConfigError } from './config.ts';
+import { type AgentDefinition, agentDefinitionSchema } from './contract/agent-definition.ts';
+import { fieldErrors } from './contract/field-error.ts';
+import type { FieldError } from './contract/problem.ts';
+import type { DirectiveKind } from './engine/core/directive-exec.ts';
+import type { AnyStrategy } from './engine/strategies/strategy.ts';
+
+export interface Modules {
+  agents: readonly AgentDefinition[];
+  strategies: readonly AnyStrategy[];
+  directives: readonly DirectiveKind[];
+}
+
+export const NO_MODULES: Modules = { agents: [], strategies: [], directives: [] };
+
+type Named = Pick<Config, 'agents' | 'strategies' | 'directives' | 'directory'>;
+
+/** What is wrong with an exported value; null = nothing. */
+type Judge = (value: object) => string | null;
+
+/** Throws `ConfigError` for a module that cannot be loaded, or exports nothing that is wanted of it. */
+export async function loadModules(config: Named): Promise<Modules> {
+  return {
+    agents: await loadAgents(config),
+    strategies: (await loadEach(config, 'strategies', strategyFault)) as AnyStrategy[],
+    directives: (await loadEach(config, 'directives', kindFault)) as DirectiveKind[],
+  };
+}
+
+async function loadAgents({ agents, directory }: Named): Promise<AgentDefinition[]> {
+  const loaded: AgentDefinition[] = [];
+  if (Array.isArray(agents)) {
+    for (const [index, path] of agents.entries())
+      for (const value of await exportsOf(directory, path, `agents[${index}]`))
+        loaded.push(agentOf(value, path, `agents[${index}]`));
+  } else {
+    for (const [name, agent] of Object.entries(agents)) loaded.push(await loadAgent(directory, name, agent));
+  }
+  requireUnique(loaded.map(({ name }) => name));
+  return loaded;
+}
+
+async function loadAgent(directory: string, name: string, agent: string | object): Promise<AgentDefinition> {
+  const place = `agents.${name}`;
+  if (typeof agent !== 'string') return { ...(agent as Omit<AgentDefinition, 'name'>), name };
+  const found = (await exportsOf(directory, agent, place)).map((value) => agentOf(value, agent, place));
+  const chosen = found.find((candidate) => candidate.name === name);
+  if (chosen) return chosen;
+  throw fault(agent, place, `exports no agent named "${name}"`);
+}
+
+function agentOf(value: object, path: string, place: string): AgentDefinition {
+  const parsed = agentDefinitionSchema.safeParse(value);
+  if (parsed.success) return parsed.data;
+  throw new ConfigError(path, fieldErrors(parsed.error, place));
+}
+
+function requireUnique(names: readonly string[]): void {
+  const twice = names.find((name, index) => names.indexOf(name) !== index);
+  if (twice !== undefined) throw new ConfigError('agents', [{ path: twice, message: 'is defined twice' }]);
+}
+
+async function loadEach(
+  config: Named,
+  section: 'strategies' | 'directives',
+  judge: Judge,
+): Promise<object[]> {
+  const loaded: object[] = [];
+  for (const [index, path] of config[section].entries()) {
+    const place = `${section}[${index}]`;
+    for (const value of await exportsOf(config.directory, path, place)) {
+      const wrong = judge(value);
+      if (wrong !== null) throw fault(path, place, wrong);
+      loaded.push(value);
+    }
+  }
+  return loaded;
+}
+
+/** The objects that a module exports, or that an exported array holds. Functions and texts beside them are its own affair. */
+async function exportsOf(directory: string, path: string, place: string): Promise<object[]> {
+  const url = pathToFileURL(resolve(directory, path)).href;
+  const loaded = (await import(url).catch((error: unknown) => {
+    throw fault(path, place, `cannot be loaded: ${error instanceof Error ? error.message : String(error)}`);
+  })) as Record<string, unknown>;
+  const values = new Set(Object.values(loaded).flat());
+  const objects = [...values].filter((value) => typeof value === 'object' && value !== null);
+  if (objects.length === 0) throw fault(path, place, 'exports nothing of that kind');
+  return objects;
+}
+
+function strategyFault(value: object): string | null {
+  const { name, init, reduce } = value as Partial<AnyStrategy>;
+  if (typeof name !== 'string' || name === '') return 'exports a strategy without a name';
+  const missing = Object.entries({ init, reduce }).find(([, part]) => typeof part !== 'function');
+  return missing ? `exports a strategy "${name}" without a function "${missing[0]}"` : null;
+}
+
+function kindFault(value: object): string | null {
+  const kind = value as {
+    type?: unknown;
+    mode?: unknown;
+    schema?: unknown;
+    exec?: unknown;
+    execute?: unknown;
+  };
+  if (typeof kind.type !== 'string' || kind.type === '') return 'exports a kind of directive without a type';
+  const named = `exports a kind of directive "${kind.type}"`;
+  if (kind.mode !== 'immediate' && kind.mode !== 'queued')
+    return `${named} whose mode is neither "immediate" nor "queued"`;
+  if (typeof (kind.schema as { safeParse?: unknown } | undefined)?.safeParse !== 'function')
+    return `${named} without a zod schema`;
+  const does = kind.mode === 'immediate' ? 'exec' : 'execute';
+  return typeof kind[does] === 'function' ? null : `${named} without a function "${does}"`;
+}
+
+function fault(path: string, place: string, message: string): ConfigError {
+  const error: FieldError = { path: place, message };
+  return new ConfigError(path, [error]);
+}
