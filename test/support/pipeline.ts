@@ -1,13 +1,22 @@
 /** Submitters, workers and sweepers of one test on a real Redis, with executors that the test writes itself.
  *  It must never leave a worker behind: what it starts, it stops when it is disposed of. */
 import { randomUUID } from 'node:crypto';
-import type { ToolExec } from '../../src/contract/work-directive.ts';
-import { toolExecSchema } from '../../src/contract/work-directive.ts';
+import {
+  llmStreamSchema,
+  toolExecSchema,
+  type LlmStream,
+  type ToolExec,
+} from '../../src/contract/work-directive.ts';
 import type { Signal } from '../../src/contract/signal.ts';
 import type { ErrorEnvelope } from '../../src/contract/error-envelope.ts';
 import { resultSchema } from '../../src/contract/result.ts';
 import { createDirectClient } from '../../src/direct-client.ts';
-import { defineDirective, type Execution, type ExecutionContext } from '../../src/executors/definition.ts';
+import {
+  defineDirective,
+  type DirectiveDefinition,
+  type Execution,
+  type ExecutionContext,
+} from '../../src/executors/definition.ts';
 import { createRegistry } from '../../src/executors/registry.ts';
 import { createDeadLetterIndex } from '../../src/journal/dead-letter-index.ts';
 import { createPayloadStore } from '../../src/journal/payload-store.ts';
@@ -41,6 +50,10 @@ export interface TestWorkerOptions {
   serial?: boolean;
   rate?: { max: number; per_ms: number };
   heartbeat?: Heartbeat;
+  /** Beside the `tool_exec`. Default: none. */
+  definitions?: readonly DirectiveDefinition[];
+  /** Default: that of the test's tool. */
+  lanes?: readonly string[];
 }
 
 /** A heart that does not beat: leases run out under living attempts. */
@@ -54,6 +67,20 @@ export function testTool(execute: Execute) {
     schema: toolExecSchema,
     effect: async ({ effect = 'once' }) => effect,
     started: ({ id, tool_name }) => ({ call_id: id, tool_name, metadata: {} }),
+    execute,
+  });
+}
+
+export type Stream = (directive: LlmStream, context: ExecutionContext) => Promise<Execution>;
+
+/** The `llm_stream` of a test, whose model is the code of the test. */
+export function testModel(execute: Stream): DirectiveDefinition {
+  return defineDirective<LlmStream>({
+    mode: 'queued',
+    type: 'llm_stream',
+    schema: llmStreamSchema,
+    effect: async () => 'idempotent',
+    started: () => null,
     execute,
   });
 }
@@ -85,7 +112,7 @@ export async function openPipeline(
   /** What an attempt needs, for tests that ring by hand. */
   function attemptParts(
     execute: Execute,
-    { leaseMs = 10_000, heartbeat }: TestWorkerOptions = {},
+    { leaseMs = 10_000, heartbeat, definitions = [] }: TestWorkerOptions = {},
   ): AttemptParts {
     const onError = (error: Error): void => void errors.push(error);
     const beating = heartbeat ?? createThreadedHeartbeat({ redisUrl, prefix, leaseMs, onError });
@@ -94,7 +121,7 @@ export async function openPipeline(
       journal,
       settlement,
       payloads: createPayloadStore(connection, keys, RETENTION_MS),
-      registry: createRegistry([testTool(execute)]),
+      registry: createRegistry([testTool(execute), ...definitions]),
       heartbeat: beating,
       running: createRunningAttempts(),
       confirm: confirmations(connection, durability),
@@ -111,13 +138,19 @@ export async function openPipeline(
     const listening = connectRedis(redisUrl, 'subscriber');
     const parts = attemptParts(execute, options);
     const cancels = createCancelListener(listening, keys, parts.running);
-    const { concurrency = 50, serial = false, drainMs = 30_000 } = options;
+    const {
+      concurrency = 50,
+      serial = false,
+      drainMs = 30_000,
+      lanes: served = [LANE],
+      rate = null,
+    } = options;
     const worker = createWorker({
       ...parts,
       connection: own,
       prefix,
       lanes,
-      serves: [{ name: LANE, concurrency, globalConcurrency: serial ? 1 : null, rate: options.rate ?? null }],
+      serves: served.map((name) => ({ name, concurrency, globalConcurrency: serial ? 1 : null, rate })),
       drainMs,
       lockMs: 1_000,
       stalledCheckMs: 300,
@@ -154,9 +187,9 @@ export async function openPipeline(
     return journal.read(requestId, 0, 10_000);
   }
 
-  /** Jobs of the lane, whatever they wait for. */
-  async function jobs(): Promise<number> {
-    const { waiting, active, delayed } = await lanes.counts(LANE);
+  /** Jobs of a lane, whatever they wait for. */
+  async function jobs(lane: string = LANE): Promise<number> {
+    const { waiting, active, delayed } = await lanes.counts(lane);
     return waiting + active + delayed;
   }
 

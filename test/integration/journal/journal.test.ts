@@ -203,6 +203,49 @@ describe.each(topologies)('the journal on %s', (_name, start) => {
     expect((await open.journal.claim(claimOf(call))).kind).toBe('wait');
   });
 
+  test('moves a retry to another stage and lane once, and lets nobody claim it in the old one', async () => {
+    await using open = await openJournal(redis.url);
+    const call = toolCall();
+    const { request_id: requestId, id } = call;
+    await open.journal.accept(requestId, [acceptance(call, 'llm.a')]);
+    const claim = { ...claimOf(call), lane: 'llm.a' };
+    const granted = await open.journal.claim(claim);
+    expect(granted).toMatchObject({ kind: 'granted', stage: '', released: 0 });
+    const ref = { requestId, id, fence: fenceOf(granted) };
+    const move = { stage: '{"index":1}', lane: 'llm.b' };
+    const signal = failureOf(call);
+    const first = await open.journal.retry(ref, 0, [signal], move);
+    expect(await open.journal.retry(ref, 0, [signal], move)).toEqual(first);
+    expect(await open.journal.directive(requestId, id)).toMatchObject({ lane: 'llm.b', failures: 1 });
+    expect(await open.journal.read(requestId, 0, 10)).toHaveLength(2);
+    const again = { ...claimOf(call), token: 'other' };
+    expect(await open.journal.claim({ ...again, lane: 'llm.a' })).toEqual({ kind: 'moved', lane: 'llm.b' });
+    expect(await open.journal.claim({ ...again, lane: 'llm.b' })).toMatchObject({
+      kind: 'granted',
+      stage: move.stage,
+      failures: 1,
+    });
+    expect(await open.journal.claim(claim)).toEqual({ kind: 'moved', lane: 'llm.b' });
+  });
+
+  test('counts a released claim as an attempt where readers have seen something of it', async () => {
+    await using open = await openJournal(redis.url);
+    const call = toolCall();
+    const { request_id: requestId, id } = call;
+    await open.journal.accept(requestId, [acceptance(call)]);
+    for (const [seen, released] of [
+      [false, 1],
+      [true, 1],
+      [false, 2],
+    ] as const) {
+      const ref = { requestId, id, fence: fenceOf(await open.journal.claim(claimOf(call))) };
+      for (let times = 0; times < 2; times += 1)
+        expect(await open.journal.release(ref, 0, { seen })).toBe('released');
+      expect((await open.journal.directive(requestId, id))?.released).toBe(released);
+    }
+    expect(await open.journal.claim(claimOf(call))).toMatchObject({ fence: 4, released: 2 });
+  });
+
   test('does not count a released claim as an attempt', async () => {
     await using open = await openJournal(redis.url);
     const call = toolCall();

@@ -251,6 +251,26 @@ describe('a redrive', () => {
     expect(request).toMatchObject({ status: 'open', open: 1 });
   });
 
+  test('stays done when the old directive is submitted again', async () => {
+    await using open = await openPipeline(redis.url);
+    const worker = await open.startWorker(asTold);
+    const directive = failing('auth');
+    await ended(open, [directive]);
+    await worker.stop();
+    await open.client.redrive({ all: true });
+    await open.client.submit(directive);
+    const ref = { requestId: directive.request_id, id: 'a' };
+    const sweeper = open.sweeper();
+    await open.index.add([ref], 0);
+    await sweeper.sweep();
+    open.index.flush();
+    await vi.waitFor(async () => {
+      const due = await open.index.due(Number.MAX_SAFE_INTEGER, 10);
+      expect(due.map(({ id }) => id)).toEqual(['a.redrive-1']);
+    });
+    expect(await open.dead.size()).toBe(0);
+  });
+
   test('that died between the successor and the list makes no second one', async () => {
     await using open = await openPipeline(redis.url);
     const worker = await open.startWorker(asTold);

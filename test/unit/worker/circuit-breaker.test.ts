@@ -62,3 +62,13 @@ test('a reached server opens the lane again, and lanes do not touch each other',
   ]);
   expect(lane.unreached('a')).toBeNull();
 });
+
+test('how long a lane is stopped can be asked without counting', () => {
+  const lane = breaker();
+  expect(lane.stoppedForMs('a')).toBeNull();
+  for (let failures = 0; failures < 3; failures += 1) lane.unreached('a');
+  lane.pass(400);
+  expect([lane.stoppedForMs('a'), lane.stoppedForMs('a'), lane.stoppedForMs('b')]).toEqual([600, 600, null]);
+  lane.pass(600);
+  expect(lane.stoppedForMs('a')).toBeNull();
+});

@@ -25,14 +25,25 @@ interface Given extends Partial<Omit<OutcomeFacts, 'directive' | 'execution'>> {
   fields?: Partial<ToolExec>;
   error?: ErrorEnvelope;
   ambiguous?: boolean;
+  unavailable?: boolean;
+  pauseScope?: 'lane' | 'directive';
 }
 
-function outcome({ fields, error, ambiguous, ...facts }: Given): Outcome {
+function outcome({
+  fields,
+  error,
+  ambiguous,
+  unavailable = false,
+  pauseScope = 'lane',
+  ...facts
+}: Given): Outcome {
   return outcomeOf({
     directive: toolCall({ max_retries: 2, ...fields }),
     execution: {
       result: error ? errorResult(error) : okResult('done'),
       ...(ambiguous === undefined ? {} : { ambiguous }),
+      unavailable,
+      pauseScope,
     },
     effect: 'read',
     model: null,
@@ -311,5 +322,53 @@ describe('what is nobody’s failure', () => {
     const facts = { error, fields: { max_retries: 0 } };
     expect(outcome({ ...facts, unreachedForMs: 500 })).toEqual({ kind: 'pause', delayMs: 500, lane: false });
     expect(outcome({ ...facts, unreachedForMs: null }).kind).toBe('end');
+  });
+});
+
+describe('another model', () => {
+  const limited = (ms: number) => errorEnvelope('rate_limited', 'slow down', { retry_after_ms: ms });
+  const chain = { model: 'a:x', nextModel: 'b:y', unavailable: true, fields: { max_retries: 0 } };
+  const fallback = (error: ErrorEnvelope) => ({ kind: 'fallback', error, from: 'a:x', to: 'b:y' });
+
+  test.each<[string, Given]>([
+    ['retries are used up', { error: TIMEOUT }],
+    ['no retry would help', { error: errorEnvelope('auth', 'no'), fields: { max_retries: 5 } }],
+    [
+      'a retry would come too late',
+      { error: TIMEOUT, fields: { max_retries: 5, retry_backoff_ms: 20_000 }, remainingMs: 20_000 },
+    ],
+    ['a limit is long', { error: limited(5_001) }],
+    ['a limit outlasts the deadline', { error: limited(400), remainingMs: 400 }],
+    ['a limit comes again and again', { error: limited(1), pauses: 5 }],
+    ['the lane is out of reach', { error: TIMEOUT, unreachedForMs: 10, fields: { max_retries: 5 } }],
+  ])('has its turn when %s', (_when, given) => {
+    expect(outcome({ ...chain, ...given })).toEqual(fallback(given.error ?? TIMEOUT));
+  });
+
+  test.each<[string, Given, Outcome['kind']]>([
+    ['there is a retry left', { error: TIMEOUT, fields: { max_retries: 1 } }, 'retry'],
+    ['there is none', { error: TIMEOUT, nextModel: null }, 'end'],
+    ['it would fail in the same way', { error: BROKEN, unavailable: false }, 'end'],
+    ['there is no time', { error: TIMEOUT, remainingMs: 0 }, 'end'],
+    ['a limit is short', { error: limited(5_000), pauses: 4 }, 'pause'],
+    ['the first has answered', {}, 'end'],
+    [
+      'a call that may have happened does harm twice',
+      { error: TIMEOUT, effect: 'once', ambiguous: true },
+      'end',
+    ],
+    ['the attempt was cancelled', { error: TIMEOUT, stop: 'cancelled' }, 'end'],
+    ['the worker stops', { error: TIMEOUT, stop: 'shutdown' }, 'release'],
+  ])('has no turn when %s', (_when, given, kind) => {
+    expect(outcome({ ...chain, ...given }).kind).toBe(kind);
+  });
+
+  test.each<[string, Given, boolean]>([
+    ['short, of the provider', { error: limited(5_000) }, true],
+    ['short, of one model', { error: limited(5_000), pauseScope: 'directive' }, false],
+    ['long', { error: limited(5_001), nextModel: null }, false],
+    ['long, of a tool', { error: limited(5_001), model: null, nextModel: null }, true],
+  ])('or not: a limit that is %s stops the whole lane: %s', (_which, given, lane) => {
+    expect(outcome({ ...chain, ...given })).toMatchObject({ kind: 'pause', lane });
   });
 });

@@ -258,6 +258,17 @@ describe('text', () => {
     await waiting;
   });
 
+  test('that was written counts no more', async () => {
+    const { reporter, appends, delta } = setUp();
+    for (let round = 0; round < 3; round += 1) {
+      delta('content', 'x'.repeat(250_000));
+      appends[round]?.answer.resolve('appended');
+      await settle();
+      await reporter.drained();
+    }
+    expect(appends).toHaveLength(3);
+  });
+
   test.each<[string, (parts: ReturnType<typeof setUp>) => void]>([
     ['its attempt is stopped', ({ stop }) => stop.abort()],
     ['its claim is lost', ({ appends }) => appends[0]?.answer.resolve('stale')],
@@ -339,7 +350,7 @@ test('whatever is said, and however writes take their time or fail, the text is 
       });
       const said: Pick<Delta, 'chunk_type' | 'delta'>[] = [];
       for (const { kind, index, text: piece, turns } of steps) {
-        const call = { index, id: `c${index}`, name: 'n', arguments: piece };
+        const call = { index, id: 'c', name: 'n', arguments: piece };
         const delta = kind === 'tool_call' ? call : piece;
         reporter.report('ai.llm.delta', { call_id: 'a', chunk_type: kind, delta, metadata: {} });
         said.push({ chunk_type: kind, delta: kind === 'tool_call' ? call : plainText(piece) });
@@ -356,6 +367,6 @@ test('whatever is said, and however writes take their time or fail, the text is 
       for (const { delta } of written)
         if (typeof delta === 'string') expect(delta.length).toBeLessThanOrEqual(LONGEST_DELTA);
     }),
-    { numRuns: 100 },
+    { numRuns: 60 },
   );
 });

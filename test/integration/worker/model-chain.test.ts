@@ -1,0 +1,390 @@
+/** Directives with a chain of models on a real Redis: when the next one's turn comes, and where it waits for it.
+ *  It must never judge by the clock: who ran when is read from what the signals and the executors say. */
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { errorEnvelope } from '../../../src/contract/error-envelope.ts';
+import { errorResult, okResult } from '../../../src/contract/result.ts';
+import type { Signal } from '../../../src/contract/signal.ts';
+import type { Execution, ExecutionContext } from '../../../src/executors/definition.ts';
+import { attemptDirective } from '../../../src/worker/attempt.ts';
+import { ask, CHAIN, LANES, modelParts, openChain, startModels } from '../../support/model-pipeline.ts';
+import { errorOf, type Pipeline, type Stream } from '../../support/pipeline.ts';
+import { startRedis, type TestRedis } from '../../support/redis.ts';
+
+let redis: TestRedis;
+beforeAll(async () => {
+  redis = await startRedis();
+});
+afterAll(() => redis.stop());
+
+const modelOf = ({ models, stage }: ExecutionContext): string => models[stage.index] ?? '';
+
+const answered = (model: string): Execution => ({ result: okResult({ model }), metadata: { model } });
+
+function away(type: string, details: Record<string, unknown> = {}): Execution {
+  return { result: errorResult(errorEnvelope(type, `${type} it is`, details)), unavailable: true };
+}
+
+/** Every model but the last of the chain is away. */
+const lastAnswers =
+  (failure: Execution, asked: string[] = []): Stream =>
+  async (_directive, context) => {
+    const model = modelOf(context);
+    asked.push(model);
+    return model === CHAIN.at(-1) ? answered(model) : failure;
+  };
+
+const fallbacks = (log: readonly Signal[]): unknown[] =>
+  log.map(({ data }) => ('metadata' in data ? data.metadata['fallback'] : undefined)).filter(Boolean);
+
+async function untilWaitingIn(
+  open: Pipeline,
+  { request_id, id }: { request_id: string; id: string },
+  lane: string,
+) {
+  await vi.waitFor(async () =>
+    expect(await open.client.directive(request_id, id)).toMatchObject({ status: 'waiting', lane }),
+  );
+}
+
+async function ringOf(open: Pipeline, { request_id, id }: { request_id: string; id: string }) {
+  const record = await open.journal.directive(request_id, id);
+  return { request_id, id, digest: record?.digest ?? '' };
+}
+
+describe('a model that is away', () => {
+  test('is asked as often as the directive allows, then the next one, in its own lane', async () => {
+    await using open = await openChain(redis.url);
+    const contexts: ExecutionContext[] = [];
+    const worker = await startModels(open, async (_directive, context) => {
+      contexts.push(context);
+      return modelOf(context) === 'b:small'
+        ? answered('b:small')
+        : away('provider_error', { run: contexts.length });
+    });
+    const directive = ask({ max_retries: 1 });
+    const signal = await open.client.execute(directive);
+    expect(contexts.map(modelOf)).toEqual(['a:large', 'a:large', 'b:large', 'b:large', 'b:small']);
+    expect(contexts.map(({ lane }) => lane)).toEqual(['llm.a', 'llm.a', 'llm.b', 'llm.b', 'llm.b']);
+    expect(contexts.map(({ attempt }) => attempt)).toEqual([1, 2, 3, 4, 5]);
+    expect(contexts.at(-1)?.models).toEqual(CHAIN);
+    expect(contexts.at(-1)?.stage).toEqual({
+      index: 2,
+      history: ['a:large', 'b:large'].map((model) => ({
+        model,
+        type: 'provider_error',
+        message: 'provider_error it is',
+      })),
+    });
+    const log = await open.log(directive.request_id);
+    const scheduled = log.filter(({ type }) => type === 'directive.retry_scheduled');
+    expect(scheduled.map(({ attempt }) => attempt)).toEqual([1, 2, 3, 4]);
+    expect(scheduled.map(({ data }) => data)).toMatchObject(
+      [1, 2, 3, 4].map((failures) => ({ call_id: 'm', failures, max_retries: 1, delay_ms: 0 })),
+    );
+    expect(scheduled.map((each) => fallbacks([each]))).toEqual([
+      [],
+      [{ from: 'a:large', to: 'b:large', reason: 'provider_error' }],
+      [],
+      [{ from: 'b:large', to: 'b:small', reason: 'provider_error' }],
+    ]);
+    expect(signal).toMatchObject({
+      attempt: 5,
+      data: { result: { ok: true }, metadata: { attempts: 5, model: 'b:small', operation: 'stream_text' } },
+    });
+    expect(await open.client.directive(directive.request_id, 'm')).toMatchObject({
+      lane: 'llm.b',
+      attempts: 5,
+      failures: 4,
+    });
+    await worker.stop();
+    expect(await Promise.all(LANES.map((lane) => open.jobs(lane)))).toEqual([0, 0]);
+    expect(await open.keysWithoutExpiry()).toEqual([]);
+  });
+
+  test('for a reason that no retry mends is left at once', async () => {
+    await using open = await openChain(redis.url);
+    const asked: string[] = [];
+    await startModels(open, lastAnswers(away('auth'), asked));
+    await open.client.execute(ask({ max_retries: 3 }));
+    expect(asked).toEqual(CHAIN);
+  });
+
+  test('and was the last one ends the directive, as a dead letter of the lane it came to', async () => {
+    await using open = await openChain(redis.url);
+    const asked: string[] = [];
+    await startModels(open, async (_directive, context) => {
+      asked.push(modelOf(context));
+      return away('provider_error', { model: modelOf(context) });
+    });
+    const error = errorOf(await open.client.execute(ask()));
+    expect(error).toMatchObject({ type: 'provider_error', details: { model: 'b:small' } });
+    expect(asked).toEqual(CHAIN);
+    await vi.waitFor(async () =>
+      expect((await open.client.deadLetters({ lane: 'llm.b' })).dead_letters).toMatchObject([
+        { lane: 'llm.b' },
+      ]),
+    );
+    expect((await open.client.deadLetters({ lane: 'llm.a' })).dead_letters).toEqual([]);
+  });
+
+  test('is not left for a failure that another model would have too', async () => {
+    await using open = await openChain(redis.url);
+    const asked: string[] = [];
+    await startModels(open, async (_directive, context) => {
+      asked.push(modelOf(context));
+      return { result: errorResult(errorEnvelope('validation_error', 'no such tool')) };
+    });
+    expect(errorOf(await open.client.execute(ask({ max_retries: 2 })))).toMatchObject({
+      type: 'validation_error',
+    });
+    expect(asked).toEqual(['a:large']);
+  });
+
+  test('and out of reach is not asked by those that come after, who go on to the next one', async () => {
+    await using open = await openChain(redis.url);
+    const asked: string[] = [];
+    await startModels(open, async (_directive, context) => {
+      const model = modelOf(context);
+      asked.push(model);
+      return model === 'a:large' ? { ...away('network'), unreached: true } : answered(model);
+    });
+    for (let count = 0; count < 5; count += 1) await open.client.execute(ask());
+    expect(asked.filter((model) => model === 'a:large')).toHaveLength(3);
+    expect(asked.filter((model) => model === 'b:large')).toHaveLength(5);
+  });
+});
+
+describe('whoever moves a directive to another lane', () => {
+  test('and dies before ringing there leaves it to the sweeper, who knows the lane', async () => {
+    await using open = await openChain(redis.url);
+    const directive = ask({ max_retries: 0 });
+    await open.client.submit(directive);
+    const parts = modelParts(open, lastAnswers(away('provider_error')));
+    const dying = { ...parts, lanes: { ...parts.lanes, ring: () => new Promise<void>(() => {}) } };
+    void attemptDirective(dying, await ringOf(open, directive));
+    await untilWaitingIn(open, directive, 'llm.b');
+    expect(await open.jobs('llm.b')).toBe(0);
+    await open.index.add([{ requestId: directive.request_id, id: 'm' }], Date.now());
+    const sweeper = open.sweeper();
+    await vi.waitFor(async () => {
+      await sweeper.sweep();
+      expect(await open.jobs('llm.b')).toBe(1);
+    });
+    await startModels(open, lastAnswers(away('provider_error')), ['llm.b']);
+    expect(await open.client.result(directive.request_id, 'm')).toMatchObject({
+      data: { result: { ok: true } },
+    });
+  });
+
+  test('and dies before ringing there is found out by the next one who is rung in the old lane', async () => {
+    await using open = await openChain(redis.url);
+    const directive = ask({ max_retries: 0 });
+    await open.client.submit(directive);
+    const parts = modelParts(open, lastAnswers(away('provider_error')));
+    const dying = { ...parts, lanes: { ...parts.lanes, ring: () => new Promise<void>(() => {}) } };
+    void attemptDirective(dying, await ringOf(open, directive));
+    await untilWaitingIn(open, directive, 'llm.b');
+    const asked: string[] = [];
+    await startModels(open, lastAnswers(away('provider_error'), asked), ['llm.a']);
+    await vi.waitFor(async () => expect(await open.jobs('llm.b')).toBe(1));
+    await vi.waitFor(async () => expect(await open.jobs('llm.a')).toBe(0));
+    expect(asked).toEqual([]);
+    await startModels(open, lastAnswers(away('provider_error'), asked), ['llm.b']);
+    await open.client.result(directive.request_id, 'm');
+    expect(asked).toEqual(['b:large', 'b:small']);
+  });
+
+  test('has it where it is also for a submission that is repeated', async () => {
+    await using open = await openChain(redis.url);
+    const directive = ask();
+    await open.client.submit(directive);
+    await startModels(open, lastAnswers(away('provider_error')), ['llm.a']);
+    await untilWaitingIn(open, directive, 'llm.b');
+    expect((await open.client.submit(directive)).directives).toMatchObject([{ status: 'existing' }]);
+    await vi.waitFor(async () => expect(await open.jobs('llm.a')).toBe(0));
+    expect(await open.jobs('llm.b')).toBe(1);
+    const [state] = open.keys.request(directive.request_id);
+    expect(await open.connection.hget(state, 'm|failures')).toBe('1');
+  });
+});
+
+test('a directive that waits for its next model is cancelled at once, and never asked for', async () => {
+  await using open = await openChain(redis.url);
+  const directive = ask();
+  await open.client.submit(directive);
+  const asked: string[] = [];
+  await startModels(open, lastAnswers(away('provider_error'), asked), ['llm.a']);
+  await untilWaitingIn(open, directive, 'llm.b');
+  const { directives } = await open.client.cancel(directive.request_id, 'm');
+  expect(directives).toMatchObject([{ id: 'm', status: 'cancelled' }]);
+  await vi.waitFor(async () => expect(await open.jobs('llm.b')).toBe(0));
+  await startModels(open, lastAnswers(away('provider_error'), asked), ['llm.b']);
+  await open.client.execute(ask({ model_alias: undefined, model: 'b:small' }));
+  expect(asked).toEqual(['a:large', 'b:small']);
+});
+
+test('a cancellation that comes while a model fails ends the directive instead of going on to the next', async () => {
+  await using open = await openChain(redis.url);
+  const directive = ask();
+  const asked: string[] = [];
+  await startModels(open, async (_directive, context) => {
+    asked.push(modelOf(context));
+    // Marks it, and no worker is told: it fails by itself first.
+    const [state] = open.keys.request(directive.request_id);
+    await open.connection.hset(state, 'm|cancel', 'changed my mind');
+    return away('provider_error');
+  });
+  expect(errorOf(await open.client.execute(directive))).toMatchObject({
+    type: 'cancelled',
+    details: { reason: 'changed my mind' },
+  });
+  expect(asked).toEqual(['a:large']);
+});
+
+test('a directive whose worker died in a later stage is asked of that stage again, and says so', async () => {
+  await using open = await openChain(redis.url);
+  const directive = ask();
+  await open.client.submit(directive);
+  await startModels(open, lastAnswers(away('provider_error')), ['llm.a']);
+  await untilWaitingIn(open, directive, 'llm.b');
+  const { digest } = await ringOf(open, directive);
+  const claim = { requestId: directive.request_id, id: 'm', digest, token: 'dead', leaseMs: 1 };
+  expect(await open.journal.claim({ ...claim, lane: 'llm.a' })).toEqual({ kind: 'moved', lane: 'llm.b' });
+  await vi.waitFor(async () =>
+    expect((await open.journal.claim({ ...claim, lane: 'llm.b' })).kind).toBe('granted'),
+  );
+  const contexts: ExecutionContext[] = [];
+  await startModels(
+    open,
+    async (_directive, context) => {
+      contexts.push(context);
+      return answered(modelOf(context));
+    },
+    ['llm.b'],
+  );
+  const signal = await open.client.result(directive.request_id, 'm');
+  expect(contexts).toMatchObject([
+    { attempt: 3, redeliveries: 1, stage: { index: 1, history: [{ model: 'a:large' }] } },
+  ]);
+  expect(signal).toMatchObject({
+    data: { result: { ok: true }, metadata: { attempts: 3, redeliveries: 1 } },
+  });
+});
+
+describe('what a model costs', () => {
+  const usage = (tokens: number): NonNullable<Execution['usage']> => ({
+    call_id: 'm',
+    model: 'a:large',
+    input_tokens: tokens,
+    output_tokens: tokens,
+    metadata: { cost: 1 },
+  });
+
+  test('is told directly before the answer, within the same change of the record', async () => {
+    await using open = await openChain(redis.url);
+    await startModels(open, async () => ({ ...answered('a:large'), usage: usage(3) }));
+    const directive = ask({ iteration: 2 });
+    await open.client.execute(directive);
+    const log = await open.log(directive.request_id);
+    expect(log.map(({ type }) => type)).toEqual(['ai.usage', 'ai.llm.response']);
+    expect(log[0]).toMatchObject({
+      attempt: 1,
+      causationid: 'm',
+      data: {
+        input_tokens: 3,
+        metadata: { cost: 1, operation: 'stream_text', iteration: 2, request_id: directive.request_id },
+      },
+    });
+  });
+
+  test.each<[string, Execution]>([
+    ['failure', { ...away('validation_error'), unavailable: false, usage: usage(3) }],
+    ['call without tokens', { ...answered('a:large'), usage: usage(0) }],
+  ])('is not told of a %s', async (_what, execution) => {
+    await using open = await openChain(redis.url);
+    await startModels(open, async () => execution);
+    const directive = ask();
+    await open.client.execute(directive);
+    expect((await open.log(directive.request_id)).map(({ type }) => type)).toEqual(['ai.llm.response']);
+  });
+});
+
+describe('a limit', () => {
+  const limited = (ms: number, scope?: 'lane' | 'directive'): Execution => ({
+    ...away('rate_limited', { retry_after_ms: ms }),
+    ...(scope ? { pauseScope: scope } : {}),
+  });
+
+  /** The directive named `first` is put off once; what happens to the others of its lane is told by who ran. */
+  async function putOff(open: Pipeline, execution: Execution) {
+    const ran: string[] = [];
+    const ranAt: number[] = [];
+    let passed = false;
+    await startModels(open, async ({ id }) => {
+      ran.push(id);
+      ranAt.push(Date.now());
+      if (id === 'first' && !passed) return execution;
+      return answered('a:large');
+    });
+    const first = ask({ id: 'first', model_alias: 'single', max_retries: 0 });
+    await open.client.submit(first);
+    await untilWaitingIn(open, first, 'llm.a');
+    await open.client.execute(ask({ id: 'other', model_alias: 'single' }));
+    passed = true;
+    return { ran, ranAt, first };
+  }
+
+  test('of one model alone stops nobody else in the lane, and costs no retry', async () => {
+    await using open = await openChain(redis.url);
+    const { ran, first } = await putOff(open, limited(1_500, 'directive'));
+    expect(await open.client.directive(first.request_id, 'first')).toMatchObject({
+      status: 'waiting',
+      attempts: 0,
+    });
+    expect(await open.client.result(first.request_id, 'first')).toMatchObject({
+      attempt: 1,
+      data: { result: { ok: true }, metadata: { attempts: 1 } },
+    });
+    expect(ran).toEqual(['first', 'other', 'first']);
+  });
+
+  test('longer than a moment stops nobody else in the lane, who each may have another model', async () => {
+    await using open = await openChain(redis.url);
+    const { ran, first } = await putOff(open, limited(60_000));
+    expect(ran).toEqual(['first', 'other']);
+    expect(await open.client.directive(first.request_id, 'first')).toMatchObject({
+      status: 'waiting',
+      failures: 0,
+    });
+  });
+
+  test('of a moment stops the lane', async () => {
+    await using open = await openChain(redis.url);
+    const { ranAt } = await putOff(open, limited(800));
+    expect((ranAt[1] ?? 0) - (ranAt[0] ?? 0)).toBeGreaterThanOrEqual(750);
+  });
+
+  test('longer than a moment sends those with another model on to it', async () => {
+    await using open = await openChain(redis.url);
+    const asked: string[] = [];
+    await startModels(open, lastAnswers(limited(60_000), asked));
+    const directive = ask({ max_retries: 3 });
+    await open.client.execute(directive);
+    expect(asked).toEqual(CHAIN);
+    expect(fallbacks(await open.log(directive.request_id))).toMatchObject([
+      { reason: 'rate_limited' },
+      { reason: 'rate_limited' },
+    ]);
+  });
+
+  test('that puts a directive off again and again sends it on, too', async () => {
+    await using open = await openChain(redis.url);
+    const asked: string[] = [];
+    await startModels(open, async (_directive, context) => {
+      asked.push(modelOf(context));
+      return modelOf(context) === 'a:large' ? limited(1, 'directive') : answered(modelOf(context));
+    });
+    await open.client.execute(ask());
+    expect(asked).toEqual([...Array<string>(6).fill('a:large'), 'b:large']);
+  });
+});
