@@ -2,6 +2,7 @@
 // Must never be accepted from outside: only a turn produces them.
 import * as z from 'zod';
 import { durationMsSchema, identifierSchema, jsonObjectSchema } from './identifiers.ts';
+import { runOverridesSchema } from './run.ts';
 
 const nameSchema = z.string().min(1).max(128);
 
@@ -28,6 +29,8 @@ export const spawnAgentSchema = z.strictObject({
   agent: nameSchema,
   tag: nameSchema,
   input: z.unknown().default(null),
+  /** What this one run of the child has otherwise than its agent. */
+  overrides: runOverridesSchema.prefault({}),
 });
 
 export const stopChildSchema = z.strictObject({

@@ -4,4 +4,4 @@
 export const CONTRACT_VERSION = '1.0.0';
 
 /** SHA-256 over every generated schema, in file name order. */
-export const CONTRACT_SHA256 = 'eb3151eec6e4510f2a369e8b22b17f1a9f5257d63ebd95fc9b0c298f732c3274';
+export const CONTRACT_SHA256 = 'a7c24953ee14733df94f43ee1ca30e7bacf590a3c2eeb9d47c6036ff7e6037a3';

@@ -137,7 +137,13 @@ export interface EngineCore {
   ): Transition;
   advance(spec: RunSpec, document: RunDocument, event: RunEvent, now: number): Transition;
   /** The outbox entry is done; `failure` says why it never will be (a child that cannot start). */
-  acknowledge(document: RunDocument, entryId: string, failure: string | null, now: number): Transition;
+  acknowledge(
+    spec: RunSpec,
+    document: RunDocument,
+    entryId: string,
+    failure: string | null,
+    now: number,
+  ): Transition;
   view(spec: RunSpec, document: RunDocument): Omit<RunView, 'ended_at'>;
   /** Whether a signal in the log concerns the run; others never reach its inbox. */
   concerns(type: string): boolean;

@@ -63,6 +63,15 @@ export interface ToolErrorDirective {
   metadata?: JsonObject;
 }
 
+/** Says that the request as a whole met an error, without ending it. Nothing answers it. */
+export interface RequestErrorDirective {
+  type: 'emit_request_error';
+  id: string;
+  reason: string;
+  message: string;
+  metadata?: JsonObject;
+}
+
 export interface EmbedCall extends Absent<
   Pick<LlmEmbed, 'model' | 'model_alias' | 'dimensions' | 'timeout_ms' | 'metadata'>
 > {
@@ -81,7 +90,12 @@ export interface CustomDirectiveInput {
   [param: string]: unknown;
 }
 
-export type WorkRequest = ModelCall | ToolCallDirective | ToolErrorDirective | EmbedCall;
+export type WorkRequest =
+  | ModelCall
+  | ToolCallDirective
+  | ToolErrorDirective
+  | RequestErrorDirective
+  | EmbedCall;
 export type StrategyDirective = WorkRequest | AgentOwnDirective | CustomDirectiveInput;
 
 /** What a strategy may look at; all of it read-only. */
@@ -97,12 +111,16 @@ export interface StrategyContext<O = JsonObject> {
   readonly tools: readonly ListedTool[];
   /** The history so far. */
   readonly messages: readonly Message[];
+  /** Short texts that every model call sees at its end, by key. */
+  readonly anchors: Readonly<Record<string, string>>;
   /** The agent's own state, which directives of custom kinds change; tools see it as `context.state`. */
   readonly agentState: JsonObject;
   /** Model calls so far. */
   readonly iterations: number;
   /** Things said to the run that no model call has taken up yet. An answer that ignores them loses them. */
   readonly waitingInputs: number;
+  /** Whether this installation knows the model alias. */
+  isModelAlias(name: string): boolean;
 }
 
 export type Outcome =
@@ -125,6 +143,8 @@ export interface Step<S> {
   state: S;
   /** The history as it is from now on; absent = unchanged. */
   messages?: readonly Message[];
+  /** The anchors as they are from now on; absent = unchanged. */
+  anchors?: Readonly<Record<string, string>>;
   /** Done in this order. With an outcome, only agent directives and immediate ones are done. */
   directives?: readonly StrategyDirective[];
   /** Written to the run's log. Types that begin with `ai.`, `agent.` or `directive.` are refused. */

@@ -1,0 +1,19 @@
+// error: the agent says that something went wrong; its policy says what follows.
+// Must never be silent, whatever the policy.
+import type { Executed } from '../directive-exec.ts';
+import { count, type Run } from '../run-state.ts';
+import type { AgentDirectiveOf } from './agent-executor.ts';
+
+export function error({ error: what, context }: AgentDirectiveOf<'error'>, run: Run): Executed<Run> {
+  const errors = count(run, 'errors');
+  const policy = run.agent.policies.error;
+  run.log.push({ level: 'error', message: 'the agent reports an error', details: { error: what, context } });
+  if (policy === 'emit') {
+    run.signals.push({ type: 'agent.error', data: { error: what, context, metadata: { errors } } });
+  }
+  if (policy === 'stop') return { stop: true, reason: 'agent_error', state: run };
+  const limit = typeof policy === 'object' ? policy.max_errors : Infinity;
+  return errors >= limit
+    ? { stop: true, reason: 'max_errors_exceeded', state: run }
+    : { ok: true, state: run };
+}

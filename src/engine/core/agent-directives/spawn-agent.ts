@@ -1,0 +1,15 @@
+// spawn_agent: a child run, told apart by its tag.
+// Must never start two living children of one tag, nor let agents breed without end.
+import type { Executed } from '../directive-exec.ts';
+import { ignoreDirective } from '../ignored.ts';
+import { spawnChild } from '../children.ts';
+import type { Run } from '../run-state.ts';
+import type { AgentDirectiveOf } from './agent-executor.ts';
+
+export function spawnAgent(directive: AgentDirectiveOf<'spawn_agent'>, run: Run): Executed<Run> {
+  const { agent, tag, input, overrides } = directive;
+  const refusal = spawnChild(run, { agent, tag, input, overrides });
+  if (refusal === null) return { async: true, ref: tag, state: run };
+  ignoreDirective(run, { type: 'spawn_agent', reason: refusal, details: { tag, agent } });
+  return { ok: true, state: run };
+}

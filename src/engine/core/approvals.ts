@@ -1,0 +1,96 @@
+// Leave for tool calls and for going on beyond a budget: asked, given, refused, or too late.
+// Must never act on a decision twice, nor on one about something that does not wait.
+import { errorEnvelope } from '../../contract/error-envelope.ts';
+import { jsonSafe } from '../../contract/json-safe.ts';
+import { redact } from '../../contract/redaction.ts';
+import type { StrategySignal, ToolCallDirective } from '../strategies/strategy.ts';
+import { type Breach, endForBreach, grant } from './budget.ts';
+import { answerWithError } from './open-calls.ts';
+import { type BudgetQuestion, count, type HeldCall, type Run, without } from './run-state.ts';
+
+type Decision = Extract<StrategySignal, { type: 'ai.tool.approval_decided' }>['data'];
+
+/** The call waits until somebody decides or its time is over. */
+export function holdForApproval(run: Run, call: ToolCallDirective): void {
+  const deadlineAt = run.now + run.agent.policies.approval_timeout_ms;
+  run.state.held = { ...run.state.held, [call.id]: { call, deadline_at: deadlineAt } };
+  run.signals.push({
+    type: 'ai.tool.approval_requested',
+    data: {
+      call_id: call.id,
+      tool_name: call.tool_name,
+      arguments: redact(jsonSafe(call.arguments ?? {})),
+      deadline_at: new Date(deadlineAt).toISOString(),
+      metadata: { run_id: run.spec.run_id, agent: run.spec.agent },
+    },
+  });
+}
+
+/** Nothing starts until the question about the budget is decided. */
+export function askForBudget(run: Run, breach: Breach): void {
+  const deadlineAt = run.now + run.agent.policies.approval_timeout_ms;
+  const id = `budget-${count(run, 'named')}`;
+  run.state.question = { id, limit: breach.limit, message: breach.message, deadline_at: deadlineAt };
+  run.signals.push({
+    type: 'ai.tool.approval_requested',
+    data: {
+      call_id: id,
+      tool_name: `budget.${breach.limit}`,
+      arguments: { limit: breach.allowed, used: breach.used },
+      reason: breach.message,
+      deadline_at: new Date(deadlineAt).toISOString(),
+      metadata: { run_id: run.spec.run_id, agent: run.spec.agent, budget: breach.limit },
+    },
+  });
+}
+
+export function decide(run: Run, decision: Decision): void {
+  const { held, question } = run.state;
+  if (question?.id === decision.call_id) return decideBudget(run, question, decision);
+  const waiting = Object.hasOwn(held, decision.call_id) ? held[decision.call_id] : undefined;
+  if (waiting) return decideCall(run, waiting, decision);
+  count(run, 'late_decisions');
+}
+
+function decideCall(run: Run, { call }: HeldCall, decision: Decision): void {
+  run.state.held = without(run.state.held, call.id);
+  if (decision.decision === 'approve') {
+    run.state.waiting = [...run.state.waiting, approved(call, decision)];
+    return;
+  }
+  const why = decision.reason === undefined || decision.reason === '' ? '' : `: ${decision.reason}`;
+  deny(run, call, 'denied', `Tool \`${call.tool_name}\` was denied${why}`);
+}
+
+function approved(call: ToolCallDirective, { arguments: edited }: Decision): ToolCallDirective {
+  if (edited === undefined) return call;
+  return { ...call, arguments: edited, metadata: { ...call.metadata, arguments_edited: true } };
+}
+
+function deny(run: Run, call: ToolCallDirective, type: string, message: string): void {
+  answerWithError(run, call, errorEnvelope(type, message, { tool_name: call.tool_name }));
+}
+
+function decideBudget(run: Run, question: BudgetQuestion, decision: Decision): void {
+  run.state.question = null;
+  if (decision.decision === 'approve') return grant(run, question.limit);
+  endForBudget(run, question);
+}
+
+function endForBudget(run: Run, { limit, message }: BudgetQuestion): void {
+  endForBreach(run, { limit, message });
+}
+
+/** Whatever nobody decided about in time is refused. */
+export function expireApprovals(run: Run): void {
+  const { question } = run.state;
+  if (question && question.deadline_at <= run.now) {
+    run.state.question = null;
+    return endForBudget(run, question);
+  }
+  for (const { call, deadline_at } of Object.values(run.state.held)) {
+    if (deadline_at > run.now) continue;
+    run.state.held = without(run.state.held, call.id);
+    deny(run, call, 'approval_expired', `Tool \`${call.tool_name}\` was not approved in time`);
+  }
+}

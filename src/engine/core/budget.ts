@@ -1,0 +1,151 @@
+// What a run may use up: reserved before a call, settled by what the call reports.
+// Must never count a call twice: retries of a directive are the same call.
+import { errorEnvelope } from '../../contract/error-envelope.ts';
+import { mergeUsage, normalizeUsage } from '../../contract/usage.ts';
+import type { StrategySignal, WorkRequest } from '../strategies/strategy.ts';
+import { endRun } from './lifecycle.ts';
+import { type BudgetLimit, type OpenCall, count, type Run } from './run-state.ts';
+
+export interface Breach {
+  limit: BudgetLimit;
+  message: string;
+  allowed: number;
+  used: number;
+}
+
+/** An answer shorter than this says nothing: with less room the budget counts as used up. */
+const SHORTEST_ANSWER_TOKENS = 64;
+
+/** The budget that starting this call would break; null = it may start. `inputTokens` is asked only when tokens count. */
+export function breachOf(run: Run, request: WorkRequest, inputTokens: () => number): Breach | null {
+  const { counters } = run.state;
+  if (request.type === 'tool_exec') {
+    const allowed = limitOf(run, 'max_tool_calls');
+    return counters.tool_calls < allowed ? null : breach('max_tool_calls', allowed, counters.tool_calls);
+  }
+  const isEmbed = request.type === 'llm_embed';
+  const iterations = limitOf(run, 'max_iterations');
+  if (!isEmbed && counters.iterations >= iterations) {
+    return breach('max_iterations', iterations, counters.iterations);
+  }
+  return costBreach(run) ?? tokenBreach(run, isEmbed ? 0 : SHORTEST_ANSWER_TOKENS, request, inputTokens);
+}
+
+function tokenBreach(
+  run: Run,
+  answer: number,
+  request: WorkRequest,
+  inputTokens: () => number,
+): Breach | null {
+  const allowed = limitOf(run, 'max_tokens');
+  if (allowed === Infinity) return null;
+  const wanted = Math.min(answer, askedTokens(run, request));
+  const used = run.state.usage.total_tokens + reservedTokens(run);
+  return used + inputTokens() + wanted <= allowed ? null : breach('max_tokens', allowed, used);
+}
+
+/** What the calls under way will cost is taken from what calls have cost so far; an unknown price cannot be kept to. */
+function costBreach(run: Run): Breach | null {
+  const allowed = limitOf(run, 'max_cost');
+  if (allowed === Infinity) return null;
+  const { cost, priced_calls, open } = run.state;
+  if (cost === null) {
+    const message = 'max_cost cannot be kept: the price of a model that was used is not known';
+    return { limit: 'max_cost', message, allowed, used: 0 };
+  }
+  const models = Object.values(open).filter((call) => isModelType(call.type)).length;
+  const expected = priced_calls === 0 ? 0 : (cost / priced_calls) * models;
+  return cost + expected < allowed ? null : breach('max_cost', allowed, cost);
+}
+
+/** How long the answer may be, so that the token budget holds. */
+export function allowedTokens(run: Run, request: WorkRequest, inputTokens: () => number): number {
+  const asked = askedTokens(run, request);
+  const allowed = limitOf(run, 'max_tokens');
+  if (allowed === Infinity) return asked;
+  const left = allowed - run.state.usage.total_tokens - reservedTokens(run) - inputTokens();
+  return Math.max(1, Math.min(asked, Math.floor(left)));
+}
+
+export function hasTokenBudget(run: Run): boolean {
+  return run.agent.limits.max_tokens !== null;
+}
+
+function askedTokens(run: Run, request: WorkRequest): number {
+  return ('max_tokens' in request ? request.max_tokens : undefined) ?? run.agent.max_tokens;
+}
+
+function reservedTokens(run: Run): number {
+  let tokens = 0;
+  for (const call of Object.values(run.state.open)) tokens += call.tokens ?? 0;
+  return tokens;
+}
+
+/** A grant adds the limit once more; one of zero cannot grow, and is lifted. */
+function limitOf(run: Run, limit: BudgetLimit): number {
+  const base = run.agent.limits[limit];
+  if (base === null) return Infinity;
+  const grants = run.state.grants[limit] ?? 0;
+  if (grants === 0) return base;
+  return base === 0 ? Infinity : base * (1 + grants);
+}
+
+/** What an answer says it used is added up; failed attempts report nothing, so a retry counts once. */
+export function settle(run: Run, call: OpenCall, signal: StrategySignal): void {
+  if (!isModelType(call.type) && call.type !== 'llm_embed') return;
+  const usage = reportedUsage(signal);
+  if (!usage) return;
+  const { state } = run;
+  state.usage = mergeUsage(state.usage, usage);
+  const cost = reportedCost(signal);
+  if (cost === null) {
+    state.cost = null;
+  } else if (state.cost !== null) {
+    state.cost += cost;
+    state.priced_calls += 1;
+  }
+}
+
+function reportedUsage(signal: StrategySignal) {
+  const { usage, result } = signal.data as { usage?: unknown; result?: { ok: boolean; payload?: unknown } };
+  return (
+    normalizeUsage(usage) ?? (result?.ok === true ? normalizeUsage(Object(result.payload)['usage']) : null)
+  );
+}
+
+function reportedCost(signal: StrategySignal): number | null {
+  const cost = (Object(signal.data)['metadata'] as { cost?: unknown } | undefined)?.cost;
+  return typeof cost === 'number' && Number.isFinite(cost) && cost >= 0 ? cost : null;
+}
+
+export function grant(run: Run, limit: BudgetLimit): void {
+  run.state.grants = { ...run.state.grants, [limit]: (run.state.grants[limit] ?? 0) + 1 };
+}
+
+export const MAX_ITERATIONS_TEXT = 'Maximum iterations reached without a final answer.';
+
+/** Iterations that are used up are a result, if a poor one; everything else that is used up is a failure. */
+export function endForBreach(
+  run: Run,
+  { limit, message, ...counts }: Pick<Breach, 'limit' | 'message'>,
+): void {
+  if (limit === 'max_iterations') {
+    run.state.messages = [...run.state.messages, { role: 'assistant', content: MAX_ITERATIONS_TEXT }];
+    return endRun(run, { status: 'completed', result: MAX_ITERATIONS_TEXT, reason: limit });
+  }
+  const error = errorEnvelope('budget_exceeded', message, { limit, ...counts });
+  endRun(run, { status: 'failed', error, reason: limit });
+}
+
+export function countStart(run: Run, type: string): void {
+  if (type === 'tool_exec') count(run, 'tool_calls');
+  else if (isModelType(type)) count(run, 'iterations');
+}
+
+export function isModelType(type: string): boolean {
+  return type === 'llm_stream' || type === 'llm_generate';
+}
+
+function breach(limit: BudgetLimit, allowed: number, used: number): Breach {
+  return { limit, message: `the run has used up its ${limit} (${used} of ${allowed})`, allowed, used };
+}

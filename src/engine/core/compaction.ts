@@ -1,0 +1,164 @@
+// Makes a history that fills the model's context short again.
+// Must never part a tool call from its answer, nor leave anything out without a note in its place.
+import type { Message } from '../../contract/message.ts';
+import { messageTokens } from './token-estimate.ts';
+
+export interface CompactionLimits {
+  /** More than this is too long. */
+  limitTokens: number;
+  /** Newest messages that are kept as they are. */
+  keepRecent: number;
+}
+
+export interface Compacted {
+  messages: readonly Message[];
+  /** Messages left out. */
+  removed: number;
+  /** Tool results of which only a note is left. */
+  shortened: number;
+}
+
+/** A compacted history leaves this part of the limit free, so that the next call does not compact again. */
+const FREED_PART = 0.3;
+const NOTE_START = '[CONTEXT COMPACTED]';
+const PRUNED_START = '[Previous: ';
+
+/** A message with the answers to its tool calls: kept or left out as one. */
+interface Group {
+  messages: readonly Message[];
+  tokens: number;
+}
+
+/** The shorter history, or null when it is short enough or cannot be made shorter. */
+export function compactHistory(messages: readonly Message[], limits: CompactionLimits): Compacted | null {
+  const { limitTokens, keepRecent } = limits;
+  if (totalTokens(messages) <= limitTokens) return null;
+  const target = Math.floor(limitTokens * (1 - FREED_PART));
+  const pruned = pruneToolResults(messages, recentToolResults(messages, keepRecent));
+  if (totalTokens(pruned.messages) <= target) return { ...pruned, removed: 0 };
+  const left = leaveOut(pruned.messages, target, keepRecent);
+  return left.removed + pruned.shortened > 0 ? { ...left, shortened: pruned.shortened } : null;
+}
+
+function recentToolResults(messages: readonly Message[], keepRecent: number): number {
+  return messages.slice(-keepRecent).filter(({ role }) => role === 'tool').length;
+}
+
+/** Every tool result but the newest `keep` becomes a note of its name and length; those that are notes already stay. */
+export function pruneToolResults(
+  messages: readonly Message[],
+  keep: number,
+): { messages: readonly Message[]; shortened: number } {
+  let left = keep;
+  let shortened = 0;
+  const pruned = messages.toReversed().map((message) => {
+    if (message.role !== 'tool') return message;
+    left -= 1;
+    const note = left >= 0 ? null : pruneNote(message);
+    if (note === null) return message;
+    shortened += 1;
+    return { ...message, content: note };
+  });
+  return shortened === 0 ? { messages, shortened } : { messages: pruned.toReversed(), shortened };
+}
+
+/** Null where the note would be no shorter than what it stands for. */
+function pruneNote({ name, content }: Extract<Message, { role: 'tool' }>): string | null {
+  if (typeof content === 'string' && content.startsWith(PRUNED_START)) return null;
+  const characters = typeof content === 'string' ? content.length : JSON.stringify(content).length;
+  const note = `${PRUNED_START}${name ?? 'tool'} result — ${characters} chars, pruned to save context]`;
+  return note.length < characters ? note : null;
+}
+
+/** First what is neither a person's word nor the system's is left out, oldest first; then people's words but the newest. */
+function leaveOut(
+  messages: readonly Message[],
+  target: number,
+  keepRecent: number,
+): { messages: readonly Message[]; removed: number } {
+  const groups = groupsOf(messages.filter((message) => !isNote(message)));
+  const recentFrom = recentGroupIndex(groups, keepRecent);
+  const lastUser = groups.findLastIndex((group) => roleOf(group) === 'user');
+  const dropped = new Set<number>();
+  let tokens = groups.reduce((sum, group) => sum + group.tokens, 0);
+  const drop = (may: (group: Group) => boolean): void => {
+    for (const [index, group] of groups.entries()) {
+      if (tokens <= target || index >= recentFrom) return;
+      if (dropped.has(index) || index === lastUser || !may(group)) continue;
+      dropped.add(index);
+      tokens -= group.tokens;
+    }
+  };
+  drop((group) => roleOf(group) === 'assistant' || roleOf(group) === 'tool');
+  drop((group) => roleOf(group) === 'user');
+  return withNote(groups, dropped, earlierRemovals(messages));
+}
+
+/** The note stands where the first message that was left out stood; it counts those left out earlier as well. */
+function withNote(
+  groups: readonly Group[],
+  dropped: ReadonlySet<number>,
+  earlier: number,
+): { messages: readonly Message[]; removed: number } {
+  const removed = [...dropped].reduce((sum, index) => sum + (groups[index]?.messages.length ?? 0), 0);
+  const noteAt =
+    dropped.size > 0 ? Math.min(...dropped) : groups.findIndex((group) => roleOf(group) !== 'system');
+  const total = removed + earlier;
+  const messages: Message[] = [];
+  for (const [index, group] of groups.entries()) {
+    if (index === noteAt && total > 0) messages.push(note(total));
+    if (!dropped.has(index)) messages.push(...group.messages);
+  }
+  return { messages, removed };
+}
+
+function note(removed: number): Message {
+  const text = `${removed} earlier messages of this conversation were left out to save context.`;
+  return { role: 'user', content: `${NOTE_START} ${text}` };
+}
+
+function isNote(message: Message): boolean {
+  const { role, content } = message;
+  return role === 'user' && typeof content === 'string' && content.startsWith(NOTE_START);
+}
+
+function earlierRemovals(messages: readonly Message[]): number {
+  const counts = messages
+    .filter(isNote)
+    .map(({ content }) => Number(/\d+/.exec(JSON.stringify(content))?.[0] ?? 0));
+  return counts.reduce((sum, removed) => sum + removed, 0);
+}
+
+function groupsOf(messages: readonly Message[]): Group[] {
+  const groups: { messages: Message[]; tokens: number }[] = [];
+  for (const message of messages) {
+    const last = groups.at(-1);
+    if (message.role === 'tool' && last) {
+      last.messages.push(message);
+      last.tokens += messageTokens(message);
+    } else {
+      groups.push({ messages: [message], tokens: messageTokens(message) });
+    }
+  }
+  return groups;
+}
+
+/** The first group of which a message is among the newest `keepRecent`. */
+function recentGroupIndex(groups: readonly Group[], keepRecent: number): number {
+  let left = keepRecent;
+  for (let index = groups.length - 1; index >= 0; index -= 1) {
+    left -= groups[index]?.messages.length ?? 0;
+    if (left <= 0) return index;
+  }
+  return 0;
+}
+
+function roleOf(group: Group): Message['role'] | undefined {
+  return group.messages[0]?.role;
+}
+
+function totalTokens(messages: readonly Message[]): number {
+  let tokens = 0;
+  for (const message of messages) tokens += messageTokens(message);
+  return tokens;
+}

@@ -1,0 +1,114 @@
+// A strategy's request as the whole directive that is journalled: its gaps filled from the agent.
+// Must never decide whether it may start.
+import type { Directive } from '../../contract/directive.ts';
+import type { Message } from '../../contract/message.ts';
+import type {
+  EmbedCall,
+  ModelCall,
+  RequestErrorDirective,
+  ToolCallDirective,
+  ToolErrorDirective,
+} from '../strategies/strategy.ts';
+import type { JsonObject } from '../transition.ts';
+import type { Run } from './run-state.ts';
+
+/** Total time of one directive; the run's own deadline cancels it earlier. */
+const DIRECTIVE_DEADLINE_MS = 900_000;
+
+const RETRY_DEFAULTS = {
+  backoff: 'fixed',
+  max_backoff_ms: 30_000,
+  jitter: 0,
+  deadline_ms: DIRECTIVE_DEADLINE_MS,
+};
+
+export function modelDirective(
+  run: Run,
+  call: ModelCall,
+  messages: readonly Message[],
+  maxTokens: number,
+): Directive {
+  const { agent, spec } = run;
+  const { messages: _given, metadata, ...asked } = call;
+  const { max_retries, retry_backoff_ms, timeout_ms } = agent.model_call;
+  const { output_schema } = spec.overrides;
+  return {
+    ...(agent.system_prompt === '' ? {} : { system_prompt: agent.system_prompt }),
+    ...(timeout_ms === undefined ? {} : { timeout_ms }),
+    ...(output_schema === undefined ? {} : { output_schema }),
+    tools: run.setup.tools.map((tool) => tool.name),
+    tool_choice: 'auto',
+    temperature: agent.temperature,
+    ...RETRY_DEFAULTS,
+    max_retries,
+    retry_backoff_ms,
+    iteration: run.state.counters.iterations,
+    ...(namesModel(call) ? {} : modelOf(agent)),
+    ...asked,
+    max_tokens: maxTokens,
+    context: { messages },
+    ...identity(run, call.id, metadata),
+  } as unknown as Directive;
+}
+
+export function toolDirective(run: Run, call: ToolCallDirective): Directive {
+  const { agent } = run;
+  const { metadata, context, arguments: given, ...asked } = call;
+  const { max_retries, retry_backoff_ms, timeout_ms } = agent.tool_call;
+  return {
+    ...(timeout_ms === undefined ? {} : { timeout_ms }),
+    ...RETRY_DEFAULTS,
+    max_retries,
+    retry_backoff_ms,
+    iteration: run.state.counters.iterations,
+    ...asked,
+    arguments: given ?? {},
+    context: { ...agent.tool_context, ...context, state: snapshot(run) },
+    ...identity(run, call.id, metadata),
+  } as unknown as Directive;
+}
+
+export function embedDirective(run: Run, call: EmbedCall): Directive {
+  const { max_retries, retry_backoff_ms, timeout_ms } = run.agent.model_call;
+  return {
+    ...(timeout_ms === undefined ? {} : { timeout_ms }),
+    ...RETRY_DEFAULTS,
+    max_retries,
+    retry_backoff_ms,
+    ...(namesModel(call) ? {} : { model_alias: 'embedding' }),
+    ...call,
+    ...identity(run, call.id, call.metadata),
+  } as unknown as Directive;
+}
+
+export function errorDirective(run: Run, call: ToolErrorDirective | RequestErrorDirective): Directive {
+  return { ...call, ...identity(run, call.id, call.metadata) };
+}
+
+/** The runtime's snapshot: it overrides a caller's `state`, and its revision shows whether it is stale. */
+function snapshot(run: Run): JsonObject {
+  const { spec, state } = run;
+  return {
+    ...state.agent_state,
+    agent: spec.agent,
+    request_id: spec.request_id,
+    run_id: spec.run_id,
+    iteration: state.counters.iterations,
+    revision: state.revision,
+  };
+}
+
+function identity(run: Run, id: string, metadata: JsonObject | undefined) {
+  const { request_id, run_id, agent } = run.spec;
+  const { iterations } = run.state.counters;
+  const own = { request_id, run_id, iteration: iterations, strategy: run.agent.strategy, agent };
+  return { id, request_id, metadata: { ...metadata, ...own } };
+}
+
+function namesModel(call: { model?: string | undefined; model_alias?: string | undefined }): boolean {
+  return Boolean(call.model) || call.model_alias !== undefined;
+}
+
+function modelOf(agent: Run['agent']): { model: string } | { model_alias: string } {
+  return agent.model === undefined ? { model_alias: agent.model_alias } : { model: agent.model };
+}

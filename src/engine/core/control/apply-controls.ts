@@ -1,0 +1,110 @@
+// The control directives of a round of tool results, each done by the handler of its type.
+// Must never do one twice: a result is read once, and a round is applied once, in the order of its calls.
+import {
+  type ControlDirective,
+  ControlDirectiveError,
+  deserializeDirective,
+  translateTodoStateChanged,
+} from '../../../contract/control-directive.ts';
+import { clearSelfTodos } from './clear-self-todos.ts';
+import { complete } from './complete.ts';
+import { contextAnchor } from './context-anchor.ts';
+import {
+  type ControlContext,
+  type ControlHandler,
+  type HandledType,
+  ignoreControl,
+  type TranslatedType,
+} from './control-context.ts';
+import { delegate } from './delegate.ts';
+import { injectContext } from './inject-context.ts';
+import { notifyPresenter } from './notify-presenter.ts';
+import { phaseChange } from './phase-change.ts';
+import { pipeline } from './pipeline.ts';
+import { pruneMessages } from './prune-messages.ts';
+import { stopProcessing } from './stop-processing.ts';
+import { tierChange } from './tier-change.ts';
+
+const HANDLERS: { [T in HandledType]: ControlHandler<T> } = {
+  stop_processing: stopProcessing,
+  tier_change: tierChange,
+  clear_self_todos: clearSelfTodos,
+  inject_context: injectContext,
+  prune_messages: pruneMessages,
+  context_anchor: contextAnchor,
+  notify_presenter: notifyPresenter,
+  delegate,
+  pipeline,
+  complete,
+  phase_change: phaseChange,
+};
+
+/** What one tool call's result asks for. */
+export interface CallControls {
+  id: string;
+  controls: readonly unknown[];
+}
+
+export type ControlStart = Pick<
+  ControlContext,
+  'messages' | 'anchors' | 'modelAlias' | 'depth' | 'isModelAlias'
+>;
+
+/** Applies them in the order of the calls; the context is what came of it all. */
+export function applyControls(start: ControlStart, calls: readonly CallControls[]): ControlContext {
+  let context = contextFor(start, '', 0);
+  for (const { id, controls } of calls) {
+    const heard = !context.stopped;
+    for (const [index, raw] of controls.entries()) {
+      context = { ...context, callId: id, index };
+      applyOne(context, raw, heard);
+    }
+  }
+  return context;
+}
+
+function contextFor(start: ControlStart, callId: string, index: number): ControlContext {
+  return { ...start, stopped: false, completion: null, delegations: [], signals: [], callId, index };
+}
+
+function applyOne(context: ControlContext, raw: unknown, heard: boolean): void {
+  const directive = read(raw);
+  if (directive === null) return ignoreControl(context, typeOf(raw), 'invalid');
+  if (!heard) return ignoreControl(context, directive.type, 'stopped');
+  for (const one of isTranslated(directive) ? translateTodoStateChanged(directive) : [directive]) {
+    if (!isTranslated(one)) dispatch(context, one);
+  }
+}
+
+function dispatch(
+  context: ControlContext,
+  directive: Extract<ControlDirective, { type: HandledType }>,
+): void {
+  const handler = HANDLERS[directive.type] as (context: ControlContext, directive: ControlDirective) => void;
+  handler(context, directive);
+}
+
+/** Whether a result asks to drop the calls of its round that have not started. */
+export function stopsRound(controls: readonly unknown[]): boolean {
+  return controls.some((raw) => read(raw)?.type === 'stop_processing');
+}
+
+function read(raw: unknown): ControlDirective | null {
+  try {
+    return deserializeDirective(raw);
+  } catch (error) {
+    if (error instanceof ControlDirectiveError) return null;
+    throw error;
+  }
+}
+
+function isTranslated(
+  directive: ControlDirective,
+): directive is Extract<ControlDirective, { type: TranslatedType }> {
+  return directive.type === 'todo_state_changed';
+}
+
+function typeOf(raw: unknown): string {
+  const type = (Object(raw) as { type?: unknown }).type;
+  return typeof type === 'string' ? type.slice(0, 128) : 'unknown';
+}

@@ -1,0 +1,52 @@
+// What the control directives of one round of tool results may change, and what came of them.
+// Must never be kept between rounds: the strategy takes from it what it needs.
+import type { ControlDirective, translateTodoStateChanged } from '../../../contract/control-directive.ts';
+import type { ControlDirectiveType } from '../../../contract/control-params.ts';
+import type { Message } from '../../../contract/message.ts';
+import type { EmittedSignal } from '../../transition.ts';
+
+/** Agents that take over, one after the other; of a pipeline more than one. */
+export interface Delegation {
+  /** Unique in the run. */
+  tag: string;
+  stages: readonly string[];
+  task: string;
+  max_turns: number | null;
+}
+
+export interface ControlContext {
+  messages: readonly Message[];
+  anchors: Readonly<Record<string, string>>;
+  /** For the model calls from now on; null = the agent's own. */
+  modelAlias: string | null;
+  /** The directives of later calls of this round are not heard any more. */
+  stopped: boolean;
+  /** The run is complete, with this as its result. */
+  completion: string | null;
+  delegations: Delegation[];
+  signals: EmittedSignal[];
+  /** The tool call whose result carried the directive, and its place there. */
+  readonly callId: string;
+  readonly index: number;
+  /** Of the run, from 0. */
+  readonly depth: number;
+  isModelAlias(name: string): boolean;
+}
+
+export type ControlDirectiveOf<T extends ControlDirectiveType> = Extract<ControlDirective, { type: T }>;
+
+export type ControlHandler<T extends ControlDirectiveType> = (
+  context: ControlContext,
+  directive: ControlDirectiveOf<T>,
+) => void;
+
+/** Types that are heard under their own name; the others are translated into these first. */
+export type HandledType = Exclude<ControlDirectiveType, TranslatedType>;
+export type TranslatedType = Parameters<typeof translateTodoStateChanged>[0]['type'];
+
+/** Nothing is done about the directive, and the log says why. */
+export function ignoreControl(context: ControlContext, type: string, reason: string): void {
+  const { callId, index } = context;
+  const data = { call_id: callId, directive_type: type, reason, metadata: { index } };
+  context.signals.push({ type: 'directive.ignored', data });
+}

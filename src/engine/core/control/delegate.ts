@@ -1,0 +1,25 @@
+// delegate: another agent takes over a task; the run goes on with its answer.
+// Must never delegate deeper than the limit: the model is told instead.
+import { type ControlContext, type ControlHandler, ignoreControl } from './control-context.ts';
+
+/** Generations of delegated runs below the first. */
+const MAX_DELEGATION_DEPTH = 2;
+
+export const delegate: ControlHandler<'delegate'> = (context, { type, params }) => {
+  const { target, task, max_turns } = params;
+  handOver(context, type, { stages: [target], task, max_turns: max_turns ?? null });
+};
+
+export function handOver(
+  context: ControlContext,
+  type: string,
+  what: { stages: readonly string[]; task: string; max_turns: number | null },
+): void {
+  if (context.depth >= MAX_DELEGATION_DEPTH) {
+    const content = `[DELEGATION REJECTED] ${what.stages.join(' -> ')}: delegated ${context.depth} levels deep already`;
+    context.messages = [...context.messages, { role: 'user', content }];
+    return ignoreControl(context, type, 'too_deep');
+  }
+  const tag = `${type}-${context.callId}-${context.index}`.slice(0, 120);
+  context.delegations.push({ tag, ...what });
+}

@@ -1,0 +1,154 @@
+// The pure engine: one event in, what the run does next out.
+// Must never do I/O, throw, or look at a clock: the shell gives it everything and writes what comes out.
+import { agentDefinitionSchema } from '../../contract/agent-definition.ts';
+import { errorEnvelope } from '../../contract/error-envelope.ts';
+import type { Message } from '../../contract/message.ts';
+import { react } from '../strategies/react.ts';
+import type { AnyStrategy, StrategySignal } from '../strategies/strategy.ts';
+import type { EngineCore, JsonObject, RunDocument, RunEvent, RunSpec, Transition } from '../transition.ts';
+import { noteExit, noteStart } from './children.ts';
+import type { DirectiveKind } from './directive-exec.ts';
+import { answerCalls } from './history.ts';
+import { concerns, takeIn } from './intake.ts';
+import { announceStart, endRun, failRun } from './lifecycle.ts';
+import { type CoreParts, newRun, openRun, type Run, sealRun, stateOf, unchanged } from './run-state.ts';
+import { runView } from './run-view.ts';
+import { beginStrategy, settleTurn, step } from './step.ts';
+import { tick } from './timers.ts';
+
+export interface CoreOptions {
+  /** Beside `react`; one of the same name takes its place. */
+  strategies?: readonly AnyStrategy[];
+  directives?: readonly DirectiveKind[];
+  /** The aliases that this installation knows: `tier_change` to another is ignored. Absent = any. */
+  modelAliases?: Iterable<string>;
+}
+
+/** Throws when two strategies or two directive kinds have one name. */
+export function createCore(options: CoreOptions = {}): EngineCore {
+  const parts = coreParts(options);
+  return {
+    begin: (spec, setup, now) => begin(newRun({ parts, spec, setup, now, signal: null })),
+    refuse: (spec, error, now) => refuse(parts, spec, error, now),
+    advance: (spec, document, event, now) => advance(parts, spec, document, event, now),
+    fail: (spec, document, error, now) => fail(parts, spec, document, error, now),
+    acknowledge: (spec, document, entryId, failure, now) =>
+      acknowledge(parts, spec, document, entryId, failure, now),
+    view: runView,
+    concerns,
+  };
+}
+
+function coreParts({ strategies = [], directives = [], modelAliases }: CoreOptions): CoreParts {
+  return {
+    strategies: new Map([[react.name, react], ...byName(strategies, ({ name }) => name, 'strategy')]),
+    kinds: byName(directives, ({ type }) => type, 'directive kind'),
+    trusted: new Set([react]),
+    modelAliases: modelAliases === undefined ? null : new Set(modelAliases),
+  };
+}
+
+function byName<T>(list: readonly T[], nameOf: (item: T) => string, what: string): Map<string, T> {
+  const named = new Map<string, T>();
+  for (const item of list) {
+    if (named.has(nameOf(item))) throw new Error(`the ${what} "${nameOf(item)}" is defined twice`);
+    named.set(nameOf(item), item);
+  }
+  return named;
+}
+
+function begin(run: Run): Transition {
+  const given = run.spec.messages as unknown as readonly Message[];
+  run.state.messages = answerCalls(given, errorEnvelope('cancelled', 'This call has no result'));
+  announceStart(run);
+  beginStrategy(run);
+  settleTurn(run);
+  return sealRun(run);
+}
+
+function refuse(
+  parts: CoreParts,
+  spec: RunSpec,
+  { reason, message, details = {} }: Parameters<EngineCore['refuse']>[1],
+  now: number,
+): Transition {
+  const agent = agentDefinitionSchema.parse({ name: spec.agent });
+  const unheard = { ...spec, conversation_id: null };
+  const run = newRun({ parts, spec: unheard, setup: { agent, tools: [] }, now, signal: null });
+  run.state.messages = spec.messages as unknown as readonly Message[];
+  const { request_id } = spec;
+  run.signals.push({ type: 'ai.request.error', data: { request_id, reason, message } });
+  refused(run, reason, message, details);
+  return sealRun(run);
+}
+
+function refused(run: Run, reason: string, message: string, details: JsonObject): void {
+  if (reason === 'cancelled') {
+    const error = errorEnvelope('cancelled', message, details);
+    endRun(run, { status: 'cancelled', error, reason });
+  } else if (reason === 'deadline') {
+    const error = errorEnvelope('deadline_exceeded', message, details);
+    endRun(run, { status: 'timeout', error, reason: 'deadline_exceeded' });
+  } else {
+    failRun(run, reason, message, details);
+  }
+}
+
+function advance(
+  parts: CoreParts,
+  spec: RunSpec,
+  document: RunDocument,
+  event: RunEvent,
+  now: number,
+): Transition {
+  if (stateOf(document).ended) return unchanged(document);
+  const signal = event.kind === 'signal' ? (event.signal as StrategySignal) : null;
+  const run = openRun({ parts, spec, now, signal }, document);
+  if (signal) takeIn(run, signal);
+  else tick(run);
+  settleTurn(run);
+  return sealRun(run);
+}
+
+/** What the shell could not write or work out ends the run; nothing of that turn was kept. */
+function fail(
+  parts: CoreParts,
+  spec: RunSpec,
+  document: RunDocument,
+  { reason, message, details = {} }: Parameters<EngineCore['fail']>[2],
+  now: number,
+): Transition {
+  if (stateOf(document).ended) return unchanged(document);
+  const run = openRun({ parts, spec, now, signal: null }, document);
+  failRun(run, reason, message, details);
+  return sealRun(run);
+}
+
+function acknowledge(
+  parts: CoreParts,
+  spec: RunSpec,
+  document: RunDocument,
+  entryId: string,
+  failure: string | null,
+  now: number,
+): Transition {
+  const entry = document.outbox.find(({ id }) => id === entryId);
+  if (!entry) return unchanged(document);
+  const run = openRun({ parts, spec, now, signal: null }, document);
+  run.outbox = run.outbox.filter(({ id }) => id !== entryId);
+  if (entry.kind === 'start_child' && !run.state.ended) {
+    if (failure === null) noteStart(run, entry.child_request_id);
+    else missChild(run, entry.child_request_id, entry.tag, failure);
+    settleTurn(run);
+  }
+  return sealRun(run);
+}
+
+/** A child that never will be has ended, as far as its parent is concerned. */
+function missChild(run: Run, requestId: string, tag: string, failure: string): void {
+  if (!noteExit(run, requestId, 'failed')) return;
+  const error = errorEnvelope('spawn_failed', `the child could not be started: ${failure}`);
+  const data = { tag, child_request_id: requestId, status: 'failed', result: null, error };
+  run.signals.push({ type: 'agent.child.exit', data });
+  step(run, { type: 'agent.child.exit', data });
+}

@@ -1,0 +1,84 @@
+// A directive of a user's own kind: checked, done within the turn or sent to a worker.
+// Must never let a user's code end the engine: what it throws ends its run.
+import { fieldErrors } from '../../contract/field-error.ts';
+import type { CustomDirective, JsonObject } from '../transition.ts';
+import type { DirectiveKind, Executed, OwnDirective } from './directive-exec.ts';
+import { claimId } from './gate.ts';
+import { failRun } from './lifecycle.ts';
+import { accept } from './open-calls.ts';
+import { count, type Run } from './run-state.ts';
+
+export type ReadCustom = { ok: true; directive: OwnDirective } | { ok: false; faults: string };
+
+/** The directive's own fields as its kind's schema reads them, under its identity. */
+export function readCustom(
+  kind: DirectiveKind,
+  raw: Readonly<Record<string, unknown>>,
+  identity: { id: string; request_id: string },
+): ReadCustom {
+  const { type: _type, id: _id, request_id: _request, metadata, ...own } = raw;
+  const parsed = kind.schema.safeParse(own);
+  if (!parsed.success) {
+    const faults = fieldErrors(parsed.error).map(({ path, message }) => `${path} ${message}`);
+    return { ok: false, faults: faults.join('; ') };
+  }
+  const noted = typeof metadata === 'object' && metadata !== null ? (metadata as JsonObject) : {};
+  return { ok: true, directive: { ...parsed.data, type: kind.type, ...identity, metadata: noted } };
+}
+
+/** The reason of a stop, or null. */
+export function executeCustom(
+  run: Run,
+  kind: DirectiveKind,
+  raw: Readonly<Record<string, unknown>>,
+): string | null {
+  const id = raw['id'] ?? `${kind.type}-${count(run, 'named')}`;
+  if (!claimId(run, id)) return null;
+  const read = readCustom(kind, raw, { id, request_id: run.spec.request_id });
+  if (!read.ok) {
+    failRun(run, 'strategy_error', `the directive "${kind.type}" is invalid: ${read.faults}`);
+    return null;
+  }
+  const executed = runExec(run, kind, read.directive);
+  if (!executed) return null;
+  keepState(run, executed.state);
+  if ('stop' in executed) return executed.reason;
+  if (kind.mode === 'queued') send(run, read.directive);
+  return null;
+}
+
+function runExec(run: Run, kind: DirectiveKind, directive: OwnDirective): Executed<JsonObject> | null {
+  const state = run.state.agent_state;
+  if (!kind.exec) return { async: true, ref: directive.id, state };
+  try {
+    const executed: unknown = kind.exec(directive, run.signal, state);
+    if (isExecuted(executed)) return executed;
+    failRun(run, 'invalid_result', `exec of "${kind.type}" answered neither ok, async nor stop with a state`);
+  } catch (error) {
+    failRun(
+      run,
+      'exception',
+      `exec of "${kind.type}" threw: ${error instanceof Error ? error.message : String(error)}`,
+    );
+  }
+  return null;
+}
+
+function isExecuted(value: unknown): value is Executed<JsonObject> {
+  if (typeof value !== 'object' || value === null) return false;
+  const { ok, async, stop, reason, state } = value as Record<string, unknown>;
+  if (typeof state !== 'object' || state === null || Array.isArray(state)) return false;
+  return ok === true || async === true || (stop === true && typeof reason === 'string');
+}
+
+function keepState(run: Run, next: JsonObject): void {
+  if (next === run.state.agent_state) return;
+  run.state.agent_state = next;
+  run.state.revision += 1;
+}
+
+function send(run: Run, directive: CustomDirective): void {
+  const { request_id, run_id, agent } = run.spec;
+  const metadata = { ...directive.metadata, request_id, run_id, agent };
+  accept(run, { ...directive, metadata }, { type: directive.type });
+}

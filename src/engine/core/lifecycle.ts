@@ -1,0 +1,152 @@
+// How a run begins and ends: its signals, its history, and whom its end concerns.
+// Must never end a run twice.
+import { type ErrorEnvelope, errorEnvelope } from '../../contract/error-envelope.ts';
+import { strategyContext } from './strategy-context.ts';
+import { answerCalls } from './history.ts';
+import { NORMAL_LOOKING_REASONS } from './directive-exec.ts';
+import { isEmpty, type Run } from './run-state.ts';
+
+export type Ending =
+  | { status: 'completed'; result: unknown; reason: string }
+  | { status: 'failed' | 'cancelled' | 'timeout'; error: ErrorEnvelope; reason: string };
+
+/** How the run's end treats what is still going on. */
+interface Manner {
+  /** The strategy ended the run itself, so its history is whole. */
+  ownOutcome?: boolean;
+  /** Work in flight goes on unheard, and no hook runs. */
+  hard?: boolean;
+}
+
+export function announceStart(run: Run): void {
+  const { request_id, query, run_id } = run.spec;
+  run.signals.push({ type: 'ai.request.started', data: { request_id, query, run_id } });
+}
+
+export function endRun(run: Run, ending: Ending, manner: Manner = {}): void {
+  if (run.state.ended) return;
+  settleHistory(run, ending, manner);
+  release(run, manner);
+  const { state } = run;
+  state.ended = ending.status;
+  state.termination_reason = ending.reason;
+  if (ending.status === 'completed') state.result = ending.result ?? null;
+  else state.error = ending.error;
+  announceEnd(run);
+  tellChildren(run);
+  tellParent(run);
+  endConversation(run);
+}
+
+/** An abnormal end that an executor asked for; `details` says more than the reason. */
+export function stopRun(run: Run, reason: string, details: Record<string, unknown> = {}): void {
+  if (NORMAL_LOOKING_REASONS.has(reason)) {
+    const message = `a stop for the reason "${reason}" ends the run as failed; a normal end is an outcome of the strategy`;
+    run.log.push({ level: 'warn', message, details: { reason } });
+  }
+  const error = errorEnvelope('stopped', `The agent was stopped: ${reason}`, { reason, ...details });
+  endRun(run, { status: 'failed', error, reason: 'stopped' }, { hard: true });
+}
+
+export function failRun(
+  run: Run,
+  type: string,
+  message: string,
+  details: Record<string, unknown> = {},
+): void {
+  endRun(run, { status: 'failed', error: errorEnvelope(type, message, details), reason: type });
+}
+
+/** Every tool call of the history is answered, whatever became of it. */
+function settleHistory(run: Run, ending: Ending, manner: Manner): void {
+  const { state } = run;
+  const strategy = run.parts.strategies.get(run.agent.strategy);
+  if (!manner.ownOutcome && !manner.hard && strategy?.close) {
+    try {
+      state.messages = strategy.close(state.strategy, strategyContext(run));
+    } catch (error) {
+      run.log.push({
+        level: 'error',
+        message: 'the strategy could not close',
+        details: { error: String(error) },
+      });
+    }
+  }
+  const missing =
+    ending.status === 'completed' ? errorEnvelope('cancelled', 'The run ended before') : ending.error;
+  state.messages = answerCalls(state.messages, missing);
+}
+
+/** Nothing is waited for any more. */
+function release(run: Run, manner: Manner): void {
+  const { state } = run;
+  if (!isEmpty(state.open) && !manner.hard) {
+    run.outbox = [
+      ...run.outbox,
+      { id: 'end:cancel', kind: 'cancel_directive', directive_id: null, reason: 'the run has ended' },
+    ];
+  }
+  state.open = {};
+  state.waiting = [];
+  state.held = {};
+  state.question = null;
+  state.timers = [];
+  state.inputs = [];
+  state.awaits_input = false;
+}
+
+function announceEnd(run: Run): void {
+  const { request_id, run_id } = run.spec;
+  const { state } = run;
+  if (state.ended === 'completed') {
+    run.signals.push({ type: 'ai.request.completed', data: { request_id, result: state.result, run_id } });
+  } else {
+    run.signals.push({ type: 'ai.request.failed', data: { request_id, error: state.error, run_id } });
+  }
+}
+
+function tellChildren(run: Run): void {
+  const { spec, state } = run;
+  for (const child of state.children) {
+    if (!isAlive(child.status)) continue;
+    const data = { parent_request_id: spec.request_id, reason: state.termination_reason };
+    run.outbox = [
+      ...run.outbox,
+      {
+        id: `end:child:${child.request_id}`,
+        kind: 'signal_run',
+        request_id: child.request_id,
+        signal: { type: 'agent.parent.exit', data },
+      },
+    ];
+  }
+}
+
+function tellParent(run: Run): void {
+  const { spec, state } = run;
+  if (!spec.parent || state.orphan) return;
+  const { request_id, tag } = spec.parent;
+  const data = {
+    tag,
+    child_request_id: spec.request_id,
+    status: state.ended,
+    result: state.result,
+    error: state.error,
+  };
+  const signal = { type: 'agent.child.exit', data };
+  run.outbox = [...run.outbox, { id: 'end:parent', kind: 'signal_run', request_id, signal }];
+}
+
+function endConversation(run: Run): void {
+  const { conversation_id } = run.spec;
+  if (conversation_id === null) return;
+  const messages = run.state.messages;
+  run.outbox = [
+    ...run.outbox,
+    { id: 'end:conversation', kind: 'end_conversation', conversation_id, messages },
+  ];
+}
+
+export function isAlive(childStatus: string): boolean {
+  return childStatus === 'starting' || childStatus === 'running';
+}

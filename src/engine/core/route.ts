@@ -1,0 +1,69 @@
+// Where a directive that is no work goes: to its executor, by its type.
+// Must never let an unknown type end the run: it is recorded, and the run goes on.
+import {
+  type AgentDirective,
+  agentDirectiveSchema,
+  type AgentDirectiveType,
+} from '../../contract/agent-directive.ts';
+import { fieldErrors } from '../../contract/field-error.ts';
+import type { StrategyDirective } from '../strategies/strategy.ts';
+import type { AgentExecutors } from './agent-directives/agent-executor.ts';
+import { cancel } from './agent-directives/cancel.ts';
+import { emit } from './agent-directives/emit.ts';
+import { error } from './agent-directives/error.ts';
+import { schedule } from './agent-directives/schedule.ts';
+import { spawnAgent } from './agent-directives/spawn-agent.ts';
+import { stop } from './agent-directives/stop.ts';
+import { stopChild } from './agent-directives/stop-child.ts';
+import { executeCustom } from './custom-directive.ts';
+import type { Executed } from './directive-exec.ts';
+import { ignoreDirective } from './ignored.ts';
+import { failRun } from './lifecycle.ts';
+import type { Run } from './run-state.ts';
+
+const EXECUTORS: AgentExecutors = {
+  emit,
+  schedule,
+  cancel,
+  spawn_agent: spawnAgent,
+  stop_child: stopChild,
+  error,
+  stop,
+};
+
+/** The reason of a stop, or null to go on with the next directive. */
+export function execute(run: Run, directive: StrategyDirective): string | null {
+  if (isAgentType(directive.type)) return executeOwn(run, directive);
+  const kind = run.parts.kinds.get(directive.type);
+  if (kind) return executeCustom(run, kind, directive as Record<string, unknown>);
+  const { id } = directive as { id?: unknown };
+  ignoreDirective(run, {
+    type: String(directive.type),
+    reason: 'unknown_type',
+    ...(typeof id === 'string' && id !== '' ? { callId: id } : {}),
+  });
+  return null;
+}
+
+function executeOwn(run: Run, directive: StrategyDirective): string | null {
+  const parsed = agentDirectiveSchema.safeParse(directive);
+  if (!parsed.success) {
+    const faults = fieldErrors(parsed.error).map(({ path, message }) => `${path} ${message}`);
+    failRun(run, 'strategy_error', `the directive "${directive.type}" is invalid: ${faults.join('; ')}`);
+    return null;
+  }
+  return reasonOf(dispatch(run, parsed.data));
+}
+
+function dispatch(run: Run, directive: AgentDirective): Executed<Run> {
+  const executor = EXECUTORS[directive.type] as (directive: AgentDirective, run: Run) => Executed<Run>;
+  return executor(directive, run);
+}
+
+function reasonOf(executed: Executed<Run>): string | null {
+  return 'stop' in executed ? executed.reason : null;
+}
+
+function isAgentType(type: string): type is AgentDirectiveType {
+  return Object.hasOwn(EXECUTORS, type);
+}

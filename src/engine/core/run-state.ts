@@ -1,0 +1,292 @@
+// What a run remembers between its turns, and the working copy of it that one transition changes.
+// Must never be changed in place below its first level: documents of earlier turns share their parts.
+import type { AgentDefinition } from '../../contract/agent-definition.ts';
+import type { ErrorEnvelope } from '../../contract/error-envelope.ts';
+import type { Message } from '../../contract/message.ts';
+import type { RunStatus } from '../../contract/run.ts';
+import type { Usage } from '../../contract/usage.ts';
+import type { AnyStrategy, StrategySignal, ToolCallDirective, WorkRequest } from '../strategies/strategy.ts';
+import type {
+  EmittedSignal,
+  JsonObject,
+  LogEntry,
+  OutboxEntry,
+  RunDocument,
+  RunSetup,
+  RunSpec,
+  Transition,
+} from '../transition.ts';
+import type { DirectiveKind } from './directive-exec.ts';
+
+/** A directive that was accepted and has no answer yet. */
+export interface OpenCall {
+  type: string;
+  name?: string;
+  /** Tokens set aside for it. */
+  tokens?: number;
+}
+
+/** A tool call that waits for somebody's leave. */
+export interface HeldCall {
+  call: ToolCallDirective;
+  deadline_at: number;
+}
+
+/** A limit that was met, where the policy is to ask for leave to go on. */
+export interface BudgetQuestion {
+  id: string;
+  limit: BudgetLimit;
+  message: string;
+  deadline_at: number;
+}
+
+export type BudgetLimit = 'max_iterations' | 'max_tool_calls' | 'max_tokens' | 'max_cost';
+
+export interface Timer {
+  id: string;
+  due_at: number;
+  message: unknown;
+}
+
+export interface Child {
+  tag: string;
+  request_id: string;
+  agent: string;
+  /** `starting`, `running`, or the status its run ended with. */
+  status: string;
+}
+
+export interface Input {
+  id: string;
+  content: string;
+}
+
+/** What was counted, for readers and tests; nothing is decided by the last four. */
+export interface Counters {
+  iterations: number;
+  tool_calls: number;
+  errors: number;
+  /** Directives, questions, timers and children named so far: the next name of each. */
+  named: number;
+  stale: number;
+  late_decisions: number;
+  ignored: number;
+  compactions: number;
+}
+
+export interface RunState {
+  /** The strategy's own. */
+  strategy: unknown;
+  options: JsonObject;
+  messages: readonly Message[];
+  anchors: Readonly<Record<string, string>>;
+  agent_state: JsonObject;
+  /** Counts the changes of `agent_state`. */
+  revision: number;
+  open: Readonly<Record<string, OpenCall>>;
+  /** Calls that a limit holds back for now, in order. */
+  waiting: readonly WorkRequest[];
+  held: Readonly<Record<string, HeldCall>>;
+  question: BudgetQuestion | null;
+  grants: Partial<Record<BudgetLimit, number>>;
+  inputs: readonly Input[];
+  awaits_input: boolean;
+  timers: readonly Timer[];
+  children: readonly Child[];
+  /** Whether the run was told that its parent has ended and lives on without one. */
+  orphan: boolean;
+  /** Every id a directive of the run ever had. */
+  used: Readonly<Record<string, 1>>;
+  usage: Usage;
+  /** USD; null: the price of a model that was used is not known. */
+  cost: number | null;
+  /** Model calls that reported a cost; their mean is set aside for one under way. */
+  priced_calls: number;
+  counters: Counters;
+  started_at: number;
+  deadline_at: number;
+  ended: Extract<RunStatus, 'completed' | 'failed' | 'cancelled' | 'timeout'> | null;
+  result: unknown;
+  error: ErrorEnvelope | null;
+  termination_reason: string | null;
+}
+
+/** What the core is made of, the same for every run. */
+export interface CoreParts {
+  readonly strategies: ReadonlyMap<string, AnyStrategy>;
+  readonly kinds: ReadonlyMap<string, DirectiveKind>;
+  /** Strategies whose directives need no check. */
+  readonly trusted: ReadonlySet<AnyStrategy>;
+  /** Model aliases that `tier_change` may choose; null = any. */
+  readonly modelAliases: ReadonlySet<string> | null;
+}
+
+/** The working copy of one transition: its members are replaced, what they held before stays as it was. */
+export interface Run {
+  readonly parts: CoreParts;
+  readonly spec: RunSpec;
+  readonly setup: RunSetup;
+  /** With the overrides applied. */
+  readonly agent: AgentDefinition;
+  readonly now: number;
+  /** What the turn reads; null = the clock. */
+  readonly signal: StrategySignal | null;
+  readonly state: RunState;
+  outbox: OutboxEntry[];
+  readonly signals: EmittedSignal[];
+  readonly directives: Transition['directives'];
+  readonly log: LogEntry[];
+}
+
+export interface RunInput {
+  parts: CoreParts;
+  spec: RunSpec;
+  setup: RunSetup;
+  now: number;
+  signal: StrategySignal | null;
+}
+
+const NO_USAGE: Usage = { input_tokens: 0, output_tokens: 0, total_tokens: 0 };
+
+const NO_COUNTS: Counters = {
+  iterations: 0,
+  tool_calls: 0,
+  errors: 0,
+  named: 0,
+  stale: 0,
+  late_decisions: 0,
+  ignored: 0,
+  compactions: 0,
+};
+
+/** A run before its first event. */
+export function newRun(input: RunInput): Run {
+  const agent = effectiveAgent(input.spec, input.setup.agent);
+  const state: RunState = {
+    strategy: null,
+    options: agent.options,
+    messages: [],
+    anchors: {},
+    agent_state: {},
+    revision: 0,
+    open: {},
+    waiting: [],
+    held: {},
+    question: null,
+    grants: {},
+    inputs: [],
+    awaits_input: false,
+    timers: [],
+    children: [],
+    orphan: false,
+    used: {},
+    usage: NO_USAGE,
+    cost: 0,
+    priced_calls: 0,
+    counters: NO_COUNTS,
+    started_at: input.now,
+    deadline_at: input.now + agent.limits.deadline_ms,
+    ended: null,
+    result: null,
+    error: null,
+    termination_reason: null,
+  };
+  return working(input, agent, state, []);
+}
+
+/** The working copy of a document; the document stays as it is. */
+export function openRun(input: Omit<RunInput, 'setup'>, document: RunDocument): Run {
+  const agent = effectiveAgent(input.spec, document.setup.agent);
+  const state = { ...stateOf(document) };
+  return working({ ...input, setup: document.setup }, agent, state, document.outbox);
+}
+
+export function stateOf(document: RunDocument): RunState {
+  return document.inner as unknown as RunState;
+}
+
+function working(input: RunInput, agent: AgentDefinition, state: RunState, outbox: OutboxEntry[]): Run {
+  const { parts, spec, setup, now, signal } = input;
+  return { parts, spec, setup, agent, now, signal, state, outbox, signals: [], directives: [], log: [] };
+}
+
+/** What the transition made, as the shell writes it. */
+export function sealRun(run: Run): Transition {
+  const document: RunDocument = {
+    status: statusOf(run.state),
+    setup: run.setup,
+    wake_at: wakeAt(run.state),
+    outbox: run.outbox,
+    inputs: run.state.inputs.length,
+    inner: run.state as unknown as JsonObject,
+  };
+  return { document, signals: run.signals, directives: run.directives, log: run.log };
+}
+
+/** Nothing has changed. */
+export function unchanged(document: RunDocument): Transition {
+  return { document, signals: [], directives: [], log: [] };
+}
+
+/** `running` while a call is under way; `waiting` for people, timers and children. */
+function statusOf(state: RunState): RunStatus {
+  return state.ended ?? (isEmpty(state.open) ? 'waiting' : 'running');
+}
+
+function wakeAt(state: RunState): number | null {
+  if (state.ended) return null;
+  let at = state.deadline_at;
+  if (state.question) at = Math.min(at, state.question.deadline_at);
+  for (const held of Object.values(state.held)) at = Math.min(at, held.deadline_at);
+  for (const timer of state.timers) at = Math.min(at, timer.due_at);
+  return at;
+}
+
+export function isEmpty(record: object): boolean {
+  for (const _key in record) return false;
+  return true;
+}
+
+/** `record` without one of its members. */
+export function without<T>(record: Readonly<Record<string, T>>, key: string): Record<string, T> {
+  const { [key]: _left, ...rest } = record;
+  return rest;
+}
+
+export function count(run: Run, name: keyof Counters, by = 1): number {
+  const next = run.state.counters[name] + by;
+  run.state.counters = { ...run.state.counters, [name]: next };
+  return next;
+}
+
+/** The agent with what this one run has otherwise. */
+function effectiveAgent(spec: RunSpec, agent: AgentDefinition): AgentDefinition {
+  const { overrides } = spec;
+  if (isEmpty(overrides)) return agent;
+  const {
+    limits,
+    approvals,
+    busy,
+    allowed_tools: _tools,
+    output_schema: _schema,
+    tool_context,
+    ...same
+  } = overrides;
+  const { policies } = agent;
+  return {
+    ...agent,
+    ...present(same),
+    ...(overrides.model_alias !== undefined && overrides.model === undefined ? { model: undefined } : {}),
+    tool_context: { ...agent.tool_context, ...tool_context },
+    limits: { ...agent.limits, ...present(limits ?? {}) },
+    policies: {
+      ...policies,
+      busy: busy ?? policies.busy,
+      approvals: { ...policies.approvals, ...approvals },
+    },
+  } as AgentDefinition;
+}
+
+function present<T extends object>(members: T): Partial<T> {
+  return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined)) as Partial<T>;
+}

@@ -1,0 +1,130 @@
+// One step: the strategy reads a signal, and what it answers is done.
+// Must never keep half a step: a batch that is too large is refused with its state.
+import { ZodError } from 'zod';
+import type { Message } from '../../contract/message.ts';
+import type { AnyStrategy, Step, StrategySignal } from '../strategies/strategy.ts';
+import { emitOwn } from './agent-directives/emit.ts';
+import { admit, isWork, releaseWaiting, withdraw } from './gate.ts';
+import { endRun, failRun, stopRun } from './lifecycle.ts';
+import { execute } from './route.ts';
+import { isEmpty, type Run } from './run-state.ts';
+import { strategyContext } from './strategy-context.ts';
+
+/** The strategy's first state and its first step. */
+export function beginStrategy(run: Run): void {
+  const strategy = strategyOf(run);
+  if (!strategy) return;
+  const started = guarded(run, () => {
+    if (strategy.options) run.state.options = strategy.options.parse(run.agent.options);
+    run.state.strategy = strategy.init(strategyContext(run));
+    return true;
+  });
+  const { request_id, run_id, query } = run.spec;
+  if (started) step(run, { type: 'ai.request.started', data: { request_id, run_id, query } });
+}
+
+/** The strategy reads `signal`; whatever can start then, starts. */
+export function step(run: Run, signal: StrategySignal): void {
+  const strategy = run.state.ended ? null : strategyOf(run);
+  if (!strategy) return;
+  const taken = guarded(run, () => strategy.reduce(run.state.strategy, signal, strategyContext(run)));
+  if (taken) apply(run, taken, run.parts.trusted.has(strategy));
+}
+
+function strategyOf(run: Run): AnyStrategy | null {
+  const name = run.agent.strategy;
+  const strategy = run.parts.strategies.get(name);
+  if (strategy) return strategy;
+  failRun(run, 'unknown_strategy', `no strategy "${name}" is installed here`);
+  return null;
+}
+
+/** Null when the strategy threw: the run has failed by it. */
+function guarded<T>(run: Run, work: () => T): T | null {
+  try {
+    return work();
+  } catch (error) {
+    const type = error instanceof ZodError ? 'invalid_options' : 'strategy_error';
+    failRun(run, type, error instanceof Error ? error.message : String(error));
+    run.log.push({ level: 'error', message: 'the strategy failed', details: { error: stackOf(error) } });
+    return null;
+  }
+}
+
+function stackOf(error: unknown): string {
+  return error instanceof Error ? (error.stack ?? error.message) : String(error);
+}
+
+function apply(run: Run, taken: Step<unknown>, trusted: boolean): void {
+  const { state } = run;
+  const directives = taken.directives ?? [];
+  if (overflows(run, directives.length)) return;
+  state.strategy = taken.state;
+  state.awaits_input = taken.awaits === 'input';
+  if (taken.messages) state.messages = taken.messages as readonly Message[];
+  if (taken.anchors) state.anchors = taken.anchors;
+  for (const signal of taken.signals ?? []) {
+    if (!trusted) emitOwn(run, signal);
+    else run.signals.push(signal);
+  }
+  if (taken.withdraw) withdraw(run, taken.withdraw);
+  for (const directive of directives) {
+    if (isWork(directive)) {
+      if (!taken.outcome || directive.type === 'emit_request_error') admit(run, directive);
+    } else {
+      const stopped = execute(run, directive);
+      if (stopped !== null) return stopRun(run, stopped);
+    }
+    if (state.ended) return;
+  }
+  if (taken.outcome) conclude(run, taken.outcome);
+}
+
+/** The state before the step stays, and the run ends: without the batch, nothing would ever come. */
+function overflows(run: Run, added: number): boolean {
+  if (added === 0) return false;
+  const { open, waiting, held } = run.state;
+  const pending = Object.keys(open).length + waiting.length + Object.keys(held).length + added;
+  const limit = run.agent.limits.max_pending;
+  if (pending <= limit) return false;
+  const message = `${added} more directives would make ${pending} pending ones; at most ${limit} are allowed`;
+  const details = { pending, limit };
+  const error = { type: 'queue_overflow', message, details, retryable: false };
+  run.signals.push({ type: 'agent.error', data: { error, context: 'overflow', metadata: {} } });
+  failRun(run, 'queue_overflow', message, details);
+  return true;
+}
+
+function conclude(run: Run, outcome: NonNullable<Step<unknown>['outcome']>): void {
+  if (outcome.status === 'completed') {
+    const { result, reason = 'final_answer' } = outcome;
+    endRun(run, { status: 'completed', result, reason }, { ownOutcome: true });
+  } else {
+    const { error, reason = error.type } = outcome;
+    endRun(run, { status: 'failed', error, reason }, { ownOutcome: true });
+  }
+}
+
+/** After whatever the turn did: what may start starts, and a run that waits for nothing fails instead of hanging. */
+export function settleTurn(run: Run): void {
+  releaseWaiting(run);
+  const { state } = run;
+  if (state.ended || state.awaits_input || !isStalled(run)) return;
+  failRun(
+    run,
+    'stalled',
+    'the strategy waits for nothing: no call, timer, child or input can bring it further',
+  );
+}
+
+function isStalled({ state, outbox }: Run): boolean {
+  return (
+    isEmpty(state.open) &&
+    isEmpty(state.held) &&
+    state.waiting.length === 0 &&
+    state.question === null &&
+    state.timers.length === 0 &&
+    !state.children.some(({ status }) => status === 'starting' || status === 'running') &&
+    !outbox.some((entry) => entry.kind === 'start_child')
+  );
+}

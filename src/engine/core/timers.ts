@@ -1,0 +1,31 @@
+// What time brings: timers that come due, decisions nobody made, the run's deadline.
+// Must never fire a timer twice, nor one that was set by the same turn.
+import { errorEnvelope } from '../../contract/error-envelope.ts';
+import { expireApprovals } from './approvals.ts';
+import { endRun } from './lifecycle.ts';
+import type { Run } from './run-state.ts';
+import { step } from './step.ts';
+
+export function tick(run: Run): void {
+  if (run.now >= run.state.deadline_at) {
+    const ms = run.agent.limits.deadline_ms;
+    const error = errorEnvelope('deadline_exceeded', `The run did not end within ${ms} ms`, {
+      deadline_ms: ms,
+    });
+    return endRun(run, { status: 'timeout', error, reason: 'deadline_exceeded' });
+  }
+  expireApprovals(run);
+  if (!run.state.ended) fireTimers(run);
+}
+
+function fireTimers(run: Run): void {
+  const due = run.state.timers.filter((timer) => timer.due_at <= run.now);
+  if (due.length === 0) return;
+  run.state.timers = run.state.timers.filter((timer) => timer.due_at > run.now);
+  for (const { id, message } of due.toSorted((left, right) => left.due_at - right.due_at)) {
+    if (run.state.ended) return;
+    const data = { timer_id: id, message, metadata: {} };
+    run.signals.push({ type: 'agent.scheduled', data });
+    step(run, { type: 'agent.scheduled', data });
+  }
+}

@@ -1,0 +1,77 @@
+// What a model's answer means to a loop: tools to call, a final answer, or nothing that can be used.
+// Must never take half an answer for a whole one.
+import { type ErrorEnvelope, errorEnvelope, normalizeError } from '../../contract/error-envelope.ts';
+import { normalizeFinishReason } from '../../contract/finish-reason.ts';
+import type { AssistantMessage, ToolCall } from '../../contract/message.ts';
+import { assistantMessage, type ModelTurn } from '../../contract/model-turn.ts';
+import { normalizeResult } from '../../contract/result.ts';
+
+export type ModelAnswer =
+  | { kind: 'tool_calls'; message: AssistantMessage; calls: readonly ToolCall[] }
+  | { kind: 'final'; message: AssistantMessage | null; result: unknown; reason: string }
+  | { kind: 'failed'; error: ErrorEnvelope };
+
+/** Ends of a model's turn at which an empty answer is one. */
+const WHOLE: ReadonlySet<string | null> = new Set([null, 'stop', 'tool_calls']);
+
+/** `prefix` names tool calls that came without an id of their own. */
+export function readAnswer(rawResult: unknown, prefix: string): ModelAnswer {
+  const result = normalizeResult(rawResult);
+  if (!result.ok)
+    return { kind: 'failed', error: normalizeError(result.error, 'llm_error', 'LLM request failed') };
+  const turn = readTurn(result.payload);
+  if (!turn)
+    return { kind: 'failed', error: errorEnvelope('invalid_result', 'The model answered with no turn') };
+  if (turn.tool_calls.length > 0) {
+    const calls = distinct(turn.tool_calls, prefix);
+    return { kind: 'tool_calls', message: assistantMessage({ ...turn, tool_calls: [...calls] }), calls };
+  }
+  return finalAnswer(turn);
+}
+
+/**
+ * Text that was cut off or held back by a filter is still the answer; the reason tells that it is not whole. An empty
+ * answer with such a reason is a failure.
+ */
+function finalAnswer(turn: Turn): ModelAnswer {
+  const reason = turn.finish_reason;
+  const isBlank = turn.text.trim() === '' && turn.output === undefined;
+  if (isBlank && !WHOLE.has(reason)) {
+    const message = `The model ended without an answer: ${reason}`;
+    return { kind: 'failed', error: errorEnvelope('incomplete_response', message, { reason }) };
+  }
+  return {
+    kind: 'final',
+    message: isBlank ? null : assistantMessage(turn),
+    result: turn.output ?? turn.text,
+    reason: WHOLE.has(reason) || reason === 'unknown' ? 'final_answer' : String(reason),
+  };
+}
+
+type Turn = Pick<ModelTurn, 'text' | 'tool_calls' | 'content_parts' | 'output' | 'finish_reason'>;
+
+/** Tolerant of what is missing: the executor has checked it, but a log may hold older ones. */
+function readTurn(payload: unknown): Turn | null {
+  if (typeof payload === 'string') return { text: payload, tool_calls: [], finish_reason: null };
+  if (typeof payload !== 'object' || payload === null || Array.isArray(payload)) return null;
+  const { text, tool_calls, content_parts, output, finish_reason } = payload as Partial<ModelTurn>;
+  if (text === undefined && tool_calls === undefined && output === undefined) return null;
+  return {
+    text: typeof text === 'string' ? text : '',
+    tool_calls: Array.isArray(tool_calls) ? tool_calls : [],
+    ...(Array.isArray(content_parts) ? { content_parts } : {}),
+    ...(output === undefined ? {} : { output }),
+    finish_reason: normalizeFinishReason(finish_reason),
+  };
+}
+
+/** Some models give no ids, or the same twice; an answer must find its call. */
+function distinct(calls: readonly ToolCall[], prefix: string): readonly ToolCall[] {
+  const seen = new Set<string>();
+  return calls.map((call, index) => {
+    const given = typeof call.id === 'string' && call.id !== '' && !seen.has(call.id) ? call.id : null;
+    const id = given ?? `${prefix}-${index}`;
+    seen.add(id);
+    return id === call.id ? call : { ...call, id };
+  });
+}

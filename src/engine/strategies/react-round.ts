@@ -1,0 +1,134 @@
+// One round of tool calls: all are asked for at once, and their results are read together, in the order of the calls.
+// Must never leave a call of the model without an answer in the history.
+import { errorEnvelope } from '../../contract/error-envelope.ts';
+import type { Message, ToolCall } from '../../contract/message.ts';
+import { toolContent } from '../../contract/tool-content.ts';
+import { applyControls, stopsRound } from '../core/control/apply-controls.ts';
+import type { ControlContext } from '../core/control/control-context.ts';
+import { toolMessage } from '../core/history.ts';
+import { countRepeats, repeatWarning } from './duplicate-calls.ts';
+import type { ModelAnswer } from './model-answer.ts';
+import { askModel } from './react-call.ts';
+import { startDelegation } from './react-delegation.ts';
+import type { ReactContext, ReactState, RoundCall } from './react-state.ts';
+import { callTool, type Step, type StrategyDirective, type StrategySignal } from './strategy.ts';
+
+type ToolAnswer = Extract<StrategySignal, { type: 'ai.tool.result' }>['data'];
+
+export function startRound(
+  state: ReactState,
+  { message, calls }: Extract<ModelAnswer, { kind: 'tool_calls' }>,
+  context: ReactContext,
+): Step<ReactState> {
+  const messages = [...context.messages, message];
+  const { streak, warned, stopped } = countRepeats(state.streak, calls, context.options.duplicate_calls);
+  if (stopped !== null) {
+    const text = `The model called \`${stopped}\` again and again with identical arguments`;
+    const error = errorEnvelope('duplicate_calls', text, { tool_name: stopped });
+    return { state: { ...state, status: 'error' }, messages, outcome: { status: 'failed', error } };
+  }
+  const round = calls.map((call, index): RoundCall => roundCall(call, `tool-${state.iteration}-${index}`));
+  return {
+    state: { ...state, status: 'awaiting_tool', calls: round, streak, warn: warned },
+    messages,
+    directives: calls.map((call, index) => toolDirective(call, round[index]?.id ?? '')),
+  };
+}
+
+function roundCall({ id: callId, name }: ToolCall, id: string): RoundCall {
+  return { id, call_id: callId, name, content: null, is_error: false, controls: [] };
+}
+
+/** Arguments that are no object cannot be sent to any tool; the model is told. */
+function toolDirective(call: ToolCall, id: string): StrategyDirective {
+  const given: unknown = call.arguments;
+  if (typeof given === 'object' && given !== null && !Array.isArray(given)) {
+    return callTool(id, call.name, call.arguments);
+  }
+  const error = errorEnvelope('validation_error', 'The arguments of a tool call are a JSON object');
+  return { type: 'emit_tool_error', id, tool_name: call.name, error };
+}
+
+export function recordResult(state: ReactState, answer: ToolAnswer, context: ReactContext): Step<ReactState> {
+  const at = state.calls.findIndex((call) => call.id === answer.call_id);
+  const call = state.calls[at];
+  if (call === undefined || call.content !== null) return { state };
+  const calls = state.calls.with(at, answered(call, answer));
+  const next = { ...state, calls };
+  if (calls.every(({ content }) => content !== null)) return finishRound(next, context);
+  const withdraw = stopsRound(calls[at]?.controls ?? []) ? laterCalls(calls, at) : [];
+  return { state: next, withdraw };
+}
+
+function answered(call: RoundCall, { result, content }: ToolAnswer): RoundCall {
+  return {
+    ...call,
+    content: content ?? toolContent(result),
+    is_error: !result.ok,
+    controls: result.ok ? result.effects : [],
+  };
+}
+
+function laterCalls(calls: readonly RoundCall[], at: number): string[] {
+  return calls.slice(at + 1).flatMap(({ id, content }) => (content === null ? [id] : []));
+}
+
+/** All have answered: their results enter the history, then what the tools themselves asked for is done. */
+function finishRound(state: ReactState, context: ReactContext): Step<ReactState> {
+  const messages = [...context.messages, ...state.calls.map(resultMessage)];
+  const controls = applyControls(
+    {
+      messages,
+      anchors: context.anchors,
+      modelAlias: state.model_alias,
+      depth: context.spec.parent?.depth ?? 0,
+      isModelAlias: context.isModelAlias,
+    },
+    state.calls,
+  );
+  const warned = withWarning(controls.messages, state.warn, context);
+  const { anchors, signals, modelAlias } = controls;
+  const next = { ...state, model_alias: modelAlias };
+  return { anchors, signals, messages: warned, ...afterRound(next, controls, warned, context) };
+}
+
+/** A tool that says the task is complete wins over one that would hand it on. */
+function afterRound(
+  state: ReactState,
+  { completion, delegations }: ControlContext,
+  messages: readonly Message[],
+  context: ReactContext,
+): Step<ReactState> {
+  if (completion !== null) return completeRun(state, completion, messages, context);
+  return delegations.length > 0 ? startDelegation(state, delegations) : askModel(state, context);
+}
+
+function completeRun(
+  state: ReactState,
+  summary: string,
+  messages: readonly Message[],
+  context: ReactContext,
+): Step<ReactState> {
+  const said: Message[] =
+    summary === '' ? [...messages] : [...messages, { role: 'assistant', content: summary }];
+  if (context.waitingInputs > 0) return { ...askModel(state, context), messages: said };
+  return {
+    state: { ...state, status: 'completed', calls: [] },
+    messages: said,
+    outcome: { status: 'completed', result: summary, reason: 'completed_by_tool' },
+  };
+}
+
+function resultMessage({ call_id, name, content, is_error }: RoundCall): Message {
+  return toolMessage(call_id, name, content ?? '', is_error);
+}
+
+function withWarning(
+  messages: readonly Message[],
+  toolName: string | null,
+  context: ReactContext,
+): readonly Message[] {
+  if (toolName === null) return messages;
+  const content = repeatWarning(toolName, context.options.duplicate_calls);
+  return [...messages, { role: 'user', content }];
+}

@@ -1,0 +1,79 @@
+// ReAct: the model is asked, its tools are called, it is asked again, until it answers.
+// Must never ask the model while a call of its last turn has no answer.
+import type { Message } from '../../contract/message.ts';
+import { toolMessage } from '../core/history.ts';
+import { readAnswer } from './model-answer.ts';
+import { continueDelegation } from './react-delegation.ts';
+import { IDLE, type ReactContext, reactOptionsSchema, type ReactState } from './react-state.ts';
+import { recordResult, startRound } from './react-round.ts';
+import { askModel } from './react-call.ts';
+import { defineStrategy, type Step, type StrategySignal } from './strategy.ts';
+
+type SignalOf<T extends StrategySignal['type']> = Extract<StrategySignal, { type: T }>;
+
+export const react = defineStrategy<ReactState, ReactContext['options']>({
+  name: 'react',
+  options: reactOptionsSchema,
+  init: () => IDLE,
+  reduce,
+  close,
+});
+
+type Reaction<T extends StrategySignal['type']> = (
+  state: ReactState,
+  signal: SignalOf<T>,
+  context: ReactContext,
+) => Step<ReactState> | null;
+
+/** Null: not what the machine waits for. */
+const REACTIONS: { [T in StrategySignal['type']]?: Reaction<T> } = {
+  'ai.request.started': (state, _signal, context) =>
+    state.status === 'idle' ? askModel(state, context) : null,
+  'ai.llm.response': (state, signal, context) =>
+    isCurrent(state, signal) ? onAnswer(state, signal, context) : null,
+  'ai.tool.result': (state, { data }, context) =>
+    state.status === 'awaiting_tool' ? recordResult(state, data, context) : null,
+  'agent.child.exit': (state, { data }, context) =>
+    state.status === 'awaiting_child' ? continueDelegation(state, data, context) : null,
+};
+
+function reduce(state: ReactState, signal: StrategySignal, context: ReactContext): Step<ReactState> {
+  const reaction = REACTIONS[signal.type] as Reaction<StrategySignal['type']> | undefined;
+  return reaction?.(state, signal, context) ?? { state };
+}
+
+function isCurrent(state: ReactState, signal: SignalOf<'ai.llm.response'>): boolean {
+  return state.status === 'awaiting_llm' && signal.data.call_id === `model-${state.iteration}`;
+}
+
+function onAnswer(
+  state: ReactState,
+  signal: SignalOf<'ai.llm.response'>,
+  context: ReactContext,
+): Step<ReactState> {
+  const answer = readAnswer(signal.data.result, `call-${state.iteration}`);
+  switch (answer.kind) {
+    case 'failed':
+      return { state: { ...state, status: 'error' }, outcome: { status: 'failed', error: answer.error } };
+    case 'tool_calls':
+      return startRound(state, answer, context);
+    case 'final': {
+      const messages = answer.message ? [...context.messages, answer.message] : context.messages;
+      if (context.waitingInputs > 0) return { ...askModel(state, context), messages };
+      const { result, reason } = answer;
+      return {
+        state: { ...state, status: 'completed' },
+        messages,
+        outcome: { status: 'completed', result, reason },
+      };
+    }
+  }
+}
+
+/** The answers of an unfinished round that did come are kept. */
+function close(state: ReactState, context: ReactContext): readonly Message[] {
+  const answered = state.calls.flatMap(({ call_id, name, content, is_error }) =>
+    content === null ? [] : [toolMessage(call_id, name, content, is_error)],
+  );
+  return state.status === 'awaiting_tool' ? [...context.messages, ...answered] : context.messages;
+}
