@@ -6,7 +6,6 @@ import { type Config, ConfigError, requireKeys } from './config.ts';
 import type { ProviderConfig } from './config-models.ts';
 import { fieldErrors } from './contract/field-error.ts';
 import { modelLane, type ModelRef, type ModelTable } from './contract/model-name.ts';
-import type { ListedTool } from './contract/tool-listing.ts';
 import type { KeySpace } from './journal/keys.ts';
 import { createModelCatalog, type ModelCatalog } from './journal/model-catalog.ts';
 import { createRateLimits, type LimitsOfModel, type MinuteLimits } from './journal/rate-limits.ts';
@@ -17,8 +16,7 @@ import type { ModelPrice } from './llm/pricing.ts';
 import type { ProviderOptions } from './llm/provider-options.ts';
 import { createModelProviders, type ModelProviders } from './llm/providers.ts';
 import { DEMO_SCRIPT, type Script, scriptSchema } from './llm/script.ts';
-import { recent } from './queue/recent.ts';
-import { targetOf } from './queue/route.ts';
+import { toolDescriber, type ToolDescription } from './tool-descriptions.ts';
 import type { RedisConnection } from './redis.ts';
 import type { ServedLane } from './worker/worker.ts';
 
@@ -130,42 +128,6 @@ export function modelAnnouncer(
     async stop() {
       clearInterval(timer);
     },
-  };
-}
-
-/** What a model is told of a tool. */
-export interface ToolDescription {
-  readonly name: string;
-  readonly description: string;
-  readonly input_schema: Record<string, unknown>;
-}
-
-/** Looks tools up by the names that `tool_exec` takes; null: no server offers it, or several do. */
-export function toolDescriber(catalog: ToolCatalog): (name: string) => Promise<ToolDescription | null> {
-  const tools = recent(async () => {
-    const entries = await catalog.read();
-    const servers = new Map(
-      entries.map(({ server, tools: listed }) => [server, listed.map(({ tool }) => tool)]),
-    );
-    const byName = new Map(
-      entries.flatMap(({ tools: listed }) => listed.map((tool) => [tool.name, tool] as const)),
-    );
-    return { servers, byName };
-  });
-
-  async function find(
-    name: string,
-    known: Awaited<ReturnType<typeof tools.current>>,
-  ): Promise<ListedTool | null> {
-    const target = targetOf(name, undefined, known.servers);
-    return 'server' in target ? (known.byName.get(`${target.server}.${target.tool}`) ?? null) : null;
-  }
-
-  return async (name) => {
-    const found = (await find(name, await tools.current())) ?? (await find(name, await tools.recheck()));
-    if (found === null) return null;
-    const { description = found.title ?? '', input_schema } = found;
-    return { name, description, input_schema };
   };
 }
 

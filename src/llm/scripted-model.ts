@@ -60,7 +60,7 @@ function generated(
     finishReason: { unified, raw: 'scripted' } satisfies LanguageModelV4FinishReason,
     usage: usageOf(turn, options),
     providerMetadata: SCRIPTED,
-    response: { modelId: model },
+    response: { modelId: `scripted:${model}` },
     warnings: [],
   };
 }
