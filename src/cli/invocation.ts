@@ -1,6 +1,7 @@
 /** What a verb that talks to the service works with.
  *  It must never hold a setting of a single verb. */
 import type { DirectiveClient } from '../contract/directive-client.ts';
+import type { ExitCode } from './failure.ts';
 import type { Terminal } from './terminal.ts';
 
 export interface Invocation {
@@ -11,3 +12,6 @@ export interface Invocation {
   /** Aborted by an interrupt from the keyboard. */
   readonly interrupt: AbortSignal;
 }
+
+/** Gives a verb its client, and closes it when the verb has ended. */
+export type WithClient = (verb: (invocation: Invocation) => Promise<ExitCode>) => Promise<void>;

@@ -1,20 +1,16 @@
 /** The command line: verbs, their options, and where each goes.
  *  It must never do the work of a verb. */
-import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
+import { Command, CommanderError } from 'commander';
 import { createHttpClient } from '../client/http-client.ts';
-import { call, type CallOptions } from './commands/call.ts';
-import { cancel, type CancelOptions } from './commands/cancel.ts';
-import { type DeadOptions, listDead, redriveDead } from './commands/dead.ts';
 import { doctor } from './commands/doctor.ts';
-import { get } from './commands/get.ts';
 import { init } from './commands/init.ts';
-import { lanes, tools } from './commands/listings.ts';
 import { serve, type ServeOptions } from './commands/serve.ts';
-import { submit, type SubmitOptions } from './commands/submit.ts';
-import { tail, type TailOptions } from './commands/tail.ts';
+import { addDirectiveVerbs } from './directive-verbs.ts';
 import { report } from './explanation.ts';
 import { CliFailure, EXIT, type ExitCode } from './failure.ts';
-import type { Invocation } from './invocation.ts';
+import type { WithClient } from './invocation.ts';
+import { addModelVerbs } from './model-verbs.ts';
+import { urlOf, wholeNumber } from './option-values.ts';
 import type { Terminal } from './terminal.ts';
 
 const DEFAULT_URL = 'http://127.0.0.1:7420';
@@ -63,7 +59,9 @@ function createProgram(options: ProgramOptions, finish: (code: ExitCode) => void
       writeErr: (text) => terminal.err(text.trimEnd()),
     });
   addRoles(program, options, finish);
-  addClientVerbs(program, options, finish);
+  const withClient = clientOf(program, options, finish);
+  addDirectiveVerbs(program, withClient);
+  addModelVerbs(program, withClient);
   addSetupVerbs(program, options, finish);
   return program;
 }
@@ -96,101 +94,20 @@ function addRoles(
   role('worker', 'run a worker alone', { roles: { worker: true }, mayStartRedis: false });
 }
 
-function addClientVerbs(program: Command, options: ProgramOptions, finish: (code: ExitCode) => void): void {
-  const withClient = async (verb: (invocation: Invocation) => Promise<ExitCode>): Promise<void> => {
+function clientOf(
+  program: Command,
+  { terminal, interrupt }: ProgramOptions,
+  finish: (code: ExitCode) => void,
+): WithClient {
+  return async (verb) => {
     const { url, json } = program.opts<GlobalOptions>();
     const client = createHttpClient({ baseUrl: url });
     try {
-      finish(await verb({ client, json, terminal: options.terminal, interrupt: options.interrupt }));
+      finish(await verb({ client, json, terminal, interrupt }));
     } finally {
       await client.close();
     }
   };
-  callCommand(program).action(async (tool: string, json: string | undefined, given: CallOptions) =>
-    withClient(async (invocation) => call(invocation, tool, json, given)),
-  );
-  program
-    .command('submit <file>')
-    .description('submit directives from a file, or - for stdin: JSON, or one directive a line')
-    .option('--idempotency-key <key>', 'names the submission; repeated, it is the same one')
-    .action(async (file: string, given: SubmitOptions) =>
-      withClient(async (invocation) => submit(invocation, file, given)),
-    );
-  program
-    .command('tail <request>')
-    .description('the signals of a request, until it is closed')
-    .option('--after <sequence>', 'only later ones', wholeNumber)
-    .action(async (request: string, given: TailOptions) =>
-      withClient(async (invocation) => tail(invocation, request, given)),
-    );
-  program
-    .command('get <request> [directive]')
-    .description('what became of a request, or of one directive')
-    .action(async (request: string, directive?: string) =>
-      withClient(async (invocation) => get(invocation, request, directive)),
-    );
-  program
-    .command('cancel <request> [directive]')
-    .description('cancel one directive, or all of a request')
-    .option('--reason <text>', 'told in the terminal signal')
-    .action(async (request: string, directive: string | undefined, given: CancelOptions) =>
-      withClient(async (invocation) => cancel(invocation, request, directive, given)),
-    );
-  addDeadVerbs(program, withClient);
-  program
-    .command('tools')
-    .description('the tools of every MCP server')
-    .action(async () => withClient(tools));
-  program
-    .command('lanes')
-    .description('the lanes and how busy they are')
-    .action(async () => withClient(lanes));
-}
-
-type WithClient = (verb: (invocation: Invocation) => Promise<ExitCode>) => Promise<void>;
-
-function addDeadVerbs(program: Command, withClient: WithClient): void {
-  const dead = program.command('dead').description('directives that ended in an error');
-  filtered(dead.command('list', { isDefault: true }).description('show them, oldest first')).action(
-    async (given: DeadOptions) => withClient(async (invocation) => listDead(invocation, given)),
-  );
-  filtered(
-    dead
-      .command('redrive [names...]')
-      .description('make new directives: of <request>/<directive> names, or of all that match')
-      .option('--all', 'every dead letter'),
-  ).action(async (names: string[], given: DeadOptions) =>
-    withClient(async (invocation) => redriveDead(invocation, names, given)),
-  );
-}
-
-function filtered(command: Command): Command {
-  return command
-    .option('--lane <lane>', 'only of this lane')
-    .option('--error-type <type>', 'only with this type of error')
-    .option('--limit <count>', 'at most so many', wholeNumber);
-}
-
-function callCommand(program: Command): Command {
-  return program
-    .command('call <tool> [json]')
-    .description('call a tool (server.tool) with a JSON object, and print what it says')
-    .option('--timeout-ms <ms>', 'limit of one attempt; default: 30000, or what the lane says', wholeNumber)
-    .option('--deadline-ms <ms>', 'limit of everything; default: 900000', wholeNumber)
-    .option('--max-retries <n>', 'attempts after a failed first one; default: 0', wholeNumber)
-    .option('--retry-backoff-ms <ms>', 'wait before a retry; default: 0', wholeNumber)
-    .addOption(
-      new Option('--backoff <kind>', 'how the wait grows; default: fixed').choices(['fixed', 'exponential']),
-    )
-    .addOption(
-      new Option(
-        '--effect <effect>',
-        'whether it may be repeated when its worker dies; default: what the tool says',
-      ).choices(['read', 'idempotent', 'once']),
-    )
-    .option('--server <name>', 'the MCP server, when the tool name has none')
-    .option('--request <id>', 'the request it belongs to; default: a new one')
-    .option('--id <id>', 'its id; default: a new one');
 }
 
 function addSetupVerbs(
@@ -209,14 +126,4 @@ function addSetupVerbs(
     .command('init')
     .description('write a first adjutant.json')
     .action(async () => finish(await init(terminal, process.cwd())));
-}
-
-function wholeNumber(text: string): number {
-  if (/^\d{1,15}$/.test(text)) return Number(text);
-  throw new InvalidArgumentError('It must be a whole number.');
-}
-
-function urlOf(text: string): string {
-  if (/^https?:\/\//.test(text) && URL.canParse(text)) return text.replace(/\/+$/, '');
-  throw new InvalidArgumentError('It must be a URL, as in http://127.0.0.1:7420.');
 }

@@ -11,8 +11,16 @@ export interface Terminal {
   out(line: string): void;
   /** A line about it: progress, errors. */
   err(line: string): void;
-  /** Whether `status` shows anything. */
+  /** A piece of the result, without a line end. Lines that follow begin on a line of their own. */
+  write(text: string): void;
+  /** The same for a remark. */
+  writeErr(text: string): void;
+  /** Ends the line that `write` left open, if there is one. */
+  endLine(): void;
+  /** Whether `status` shows anything: stderr is a terminal. */
   readonly live: boolean;
+  /** Whether a person reads stdout as it comes: it is a terminal. */
+  readonly liveOut: boolean;
   /** Replaces the live line; an empty text takes it away. */
   status(text: string): void;
   /** For `out`; plain when stdout has no colours. */
@@ -30,29 +38,56 @@ const DEFAULT_COLUMNS = 80;
 /** `styleText` follows NO_COLOR and whether the stream is a terminal. */
 export function createTerminal(stdout: Output, stderr: Output): Terminal {
   const live = stderr.isTTY === true;
+  const screen = createScreen(stdout, stderr);
+  return {
+    live,
+    liveOut: stdout.isTTY === true,
+    out: (line) => screen.write('out', `${line}\n`, true),
+    err: (line) => screen.write('err', `${line}\n`, true),
+    write: (text) => screen.write('out', text, false),
+    writeErr: (text) => screen.write('err', text, false),
+    endLine: () => screen.endLine('out'),
+    status: (text) => {
+      if (live) screen.status(text);
+    },
+    paint: (style, text) => styleText(style, text, { stream: stdout }),
+    paintErr: (style, text) => styleText(style, text, { stream: stderr }),
+  };
+}
+
+type Side = 'out' | 'err';
+
+/** Where the cursor of each stream is. On one terminal both write to the same line: neither goes on in the other's. */
+function createScreen(stdout: Output, stderr: Output) {
+  const streams = { out: stdout, err: stderr };
+  const shared = stdout.isTTY === true && stderr.isTTY === true;
+  const open = { out: false, err: false };
   let shown = false;
   const clear = (): void => {
     if (shown) stderr.write(CLEAR_LINE);
     shown = false;
   };
+  const endLine = (side: Side): void => {
+    if (open[side]) streams[side].write('\n');
+    open[side] = false;
+  };
   return {
-    live,
-    out: (line) => {
+    endLine,
+    write(side: Side, text: string, asLine: boolean): void {
+      if (text === '') return;
       clear();
-      stdout.write(`${line}\n`);
+      if (shared) endLine(side === 'out' ? 'err' : 'out');
+      if (asLine) endLine(side);
+      streams[side].write(text);
+      open[side] = !text.endsWith('\n');
     },
-    err: (line) => {
-      clear();
-      stderr.write(`${line}\n`);
-    },
-    status: (text) => {
-      if (!live) return;
+    /** Not while a line is open there: taking the live line away would take the text with it. */
+    status(text: string): void {
+      if (open.err || (shared && open.out)) return;
       clear();
       if (text !== '') stderr.write(fitted(text, stderr.columns ?? DEFAULT_COLUMNS));
       shown = text !== '';
     },
-    paint: (style, text) => styleText(style, text, { stream: stdout }),
-    paintErr: (style, text) => styleText(style, text, { stream: stderr }),
   };
 }
 

@@ -1,12 +1,13 @@
 /** `adjutant call`: one tool call, its progress while it runs, its answer at the end.
  *  It must never start the call twice. */
 import type { SubmittedDirective } from '../../contract/directive.ts';
-import { isTerminalSignal, type Signal, type TerminalSignal } from '../../contract/signal.ts';
+import { isTerminalSignal, type TerminalSignal } from '../../contract/signal.ts';
 import { CliFailure, EXIT, type ExitCode, usage } from '../failure.ts';
+import { tellFailure } from '../failure-lines.ts';
 import type { Invocation } from '../invocation.ts';
+import { createLiveLine } from '../live-line.ts';
 import { payloadText } from '../payload-text.ts';
-import { callIdOf, errorText, progressText, retryText } from '../signal-line.ts';
-import { oneLine, type Terminal } from '../terminal.ts';
+import { callIdOf } from '../signal-line.ts';
 
 export interface CallOptions {
   readonly timeoutMs?: number;
@@ -20,8 +21,6 @@ export interface CallOptions {
   readonly request?: string;
 }
 
-const REFRESH_MS = 100;
-
 export async function call(
   invocation: Invocation,
   tool: string,
@@ -32,16 +31,15 @@ export async function call(
   const directive = directiveOf(tool, readArguments(argumentText), options);
   const submission = await client.submit(directive, { signal: interrupt });
   const id = submission.directives[0]?.id ?? '';
-  const show = json ? () => {} : liveLine(terminal, tool);
+  const line = json ? null : createLiveLine(terminal, tool, 'queued');
   try {
     for await (const signal of client.signals(submission.request_id, { signal: interrupt })) {
       if (callIdOf(signal) !== id) continue;
       if (isTerminalSignal(signal)) return answer(signal, invocation);
-      show(signal);
+      line?.show(signal);
     }
   } finally {
-    terminal.status('');
-    show(null);
+    line?.end();
   }
   if (!interrupt.aborted)
     throw new Error(`Request ${submission.request_id} was closed without a result of ${id}.`);
@@ -82,32 +80,6 @@ function directiveOf(tool: string, args: Record<string, unknown>, options: CallO
   return { type: 'tool_exec', tool_name: tool, arguments: args, ...given };
 }
 
-/** What is going on: one line that changes on a terminal, a line for each event elsewhere. `null` ends it. */
-function liveLine(terminal: Terminal, tool: string): (signal: Signal | null) => void {
-  const startedAt = performance.now();
-  let state = 'queued';
-  const draw = (): void => {
-    const seconds = ((performance.now() - startedAt) / 1_000).toFixed(1);
-    terminal.status(
-      `${terminal.paintErr('cyan', '›')} ${oneLine(tool, 60)} ${terminal.paintErr('dim', `${seconds} s`)} ${state}`,
-    );
-  };
-  const timer = terminal.live ? setInterval(draw, REFRESH_MS) : undefined;
-  return (signal) => {
-    if (signal === null) return clearInterval(timer);
-    state = stateAfter(signal) ?? state;
-    if (terminal.live) draw();
-    else terminal.err(`${oneLine(tool, 60)} ${state}`);
-  };
-}
-
-function stateAfter(signal: Signal): string | null {
-  if (signal.type === 'ai.tool.started') return 'running';
-  if (signal.type === 'ai.tool.progress') return progressText(signal.data);
-  if (signal.type === 'directive.retry_scheduled') return retryText(signal.data);
-  return null;
-}
-
 function answer(signal: TerminalSignal, { terminal, json }: Invocation): ExitCode {
   if (signal.type === 'ai.request.error') throw new Error(signal.data.message);
   const { result } = signal.data;
@@ -119,17 +91,6 @@ function answer(signal: TerminalSignal, { terminal, json }: Invocation): ExitCod
     terminal.out(payloadText(result.payload));
     return EXIT.done;
   }
-  terminal.err(`${terminal.paintErr('red', 'failed')} ${errorText(result.error)}`);
-  for (const line of detailLines(result.error.details)) terminal.err(`       ${line}`);
+  tellFailure(terminal, result.error);
   return EXIT.failed;
-}
-
-/** The places that were wrong, each on its line; other details as JSON. */
-function detailLines(details: Record<string, unknown>): string[] {
-  const { errors, ...others } = details;
-  const places = (Array.isArray(errors) ? errors : []).map((error: unknown) => {
-    const { path, message } = error as { path?: unknown; message?: unknown };
-    return oneLine(`${String(path)}: ${String(message)}`, 500);
-  });
-  return Object.keys(others).length === 0 ? places : [...places, oneLine(JSON.stringify(others), 1_000)];
 }

@@ -2,7 +2,7 @@
  *  It must never skip or repeat one. */
 import { EXIT, type ExitCode } from '../failure.ts';
 import type { Invocation } from '../invocation.ts';
-import { signalLine } from '../signal-line.ts';
+import { createSignalLines } from '../signal-lines.ts';
 
 export interface TailOptions {
   readonly after?: number;
@@ -13,8 +13,14 @@ export async function tail(
   requestId: string,
   { after = 0 }: TailOptions,
 ): Promise<ExitCode> {
-  for await (const signal of client.signals(requestId, { after, signal: interrupt })) {
-    terminal.out(json ? JSON.stringify(signal) : signalLine(signal, terminal.paint));
+  const lines = createSignalLines(terminal.out, terminal.paint);
+  try {
+    for await (const signal of client.signals(requestId, { after, signal: interrupt })) {
+      if (json) terminal.out(JSON.stringify(signal));
+      else lines.add(signal);
+    }
+  } finally {
+    lines.end();
   }
   return interrupt.aborted ? EXIT.interrupted : EXIT.done;
 }

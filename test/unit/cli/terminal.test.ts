@@ -49,3 +49,34 @@ test('control characters of others lose their power', () => {
   expect(printable('a\u001B[2Jb\u0007c\td\ne\u009B')).toBe('a\uFFFD[2Jb\uFFFDc\td\ne\uFFFD');
   expect(oneLine(' a\n b\r\nc ', 4)).toBe('a b…');
 });
+
+test('pieces of text are one line, until something else is said', () => {
+  const [stdout, stderr] = [stream(true), stream(true)];
+  const terminal = createTerminal(stdout, stderr);
+  terminal.status('waiting');
+  terminal.write('a');
+  terminal.write('b');
+  terminal.status('still here');
+  terminal.err('remark');
+  terminal.writeErr('thought');
+  terminal.write('c\n');
+  terminal.endLine();
+  terminal.write('d');
+  terminal.out('line');
+  expect(stdout.text()).toBe('ab\nc\nd\nline\n');
+  expect(stderr.text()).toBe('waiting\r\u001B[Kremark\nthought\n');
+});
+
+test('text in a file is not cut by what is said on the terminal', () => {
+  const [stdout, stderr] = [stream(false), stream(true)];
+  const terminal = createTerminal(stdout, stderr);
+  terminal.write('a');
+  terminal.status('two words');
+  terminal.write('b');
+  terminal.err('remark');
+  terminal.write('c');
+  terminal.endLine();
+  terminal.endLine();
+  expect(stdout.text()).toBe('abc\n');
+  expect(stderr.text()).toBe('two words\r\u001B[Kremark\n');
+});

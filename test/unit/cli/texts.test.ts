@@ -56,6 +56,18 @@ describe('a payload', () => {
 describe('a signal', () => {
   const signal = (type: string, data: unknown): Signal =>
     ({ type, data, sequence: 3, subject: 'r', time: '2026-01-02T03:04:05.678Z' }) as unknown as Signal;
+  const turn = (more: object) => ({
+    type: 'final_answer',
+    text: '',
+    thinking: '',
+    tool_calls: [],
+    usage: null,
+    model: 'm',
+    finish_reason: 'stop',
+    duration_ms: 5,
+    first_chunk_ms: null,
+    ...more,
+  });
   const error = { type: 'timeout', message: 'too slow', details: {}, retryable: true };
 
   test.each([
@@ -69,6 +81,28 @@ describe('a signal', () => {
       'c retry 1/2 in 5 ms after timeout: too slow',
     ],
     ['ai.request.error', { reason: 'busy', message: 'later' }, 'r busy: later'],
+    ['ai.llm.delta', { call_id: 'c', chunk_type: 'thinking', delta: 'so\nwhat' }, 'c thinking so what'],
+    ['ai.llm.response', { call_id: 'c', result: { ok: true, payload: turn({ text: 'a\nb' }) } }, 'c a b'],
+    [
+      'ai.llm.response',
+      {
+        call_id: 'c',
+        result: { ok: true, payload: turn({ tool_calls: [{ id: 'i', name: 's.t', arguments: {} }] }) },
+      },
+      'c calls s.t',
+    ],
+    ['ai.usage', { call_id: 'c', model: 'm', input_tokens: 3, output_tokens: 4 }, 'c m 3 → 4 tokens'],
+    ['ai.request.started', { request_id: 'r', query: 'why?' }, 'r why?'],
+    ['ai.request.completed', { request_id: 'r', result: 'because' }, 'r because'],
+    ['ai.request.failed', { request_id: 'r', error }, 'r timeout: too slow'],
+    ['ai.request.failed', { request_id: 'r', error: { odd: 1 } }, 'r { "odd": 1 }'],
+    [
+      'ai.tool.approval_requested',
+      { call_id: 'c', tool_name: 's.t', arguments: { a: 1 }, reason: 'destructive' },
+      'c s.t {"a":1} (destructive)',
+    ],
+    ['ai.tool.approval_decided', { call_id: 'c', decision: 'deny', reason: 'no' }, 'c denied (no)'],
+    ['agent.child.started', { tag: 'x', agent: 'a', child_request_id: 'q' }, 'r x: a in q'],
     ['ai.something.new', { call_id: 'c', a: 1 }, 'c {"call_id":"c","a":1}'],
   ])('%s is one line with its gist', (type, data, gist) => {
     expect(signalLine(signal(type, data), plain)).toBe(`   3 03:04:05.678 ${type.padEnd(26)} ${gist}`);

@@ -1,0 +1,156 @@
+/** `adjutant llm`: asks a model, prints its answer as it comes; an interrupt cancels the call.
+ *  It must never print an answer that is not the one the call ended with, unless a line says that it is void. */
+import { readFile } from 'node:fs/promises';
+import { text } from 'node:stream/consumers';
+import type { SubmittedDirective } from '../../contract/directive.ts';
+import type { Signal, TerminalSignal } from '../../contract/signal.ts';
+import { type AnswerMode, type AnswerPrinter, createAnswerPrinter } from '../answer-printer.ts';
+import { cancelOnInterrupt } from '../cancel-on-interrupt.ts';
+import { tellFailure } from '../failure-lines.ts';
+import { CliFailure, EXIT, type ExitCode, usage } from '../failure.ts';
+import type { Invocation } from '../invocation.ts';
+import { createLiveLine } from '../live-line.ts';
+import { retryText } from '../signal-gist.ts';
+import { callIdOf } from '../signal-line.ts';
+import type { Terminal } from '../terminal.ts';
+import { answerText, turnIn, turnLine } from '../turn-text.ts';
+
+export interface LlmOptions {
+  /** `provider:model`. Default: the alias. */
+  readonly model?: string;
+  /** Default: `fast`. */
+  readonly alias?: string;
+  readonly system?: string;
+  readonly maxTokens?: number;
+  readonly temperature?: number;
+  /** A file with the JSON Schema that the answer has to fit. */
+  readonly schema?: string;
+  readonly timeoutMs?: number;
+  readonly retries?: number;
+  /** Default: as the words come on a terminal, whole elsewhere. False also asks the model for the whole at once. */
+  readonly stream?: boolean;
+  readonly request?: string;
+  readonly id?: string;
+}
+
+const DEFAULT_ALIAS = 'fast';
+
+type Response = Extract<TerminalSignal, { type: 'ai.llm.response' }>;
+
+/** A call under way. */
+interface Call {
+  readonly requestId: string;
+  readonly id: string;
+  readonly mode: AnswerMode;
+}
+
+export async function llm(invocation: Invocation, prompt: string, options: LlmOptions): Promise<ExitCode> {
+  const { client, terminal } = invocation;
+  const directive = await directiveOf(await promptOf(prompt), options);
+  using cancellation = cancelOnInterrupt(invocation);
+  const submission = await client.submit(directive, { signal: cancellation.giveUp });
+  const [entry] = submission.directives;
+  const call = { requestId: submission.request_id, id: entry?.id ?? '', mode: modeOf(terminal, options) };
+  cancellation.watch(call.requestId, call.id);
+  const signals = client.signals(call.requestId, { signal: cancellation.giveUp });
+  if (invocation.json) return tellJson(await endOf(signals, call.id), invocation, call);
+  const printer = createAnswerPrinter(terminal, call.mode);
+  const line = createLiveLine(terminal, options.model ?? options.alias ?? DEFAULT_ALIAS, 'asked');
+  const response = await endOf(signals, call.id, (signal) => {
+    if (signal.type === 'directive.retry_scheduled')
+      terminal.err(terminal.paintErr('yellow', retryText(signal.data)));
+    if (printer.show(signal)) line.end();
+  }).finally(() => {
+    line.end();
+    terminal.endLine();
+  });
+  return await tell(response, invocation, call, printer);
+}
+
+/** As the words come on a terminal; a file or a program gets the answer alone. A value that fits a schema is no reading matter. */
+function modeOf({ liveOut }: Terminal, { stream, schema }: LlmOptions): AnswerMode {
+  return (stream ?? (liveOut && schema === undefined)) ? 'live' : 'whole';
+}
+
+async function promptOf(given: string): Promise<string> {
+  const prompt = given === '-' ? await text(process.stdin) : given;
+  if (prompt.trim() !== '') return prompt;
+  throw usage('The prompt is empty.', 'Give it in quotes, or - for stdin.');
+}
+
+async function directiveOf(prompt: string, options: LlmOptions): Promise<SubmittedDirective> {
+  const named = {
+    request_id: options.request,
+    id: options.id,
+    model: options.model,
+    model_alias: options.alias ?? (options.model === undefined ? DEFAULT_ALIAS : undefined),
+    system_prompt: options.system,
+    max_tokens: options.maxTokens,
+    temperature: options.temperature,
+    output_schema: options.schema === undefined ? undefined : await readSchema(options.schema),
+    timeout_ms: options.timeoutMs,
+    max_retries: options.retries,
+  };
+  const given = Object.fromEntries(Object.entries(named).filter(([, value]) => value !== undefined));
+  const type = options.stream === false ? 'llm_generate' : 'llm_stream';
+  return { type, context: [{ role: 'user', content: prompt }], ...given };
+}
+
+async function readSchema(file: string): Promise<Record<string, unknown>> {
+  try {
+    return JSON.parse(await readFile(file, 'utf8')) as Record<string, unknown>;
+  } catch (error) {
+    throw usage(
+      `The schema cannot be read: ${(error as Error).message}`,
+      'Name a file that holds a JSON Schema.',
+    );
+  }
+}
+
+/** The signal that ended the call; null when it did not come. */
+async function endOf(
+  signals: AsyncIterable<Signal>,
+  id: string,
+  show: (signal: Signal) => void = () => {},
+): Promise<Response | null> {
+  for await (const signal of signals) {
+    if (callIdOf(signal) !== id) continue;
+    show(signal);
+    if (signal.type === 'ai.llm.response') return signal;
+  }
+  return null;
+}
+
+async function tell(
+  response: Response | null,
+  { client, terminal, interrupt }: Invocation,
+  call: Call,
+  printer: AnswerPrinter,
+): Promise<ExitCode> {
+  const { result } = (response ?? unanswered(call, interrupt)).data;
+  if (!result.ok) {
+    tellFailure(terminal, result.error);
+    return interrupt.aborted ? EXIT.interrupted : EXIT.failed;
+  }
+  const turn = turnIn(result.payload) ?? turnIn(await client.payload(call.requestId, call.id));
+  if (turn === null) throw new Error(`The answer of ${call.id} is not a turn of a model.`);
+  printer.finish(answerText(turn));
+  terminal.err(terminal.paintErr('dim', turnLine(turn)));
+  return EXIT.done;
+}
+
+function tellJson(response: Response | null, { terminal, interrupt }: Invocation, call: Call): ExitCode {
+  const { result } = (response ?? unanswered(call, interrupt)).data;
+  terminal.out(JSON.stringify(result));
+  if (result.ok) return EXIT.done;
+  return interrupt.aborted ? EXIT.interrupted : EXIT.failed;
+}
+
+function unanswered({ requestId, id }: Call, interrupt: AbortSignal): never {
+  if (!interrupt.aborted) throw new Error(`Request ${requestId} was closed without a result of ${id}.`);
+  throw new CliFailure({
+    what: 'Interrupted; the cancellation has not been confirmed.',
+    how: `What became of it: adjutant get ${requestId} ${id}`,
+    exitCode: EXIT.interrupted,
+  });
+}

@@ -1,0 +1,18 @@
+/** Values of options, read from the command line or refused.
+ *  It must never guess: a value that does not fit is a usage error. */
+import { InvalidArgumentError } from 'commander';
+
+export function wholeNumber(text: string): number {
+  if (/^\d{1,15}$/.test(text)) return Number(text);
+  throw new InvalidArgumentError('It must be a whole number.');
+}
+
+export function urlOf(text: string): string {
+  if (/^https?:\/\//.test(text) && URL.canParse(text)) return text.replace(/\/+$/, '');
+  throw new InvalidArgumentError('It must be a URL, as in http://127.0.0.1:7420.');
+}
+
+export function decimal(text: string): number {
+  if (/^\d{1,6}(\.\d{1,6})?$/.test(text)) return Number(text);
+  throw new InvalidArgumentError('It must be a number, as in 0.7.');
+}

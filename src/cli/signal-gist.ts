@@ -1,0 +1,111 @@
+/** What a signal comes down to, in a few words for a person: one entry for each type of signal.
+ *  It must never let a control character through: what tools and models say is not ours. */
+import { type ErrorEnvelope, errorEnvelopeSchema } from '../contract/error-envelope.ts';
+import type { ModelTurn } from '../contract/model-turn.ts';
+import type { Result } from '../contract/result.ts';
+import type { Signal, SignalType } from '../contract/signal.ts';
+import { payloadText } from './payload-text.ts';
+import { oneLine, type Paint, type Style } from './terminal.ts';
+import { tokensText, turnIn } from './turn-text.ts';
+
+export type DataOf<T extends SignalType> = Extract<Signal, { type: T }>['data'];
+
+/** Plain text, or text in a style. */
+type Gist = string | readonly [Style, string];
+
+type Gists = { readonly [T in SignalType]: (data: DataOf<T>) => Gist };
+
+const GISTS: Gists = {
+  'ai.tool.started': ({ tool_name: name }) => name,
+  'ai.tool.progress': progressText,
+  'ai.tool.result': ({ result }) => resultGist(result),
+  'ai.tool.approval_requested': (data) => ['yellow', approvalText(data)],
+  'ai.tool.approval_decided': ({ decision, reason }) =>
+    withReason(decision === 'approve' ? 'approved' : 'denied', reason),
+  'ai.llm.delta': ({ chunk_type: kind, delta }) => deltaText(kind, delta),
+  'ai.llm.response': ({ result }) => resultGist(result),
+  'ai.usage': (data) => `${data.model} ${tokensText(data)}`,
+  'ai.embed.result': ({ result }) => resultGist(result),
+  'ai.request.started': ({ query }) => query,
+  'ai.request.input': ({ content }) => content,
+  'ai.request.cancel_requested': ({ reason }) => reason ?? '',
+  'ai.request.completed': ({ result }) => ['green', payloadText(result)],
+  'ai.request.failed': ({ error }) => ['red', anyErrorText(error)],
+  'ai.request.error': ({ reason, message }) => ['red', `${reason}: ${message}`],
+  'directive.retry_scheduled': (data) => ['yellow', retryText(data)],
+  'directive.rejected': (data) => JSON.stringify(data),
+  'directive.ignored': (data) => JSON.stringify(data),
+  'directive.result': ({ result }) => resultGist(result),
+  'agent.scheduled': ({ timer_id: id, message }) => `${id} ${JSON.stringify(message)}`,
+  'agent.child.started': ({ tag, agent, child_request_id: child }) => `${tag}: ${agent} in ${child}`,
+  'agent.child.exit': ({ tag, status }) => `${tag}: ${status}`,
+  'agent.parent.exit': ({ parent_request_id: parent, reason }) => `${parent}: ${reason}`,
+  'agent.error': ({ error }) => ['red', anyErrorText(error)],
+};
+
+const LONGEST = 160;
+/** What went wrong is worth more room. */
+const LONGEST_ERROR = 600;
+
+/** The gist in one line; the data itself for a type that a later contract may bring. */
+export function gistOf({ type, data }: Signal, paint: Paint): string {
+  const read = GISTS[type] as ((data: unknown) => Gist) | undefined;
+  const gist = read === undefined ? JSON.stringify(data) : read(data);
+  if (typeof gist === 'string') return oneLine(gist, LONGEST);
+  const [style, text] = gist;
+  return paint(style, oneLine(text, style === 'red' || style === 'yellow' ? LONGEST_ERROR : LONGEST));
+}
+
+function resultGist(result: Result): Gist {
+  if (!result.ok) return ['red', errorText(result.error)];
+  const turn = turnIn(result.payload);
+  return ['green', turn === null ? payloadText(result.payload) : turnGist(turn)];
+}
+
+/** A model's turn comes down to its words, or to the tools that it calls. */
+function turnGist({ text, tool_calls: calls }: ModelTurn): string {
+  return calls.length > 0 ? `calls ${calls.map(({ name }) => name).join(', ')}` : text;
+}
+
+export function deltaText(kind: DataOf<'ai.llm.delta'>['chunk_type'], delta: unknown): string {
+  const text = typeof delta === 'string' ? delta : toolCallText(delta);
+  return kind === 'content' ? text : `${kind} ${text}`;
+}
+
+function toolCallText(delta: unknown): string {
+  const { name, arguments: text } = Object(delta) as Record<string, unknown>;
+  return typeof name === 'string' && typeof text === 'string' ? `${name} ${text}` : JSON.stringify(delta);
+}
+
+function withReason(text: string, reason: string | undefined): string {
+  return reason === undefined ? text : `${text} (${reason})`;
+}
+
+/** An error of a run may be an envelope, or whatever its agent made of it. */
+export function anyErrorText(error: unknown): string {
+  const envelope = errorEnvelopeSchema.safeParse(error);
+  return envelope.success ? errorText(envelope.data) : payloadText(error);
+}
+
+export function errorText({ type, message }: ErrorEnvelope): string {
+  return `${type}: ${oneLine(message, 500)}`;
+}
+
+export function progressText({ progress, total, message }: DataOf<'ai.tool.progress'>): string {
+  const count = total === undefined ? String(progress) : `${progress}/${total}`;
+  return message === undefined ? count : `${count} ${oneLine(message, 80)}`;
+}
+
+export function retryText({
+  failures,
+  max_retries: most,
+  delay_ms: delayMs,
+  error,
+}: DataOf<'directive.retry_scheduled'>): string {
+  return `retry ${failures}/${most} in ${delayMs} ms after ${errorText(error)}`;
+}
+
+/** The call that waits, its arguments, and why it does. */
+export function approvalText(data: DataOf<'ai.tool.approval_requested'>): string {
+  return oneLine(withReason(`${data.tool_name} ${JSON.stringify(data.arguments ?? {})}`, data.reason));
+}

@@ -1,0 +1,33 @@
+/** A model's turn for a person: its text or value, and a line about who gave it.
+ *  It must never take a preview for the whole. */
+import { type ModelTurn, modelTurnSchema } from '../contract/model-turn.ts';
+import type { Usage } from '../contract/usage.ts';
+
+/** null: not a turn, or only a preview of one. */
+export function turnIn(payload: unknown): ModelTurn | null {
+  const parsed = modelTurnSchema.safeParse(payload);
+  return parsed.success ? parsed.data : null;
+}
+
+/** The text; for a call with a schema the value that fits it, as JSON. */
+export function answerText(turn: ModelTurn): string {
+  return 'output' in turn && turn.output !== undefined ? JSON.stringify(turn.output, null, 2) : turn.text;
+}
+
+/** Model, tokens, duration; and whether anybody was asked at all. */
+export function turnLine(turn: ModelTurn): string {
+  const parts = [
+    turn.model,
+    ...(turn.usage === null ? [] : [tokensText(turn.usage)]),
+    `${(turn.duration_ms / 1_000).toFixed(1)} s`,
+    ...(turn.finish_reason === null || turn.finish_reason === 'stop' ? [] : [turn.finish_reason]),
+    ...(turn.scripted === true ? ['scripted: no model was asked'] : []),
+  ];
+  return parts.join(' · ');
+}
+
+type Tokens = Pick<Usage, 'input_tokens' | 'output_tokens'>;
+
+export function tokensText({ input_tokens: read, output_tokens: written }: Tokens): string {
+  return `${read} → ${written} tokens`;
+}
