@@ -1,0 +1,191 @@
+/** Engines, a worker and run clients of one test on a real Redis, with a core that the test chooses.
+ *  It must never leave an engine behind: what it starts, it stops when it is disposed of. */
+import { randomUUID } from 'node:crypto';
+import { parseConfig } from '../../src/config.ts';
+import { defineAgent } from '../../src/engine/define-agent.ts';
+import { knownAgents } from '../../src/engine/agents.ts';
+import { createRunClient } from '../../src/engine/run-client.ts';
+import { createRunStarter } from '../../src/engine/run-start.ts';
+import { createRunStore } from '../../src/engine/run-store.ts';
+import { createRunTeller } from '../../src/engine/run-teller.ts';
+import type { EngineCore } from '../../src/engine/transition.ts';
+import { wireEngine } from '../../src/engine-wiring.ts';
+import { emitRequestError } from '../../src/executors/emit-request-error.ts';
+import { emitToolError } from '../../src/executors/emit-tool-error.ts';
+import { createRegistry } from '../../src/executors/registry.ts';
+import { createAgentCatalog } from '../../src/journal/agent-catalog.ts';
+import { createJournal } from '../../src/journal/journal.ts';
+import { keySpace } from '../../src/journal/keys.ts';
+import { createModelCatalog } from '../../src/journal/model-catalog.ts';
+import { createRunJournal } from '../../src/journal/run-journal.ts';
+import { createSweepIndex } from '../../src/journal/sweep-index.ts';
+import { createToolCatalog } from '../../src/journal/tool-catalog.ts';
+import type { SubmittedAgentDefinition } from '../../src/contract/agent-definition.ts';
+import { knownModels } from '../../src/queue/known-models.ts';
+import { knownServers } from '../../src/queue/known-servers.ts';
+import { createLanes } from '../../src/queue/lanes.ts';
+import { createPreparer } from '../../src/queue/prepare.ts';
+import { createRunBell, ringForRuns, type WakeRun } from '../../src/queue/run-bell.ts';
+import { closeRedis, connectRedis } from '../../src/redis.ts';
+import { createCancelListener } from '../../src/worker/cancel-listener.ts';
+import { createWorker } from '../../src/worker/worker.ts';
+import { RETENTION_MS, uniquePrefix } from './journal.ts';
+import { type Execute, LANE, openPipeline, type TestWorkerOptions } from './pipeline.ts';
+import { scriptedCore } from './scripted-core.ts';
+
+export interface TestEngine {
+  wake: WakeRun;
+  stop(): Promise<void>;
+}
+
+export interface EngineTestOptions {
+  prefix?: string;
+  core?: EngineCore;
+  agents?: readonly SubmittedAgentDefinition[];
+}
+
+export type EngineTest = Awaited<ReturnType<typeof openEngineTest>>;
+
+const NO_MODELS = { aliases: new Map(), providers: new Map() };
+
+export function testPreparer(connection: ReturnType<typeof connectRedis>, prefix: string) {
+  const keys = keySpace(prefix);
+  return createPreparer({
+    servers: knownServers(createToolCatalog(connection, keys), ['test']),
+    models: knownModels(createModelCatalog(connection, keys), NO_MODELS),
+    executeImmediately: createRegistry([emitToolError, emitRequestError]).executeImmediately,
+  });
+}
+
+/** An engine on a connection of its own, as the service makes one; `over` replaces parts of it. */
+export function makeEngine(
+  redisUrl: string,
+  prefix: string,
+  {
+    core = scriptedCore(),
+    agents = [{ name: 'scripted' }],
+    logger,
+    onError = () => {},
+  }: Omit<EngineTestOptions, 'prefix'> & {
+    logger?: Parameters<typeof wireEngine>[0]['logger'];
+    onError?: (error: Error) => void;
+  } = {},
+) {
+  const connection = connectRedis(redisUrl, 'commands');
+  const environment = { REDIS_URL: redisUrl, ADJUTANT_PREFIX: prefix };
+  const raw = { retention: { closed_ms: RETENTION_MS } };
+  const config = parseConfig(raw, { source: 'test', directory: process.cwd(), environment });
+  const silent = { info: () => {}, warn: () => {}, error: () => {} };
+  const wired = wireEngine({
+    config,
+    modules: { agents: agents.map(defineAgent), strategies: [], directives: [] },
+    core,
+    connection,
+    preparer: testPreparer(connection, prefix),
+    lockMs: 1_000,
+    stalledCheckMs: 300,
+    logger: logger ?? silent,
+    onError,
+  });
+  return { connection, ...wired };
+}
+
+export async function openEngineTest(redisUrl: string, options: EngineTestOptions = {}) {
+  const { prefix = uniquePrefix(), core = scriptedCore(), agents = [{ name: 'scripted' }] } = options;
+  const pipeline = await openPipeline(redisUrl, prefix);
+  const { connection, keys, errors } = pipeline;
+  const lanes = createLanes(connection, prefix);
+  const ring = ringForRuns(createRunBell(lanes));
+  const runs = createRunJournal({ connection, keys, retentionMs: RETENTION_MS });
+  const catalog = createAgentCatalog(connection, keys);
+  await catalog.publish(agents.map(defineAgent));
+  const known = knownAgents(catalog, []);
+  const index = createSweepIndex(connection, keys);
+  const noConfirm = async (): Promise<null> => null;
+  const closing: (() => Promise<void>)[] = [];
+
+  /** A client that wakes runs in its own way. */
+  function client(wake: WakeRun = ring) {
+    return createRunClient({
+      runs,
+      store: createRunStore(runs),
+      starter: createRunStarter({ runs, agents: known, index, wake, capacity: null, confirm: noConfirm }),
+      teller: createRunTeller(runs, wake),
+      agents: known,
+      view: core.view,
+    });
+  }
+
+  async function startEngine(over: { core?: EngineCore } = {}): Promise<TestEngine> {
+    const onError = (error: Error): void => void errors.push(error);
+    const made = makeEngine(redisUrl, prefix, { core, agents, onError, ...over });
+    for (const part of made.parts) await part.start();
+    let stopped: Promise<void> | undefined;
+    const stop = async (): Promise<void> => {
+      for (const part of made.parts.toReversed()) await part.stop();
+      await closeRedis(made.connection);
+    };
+    const once = (): Promise<void> => (stopped ??= stop());
+    closing.push(once);
+    return { wake: made.engine.wake, stop: once };
+  }
+
+  /** Serves the lane of the test's tools; ends wake runs as `wake` does. */
+  async function startWorker(execute: Execute, wake: WakeRun = ring, more: TestWorkerOptions = {}) {
+    const own = connectRedis(redisUrl, 'commands');
+    const listening = connectRedis(redisUrl, 'subscriber');
+    const journal = createJournal({ connection: own, keys, retentionMs: RETENTION_MS, wakeRun: wake });
+    const parts = { ...pipeline.attemptParts(execute, more), journal };
+    const cancels = createCancelListener(listening, keys, parts.running);
+    const worker = createWorker({
+      ...parts,
+      connection: own,
+      prefix,
+      lanes,
+      serves: [{ name: LANE, concurrency: 50, globalConcurrency: null, rate: null }],
+      drainMs: 1_000,
+      lockMs: 1_000,
+      stalledCheckMs: 300,
+      onError: (error) => void errors.push(error),
+    });
+    await cancels.start();
+    await worker.start();
+    closing.push(async () => {
+      await worker.stop();
+      await Promise.all([closeRedis(own), closeRedis(listening)]);
+    });
+  }
+
+  /** The log of a request once its run has ended; fails when it does not. */
+  async function ended(requestId: string, timeoutMs = 20_000) {
+    const until = Date.now() + timeoutMs;
+    for (;;) {
+      const head = await runs.head(requestId);
+      if (head?.ended) return pipeline.log(requestId);
+      if (Date.now() > until) {
+        const types = (await pipeline.log(requestId)).map(({ type }) => type);
+        throw new Error(`the run of ${requestId} has not ended: ${JSON.stringify({ head, types, errors })}`);
+      }
+      await new Promise((resolve) => setTimeout(resolve, 10));
+    }
+  }
+
+  return {
+    ...pipeline,
+    agents: known,
+    runs,
+    ring,
+    client: client(),
+    clientWith: client,
+    requests: pipeline.client,
+    startEngine,
+    startWorker,
+    ended,
+    newId: () => `r-${randomUUID().slice(0, 8)}`,
+    async [Symbol.asyncDispose](): Promise<void> {
+      for (const close of closing.toReversed()) await close();
+      await lanes.close();
+      await pipeline[Symbol.asyncDispose]();
+    },
+  };
+}
