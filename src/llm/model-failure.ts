@@ -38,6 +38,8 @@ const UNAVAILABLE: ReadonlySet<string> = new Set([
   'unknown_model',
 ]);
 const MESSAGE_CHARACTERS = 2_000;
+/** In these words Anthropic's client tells of it. */
+const UNREADABLE_FIRST_EVENT = /Expected a normalized \w+ stream error/;
 
 type Details = Record<string, unknown>;
 
@@ -70,6 +72,7 @@ export function modelFailure(thrown: unknown, ref: ModelRef, now: number): Model
   if (code !== null) return lostConnection(code, details);
   const status = readStatus(thrown);
   if (status !== null) return fromStatus({ ...status, headers: {} }, ref, now);
+  if (thrown instanceof Error && UNREADABLE_FIRST_EVENT.test(thrown.message)) return broken(details);
   // The provider's client itself stumbled over what it got.
   if (thrown instanceof TypeError || thrown instanceof RangeError || thrown instanceof SyntaxError)
     return failure('invalid_result', `the provider’s answer cannot be read: ${thrown.message}`, details);
@@ -132,8 +135,10 @@ function judgement(refusal: Refusal, ref: ModelRef): { type: string; reason: str
     : { type: 'not_found', reason: null };
 }
 
+/** The model's name as a word of its own. */
 function namesModel({ message, body }: Refusal, { model }: ModelRef): boolean {
-  return message.includes(model) || body.includes(model);
+  const word = new RegExp(`(?<![\\w.-])${model.replaceAll(/[^\w]/g, '\\$&')}(?![\\w-])`);
+  return word.test(message) || word.test(body);
 }
 
 function lostConnection(code: string, details: Details): ModelFailure {
@@ -159,10 +164,14 @@ function unreadable(error: Error, ref: ModelRef, now: number, details: Details):
   const isEmpty = APICallError.isInstance(error) && body.trim() === '';
   return isEmpty
     ? failure('provider_error', 'the provider’s answer is empty', { ...details, reason: 'empty_answer' })
-    : failure('provider_error', 'the provider’s answer is broken JSON', {
-        ...details,
-        reason: 'broken_json',
-      });
+    : broken(details);
+}
+
+function broken(details: Details): ModelFailure {
+  return failure('provider_error', 'the provider’s answer is broken JSON', {
+    ...details,
+    reason: 'broken_json',
+  });
 }
 
 function isHtml(body: string, details: Details): boolean {

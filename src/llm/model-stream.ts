@@ -1,6 +1,6 @@
 // Reads a model's streamed answer to its end, and tells of every piece as it comes.
 // Must never take a stream that merely ended for an answer, nor read faster than the pieces are taken.
-import type { LanguageModelV4StreamPart } from '@ai-sdk/provider';
+import { InvalidResponseDataError, type LanguageModelV4StreamPart } from '@ai-sdk/provider';
 import { createCollector, type AnswerCollector, type AnswerPiece } from './answer-collector.ts';
 import type { CallLimits } from './call-limits.ts';
 import type { ModelAnswer, ModelReply } from './model-answer.ts';
@@ -77,6 +77,8 @@ async function readParts(
     const { done, value: part } = await reader.read();
     limits.pause();
     if (done) return null;
+    // Nothing went wrong but the end: that is judged by what came before it.
+    if (part.type === 'error' && isMissingEnd(part.error)) return null;
     if (part.type === 'error') return { error: part.error };
     const piece = reading.collector.take(part);
     if (piece) {
@@ -85,4 +87,9 @@ async function readParts(
       await take(piece);
     }
   }
+}
+
+/** How some clients tell of a stream that merely ended; the others finish it as interrupted. */
+function isMissingEnd(error: unknown): boolean {
+  return InvalidResponseDataError.isInstance(error) && error.message.includes('without a finish reason');
 }

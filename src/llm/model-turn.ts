@@ -33,7 +33,7 @@ export function turnOf(
     ...(saysMore ? { content_parts: parts.map(contentPart) } : {}),
     usage: answer.usage,
     model: answer.modelId ?? ref.model,
-    finish_reason: finishReason(answer.finish),
+    finish_reason: finishReason(answer.finish, tool_calls.length > 0),
     duration_ms: answer.durationMs,
     first_chunk_ms: answer.firstChunkMs,
     ...(scripted ? { scripted: true } : {}),
@@ -89,7 +89,9 @@ const UNIFIED: Readonly<Record<string, FinishReason>> = {
   interrupted: 'incomplete',
 };
 
-function finishReason(finish: LanguageModelV4FinishReason | null): FinishReason | null {
+function finishReason(finish: LanguageModelV4FinishReason | null, calls: boolean): FinishReason | null {
   if (finish === null) return null;
-  return UNIFIED[finish.unified] ?? normalizeFinishReason(finish.raw) ?? 'unknown';
+  const reason = UNIFIED[finish.unified] ?? normalizeFinishReason(finish.raw) ?? 'unknown';
+  // Some providers stop for a call as for any other end.
+  return calls && (reason === 'stop' || reason === 'unknown') ? 'tool_calls' : reason;
 }

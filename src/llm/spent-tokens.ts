@@ -6,7 +6,7 @@ export interface SpentTokens {
   input_tokens: number;
   output_tokens: number;
   total_tokens: number;
-  /** At least one of the counts is reckoned from the size of the text. */
+  /** Reckoned from the size of the texts and from what was reported on the way; false: the provider's final count. */
   estimated: boolean;
 }
 
@@ -43,10 +43,9 @@ export interface ReportedTokens {
 export function spentTokens(reported: ReportedTokens, inputEstimate: number, written: number): SpentTokens {
   const input_tokens = reported.input ?? inputEstimate;
   const writtenTokens = estimatedTokens(written);
-  // A stream says at its beginning how much it has written then.
+  // A stream says now and then how much it has written, which is never the last word.
   const output_tokens = Math.max(reported.output ?? 0, writtenTokens);
-  const estimated = reported.input === null || output_tokens !== reported.output;
-  return { input_tokens, output_tokens, total_tokens: input_tokens + output_tokens, estimated };
+  return { input_tokens, output_tokens, total_tokens: input_tokens + output_tokens, estimated: true };
 }
 
 /** What a raw event of a stream (Anthropic, Google) says of tokens; null for all others. */

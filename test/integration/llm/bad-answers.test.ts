@@ -1,0 +1,407 @@
+/** What providers answer on their worst days, and what a directive says of it: a typed error each time.
+ *  It must never pass because a timer was slow: every case ends by what the provider did. */
+import { describe, expect, test } from 'vitest';
+import { type Api, call, errorIn, KEY, providersAt, told } from '../../support/model-calls.ts';
+import {
+  type Answer,
+  json,
+  sse,
+  startProvider,
+  STREAM_HEAD,
+  streamed,
+} from '../../support/provider-server.ts';
+import { ANTHROPIC, GOOGLE, OPENAI_CHAT, OPENAI_RESPONSES } from '../../support/recorded-answers.ts';
+
+const APIS: Api[] = ['openai', 'openai-chat', 'anthropic', 'google', 'compatible'];
+const RECORDED: Record<Api, string> = {
+  openai: OPENAI_RESPONSES,
+  'openai-chat': OPENAI_CHAT,
+  anthropic: ANTHROPIC,
+  google: GOOGLE,
+  compatible: OPENAI_CHAT,
+};
+const STREAM = { type: 'llm_stream' } as const;
+const GENERATE = { type: 'llm_generate' } as const;
+const HTML = '<!doctype html><html><body><h1>502 Bad Gateway</h1></body></html>';
+
+async function asked(api: Api, answer: Answer, fields: Parameters<typeof call>[0] = STREAM) {
+  await using server = await startProvider(answer);
+  return await call(fields, { providers: providersAt(server.url, api) });
+}
+
+/** The first events of a recorded stream. */
+function beginning(recorded: string, events: number): string {
+  return `${recorded.split('\n\n').slice(0, events).join('\n\n')}\n\n`;
+}
+
+function page(response: Parameters<Answer>[0]): void {
+  response.writeHead(200, { 'content-type': 'text/html' });
+  response.end(HTML);
+}
+
+describe.each(APIS)('%s', (api) => {
+  test.each([
+    ['a web page with status 200', page, STREAM, 'provider_error', 'html'],
+    ['a web page with status 200, at once', page, GENERATE, 'provider_error', 'html'],
+    ['an empty stream', streamed(''), STREAM, 'provider_error', 'empty_answer'],
+    ['an empty body', json(200, ''), GENERATE, 'provider_error', 'empty_answer'],
+    ['half a JSON', json(200, '{"id":"x","choices":[{"mess'), GENERATE, 'provider_error', 'broken_json'],
+    ['a malformed event', streamed('data: {"id":"x","cho\n\n'), STREAM, 'provider_error', 'broken_json'],
+  ])('%s', async (_what, answer, fields, type, reason) => {
+    const result = await asked(api, answer, fields);
+    expect(errorIn(result)).toMatchObject({ type, retryable: true, details: { reason } });
+    expect(result.execution).toMatchObject({ unavailable: true });
+    expect(result.execution.usage).toBeUndefined();
+  });
+
+  test('JSON that is no answer', async () => {
+    const result = await asked(api, json(200, { unexpected: [1, 2] }), GENERATE);
+    expect(['invalid_result', 'provider_error']).toContain(errorIn(result).type);
+  });
+
+  test('a stream that ends in the middle is no answer, however politely', async () => {
+    const events = api === 'openai' ? 7 : api === 'anthropic' ? 6 : 2;
+    const result = await asked(api, streamed(beginning(RECORDED[api], events)));
+    expect(errorIn(result)).toMatchObject({ type: 'provider_error', retryable: true });
+    expect(result.deltas.length).toBeGreaterThan(0);
+  });
+
+  test('a connection that breaks in the middle', async () => {
+    const events = api === 'openai' ? 7 : api === 'anthropic' ? 6 : 2;
+    const result = await asked(api, (response) => {
+      response.writeHead(200, STREAM_HEAD);
+      response.write(beginning(RECORDED[api], events), () => setTimeout(() => response.destroy(), 50));
+    });
+    expect(errorIn(result)).toMatchObject({ type: 'network', retryable: true });
+    expect(result.deltas.length).toBeGreaterThan(0);
+    expect(result.execution.metadata).toHaveProperty('usage_so_far');
+  });
+
+  test('nobody there', async () => {
+    const gone = await startProvider(() => {});
+    await gone[Symbol.asyncDispose]();
+    const result = await call(STREAM, { providers: providersAt(gone.url, api) });
+    expect(errorIn(result)).toMatchObject({ type: 'network', details: { code: 'ECONNREFUSED' } });
+    expect(result.execution).toMatchObject({ unreached: true, unavailable: true });
+    expect(result.execution.metadata).not.toHaveProperty('usage_so_far');
+  });
+
+  test('a connection closed without a word', async () => {
+    const result = await asked(api, (response) => void response.destroy());
+    expect(errorIn(result)).toMatchObject({ type: 'network', retryable: true });
+    expect(result.execution.unreached).toBeUndefined();
+  });
+
+  test('a cancelled call closes the stream, and says what it has cost so far', async () => {
+    const events = api === 'openai' ? 7 : api === 'anthropic' ? 6 : 2;
+    await using server = await startProvider((response) => {
+      response.writeHead(200, STREAM_HEAD);
+      response.write(beginning(RECORDED[api], events));
+    });
+    const stop = new AbortController();
+    const result = await call(STREAM, {
+      providers: providersAt(server.url, api),
+      context: { signal: stop.signal },
+      onDelta: () => stop.abort(),
+    });
+    await server.seen[0]?.closed;
+    expect(errorIn(result)).toMatchObject({ type: 'cancelled', retryable: false });
+    const spent = result.execution.metadata?.['usage_so_far'] as Record<string, unknown>;
+    expect(spent['estimated']).toBe(true);
+    if (api === 'anthropic') expect(spent['input_tokens']).toBe(592);
+    if (api === 'google') expect(spent['input_tokens']).toBe(30);
+    expect(spent['output_tokens']).toBeGreaterThan(0);
+  });
+
+  test.each(['llm_stream', 'llm_generate'] as const)(
+    '%s that waits in vain closes the connection',
+    async (type) => {
+      await using server = await startProvider(() => {});
+      const result = await call({ type, timeout_ms: 200 }, { providers: providersAt(server.url, api) });
+      await server.seen[0]?.closed;
+      expect(errorIn(result)).toMatchObject({
+        type: 'timeout',
+        details: { limit: 'total', answered: false },
+      });
+      expect(result.execution.metadata).toHaveProperty('usage_so_far');
+    },
+  );
+
+  test('a key that the provider repeats is not shown', async () => {
+    const echo: Answer = (response, request) =>
+      json(401, {
+        error: { message: `bad key ${KEY}; ${JSON.stringify(request.headers)}`, type: 'x', code: 'y' },
+      })(response, request, 0);
+    const result = await asked(api, echo);
+    expect(errorIn(result)).toMatchObject({ type: 'auth', retryable: false });
+    expect(JSON.stringify(result)).not.toContain(KEY);
+  });
+});
+
+describe('an error inside of a stream', () => {
+  const head = beginning(ANTHROPIC, 6);
+  const anthropic = (type: string, message: string) =>
+    sse([{ type: 'error', error: { type, message } }], { named: true });
+
+  test.each<[string, Api, string, string, Record<string, unknown>]>([
+    [
+      'Anthropic, overloaded',
+      'anthropic',
+      head + anthropic('overloaded_error', 'Overloaded'),
+      'provider_error',
+      { status: 529 },
+    ],
+    [
+      'Anthropic, overloaded, first',
+      'anthropic',
+      anthropic('overloaded_error', 'Overloaded'),
+      'provider_error',
+      { status: 529 },
+    ],
+    [
+      'Anthropic, limited',
+      'anthropic',
+      head + anthropic('rate_limit_error', 'Slow down'),
+      'rate_limited',
+      { status: 429 },
+    ],
+    [
+      'OpenAI responses, failed',
+      'openai',
+      beginning(OPENAI_RESPONSES, 2) +
+        sse([
+          {
+            type: 'response.failed',
+            sequence_number: 3,
+            response: { error: { code: 'server_error', message: 'Sorry' } },
+          },
+        ]),
+      'provider_error',
+      { status: 500 },
+    ],
+    [
+      'OpenAI responses, error in the middle',
+      'openai',
+      beginning(OPENAI_RESPONSES, 7) +
+        sse([
+          {
+            type: 'error',
+            sequence_number: 8,
+            code: 'rate_limit_exceeded',
+            message: 'Slow down',
+            param: null,
+          },
+        ]),
+      'rate_limited',
+      { status: 429 },
+    ],
+    [
+      'OpenAI chat',
+      'openai-chat',
+      beginning(OPENAI_CHAT, 2) +
+        sse([
+          { error: { message: 'The server had an error', type: 'server_error', param: null, code: null } },
+        ]),
+      'provider_error',
+      { status: 500 },
+    ],
+    [
+      'a compatible endpoint, with a status of its own',
+      'compatible',
+      beginning(OPENAI_CHAT, 2) +
+        sse([{ error: { message: 'upstream is overloaded', type: 'x', code: 503 } }]),
+      'provider_error',
+      { status: 503 },
+    ],
+    [
+      'a compatible endpoint, in a form of its own',
+      'compatible',
+      beginning(OPENAI_CHAT, 2) + sse([{ error: 'CUDA out of memory' }]),
+      'provider_error',
+      { status: 500 },
+    ],
+    [
+      'Google',
+      'google',
+      beginning(GOOGLE, 1) +
+        sse([{ error: { code: 503, message: 'The model is overloaded.', status: 'UNAVAILABLE' } }]),
+      'provider_error',
+      { status: 503 },
+    ],
+  ])('%s', async (_what, api, text, type, details) => {
+    const result = await asked(api, streamed(text));
+    expect(errorIn(result)).toMatchObject({ type, retryable: true, details });
+    expect(result.execution.usage).toBeUndefined();
+  });
+
+  test('comes after text that was told, which stays a part of a failed attempt', async () => {
+    const text = beginning(OPENAI_CHAT, 3) + sse([{ error: { message: 'gone', type: 'server_error' } }]);
+    const result = await asked('openai-chat', streamed(text));
+    expect(told(result, 'content')).toBe('Hello, wörld 🌍');
+    expect(errorIn(result).details).toMatchObject({ pieces: 2 });
+  });
+});
+
+describe('a refusal', () => {
+  const openai = (code: string, message: string) => ({ error: { message, type: 'x', param: null, code } });
+  const anthropic = (type: string, message: string) => ({ type: 'error', error: { type, message } });
+  const google = (code: number, status: string, message: string, details: unknown[] = []) => ({
+    error: { code, status, message, details },
+  });
+
+  test.each<[string, Api, Answer, string, Record<string, unknown>]>([
+    [
+      'a prompt that is too long, OpenAI',
+      'openai',
+      json(400, openai('context_length_exceeded', 'This model’s maximum context length is 128000 tokens.')),
+      'validation_error',
+      { reason: 'context_length' },
+    ],
+    [
+      'a prompt that is too long, Anthropic',
+      'anthropic',
+      json(400, anthropic('invalid_request_error', 'prompt is too long: 210000 tokens > 200000 maximum')),
+      'validation_error',
+      { reason: 'context_length' },
+    ],
+    [
+      'a prompt that is too long, Google',
+      'google',
+      json(
+        400,
+        google(
+          400,
+          'INVALID_ARGUMENT',
+          'The input token count (1200000) exceeds the maximum number of tokens allowed (1048576).',
+        ),
+      ),
+      'validation_error',
+      { reason: 'context_length' },
+    ],
+    [
+      'a model nobody knows, OpenAI',
+      'openai',
+      json(404, openai('model_not_found', 'The model `m` does not exist')),
+      'unknown_model',
+      {},
+    ],
+    [
+      'a model nobody knows, Anthropic',
+      'anthropic',
+      json(404, anthropic('not_found_error', 'model: m')),
+      'unknown_model',
+      {},
+    ],
+    [
+      'an address nobody knows',
+      'compatible',
+      json(404, 'Cannot POST /v1/chat'),
+      'not_found',
+      { status: 404 },
+    ],
+    [
+      'no credit, OpenAI',
+      'openai',
+      json(429, openai('insufficient_quota', 'You exceeded your current quota')),
+      'auth',
+      { reason: 'no_credit' },
+    ],
+    [
+      'no credit, Anthropic',
+      'anthropic',
+      json(400, anthropic('invalid_request_error', 'Your credit balance is too low')),
+      'validation_error',
+      {},
+    ],
+    [
+      'too many requests, with a date',
+      'openai',
+      json(429, openai('rate_limit_exceeded', 'Rate limit'), {
+        'retry-after-ms': '1500',
+        'retry-after': '9',
+      }),
+      'rate_limited',
+      { retry_after_ms: 1_500 },
+    ],
+    [
+      'too many tokens, OpenAI',
+      'openai',
+      json(
+        429,
+        openai('rate_limit_exceeded', 'Rate limit reached for m in organization x on tokens per min'),
+        {
+          'x-ratelimit-remaining-requests': '100',
+          'x-ratelimit-reset-requests': '8.64s',
+          'x-ratelimit-remaining-tokens': '0',
+          'x-ratelimit-reset-tokens': '1m30s',
+        },
+      ),
+      'rate_limited',
+      { retry_after_ms: 90_000 },
+    ],
+    [
+      'too many requests, Google',
+      'google',
+      json(
+        429,
+        google(429, 'RESOURCE_EXHAUSTED', 'You exceeded your current quota, please check your plan.', [
+          { '@type': 'type.googleapis.com/google.rpc.RetryInfo', retryDelay: '37s' },
+        ]),
+      ),
+      'rate_limited',
+      { retry_after_ms: 37_000 },
+    ],
+    [
+      'unavailable for a while',
+      'anthropic',
+      json(503, anthropic('api_error', 'Later'), { 'retry-after': '3' }),
+      'provider_error',
+      { retry_after_ms: 3_000 },
+    ],
+    [
+      'a timeout of the provider',
+      'compatible',
+      json(408, { error: { message: 'Too slow' } }),
+      'timeout',
+      { status: 408 },
+    ],
+    [
+      'too early',
+      'compatible',
+      json(425, { error: { message: 'Too early' } }),
+      'provider_error',
+      { status: 425 },
+    ],
+    [
+      'a conflict',
+      'compatible',
+      json(409, { error: { message: 'Conflict' } }),
+      'validation_error',
+      { status: 409 },
+    ],
+  ])('%s', async (_what, api, answer, type, details) => {
+    expect(errorIn(await asked(api, answer))).toMatchObject({ type, details });
+  });
+
+  test('of one model stops that model, and of the provider all of them', async () => {
+    const limited = (message: string): Answer =>
+      json(429, openai('rate_limit_exceeded', message), { 'retry-after': '9' });
+    const one = await asked('openai', limited('Rate limit reached for m in organization x'));
+    expect(one.execution.pauseScope).toBe('directive');
+    expect(one.limiter.blocked).toEqual([{ scope: 'model', ms: 9_000 }]);
+    const all = await asked('openai', limited('Rate limit reached in organization x'));
+    expect(all.execution.pauseScope).toBe('lane');
+    expect(all.limiter.blocked).toEqual([{ scope: 'provider', ms: 9_000 }]);
+  });
+
+  test('names no address and no header of the request', async () => {
+    await using server = await startProvider(json(500, { error: { message: 'x' } }));
+    const result = await call(STREAM, {
+      providers: providersAt(server.url, 'compatible', { headers: { 'x-tenant': 'acme-42' } }),
+    });
+    const shown = JSON.stringify(result.execution);
+    expect(server.seen[0]?.headers['x-tenant']).toBe('acme-42');
+    expect(shown).not.toContain('acme-42');
+    expect(shown).not.toContain(new URL(server.url).port);
+  });
+});

@@ -1,0 +1,141 @@
+/** The executors of model directives on real provider clients, without a journal: what they report and come to.
+ *  It must never reach a provider that the test did not start. */
+import { completeDirective, parseSubmission, type SubmittedDirective } from '../../src/contract/directive.ts';
+import type { ErrorEnvelope } from '../../src/contract/error-envelope.ts';
+import type { ModelTurn } from '../../src/contract/model-turn.ts';
+import type { SignalDraft } from '../../src/contract/signal.ts';
+import type { Execution, ExecutionContext } from '../../src/executors/definition.ts';
+import { llmEmbed } from '../../src/executors/llm-embed.ts';
+import { llmGenerate } from '../../src/executors/llm-generate.ts';
+import type { DescribedTool } from '../../src/executors/llm-request.ts';
+import { llmStream } from '../../src/executors/llm-stream.ts';
+import { createRegistry } from '../../src/executors/registry.ts';
+import type { ModelLimiter, Reservation } from '../../src/llm/model-limiter.ts';
+import type { RemoteProviderOptions } from '../../src/llm/provider-options.ts';
+import { createModelProviders, type ModelProviders } from '../../src/llm/providers.ts';
+
+export type Api = 'openai' | 'openai-chat' | 'anthropic' | 'google' | 'compatible';
+
+const PATHS: Record<Api, string> = {
+  openai: '/v1',
+  'openai-chat': '/v1',
+  anthropic: '/v1',
+  google: '/v1beta',
+  compatible: '/v1',
+};
+
+export const KEY = 'sk-test-0123456789';
+
+/** One provider named `p` whose clients speak as `api` does. */
+export function providersAt(
+  url: string,
+  api: Api,
+  fields: Partial<RemoteProviderOptions> = {},
+): ModelProviders {
+  const type = api === 'compatible' ? 'openai-compatible' : api === 'openai-chat' ? 'openai' : api;
+  const options: RemoteProviderOptions = {
+    type,
+    baseUrl: `${url}${PATHS[api]}`,
+    headers: {},
+    key: () => KEY,
+    api: api === 'openai-chat' ? 'chat' : 'responses',
+    settings: { timeoutMs: 20_000, idleTimeoutMs: 10_000 },
+    prices: new Map([['m', { input: 1, output: 10, cacheRead: 0.1, cacheWrite: 1.25 }]]),
+    ...fields,
+  };
+  return createModelProviders(new Map([['p', options]]));
+}
+
+export interface LimiterRecord {
+  reserved: { model: string; tokens: number }[];
+  settled: number[];
+  blocked: { scope: string; ms: number }[];
+}
+
+/** A limiter that lets everything pass, but for the answers it is given, and remembers what it was told. */
+export function recordingLimiter(answers: Reservation[] = []): ModelLimiter & LimiterRecord {
+  const record: LimiterRecord = { reserved: [], settled: [], blocked: [] };
+  return {
+    ...record,
+    async reserve({ name }, { tokens }) {
+      record.reserved.push({ model: name, tokens });
+      return answers.shift() ?? { ok: true, settle: (actual) => void record.settled.push(actual) };
+    },
+    async block(_ref, scope, ms) {
+      record.blocked.push({ scope, ms });
+    },
+  };
+}
+
+type Delta = Extract<SignalDraft, { type: 'ai.llm.delta' }>['data'];
+
+export interface CallResult {
+  execution: Execution;
+  deltas: Delta[];
+  limiter: LimiterRecord;
+}
+
+export interface CallSetup {
+  providers: ModelProviders;
+  limiter?: ReturnType<typeof recordingLimiter>;
+  tools?: Readonly<Record<string, DescribedTool>>;
+  context?: Partial<ExecutionContext>;
+  /** Hears of every delta as it comes. */
+  onDelta?: (delta: Delta) => void;
+}
+
+type Fields = Partial<SubmittedDirective> & { type: 'llm_stream' | 'llm_generate' | 'llm_embed' };
+
+/** Carries out one attempt of the directive; what it does not say is the simplest there is. */
+export async function call(fields: Fields, setup: CallSetup): Promise<CallResult> {
+  const { providers, limiter = recordingLimiter(), tools = {}, onDelta } = setup;
+  const deltas: Delta[] = [];
+  const context: ExecutionContext = {
+    lane: 'llm.p',
+    models: ['p:m'],
+    stage: { index: 0, history: [] },
+    attempt: 1,
+    redeliveries: 0,
+    signal: new AbortController().signal,
+    remainingMs: 60_000,
+    traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01',
+    idempotencyKey: 'key',
+    report(_type, data) {
+      deltas.push(data as Delta);
+      onDelta?.(data as Delta);
+    },
+    drained: () => Promise.resolve(),
+    ...setup.context,
+  };
+  const options = { providers, limiter, describeTool: async (name: string) => tools[name] ?? null };
+  const registry = createRegistry([llmStream(options), llmGenerate(options), llmEmbed(options)]);
+  const definition = registry.queued(fields.type);
+  if (!definition) throw new Error(`no executor of ${fields.type}`);
+  const execution = await definition.execute(directive(fields), context);
+  return { execution, deltas, limiter };
+}
+
+function directive(fields: Fields) {
+  const given =
+    fields.type === 'llm_embed' ? { texts: 'one' } : { context: [{ role: 'user', content: 'hello' }] };
+  const parsed = parseSubmission({ model: 'p:m', ...given, ...fields });
+  if (!parsed.ok) throw new Error(JSON.stringify(parsed.errors));
+  const [only] = parsed.directives;
+  if (!only) throw new Error('no directive');
+  return completeDirective(only, { id: 'd', request_id: 'r' });
+}
+
+export function turnIn({ execution }: CallResult): ModelTurn {
+  if (!execution.result.ok) throw new Error(`no turn: ${JSON.stringify(execution.result.error)}`);
+  return execution.result.payload as ModelTurn;
+}
+
+export function errorIn({ execution }: CallResult): ErrorEnvelope {
+  if (execution.result.ok) throw new Error(`no failure: ${JSON.stringify(execution.result.payload)}`);
+  return execution.result.error;
+}
+
+/** What the deltas of a kind say together. */
+export function told({ deltas }: CallResult, kind: 'content' | 'thinking'): string {
+  return deltas.map(({ chunk_type, delta }) => (chunk_type === kind ? (delta as string) : '')).join('');
+}
