@@ -2,8 +2,9 @@
  *  It must never show a key. */
 import { inspect } from 'node:util';
 import { describe, expect, test } from 'vitest';
-import { type Config, ConfigError, parseConfig, requireKeys } from '../../src/config.ts';
+import { type Config, ConfigError, loadConfig, parseConfig, requireKeys } from '../../src/config.ts';
 import type { Environment } from '../../src/environment-values.ts';
+import { limitsOf, modelProviders } from '../../src/model-wiring.ts';
 
 const KEY = 'sk-hunter2-hunter2';
 
@@ -159,4 +160,53 @@ describe('a key', () => {
     const aliased = fault(() => parse({ models: { fast: '${S}:x' } }, { S: KEY }));
     expect(aliased.message).not.toContain('hunter2');
   });
+});
+
+describe('the example of models', () => {
+  const example = (environment: Environment) => loadConfig('examples/models/adjutant.json', environment);
+
+  test('is whole with the key that it says it needs', () => {
+    const config = example({ ANTHROPIC_API_KEY: KEY });
+    const providers = modelProviders(config);
+    const named = [...config.models.values()].flat();
+    expect(named.length).toBeGreaterThan(0);
+    for (const name of named) {
+      const [provider = '', model = ''] = name.split(/:(.*)/s);
+      expect(providers.language({ provider, model, name })).not.toHaveProperty('error');
+    }
+    expect(providers.settings('local')).toEqual({ timeoutMs: 300_000, idleTimeoutMs: 60_000 });
+    const haiku = { provider: 'anthropic', model: 'claude-haiku-4-5', name: 'anthropic:claude-haiku-4-5' };
+    expect(providers.price(haiku)).toEqual({ input: 1, output: 5, cacheRead: 0.1, cacheWrite: 1.25 });
+    expect(providers.isScripted('scripted')).toBe(true);
+  });
+
+  test('and says so without it', () => {
+    expect(fault(() => modelProviders(example({}))).message).toContain('ANTHROPIC_API_KEY');
+  });
+});
+
+describe('a script that cannot be used', () => {
+  test.each([
+    ['missing.json', 'cannot be read'],
+    ['README.md', 'is not JSON'],
+    ['adjutant.json', 'providers is not a known key'],
+  ])('%s: %s', (file, message) => {
+    const raw = { providers: { offline: { type: 'scripted', file } } };
+    const config = parseConfig(raw, { source: 'test', directory: 'examples/models', environment: {} });
+    expect(fault(() => modelProviders(config)).message).toContain(message);
+  });
+});
+
+test('limits are those of the provider and of the model itself', () => {
+  const limited = { requests_per_minute: 60, models: { m: { tokens_per_minute: 1_000 } } };
+  const of = limitsOf(parse(provider(limited)));
+  const none = { requests: null, tokens: null };
+  const ref = (name: string) => ({ provider: 'local', model: name, name: `local:${name}` });
+  expect(of(ref('m'))).toEqual({
+    provider: { requests: 60, tokens: null },
+    model: { requests: null, tokens: 1_000 },
+  });
+  expect(of(ref('other'))).toEqual({ provider: { requests: 60, tokens: null }, model: none });
+  expect(of(ref('toString'))).toEqual({ provider: { requests: 60, tokens: null }, model: none });
+  expect(of({ provider: 'x', model: 'm', name: 'x:m' })).toEqual({ provider: none, model: none });
 });

@@ -1,0 +1,55 @@
+/** What is read before directives are routed, and what is read again.
+ *  It must never need Redis. */
+import { expect, test } from 'vitest';
+import { type Directive, parseSubmission } from '../../../src/contract/directive.ts';
+import type { ModelTable } from '../../../src/contract/model-name.ts';
+import { decodeEnvelope } from '../../../src/journal/envelope.ts';
+import { NO_MODELS } from '../../../src/queue/known-models.ts';
+import { createPreparer } from '../../../src/queue/prepare.ts';
+import type { Recent } from '../../../src/queue/recent.ts';
+import type { KnownServers } from '../../../src/queue/route.ts';
+
+const models: ModelTable = { aliases: new Map(), providers: new Map([['cloud', { type: 'openai' }]]) };
+const servers: KnownServers = new Map([['files', ['read']]]);
+
+/** Knows `before`, and after it was read again `after`; writes down what it was asked. */
+function source<T>(name: string, before: T, after: T, asked: string[]): Recent<T> {
+  const answer = (what: string, value: T) => async (): Promise<T> => {
+    asked.push(`${name} ${what}`);
+    return value;
+  };
+  return { current: answer('current', before), recheck: answer('recheck', after) };
+}
+
+function directive(fields: object): Directive {
+  const parsed = parseSubmission({ id: 'a', request_id: 'r', ...fields });
+  if (!parsed.ok) throw new Error(JSON.stringify(parsed.errors));
+  return parsed.directives[0] as Directive;
+}
+
+const ask = directive({ type: 'llm_generate', model: 'cloud:m', context: [] });
+const call = directive({ type: 'tool_exec', tool_name: 'read' });
+
+async function prepared(directives: Directive[], before: { models: ModelTable; servers: KnownServers }) {
+  const asked: string[] = [];
+  const { prepare } = createPreparer({
+    models: source('models', before.models, models, asked),
+    servers: source('servers', before.servers, servers, asked),
+    executeImmediately: () => null,
+  });
+  const made = await prepare(directives, '00-00000000000000000000000000000001-0000000000000001-01');
+  return { asked, envelopes: made.map(({ acceptance }) => decodeEnvelope(acceptance.envelope)) };
+}
+
+test('only what the directives need is read', async () => {
+  expect((await prepared([ask], { models, servers })).asked).toEqual(['models current']);
+  expect((await prepared([call], { models, servers })).asked).toEqual(['servers current']);
+});
+
+test('what is not found is read again, and found then', async () => {
+  const nothing = { models: NO_MODELS, servers: new Map() };
+  const { asked, envelopes } = await prepared([ask, call], nothing);
+  expect(asked.filter((read) => read.endsWith('recheck'))).toEqual(['servers recheck', 'models recheck']);
+  expect(envelopes).toMatchObject([{ lane: 'llm.cloud', models: ['cloud:m'] }, { lane: 'tool.files' }]);
+  expect(envelopes[1]).not.toHaveProperty('models');
+});
