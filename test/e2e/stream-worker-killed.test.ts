@@ -1,0 +1,47 @@
+/** A worker that dies in the middle of fifty streams: another one asks the model again, and each is answered once.
+ *  It must not tell the worker beforehand. */
+import { expect, test } from 'vitest';
+import { install } from '../support/installation.ts';
+import { startMockProvider } from '../support/mock-provider.ts';
+import { follow, post, untilClosed } from '../support/public-api.ts';
+import { auditStreams, numberedAnswers, streamOf, wholeLog } from '../support/streams.ts';
+
+const STREAMS = 50;
+const REQUEST = 'stream-killed';
+
+test('kill -9 of a worker in the middle of 50 streams', async () => {
+  // Each takes seconds, so that all are under way when the signal arrives, on a busy machine too.
+  const answers = numberedAnswers(STREAMS, { words: 60, paceMs: 40 });
+  await using provider = await startMockProvider(answers);
+  await using installation = await install({
+    config: {
+      providers: { mock: { type: 'openai-compatible', base_url: provider.url } },
+      worker: { lease_ms: 1_500 },
+    },
+  });
+  const [{ url }, victim] = await Promise.all([installation.start('api'), installation.start('worker')]);
+  const directives = answers.map(({ prompt }) => streamOf(prompt, REQUEST));
+  expect((await post(`${url}/v1/directives`, { directives })).status).toBe(202);
+  const speaking = new Set<string>();
+  for await (const signal of follow(url, REQUEST)) {
+    expect(signal.type).toBe('ai.llm.delta');
+    if (signal.type === 'ai.llm.delta' && (signal.data.seq ?? 0) > 3) speaking.add(signal.data.call_id);
+    if (speaking.size === STREAMS) break;
+  }
+  await victim.kill9();
+  const saidBefore = await wholeLog(url, REQUEST);
+  await installation.start('worker');
+  await untilClosed(url, REQUEST);
+
+  const log = await wholeLog(url, REQUEST);
+  expect(log.slice(0, saidBefore.length)).toEqual(saidBefore);
+  const responses = auditStreams(log, answers);
+  const ended = saidBefore.filter(({ type }) => type === 'ai.llm.response').length;
+  const again = [...responses.values()].filter(({ data }) => data.metadata['redeliveries'] === 1);
+  expect(again).toHaveLength(STREAMS - ended);
+  expect(again.length).toBeGreaterThan(STREAMS / 2);
+  for (const { attempt } of again) expect(attempt).toBe(2);
+  expect(await provider.asked()).toBe(STREAMS + again.length);
+  // Tokens are told once for each answer, however often the model was asked.
+  expect(log.filter(({ type }) => type === 'ai.usage')).toHaveLength(STREAMS);
+});
