@@ -84,7 +84,7 @@ function checkAttempts(all: Case): string[] {
   const counted = retries.map(({ data }) => Number(data['failures']));
   if (counted.some((failures, index) => failures !== index + 1) || view.failures !== retries.length)
     found.push(`${view.failures} failures, retries say ${counted.join(' ')}`);
-  const mostRetries = (planned.maxRetries + 1) * (planned.model?.chain.length ?? 1) - 1;
+  const mostRetries = (planned.maxRetries + 1) * Math.max(planned.model?.chain.length ?? 1, 1) - 1;
   if (retries.length > mostRetries) found.push(`${retries.length} retries of ${mostRetries}`);
   const limit = MAX_REDELIVERIES + (errorType(result) === 'worker_lost' || planned.effect === 'once' ? 1 : 0);
   if (view.redeliveries > limit) found.push(`${view.redeliveries} redeliveries`);
