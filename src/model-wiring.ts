@@ -6,6 +6,10 @@ import { type Config, ConfigError, requireKeys } from './config.ts';
 import type { ProviderConfig } from './config-models.ts';
 import { fieldErrors } from './contract/field-error.ts';
 import { modelLane, type ModelRef, type ModelTable } from './contract/model-name.ts';
+import type { DirectiveDefinition } from './executors/definition.ts';
+import { llmEmbed } from './executors/llm-embed.ts';
+import { llmGenerate } from './executors/llm-generate.ts';
+import { llmStream } from './executors/llm-stream.ts';
 import type { KeySpace } from './journal/keys.ts';
 import { createModelCatalog, type ModelCatalog } from './journal/model-catalog.ts';
 import { createRateLimits, type LimitsOfModel, type MinuteLimits } from './journal/rate-limits.ts';
@@ -16,7 +20,7 @@ import type { ModelPrice } from './llm/pricing.ts';
 import type { ProviderOptions } from './llm/provider-options.ts';
 import { createModelProviders, type ModelProviders } from './llm/providers.ts';
 import { DEMO_SCRIPT, type Script, scriptSchema } from './llm/script.ts';
-import { toolDescriber, type ToolDescription } from './tool-descriptions.ts';
+import { toolDescriber } from './tool-descriptions.ts';
 import type { RedisConnection } from './redis.ts';
 import type { ServedLane } from './worker/worker.ts';
 
@@ -132,9 +136,8 @@ export function modelAnnouncer(
 }
 
 export interface ModelWiring {
-  limiter: ModelLimiter;
-  /** For tools that a directive names without describing them. */
-  describeTool: (name: string) => Promise<ToolDescription | null>;
+  /** The kinds of directives that call models. */
+  calls: DirectiveDefinition[];
   announcer: Startable;
   /** Tells in the catalog that a lane waits for `pauseMs`, or goes on (null). */
   noteBlocked(lane: string, pauseMs: number | null): void;
@@ -142,24 +145,28 @@ export interface ModelWiring {
 
 export interface ModelWiringOptions {
   config: Config;
+  providers: ModelProviders;
   connection: RedisConnection;
   keys: KeySpace;
-  tools: ToolCatalog;
+  /** For tools that a directive names without describing them. */
+  catalog: ToolCatalog;
   onError: (error: Error) => void;
 }
 
-/** What a worker needs to call models, besides the providers. */
-export function wireModels({ config, connection, keys, tools, onError }: ModelWiringOptions): ModelWiring {
-  const catalog = createModelCatalog(connection, keys);
+/** What a worker needs to call models. */
+export function wireModels(options: ModelWiringOptions): ModelWiring {
+  const { config, providers, connection, keys, catalog, onError } = options;
+  const models = createModelCatalog(connection, keys);
   const providerOfLane = new Map([...config.providers.keys()].map((name) => [modelLane(name), name]));
+  const limiter: ModelLimiter = createRateLimits({ connection, keys, limitsOf: limitsOf(config), onError });
+  const describeTool = toolDescriber(catalog);
   return {
-    limiter: createRateLimits({ connection, keys, limitsOf: limitsOf(config), onError }),
-    describeTool: toolDescriber(tools),
-    announcer: modelAnnouncer(config, catalog, onError),
+    calls: [llmStream, llmGenerate, llmEmbed].map((define) => define({ providers, limiter, describeTool })),
+    announcer: modelAnnouncer(config, models, onError),
     noteBlocked(lane, pauseMs) {
       const provider = providerOfLane.get(lane);
       if (provider === undefined) return;
-      catalog.noteBlocked(provider, pauseMs === null ? 0 : Date.now() + pauseMs).catch(onError);
+      models.noteBlocked(provider, pauseMs === null ? 0 : Date.now() + pauseMs).catch(onError);
     },
   };
 }

@@ -12,9 +12,6 @@ import { confirmation, confirmations } from './queue/durability.ts';
 import { createRegistry } from './executors/registry.ts';
 import { emitRequestError } from './executors/emit-request-error.ts';
 import { emitToolError } from './executors/emit-tool-error.ts';
-import { llmEmbed } from './executors/llm-embed.ts';
-import { llmGenerate } from './executors/llm-generate.ts';
-import { llmStream } from './executors/llm-stream.ts';
 import { toolExec } from './executors/tool-exec.ts';
 import { createDeadLetterIndex } from './journal/dead-letter-index.ts';
 import { createCore } from './engine/core/core.ts';
@@ -143,29 +140,23 @@ function workerParts(ground: Ground): Startable[] {
   const providers = modelProviders(config);
   const { connection, part } = open(ground, 'commands', 'worker connection');
   const parts = journalParts(connection, ground);
-  const { pool, announce, noteBlocked, locate } = wireTools({
-    config,
-    catalog: parts.catalog,
-    logger,
-    onError,
-  });
-  const models = wireModels({ config, connection, keys: parts.keys, tools: parts.catalog, onError });
+  const tools = wireTools({ config, catalog: parts.catalog, logger, onError });
+  const models = wireModels({ config, providers, ...parts, onError });
   const listening = open(ground, 'subscriber', 'worker subscriber');
   const running = createRunningAttempts();
   const breaker = createCircuitBreaker({
     ...DEFAULT_BREAKER,
     onChange: (lane, pauseMs) => {
       worker.pauseLane(lane, pauseMs);
-      noteBlocked(lane, pauseMs);
+      tools.noteBlocked(lane, pauseMs);
       models.noteBlocked(lane, pauseMs);
     },
   });
-  const calls = [llmStream, llmGenerate, llmEmbed].map((define) => define({ ...models, providers }));
   const resultBound = { bytes: config.limits.result_bytes, overflow: config.limits.result_overflow };
   const worker = createWorker({
     ...parts,
     prefix: config.prefix,
-    registry: createRegistry([toolExec({ pool, locate }), ...calls, emitToolError, emitRequestError]),
+    registry: createRegistry([toolExec(tools), ...models.calls, emitToolError, emitRequestError]),
     heartbeat: heartbeatOf(ground),
     running,
     confirm: confirmations(connection, config.durability),
@@ -180,11 +171,11 @@ function workerParts(ground: Ground): Startable[] {
     onError,
   });
   const lanes = { name: 'worker lanes', start: () => Promise.resolve(), stop: () => parts.lanes.close() };
-  const start = (): Promise<void> => announce().then(() => pool.start());
-  const tools = { name: 'mcp pool', start, stop: () => pool.stop() };
+  const start = (): Promise<void> => tools.announce().then(() => tools.pool.start());
+  const pool = { name: 'mcp pool', start, stop: () => tools.pool.stop() };
   const cancels = createCancelListener(listening.connection, parts.keys, running);
   const sweeper = sweeperPart(parts, ground);
-  return [part, listening.part, lanes, sweeper, models.announcer, tools, cancels, worker];
+  return [part, listening.part, lanes, sweeper, models.announcer, pool, cancels, worker];
 }
 
 /** Its own connection, so that a turn waits for nobody's blocking call. */
@@ -200,7 +191,11 @@ function engineParts(ground: Omit<Ground, 'engine'>): { engine: Engine; parts: S
   });
   const wired = wireEngine({
     ...ground,
-    core: createCore({ strategies, directives, modelAliases: [...DEFAULT_ALIASES.keys(), ...config.models.keys()] }),
+    core: createCore({
+      strategies,
+      directives,
+      modelAliases: [...DEFAULT_ALIASES.keys(), ...config.models.keys()],
+    }),
     connection,
     preparer,
     lockMs: JOB_LOCK_MS,
