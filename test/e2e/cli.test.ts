@@ -1,81 +1,20 @@
 /** The command line as a person or a script uses it: the real program, its output, its exit codes.
  *  It must not import the program: processes only. */
-import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { cliFolder, type Env, type Run, type Running, startCli as start } from '../support/cli.ts';
 import { freePort } from '../support/process.ts';
 import { startRedis } from '../support/redis.ts';
 
-const PROGRAM = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url));
 const PEER = fileURLToPath(new URL('../support/servers/legacy-peer.ts', import.meta.url));
-
-interface Run {
-  readonly code: number | null;
-  readonly stdout: string;
-  readonly stderr: string;
-}
-
-interface Running {
-  readonly child: ChildProcessWithoutNullStreams;
-  readonly ended: Promise<Run>;
-  /** Resolves when either output has said it; rejects when the program ends without. */
-  said(pattern: RegExp): Promise<string>;
-}
-
-type Env = Readonly<Record<string, string>>;
-
-/** Neither colours nor a service or Redis of the surroundings reach the program. */
-function environment(more: Env): NodeJS.ProcessEnv {
-  const { FORCE_COLOR: _, REDIS_URL: __, ADJUTANT_URL: ___, ...rest } = process.env;
-  return { ...rest, ...more };
-}
-
-function start(
-  args: readonly string[],
-  { cwd, env = {}, stdin = '' }: { cwd: string; env?: Env; stdin?: string },
-): Running {
-  const child = spawn(process.execPath, [PROGRAM, ...args], { cwd, env: environment(env) });
-  child.stdin.end(stdin);
-  let stdout = '';
-  let stderr = '';
-  const listeners = new Set<() => void>();
-  const hear = (add: (text: string) => void) => (text: string) => {
-    add(text);
-    for (const listener of listeners) listener();
-  };
-  child.stdout.setEncoding('utf8').on(
-    'data',
-    hear((text) => void (stdout += text)),
-  );
-  child.stderr.setEncoding('utf8').on(
-    'data',
-    hear((text) => void (stderr += text)),
-  );
-  const ended = once(child, 'close').then(([code]) => ({ code: code as number | null, stdout, stderr }));
-  const said = async (pattern: RegExp): Promise<string> => {
-    const { promise, resolve, reject } = Promise.withResolvers<string>();
-    const look = (): void => {
-      const found = pattern.exec(stdout + stderr);
-      if (found !== null) resolve(found[0]);
-    };
-    listeners.add(look);
-    look();
-    void ended.then(() => reject(new Error(`It ended without ${String(pattern)}:\n${stdout}${stderr}`)));
-    return promise;
-  };
-  return { child, ended, said };
-}
 
 const folders: string[] = [];
 
 async function folder(files: Readonly<Record<string, unknown>> = {}): Promise<string> {
-  const path = await mkdtemp(join(tmpdir(), 'adjutant-cli-'));
+  const path = await cliFolder(files);
   folders.push(path);
-  for (const [name, value] of Object.entries(files)) await writeFile(join(path, name), JSON.stringify(value));
   return path;
 }
 

@@ -1,0 +1,205 @@
+/** `adjutant llm` as a person or a script uses it, against an independent mock of the providers.
+ *  It must never reach a real provider, nor import the program. */
+import { LLMock } from '@copilotkit/aimock';
+import { rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { modelTurnSchema } from '../../src/contract/model-turn.ts';
+import { cliFolder, type Run, type Running, startCli } from '../support/cli.ts';
+
+const TEXT = 'The quick brown fox jumps over the lazy dog.';
+const LONG = TEXT.repeat(20);
+const mock = new LLMock({ port: 0, chunkSize: 8 });
+
+let home: string;
+let up: Running;
+let env: Readonly<Record<string, string>>;
+
+async function run(args: readonly string[], stdin = ''): Promise<Run> {
+  return startCli(args, { cwd: home, env, stdin }).ended;
+}
+
+beforeAll(async () => {
+  const steady = { streamingProfile: { ttft: 0, tps: 200 } };
+  mock.onMessage('hello', { content: TEXT });
+  mock.onMessage('think', { content: 'Forty-two.', reasoning: 'Six times seven.' });
+  mock.on(
+    { userMessage: 'cut', sequenceIndex: 0 },
+    { content: LONG },
+    { disconnectAfterMs: 150, latency: 10 },
+  );
+  mock.on({ userMessage: 'cut', sequenceIndex: 1 }, { content: TEXT });
+  mock.on({ userMessage: 'broken' }, { content: LONG }, { disconnectAfterMs: 150, latency: 10 });
+  mock.onMessage('forbidden', {
+    error: { message: 'No such key', type: 'authentication_error' },
+    status: 401,
+  });
+  mock.onMessage('endless', { content: LONG.repeat(50) }, steady);
+  mock.onMessage('a person', { content: '{"name":"Ada","age":36}' });
+  await mock.start();
+  home = await cliFolder({
+    'adjutant.json': {
+      mcpServers: {},
+      providers: { mock: { type: 'openai-compatible', base_url: `${mock.url}/v1` } },
+      models: { fast: 'mock:m' },
+      worker: { drain_ms: 0 },
+    },
+  });
+  up = startCli(['up', '--port', '0'], { cwd: home });
+  env = { ADJUTANT_URL: await up.said(/http:\/\/127\.0\.0\.1:\d+/) };
+  await vi.waitFor(async () => expect((await run(['llm', 'hello'])).code).toBe(0), 20_000);
+});
+
+afterAll(async () => {
+  up?.child.kill('SIGTERM');
+  expect((await up?.ended)?.code).toBe(0);
+  await mock.stop();
+  await rm(home, { recursive: true, force: true });
+});
+
+describe('an answer', () => {
+  test('is all that a pipe gets; who gave it is told beside it', async () => {
+    const { code, stdout, stderr } = await run(['llm', 'hello', '--model', 'mock:m']);
+    expect({ code, stdout }).toEqual({ code: 0, stdout: `${TEXT}\n` });
+    expect(stderr).toMatch(/\d+ → \d+ tokens/);
+  });
+
+  test('is printed as it comes when that is asked for, its thinking on stderr', async () => {
+    const { code, stdout, stderr } = await run(['llm', 'think', '--stream']);
+    expect({ code, stdout }).toEqual({ code: 0, stdout: 'Forty-two.\n' });
+    expect(stderr).toContain('Six times seven.');
+  });
+
+  test('comes before it is whole', async () => {
+    const running = startCli(['llm', 'endless', '--stream', '--request', 'endless'], { cwd: home, env });
+    await running.said(/The quick/);
+    running.child.kill('SIGINT');
+    expect((await running.ended).code).toBe(130);
+  });
+
+  test('is the same when it is asked for at once, and from stdin', async () => {
+    const { code, stdout } = await run(
+      ['llm', '-', '--no-stream', '--request', 'at-once', '--id', 'a'],
+      'hello\n',
+    );
+    expect({ code, stdout }).toEqual({ code: 0, stdout: `${TEXT}\n` });
+    const view = JSON.parse((await run(['get', 'at-once', 'a', '--json'])).stdout) as { directive: object };
+    expect(view.directive).toMatchObject({ type: 'llm_generate' });
+  });
+
+  test('is the envelope with --json', async () => {
+    const { code, stdout, stderr } = await run(['llm', 'hello', '--json']);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    const result = JSON.parse(stdout) as { ok: boolean; payload: unknown };
+    expect(result.ok).toBe(true);
+    expect(modelTurnSchema.parse(result.payload)).toMatchObject({ text: TEXT, type: 'final_answer' });
+  });
+
+  test('that fits a schema is its value', async () => {
+    const file = join(home, 'person.json');
+    const schema = { type: 'object', properties: { name: { type: 'string' }, age: { type: 'integer' } } };
+    await writeFile(file, JSON.stringify({ ...schema, required: ['name', 'age'] }));
+    const { code, stdout } = await run(['llm', 'a person', '--schema', file]);
+    expect(code).toBe(0);
+    expect(JSON.parse(stdout)).toEqual({ name: 'Ada', age: 36 });
+    const typo = await run(['llm', 'a person', '--schema', join(home, 'nobody.json')]);
+    expect(typo).toMatchObject({ code: 2, stdout: '' });
+  });
+
+  test('takes what it was told along', async () => {
+    mock.clearRequests();
+    await run(['llm', 'hello', '--system', 'Be brief.', '--max-tokens', '77', '--temperature', '0.5']);
+    expect(mock.getLastRequest()?.body).toMatchObject({
+      messages: [
+        { role: 'system', content: 'Be brief.' },
+        { role: 'user', content: 'hello' },
+      ],
+      max_tokens: 77,
+      temperature: 0.5,
+    });
+  });
+});
+
+describe('a stream that breaks off', () => {
+  test('is begun again, which a reader of its words is told, and a pipe need not know', async () => {
+    const retried = ['--retries', '1', '--model', 'mock:m'];
+    const live = await run(['llm', 'cut', '--stream', ...retried]);
+    expect(live.code).toBe(0);
+    expect(live.stderr).toMatch(/retry 1\/1/);
+    const [, said = ''] =
+      /attempt 2 begins the answer again; the (\d+) characters before this are void/.exec(live.stderr) ?? [];
+    expect(live.stdout.slice(Number(said)).trim()).toBe(TEXT);
+    mock.resetMatchCounts();
+    const piped = await run(['llm', 'cut', ...retried]);
+    expect(piped).toMatchObject({ code: 0, stdout: `${TEXT}\n` });
+    expect(piped.stderr).toMatch(/attempt 2 begins the answer again$/m);
+  });
+
+  test('for good is a failure: a pipe gets nothing', async () => {
+    const { code, stdout, stderr } = await run(['llm', 'broken']);
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+    expect(stderr).toMatch(/^failed (network|provider_error): /m);
+    const json = await run(['llm', 'broken', '--json']);
+    expect(json.code).toBe(1);
+    expect(JSON.parse(json.stdout)).toMatchObject({ ok: false, error: { retryable: true } });
+  });
+});
+
+describe('a refusal', () => {
+  test('of the provider is told with its type', async () => {
+    const { code, stdout, stderr } = await run(['llm', 'forbidden']);
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+    expect(stderr).toMatch(/^failed auth: /m);
+  });
+
+  test('of a model that nobody serves says so', async () => {
+    const { code, stderr } = await run(['llm', 'hello', '--model', 'nobody:m']);
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/unknown_model/);
+  });
+
+  test('of an empty prompt or a wrong number is a matter of usage', async () => {
+    expect((await run(['llm', '-'], ' \n')).code).toBe(2);
+    expect((await run(['llm', 'hello', '--temperature', 'hot'])).code).toBe(2);
+  });
+
+  test('of nobody is a service out of reach', async () => {
+    const { code } = await startCli(['llm', 'hello', '--url', 'http://127.0.0.1:9'], { cwd: home }).ended;
+    expect(code).toBe(3);
+  });
+});
+
+describe('an interrupt', () => {
+  test('cancels the call', async () => {
+    const running = startCli(['llm', 'endless', '--stream', '--request', 'stopped', '--id', 'a'], {
+      cwd: home,
+      env,
+    });
+    await running.said(/The quick/);
+    running.child.kill('SIGINT');
+    const { code, stderr } = await running.ended;
+    expect(code).toBe(130);
+    expect(stderr).toMatch(/^failed cancelled: /m);
+    const view = JSON.parse((await run(['get', 'stopped', 'a', '--json'])).stdout) as object;
+    expect(view).toMatchObject({
+      status: 'failed',
+      result: {
+        data: {
+          result: { error: { type: 'cancelled', details: { reason: 'interrupted at the terminal' } } },
+        },
+      },
+    });
+  });
+});
+
+test('tail shows words by the line, not by the piece', async () => {
+  await run(['llm', 'hello', '--request', 'tailed', '--id', 'a']);
+  const { stdout } = await run(['tail', 'tailed']);
+  const deltas = stdout.split('\n').filter((line) => line.includes('ai.llm.delta'));
+  const { length } = (await run(['tail', 'tailed', '--json'])).stdout
+    .split('\n')
+    .filter((line) => line.includes('"ai.llm.delta"'));
+  expect(deltas.length).toBeLessThanOrEqual(length);
+  expect(deltas.map((line) => line.replace(/^.* a (?=\S)/, '')).join(' ')).toContain('The quick brown fox');
+  expect(stdout).toMatch(/ai\.usage .*→ \d+ tokens/);
+});

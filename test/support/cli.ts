@@ -1,0 +1,78 @@
+/** The command line as a process: started as a person would, with what it said, its exit code and its folder.
+ *  It must not import the program: processes only. */
+import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const PROGRAM = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url));
+
+export interface Run {
+  readonly code: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+export interface Running {
+  readonly child: ChildProcessWithoutNullStreams;
+  readonly ended: Promise<Run>;
+  /** Resolves when either output has said it; rejects when the program ends without. */
+  said(pattern: RegExp): Promise<string>;
+}
+
+export type Env = Readonly<Record<string, string>>;
+
+export interface StartOptions {
+  readonly cwd: string;
+  readonly env?: Env;
+  readonly stdin?: string;
+}
+
+/** Neither colours nor a service, Redis or key of the surroundings reach the program. */
+function environment(more: Env): NodeJS.ProcessEnv {
+  const { FORCE_COLOR: _, REDIS_URL: __, ADJUTANT_URL: ___, ...rest } = process.env;
+  const own = Object.entries(rest).filter(([name]) => !name.endsWith('_API_KEY'));
+  return { ...Object.fromEntries(own), ...more };
+}
+
+export function startCli(args: readonly string[], { cwd, env = {}, stdin = '' }: StartOptions): Running {
+  const child = spawn(process.execPath, [PROGRAM, ...args], { cwd, env: environment(env) });
+  child.stdin.end(stdin);
+  let stdout = '';
+  let stderr = '';
+  const listeners = new Set<() => void>();
+  const hear = (add: (text: string) => void) => (text: string) => {
+    add(text);
+    for (const listener of listeners) listener();
+  };
+  child.stdout.setEncoding('utf8').on(
+    'data',
+    hear((text) => void (stdout += text)),
+  );
+  child.stderr.setEncoding('utf8').on(
+    'data',
+    hear((text) => void (stderr += text)),
+  );
+  const ended = once(child, 'close').then(([code]) => ({ code: code as number | null, stdout, stderr }));
+  const said = async (pattern: RegExp): Promise<string> => {
+    const { promise, resolve, reject } = Promise.withResolvers<string>();
+    const look = (): void => {
+      const found = pattern.exec(stdout + stderr);
+      if (found !== null) resolve(found[0]);
+    };
+    listeners.add(look);
+    look();
+    void ended.then(() => reject(new Error(`It ended without ${String(pattern)}:\n${stdout}${stderr}`)));
+    return promise;
+  };
+  return { child, ended, said };
+}
+
+/** A new folder with these JSON files; whoever makes it removes it. */
+export async function cliFolder(files: Readonly<Record<string, unknown>> = {}): Promise<string> {
+  const path = await mkdtemp(join(tmpdir(), 'adjutant-cli-'));
+  for (const [name, value] of Object.entries(files)) await writeFile(join(path, name), JSON.stringify(value));
+  return path;
+}
