@@ -32,6 +32,10 @@ describe('an empty configuration', () => {
       mcpServers: new Map(),
       providers: new Map(),
       models: new Map(),
+      agents: {},
+      directives: [],
+      strategies: [],
+      engine: { concurrency: 64, drain_ms: 5_000 },
       retention: { closed_ms: 86_400_000 },
       limits: {
         body_bytes: 4_194_304,
