@@ -1,0 +1,119 @@
+/** Engines that are killed at every single command of a run: whoever takes over, the run's log is that of an undisturbed one.
+ *  It must kill for real, and leave nothing to the dead engine. */
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { fileURLToPath } from 'node:url';
+import { okResult } from '../../../src/contract/result.ts';
+import type { Signal } from '../../../src/contract/signal.ts';
+import { type EngineTest, openEngineTest } from '../../support/engine.ts';
+import { type Child, spawnNode } from '../../support/process.ts';
+import { startRedis, type TestRedis } from '../../support/redis.ts';
+import { script } from '../../support/scripted-core.ts';
+
+const DOOMED = fileURLToPath(new URL('../../support/doomed-engine.ts', import.meta.url));
+
+const AGENTS = [{ name: 'scripted' }];
+const QUERY = script(
+  { tools: ['a'] },
+  { tool_errors: ['x'] },
+  { timer_ms: 20 },
+  { child: { agent: 'scripted', script: [{ tools: ['inner'] }] } },
+  { emit: 'shop.sold' },
+);
+
+let redis: TestRedis;
+
+beforeAll(async () => {
+  redis = await startRedis();
+});
+afterAll(async () => {
+  await redis?.stop();
+});
+
+interface Story {
+  run: string[];
+  child: string[];
+}
+
+/** What happened, without ids and instants. */
+function told(log: readonly Signal[]): string[] {
+  return log.map(({ type, sequence, data }) => {
+    const name = 'call_id' in data ? data.call_id : 'tag' in data ? data.tag : '';
+    const result = type === 'ai.request.completed' ? JSON.stringify(data) : '';
+    return `${sequence} ${type} ${name} ${result.replaceAll(/r-[0-9a-f]{8}/g, 'r')}`.trim();
+  });
+}
+
+function doomed(prefix: string, command: number, moment: string): Child {
+  return spawnNode([DOOMED, redis.url, prefix, String(command), moment]);
+}
+
+/** The sweeper looks at everything at once, as it would after a while. */
+async function letTimePass(engines: EngineTest): Promise<void> {
+  const { connection, keys } = engines;
+  const members = await connection.zrange(keys.sweep, '0', '-1');
+  if (members.length > 0)
+    await connection.zadd(keys.sweep, 'XX', ...members.flatMap((member) => [1, member]));
+}
+
+/** A run whose engine dies at its `command`-th command; a second engine takes over. null: it never came that far. */
+async function disturbed(command: number, moment: 'before' | 'after'): Promise<Story | null> {
+  await using engines = await openEngineTest(redis.url, { agents: AGENTS });
+  const calls: string[] = [];
+  await engines.startWorker(async ({ tool_name, request_id }) => {
+    calls.push(`${request_id}/${tool_name}`);
+    return { result: okResult(tool_name) };
+  });
+  const child = doomed(engines.prefix, command, moment);
+  await child.waitForLine(/^ready$/);
+  const body = { request_id: 'r-00000000', agent: 'scripted', query: QUERY, conversation_id: 'talk' };
+  await engines.client.start(body);
+  const survived = await Promise.race([
+    child.exited.then(() => false),
+    command === 0 ? engines.ended('r-00000000').then(() => true) : new Promise<boolean>(() => {}),
+    engines.ended('r-00000000', 30_000).then(
+      () => true,
+      () => false,
+    ),
+  ]);
+  if (!survived) await takeOver(engines);
+  const run = told(await engines.ended('r-00000000'));
+  const inner = told(await engines.ended('r-00000000.c3'));
+  if (survived) await child.kill9();
+  expect(calls.length).toBe(new Set(calls).size);
+  return survived && command > 0 ? null : { run, child: inner };
+}
+
+async function takeOver(engines: EngineTest): Promise<void> {
+  await engines.startEngine();
+  await engines.sweeper().start();
+  let over = false;
+  const passing = (async () => {
+    while (!over) {
+      await letTimePass(engines);
+      await new Promise((resolve) => setTimeout(resolve, 100));
+    }
+  })();
+  await engines.ended('r-00000000').finally(() => {
+    over = true;
+  });
+  await passing;
+}
+
+describe('an engine that is killed', () => {
+  test('at any command leaves a run that ends as if nothing had happened', { timeout: 300_000 }, async () => {
+    const calm = await disturbed(0, 'before');
+    expect(calm?.run.at(-1)).toContain('ai.request.completed');
+    let command = 1;
+    let finished = false;
+    while (!finished) {
+      const batch = [command, command + 1, command + 2, command + 3];
+      const stories = await Promise.all(batch.flatMap((number) => [disturbed(number, 'before')]));
+      for (const [index, story] of stories.entries())
+        if (story === null) finished = true;
+        else expect(story, `killed at command ${batch[index]}`).toEqual(calm);
+      command += batch.length;
+    }
+    console.log('commands', command);
+    expect(command).toBeGreaterThan(20);
+  });
+});
