@@ -1,6 +1,6 @@
 /** The client of a scenario in a process of its own: opens a transport, then runs the loads it is sent.
  *  It must tell its parent the result of each load, or fail as a process. */
-import { runLoad } from './load.ts';
+import { type LoadResult, runLoad } from './load.ts';
 import type { Target, Transport } from './transport.ts';
 
 export interface LoadRequest {
@@ -12,9 +12,7 @@ const [kind = '', target = '{}'] = process.argv.slice(2);
 const transport = await open(kind, JSON.parse(target) as Target);
 
 process.on('message', (request: LoadRequest) => {
-  void runLoad(transport.operation, request.count, request.concurrency).then((result) =>
-    process.send?.(result),
-  );
+  void run(request).then((result) => process.send?.(result));
 });
 process.once('SIGTERM', () => {
   process.disconnect();
@@ -22,11 +20,22 @@ process.once('SIGTERM', () => {
 });
 process.send?.('ready');
 
+/** The note is made after the clock has stopped. */
+async function run({ count, concurrency }: LoadRequest): Promise<LoadResult> {
+  const result = await runLoad(transport.operation, count, concurrency);
+  const note = await transport.note?.();
+  return note === undefined ? result : { ...result, note };
+}
+
 /** Each transport is loaded alone, so that none pays for the libraries of another. */
 async function open(name: string, at: Target): Promise<Transport> {
   switch (name) {
     case 'bullmq':
       return (await import('./transports/bullmq.ts')).openBullmq(at);
+    case 'chain':
+      return (await import('./transports/chain.ts')).openChain(at);
+    case 'run':
+      return (await import('./transports/run.ts')).openRun(at);
     case 'direct':
       return (await import('./transports/directive.ts')).openDirect(at);
     case 'http':

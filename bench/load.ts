@@ -8,6 +8,8 @@ export interface LoadResult extends LatencySummary {
   readonly count: number;
   readonly elapsedMs: number;
   readonly perSecond: number;
+  /** What else the load showed. */
+  readonly note?: string;
 }
 
 export async function runLoad(operation: Operation, count: number, concurrency: number): Promise<LoadResult> {

@@ -32,6 +32,8 @@ export interface Cost {
 
 export interface Measurement extends LoadResult {
   readonly scenario: string;
+  /** Name of the scenario it is compared with. */
+  readonly baseline: string;
   readonly concurrency: number;
   readonly costs: readonly Cost[];
 }
@@ -51,7 +53,7 @@ export interface Plan {
 }
 
 export interface Measured {
-  readonly measurements: readonly Omit<Measurement, 'scenario'>[];
+  readonly measurements: readonly Omit<Measurement, 'scenario' | 'baseline'>[];
   readonly commands: readonly CommandCount[];
 }
 

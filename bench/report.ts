@@ -3,7 +3,6 @@
 import { table } from '../src/cli/table.ts';
 import type { CommandCount } from './command-count.ts';
 import type { Cost, Measurement } from './measurement.ts';
-import { BASELINE } from './scenarios.ts';
 
 const COLUMNS = [
   '',
@@ -38,11 +37,14 @@ export function commandReport(
 
 export function report(title: string, measurements: readonly Measurement[]): string {
   const rows = measurements.map((measurement) => row(measurement, baselineOf(measurement, measurements)));
-  return `\n${title}\n${table([COLUMNS, ...rows]).join('\n')}`;
+  const notes = measurements.flatMap(({ scenario, concurrency, note }) =>
+    note === undefined ? [] : [`${scenario}, ${concurrency} in flight: ${note}`],
+  );
+  return `\n${title}\n${[...table([COLUMNS, ...rows]), ...notes].join('\n')}`;
 }
 
 function baselineOf(of: Measurement, all: readonly Measurement[]): Measurement | null {
-  return all.find((other) => other.scenario === BASELINE && other.concurrency === of.concurrency) ?? null;
+  return all.find((other) => other.scenario === of.baseline && other.concurrency === of.concurrency) ?? null;
 }
 
 function row(measurement: Measurement, baseline: Measurement | null): string[] {

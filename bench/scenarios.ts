@@ -1,30 +1,36 @@
 /** What is compared: each scenario's transport, and the processes it needs besides Redis and the client.
  *  It must give every scenario the same Redis and the same split of processes. */
-import { mkdtemp, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { type Child, freePort, spawnNode } from '../test/support/process.ts';
 import type { TestRedis } from '../test/support/redis.ts';
 import type { Part, Stage } from './measurement.ts';
 import type { Target } from './transport.ts';
+import { RUN_AGENT } from './transports/run.ts';
 
 export interface Scenario {
   /** What the report calls it. */
   readonly name: string;
+  /** Name of the scenario it is compared with. */
+  readonly baseline: string;
   /** Of the client process. */
   readonly transport: string;
   /** `slots`: how many operations the worker runs at once. */
   start(redis: TestRedis, slots: number): Promise<Stage>;
 }
 
-/** The scenario that the others are compared with. */
+/** The scenarios that the others are compared with: a call with one job, a run with three. */
 export const BASELINE = 'plain BullMQ';
+export const CHAIN_BASELINE = 'three BullMQ jobs';
 
 export const SCENARIOS: Readonly<Record<string, Scenario>> = {
-  bullmq: { name: BASELINE, transport: 'bullmq', start: startBaseline },
-  direct: { name: 'directive, direct', transport: 'direct', start: startDirect },
-  http: { name: 'directive, HTTP', transport: 'http', start: startHttp },
-  mcp: { name: 'MCP call alone', transport: 'mcp', start: startNothing },
+  bullmq: { name: BASELINE, baseline: BASELINE, transport: 'bullmq', start: startBaseline },
+  direct: { name: 'directive, direct', baseline: BASELINE, transport: 'direct', start: startDirect },
+  http: { name: 'directive, HTTP', baseline: BASELINE, transport: 'http', start: startHttp },
+  mcp: { name: 'MCP call alone', baseline: BASELINE, transport: 'mcp', start: startNothing },
+  chain: { name: CHAIN_BASELINE, baseline: CHAIN_BASELINE, transport: 'chain', start: startChain },
+  run: { name: 'run, direct', baseline: CHAIN_BASELINE, transport: 'run', start: startRuns },
 };
 
 /** Name of the baseline's queue. */
@@ -35,6 +41,18 @@ const CLI = resolve('src/cli/main.ts');
 async function startBaseline(redis: TestRedis, slots: number): Promise<Stage> {
   const args = ['bench/bullmq-worker-process.ts', String(redis.port), QUEUE, String(slots)];
   return stage(redis, { worker: await ready(spawnNode(args)) });
+}
+
+async function startChain(redis: TestRedis, slots: number): Promise<Stage> {
+  const args = ['bench/chain-worker-process.ts', String(redis.port), QUEUE, String(slots)];
+  return stage(redis, { worker: await ready(spawnNode(args)) });
+}
+
+/** Worker and engine in one process, as `adjutant up` has them. */
+async function startRuns(redis: TestRedis, slots: number): Promise<Stage> {
+  const port = await freePort();
+  const up = await startRole(redis, 'up', await writeRunConfig(slots), ['--port', String(port)]);
+  return stage(redis, { service: up });
 }
 
 async function startDirect(redis: TestRedis, slots: number): Promise<Stage> {
@@ -73,9 +91,26 @@ async function writeConfig(slots: number): Promise<string> {
   return file;
 }
 
+/** A model that answers at once: with a call of the no-op, and with a word after it. */
+async function writeRunConfig(slots: number): Promise<string> {
+  const file = await writeConfig(slots);
+  const { mcpServers } = JSON.parse(await readFile(file, 'utf8')) as { mcpServers: object };
+  const turns = [
+    { when: { tool_results: false }, tool_calls: [{ name: 'noop.noop' }] },
+    { when: { tool_results: true }, text: 'done' },
+  ];
+  await writeFile(join(dirname(file), 'script.json'), JSON.stringify({ pace: 10_000, turns }));
+  const providers = {
+    none: { type: 'scripted', file: './script.json', lane: { concurrency: slots } },
+  };
+  const agents = { [RUN_AGENT]: { model: 'none:noop', tools: ['noop.*'], stream: false } };
+  await writeFile(file, JSON.stringify({ mcpServers, providers, agents }));
+  return file;
+}
+
 async function startRole(
   redis: TestRedis,
-  role: 'api' | 'worker',
+  role: 'api' | 'worker' | 'up',
   configFile: string,
   options: readonly string[] = [],
 ): Promise<Child> {

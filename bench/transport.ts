@@ -5,6 +5,8 @@ import type { Operation } from './load.ts';
 export interface Transport {
   /** One no-op, from its submission to its known end. Rejects when it did not succeed. */
   readonly operation: Operation;
+  /** What else the last load showed, in a sentence. */
+  note?(): Promise<string>;
   close(): Promise<void>;
 }
 

@@ -6,7 +6,8 @@ import { commandReport, medians, report } from '../../../bench/report.ts';
 import { BASELINE } from '../../../bench/scenarios.ts';
 
 function measured(scenario: string, perSecond: number, concurrency = 100): Measurement {
-  return { scenario, concurrency, count: 1, elapsedMs: 1, perSecond, p50Ms: 2, p99Ms: 4, costs: [] };
+  const figures = { count: 1, elapsedMs: 1, perSecond, p50Ms: 2, p99Ms: 4, costs: [] };
+  return { scenario, baseline: BASELINE, concurrency, ...figures };
 }
 
 test('of several rounds, the one with the median rate stands for the scenario and load', () => {
@@ -23,6 +24,11 @@ test('a ratio compares with the baseline of the same load', () => {
   ]).split('\n');
   expect(lines[1]).toBe('Title');
   expect(lines.at(-1)).toMatch(/^a +100 +100 .* 0\.50× +1\.00×/);
+});
+
+test('a note of a scenario follows the table', () => {
+  const text = report('Title', [{ ...measured('a', 100), note: 'half of it is waiting' }]);
+  expect(text.split('\n').at(-1)).toBe('a, 100 in flight: half of it is waiting');
 });
 
 test('commands that are not of the operation are left out', () => {
