@@ -72,3 +72,10 @@ export function json(status: number, body: unknown, headers: Record<string, stri
     response.end(typeof body === 'string' ? body : JSON.stringify(body));
   };
 }
+
+/** The body of a request that the server has seen. */
+export function bodyOf(server: ProviderServer, index = 0): Record<string, unknown> {
+  const request = server.seen[index];
+  if (!request) throw new Error(`no request ${index}`);
+  return request.body as Record<string, unknown>;
+}

@@ -1,0 +1,137 @@
+// Messages of model directives: what is taken, and where the rest is refused.
+// Must never accept a message that no provider could be given.
+import { describe, expect, test } from 'vitest';
+import { parseSubmission } from '../../src/contract/directive.ts';
+import { embeddingsSchema } from '../../src/contract/embedding.ts';
+import { messageSchema } from '../../src/contract/message.ts';
+import { assistantMessage, type ModelTurn, modelTurnSchema } from '../../src/contract/model-turn.ts';
+
+const image = { type: 'image', url: 'https://example.org/a.png' };
+const toolCall = { id: 'c', name: 'a.b', arguments: {} };
+
+function pathsOf(...context: unknown[]): string[] {
+  const parsed = parseSubmission({ type: 'llm_stream', model: 'p:m', context });
+  return parsed.ok ? [] : parsed.errors.map(({ path }) => path);
+}
+
+describe('a message', () => {
+  test.each([
+    { role: 'system', content: 'x' },
+    { role: 'user', content: '' },
+    { role: 'user', content: [{ type: 'text', text: 'x' }, image] },
+    {
+      role: 'user',
+      content: [{ type: 'file', data: 'aGk=', media_type: 'application/pdf', filename: 'a.pdf' }],
+    },
+    { role: 'assistant', content: 'x' },
+    { role: 'assistant', tool_calls: [toolCall] },
+    {
+      role: 'assistant',
+      content: null,
+      tool_calls: [{ ...toolCall, provider_data: { google: { s: 'x' } } }],
+    },
+    {
+      role: 'assistant',
+      content: [{ type: 'thinking', text: 'x', provider_data: { anthropic: { signature: 's' } } }],
+    },
+    { role: 'tool', tool_call_id: 'c', content: '{"ok":true}', is_error: false, name: 'a.b' },
+    { role: 'tool', tool_call_id: 'c', content: [image] },
+  ])('%j is kept as it is', (message) => {
+    expect(messageSchema.parse(message)).toStrictEqual(message);
+    expect(pathsOf(message)).toEqual([]);
+  });
+
+  test.each<[unknown, string]>([
+    [{ content: 'x' }, 'context[0].role'],
+    [{ role: 'robot', content: 'x' }, 'context[0].role'],
+    [{ role: 'user' }, 'context[0].content'],
+    [{ role: 'user', content: 'x', extra: 1 }, 'context[0].extra'],
+    [{ role: 'user', content: [{ type: 'text' }] }, 'context[0].content[0].text'],
+    [{ role: 'user', content: [{ type: 'video' }] }, 'context[0].content[0].type'],
+    [{ role: 'user', content: [{ ...image, data: 'aGk=' }] }, 'context[0].content[0].url'],
+    [{ role: 'user', content: [{ type: 'image' }] }, 'context[0].content[0].url'],
+    [{ role: 'user', content: [{ type: 'image', url: 'file:///etc/passwd' }] }, 'context[0].content[0].url'],
+    [{ role: 'user', content: [{ type: 'image', data: 'not base64!' }] }, 'context[0].content[0].data'],
+    [{ role: 'user', content: [{ type: 'file', data: 'aGk=' }] }, 'context[0].content[0].media_type'],
+    [{ role: 'user', content: [{ type: 'thinking', text: 'x' }] }, 'context[0].content[0].type'],
+    [{ role: 'system', content: [] }, 'context[0].content'],
+    [{ role: 'tool', content: 'x' }, 'context[0].tool_call_id'],
+    [
+      { role: 'assistant', tool_calls: [{ ...toolCall, arguments: '{}' }] },
+      'context[0].tool_calls[0].arguments',
+    ],
+    [{ role: 'assistant', tool_calls: [{ ...toolCall, type: 'function' }] }, 'context[0].tool_calls[0].type'],
+  ])('%j is refused at its place', (message, path) => {
+    expect(pathsOf(message)).toEqual([path]);
+  });
+
+  test('inside of an object of messages is refused at its place too', () => {
+    const parsed = parseSubmission({
+      type: 'llm_stream',
+      model: 'p:m',
+      context: { messages: [{ role: 'user', content: 'x' }, { role: 'user' }] },
+    });
+    expect(parsed).toMatchObject({ ok: false, errors: [{ path: 'context.messages[1].content' }] });
+  });
+});
+
+test.each([
+  [{ type: 'llm_stream', reasoning: 'hard' }, 'reasoning'],
+  [{ type: 'llm_generate', idle_timeout_ms: 0 }, 'idle_timeout_ms'],
+  [{ type: 'llm_stream', tools: [{ name: 'a', parameters: {} }] }, 'tools[0].parameters'],
+  [{ type: 'llm_stream', context: { messages: [], state: {} } }, 'context.state'],
+  [{ type: 'llm_embed', texts: 'x', encoding_format: 'int8' }, 'encoding_format'],
+])('%j is refused at %s', (fields, path) => {
+  const context = fields.type === 'llm_embed' ? {} : { context: [] };
+  const parsed = parseSubmission({ model: 'p:m', ...context, ...fields });
+  expect(parsed.ok ? [] : parsed.errors.map((error) => error.path)).toEqual([path]);
+});
+
+describe('a turn', () => {
+  const turn: ModelTurn = {
+    type: 'tool_calls',
+    text: 'x',
+    thinking: '',
+    tool_calls: [toolCall],
+    usage: null,
+    model: 'm',
+    finish_reason: 'tool_calls',
+    duration_ms: 1,
+    first_chunk_ms: null,
+  };
+
+  test('is a message of the history, and that is one that a directive takes', () => {
+    expect(modelTurnSchema.parse(turn)).toStrictEqual(turn);
+    expect(messageSchema.parse(assistantMessage(turn))).toStrictEqual({
+      role: 'assistant',
+      content: 'x',
+      tool_calls: [toolCall],
+    });
+  });
+
+  test('with parts is a message of these parts, and one without calls has none', () => {
+    const content_parts = [{ type: 'thinking' as const, text: 'hm' }];
+    expect(assistantMessage({ ...turn, tool_calls: [], content_parts })).toStrictEqual({
+      role: 'assistant',
+      content: content_parts,
+    });
+  });
+});
+
+test.each([
+  ['float', [[1, 2]], true],
+  ['base64', ['AACAPw=='], true],
+  ['float', ['AACAPw=='], false],
+  ['base64', [[1, 2]], false],
+])('embeddings as %s: %j', (encoding_format, embeddings, valid) => {
+  const payload = {
+    encoding_format,
+    embeddings,
+    count: 1,
+    dimensions: 2,
+    usage: null,
+    model: 'm',
+    duration_ms: 1,
+  };
+  expect(embeddingsSchema.safeParse(payload).success).toBe(valid);
+});

@@ -1,0 +1,90 @@
+/** How long providers ask to stay away, in all the ways in which they say it.
+ *  It must never depend on today's date. */
+import { describe, expect, test } from 'vitest';
+import { exhaustedForMs, retryAfterMs } from '../../../src/llm/rate-headers.ts';
+
+const NOW = Date.parse('2026-01-02T03:04:05.000Z');
+
+describe('retry-after', () => {
+  test.each<[string, Record<string, string>, number | null]>([
+    ['seconds', { 'retry-after': '7' }, 7_000],
+    ['parts of a second', { 'retry-after': '0.25' }, 250],
+    ['nothing to wait for', { 'retry-after': '0' }, 1],
+    ['a date', { 'retry-after': 'Fri, 02 Jan 2026 03:04:35 GMT' }, 30_000],
+    ['a date that is past', { 'retry-after': 'Thu, 01 Jan 2026 00:00:00 GMT' }, 1],
+    ['milliseconds, which are more exact', { 'retry-after-ms': '1500', 'retry-after': '2' }, 1_500],
+    ['a word', { 'retry-after': 'soon' }, null],
+    ['more than a day', { 'retry-after': '999999' }, null],
+    ['nothing', {}, null],
+    [
+      'the reset of what is used up',
+      {
+        'x-ratelimit-remaining-requests': '3',
+        'x-ratelimit-reset-requests': '1s',
+        'x-ratelimit-remaining-tokens': '0',
+        'x-ratelimit-reset-tokens': '6m0s',
+      },
+      360_000,
+    ],
+    [
+      'the shortest reset, when nothing is said to be used up',
+      {
+        'x-ratelimit-reset-requests': '20ms',
+        'x-ratelimit-reset-tokens': '1h2m',
+      },
+      20,
+    ],
+    [
+      'an instant in seconds',
+      { 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': String(NOW / 1_000 + 60) },
+      60_000,
+    ],
+    [
+      'an instant of Anthropic',
+      {
+        'anthropic-ratelimit-output-tokens-remaining': '0',
+        'anthropic-ratelimit-output-tokens-reset': '2026-01-02T03:04:50Z',
+      },
+      45_000,
+    ],
+  ])('%s', (_what, headers, ms) => {
+    expect(retryAfterMs(headers, '', NOW)).toBe(ms);
+  });
+
+  test('is found in the body of Google’s refusals', () => {
+    expect(retryAfterMs({}, '{"error":{"details":[{"retryDelay": "37.5s"}]}}', NOW)).toBe(37_500);
+  });
+});
+
+describe('an answer', () => {
+  test.each<[string, Record<string, string>, number | null]>([
+    [
+      'with something left of every limit',
+      { 'x-ratelimit-remaining-requests': '1', 'x-ratelimit-reset-requests': '9s' },
+      null,
+    ],
+    [
+      'that was the last',
+      { 'x-ratelimit-remaining-requests': '0', 'x-ratelimit-reset-requests': '9s' },
+      9_000,
+    ],
+    [
+      'that was the last of two limits',
+      {
+        'x-ratelimit-remaining-requests': '0',
+        'x-ratelimit-reset-requests': '9s',
+        'x-ratelimit-remaining-tokens': '0',
+        'x-ratelimit-reset-tokens': '12s',
+      },
+      12_000,
+    ],
+    ['that does not say until when', { 'x-ratelimit-remaining-requests': '0' }, null],
+    [
+      'with an empty header',
+      { 'x-ratelimit-remaining-requests': '', 'x-ratelimit-reset-requests': '9s' },
+      null,
+    ],
+  ])('%s', (_what, headers, ms) => {
+    expect(exhaustedForMs(headers, NOW)).toBe(ms);
+  });
+});
