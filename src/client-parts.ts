@@ -4,6 +4,7 @@ import { emitRequestError } from './executors/emit-request-error.ts';
 import { emitToolError } from './executors/emit-tool-error.ts';
 import { createRegistry } from './executors/registry.ts';
 import type { AgentDefinition } from './contract/agent-definition.ts';
+import { type CustomKinds, NO_CUSTOM_KINDS } from './contract/custom-directive.ts';
 import type { DirectiveClient } from './contract/directive-client.ts';
 import type { ModelTable } from './contract/model-name.ts';
 import { knownAgents } from './engine/agents.ts';
@@ -54,6 +55,8 @@ export interface ClientOptions {
 export interface RunOptions {
   /** Agents of the own configuration. */
   agents: readonly AgentDefinition[];
+  /** Users' own kinds of directives that may be submitted. Default: none. */
+  kinds?: CustomKinds;
   /** Default: a ring on the lane of runs. */
   wake?: WakeRun;
 }
@@ -132,7 +135,7 @@ export function assembleClient(
     models,
     lanes,
     runs,
-    maxDirectives,
+    parsing: { maxDirectives, kinds: options.runs.kinds ?? NO_CUSTOM_KINDS },
     close,
   });
 }

@@ -4,10 +4,12 @@ import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { type Config, ConfigError } from './config.ts';
 import { type AgentDefinition, agentDefinitionSchema } from './contract/agent-definition.ts';
+import type { CustomKinds } from './contract/custom-directive.ts';
 import { fieldErrors } from './contract/field-error.ts';
 import type { FieldError } from './contract/problem.ts';
-import type { DirectiveKind } from './engine/core/directive-exec.ts';
+import type { DirectiveKind, OwnDirective, QueuedKind } from './engine/core/directive-exec.ts';
 import type { AnyStrategy } from './engine/strategies/strategy.ts';
+import type { QueuedDefinition } from './executors/definition.ts';
 
 export interface Modules {
   agents: readonly AgentDefinition[];
@@ -121,4 +123,25 @@ function kindFault(value: object): string | null {
 function fault(path: string, place: string, message: string): ConfigError {
   const error: FieldError = { path: place, message };
   return new ConfigError(path, [error]);
+}
+
+/** The kinds that may be submitted by themselves: what is done within a turn has no meaning outside one. */
+export function submittableKinds({ directives }: Modules): CustomKinds {
+  return new Map(queuedKinds(directives).map(({ type, schema }) => [type, schema]));
+}
+
+/** The kinds that workers carry out, as their registry holds them. */
+export function queuedDefinitions({ directives }: Modules): QueuedDefinition[] {
+  return queuedKinds(directives).map((kind) => ({
+    mode: 'queued',
+    type: kind.type as QueuedDefinition['type'],
+    schema: kind.schema,
+    effect: async () => kind.effect ?? 'once',
+    started: () => null,
+    execute: (directive, context) => kind.execute(directive as unknown as OwnDirective, context),
+  }));
+}
+
+function queuedKinds(kinds: readonly DirectiveKind[]): QueuedKind[] {
+  return kinds.filter((kind) => kind.mode === 'queued');
 }

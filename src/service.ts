@@ -6,8 +6,7 @@ import { allowedHosts } from './api/allowed-host.ts';
 import { createApi } from './api/api.ts';
 import { assembleClient, type ClientOptions } from './client-parts.ts';
 import type { Config } from './config.ts';
-import { DEFAULT_ALIASES } from './contract/model-name.ts';
-import { modelLane } from './contract/model-name.ts';
+import { DEFAULT_ALIASES, modelLane } from './contract/model-name.ts';
 import { confirmation, confirmations } from './queue/durability.ts';
 import { createRegistry } from './executors/registry.ts';
 import { emitRequestError } from './executors/emit-request-error.ts';
@@ -25,14 +24,14 @@ import { createSweepIndex } from './journal/sweep-index.ts';
 import { createToolCatalog } from './journal/tool-catalog.ts';
 import { wireEngine } from './engine-wiring.ts';
 import { startAll, stopAll, type Startable } from './lifecycle.ts';
-import { type Modules, NO_MODULES } from './modules.ts';
+import { type Modules, NO_MODULES, queuedDefinitions, submittableKinds } from './modules.ts';
 import { configuredModels, modelLanes, modelProviders, wireModels } from './model-wiring.ts';
 import { knownModels } from './queue/known-models.ts';
 import { knownServers } from './queue/known-servers.ts';
 import { createLanes } from './queue/lanes.ts';
 import { createPreparer } from './queue/prepare.ts';
 import { createRunBell, ringForRuns, type WakeRun } from './queue/run-bell.ts';
-import { toolLane } from './queue/route.ts';
+import { customLane, toolLane } from './queue/route.ts';
 import { createSweeper } from './queue/sweep.ts';
 import { closeRedis, connectRedis, type ConnectionRole, type RedisConnection } from './redis.ts';
 import { requireFitRedis } from './redis-fitness.ts';
@@ -63,6 +62,8 @@ export interface Service {
 /** BullMQ's lock and check: a dead worker's jobs are handed out again after 4.5 to 6.2 s. */
 const JOB_LOCK_MS = 5_000;
 const STALLED_CHECK_MS = 2_000;
+/** Directives of one user's kind at once in one worker. */
+const CUSTOM_CONCURRENCY = 50;
 
 type Onward = (error: Error) => void;
 
@@ -115,24 +116,31 @@ function sweeperPart(parts: ReturnType<typeof journalParts>, ground: Ground): St
 }
 
 /** Attempts at once, with room for those that were told to stop and have not yet. */
-function attemptSlots(config: Config): number {
-  return servedLanes(config).reduce((sum, { concurrency }) => sum + 2 * concurrency, 64);
+function attemptSlots(ground: Ground): number {
+  return servedLanes(ground).reduce((sum, { concurrency }) => sum + 2 * concurrency, 64);
 }
 
-function heartbeatOf({ config, redisUrl, onError }: Ground): Heartbeat {
+function heartbeatOf(ground: Ground): Heartbeat {
+  const { config, redisUrl, onError } = ground;
   const { prefix, worker } = config;
-  const slots = attemptSlots(config);
+  const slots = attemptSlots(ground);
   return createThreadedHeartbeat({ redisUrl, prefix, leaseMs: worker.lease_ms, slots, onError });
 }
 
-function servedLanes(config: Config): ServedLane[] {
+function servedLanes({ config, modules }: Ground): ServedLane[] {
   const tools = [...config.mcpServers].map(([name, { lane, serial }]) => ({
     name: toolLane(name),
     concurrency: serial ? 1 : lane.concurrency,
     globalConcurrency: serial ? 1 : (lane.global_concurrency ?? null),
     rate: lane.rate ?? null,
   }));
-  return [...tools, ...modelLanes(config)];
+  const own = queuedDefinitions(modules).map(({ type }) => ({
+    name: customLane(type),
+    concurrency: CUSTOM_CONCURRENCY,
+    globalConcurrency: null,
+    rate: null,
+  }));
+  return [...tools, ...modelLanes(config), ...own];
 }
 
 function workerParts(ground: Ground): Startable[] {
@@ -156,7 +164,13 @@ function workerParts(ground: Ground): Startable[] {
   const worker = createWorker({
     ...parts,
     prefix: config.prefix,
-    registry: createRegistry([toolExec(tools), ...models.calls, emitToolError, emitRequestError]),
+    registry: createRegistry([
+      toolExec(tools),
+      ...models.calls,
+      emitToolError,
+      emitRequestError,
+      ...queuedDefinitions(ground.modules),
+    ]),
     heartbeat: heartbeatOf(ground),
     running,
     confirm: confirmations(connection, config.durability),
@@ -164,7 +178,7 @@ function workerParts(ground: Ground): Startable[] {
     resultBound,
     leaseMs: config.worker.lease_ms,
     logger,
-    serves: servedLanes(config),
+    serves: servedLanes(ground),
     drainMs: config.worker.drain_ms,
     lockMs: JOB_LOCK_MS,
     stalledCheckMs: STALLED_CHECK_MS,
@@ -225,7 +239,11 @@ function clientOptions({ config, modules, engine }: Ground): ClientOptions {
     maxDirectives: limits.batch,
     maxQueuedIn: (lane) => limitOf.get(lane) ?? null,
     maxOpen: limits.max_open,
-    runs: { agents: modules.agents, ...(engine ? { wake: rouseWith(engine) } : {}) },
+    runs: {
+      agents: modules.agents,
+      kinds: submittableKinds(modules),
+      ...(engine ? { wake: rouseWith(engine) } : {}),
+    },
   };
 }
 

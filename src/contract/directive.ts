@@ -3,6 +3,14 @@
 import * as z from 'zod';
 import { AGENT_DIRECTIVE_TYPES } from './agent-directive.ts';
 import { CONTROL_DIRECTIVE_TYPES } from './control-directive.ts';
+import {
+  type CustomKinds,
+  customDirectiveSchema,
+  customTypeSchema,
+  NO_CUSTOM_KINDS,
+  ownFields,
+  submittedCustomFieldsSchema,
+} from './custom-directive.ts';
 import { boundedErrors, fieldErrors } from './field-error.ts';
 import { fieldPath } from './field-path.ts';
 import {
@@ -45,6 +53,18 @@ export const DIRECTIVE_TYPES = [
   'emit_request_error',
 ] as const satisfies readonly DirectiveType[];
 
+/** The type of any directive, also of a user's own kind. Typed as the known ones. */
+export const anyDirectiveTypeSchema = z.union([
+  z.enum(DIRECTIVE_TYPES),
+  customTypeSchema,
+]) as unknown as z.ZodType<DirectiveType>;
+
+/** Any directive as it is shown, also one of a user's own kind. Typed as the known ones. */
+export const anyDirectiveSchema = z.union([
+  directiveSchema,
+  customDirectiveSchema,
+]) as unknown as typeof directiveSchema;
+
 const submittedSchemas = {
   tool_exec: submittedToolExecSchema,
   llm_stream: submittedLlmStreamSchema,
@@ -80,31 +100,43 @@ export type ParsedSubmission =
   | { ok: true; directives: ParsedDirective[] }
   | { ok: false; errors: FieldError[] };
 
+export interface ParseOptions {
+  /** Default: 1 000. */
+  maxDirectives?: number;
+  /** Kinds of users that may be submitted. Default: none. */
+  kinds?: CustomKinds;
+}
+
 /** Reads one directive or `{directives: [...]}`, whatever was sent. All directives of a batch share one request. */
-export function parseSubmission(raw: unknown, options: { maxDirectives?: number } = {}): ParsedSubmission {
+export function parseSubmission(raw: unknown, options: ParseOptions = {}): ParsedSubmission {
+  const { maxDirectives = MAX_BATCH, kinds = NO_CUSTOM_KINDS } = options;
   const hazard = findJsonHazard(raw);
   if (hazard) return { ok: false, errors: [hazard] };
   if (!isObject(raw)) return refused('', 'must be a directive or {"directives": [...]}');
-  if (!('directives' in raw) || 'type' in raw) return parseBatch([raw], () => '');
+  if (!('directives' in raw) || 'type' in raw) return parseBatch([raw], () => '', kinds);
   const extraKeys = Object.keys(raw).filter((key) => key !== 'directives');
   if (extraKeys.length > 0) return { ok: false, errors: boundedErrors(extraKeys.map(unknownKey)) };
-  return parseList(raw['directives'], options.maxDirectives ?? MAX_BATCH);
+  return parseList(raw['directives'], maxDirectives, kinds);
 }
 
-function parseList(list: unknown, maxDirectives: number): ParsedSubmission {
+function parseList(list: unknown, maxDirectives: number, kinds: CustomKinds): ParsedSubmission {
   if (!Array.isArray(list)) return refused('directives', 'must be an array of directives');
   if (list.length === 0) return refused('directives', 'must hold at least one directive');
   if (list.length > maxDirectives) {
     return refused('directives', `must hold at most ${maxDirectives} directives, not ${list.length}`);
   }
-  return parseBatch(list, (index) => `directives[${index}]`);
+  return parseBatch(list, (index) => `directives[${index}]`, kinds);
 }
 
-function parseBatch(list: readonly unknown[], prefixOf: (index: number) => string): ParsedSubmission {
+function parseBatch(
+  list: readonly unknown[],
+  prefixOf: (index: number) => string,
+  kinds: CustomKinds,
+): ParsedSubmission {
   const directives: ParsedDirective[] = [];
   const errors: FieldError[] = [];
   for (const [index, item] of list.entries()) {
-    const parsed = parseDirective(item, prefixOf(index));
+    const parsed = parseDirective(item, prefixOf(index), kinds);
     if (parsed.ok) directives.push(parsed.directive);
     else errors.push(...parsed.errors);
   }
@@ -114,14 +146,25 @@ function parseBatch(list: readonly unknown[], prefixOf: (index: number) => strin
 
 type ParsedItem = { ok: true; directive: ParsedDirective } | { ok: false; errors: FieldError[] };
 
-function parseDirective(item: unknown, prefix: string): ParsedItem {
+function parseDirective(item: unknown, prefix: string, kinds: CustomKinds): ParsedItem {
   if (!isObject(item)) return refused(prefix, 'must be a directive object');
   const type = item['type'];
+  const own = typeof type === 'string' ? kinds.get(type) : undefined;
+  if (own) return parseCustom(item, own, prefix);
   if (!isDirectiveType(type)) return refused(fieldPath(['type'], prefix), typeMessage(type));
   const parsed = submittedSchemas[type].safeParse(item);
   return parsed.success
     ? { ok: true, directive: parsed.data }
     : { ok: false, errors: fieldErrors(parsed.error, prefix) };
+}
+
+/** Passed on as the known kinds are; only its own lane's worker knows what it means. */
+function parseCustom(item: Record<string, unknown>, own: z.ZodType, prefix: string): ParsedItem {
+  const named = submittedCustomFieldsSchema.safeParse(item);
+  if (!named.success) return { ok: false, errors: fieldErrors(named.error, prefix) };
+  const parsed = own.safeParse(ownFields(item));
+  if (!parsed.success) return { ok: false, errors: fieldErrors(parsed.error, prefix) };
+  return { ok: true, directive: { ...(parsed.data as object), ...named.data } as unknown as ParsedDirective };
 }
 
 /** A batch is one atomic write into one request's journal, so it cannot name two requests. */

@@ -1,7 +1,7 @@
 // A request and its directives as a reader sees them.
 // Must never show a member that only the journal needs: claims, leases, owners.
 import * as z from 'zod';
-import { DIRECTIVE_TYPES, directiveSchema } from './directive.ts';
+import { anyDirectiveSchema, anyDirectiveTypeSchema } from './directive.ts';
 import { identifierSchema, instantSchema } from './identifiers.ts';
 import { runViewSchema } from './run.ts';
 import { signalSchema } from './signal.ts';
@@ -10,7 +10,7 @@ const count = z.int().min(0);
 
 const summaryFields = {
   id: identifierSchema,
-  type: z.enum(DIRECTIVE_TYPES),
+  type: anyDirectiveTypeSchema,
   request_id: identifierSchema,
   status: z.enum(['accepted', 'running', 'waiting', 'succeeded', 'failed']),
   lane: z.string().nullable(),
@@ -29,7 +29,7 @@ export const directiveSummarySchema = z.object(summaryFields);
 
 export const directiveViewSchema = z.object({
   ...summaryFields,
-  directive: directiveSchema,
+  directive: anyDirectiveSchema,
   result: signalSchema.nullable(),
 });
 

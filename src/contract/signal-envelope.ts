@@ -38,3 +38,16 @@ export function signalType<T extends string, S extends string, D extends z.ZodRa
     draft: z.strictObject({ ...attributes, ...names, data: z.strictObject(data) }),
   };
 }
+
+/**
+ * A signal that an agent said in its own words: any type outside the service's families, any data.
+ * Readers skip what they do not know, and meet it in the default branch of a switch over the known types.
+ */
+export const customSignalSchema = z.object({
+  ...sequenced,
+  type: z
+    .string()
+    .regex(/^(?!ai\.|agent\.|directive\.)\S{1,256}$/, 'a type outside ai., agent. and directive.'),
+  source: z.string().min(1),
+  data: jsonObjectSchema,
+});

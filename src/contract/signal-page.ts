@@ -1,10 +1,10 @@
 // A page of a request's signal log.
 // Must never skip a sequence: a page holds every signal between its first and its last.
 import * as z from 'zod';
-import { signalSchema } from './signal.ts';
+import { anySignalSchema } from './signal.ts';
 
 export const signalPageSchema = z.object({
-  signals: z.array(signalSchema),
+  signals: z.array(anySignalSchema),
   last_sequence: z.int().min(0),
   closed: z.boolean(),
 });

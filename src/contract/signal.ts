@@ -1,6 +1,7 @@
 // All signals as one union, and which of them end a directive.
 // Must never list a type that no family file defines.
 import * as z from 'zod';
+import { customSignalSchema } from './signal-envelope.ts';
 import { directiveIgnored, directiveRejected, retryScheduled } from './signal-directive.ts';
 import { embedResult, llmDelta, llmResponse, usageReported } from './signal-llm.ts';
 import {
@@ -70,6 +71,9 @@ export const signalDraftSchema = z.discriminatedUnion('type', [
   agentError.draft,
   directiveResult.draft,
 ]);
+
+/** Any signal of a log. Typed as the known ones, so that a switch over their types narrows. */
+export const anySignalSchema = z.union([signalSchema, customSignalSchema]) as unknown as typeof signalSchema;
 
 export type Signal = z.infer<typeof signalSchema>;
 export type SignalType = Signal['type'];

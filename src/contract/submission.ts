@@ -2,7 +2,7 @@
 // Must never be given before every directive in it is durable.
 import * as z from 'zod';
 import { identifierSchema } from './identifiers.ts';
-import { DIRECTIVE_TYPES } from './directive.ts';
+import { anyDirectiveTypeSchema } from './directive.ts';
 import { signalSchema } from './signal.ts';
 
 export const submissionSchema = z.object({
@@ -10,7 +10,7 @@ export const submissionSchema = z.object({
   directives: z.array(
     z.object({
       id: identifierSchema,
-      type: z.enum(DIRECTIVE_TYPES),
+      type: anyDirectiveTypeSchema,
       status: z.enum(['accepted', 'existing']),
       lane: z.string().nullable(),
       digest: z.string(),

@@ -4,4 +4,4 @@
 export const CONTRACT_VERSION = '1.0.0';
 
 /** SHA-256 over every generated schema, in file name order. */
-export const CONTRACT_SHA256 = 'a7c24953ee14733df94f43ee1ca30e7bacf590a3c2eeb9d47c6036ff7e6037a3';
+export const CONTRACT_SHA256 = '8c89ee8f88f2a406b0a80351b1bf3e2a55b7a1b406e52dec1a32606cfa159fd4';

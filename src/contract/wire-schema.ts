@@ -6,6 +6,7 @@ import { agentDirectiveSchema } from './agent-directive.ts';
 import { agentListingSchema } from './agent-listing.ts';
 import { cancelBodySchema, cancellationSchema } from './cancellation.ts';
 import { CONTROL_PARAMS } from './control-params.ts';
+import { customDirectiveSchema } from './custom-directive.ts';
 import { deadLetterPageSchema, redriveBodySchema, redriveSchema } from './dead-letter.ts';
 import { directiveSchema, submissionBodySchema, submittedDirectiveSchema } from './directive.ts';
 import { embeddingsSchema } from './embedding.ts';
@@ -27,6 +28,7 @@ import {
 } from './run.ts';
 import { signalPageSchema } from './signal-page.ts';
 import { signalSchema } from './signal.ts';
+import { customSignalSchema } from './signal-envelope.ts';
 import { submissionSchema } from './submission.ts';
 import { toolListingSchema } from './tool-listing.ts';
 import { usageSchema } from './usage.ts';
@@ -42,6 +44,7 @@ const READ: Record<string, z.ZodType> = {
   'redrive-body': redriveBodySchema,
   'submission-body': submissionBodySchema,
   ...byType('directive', directiveSchema.options),
+  'directive.custom': customDirectiveSchema,
   ...byType('submitted-directive', submittedDirectiveSchema.options),
   ...byType('agent-directive', agentDirectiveSchema.options),
   ...controlDirectives(),
@@ -70,6 +73,7 @@ const WRITTEN: Record<string, z.ZodType> = {
   'tool-listing': toolListingSchema,
   usage: usageSchema,
   ...byType('signal', signalSchema.options),
+  'signal.custom': customSignalSchema,
 };
 
 const DIALECT = 'https://json-schema.org/draft/2020-12/schema';

@@ -72,6 +72,16 @@ export function terminalSignal(
         origin,
         stamp,
       );
+    default: {
+      // Of a kind that a user's module defines.
+      const { type: directive_type } = directive as { type: string };
+      return draftSignal(
+        'directive.result',
+        { call_id, directive_type, result, metadata: merged },
+        origin,
+        stamp,
+      );
+    }
   }
 }
 

@@ -1,7 +1,7 @@
 // Cancels directives: ends what waits, and tells every worker about what runs.
 // Must never report a directive as cancelled that may still be carried out.
 import { type Cancellation, cancelledError, type CancelledDirective } from '../contract/cancellation.ts';
-import type { Directive } from '../contract/directive.ts';
+import { DIRECTIVE_TYPES, type Directive } from '../contract/directive.ts';
 import { decodeEnvelope } from '../journal/envelope.ts';
 import type { Journal } from '../journal/journal.ts';
 import type { KeySpace } from '../journal/keys.ts';
@@ -109,7 +109,8 @@ function cancelledSignal(json: string, record: DirectiveRecord, reason: string |
   return failureSignal(directive, error, origin, { attempts });
 }
 
-/** As far as the directive itself says: what its tool says is known to the workers only. */
+/** As far as the directive itself says: what its tool or its user's kind says is known to the workers only. */
 function isHarmless(directive: Directive): boolean {
-  return directive.type !== 'tool_exec' || (directive.effect ?? 'once') !== 'once';
+  if (directive.type === 'tool_exec') return (directive.effect ?? 'once') !== 'once';
+  return DIRECTIVE_TYPES.includes(directive.type);
 }

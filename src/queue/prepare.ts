@@ -79,7 +79,7 @@ export function createPreparer(options: PreparerOptions): Preparer {
       type: directive.type,
       digest,
       lane,
-      deadlineMs: 'deadline_ms' in directive ? directive.deadline_ms : DEFAULT_DEADLINE_MS,
+      deadlineMs: deadlineOf(directive),
       envelope: encoded,
       ...(result
         ? { end: { status: endStatus(directive, result), signal: terminalSignal(directive, result, origin) } }
@@ -94,6 +94,12 @@ export function createPreparer(options: PreparerOptions): Preparer {
   }
 
   return { prepare: prepareAll };
+}
+
+/** A user's own kind may mean something else by the name. */
+function deadlineOf(directive: Directive): number {
+  const { deadline_ms } = directive as { deadline_ms?: unknown };
+  return typeof deadline_ms === 'number' ? deadline_ms : DEFAULT_DEADLINE_MS;
 }
 
 /** Rings for what has a lane. */

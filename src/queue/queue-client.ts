@@ -5,7 +5,12 @@ import type { Cancellation } from '../contract/cancellation.ts';
 import { redriveBodySchema } from '../contract/dead-letter.ts';
 import { fieldErrors } from '../contract/field-error.ts';
 import type { DirectiveClient, RunClient, SubmitOptions } from '../contract/directive-client.ts';
-import { parseSubmission, type ParsedDirective, type SubmittedDirective } from '../contract/directive.ts';
+import {
+  type ParseOptions,
+  parseSubmission,
+  type ParsedDirective,
+  type SubmittedDirective,
+} from '../contract/directive.ts';
 import { DirectiveRefused, type FieldError, problem, ServiceUnavailable } from '../contract/problem.ts';
 import type { RequestView } from '../contract/request-view.ts';
 import { resultSchema } from '../contract/result.ts';
@@ -56,8 +61,8 @@ export interface QueueClientParts {
   models: KnownModelsSource;
   lanes: Lanes;
   runs: ClientRuns;
-  /** The most directives of one submission. Default: 1 000. */
-  maxDirectives?: number;
+  /** How submissions are read. */
+  parsing: ParseOptions;
   /** Closes what the client was built on. */
   close(): Promise<void>;
 }
@@ -101,10 +106,10 @@ function unknownRequest(requestId: string): DirectiveRefused {
 
 function parsed(
   directives: SubmittedDirective | readonly SubmittedDirective[],
-  maxDirectives: number | undefined,
+  parsing: ParseOptions,
 ): ParsedDirective[] {
   const body = Array.isArray(directives) ? { directives } : directives;
-  const read = parseSubmission(body, maxDirectives === undefined ? {} : { maxDirectives });
+  const read = parseSubmission(body, parsing);
   if (read.ok) return read.directives;
   throw new DirectiveRefused(
     problem('invalid_body', { detail: firstFault(read.errors), errors: read.errors }),
@@ -123,7 +128,7 @@ export function createQueueClient(parts: QueueClientParts): DirectiveClient {
     directives: SubmittedDirective | readonly SubmittedDirective[],
     options: SubmitOptions = {},
   ): Promise<Submission> {
-    const read = parsed(directives, parts.maxDirectives);
+    const read = parsed(directives, parts.parsing);
     if (options.waitMs === undefined) return whileAvailable(() => submitter.submit(read, options));
     return whileAvailable(() => submitAndWait(read, options, options.waitMs ?? 0));
   }

@@ -25,10 +25,16 @@ export interface ToolTarget {
 }
 
 const TOOL_LANE = 'tool.';
+const CUSTOM_LANE = 'custom.';
 const NAMED_CANDIDATES = 5;
 
 export function toolLane(server: string): string {
   return `${TOOL_LANE}${server}`;
+}
+
+/** The lane of a kind that a user's module defines. */
+export function customLane(type: string): string {
+  return `${CUSTOM_LANE}${type}`;
 }
 
 /** The tool's name on its own server: a leading `<server>.` is the address, unless the server has a tool of that whole name. */
@@ -104,7 +110,7 @@ function modelRoute(directive: ModelChoice, table: ModelTable): Route {
   return { kind: 'lane', lane: modelLane(first.provider), models: resolved.models.map(({ name }) => name) };
 }
 
-/** Where a work directive goes; immediate directives have no lane. */
+/** Where a work directive goes; immediate directives have no lane. What is of no known kind was admitted as a user's own. */
 export function routeOf(directive: Directive, { servers, models }: Known): Route {
   switch (directive.type) {
     case 'tool_exec':
@@ -116,5 +122,7 @@ export function routeOf(directive: Directive, { servers, models }: Known): Route
     case 'emit_tool_error':
     case 'emit_request_error':
       throw new Error(`${directive.type} is immediate and has no lane`);
+    default:
+      return { kind: 'lane', lane: customLane((directive as { type: string }).type) };
   }
 }
