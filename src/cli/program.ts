@@ -87,10 +87,14 @@ function addRoles(
     );
   };
   role('up', 'run everything in one process; brings its own Redis when REDIS_URL is not set', {
-    roles: { api: true, worker: true },
+    roles: { api: true, engine: true, worker: true },
     mayStartRedis: true,
   });
   role('api', 'run the HTTP API alone', { roles: { api: true }, mayStartRedis: false });
+  role('engine', 'run an engine alone: it takes the turns of runs', {
+    roles: { engine: true },
+    mayStartRedis: false,
+  });
   role('worker', 'run a worker alone', { roles: { worker: true }, mayStartRedis: false });
 }
 

@@ -1,4 +1,4 @@
-/** `adjutant up`, `api`, `worker`: runs the service in this process until it is told to stop.
+/** `adjutant up`, `api`, `engine`, `worker`: runs the service in this process until it is told to stop.
  *  It must never know what the roles do: the service does. */
 import { ServiceUnavailable } from '../../contract/problem.ts';
 import { CliFailure, EXIT, type ExitCode } from '../failure.ts';
@@ -6,7 +6,7 @@ import { type PrivateRedis, startPrivateRedis } from '../private-redis.ts';
 import type { Terminal } from '../terminal.ts';
 
 export interface ServeOptions {
-  readonly roles: { readonly api?: boolean; readonly worker?: boolean };
+  readonly roles: { readonly api?: boolean; readonly engine?: boolean; readonly worker?: boolean };
   /** Default: adjutant.json here. */
   readonly config?: string;
   /** Default: ADJUTANT_PORT, or 7420. */
@@ -26,20 +26,23 @@ export async function serve(
   options: ServeOptions,
   environment: Environment = process.env,
 ): Promise<ExitCode> {
-  const [{ loadConfig }, { createService }] = await Promise.all([
+  const [{ loadConfig }, { loadModules }, { withDefaultAgent }, { createService }] = await Promise.all([
     import('../../config.ts'),
+    import('../../modules.ts'),
+    import('../../default-agent.ts'),
     import('../../service.ts'),
   ]);
   const env = withOptions(environment, options);
-  // Before anything is started: a wrong file is reported at once.
-  loadConfig(options.config, env);
+  // Before anything is started: a wrong file, or a module that cannot be loaded, is reported at once.
+  const modules = await loadModules(loadConfig(options.config, env));
   if (stop.aborted) return EXIT.done;
   const redis = await redisFor(env, options.mayStartRedis);
   try {
-    const service = createService(
-      loadConfig(options.config, { ...env, REDIS_URL: redis.url }),
-      options.roles,
-    );
+    const config = loadConfig(options.config, { ...env, REDIS_URL: redis.url });
+    const service = createService(config, options.roles, {
+      ...modules,
+      agents: withDefaultAgent(modules.agents),
+    });
     await started(service.start(stop));
     if (!stop.aborted) announce(terminal, service.url);
     await aborted(stop);
