@@ -51,8 +51,6 @@ const BLOCKS_FRESH_MS = 1_000;
 /** Model names come from callers: more than anybody uses are not remembered. */
 const REMEMBERED_MODELS = 1_000;
 
-export type RateLimits = ReturnType<typeof createRateLimits>;
-
 export function createRateLimits(options: RateLimitsOptions) {
   const { connection, keys, limitsOf, onError, now = Date.now } = options;
   const run = prepareScripts(connection);

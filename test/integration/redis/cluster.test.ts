@@ -20,7 +20,9 @@ let client: DirectiveClient;
 
 beforeAll(async () => {
   cluster = await startCluster({ replicas: 1 });
-  installation = await installOn(cluster.url, { config: { worker: { lease_ms: 2_000 } } });
+  const limited = { type: 'scripted', pace: 1_000, requests_per_minute: 6_000, tokens_per_minute: 1_000_000 };
+  const config = { worker: { lease_ms: 2_000 }, providers: { scripted: limited } };
+  installation = await installOn(cluster.url, { config });
   const { start } = installation;
   [{ url }] = await Promise.all([start('api'), start('worker'), start('worker')]);
   client = createHttpClient({ baseUrl: url });
@@ -55,6 +57,14 @@ describe('on a cluster', () => {
     expect(signals.map(({ sequence }) => sequence)).toEqual(signals.map((_, index) => index + 1));
     expect(signals.filter(({ type }) => type === 'ai.tool.result').length).toBe(60);
     expect(await client.request(requestId)).toMatchObject({ status: 'closed', open: 0 });
+  });
+
+  test('models are called within the limits that all workers share', async () => {
+    const context = [{ role: 'user' as const, content: 'hello' }];
+    for (let call = 0; call < 5; call += 1) {
+      const signal = await client.execute({ type: 'llm_stream', model: 'scripted:m', context });
+      expect(signal.data).toMatchObject({ result: { ok: true, payload: { scripted: true } } });
+    }
   });
 
   test('retries, dead letters and redrives', async () => {
