@@ -113,7 +113,10 @@ describe('on a cluster', () => {
       'counting.read',
     ]);
     const { lanes } = await client.lanes();
-    expect(lanes).toMatchObject([{ name: 'tool.counting', workers: 2 }]);
+    expect(lanes).toMatchObject([
+      { name: 'tool.counting', workers: 2 },
+      { name: 'llm.scripted', workers: 2 },
+    ]);
   });
 
   test('the sweeper rings for what was accepted and never queued, and ends what is overdue', async () => {
