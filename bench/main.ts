@@ -1,4 +1,4 @@
-/** `npm run bench`: no-op directives against plain BullMQ and bare MCP calls, on the same Redis in the same run.
+/** `npm run bench`: no-op directives against plain BullMQ and bare MCP calls, and streams against their provider.
  *  It must not run two loads at once. */
 import { parseArgs } from 'node:util';
 import { startRedis, type TestRedis } from '../test/support/redis.ts';
@@ -6,11 +6,16 @@ import type { LoadRequest } from './client-process.ts';
 import { type Measured, type Measurement, measure, type Plan } from './measurement.ts';
 import { commandReport, medians, report } from './report.ts';
 import { type Scenario, SCENARIOS } from './scenarios.ts';
+import { benchStreams } from './streams.ts';
 
 const USAGE = `npm run bench -- [options]
   --n 5000                      operations with 100 in flight
   --single 500                  operations one at a time
-  --only bullmq,direct,http,mcp these scenarios; ratios need 'bullmq' among them
+  --only bullmq,direct,http,mcp,chain,run  these scenarios; ratios need 'bullmq' among them, those of runs 'chain'
+  --only streams                answers of a model that are followed while they are written, once
+  --streams 200                 such answers at once
+  --pieces 500                  of each answer
+  --pace 50                     milliseconds between two pieces of an answer
   --fsync everysec,always       Redis' appendfsync
   --slots 50                    operations that a worker runs at once; plain BullMQ slows down with more slots than jobs
   --rounds 3                    each scenario so often, in turns; the report shows the round with the median rate
@@ -25,9 +30,15 @@ const { values } = parseArgs({
     slots: { type: 'string', default: '50' },
     rounds: { type: 'string', default: '3' },
     commands: { type: 'boolean', default: false },
+    streams: { type: 'string', default: '200' },
+    pieces: { type: 'string', default: '500' },
+    pace: { type: 'string', default: '50' },
     help: { type: 'boolean', default: false },
   },
 });
+
+/** Measured in its own way: nothing of it is an operation that begins and ends. */
+const STREAMS = 'streams';
 
 const COUNTED: LoadRequest = { count: 100, concurrency: 1 };
 
@@ -46,6 +57,7 @@ async function run(fsync: 'always' | 'everysec'): Promise<void> {
   // A rewrite of the append-only file in the middle of a load would be charged to whoever runs then.
   const args = ['--auto-aof-rewrite-percentage', '0'];
   await using redis = await startRedis({ appendonly: true, appendfsync: fsync, args });
+  if (values.only === STREAMS) return await followStreams(fsync, redis);
   const scenarios = values.only.split(',').map(scenarioNamed);
   const measurements: Measurement[] = [];
   const commands = new Map<Scenario, Measured['commands']>();
@@ -53,7 +65,7 @@ async function run(fsync: 'always' | 'everysec'): Promise<void> {
     for (const scenario of scenarios) {
       console.log(`… AOF ${fsync}, round ${round}: ${scenario.name}`);
       const measured = await runScenario(scenario, redis);
-      measurements.push(...measured.measurements.map((row) => ({ ...row, scenario: scenario.name })));
+      measurements.push(...measured.measurements.map((row) => ({ ...row, ...labels(scenario) })));
       commands.set(scenario, measured.commands);
     }
   }
@@ -61,6 +73,17 @@ async function run(fsync: 'always' | 'everysec'): Promise<void> {
   for (const [{ name }, counts] of values.commands ? commands : []) {
     console.log(commandReport(name, counts, COUNTED.count));
   }
+}
+
+async function followStreams(fsync: string, redis: TestRedis): Promise<void> {
+  console.log(`… AOF ${fsync}: ${STREAMS}`);
+  const { streams, pieces, pace } = values;
+  const counts = { streams: Number(streams), pieces: Number(pieces), paceMs: Number(pace) };
+  console.log(await benchStreams(redis, counts));
+}
+
+function labels({ name, baseline }: Scenario) {
+  return { scenario: name, baseline };
 }
 
 function scenarioNamed(name: string): Scenario {

@@ -1,0 +1,149 @@
+/** `npm run bench -- --only streams`: answers that are followed while they are written, beside reading the provider itself.
+ *  It must not run both at once. */
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { mkdtemp, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { table } from '../src/cli/table.ts';
+import { type Child, freePort, spawnNode } from '../test/support/process.ts';
+import type { TestRedis } from '../test/support/redis.ts';
+import type { LatencySummary } from './latency.ts';
+import { processorTimeMs } from './processor-time.ts';
+
+export interface StreamPlan {
+  /** Answers at once, all of one worker. */
+  readonly streams: number;
+  /** Of each answer. */
+  readonly pieces: number;
+  /** Between two pieces of an answer, milliseconds. */
+  readonly paceMs: number;
+}
+
+/** What the readers saw; delays are from the provider's writing of a piece to the reader. */
+export interface StreamReading {
+  readonly elapsedMs: number;
+  readonly pieces: number;
+  /** In which they came: a delta may hold several. */
+  readonly events: number;
+  readonly delays: LatencySummary & { readonly mostMs: number };
+  /** Of the first piece of each answer. */
+  readonly first: LatencySummary;
+}
+
+interface Row extends StreamReading {
+  readonly source: string;
+  readonly costs: string;
+}
+
+/** Longer than the slowest answer may take on a busy machine. */
+const MOST_MS = 600_000;
+
+export async function benchStreams(redis: TestRedis, plan: StreamPlan): Promise<string> {
+  const providerPort = await freePort();
+  const provider = await ready(
+    spawnNode(['bench/stream-provider-process.ts', ...[providerPort, plan.pieces, plan.paceMs].map(String)]),
+  );
+  const providerUrl = `http://127.0.0.1:${providerPort}`;
+  const config = await writeConfig(plan, providerUrl);
+  const [worker, api] = await Promise.all([
+    startRole(redis, 'worker', config),
+    startRole(redis, 'api', config),
+  ]);
+  const apiUrl = /http:[\d.:/]+/.exec(api.lines.join('\n'))?.[0] ?? '';
+  const parts = { redis: redis.pid, provider: provider.pid, worker: worker.pid, api: api.pid };
+  try {
+    // Brings code and connections up to temperature.
+    await readStreams('service', apiUrl, 20);
+    const alone = await measured('provider itself, fetch', { provider: parts.provider }, plan, () =>
+      readStreams('provider', providerUrl, plan.streams),
+    );
+    const through = await measured('service, event stream', parts, plan, () =>
+      readStreams('service', apiUrl, plan.streams),
+    );
+    const memory = `worker: ${statusMiB(worker.pid, 'VmRSS')} MiB resident, ${statusMiB(worker.pid, 'VmHWM')} MiB at most`;
+    return report(plan, [alone, through], memory);
+  } finally {
+    await Promise.all([worker, api, provider].map((child) => child.stop()));
+  }
+}
+
+async function writeConfig({ streams }: StreamPlan, providerUrl: string): Promise<string> {
+  const file = join(await mkdtemp(join(tmpdir(), 'adjutant-bench-')), 'adjutant.json');
+  const lane = { concurrency: streams, timeout_ms: MOST_MS };
+  const bench = { type: 'openai-compatible', base_url: `${providerUrl}/v1`, lane };
+  await writeFile(file, JSON.stringify({ providers: { bench } }));
+  return file;
+}
+
+async function startRole(redis: TestRedis, role: 'api' | 'worker', configFile: string): Promise<Child> {
+  const args = [resolve('src/cli/main.ts'), role, '--config', configFile];
+  if (role === 'api') args.push('--port', '0');
+  return ready(spawnNode(args, { env: { REDIS_URL: redis.url } }));
+}
+
+async function ready(child: Child): Promise<Child> {
+  await child.waitForLine(/ready|works|listens on/);
+  return child;
+}
+
+async function readStreams(
+  source: 'service' | 'provider',
+  url: string,
+  count: number,
+): Promise<StreamReading> {
+  const reader = fork(resolve('bench/stream-reader-process.ts'), [source, url, String(count)]);
+  const ended = once(reader, 'exit').then(([code]) => {
+    throw new Error(`The readers ended with ${String(code)}.`);
+  });
+  ended.catch(() => {});
+  const [reading] = (await Promise.race([once(reader, 'message'), ended])) as [StreamReading];
+  return reading;
+}
+
+async function measured(
+  source: string,
+  parts: Readonly<Record<string, number>>,
+  { pieces, streams }: StreamPlan,
+  read: () => Promise<StreamReading>,
+): Promise<Row> {
+  const before = Object.values(parts).map(processorTimeMs);
+  const reading = await read();
+  if (reading.pieces !== pieces * streams)
+    throw new Error(`${reading.pieces} pieces were read of ${pieces * streams}.`);
+  const costs = Object.entries(parts).map(([name, pid], index) => {
+    const usedMs = processorTimeMs(pid) - (before[index] ?? 0);
+    const perPieceUs = (usedMs / reading.pieces) * 1_000;
+    return `${name} ${((usedMs / reading.elapsedMs) * 100).toFixed(0)} % (${perPieceUs.toFixed(0)})`;
+  });
+  return { ...reading, source, costs: costs.join(', ') };
+}
+
+function statusMiB(pid: number, field: 'VmRSS' | 'VmHWM'): string {
+  const kib = new RegExp(`^${field}:\\s+(\\d+) kB`, 'm').exec(readFileSync(`/proc/${pid}/status`, 'utf8'));
+  return (Number(kib?.[1] ?? 0) / 1_024).toFixed(0);
+}
+
+const COLUMNS = [
+  '',
+  'pieces/s',
+  'events/s',
+  'delay p50 ms',
+  'p99 ms',
+  'most ms',
+  'first p50 ms',
+  'p99 ms',
+  'CPU: % of a core (µs per piece)',
+] as const;
+
+function report({ streams, pieces, paceMs }: StreamPlan, rows: readonly Row[], memory: string): string {
+  const title = `${streams} answers at once of ${pieces} pieces, one every ${paceMs} ms; one worker`;
+  const lines = rows.map(({ source, elapsedMs, pieces: read, events, delays, first, costs }) => [
+    source,
+    ...[read, events].map((number) => ((number / elapsedMs) * 1_000).toFixed(0)),
+    ...[delays.p50Ms, delays.p99Ms, delays.mostMs, first.p50Ms, first.p99Ms].map((ms) => ms.toFixed(2)),
+    costs,
+  ]);
+  return `\n${title}\n${table([COLUMNS, ...lines]).join('\n')}\n${memory}`;
+}
