@@ -116,11 +116,7 @@ export function limitsOf({ providers }: Config): (ref: ModelRef) => LimitsOfMode
 const PUBLISH_EVERY_MS = 60_000;
 
 /** Tells who submits which providers and aliases there are, for as long as the worker runs. */
-function modelAnnouncer(
-  config: Config,
-  catalog: ModelCatalog,
-  onError: (error: Error) => void,
-): Startable {
+function modelAnnouncer(config: Config, catalog: ModelCatalog, onError: (error: Error) => void): Startable {
   const table = configuredModels(config);
   let timer: NodeJS.Timeout | undefined;
   return {

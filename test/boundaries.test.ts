@@ -31,6 +31,8 @@ const SOLE_IMPORTERS: readonly (readonly [RegExp, readonly string[]])[] = [
   [/^bullmq($|\/)/, ['queue/']],
   [/^ioredis($|\/)/, ['journal/', 'queue/', 'redis.ts']],
   [/^@modelcontextprotocol\//, ['mcp/']],
+  [/^@ai-sdk\/(?!provider$)/, ['llm/']],
+  [/^@ai-sdk\/provider$/, ['llm/', 'executors/llm-']],
   [/^(fastify|@fastify\/|fastify-)/, ['api/']],
   [/^commander($|\/)/, ['cli/']],
 ];
