@@ -1,7 +1,7 @@
 // What a run may use up: reserved before a call, settled by what the call reports.
 // Must never count a call twice: retries of a directive are the same call.
 import { errorEnvelope } from '../../contract/error-envelope.ts';
-import { mergeUsage, normalizeUsage } from '../../contract/usage.ts';
+import { mergeUsage, normalizeUsage, type Usage } from '../../contract/usage.ts';
 import type { StrategySignal, WorkRequest } from '../strategies/strategy.ts';
 import { endRun } from './lifecycle.ts';
 import { type BudgetLimit, type OpenCall, count, type Run } from './run-state.ts';
@@ -90,32 +90,39 @@ function limitOf(run: Run, limit: BudgetLimit): number {
   return base === 0 ? Infinity : base * (1 + grants);
 }
 
-/** What an answer says it used is added up; failed attempts report nothing, so a retry counts once. */
+/** What an answer says it used is added up; only the last attempt reports, so a retry counts once. */
 export function settle(run: Run, call: OpenCall, signal: StrategySignal): void {
   if (!isModelType(call.type) && call.type !== 'llm_embed') return;
-  const usage = reportedUsage(signal);
-  if (!usage) return;
+  const report = readReport(signal);
+  if (!report.usage) return;
   const { state } = run;
-  state.usage = mergeUsage(state.usage, usage);
-  const cost = reportedCost(signal);
-  if (cost === null) {
-    state.cost = null;
-  } else if (state.cost !== null) {
-    state.cost += cost;
+  state.usage = mergeUsage(state.usage, report.usage);
+  if (report.cost !== null && state.cost !== null) {
+    state.cost += report.cost;
     state.priced_calls += 1;
+  } else if (report.answered) {
+    state.cost = null;
   }
 }
 
-function reportedUsage(signal: StrategySignal) {
-  const { usage, result } = signal.data as { usage?: unknown; result?: { ok: boolean; payload?: unknown } };
-  return (
-    normalizeUsage(usage) ?? (result?.ok === true ? normalizeUsage(Object(result.payload)['usage']) : null)
-  );
+interface Report {
+  answered: boolean;
+  usage: Usage | null;
+  cost: number | null;
 }
 
-function reportedCost(signal: StrategySignal): number | null {
-  const cost = (Object(signal.data)['metadata'] as { cost?: unknown } | undefined)?.cost;
-  return typeof cost === 'number' && Number.isFinite(cost) && cost >= 0 ? cost : null;
+/** A call that failed may have cost tokens all the same; what they cost is not known. */
+function readReport(signal: StrategySignal): Report {
+  const { usage, result, metadata } = signal.data as {
+    usage?: unknown;
+    result?: { ok: boolean; payload?: unknown };
+    metadata?: { cost?: unknown; usage_so_far?: unknown };
+  };
+  const answered = result?.ok === true;
+  const told = answered ? (Object(result.payload) as { usage?: unknown }).usage : metadata?.usage_so_far;
+  const cost = metadata?.cost;
+  const isCost = typeof cost === 'number' && Number.isFinite(cost) && cost >= 0;
+  return { answered, usage: normalizeUsage(usage) ?? normalizeUsage(told), cost: isCost ? cost : null };
 }
 
 export function grant(run: Run, limit: BudgetLimit): void {

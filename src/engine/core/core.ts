@@ -5,7 +5,15 @@ import { errorEnvelope } from '../../contract/error-envelope.ts';
 import type { Message } from '../../contract/message.ts';
 import { react } from '../strategies/react.ts';
 import type { AnyStrategy, StrategySignal } from '../strategies/strategy.ts';
-import type { EngineCore, JsonObject, RunDocument, RunEvent, RunSpec, Transition } from '../transition.ts';
+import type {
+  EngineCore,
+  JsonObject,
+  RunDocument,
+  RunEvent,
+  RunSetup,
+  RunSpec,
+  Transition,
+} from '../transition.ts';
 import { noteExit, noteStart } from './children.ts';
 import type { DirectiveKind } from './directive-exec.ts';
 import { answerCalls } from './history.ts';
@@ -15,6 +23,7 @@ import { type CoreParts, newRun, openRun, type Run, sealRun, stateOf, unchanged 
 import { runView } from './run-view.ts';
 import { beginStrategy, settleTurn, step } from './step.ts';
 import { tick } from './timers.ts';
+import { narrowTools } from './tool-policy.ts';
 
 export interface CoreOptions {
   /** Beside `react`; one of the same name takes its place. */
@@ -28,7 +37,7 @@ export interface CoreOptions {
 export function createCore(options: CoreOptions = {}): EngineCore {
   const parts = coreParts(options);
   return {
-    begin: (spec, setup, now) => begin(newRun({ parts, spec, setup, now, signal: null })),
+    begin: (spec, setup, now) => begin(parts, spec, setup, now),
     refuse: (spec, error, now) => refuse(parts, spec, error, now),
     advance: (spec, document, event, now) => advance(parts, spec, document, event, now),
     fail: (spec, document, error, now) => fail(parts, spec, document, error, now),
@@ -57,13 +66,22 @@ function byName<T>(list: readonly T[], nameOf: (item: T) => string, what: string
   return named;
 }
 
-function begin(run: Run): Transition {
-  const given = run.spec.messages as unknown as readonly Message[];
+function begin(parts: CoreParts, spec: RunSpec, setup: RunSetup, now: number): Transition {
+  const narrowed = narrowTools(setup.tools, spec.overrides.allowed_tools);
+  const tools = narrowed.ok ? narrowed.tools : [];
+  const run = newRun({ parts, spec, setup: { agent: setup.agent, tools }, now, signal: null });
+  const given = spec.messages as unknown as readonly Message[];
   run.state.messages = answerCalls(given, errorEnvelope('cancelled', 'This call has no result'));
   announceStart(run);
-  beginStrategy(run);
+  if (narrowed.ok) beginStrategy(run);
+  else failForTools(run, narrowed.unmatched);
   settleTurn(run);
   return sealRun(run);
+}
+
+function failForTools(run: Run, unmatched: readonly string[]): void {
+  const message = `allowed_tools: the agent has no tool ${unmatched.join(', ')}`;
+  failRun(run, 'unknown_tool', message, { allowed_tools: unmatched });
 }
 
 function refuse(

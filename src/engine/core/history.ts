@@ -1,7 +1,7 @@
 // The conversation as a list of messages: every tool call in it has an answer.
 // Must never part a tool call from its answer.
 import type { ErrorEnvelope } from '../../contract/error-envelope.ts';
-import type { Message, ToolMessage } from '../../contract/message.ts';
+import type { Message, ToolCall, ToolMessage } from '../../contract/message.ts';
 
 /** The answer to a tool call, as the model reads it. */
 export function toolMessage(callId: string, name: string, content: string, isError = false): ToolMessage {
@@ -17,22 +17,36 @@ export function failedToolMessage(callId: string, name: string, error: ErrorEnve
 /** The history with an error in the place of every answer that is missing; the same list when none is. */
 export function answerCalls(messages: readonly Message[], error: ErrorEnvelope): readonly Message[] {
   const answered: Message[] = [];
-  let missing: ToolMessage[] = [];
-  let added = false;
-  for (const message of messages) {
-    if (message.role === 'tool') {
-      missing = missing.filter((answer) => answer.tool_call_id !== message.tool_call_id);
-    } else {
-      added ||= missing.length > 0;
-      answered.push(...missing);
-      missing = message.role === 'assistant' ? answersFor(message.tool_calls ?? [], error) : [];
-    }
+  let added = 0;
+  for (let at = 0; at < messages.length; at += 1) {
+    const message = messages[at];
+    if (message === undefined) continue;
     answered.push(message);
+    const calls = message.role === 'assistant' ? (message.tool_calls ?? []) : [];
+    if (calls.length === 0) continue;
+    const answers = answersAfter(messages, at);
+    const missing = calls.filter(({ id }) => !answers.some((answer) => answer.tool_call_id === id));
+    added += missing.length;
+    answered.push(...inCallOrder(calls, [...answers, ...missing.map((call) => failedCall(call, error))]));
+    at += answers.length;
   }
-  if (!added && missing.length === 0) return messages;
-  return [...answered, ...missing];
+  return added === 0 ? messages : answered;
 }
 
-function answersFor(calls: readonly { id: string; name: string }[], error: ErrorEnvelope): ToolMessage[] {
-  return calls.map(({ id, name }) => failedToolMessage(id, name, error));
+function answersAfter(messages: readonly Message[], at: number): ToolMessage[] {
+  const answers: ToolMessage[] = [];
+  for (let next = at + 1; messages[next]?.role === 'tool'; next += 1)
+    answers.push(messages[next] as ToolMessage);
+  return answers;
+}
+
+/** Answers to other calls than these come last. */
+function inCallOrder(calls: readonly ToolCall[], answers: readonly ToolMessage[]): ToolMessage[] {
+  const place = new Map(calls.map(({ id }, index) => [id, index]));
+  const placeOf = ({ tool_call_id }: ToolMessage): number => place.get(tool_call_id) ?? calls.length;
+  return answers.toSorted((left, right) => placeOf(left) - placeOf(right));
+}
+
+function failedCall({ id, name }: ToolCall, error: ErrorEnvelope): ToolMessage {
+  return failedToolMessage(id, name, error);
 }

@@ -64,8 +64,8 @@ function apply(run: Run, taken: Step<unknown>, trusted: boolean): void {
   if (taken.messages) state.messages = taken.messages as readonly Message[];
   if (taken.anchors) state.anchors = taken.anchors;
   for (const signal of taken.signals ?? []) {
-    if (!trusted) emitOwn(run, signal);
-    else run.signals.push(signal);
+    if (trusted) run.signals.push(signal);
+    else emitOwn(run, signal);
   }
   if (taken.withdraw) withdraw(run, taken.withdraw);
   for (const directive of directives) {

@@ -1,7 +1,8 @@
-// Which tool calls may start by themselves.
-// Must never let a call of a denied tool through because another pattern matches too.
+// Which tools a run may use, and which of their calls may start by themselves.
+// Must never let a call of a denied tool through because another pattern, as long as its own, allows it.
 import type { ApprovalMode } from '../../contract/agent-definition.ts';
 import type { ListedTool } from '../../contract/tool-listing.ts';
+import { toolMatches } from '../tool-pattern.ts';
 import type { Run } from './run-state.ts';
 
 export type ToolLeave = ApprovalMode | 'unknown';
@@ -18,7 +19,7 @@ function configured(
 ): ApprovalMode | null {
   let best: { pattern: string; mode: ApprovalMode } | null = null;
   for (const [pattern, mode] of Object.entries(approvals)) {
-    if (!matchesPattern(pattern, toolName)) continue;
+    if (!toolMatches(pattern, toolName)) continue;
     if (!best || pattern.length > best.pattern.length) best = { pattern, mode };
     else if (pattern.length === best.pattern.length) best = { pattern, mode: stricter(mode, best.mode) };
   }
@@ -40,17 +41,15 @@ function stricter(left: ApprovalMode, right: ApprovalMode): ApprovalMode {
   return order.indexOf(left) > order.indexOf(right) ? left : right;
 }
 
-/** `*` stands for any characters, also none; every other character for itself. In time linear in both, per star. */
-export function matchesPattern(pattern: string, name: string): boolean {
-  const [head = '', ...rest] = pattern.split('*');
-  if (rest.length === 0) return pattern === name;
-  const tail = rest.pop() ?? '';
-  if (!name.startsWith(head) || !name.endsWith(tail) || name.length < head.length + tail.length) return false;
-  let at = head.length;
-  for (const piece of rest) {
-    const found = name.indexOf(piece, at);
-    if (found === -1) return false;
-    at = found + piece.length;
-  }
-  return at <= name.length - tail.length;
+export type Narrowed = { ok: true; tools: readonly ListedTool[] } | { ok: false; unmatched: string[] };
+
+/** The tools that the run's own `allowed_tools` leave; each of its names and patterns has to match one. */
+export function narrowTools(tools: readonly ListedTool[], allowed: readonly string[] | undefined): Narrowed {
+  if (allowed === undefined) return { ok: true, tools };
+  const unmatched = allowed.filter((pattern) => !tools.some(({ name }) => toolMatches(pattern, name)));
+  if (unmatched.length > 0) return { ok: false, unmatched };
+  return {
+    ok: true,
+    tools: tools.filter(({ name }) => allowed.some((pattern) => toolMatches(pattern, name))),
+  };
 }

@@ -2,72 +2,327 @@
  *  It must not look at the machine's inner state where its directives, messages and signals say the same. */
 import { describe, expect, test } from 'vitest';
 import { directiveSchema } from '../../../src/contract/directive.ts';
+import { messageSchema } from '../../../src/contract/message.ts';
 import { signalDraftSchema } from '../../../src/contract/signal.ts';
 import { call, calls, Simulation } from './simulation.ts';
 
-describe('a run without tools', () => {
-  test('asks the model once and ends with its answer', () => {
-    const run = new Simulation();
+/** Role, tool call and text of each message. */
+function told(run: Simulation): unknown[] {
+  return run.messages.map(({ role, tool_call_id, content }) =>
+    tool_call_id === undefined ? [role, content] : [role, tool_call_id, content],
+  );
+}
+
+describe('start (upstream: react machine)', () => {
+  test('idle → awaiting_llm: one model call with the history', () => {
+    const run = new Simulation({ agent: { system_prompt: 'Be short.', model: 'a:b', max_tokens: 77 } });
     expect(run.types()).toEqual(['ai.request.started']);
+    expect(run.log[0]?.data).toEqual({ request_id: 'r1', query: 'What is 2+3?', run_id: 'run-1' });
     expect(run.ids()).toEqual(['model-1']);
+    expect(run.directive('model-1')).toMatchObject({
+      type: 'llm_stream',
+      request_id: 'r1',
+      model: 'a:b',
+      system_prompt: 'Be short.',
+      max_tokens: 77,
+      temperature: 0.2,
+      tools: ['math.add', 'fs.list', 'fs.remove'],
+      tool_choice: 'auto',
+      context: { messages: [{ role: 'user', content: 'What is 2+3?' }] },
+      iteration: 1,
+      metadata: { request_id: 'r1', run_id: 'run-1', iteration: 1, strategy: 'react', agent: 'helper' },
+    });
+    expect(run.directive('model-1')).not.toHaveProperty('model_alias');
     expect(run.status).toBe('running');
-    run.model('model-1', { text: 'Five.' });
-    expect(run.status).toBe('completed');
-    expect(run.types()).toEqual(['ai.request.started', 'ai.request.completed']);
-    expect(run.view).toMatchObject({ result: 'Five.', termination_reason: 'final_answer', iterations: 1 });
-    expect(run.messages).toEqual([
-      { role: 'user', content: 'What is 2+3?' },
-      { role: 'assistant', content: 'Five.' },
-    ]);
-    expect(run.document.wake_at).toBeNull();
+  });
+
+  test('an agent that does not stream makes llm_generate calls; without a model its alias is asked', () => {
+    const run = new Simulation({ agent: { stream: false } });
+    expect(run.directive('model-1')).toMatchObject({ type: 'llm_generate', model_alias: 'fast' });
+  });
+
+  test('overrides of the run win over the agent, and an alias over its model', () => {
+    const spec = {
+      overrides: {
+        model_alias: 'capable',
+        temperature: 0,
+        output_schema: { type: 'object' },
+        system_prompt: 'S',
+      },
+    };
+    const run = new Simulation({ agent: { model: 'a:b', system_prompt: 'T' }, spec });
+    const directive = run.directive('model-1');
+    expect(directive).toMatchObject({ model_alias: 'capable', temperature: 0, system_prompt: 'S' });
+    expect(directive['output_schema']).toEqual({ type: 'object' });
+    expect(directive).not.toHaveProperty('model');
   });
 });
 
-describe('a run with tools', () => {
-  test('asks the model, calls its tools, asks again', () => {
+describe('the answer of the model (upstream: react machine)', () => {
+  test('awaiting_llm → completed with the text', () => {
+    const run = new Simulation().model('model-1', { text: 'Five.' });
+    expect(run.types()).toEqual(['ai.request.started', 'ai.request.completed']);
+    expect(run.log[1]?.data).toEqual({ request_id: 'r1', result: 'Five.', run_id: 'run-1' });
+    expect(run.view).toMatchObject({ result: 'Five.', termination_reason: 'final_answer', iterations: 1 });
+    expect(told(run)).toEqual([
+      ['user', 'What is 2+3?'],
+      ['assistant', 'Five.'],
+    ]);
+    expect(run.document.wake_at).toBeNull();
+    expect(run.outbox).toEqual([]);
+  });
+
+  test('awaiting_llm → error when the call failed', () => {
+    const run = new Simulation().modelFails('model-1', { type: 'auth', message: 'no key' });
+    expect(run.status).toBe('failed');
+    expect(run.view.error).toMatchObject({ type: 'auth', message: 'no key' });
+    expect(run.types()).toEqual(['ai.request.started', 'ai.request.failed']);
+    expect(run.log[1]?.data).toMatchObject({ request_id: 'r1', error: { type: 'auth' } });
+  });
+
+  test('an output that fits the schema is the result', () => {
+    const run = new Simulation().model('model-1', { text: '{"n":5}', output: { n: 5 } });
+    expect(run.view.result).toEqual({ n: 5 });
+  });
+
+  test.each(['length', 'content_filter', 'error', 'incomplete', 'unknown'])(
+    'an empty answer that ended with %s is incomplete_response',
+    (finish_reason) => {
+      const run = new Simulation().model('model-1', { text: ' \n', finish_reason });
+      expect(run.view).toMatchObject({ status: 'failed', termination_reason: 'incomplete_response' });
+      expect(run.view.error).toMatchObject({
+        type: 'incomplete_response',
+        details: { reason: finish_reason },
+      });
+    },
+  );
+
+  test.each([null, 'stop', 'tool_calls'])('an empty answer that ended with %s is one', (finish_reason) => {
+    const run = new Simulation().model('model-1', { text: '', finish_reason });
+    expect(run.view).toMatchObject({ status: 'completed', result: '', termination_reason: 'final_answer' });
+    expect(told(run)).toEqual([['user', 'What is 2+3?']]);
+  });
+
+  test.each([
+    ['length', 'length'],
+    ['content_filter', 'content_filter'],
+    ['unknown', 'final_answer'],
+  ])('text that ended with %s is the answer, and the reason says so', (finish_reason, reason) => {
+    const run = new Simulation().model('model-1', { text: 'Fi', finish_reason });
+    expect(run.view).toMatchObject({ status: 'completed', result: 'Fi', termination_reason: reason });
+  });
+
+  test('an answer that is no turn fails the run instead of hanging it', () => {
+    const run = new Simulation();
+    run.signal('ai.llm.response', {
+      call_id: 'model-1',
+      result: { ok: true, payload: 7, effects: [] },
+      metadata: {},
+    });
+    expect(run.view.error).toMatchObject({ type: 'invalid_result' });
+  });
+
+  test('reasoning stays in the history as the provider gave it', () => {
+    const content_parts = [
+      { type: 'thinking', text: 'hm', provider_data: { a: { s: '1' } } },
+      { type: 'text', text: 'Five.' },
+    ];
+    const run = new Simulation().model('model-1', { text: 'Five.', content_parts });
+    expect(run.messages[1]).toEqual({ role: 'assistant', content: content_parts });
+  });
+});
+
+describe('a round of tool calls (upstream: react machine)', () => {
+  test('awaiting_tool is a barrier; results stand in the order of the calls, with the ids of the model', () => {
     const run = new Simulation();
     run.model('model-1', calls(call('math.add', { a: 2 }, 'x'), call('fs.list', {}, 'y')));
     expect(run.ids()).toEqual(['model-1', 'tool-1-0', 'tool-1-1']);
+    expect(run.directive('tool-1-0')).toMatchObject({
+      type: 'tool_exec',
+      tool_name: 'math.add',
+      arguments: { a: 2 },
+    });
     run.tool('tool-1-1', 'files');
     expect(run.ids()).toHaveLength(3);
     run.tool('tool-1-0', 5);
-    expect(run.ids()).toEqual(['model-1', 'tool-1-0', 'tool-1-1', 'model-2']);
+    expect(run.ids()[3]).toBe('model-2');
     run.model('model-2', { text: 'Five.' });
-    expect(
-      run.messages.map((message) => [message['role'], message['tool_call_id'], message['content']]),
-    ).toEqual([
-      ['user', undefined, 'What is 2+3?'],
-      ['assistant', undefined, ''],
+    expect(told(run)).toEqual([
+      ['user', 'What is 2+3?'],
+      ['assistant', ''],
       ['tool', 'x', '{"ok":true,"result":5}'],
       ['tool', 'y', '{"ok":true,"result":"files"}'],
-      ['assistant', undefined, 'Five.'],
+      ['assistant', 'Five.'],
     ]);
     expect(run.view).toMatchObject({ status: 'completed', iterations: 2, tool_calls: 2 });
+    for (const message of run.messages) expect(messageSchema.parse(message)).toEqual(message);
   });
 
-  test('every directive is one that the contract accepts, and every signal one that it knows', () => {
-    const run = new Simulation({ agent: { model_call: { timeout_ms: 5 }, system_prompt: 'Be short.' } });
+  test('the model reads what the tool signal holds for it', () => {
+    const run = new Simulation().model('model-1', calls(call('math.add')));
+    const data = {
+      call_id: 'tool-1-0',
+      tool_name: 'math.add',
+      content: '{"ok":true,"result":"short"}',
+      metadata: {},
+    };
+    run.signal('ai.tool.result', { ...data, result: { ok: true, payload: { huge: 1 }, effects: [] } });
+    expect(told(run)[2]).toEqual(['tool', 'c1', '{"ok":true,"result":"short"}']);
+  });
+
+  test('an unknown tool is answered by emit_tool_error, which the model reads', () => {
+    const run = new Simulation().model('model-1', calls(call('nope.x', {}, 'n')));
+    expect(run.directive('tool-1-0')).toMatchObject({
+      type: 'emit_tool_error',
+      tool_name: 'nope.x',
+      error: { type: 'unknown_tool', retryable: false },
+    });
+    run.emitted('tool-1-0');
+    expect(run.ids()).toEqual(['model-1', 'tool-1-0', 'model-2']);
+    expect(run.messages[2]).toMatchObject({ role: 'tool', tool_call_id: 'n', is_error: true });
+    expect(run.view.tool_calls).toBe(0);
+  });
+
+  test('a name that is no tool name at all is answered too', () => {
+    const run = new Simulation().model('model-1', calls(call('', {}, 'n')));
+    expect(directiveSchema.safeParse(run.directive('tool-1-0')).success).toBe(true);
+  });
+
+  test('arguments that are no object are answered with an error', () => {
+    const run = new Simulation().model('model-1', calls({ id: 'c', name: 'math.add', arguments: [1] }));
+    expect(run.directive('tool-1-0')).toMatchObject({
+      type: 'emit_tool_error',
+      error: { type: 'validation_error' },
+    });
+  });
+
+  test('calls without ids of their own, or with the same twice, get some', () => {
+    const run = new Simulation();
     run.model(
       'model-1',
-      calls(call('math.add', { a: 2 }), call('nope', {}, 'n'), call('fs.remove', {}, 'z')),
+      calls(call('fs.list', { a: 1 }, 'x'), call('fs.list', { a: 2 }, 'x'), call('fs.list', {}, '')),
     );
-    run.decide('tool-1-2', 'approve');
-    run.tool('tool-1-0', 1).emitted('tool-1-1').tool('tool-1-2', 1).model('model-2', { text: 'done' });
-    expect(run.status).toBe('completed');
-    for (const directive of run.accepted) expect(directiveSchema.parse(directive)).toEqual(directive);
-    const envelope = {
-      specversion: '1.0',
-      id: 'x',
-      subject: 'r1',
-      time: new Date(0).toISOString(),
-      datacontenttype: 'application/json',
-      traceparent: `00-${'1'.repeat(32)}-${'1'.repeat(16)}-01`,
-      causationid: 'x',
-    };
-    const sources: Record<string, string> = { 'ai.tool.approval_requested': '/ai/tool' };
-    for (const signal of run.log) {
-      const source = sources[signal.type] ?? '/ai/request';
-      expect(signalDraftSchema.parse({ ...envelope, ...signal, source })).toBeTruthy();
-    }
+    run.tool('tool-1-0', 1).tool('tool-1-1', 2).tool('tool-1-2', 3);
+    expect(told(run).slice(2, 5)).toEqual([
+      ['tool', 'x', '{"ok":true,"result":1}'],
+      ['tool', 'call-1-1', '{"ok":true,"result":2}'],
+      ['tool', 'call-1-2', '{"ok":true,"result":3}'],
+    ]);
+    const asked = (run.messages[1]?.['tool_calls'] as { id: string }[]).map(({ id }) => id);
+    expect(asked).toEqual(['x', 'call-1-1', 'call-1-2']);
   });
+
+  test('results of calls that are not open are ignored and counted', () => {
+    const run = new Simulation().model('model-1', calls(call('math.add'), call('fs.list', {}, 'y')));
+    run.tool('tool-1-0', 5).tool('tool-1-0', 6).tool('tool-9-0', 7).model('model-1', { text: 'late' });
+    expect(run.state.counters.stale).toBe(3);
+    expect(run.status).toBe('running');
+    run.tool('tool-1-1', 1).model('model-2', { text: 'ok' });
+    expect(told(run)[2]).toEqual(['tool', 'c1', '{"ok":true,"result":5}']);
+  });
+
+  test('usage is summed over the calls, the failed one too', () => {
+    const usage = { input_tokens: 10, output_tokens: 5, total_tokens: 15 };
+    const run = new Simulation().model('model-1', { ...calls(call('math.add')), usage });
+    run.tool('tool-1-0', 5).model('model-2', { text: 'x', usage: { ...usage, reasoning_tokens: 2 } }, {});
+    expect(run.view.usage).toEqual({
+      input_tokens: 20,
+      output_tokens: 10,
+      total_tokens: 30,
+      reasoning_tokens: 2,
+    });
+    expect(run.view.cost).toBeNull();
+  });
+
+  test('cost is summed where every call has a price', () => {
+    const usage = { input_tokens: 10, output_tokens: 5, total_tokens: 15 };
+    const priced = { metadata: { cost: 0.25 } };
+    const run = new Simulation().model('model-1', { ...calls(call('math.add')), usage }, priced);
+    run.tool('tool-1-0', 5).model('model-2', { text: 'x', usage }, priced);
+    expect(run.view.cost).toBe(0.5);
+  });
+
+  test('max_iterations completes with its text and reason', () => {
+    const run = new Simulation({ agent: { limits: { max_iterations: 2 } } });
+    run.model('model-1', calls(call('math.add', { n: 1 }))).tool('tool-1-0', 1);
+    run.model('model-2', calls(call('math.add', { n: 2 }))).tool('tool-2-0', 1);
+    expect(run.ids()).toEqual(['model-1', 'tool-1-0', 'model-2', 'tool-2-0']);
+    expect(run.view).toMatchObject({
+      status: 'completed',
+      termination_reason: 'max_iterations',
+      result: 'Maximum iterations reached without a final answer.',
+      iterations: 2,
+    });
+    expect(told(run).at(-1)).toEqual(['assistant', 'Maximum iterations reached without a final answer.']);
+  });
+
+  test('tools see the state of the run under context.state, whatever a caller put there', () => {
+    const run = new Simulation({ agent: { tool_context: { tenant: 't', state: 'mine' } } });
+    run.model('model-1', calls(call('math.add')));
+    expect(run.directive('tool-1-0')['context']).toEqual({
+      tenant: 't',
+      state: { agent: 'helper', request_id: 'r1', run_id: 'run-1', iteration: 1, revision: 0 },
+    });
+  });
+});
+
+describe('calls that repeat themselves', () => {
+  const again = (run: Simulation, round: number, args: Record<string, unknown>): Simulation =>
+    run.model(`model-${round}`, calls(call('math.add', args))).tool(`tool-${round}-0`, 1);
+
+  test('the third identical call in a row is warned about, the fourth ends the run', () => {
+    const run = new Simulation();
+    again(run, 1, { a: 1, b: 2 });
+    again(run, 2, { b: 2, a: 1 });
+    expect(told(run).filter(([role]: never[]) => role === 'user')).toHaveLength(1);
+    again(run, 3, { a: 1, b: 2 });
+    expect(told(run).at(-1)).toEqual(['user', expect.stringContaining('3 times in a row')]);
+    run.model('model-4', calls(call('math.add', { a: 1, b: 2 }, 'last')));
+    expect(run.view).toMatchObject({ status: 'failed', termination_reason: 'duplicate_calls' });
+    expect(run.ids()).not.toContain('tool-4-0');
+    expect(run.messages.at(-1)).toMatchObject({ role: 'tool', tool_call_id: 'last', is_error: true });
+  });
+
+  test('another call in between begins anew', () => {
+    const run = new Simulation();
+    for (const [round, n] of [1, 1, 2, 1, 1].entries()) again(run, round + 1, { n });
+    expect(told(run).filter(([role]: never[]) => role === 'user')).toHaveLength(1);
+  });
+
+  test('the number is an option of the strategy, and 0 tolerates any', () => {
+    const run = new Simulation({ agent: { options: { duplicate_calls: 0 } } });
+    for (let round = 1; round <= 6; round += 1) again(run, round, {});
+    expect(run.status).toBe('running');
+    const strict = new Simulation({ agent: { options: { duplicate_calls: 1 } } });
+    again(strict, 1, {}).model('model-2', calls(call('math.add')));
+    expect(strict.view.termination_reason).toBe('duplicate_calls');
+  });
+
+  test('options that the strategy does not know fail the run', () => {
+    const run = new Simulation({ agent: { options: { duplicate_cals: 1 } } });
+    expect(run.view).toMatchObject({ status: 'failed', termination_reason: 'invalid_options' });
+  });
+});
+
+test('every directive is one that the contract accepts, and every signal one that it knows', () => {
+  const run = new Simulation({ agent: { model_call: { timeout_ms: 5 }, system_prompt: 'Be short.' } });
+  run.model('model-1', calls(call('math.add', { a: 2 }), call('nope', {}, 'n'), call('fs.remove', {}, 'z')));
+  run.decide('tool-1-2', 'approve');
+  run.tool('tool-1-0', 1).emitted('tool-1-1').tool('tool-1-2', 1).model('model-2', { text: 'done' });
+  expect(run.status).toBe('completed');
+  for (const directive of run.accepted) expect(directiveSchema.parse(directive)).toEqual(directive);
+  const envelope = {
+    specversion: '1.0',
+    id: 'x',
+    subject: 'r1',
+    time: new Date(0).toISOString(),
+    datacontenttype: 'application/json',
+    traceparent: `00-${'1'.repeat(32)}-${'1'.repeat(16)}-01`,
+    causationid: 'x',
+  };
+  for (const signal of run.log) {
+    const source = signal.type.startsWith('ai.tool') ? '/ai/tool' : '/ai/request';
+    const parsed = signalDraftSchema.safeParse({ ...envelope, ...signal, source });
+    expect(parsed.error, signal.type).toBeUndefined();
+  }
 });

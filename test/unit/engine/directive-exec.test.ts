@@ -1,0 +1,503 @@
+/** Agent directives and directive kinds of users: the DirectiveExec protocol, error policies, overflow.
+ *  It must not use a strategy that does more than issue what the test gives it. */
+import { describe, expect, test } from 'vitest';
+import * as z from 'zod';
+import { defineDirective } from '../../../src/engine/core/directive-exec.ts';
+import {
+  defineStrategy,
+  type Step,
+  type StrategyDirective,
+} from '../../../src/engine/strategies/strategy.ts';
+import { Simulation, type SimulationOptions, T0 } from './simulation.ts';
+
+type Script = Record<string, Partial<Step<unknown>>>;
+
+/** Answers each signal type with what the script says, `start` with a model call beside it. */
+function scripted(script: Script) {
+  return defineStrategy({
+    name: 'scripted',
+    init: () => ({ seen: [] as string[] }),
+    reduce(state, signal) {
+      const name = signal.type === 'ai.request.started' ? 'start' : signal.type;
+      return { state: { seen: [...state.seen, signal.type] }, ...(script[name] as object) };
+    },
+  });
+}
+
+const MODEL = { type: 'llm_generate', id: 'm' } as const;
+
+function start(
+  directives: StrategyDirective[],
+  options: SimulationOptions & { then?: Script } = {},
+): Simulation {
+  const script = { start: { directives: [...directives, MODEL] }, ...options.then };
+  const core = { ...options.core, strategies: [scripted(script)] };
+  return new Simulation({ ...options, agent: { strategy: 'scripted', ...options.agent }, core });
+}
+
+describe('core directives (upstream: directive_exec)', () => {
+  test('Emit: the signal is in the log', () => {
+    const run = start([{ type: 'emit', signal: { type: 'shop.sold', data: { n: 1 }, source: '/shop' } }]);
+    expect(run.log[1]).toEqual({ type: 'shop.sold', data: { n: 1 }, source: '/shop' });
+    expect(run.ids()).toEqual(['m']);
+  });
+
+  test.each(['ai.request.completed', 'agent.error', 'directive.result', 'ai'])(
+    'Emit: %s is the service’s own and ignored',
+    (type) => {
+      const run = start([{ type: 'emit', signal: { type } }]);
+      expect(run.types()).toEqual(['ai.request.started', 'directive.ignored']);
+      expect(run.log[1]?.data).toMatchObject({ directive_type: 'emit', reason: 'reserved_type' });
+    },
+  );
+
+  test('Schedule: fires at the turn that is due, in order of time, once, after a restart too', () => {
+    const run = start([
+      { type: 'schedule', delay_ms: 200, message: 'later' },
+      { type: 'schedule', delay_ms: 100, message: { n: 1 } },
+    ]);
+    expect(run.document.wake_at).toBe(T0 + 100);
+    expect(run.view.waiting_for.slice(1)).toMatchObject([
+      { kind: 'timer', id: 'timer-1' },
+      { kind: 'timer', id: 'timer-2' },
+    ]);
+    run.document = JSON.parse(JSON.stringify(run.document)) as typeof run.document;
+    run.pass(99);
+    expect(run.signalsOf('agent.scheduled')).toEqual([]);
+    run.pass(201);
+    expect(run.signalsOf('agent.scheduled')).toMatchObject([
+      { timer_id: 'timer-2', message: { n: 1 } },
+      { timer_id: 'timer-1', message: 'later' },
+    ]);
+    expect(run.state.strategy).toMatchObject({
+      seen: ['ai.request.started', 'agent.scheduled', 'agent.scheduled'],
+    });
+    run.pass(1_000);
+    expect(run.signalsOf('agent.scheduled')).toHaveLength(2);
+  });
+
+  test('Cancel: another request is cancelled through the outbox, its own run at once', () => {
+    const run = start([{ type: 'cancel', request_id: 'other' }]);
+    expect(run.outbox).toMatchObject([{ kind: 'cancel_request', request_id: 'other' }]);
+    expect(run.status).toBe('running');
+    expect(start([{ type: 'cancel', request_id: 'r1' }]).status).toBe('cancelled');
+  });
+
+  test('Stop: ends at once, drops what follows, orphans what is open, runs no hook', () => {
+    const closed: string[] = [];
+    const strategy = {
+      ...scripted({
+        start: { directives: [MODEL] },
+        'ai.llm.response': {
+          directives: [
+            { type: 'emit', signal: { type: 'a.before' } },
+            { type: 'stop', reason: 'broken' },
+            { type: 'emit', signal: { type: 'a.after' } },
+            { type: 'tool_exec', id: 't', tool_name: 'math.add' },
+          ],
+        },
+      }),
+      close: () => {
+        closed.push('hook');
+        return [];
+      },
+    };
+    const run = new Simulation({ agent: { strategy: 'scripted' }, core: { strategies: [strategy] } });
+    run.signal('ai.llm.response', {
+      call_id: 'm',
+      result: { ok: true, payload: 'x', effects: [] },
+      metadata: {},
+    });
+    expect(run.types()).toEqual(['ai.request.started', 'a.before', 'ai.request.failed']);
+    expect(run.view).toMatchObject({ status: 'failed', termination_reason: 'stopped' });
+    expect(run.view.error).toMatchObject({ type: 'stopped', details: { reason: 'broken' } });
+    expect(run.ids()).toEqual(['m']);
+    expect(closed).toEqual([]);
+    expect(run.logged.filter(({ level }) => level === 'warn')).toEqual([]);
+  });
+
+  test('Stop: work in flight is not cancelled, and its signals change nothing', () => {
+    const run = start([{ type: 'schedule', delay_ms: 10, message: null }], {
+      then: { 'agent.scheduled': { directives: [{ type: 'stop', reason: 'broken' }] } },
+    });
+    run.pass(10);
+    expect(run.status).toBe('failed');
+    expect(run.outbox).toEqual([]);
+    const ended = run.document;
+    run.model('m', { text: 'late' });
+    expect(run.document).toBe(ended);
+  });
+
+  test.each(['normal', 'completed', 'ok', 'done', 'success'])(
+    'Stop: the reason %s is warned about',
+    (reason) => {
+      const run = start([{ type: 'stop', reason }]);
+      expect(run.status).toBe('failed');
+      expect(run.logged).toMatchObject([{ level: 'warn', details: { reason } }]);
+    },
+  );
+
+  test('Stop: the default reason is normal', () => {
+    expect(start([{ type: 'stop' }]).view.error).toMatchObject({ details: { reason: 'normal' } });
+  });
+
+  test('an unknown type is recorded, and the agent goes on', () => {
+    const run = start([{ type: 'teleport', id: 'x1' }, { type: 'teleport' }]);
+    expect(run.signalsOf('directive.ignored')).toEqual([
+      { call_id: 'x1', directive_type: 'teleport', reason: 'unknown_type', metadata: {} },
+      { call_id: 'ignored-2', directive_type: 'teleport', reason: 'unknown_type', metadata: {} },
+    ]);
+    expect(run.ids()).toEqual(['m']);
+    expect(run.logged).toHaveLength(2);
+  });
+
+  test.each(['toString', 'constructor', '__proto__'])('%s is an unknown type too', (type) => {
+    expect(start([{ type }]).signalsOf('directive.ignored')).toHaveLength(1);
+  });
+
+  test('emit_request_error is said and waits for nobody', () => {
+    const run = start([{ type: 'emit_request_error', id: 'e', reason: 'odd', message: 'm' }]);
+    expect(run.directive('e')).toMatchObject({ type: 'emit_request_error', request_id: 'r1', reason: 'odd' });
+    expect(Object.keys(run.state.open)).toEqual(['m']);
+  });
+});
+
+describe('children (upstream: hierarchy, stop_child)', () => {
+  const spawn = { type: 'spawn_agent', agent: 'worker', tag: 'w', input: { n: 1 } } as const;
+
+  test('SpawnAgent: the child starts under a name of its own, and is heard when it ends', () => {
+    const run = start([spawn]);
+    expect(run.outbox).toEqual([
+      {
+        id: 'child-1',
+        kind: 'start_child',
+        child_request_id: 'r1.c1',
+        tag: 'w',
+        agent: 'worker',
+        input: { n: 1 },
+        overrides: {},
+        depth: 1,
+      },
+    ]);
+    run.acknowledge('child-1');
+    expect(run.signalsOf('agent.child.started')).toMatchObject([{ tag: 'w', child_request_id: 'r1.c1' }]);
+    expect(run.view.children).toEqual([{ tag: 'w', request_id: 'r1.c1', status: 'running' }]);
+    const exit = { tag: 'w', child_request_id: 'r1.c1', status: 'completed', result: 5, error: null };
+    run.signal('agent.child.exit', exit).signal('agent.child.exit', exit);
+    expect(run.view.children[0]?.status).toBe('completed');
+    expect(run.state.strategy).toMatchObject({ seen: ['ai.request.started', 'agent.child.exit'] });
+    expect(run.state.counters.stale).toBe(1);
+  });
+
+  test('SpawnAgent: a child that ends before its start is acknowledged stays ended', () => {
+    const run = start([spawn]);
+    run.signal('agent.child.exit', {
+      tag: 'w',
+      child_request_id: 'r1.c1',
+      status: 'failed',
+      result: null,
+      error: null,
+    });
+    run.acknowledge('child-1');
+    expect(run.view.children[0]?.status).toBe('failed');
+    expect(run.signalsOf('agent.child.started')).toEqual([]);
+  });
+
+  test('SpawnAgent: a child that cannot start has exited as failed', () => {
+    const run = start([spawn]).acknowledge('child-1', 'there is no agent "worker"');
+    expect(run.signalsOf('agent.child.exit')).toMatchObject([
+      { tag: 'w', status: 'failed', error: { type: 'spawn_failed' } },
+    ]);
+    expect(run.state.strategy).toMatchObject({ seen: ['ai.request.started', 'agent.child.exit'] });
+  });
+
+  test('SpawnAgent: two living children of one tag are not possible, one after the other is', () => {
+    const run = start([spawn, spawn], { then: { 'agent.child.exit': { directives: [spawn] } } });
+    expect(run.signalsOf('directive.ignored')).toMatchObject([{ reason: 'tag_in_use' }]);
+    run.signal('agent.child.exit', {
+      tag: 'w',
+      child_request_id: 'r1.c1',
+      status: 'failed',
+      result: null,
+      error: null,
+    });
+    expect(run.view.children.map(({ request_id }) => request_id)).toEqual(['r1.c1', 'r1.c2']);
+  });
+
+  test('SpawnAgent: names stay names however deep, and depth has an end', () => {
+    const request_id = 'x'.repeat(128);
+    const run = start([spawn], { spec: { request_id } });
+    const [entry] = run.outbox;
+    expect(entry?.kind === 'start_child' && entry.child_request_id).toMatch(/^c1-[0-9a-f]{40}$/);
+    const deep = start([spawn], { spec: { parent: { request_id: 'p', tag: 't', depth: 8 } } });
+    expect(deep.signalsOf('directive.ignored')).toMatchObject([{ reason: 'too_deep' }]);
+  });
+
+  test('StopChild: a living child is cancelled, an unknown tag is nothing', () => {
+    const run = start([
+      spawn,
+      { type: 'stop_child', tag: 'w', reason: 'enough' },
+      { type: 'stop_child', tag: 'nobody' },
+    ]);
+    expect(run.outbox.slice(1)).toMatchObject([
+      { kind: 'cancel_request', request_id: 'r1.c1', reason: 'enough' },
+    ]);
+    expect(run.signalsOf('directive.ignored')).toEqual([]);
+  });
+
+  test('the end of the parent is told to every living child', () => {
+    const run = start([spawn]).cancel();
+    expect(run.outbox.slice(1)).toEqual([
+      { id: 'end:cancel', kind: 'cancel_directive', directive_id: null, reason: 'the run has ended' },
+      {
+        id: 'end:child:r1.c1',
+        kind: 'signal_run',
+        request_id: 'r1.c1',
+        signal: { type: 'agent.parent.exit', data: { parent_request_id: 'r1', reason: 'cancelled' } },
+      },
+    ]);
+  });
+
+  test('the end of a child is told to its parent, with its result', () => {
+    const run = new Simulation({ spec: { parent: { request_id: 'p', tag: 'w', depth: 1 } } });
+    run.model('model-1', { text: 'Five.' });
+    expect(run.outbox).toEqual([
+      {
+        id: 'end:parent',
+        kind: 'signal_run',
+        request_id: 'p',
+        signal: {
+          type: 'agent.child.exit',
+          data: { tag: 'w', child_request_id: 'r1', status: 'completed', result: 'Five.', error: null },
+        },
+      },
+    ]);
+  });
+
+  const orphaned = (parent_death: 'stop' | 'continue' | 'orphan'): Simulation =>
+    start([], {
+      agent: { policies: { parent_death } },
+      spec: { parent: { request_id: 'p', tag: 'w', depth: 1 } },
+    }).signal('agent.parent.exit', { parent_request_id: 'p', reason: 'cancelled' });
+
+  test('parent death: stop ends the child', () => {
+    expect(orphaned('stop').view).toMatchObject({ status: 'cancelled', termination_reason: 'parent_exit' });
+  });
+
+  test('parent death: continue goes on as if nothing was', () => {
+    const run = orphaned('continue');
+    expect(run.status).toBe('running');
+    expect(run.state.strategy).toMatchObject({ seen: ['ai.request.started'] });
+  });
+
+  test('parent death: orphan tells the strategy, and nobody is told of the end', () => {
+    const run = orphaned('orphan');
+    expect(run.state.strategy).toMatchObject({ seen: ['ai.request.started', 'agent.parent.exit'] });
+    expect(run.cancel().outbox.map(({ kind }) => kind)).toEqual(['cancel_directive']);
+  });
+
+  test('a stranger’s end is not the parent’s', () => {
+    const run = new Simulation({ spec: { parent: { request_id: 'p', tag: 'w', depth: 1 } } });
+    run.signal('agent.parent.exit', { parent_request_id: 'q', reason: 'x' });
+    expect(run.status).toBe('running');
+    expect(run.state.counters.stale).toBe(1);
+  });
+});
+
+describe('error policies (upstream: error_policy)', () => {
+  const failing = (policy: 'log' | 'stop' | 'emit' | { max_errors: number }): Simulation =>
+    start(
+      [
+        { type: 'error', error: 'e1', context: 'c' },
+        { type: 'error', error: 'e2' },
+      ],
+      {
+        agent: { policies: { error: policy } },
+      },
+    );
+
+  test('log: logged and counted, the agent goes on', () => {
+    const run = failing('log');
+    expect(run.logged).toMatchObject([
+      { level: 'error', details: { error: 'e1', context: 'c' } },
+      { level: 'error', details: { error: 'e2' } },
+    ]);
+    expect(run.status).toBe('running');
+    expect(run.types()).toEqual(['ai.request.started']);
+    expect(run.state.counters.errors).toBe(2);
+  });
+
+  test('stop: the first ends the run', () => {
+    const run = failing('stop');
+    expect(run.view.error).toMatchObject({ type: 'stopped', details: { reason: 'agent_error' } });
+    expect(run.logged).toHaveLength(1);
+  });
+
+  test('emit: each is a signal', () => {
+    const run = failing('emit');
+    expect(run.signalsOf('agent.error')).toMatchObject([{ error: 'e1', context: 'c' }, { error: 'e2' }]);
+    expect(run.status).toBe('running');
+  });
+
+  test('max_errors: the one that reaches it ends the run', () => {
+    expect(failing({ max_errors: 3 }).status).toBe('running');
+    expect(failing({ max_errors: 2 }).view.error).toMatchObject({
+      details: { reason: 'max_errors_exceeded' },
+    });
+  });
+});
+
+describe('kinds of users', () => {
+  const add = defineDirective({
+    mode: 'immediate',
+    type: 'add',
+    schema: z.strictObject({ by: z.number().default(1) }),
+    exec: ({ by }, _signal, state) => ({ ok: true, state: { ...state, n: Number(state['n'] ?? 0) + by } }),
+  });
+  const mail = defineDirective({
+    mode: 'queued',
+    type: 'send_mail',
+    schema: z.strictObject({ to: z.string() }),
+    execute: () => Promise.resolve({ result: { ok: true, payload: null, effects: [] } }),
+  });
+
+  test('immediate: exec changes the agent’s state, which tools and strategies see', () => {
+    const run = start(
+      [{ type: 'add', by: 2 }, { type: 'add' }, { type: 'tool_exec', id: 't', tool_name: 'math.add' }],
+      {
+        core: { directives: [add] },
+      },
+    );
+    expect(run.state.agent_state).toEqual({ n: 3 });
+    expect(run.directive('t')['context']).toMatchObject({ state: { n: 3, revision: 2 } });
+    expect(run.ids()).toEqual(['t', 'm']);
+  });
+
+  test('queued: accepted with its own fields, its answer reaches the strategy', () => {
+    const run = start([{ type: 'send_mail', id: 'mail', to: 'a@b', metadata: { x: 1 } }], {
+      core: { directives: [mail] },
+    });
+    expect(run.directive('mail')).toEqual({
+      type: 'send_mail',
+      id: 'mail',
+      request_id: 'r1',
+      to: 'a@b',
+      metadata: { x: 1, request_id: 'r1', run_id: 'run-1', agent: 'helper' },
+    });
+    run.signal('directive.result', {
+      call_id: 'mail',
+      directive_type: 'send_mail',
+      result: {},
+      metadata: {},
+    });
+    expect(run.state.strategy).toMatchObject({ seen: ['ai.request.started', 'directive.result'] });
+  });
+
+  test('without an id it gets one, each its own', () => {
+    const run = start(
+      [
+        { type: 'send_mail', to: 'a' },
+        { type: 'send_mail', to: 'b' },
+      ],
+      { core: { directives: [mail] } },
+    );
+    expect(run.ids()).toEqual(['send_mail-1', 'send_mail-2', 'm']);
+  });
+
+  test.each([
+    ['ok', { ok: true, state: { k: 1 } }, 'running'],
+    ['async', { async: true, ref: null, state: { k: 1 } }, 'running'],
+    ['stop', { stop: true, reason: 'bad', state: { k: 1 } }, 'failed'],
+  ])('exec may answer %s; the state is kept', (_what, answer, status) => {
+    const kind = defineDirective({
+      mode: 'immediate',
+      type: 'k',
+      schema: z.object({}),
+      exec: () => answer as never,
+    });
+    const run = start([{ type: 'k' }, { type: 'emit', signal: { type: 'a.b' } }], {
+      core: { directives: [kind] },
+    });
+    expect(run.status).toBe(status);
+    expect(run.state.agent_state).toEqual({ k: 1 });
+    expect(run.types().includes('a.b')).toBe(status === 'running');
+  });
+
+  test.each([
+    [
+      'throws',
+      () => {
+        throw new Error('oops');
+      },
+      'exception',
+    ],
+    ['answers nothing', () => undefined, 'invalid_result'],
+    ['answers without a state', () => ({ ok: true }), 'invalid_result'],
+  ])('exec that %s fails its run and nothing else', (_what, exec, type) => {
+    const kind = defineDirective({ mode: 'immediate', type: 'k', schema: z.object({}), exec: exec as never });
+    const run = start([{ type: 'k' }], { core: { directives: [kind] } });
+    expect(run.view).toMatchObject({ status: 'failed', termination_reason: type });
+  });
+
+  test('exec sees the signal that the turn reads', () => {
+    const seen: unknown[] = [];
+    const kind = defineDirective({
+      mode: 'immediate',
+      type: 'k',
+      schema: z.object({}),
+      exec: (_directive, signal, state) => {
+        seen.push(signal?.type ?? null);
+        return { ok: true, state };
+      },
+    });
+    const then = {
+      'ai.llm.response': { directives: [{ type: 'k' }, { type: 'llm_generate', id: 'm2' }] },
+    } as Script;
+    start([{ type: 'k' }], { core: { directives: [kind] }, then }).model('m', {});
+    expect(seen).toEqual([null, 'ai.llm.response']);
+  });
+
+  test('fields that the schema refuses fail the run, by path', () => {
+    const run = start([{ type: 'add', by: 'x' }], { core: { directives: [add] } });
+    expect(run.view).toMatchObject({ termination_reason: 'strategy_error' });
+    expect((run.view.error as { message: string }).message).toContain('by ');
+  });
+
+  test('a kind cannot take a name of the service, nor one that is none', () => {
+    for (const type of ['tool_exec', 'emit', 'complete', '', 'a b', '9']) {
+      const declare = () =>
+        defineDirective({
+          mode: 'immediate',
+          type,
+          schema: z.object({}),
+          exec: () => ({ ok: true, state: {} }),
+        });
+      expect(declare, type).toThrow(TypeError);
+    }
+    expect(() => start([], { core: { directives: [add, add] } })).toThrow('defined twice');
+  });
+});
+
+describe('overflow', () => {
+  const many = Array.from(
+    { length: 3 },
+    (_unused, n) => ({ type: 'tool_exec', id: `t${n}`, tool_name: 'math.add' }) as const,
+  );
+
+  test('a batch that would exceed max_pending is refused with its state change, and the run ends', () => {
+    const then = { 'agent.scheduled': { directives: many } };
+    const timer = { type: 'schedule', delay_ms: 1, message: null } as const;
+    const run = start([timer], { agent: { limits: { max_pending: 3 } }, then });
+    run.pass(1);
+    expect(run.view).toMatchObject({ status: 'failed', termination_reason: 'queue_overflow' });
+    expect(run.state.strategy).toEqual({ seen: ['ai.request.started'] });
+    expect(run.ids()).toEqual(['m']);
+    expect(run.signalsOf('agent.error')).toMatchObject([{ error: { type: 'queue_overflow' } }]);
+    expect(run.outbox).toMatchObject([{ kind: 'cancel_directive', directive_id: null }]);
+  });
+
+  test('exactly as many as allowed are fine, calls that wait included', () => {
+    const limits = { max_pending: 4, parallel_tool_calls: 1 };
+    expect(start(many, { agent: { limits } }).status).toBe('running');
+  });
+});

@@ -1,0 +1,287 @@
+/** The gate between a strategy and the world: calls at once, approvals, budgets, deadlines.
+ *  It must not measure time: the tests say what time it is. */
+import { describe, expect, test } from 'vitest';
+import { call, calls, Simulation, T0, tool } from './simulation.ts';
+
+const USAGE = { input_tokens: 40, output_tokens: 20, total_tokens: 60 };
+const iso = (at: number): string => new Date(at).toISOString();
+
+describe('tool calls at once', () => {
+  test('no more than the limit are open; the rest starts in order as others end', () => {
+    const run = new Simulation({ agent: { limits: { parallel_tool_calls: 2 } } });
+    run.model('model-1', calls(...[1, 2, 3, 4, 5].map((n) => call('math.add', { n }, `c${n}`))));
+    expect(run.ids()).toEqual(['model-1', 'tool-1-0', 'tool-1-1']);
+    expect(run.view.waiting_for.map(({ kind, id }) => `${kind} ${id}`)).toEqual([
+      'tool tool-1-0',
+      'tool tool-1-1',
+      'turn tool-1-2',
+      'turn tool-1-3',
+      'turn tool-1-4',
+    ]);
+    run.tool('tool-1-1', 2);
+    expect(run.ids().at(-1)).toBe('tool-1-2');
+    run.tool('tool-1-0', 1).tool('tool-1-2', 3);
+    expect(run.ids().slice(-2)).toEqual(['tool-1-3', 'tool-1-4']);
+    run.tool('tool-1-4', 5).tool('tool-1-3', 4);
+    expect(run.messages.slice(2).map(({ tool_call_id }) => tool_call_id)).toEqual([
+      'c1',
+      'c2',
+      'c3',
+      'c4',
+      'c5',
+    ]);
+  });
+
+  test('errors that are answered at once take no place', () => {
+    const run = new Simulation({ agent: { limits: { parallel_tool_calls: 1 } } });
+    run.model('model-1', calls(call('nope', {}, 'a'), call('math.add', {}, 'b')));
+    expect(run.ids()).toEqual(['model-1', 'tool-1-0', 'tool-1-1']);
+  });
+});
+
+describe('approvals', () => {
+  const asking = (more = {}): Simulation => {
+    const run = new Simulation({ agent: { policies: { approval_timeout_ms: 1_000, ...more } } });
+    return run.model(
+      'model-1',
+      calls(call('fs.remove', { path: '/a', password: 'p' }, 'x'), call('fs.list', {}, 'y')),
+    );
+  };
+
+  test('a tool annotated destructive asks for leave; others do not wait for it', () => {
+    const run = asking();
+    expect(run.ids()).toEqual(['model-1', 'tool-1-1']);
+    expect(run.signalsOf('ai.tool.approval_requested')).toEqual([
+      {
+        call_id: 'tool-1-0',
+        tool_name: 'fs.remove',
+        arguments: { path: '/a', password: '[REDACTED]' },
+        deadline_at: iso(T0 + 1_000),
+        metadata: { run_id: 'run-1', agent: 'helper' },
+      },
+    ]);
+    expect(run.status).toBe('running');
+    run.tool('tool-1-1', 1);
+    expect(run.status).toBe('waiting');
+    expect(run.document.wake_at).toBe(T0 + 1_000);
+    expect(run.view.waiting_for).toEqual([
+      { kind: 'approval', id: 'tool-1-0', name: 'fs.remove', until: iso(T0 + 1_000) },
+    ]);
+  });
+
+  test('an approved call is made', () => {
+    const run = asking().decide('tool-1-0', 'approve');
+    expect(run.directive('tool-1-0')).toMatchObject({
+      type: 'tool_exec',
+      arguments: { path: '/a', password: 'p' },
+    });
+    run.tool('tool-1-0', 1).tool('tool-1-1', 1).model('model-2', { text: 'ok' });
+    expect(run.status).toBe('completed');
+  });
+
+  test('it is made with the arguments of the decision, and says so', () => {
+    const run = asking().decide('tool-1-0', 'approve', { arguments: { path: '/b' } });
+    expect(run.directive('tool-1-0')).toMatchObject({
+      arguments: { path: '/b' },
+      metadata: { arguments_edited: true },
+    });
+  });
+
+  test('a denied call is a tool error that the model reads, with the reason', () => {
+    const run = asking().decide('tool-1-0', 'deny', { reason: 'too dangerous' });
+    expect(run.directive('tool-1-0')).toMatchObject({
+      type: 'emit_tool_error',
+      error: { type: 'denied', message: 'Tool `fs.remove` was denied: too dangerous' },
+    });
+    run.emitted('tool-1-0').tool('tool-1-1', 1);
+    expect(run.messages[2]?.['content']).toContain('too dangerous');
+    expect(run.ids().at(-1)).toBe('model-2');
+  });
+
+  test('without a decision in time the call is denied', () => {
+    const run = asking().pass(999);
+    expect(run.ids()).not.toContain('tool-1-0');
+    run.pass(1);
+    expect(run.directive('tool-1-0')).toMatchObject({
+      type: 'emit_tool_error',
+      error: { type: 'approval_expired' },
+    });
+  });
+
+  test('a second, a late and a foreign decision change nothing and are counted', () => {
+    const run = asking()
+      .decide('tool-1-0', 'approve')
+      .decide('tool-1-0', 'deny')
+      .decide('tool-9-9', 'approve');
+    expect(run.state.counters.late_decisions).toBe(2);
+    expect(run.ids().filter((id) => id === 'tool-1-0')).toHaveLength(1);
+    const expired = asking().pass(1_000).decide('tool-1-0', 'approve');
+    expect(expired.state.counters.late_decisions).toBe(1);
+    expect(expired.directive('tool-1-0')['type']).toBe('emit_tool_error');
+  });
+
+  test('of the policies the longest pattern wins, and deny needs nobody', () => {
+    const run = new Simulation({
+      agent: { policies: { approvals: { '*': 'ask', 'fs.*': 'deny', 'fs.list': 'auto' } } },
+    });
+    run.model(
+      'model-1',
+      calls(call('fs.list', {}, 'a'), call('fs.remove', {}, 'b'), call('math.add', {}, 'c')),
+    );
+    expect(run.directive('tool-1-0')['type']).toBe('tool_exec');
+    expect(run.directive('tool-1-1')).toMatchObject({ type: 'emit_tool_error', error: { type: 'denied' } });
+    expect(run.view.waiting_for.find(({ kind }) => kind === 'approval')?.id).toBe('tool-1-2');
+  });
+
+  test('of two patterns as long the stricter wins', () => {
+    const approvals = { 'fs.*': 'auto', '*list': 'deny' } as const;
+    const run = new Simulation({ agent: { policies: { approvals } }, tools: [tool('fs.list')] });
+    run.model('model-1', calls(call('fs.list')));
+    expect(run.directive('tool-1-0')).toMatchObject({ error: { type: 'denied' } });
+  });
+
+  test.each([
+    ['no annotations', undefined, 'tool_exec'],
+    ['nothing about destruction', { title: 'x' }, 'tool_exec'],
+    ['destructive but read-only', { destructiveHint: true, readOnlyHint: true }, 'tool_exec'],
+    ['not destructive', { destructiveHint: false }, 'tool_exec'],
+  ])('a tool with %s is called at once', (_what, annotations, type) => {
+    const run = new Simulation({ tools: [tool('a.b', annotations)] });
+    run.model('model-1', calls(call('a.b')));
+    expect(run.directive('tool-1-0')['type']).toBe(type);
+  });
+
+  test('the policy of the run wins over that of the agent', () => {
+    const run = new Simulation({ spec: { overrides: { approvals: { 'fs.remove': 'auto' } } } });
+    run.model('model-1', calls(call('fs.remove')));
+    expect(run.directive('tool-1-0')['type']).toBe('tool_exec');
+  });
+});
+
+describe('budgets', () => {
+  test('tool calls: the one too many ends the run, what is open is cancelled', () => {
+    const run = new Simulation({ agent: { limits: { max_tool_calls: 2 } } });
+    run.model('model-1', calls(...[1, 2, 3].map((n) => call('math.add', { n }, `c${n}`))));
+    expect(run.view).toMatchObject({ status: 'failed', termination_reason: 'max_tool_calls' });
+    expect(run.view.error).toMatchObject({ type: 'budget_exceeded', details: { limit: 'max_tool_calls' } });
+    expect(run.outbox).toEqual([
+      { id: 'end:cancel', kind: 'cancel_directive', directive_id: null, reason: 'the run has ended' },
+    ]);
+    expect(run.messages.filter(({ role }) => role === 'tool')).toHaveLength(3);
+  });
+
+  test('tokens: an answer is kept within what is left, and a call without room is not made', () => {
+    const run = new Simulation({ agent: { limits: { max_tokens: 200 } } });
+    const first = run.directive('model-1');
+    expect(first['max_tokens']).toBeLessThan(200);
+    expect(first['max_tokens']).toBeGreaterThan(150);
+    run
+      .model('model-1', { ...calls(call('math.add')), usage: { ...USAGE, total_tokens: 150 } })
+      .tool('tool-1-0', 1);
+    expect(run.view).toMatchObject({ status: 'failed', termination_reason: 'max_tokens' });
+    expect(run.view.usage.total_tokens).toBe(150);
+  });
+
+  test('tokens: what is reserved for a call under way is not given to another, and is given back when it reports less', () => {
+    const run = new Simulation({ agent: { limits: { max_tokens: 10_000 }, max_tokens: 9_000 } });
+    expect(run.state.open['model-1']?.tokens).toBeGreaterThan(9_000);
+    run.model('model-1', { ...calls(call('math.add')), usage: USAGE }).tool('tool-1-0', 1);
+    expect(run.directive('model-2')['max_tokens']).toBe(9_000);
+  });
+
+  test('cost: the call that would go beyond it is not made', () => {
+    const run = new Simulation({ agent: { limits: { max_cost: 0.5 } } });
+    run
+      .model('model-1', { ...calls(call('math.add')), usage: USAGE }, { metadata: { cost: 0.5 } })
+      .tool('tool-1-0', 1);
+    expect(run.view).toMatchObject({ status: 'failed', termination_reason: 'max_cost', cost: 0.5 });
+  });
+
+  test('cost: without a known price the budget cannot be kept, so nothing more is spent', () => {
+    const run = new Simulation({ agent: { limits: { max_cost: 0.5 } } });
+    run.model('model-1', { ...calls(call('math.add')), usage: USAGE }).tool('tool-1-0', 1);
+    expect(run.view).toMatchObject({ status: 'failed', termination_reason: 'max_cost', cost: null });
+  });
+
+  test('retries of a directive are one call', () => {
+    const run = new Simulation({ agent: { limits: { max_tool_calls: 1 } } });
+    run.model('model-1', calls(call('math.add')));
+    run.signal('directive.retry_scheduled', { call_id: 'tool-1-0', failures: 1 });
+    run.tool('tool-1-0', 1);
+    expect(run.view).toMatchObject({ status: 'running', tool_calls: 1 });
+  });
+
+  test('with the policy ask the run waits, and goes on with as much again when it is granted', () => {
+    const run = new Simulation({
+      agent: { limits: { max_iterations: 1 }, policies: { budget: 'ask', approval_timeout_ms: 500 } },
+    });
+    run.model('model-1', calls(call('math.add', { n: 1 }))).tool('tool-1-0', 1);
+    expect(run.status).toBe('waiting');
+    expect(run.document.wake_at).toBe(T0 + 500);
+    expect(run.signalsOf('ai.tool.approval_requested')).toMatchObject([
+      { call_id: 'budget-1', tool_name: 'budget.max_iterations', arguments: { limit: 1, used: 1 } },
+    ]);
+    expect(run.view.waiting_for[1]).toMatchObject({ kind: 'budget', id: 'budget-1', name: 'max_iterations' });
+    run.decide('budget-1', 'approve');
+    expect(run.ids().at(-1)).toBe('model-2');
+    run.model('model-2', calls(call('math.add', { n: 2 }))).tool('tool-2-0', 1);
+    expect(run.signalsOf('ai.tool.approval_requested')[1]).toMatchObject({ call_id: 'budget-2' });
+    run.decide('budget-1', 'approve');
+    expect(run.state.counters.late_decisions).toBe(1);
+    expect(run.status).toBe('waiting');
+  });
+
+  test('refused or not decided in time, the run ends as without asking', () => {
+    const asked = (limits: Record<string, number>): Simulation =>
+      new Simulation({ agent: { limits, policies: { budget: 'ask', approval_timeout_ms: 500 } } }).model(
+        'model-1',
+        calls(call('math.add')),
+      );
+    expect(asked({ max_tool_calls: 0 }).decide('budget-1', 'deny').view).toMatchObject({
+      status: 'failed',
+      termination_reason: 'max_tool_calls',
+    });
+    expect(asked({ max_tool_calls: 0 }).pass(500).view).toMatchObject({
+      termination_reason: 'max_tool_calls',
+    });
+    expect(asked({ max_iterations: 1 }).tool('tool-1-0', 1).pass(500).view).toMatchObject({
+      status: 'completed',
+      termination_reason: 'max_iterations',
+    });
+    expect(asked({ max_tool_calls: 0 }).decide('budget-1', 'approve').ids()).toContain('tool-1-0');
+  });
+
+  test('while the question is open nothing starts, also nothing that was approved', () => {
+    const run = new Simulation({ agent: { limits: { max_tool_calls: 0 }, policies: { budget: 'ask' } } });
+    run.model('model-1', calls(call('math.add', {}, 'a'), call('fs.remove', {}, 'b')));
+    run.decide('tool-1-1', 'approve');
+    expect(run.ids()).toEqual(['model-1']);
+    run.decide('budget-1', 'approve');
+    expect(run.ids()).toEqual(['model-1', 'tool-1-0', 'tool-1-1']);
+  });
+});
+
+describe('the deadline of the run', () => {
+  test('ends it as timeout, cancels what is open, answers every tool call in the history', () => {
+    const run = new Simulation({ agent: { limits: { deadline_ms: 5_000 } } });
+    expect(run.document.wake_at).toBe(T0 + 5_000);
+    run.model('model-1', calls(call('math.add', {}, 'a'), call('fs.list', {}, 'b'))).tool('tool-1-1', 'kept');
+    run.pass(4_999);
+    expect(run.status).toBe('running');
+    run.pass(1);
+    expect(run.view).toMatchObject({ status: 'timeout', termination_reason: 'deadline_exceeded' });
+    expect(run.signalsOf('ai.request.failed')).toMatchObject([{ error: { type: 'deadline_exceeded' } }]);
+    expect(run.outbox.map(({ kind }) => kind)).toEqual(['cancel_directive']);
+    const answers = run.messages.filter(({ role }) => role === 'tool');
+    expect(answers.map(({ tool_call_id, is_error }) => [tool_call_id, is_error])).toEqual([
+      ['a', true],
+      ['b', undefined],
+    ]);
+    expect(run.document.wake_at).toBeNull();
+  });
+
+  test('the run may have one of its own', () => {
+    const run = new Simulation({ spec: { overrides: { limits: { deadline_ms: 10 } } } });
+    expect(run.pass(10).status).toBe('timeout');
+  });
+});
