@@ -3,6 +3,7 @@
 import { randomUUID } from 'node:crypto';
 import { fileURLToPath } from 'node:url';
 import { parseConfig } from '../../src/config.ts';
+import { loadModules } from '../../src/modules.ts';
 import { createService, type Roles } from '../../src/service.ts';
 
 export interface RunningService {
@@ -15,7 +16,7 @@ export interface RunningService {
 
 export interface RunningServiceOptions {
   readonly redisUrl: string;
-  /** Default: both. */
+  /** Default: all. */
   readonly roles?: Roles;
   /** Default: a new one. */
   readonly prefix?: string;
@@ -35,7 +36,7 @@ const mcpServers = { peer: { command: process.execPath, args: [PEER, 'stdio'] } 
 export async function startService(options: RunningServiceOptions): Promise<RunningService> {
   const {
     redisUrl,
-    roles = { api: true, worker: true },
+    roles = { api: true, engine: true, worker: true },
     prefix = `test-${randomUUID()}`,
     port = 0,
   } = options;
@@ -48,7 +49,7 @@ export async function startService(options: RunningServiceOptions): Promise<Runn
     ...options.environment,
   };
   const config = parseConfig(raw, { source: 'test', directory: process.cwd(), environment });
-  const service = createService(config, roles);
+  const service = createService(config, roles, await loadModules(config));
   await service.start();
   const stop = async (): Promise<void> => service.stop();
   return { url: service.url ?? '', prefix, stop, [Symbol.asyncDispose]: stop };

@@ -244,15 +244,19 @@ function tick(spec: RunSpec, document: RunDocument, now: number): Transition {
 }
 
 function acknowledge(
-  _spec: RunSpec,
+  spec: RunSpec,
   document: RunDocument,
   entryId: string,
   failure: string | null,
+  now: number,
 ): Transition {
   const state = inner(document);
-  const heard = failure === null ? state.heard : [...state.heard, `${entryId} ${failure}`];
-  const outbox = document.outbox.filter(({ id }) => id !== entryId);
-  return only({ ...document, outbox, inner: { ...state, heard } });
+  const done = { ...document, outbox: document.outbox.filter(({ id }) => id !== entryId) };
+  if (failure === null) return only(done);
+  const pending = state.pending.filter((name) => name !== `child:${entryId.replace('child.', 'c')}`);
+  const heard = [...state.heard, `${entryId}: ${failure}`];
+  const told = { ...done, inner: { ...state, heard, pending } };
+  return isOver(told) ? only(told) : proceed(spec, told, now);
 }
 
 function end(spec: RunSpec, document: RunDocument, status: RunStatus, reason: string): Transition {

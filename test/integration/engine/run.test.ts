@@ -1,52 +1,402 @@
-/** Runs on a real Redis: started, taken turn by turn, spoken to and ended, whoever takes the turns.
+/** Runs on a real Redis: started, taken turn by turn, woken too often, and ended, whoever takes the turns.
  *  It must not look into a document: what a run did is in its log. */
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { randomUUID } from 'node:crypto';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { DirectiveRefused } from '../../../src/contract/problem.ts';
 import { okResult } from '../../../src/contract/result.ts';
 import type { Signal } from '../../../src/contract/signal.ts';
+import { newTraceparent } from '../../../src/telemetry/trace-context.ts';
 import { type EngineTest, openEngineTest } from '../../support/engine.ts';
+import { toolCall } from '../../support/journal.ts';
 import type { Execute } from '../../support/pipeline.ts';
 import { startRedis, type TestRedis } from '../../support/redis.ts';
-import { script } from '../../support/scripted-core.ts';
+import { script, scriptedCore } from '../../support/scripted-core.ts';
 
 let redis: TestRedis;
 let engines: EngineTest;
 
+const AGENTS = [{ name: 'scripted' }, { name: 'narrow', limits: { max_pending: 5 } }];
 const echo: Execute = async ({ tool_name }) => ({ result: okResult(tool_name) });
 
 beforeAll(async () => {
   redis = await startRedis();
-  engines = await openEngineTest(redis.url);
 });
 afterAll(async () => {
-  await engines?.[Symbol.asyncDispose]();
   await redis?.stop();
+});
+beforeEach(async () => {
+  engines = await openEngineTest(redis.url, { agents: AGENTS });
+});
+afterEach(async () => {
+  await engines?.[Symbol.asyncDispose]();
 });
 
 function types(log: readonly Signal[]): string[] {
   return log.map(({ type }) => type);
 }
 
-function resultOf(log: readonly Signal[]): unknown {
-  const last = log.at(-1);
-  return last && 'result' in last.data ? last.data.result : null;
+/** What the run heard, in order: the result of a scripted run. */
+function heard(log: readonly Signal[]): string[] {
+  const end = log.find(({ type }) => type === 'ai.request.completed');
+  if (end?.type !== 'ai.request.completed') throw new Error(`not completed: ${types(log).join(' ')}`);
+  return end.data.result as string[];
+}
+
+function failure(log: readonly Signal[]): unknown {
+  const end = log.find(({ type }) => type === 'ai.request.failed');
+  return end?.type === 'ai.request.failed' ? (end.data.error as { type: string }).type : null;
+}
+
+async function refusal(call: Promise<unknown>) {
+  const error = await call.then(
+    () => null,
+    (reason: unknown) => reason,
+  );
+  expect(error).toBeInstanceOf(DirectiveRefused);
+  return (error as DirectiveRefused).problem;
+}
+
+async function startRun(query: string, more: Record<string, unknown> = {}): Promise<string> {
+  const started = await engines.client.start({ agent: 'scripted', query, ...more });
+  return started.request_id;
 }
 
 describe('a run', () => {
-  test('goes from its start over its tools to its end, with every signal in order', async () => {
-    const engine = await engines.startEngine();
+  test('goes from its start over its tools to its end, every signal in order, in one trace', async () => {
+    await engines.startEngine();
     await engines.startWorker(echo);
-    const query = script({ tools: ['a', 'b'] }, { tool_errors: ['x'] });
-    const { request_id, status } = await engines.client.start({ agent: 'scripted', query });
+    const traceparent = newTraceparent();
+    const query = script({ tools: ['a'] }, { tool_errors: ['x'] }, { emit: 'shop.sold' });
+    const { request_id, status } = await engines.client.start({ agent: 'scripted', query }, { traceparent });
     expect(status).toBe('pending');
     const log = await engines.ended(request_id);
-    expect(types(log).filter((type) => type !== 'ai.tool.started')).toEqual([
+    expect(types(log)).toEqual([
       'ai.request.started',
+      'ai.tool.started',
       'ai.tool.result',
       'ai.tool.result',
-      'ai.tool.result',
+      'shop.sold',
       'ai.request.completed',
     ]);
+    expect(heard(log)).toEqual(['ai.tool.result s0.a', 'ai.tool.result s1.x failed']);
     expect(log.map(({ sequence }) => sequence)).toEqual(log.map((_, index) => index + 1));
+    expect(new Set(log.map((signal) => signal.traceparent.slice(3, 35)))).toEqual(
+      new Set([traceparent.slice(3, 35)]),
+    );
+    expect(log.at(-1)?.causationid).toBe(log[3]?.id);
+  });
+
+  test('closes its request when it ends, and leaves nothing that stays for ever', async () => {
+    await engines.startEngine();
+    await engines.startWorker(echo);
+    const id = await startRun(script({ tools: ['a'] }));
+    await engines.ended(id);
+    await expect.poll(() => engines.index.size()).toBe(0);
+    expect(await engines.journal.head(id)).toMatchObject({ status: 'closed', open: 0 });
+    expect((await engines.keysWithoutExpiry()).filter((key) => key.includes(id))).toEqual([]);
+    expect(await engines.jobs('run')).toBe(0);
+  });
+
+  test('is found again after its engine and its rings are lost', async () => {
+    const id = await startRun(script({ tool_errors: ['x'] }), { request_id: 'lost-ring' });
+    await engines.lanes.silence('run', id, '@run/0');
+    expect(await engines.jobs('run')).toBe(0);
+    await engines.startEngine();
+    await engines.connection.zadd(engines.keys.sweep, 'XX', 1, `${id}/@run`);
+    await engines.sweeper().sweep();
+    expect(heard(await engines.ended(id))).toHaveLength(1);
+  });
+
+  test('takes its turns in the process where its directives end, without a job', async () => {
+    const engine = await engines.startEngine();
+    await engines.startWorker(echo, engine.wake);
+    await engines.lanes.setRate('run', { max: 1, per_ms: 3_600_000 });
+    await engines.lanes.pauseFor('run', 3_600_000);
+    const client = engines.clientWith(engine.wake);
+    const { request_id } = await client.start({
+      agent: 'scripted',
+      query: script({ tools: ['a', 'b'] }, { tools: ['c'] }),
+    });
+    expect(heard(await engines.ended(request_id))).toHaveLength(3);
+    expect(await engines.jobs('run')).toBe(0);
+  });
+
+  test('whose core breaks ends instead of being tried for ever', async () => {
+    const core = {
+      ...scriptedCore(),
+      advance: () => {
+        throw new Error('a bug');
+      },
+    };
+    await engines.startEngine({ core });
+    await engines.startWorker(echo);
+    const id = await startRun(script({ tools: ['a'] }));
+    expect(failure(await engines.ended(id))).toBe('internal_error');
+  });
+});
+
+describe('starting', () => {
+  test('the same content twice is one run, at once or later', async () => {
+    await engines.startEngine();
+    await engines.startWorker(echo);
+    const run = { request_id: engines.newId(), agent: 'scripted', query: script({ tools: ['a'] }) };
+    const starts = await Promise.all(Array.from({ length: 8 }, () => engines.client.start(run)));
+    expect(new Set(starts.map(({ run_id }) => run_id)).size).toBe(1);
+    const log = await engines.ended(run.request_id);
+    expect(await engines.client.start(run)).toMatchObject({ status: 'completed' });
+    expect(await engines.log(run.request_id)).toEqual(log);
+    expect(types(log).filter((type) => type === 'ai.request.started')).toHaveLength(1);
+  });
+
+  test('other content under the same id is refused', async () => {
+    const run = { request_id: engines.newId(), agent: 'scripted', query: 'one' };
+    await engines.client.start(run);
+    expect(await refusal(engines.client.start({ ...run, query: 'two' }))).toMatchObject({
+      code: 'id_conflict',
+      status: 409,
+    });
+  });
+
+  test('an agent nobody knows is refused, and the known ones are named', async () => {
+    const problem = await refusal(engines.client.start({ agent: 'nobody', query: 'hello' }));
+    expect(problem).toMatchObject({ code: 'not_found', agents: ['narrow', 'scripted'] });
+    expect(problem.errors?.[0]?.path).toBe('agent');
+  });
+
+  test.each([
+    [{ agent: 'scripted' }, 'query'],
+    [{ agent: 'scripted', query: 'a', messages: [{ role: 'user', content: 'a' }] }, 'query'],
+    [
+      { agent: 'scripted', query: 'a', overrides: { limits: { max_iterations: 0 } } },
+      'overrides.limits.max_iterations',
+    ],
+    [{ agent: 'scripted', query: 'a', surprise: 1 }, 'surprise'],
+  ])('%j is refused at %s', async (body, path) => {
+    const problem = await refusal(engines.client.start(body as never));
+    expect(problem).toMatchObject({ code: 'invalid_body' });
+    expect(problem.errors?.map((error) => error.path)).toContain(path);
+  });
+
+  test('a run without an engine waits, and is shown as pending', async () => {
+    const id = await startRun('hello');
+    expect(await engines.requests.request(id)).toMatchObject({
+      status: 'open',
+      run: { status: 'pending', query: 'hello', agent: 'scripted', ended_at: null },
+    });
+  });
+});
+
+describe('waking', () => {
+  test('any number of times, by any engine, late or at once, changes nothing', async () => {
+    const three = [await engines.startEngine(), await engines.startEngine(), await engines.startEngine()];
+    await engines.startWorker(echo);
+    const ids = await Promise.all(
+      Array.from({ length: 10 }, () =>
+        startRun(script({ tools: ['a', 'b', 'c'] }, { tool_errors: ['x'] }, { tools: ['d'] })),
+      ),
+    );
+    let over = false;
+    const pestering = (async () => {
+      while (!over) {
+        await Promise.all(
+          ids.flatMap((id) => three.flatMap((engine) => [engine.wake(id, 0), engine.wake(id, 3)])),
+        );
+        await new Promise((resolve) => setImmediate(resolve));
+      }
+    })();
+    const logs = await Promise.all(ids.map((id) => engines.ended(id)));
+    over = true;
+    await pestering;
+    for (const log of logs) {
+      expect(types(log).filter((type) => type.startsWith('ai.request'))).toEqual([
+        'ai.request.started',
+        'ai.request.completed',
+      ]);
+      expect(heard(log).toSorted()).toEqual(
+        ['s0.a', 's0.b', 's0.c', 's1.x failed', 's2.d'].map((name) => `ai.tool.result ${name}`),
+      );
+    }
+  });
+
+  test('a run that does not exist, or whose request is gone, is forgotten', async () => {
+    const engine = await engines.startEngine();
+    const id = engines.newId();
+    await engines.index.add([{ requestId: id, id: '@run' }], 1);
+    await engine.wake(id, 0);
+    await expect.poll(() => engines.index.size()).toBe(0);
+  });
+});
+
+describe('directives of a run', () => {
+  test('beyond what may be open are refused with the turn that asked for them', async () => {
+    await engines.startEngine();
+    const id = await startRun(script({ many: 6 }), { agent: 'narrow' });
+    expect(failure(await engines.ended(id))).toBe('queue_overflow');
+    expect((await engines.journal.request(id))?.directives).toEqual([]);
+  });
+
+  test('up to what may be open are accepted', async () => {
+    await engines.startEngine();
+    await engines.startWorker(echo);
+    const id = await startRun(script({ many: 5 }, { many: 5 }), { agent: 'narrow' });
+    expect(heard(await engines.ended(id))).toHaveLength(10);
+  });
+
+  test('whose id somebody else took with other content end the run', async () => {
+    await engines.startEngine();
+    const id = engines.newId();
+    const taken = { type: 'emit_tool_error', id: 's0.a', tool_name: 'other', error: 'x' } as const;
+    await engines.requests.submit({ ...taken, request_id: id });
+    await startRun(script({ tools: ['a'] }), { request_id: id });
+    expect(failure(await engines.ended(id))).toBe('id_conflict');
+  });
+
+  test('which were accepted and ended before the run are heard of all the same', async () => {
+    const id = engines.newId();
+    await engines.startWorker(echo);
+    const before = toolCall({
+      id: 's0.a',
+      request_id: id,
+      tool_name: 'a',
+      server: 'test',
+      effect: 'idempotent',
+    });
+    await engines.requests.execute(before);
+    await engines.startEngine();
+    await startRun(script({ tools: ['a'] }), { request_id: id });
+    expect(heard(await engines.ended(id))).toEqual(['ai.tool.result s0.a']);
+  });
+
+  test('that nobody serves end at their deadline, and the run hears it', async () => {
+    await engines.startEngine();
+    const id = await startRun(script({ tools: ['a'] }));
+    await expect.poll(async () => (await engines.journal.directive(id, 's0.a'))?.status).toBe('accepted');
+    const [state] = engines.keys.request(id);
+    await engines.connection.hset(state, 's0.a|deadline_at', '1');
+    await engines.connection.zadd(engines.keys.sweep, 'XX', 1, `${id}/s0.a`);
+    await engines.sweeper().start();
+    await engines.connection.zadd(engines.keys.sweep, 1, `${id}/@run`);
+    expect(heard(await engines.ended(id))).toEqual(['ai.tool.result s0.a failed']);
+  });
+});
+
+describe('cancelling a request', () => {
+  test('ends its run and its directives', async () => {
+    await engines.startEngine();
+    const id = await startRun(script({ tools: ['a', 'b'] }));
+    await expect.poll(async () => (await engines.journal.request(id))?.directives.length).toBe(2);
+    await engines.requests.cancel(id, undefined, { reason: 'enough' });
+    const log = await engines.ended(id);
+    expect(failure(log)).toBe('cancelled');
+    expect(types(log).filter((type) => type === 'ai.tool.result')).toHaveLength(2);
+    await expect.poll(async () => (await engines.journal.head(id))?.status).toBe('closed');
+  });
+
+  test('ends its directives without an engine, and the run once there is one', async () => {
+    const engine = await engines.startEngine();
+    const id = await startRun(script({ tools: ['a'] }));
+    await expect.poll(async () => (await engines.journal.request(id))?.directives.length).toBe(1);
     await engine.stop();
+    const cancelled = await engines.requests.cancel(id);
+    expect(cancelled.directives).toMatchObject([{ id: 's0.a', status: 'cancelled' }]);
+    expect((await engines.runs.head(id))?.ended).toBe(false);
+    await engines.startEngine();
+    const log = await engines.ended(id);
+    expect(failure(log)).toBe('cancelled');
+    expect(types(log)).toEqual([
+      'ai.request.started',
+      'ai.request.cancel_requested',
+      'ai.tool.result',
+      'ai.request.failed',
+    ]);
+  });
+
+  test('before its first turn: it never begins', async () => {
+    const id = await startRun(script({ tools: ['a'] }));
+    await engines.requests.cancel(id);
+    await engines.startEngine();
+    const log = await engines.ended(id);
+    expect(types(log)).toEqual(['ai.request.cancel_requested', 'ai.request.failed']);
+    expect((await engines.runs.head(id))?.status).toBe('cancelled');
+  });
+
+  test('twice is once', async () => {
+    await engines.startEngine();
+    const id = await startRun(script({ approval: 'ask' }));
+    await Promise.all([engines.requests.cancel(id), engines.requests.cancel(id)]);
+    const log = await engines.ended(id);
+    expect(types(log).filter((type) => type === 'ai.request.cancel_requested')).toHaveLength(1);
+  });
+});
+
+describe('timers', () => {
+  test('ring by themselves, without a sweeper', async () => {
+    await engines.startEngine();
+    const id = await startRun(script({ timer_ms: 300 }, { timer_ms: 1 }));
+    const log = await engines.ended(id);
+    expect(heard(log)).toEqual(['timer t0', 'timer t1']);
+    const [started, fired] = log;
+    expect(Date.parse(fired?.time ?? '') - Date.parse(started?.time ?? '')).toBeGreaterThanOrEqual(300);
+  });
+
+  test('survive every engine, also when their ring is lost', async () => {
+    const engine = await engines.startEngine();
+    const id = await startRun(script({ timer_ms: 700 }));
+    await expect.poll(async () => (await engines.runs.head(id))?.wakeAt).not.toBe(null);
+    await engine.stop();
+    const wakeAt = (await engines.runs.head(id))?.wakeAt ?? 0;
+    await engines.lanes.silence('run', id, `@run/at/${wakeAt}`);
+    await engines.startEngine();
+    await engines.sweeper().start();
+    expect(heard(await engines.ended(id))).toEqual(['timer t0']);
+  });
+
+  test('the deadline ends a run that waits for something else', async () => {
+    await engines.startEngine();
+    const overrides = { limits: { deadline_ms: 300 } };
+    const id = await startRun(script({ approval: 'ask' }), { overrides });
+    expect(failure(await engines.ended(id))).toBe('deadline');
+    expect((await engines.runs.head(id))?.status).toBe('timeout');
+  });
+});
+
+describe('children', () => {
+  test('run beside their parent, which hears of their end', async () => {
+    await engines.startEngine();
+    await engines.startWorker(echo);
+    const child = { agent: 'scripted', script: [{ tools: ['inner'] }] };
+    const id = await startRun(script({ child }, { tools: ['after'] }));
+    const log = await engines.ended(id);
+    expect(heard(log)).toEqual(['agent.child.exit c0', 'ai.tool.result s1.after']);
+    expect(heard(await engines.ended(`${id}.c0`))).toEqual(['ai.tool.result s0.inner']);
+    const exits = log.filter(({ type }) => type === 'agent.child.exit');
+    expect(exits).toMatchObject([{ data: { status: 'completed', child_request_id: `${id}.c0` } }]);
+    const trace = (signals: readonly Signal[]) => signals[0]?.traceparent.slice(3, 35);
+    expect(trace(await engines.log(`${id}.c0`))).toBe(trace(log));
+  });
+
+  test('of an agent nobody knows are told to the parent as a failure', async () => {
+    await engines.startEngine();
+    const id = await startRun(script({ child: { agent: 'nobody', script: [] } }));
+    expect(heard(await engines.ended(id))).toEqual([expect.stringContaining('there is no agent "nobody"')]);
+  });
+
+  test('in a chain, each the parent of the next', async () => {
+    await engines.startEngine();
+    const third = { agent: 'scripted', script: [{ tool_errors: ['x'] }] };
+    const second = { agent: 'scripted', script: [{ child: third }] };
+    const id = await startRun(script({ child: second }, { child: third }));
+    expect(heard(await engines.ended(id))).toEqual(['agent.child.exit c0', 'agent.child.exit c1']);
+    expect(heard(await engines.ended(`${id}.c0`))).toEqual(['agent.child.exit c0']);
+  });
+});
+
+describe('ids', () => {
+  test('of any allowed form carry a run', async () => {
+    await engines.startEngine();
+    await engines.startWorker(echo);
+    const odd = `a.b_c:D-${randomUUID()}`;
+    await startRun(script({ tools: ['a'] }), { request_id: odd });
+    expect(heard(await engines.ended(odd))).toHaveLength(1);
   });
 });
