@@ -1,0 +1,283 @@
+/** What is said to a run under way: inputs, decisions, and the next run of its conversation.
+ *  It must not lose a word that was accepted, nor hear one twice. */
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { DirectiveRefused } from '../../../src/contract/problem.ts';
+import { okResult } from '../../../src/contract/result.ts';
+import type { Signal } from '../../../src/contract/signal.ts';
+import { type EngineTest, openEngineTest } from '../../support/engine.ts';
+import { startRedis, type TestRedis } from '../../support/redis.ts';
+import { script } from '../../support/scripted-core.ts';
+
+let redis: TestRedis;
+let engines: EngineTest;
+
+const AGENTS = [
+  { name: 'scripted' },
+  { name: 'queueing', policies: { busy: 'queue' as const } },
+  { name: 'interrupting', policies: { busy: 'interrupt' as const } },
+];
+
+beforeAll(async () => {
+  redis = await startRedis();
+});
+afterAll(async () => {
+  await redis?.stop();
+});
+beforeEach(async () => {
+  engines = await openEngineTest(redis.url, { agents: AGENTS });
+});
+afterEach(async () => {
+  await engines?.[Symbol.asyncDispose]();
+});
+
+function types(log: readonly Signal[]): string[] {
+  return log.map(({ type }) => type);
+}
+
+function heard(log: readonly Signal[]): string[] {
+  const end = log.find(({ type }) => type === 'ai.request.completed');
+  if (end?.type !== 'ai.request.completed') throw new Error(`not completed: ${types(log).join(' ')}`);
+  return end.data.result as string[];
+}
+
+async function refusal(call: Promise<unknown>) {
+  const error = await call.then(
+    () => null,
+    (reason: unknown) => reason,
+  );
+  expect(error).toBeInstanceOf(DirectiveRefused);
+  return (error as DirectiveRefused).problem.code;
+}
+
+async function startRun(query: string, more: Record<string, unknown> = {}): Promise<string> {
+  return (await engines.client.start({ agent: 'scripted', query, ...more })).request_id;
+}
+
+async function status(id: string): Promise<string | undefined> {
+  return (await engines.runs.head(id))?.status;
+}
+
+describe('an input', () => {
+  test('is read by the run, whatever it waits for, in the order of the inputs', async () => {
+    await engines.startEngine();
+    const id = await startRun(script({ inputs: 3 }));
+    for (const input_id of ['i1', 'i2', 'i3'])
+      expect(await engines.client.input(id, { input_id, content: input_id })).toMatchObject({ input_id });
+    expect(heard(await engines.ended(id))).toEqual(
+      ['i1', 'i2', 'i3'].map((name) => `ai.request.input ${name}`),
+    );
+  });
+
+  test('given before the first turn is read in it', async () => {
+    const id = await startRun(script({ inputs: 1 }));
+    expect(await engines.client.input(id, { content: 'early' })).toMatchObject({ queued: 1 });
+    await engines.startEngine();
+    expect(heard(await engines.ended(id))).toHaveLength(1);
+  });
+
+  test('with the same id is the same input, other content is refused', async () => {
+    const id = await startRun(script({ inputs: 1 }, { approval: 'ask' }));
+    const input = { input_id: 'i1', content: 'hello' };
+    await Promise.all([engines.client.input(id, input), engines.client.input(id, input)]);
+    expect(await engines.client.input(id, input)).toMatchObject({ queued: 1 });
+    expect(await refusal(engines.client.input(id, { ...input, content: 'other' }))).toBe('id_conflict');
+    expect(types(await engines.log(id))).toEqual(['ai.request.input']);
+  });
+
+  test('beyond 64 that wait is refused, whether they were read or not, and taken again when one is used', async () => {
+    const engine = await engines.startEngine();
+    const id = await startRun(script({ approval: 'ask' }, { inputs: 10 }, { approval: 'ask2' }));
+    const give = (number: number) => engines.client.input(id, { input_id: `i${number}`, content: 'x' });
+    for (let number = 1; number <= 40; number += 1) await give(number);
+    await expect.poll(async () => (await engines.runs.head(id))?.unread).toBe(false);
+    await engine.stop();
+    for (let number = 41; number <= 64; number += 1)
+      expect(await give(number)).toMatchObject({ queued: number });
+    expect(await refusal(give(65))).toBe('input_queue_full');
+    await engines.startEngine();
+    await engines.client.decide(id, 'ask', { decision: 'approve' });
+    await expect.poll(async () => (await give(66).catch(() => null))?.queued).toBe(55);
+  });
+
+  test('is refused when the run has ended, where there is none, and when it says nothing', async () => {
+    await engines.startEngine();
+    const id = await startRun(script({ tool_errors: ['x'] }));
+    await engines.ended(id);
+    expect(await refusal(engines.client.input(id, { content: 'late' }))).toBe('request_closed');
+    expect(await refusal(engines.client.input('nothing', { content: 'x' }))).toBe('not_found');
+    expect(await refusal(engines.client.input(id, { content: '  ' }))).toBe('invalid_body');
+  });
+
+  test('that was accepted just before the end is heard, always', async () => {
+    const engine = await engines.startEngine();
+    await engines.startWorker(async ({ tool_name }) => ({ result: okResult(tool_name) }), engine.wake);
+    const client = engines.clientWith(async (requestId, version) => void engine.wake(requestId, version));
+    let accepted = 0;
+    for (let round = 0; round < 60; round += 1) {
+      const { request_id: id } = await client.start({ agent: 'scripted', query: script({ tools: ['a'] }) });
+      const given: string[] = [];
+      let refused: string | null = null;
+      for (let number = 0; refused === null; number += 1) {
+        const input = client.input(id, { input_id: `i${number}`, content: 'x' });
+        refused = await input.then(
+          () => null,
+          (error: DirectiveRefused) => error.problem.code,
+        );
+        if (refused === null) given.push(`ai.request.input i${number}`);
+        if (refused === 'input_queue_full') refused = null;
+      }
+      expect(refused).toBe('request_closed');
+      const inputs = heard(await engines.ended(id)).filter((name) => name.startsWith('ai.request.input'));
+      expect(inputs).toEqual(given);
+      accepted += given.length;
+    }
+    expect(accepted).toBeGreaterThan(60);
+  });
+});
+
+describe('a decision', () => {
+  test('about a call that waits is heard once, and stands', async () => {
+    await engines.startEngine();
+    const id = await startRun(script({ approval: 'ask' }, { approval: 'ask-b' }));
+    await expect.poll(() => engines.log(id).then(types)).toContain('ai.tool.approval_requested');
+    const decide = (decision: 'approve' | 'deny') => engines.client.decide(id, 'ask', { decision });
+    expect(await decide('approve')).toEqual({ request_id: id, call_id: 'ask', decision: 'approve' });
+    expect(await decide('approve')).toMatchObject({ decision: 'approve' });
+    expect(await refusal(decide('deny'))).toBe('already_decided');
+    await expect
+      .poll(() => engines.client.decide(id, 'ask-b', { decision: 'deny' }).catch(() => null))
+      .not.toBe(null);
+    const log = await engines.ended(id);
+    expect(heard(log)).toEqual(['ai.tool.approval_decided ask', 'ai.tool.approval_decided ask-b']);
+  });
+
+  test('of two at once that differ, one stands', async () => {
+    await engines.startEngine();
+    const id = await startRun(script({ approval: 'ask' }));
+    await expect.poll(() => engines.log(id).then(types)).toContain('ai.tool.approval_requested');
+    const decisions = (['approve', 'deny'] as const).map((decision) =>
+      engines.client.decide(id, 'ask', { decision }).then(
+        () => decision,
+        () => null,
+      ),
+    );
+    const stood = (await Promise.all(decisions)).filter((decision) => decision !== null);
+    const log = await engines.ended(id);
+    const decided = log.flatMap((signal) =>
+      signal.type === 'ai.tool.approval_decided' ? [signal.data.decision] : [],
+    );
+    expect(stood).toEqual(decided);
+  });
+
+  test('about what nobody asked is refused', async () => {
+    await engines.startEngine();
+    const id = await startRun(script({ approval: 'ask' }));
+    await expect.poll(() => engines.log(id).then(types)).toContain('ai.tool.approval_requested');
+    expect(await refusal(engines.client.decide(id, 'other', { decision: 'approve' }))).toBe('not_found');
+    expect(await refusal(engines.client.decide('none', 'ask', { decision: 'approve' }))).toBe('not_found');
+  });
+});
+
+describe('a conversation', () => {
+  const talk = { conversation_id: 'talk' };
+
+  test('that is busy refuses the next run by default', async () => {
+    await engines.startEngine();
+    const first = await startRun(script({ approval: 'ask' }), talk);
+    await expect.poll(() => status(first)).toBe('running');
+    const second = await startRun(script({ tool_errors: ['x'] }), talk);
+    const log = await engines.ended(second);
+    expect(log.at(-1)).toMatchObject({ type: 'ai.request.failed', data: { error: { type: 'busy' } } });
+    await engines.client.decide(first, 'ask', { decision: 'approve' });
+    await engines.ended(first);
+    const third = await startRun(script({ tool_errors: ['x'] }), talk);
+    expect(heard(await engines.ended(third))).toHaveLength(1);
+  });
+
+  test('lets runs wait for their turn, and gives each the history of those before', async () => {
+    await engines.startEngine();
+    const first = await startRun(script({ approval: 'ask' }), { ...talk, agent: 'queueing' });
+    await expect.poll(() => status(first)).toBe('running');
+    const query = script({ tool_errors: ['x'] });
+    const waiting: string[] = [];
+    for (let number = 0; number < 3; number += 1) {
+      waiting.push(await startRun(query, { ...talk, agent: 'queueing', request_id: `w${number}` }));
+      const active = await engines.connection.llen(engines.keys.conversation('talk')[1]);
+      await expect
+        .poll(() => engines.connection.llen(engines.keys.conversation('talk')[1]))
+        .toBeGreaterThanOrEqual(active);
+      await expect.poll(() => engines.connection.llen(engines.keys.conversation('talk')[1])).toBe(number + 1);
+    }
+    expect(await Promise.all(waiting.map(status))).toEqual(['pending', 'pending', 'pending']);
+    await engines.client.decide(first, 'ask', { decision: 'approve' });
+    const logs = await Promise.all(waiting.map((id) => engines.ended(id)));
+    const begun = logs.map((log) => Date.parse(log[0]?.time ?? ''));
+    expect(begun).toEqual(begun.toSorted((left, right) => left - right));
+    const view = await engines.client.view('w2');
+    expect(view?.messages.map(({ role }) => role)).toEqual([
+      'user',
+      'assistant',
+      'user',
+      'assistant',
+      'user',
+      'assistant',
+      'user',
+    ]);
+  });
+
+  test('is interrupted where the next run says so', async () => {
+    await engines.startEngine();
+    const first = await startRun(script({ approval: 'ask' }), talk);
+    await expect.poll(() => status(first)).toBe('running');
+    const second = await startRun(script({ tool_errors: ['x'] }), { ...talk, agent: 'interrupting' });
+    expect(heard(await engines.ended(second))).toHaveLength(1);
+    expect(await status(first)).toBe('cancelled');
+  });
+
+  test('goes on without a run that was cancelled while it waited', async () => {
+    await engines.startEngine();
+    const first = await startRun(script({ approval: 'ask' }), { ...talk, agent: 'queueing' });
+    await expect.poll(() => status(first)).toBe('running');
+    const query = script({ tool_errors: ['x'] });
+    const second = await startRun(query, { ...talk, agent: 'queueing' });
+    await expect.poll(() => engines.connection.llen(engines.keys.conversation('talk')[1])).toBe(1);
+    const third = await startRun(query, { ...talk, agent: 'queueing' });
+    await expect.poll(() => engines.connection.llen(engines.keys.conversation('talk')[1])).toBe(2);
+    await engines.requests.cancel(second);
+    await engines.ended(second);
+    expect(await status(second)).toBe('cancelled');
+    await engines.client.decide(first, 'ask', { decision: 'approve' });
+    expect(heard(await engines.ended(third))).toHaveLength(1);
+  });
+
+  test('goes on when the run whose turn it was is lost', async () => {
+    await engines.startEngine();
+    const first = await startRun(script({ approval: 'ask' }), talk);
+    await expect.poll(() => status(first)).toBe('running');
+    await engines.connection.del(...engines.keys.request(first));
+    const second = await startRun(script({ tool_errors: ['x'] }), talk);
+    expect(heard(await engines.ended(second))).toHaveLength(1);
+  });
+
+  test('ends a run whose turn does not come before its deadline', async () => {
+    const engine = await engines.startEngine();
+    const first = await startRun(script({ approval: 'ask' }), talk);
+    await expect.poll(() => status(first)).toBe('running');
+    const overrides = { limits: { deadline_ms: 200 }, busy: 'queue' };
+    const second = await startRun(script({ tool_errors: ['x'] }), { ...talk, overrides });
+    await expect.poll(() => engines.connection.llen(engines.keys.conversation('talk')[1])).toBe(1);
+    await engines.sweeper().start();
+    await engines.ended(second);
+    expect(await status(second)).toBe('timeout');
+    expect(await engines.connection.llen(engines.keys.conversation('talk')[1])).toBe(0);
+    await engine.stop();
+  });
+
+  test('leaves its history for a while, and then nothing', async () => {
+    await engines.startEngine();
+    await engines.ended(await startRun(script({ tool_errors: ['x'] }), talk));
+    const [active, waiting, history] = engines.keys.conversation('talk');
+    await expect.poll(() => engines.connection.exists(active, waiting)).toBe(0);
+    expect(await engines.connection.pttl(history)).toBeGreaterThan(0);
+  });
+});
