@@ -5,10 +5,15 @@ import { monotonicMs } from './monotonic-clock.ts';
 
 const [port, pieces, paceMs] = process.argv.slice(2).map(Number);
 
+/** No two answers keep step, as those of real models do not: each first piece comes at another moment of a second. */
+const MOST_THINKING_MS = 1_000;
+let answers = 0;
+
 const server = createServer((request, response) => {
   request.resume();
   response.writeHead(200, { 'content-type': 'text/event-stream' });
-  write(response, 0);
+  answers += 1;
+  setTimeout(write, (answers * 137) % MOST_THINKING_MS, response, 0);
 });
 server.listen(port, '127.0.0.1', () => console.log('ready'));
 process.once('SIGTERM', () => {

@@ -36,10 +36,12 @@ async function readFromService(index: number): Promise<Answer> {
   const headers = { accept: 'text/event-stream' };
   const response = await fetch(`${url}/v1/requests/${requestId}/signals`, { headers });
   return readEvents(response, (data) => {
-    const { type, data: said } = JSON.parse(data) as { type?: string; data?: Record<string, unknown> };
-    if (type === 'ai.llm.response' && (said?.['result'] as { ok: boolean }).ok !== true)
-      throw new Error(data);
-    return type === 'ai.llm.delta' ? String(said?.['delta']) : '';
+    const { type, data: said } = JSON.parse(data) as {
+      type?: string;
+      data?: { delta?: string; result?: { ok: boolean } };
+    };
+    if (type === 'ai.llm.response' && said?.result?.ok !== true) throw new Error(data);
+    return type === 'ai.llm.delta' ? (said?.delta ?? '') : '';
   });
 }
 

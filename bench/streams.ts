@@ -56,13 +56,15 @@ export async function benchStreams(redis: TestRedis, plan: StreamPlan): Promise<
   try {
     // Brings code and connections up to temperature.
     await readStreams('service', apiUrl, 20);
+    const idle = statusMiB(worker.pid, 'VmRSS');
     const alone = await measured('provider itself, fetch', { provider: parts.provider }, plan, () =>
       readStreams('provider', providerUrl, plan.streams),
     );
     const through = await measured('service, event stream', parts, plan, () =>
       readStreams('service', apiUrl, plan.streams),
     );
-    const memory = `worker: ${statusMiB(worker.pid, 'VmRSS')} MiB resident, ${statusMiB(worker.pid, 'VmHWM')} MiB at most`;
+    const after = statusMiB(worker.pid, 'VmRSS');
+    const memory = `worker: ${idle} MiB resident before, ${after} after, ${statusMiB(worker.pid, 'VmHWM')} at most`;
     return report(plan, [alone, through], memory);
   } finally {
     await Promise.all([worker, api, provider].map((child) => child.stop()));
