@@ -234,6 +234,17 @@ describe('an error inside of a stream', () => {
     expect(result.execution.usage).toBeUndefined();
   });
 
+  test('closes the connection, also of a provider that leaves it open', async () => {
+    const text = beginning(OPENAI_CHAT, 3) + sse([{ error: { message: 'gone', type: 'server_error' } }]);
+    await using server = await startProvider((response) => {
+      response.writeHead(200, STREAM_HEAD);
+      response.write(text);
+    });
+    const result = await call(STREAM, { providers: providersAt(server.url, 'openai-chat') });
+    expect(errorIn(result).message).toBe('gone');
+    await server.seen[0]?.closed;
+  });
+
   test('comes after text that was told, which stays a part of a failed attempt', async () => {
     const text = beginning(OPENAI_CHAT, 3) + sse([{ error: { message: 'gone', type: 'server_error' } }]);
     const result = await asked('openai-chat', streamed(text));
