@@ -40,7 +40,7 @@ export interface Processes {
   /** Processes of the MCP server that have been at work, in the order of their first execution. */
   serverPids(): number[];
   /** Resolves when the process says that it works. It is killed with the installation. */
-  start(role: 'up' | 'api' | 'worker', port?: number): Promise<AdjutantProcess>;
+  start(role: 'up' | 'api' | 'engine' | 'worker', port?: number): Promise<AdjutantProcess>;
   [Symbol.asyncDispose](): Promise<void>;
 }
 
@@ -77,9 +77,9 @@ export async function installOn(
   };
   const started: Child[] = [];
 
-  async function start(role: 'up' | 'api' | 'worker', port = 0): Promise<AdjutantProcess> {
+  async function start(role: 'up' | 'api' | 'engine' | 'worker', port = 0): Promise<AdjutantProcess> {
     const args = [PROGRAM, role, '--config', configFile];
-    if (role !== 'worker') args.push('--port', String(port));
+    if (role === 'up' || role === 'api') args.push('--port', String(port));
     const child = spawnNode(args, { env });
     started.push(child);
     const line = await child.waitForLine(/^adjutant (works|listens on)/);
