@@ -21,15 +21,23 @@ export const NO_MODULES: Modules = { agents: [], strategies: [], directives: [] 
 
 type Named = Pick<Config, 'agents' | 'strategies' | 'directives' | 'directory'>;
 
-/** What is wrong with an exported value; null = nothing. */
-type Judge = (value: object) => string | null;
+/** How one sort of thing is told from others, and what is wrong with one; null = nothing. */
+interface Sort {
+  claims(value: object): boolean;
+  fault(value: object): string | null;
+}
+
+/** A module may bring several sorts: each section takes its own. */
+const STRATEGY: Sort = { claims: (value) => 'init' in value || 'reduce' in value, fault: strategyFault };
+const KIND: Sort = { claims: (value) => 'type' in value || 'mode' in value, fault: kindFault };
+const isAgent = (value: object): boolean => !STRATEGY.claims(value) && !KIND.claims(value);
 
 /** Throws `ConfigError` for a module that cannot be loaded, or exports nothing that is wanted of it. */
 export async function loadModules(config: Named): Promise<Modules> {
   return {
     agents: await loadAgents(config),
-    strategies: (await loadEach(config, 'strategies', strategyFault)) as AnyStrategy[],
-    directives: (await loadEach(config, 'directives', kindFault)) as DirectiveKind[],
+    strategies: (await loadEach(config, 'strategies', STRATEGY)) as AnyStrategy[],
+    directives: (await loadEach(config, 'directives', KIND)) as DirectiveKind[],
   };
 }
 
@@ -37,7 +45,7 @@ async function loadAgents({ agents, directory }: Named): Promise<AgentDefinition
   const loaded: AgentDefinition[] = [];
   if (Array.isArray(agents)) {
     for (const [index, path] of agents.entries())
-      for (const value of await exportsOf(directory, path, `agents[${index}]`))
+      for (const value of await exportsOf(directory, path, `agents[${index}]`, isAgent))
         loaded.push(agentOf(value, path, `agents[${index}]`));
   } else {
     for (const [name, agent] of Object.entries(agents)) loaded.push(await loadAgent(directory, name, agent));
@@ -49,7 +57,9 @@ async function loadAgents({ agents, directory }: Named): Promise<AgentDefinition
 async function loadAgent(directory: string, name: string, agent: string | object): Promise<AgentDefinition> {
   const place = `agents.${name}`;
   if (typeof agent !== 'string') return { ...(agent as Omit<AgentDefinition, 'name'>), name };
-  const found = (await exportsOf(directory, agent, place)).map((value) => agentOf(value, agent, place));
+  const found = (await exportsOf(directory, agent, place, isAgent)).map((value) =>
+    agentOf(value, agent, place),
+  );
   const chosen = found.find((candidate) => candidate.name === name);
   if (chosen) return chosen;
   throw fault(agent, place, `exports no agent named "${name}"`);
@@ -66,16 +76,12 @@ function requireUnique(names: readonly string[]): void {
   if (twice !== undefined) throw new ConfigError('agents', [{ path: twice, message: 'is defined twice' }]);
 }
 
-async function loadEach(
-  config: Named,
-  section: 'strategies' | 'directives',
-  judge: Judge,
-): Promise<object[]> {
+async function loadEach(config: Named, section: 'strategies' | 'directives', sort: Sort): Promise<object[]> {
   const loaded: object[] = [];
   for (const [index, path] of config[section].entries()) {
     const place = `${section}[${index}]`;
-    for (const value of await exportsOf(config.directory, path, place)) {
-      const wrong = judge(value);
+    for (const value of await exportsOf(config.directory, path, place, (each) => sort.claims(each))) {
+      const wrong = sort.fault(value);
       if (wrong !== null) throw fault(path, place, wrong);
       loaded.push(value);
     }
@@ -83,16 +89,22 @@ async function loadEach(
   return loaded;
 }
 
-/** The objects that a module exports, or that an exported array holds. Functions and texts beside them are its own affair. */
-async function exportsOf(directory: string, path: string, place: string): Promise<object[]> {
+/** The objects of a sort that a module exports, by themselves or in an array. */
+async function exportsOf(
+  directory: string,
+  path: string,
+  place: string,
+  claims: (value: object) => boolean,
+): Promise<object[]> {
   const url = pathToFileURL(resolve(directory, path)).href;
   const loaded = (await import(url).catch((error: unknown) => {
     throw fault(path, place, `cannot be loaded: ${error instanceof Error ? error.message : String(error)}`);
   })) as Record<string, unknown>;
-  const values = new Set(Object.values(loaded).flat());
-  const objects = [...values].filter((value) => typeof value === 'object' && value !== null);
-  if (objects.length === 0) throw fault(path, place, 'exports nothing of that kind');
-  return objects;
+  const values = [...new Set(Object.values(loaded).flat())];
+  const objects = values.filter((value): value is object => typeof value === 'object' && value !== null);
+  const claimed = objects.filter(claims);
+  if (claimed.length === 0) throw fault(path, place, 'exports nothing of that kind');
+  return claimed;
 }
 
 function strategyFault(value: object): string | null {

@@ -1,0 +1,57 @@
+/** What a user's module may bring: kinds of directives, one done in the turn and one done by a worker, and a strategy that uses them.
+ *  It must not need anything of the service but what users are given. */
+import * as z from 'zod';
+import { okResult } from '../../../src/contract/result.ts';
+import { defineDirective } from '../../../src/engine/core/directive-exec.ts';
+import { defineStrategy } from '../../../src/engine/strategies/strategy.ts';
+
+export const remember = defineDirective({
+  type: 'remember',
+  mode: 'immediate',
+  schema: z.strictObject({ what: z.string() }),
+  exec: ({ what }, _signal, state) => ({ ok: true, state: { ...state, remembered: what } }),
+});
+
+export const halt = defineDirective({
+  type: 'halt',
+  mode: 'immediate',
+  schema: z.strictObject({}),
+  exec: (_directive, _signal, state) => ({ stop: true, reason: 'nothing left to sell', state }),
+});
+
+export const order = defineDirective({
+  type: 'shop.order',
+  mode: 'queued',
+  schema: z.strictObject({ item: z.string().min(1), pieces: z.int().min(1).default(1) }),
+  effect: 'idempotent',
+  execute: async ({ item, pieces }) => ({ result: okResult({ ordered: item, pieces }) }),
+});
+
+interface State {
+  asked: boolean;
+}
+
+/** Remembers, orders, says so, and completes with what the order answered and what it remembered. */
+export const shopkeeper = defineStrategy<State>({
+  name: 'shopkeeper',
+  init: () => ({ asked: false }),
+  reduce(state, signal, { spec, agentState }) {
+    if (signal.type === 'ai.request.started') {
+      const directives = [
+        { type: 'remember', what: spec.query },
+        { type: 'shop.order', id: 'order-1', item: spec.query },
+        { type: 'unheard.of', id: 'odd' },
+        ...(spec.query === 'halt' ? [{ type: 'halt' }] : []),
+      ];
+      return { state: { asked: true }, directives };
+    }
+    if (signal.type !== 'directive.result') return { state };
+    const { result } = signal.data;
+    const signals = [{ type: 'shop.sold', data: { item: spec.query } }];
+    const answer = {
+      answer: result.ok ? result.payload : result.error,
+      remembered: agentState['remembered'],
+    };
+    return { state, signals, outcome: { status: 'completed', result: answer } };
+  },
+});
