@@ -1,6 +1,6 @@
 /** Prints what a model says in the signals of its call: as it comes, or once it is all there.
  *  It must never leave words on stdout that a restart has made void without a word about it. */
-import { NOTHING_SAID, readDelta, type TextEvent } from '../contract/delta-fold.ts';
+import { type FoldedCalls, NOTHING_SAID, readDelta, type TextEvent } from '../contract/delta-fold.ts';
 import type { Signal } from '../contract/signal.ts';
 import { printable, type Terminal } from './terminal.ts';
 
@@ -21,17 +21,28 @@ export function createAnswerPrinter(terminal: Terminal, mode: AnswerMode): Answe
   let calls = NOTHING_SAID;
   return {
     show: (signal) => {
-      const read = readDelta(calls, signal);
-      calls = read.calls;
-      const words = read.events.filter((event) => isPrinted(event, mode));
-      for (const event of words) print(terminal, event, mode);
-      return words.length > 0;
+      const printed = printWords(terminal, calls, signal, mode);
+      calls = printed.calls;
+      return printed.any;
     },
     finish: (text) => {
       if (mode === 'whole') terminal.write(printable(text));
       terminal.endLine();
     },
   };
+}
+
+/** Prints what a signal adds to `calls`; answers with the calls after it, and whether anything was printed. */
+export function printWords(
+  terminal: Terminal,
+  before: FoldedCalls,
+  signal: Signal,
+  mode: AnswerMode,
+): { readonly calls: FoldedCalls; readonly any: boolean } {
+  const { calls, events } = readDelta(before, signal);
+  const words = events.filter((event) => isPrinted(event, mode));
+  for (const event of words) print(terminal, event, mode);
+  return { calls, any: words.length > 0 };
 }
 
 function isPrinted({ kind }: TextEvent, mode: AnswerMode): boolean {

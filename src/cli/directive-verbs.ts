@@ -5,7 +5,7 @@ import { call, type CallOptions } from './commands/call.ts';
 import { cancel, type CancelOptions } from './commands/cancel.ts';
 import { type DeadOptions, listDead, redriveDead } from './commands/dead.ts';
 import { get } from './commands/get.ts';
-import { lanes, tools } from './commands/listings.ts';
+import { agents, lanes, tools } from './commands/listings.ts';
 import { submit, type SubmitOptions } from './commands/submit.ts';
 import { tail, type TailOptions } from './commands/tail.ts';
 import type { WithClient } from './invocation.ts';
@@ -47,6 +47,10 @@ export function addDirectiveVerbs(program: Command, withClient: WithClient): voi
     .command('tools')
     .description('the tools of every MCP server')
     .action(async () => withClient(tools));
+  program
+    .command('agents')
+    .description('the agents that can be asked')
+    .action(async () => withClient(agents));
   program
     .command('lanes')
     .description('the lanes and how busy they are')

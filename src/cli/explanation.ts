@@ -16,8 +16,10 @@ const REMEDIES: Readonly<Record<string, string>> = {
   not_found: 'Check the ids; requests are forgotten some time after they are closed.',
   id_conflict: 'Give the directive another id, or submit the same content again.',
   idempotency_conflict: 'Use another idempotency key, or submit the same content again.',
-  request_closed: 'Submit it under another request id.',
+  request_closed: 'It has ended; go on under another request id.',
+  already_decided: 'The first decision holds: `adjutant tail` shows it.',
   lane_full: 'Try again later, or start more workers.',
+  input_queue_full: 'Wait until the run has read some of them.',
   body_too_large: 'Submit less at once.',
   internal_error: 'The log of the service says what broke.',
 };

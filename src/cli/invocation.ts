@@ -2,11 +2,14 @@
  *  It must never hold a setting of a single verb. */
 import type { DirectiveClient } from '../contract/directive-client.ts';
 import type { ExitCode } from './failure.ts';
+import type { Keyboard } from './keyboard.ts';
 import type { Terminal } from './terminal.ts';
 
 export interface Invocation {
   readonly client: DirectiveClient;
   readonly terminal: Terminal;
+  /** null: nobody sits there. */
+  readonly keyboard: Keyboard | null;
   /** Results as JSON, one value a line. */
   readonly json: boolean;
   /** Aborted by an interrupt from the keyboard. */

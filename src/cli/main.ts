@@ -8,7 +8,11 @@ import { listenForStop } from './interruption.ts';
 const interrupt = listenForStop();
 // Halves the time to the first word; only what is imported after it is cached.
 enableCompileCache();
-const [{ runCli }, { createTerminal }] = await Promise.all([import('./program.ts'), import('./terminal.ts')]);
+const [{ runCli }, { createTerminal }, { createKeyboard }] = await Promise.all([
+  import('./program.ts'),
+  import('./terminal.ts'),
+  import('./keyboard.ts'),
+]);
 
 const manifest = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as {
   version: string;
@@ -22,6 +26,7 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
 
 process.exitCode = await runCli(process.argv.slice(2), {
   terminal: createTerminal(process.stdout, process.stderr),
+  keyboard: createKeyboard(process.stdin, process.stderr, () => process.kill(process.pid, 'SIGINT')),
   interrupt,
   version: manifest.version,
   environment: process.env,

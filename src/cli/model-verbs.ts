@@ -1,11 +1,19 @@
-/** The verbs that ask models.
+/** The verbs that ask models and agents, and speak to runs.
  *  It must never do the work of a verb. */
 import type { Command } from 'commander';
+import { ask, type AskOptions } from './commands/ask.ts';
 import { llm, type LlmOptions } from './commands/llm.ts';
+import { decide, type DecisionOptions, input, type InputOptions } from './commands/steer.ts';
 import type { WithClient } from './invocation.ts';
 import { decimal, wholeNumber } from './option-values.ts';
 
 export function addModelVerbs(program: Command, withClient: WithClient): void {
+  addLlm(program, withClient);
+  addAsk(program, withClient);
+  addSteering(program, withClient);
+}
+
+function addLlm(program: Command, withClient: WithClient): void {
   program
     .command('llm <prompt>')
     .description('ask a model, and print its answer as it comes; - reads the prompt from stdin')
@@ -23,5 +31,46 @@ export function addModelVerbs(program: Command, withClient: WithClient): void {
     .option('--id <id>', 'its id; default: a new one')
     .action(async (prompt: string, given: LlmOptions) =>
       withClient(async (invocation) => llm(invocation, prompt, given)),
+    );
+}
+
+function addAsk(program: Command, withClient: WithClient): void {
+  program
+    .command('ask <query>')
+    .description('start a run of an agent and follow it to its answer; - reads the query from stdin')
+    .option('--agent <name>', 'default: default')
+    .option('--conversation <id>', 'runs of one conversation share its history')
+    .option('--model <provider:model>', "default: the agent's")
+    .option('--alias <name>', "an alias of models; default: the agent's")
+    .option('--stream', 'print the words as they come; default: on a terminal')
+    .option('--no-stream', 'ask the models for whole answers')
+    .option('--request <id>', 'the request it is; default: a new one')
+    .action(async (query: string, given: AskOptions) =>
+      withClient(async (invocation) => ask(invocation, query, given)),
+    );
+}
+
+function addSteering(program: Command, withClient: WithClient): void {
+  program
+    .command('input <request> <text>')
+    .description('give text to a run under way; it is read before the next model call')
+    .option('--id <id>', 'the same id is the same input; default: a new one')
+    .action(async (request: string, text: string, given: InputOptions) =>
+      withClient(async (invocation) => input(invocation, request, text, given)),
+    );
+  program
+    .command('approve <request> <call>')
+    .description('let a tool call go on that waits for approval')
+    .option('--reason <text>', 'kept with the decision')
+    .option('--arguments <json>', 'call it with these instead')
+    .action(async (requestId: string, callId: string, given: DecisionOptions) =>
+      withClient(async (invocation) => decide(invocation, { requestId, callId }, 'approve', given)),
+    );
+  program
+    .command('deny <request> <call>')
+    .description('refuse a tool call that waits for approval; the model reads why')
+    .option('--reason <text>', 'told to the model')
+    .action(async (requestId: string, callId: string, given: DecisionOptions) =>
+      withClient(async (invocation) => decide(invocation, { requestId, callId }, 'deny', given)),
     );
 }

@@ -9,6 +9,7 @@ import { addDirectiveVerbs } from './directive-verbs.ts';
 import { report } from './explanation.ts';
 import { CliFailure, EXIT, type ExitCode } from './failure.ts';
 import type { WithClient } from './invocation.ts';
+import type { Keyboard } from './keyboard.ts';
 import { addModelVerbs } from './model-verbs.ts';
 import { urlOf, wholeNumber } from './option-values.ts';
 import type { Terminal } from './terminal.ts';
@@ -17,6 +18,8 @@ const DEFAULT_URL = 'http://127.0.0.1:7420';
 
 export interface ProgramOptions {
   readonly terminal: Terminal;
+  /** null: nobody sits there. */
+  readonly keyboard: Keyboard | null;
   /** Aborted by an interrupt from the keyboard, or when the process is told to stop. */
   readonly interrupt: AbortSignal;
   readonly version: string;
@@ -100,14 +103,14 @@ function addRoles(
 
 function clientOf(
   program: Command,
-  { terminal, interrupt }: ProgramOptions,
+  { terminal, keyboard, interrupt }: ProgramOptions,
   finish: (code: ExitCode) => void,
 ): WithClient {
   return async (verb) => {
     const { url, json } = program.opts<GlobalOptions>();
     const client = createHttpClient({ baseUrl: url });
     try {
-      finish(await verb({ client, json, terminal, interrupt }));
+      finish(await verb({ client, json, terminal, keyboard, interrupt }));
     } finally {
       await client.close();
     }

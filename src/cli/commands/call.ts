@@ -2,10 +2,11 @@
  *  It must never start the call twice. */
 import type { SubmittedDirective } from '../../contract/directive.ts';
 import { isTerminalSignal, type TerminalSignal } from '../../contract/signal.ts';
-import { CliFailure, EXIT, type ExitCode, usage } from '../failure.ts';
+import { CliFailure, EXIT, type ExitCode } from '../failure.ts';
 import { tellFailure } from '../failure-lines.ts';
 import type { Invocation } from '../invocation.ts';
 import { createLiveLine } from '../live-line.ts';
+import { objectArgument } from '../object-argument.ts';
 import { payloadText } from '../payload-text.ts';
 import { callIdOf } from '../signal-line.ts';
 
@@ -28,7 +29,11 @@ export async function call(
   options: CallOptions,
 ): Promise<ExitCode> {
   const { client, terminal, json, interrupt } = invocation;
-  const directive = directiveOf(tool, readArguments(argumentText), options);
+  const directive = directiveOf(
+    tool,
+    argumentText === undefined ? {} : objectArgument(argumentText),
+    options,
+  );
   const submission = await client.submit(directive, { signal: interrupt });
   const id = submission.directives[0]?.id ?? '';
   const line = json ? null : createLiveLine(terminal, tool, 'queued');
@@ -48,20 +53,6 @@ export async function call(
     how: `Its result: adjutant get ${submission.request_id} ${id}`,
     exitCode: EXIT.interrupted,
   });
-}
-
-function readArguments(text: string | undefined): Record<string, unknown> {
-  if (text === undefined) return {};
-  const how = `Quote it for the shell, as in: adjutant call server.tool '{"a": 1}'`;
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch (error) {
-    throw usage(`The arguments are not JSON: ${(error as Error).message}`, how);
-  }
-  if (typeof value === 'object' && value !== null && !Array.isArray(value))
-    return value as Record<string, unknown>;
-  throw usage('The arguments are not a JSON object.', how);
 }
 
 function directiveOf(tool: string, args: Record<string, unknown>, options: CallOptions): SubmittedDirective {

@@ -9,6 +9,7 @@ import type {
 } from '../../contract/request-view.ts';
 import { EXIT, type ExitCode } from '../failure.ts';
 import type { Invocation } from '../invocation.ts';
+import { durationText, elapsedMs, runLines, section } from '../run-lines.ts';
 import { signalLine } from '../signal-line.ts';
 import { table } from '../table.ts';
 import type { Style, Terminal } from '../terminal.ts';
@@ -29,7 +30,13 @@ export async function get(
       ? requestLines(view, terminal)
       : directiveLines(view, terminal);
   for (const line of lines) terminal.out(line);
-  return 'status' in view && view.status === 'failed' ? EXIT.failed : EXIT.done;
+  return hasFailed(view) ? EXIT.failed : EXIT.done;
+}
+
+/** A request fails with its run; one without a run is a log of directives that failed or not. */
+function hasFailed(view: RequestView | DirectiveView): boolean {
+  if (!('directives' in view)) return view.status === 'failed';
+  return view.run !== undefined && ['failed', 'cancelled', 'timeout'].includes(view.run.status);
 }
 
 function notFound(requestId: string, directiveId: string | undefined): DirectiveRefused {
@@ -40,17 +47,18 @@ function notFound(requestId: string, directiveId: string | undefined): Directive
 
 function requestLines(view: RequestView, terminal: Terminal): string[] {
   const head = `${terminal.paint('bold', view.request_id)} ${view.status}, ${view.open} open, ${view.sequence} signals`;
-  return [head, ...table(view.directives.map((summary) => summaryRow(summary, terminal)))];
+  const directives = table(view.directives.map((summary) => summaryRow(summary, terminal)));
+  if (view.run === undefined) return [head, ...directives];
+  const { paint } = terminal;
+  return [head, ...section('directives', directives, paint), ...runLines(view.run, paint)];
 }
 
-function summaryRow({ id, type, status, lane, attempts }: DirectiveSummary, terminal: Terminal): string[] {
-  return [
-    id,
-    type,
-    terminal.paint(STYLES[status], status),
-    lane ?? '-',
-    attempts === 1 ? '1 attempt' : `${attempts} attempts`,
-  ];
+function summaryRow(summary: DirectiveSummary, { paint }: Terminal): string[] {
+  const { id, type, status, lane, attempts, started_at: from, ended_at: to } = summary;
+  const durationMs = elapsedMs(from, to);
+  const tried = attempts === 1 ? '1 attempt' : `${attempts} attempts`;
+  const duration = durationMs === null ? '' : `, ${durationText(durationMs)}`;
+  return [id, type, paint(STYLES[status], status), lane ?? '-', tried + duration];
 }
 
 function directiveLines(view: DirectiveView, terminal: Terminal): string[] {

@@ -1,4 +1,4 @@
-/** `adjutant tools` and `adjutant lanes`: what can be called, and how busy the lanes are.
+/** `adjutant tools`, `agents` and `lanes`: what can be called and run, and how busy the lanes are.
  *  It must never change anything. */
 import type { ListedLane } from '../../contract/lane-listing.ts';
 import type { ListedServer, ListedTool } from '../../contract/tool-listing.ts';
@@ -25,6 +25,23 @@ function toolRow({ name, effect, description = '' }: ListedTool, terminal: Termi
 
 function serverLine({ name, status, error }: ListedServer, terminal: Terminal): string {
   return `${terminal.paintErr('yellow', `${name} is ${status}`)}${error === undefined ? '' : `: ${oneLine(error)}`}`;
+}
+
+export async function agents({ client, terminal, json }: Invocation): Promise<ExitCode> {
+  const listing = await client.agents();
+  if (json) {
+    terminal.out(JSON.stringify(listing));
+    return EXIT.done;
+  }
+  const rows = listing.agents.map(({ name, model, tools: patterns, description }) => [
+    terminal.paint('bold', name),
+    model,
+    patterns.join(' '),
+    terminal.paint('dim', oneLine(description, 80)),
+  ]);
+  for (const line of table(rows)) terminal.out(line);
+  if (rows.length === 0) terminal.err('No engine has reported an agent yet.');
+  return EXIT.done;
 }
 
 export async function lanes({ client, terminal, json }: Invocation): Promise<ExitCode> {

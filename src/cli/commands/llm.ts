@@ -1,7 +1,6 @@
 /** `adjutant llm`: asks a model, prints its answer as it comes; an interrupt cancels the call.
  *  It must never print an answer that is not the one the call ended with, unless a line says that it is void. */
 import { readFile } from 'node:fs/promises';
-import { text } from 'node:stream/consumers';
 import type { SubmittedDirective } from '../../contract/directive.ts';
 import type { Signal, TerminalSignal } from '../../contract/signal.ts';
 import { type AnswerMode, type AnswerPrinter, createAnswerPrinter } from '../answer-printer.ts';
@@ -10,6 +9,7 @@ import { tellFailure } from '../failure-lines.ts';
 import { CliFailure, EXIT, type ExitCode, usage } from '../failure.ts';
 import type { Invocation } from '../invocation.ts';
 import { createLiveLine } from '../live-line.ts';
+import { promptOf } from '../prompt.ts';
 import { retryText } from '../signal-gist.ts';
 import { callIdOf } from '../signal-line.ts';
 import type { Terminal } from '../terminal.ts';
@@ -70,12 +70,6 @@ export async function llm(invocation: Invocation, prompt: string, options: LlmOp
 /** As the words come on a terminal; a file or a program gets the answer alone. A value that fits a schema is no reading matter. */
 function modeOf({ liveOut }: Terminal, { stream, schema }: LlmOptions): AnswerMode {
   return (stream ?? (liveOut && schema === undefined)) ? 'live' : 'whole';
-}
-
-async function promptOf(given: string): Promise<string> {
-  const prompt = given === '-' ? await text(process.stdin) : given;
-  if (prompt.trim() !== '') return prompt;
-  throw usage('The prompt is empty.', 'Give it in quotes, or - for stdin.');
 }
 
 async function directiveOf(prompt: string, options: LlmOptions): Promise<SubmittedDirective> {

@@ -1,0 +1,118 @@
+/** `adjutant ask`: starts a run of an agent and follows it; an interrupt cancels the run.
+ *  It must never print on stdout what is not the answer, unless the words were asked for as they come. */
+import { errorEnvelopeSchema } from '../../contract/error-envelope.ts';
+import type { RunOverrides, RunView, SubmittedRun } from '../../contract/run.ts';
+import type { Signal } from '../../contract/signal.ts';
+import type { AnswerMode } from '../answer-printer.ts';
+import { createApprovals } from '../approvals.ts';
+import { cancelOnInterrupt } from '../cancel-on-interrupt.ts';
+import { tellFailure } from '../failure-lines.ts';
+import { CliFailure, EXIT, type ExitCode } from '../failure.ts';
+import type { Invocation } from '../invocation.ts';
+import { payloadText } from '../payload-text.ts';
+import { promptOf } from '../prompt.ts';
+import { createRunPrinter, type RunPrinter } from '../run-printer.ts';
+import { runLine } from '../run-lines.ts';
+import { anyErrorText } from '../signal-gist.ts';
+
+export interface AskOptions {
+  /** Default: `default`. */
+  readonly agent?: string;
+  /** Runs of one conversation share its history. */
+  readonly conversation?: string;
+  readonly model?: string;
+  readonly alias?: string;
+  /** Default: as the words come on a terminal, whole elsewhere. False also asks the model for the whole at once. */
+  readonly stream?: boolean;
+  readonly request?: string;
+}
+
+type Ending = Extract<Signal, { type: 'ai.request.completed' | 'ai.request.failed' }>;
+
+export async function ask(invocation: Invocation, query: string, options: AskOptions): Promise<ExitCode> {
+  const { client, terminal } = invocation;
+  using cancellation = cancelOnInterrupt(invocation);
+  const { request_id: requestId } = await client.runs.start(runOf(await promptOf(query), options));
+  cancellation.watch(requestId);
+  const mode: AnswerMode = (options.stream ?? terminal.liveOut) && !invocation.json ? 'live' : 'whole';
+  const printer = createRunPrinter(terminal, mode);
+  const signals = client.signals(requestId, { signal: cancellation.giveUp });
+  const ending = await follow(signals, invocation, requestId, printer);
+  const view = (await client.request(requestId))?.run ?? null;
+  return tell(ending ?? unended(requestId, invocation.interrupt), view, invocation, printer);
+}
+
+function runOf(query: string, options: AskOptions): SubmittedRun {
+  const overrides: RunOverrides = {
+    ...(options.model === undefined ? {} : { model: options.model }),
+    ...(options.alias === undefined ? {} : { model_alias: options.alias }),
+    ...(options.stream === false ? { stream: false } : {}),
+  };
+  return {
+    agent: options.agent ?? 'default',
+    query,
+    overrides,
+    ...(options.request === undefined ? {} : { request_id: options.request }),
+    ...(options.conversation === undefined ? {} : { conversation_id: options.conversation }),
+  };
+}
+
+/** Shows the run until it ends; null when its end did not come. */
+async function follow(
+  signals: AsyncIterable<Signal>,
+  invocation: Invocation,
+  requestId: string,
+  printer: RunPrinter,
+): Promise<Ending | null> {
+  const approvals = createApprovals(invocation, requestId, printer.quiet);
+  try {
+    for await (const signal of signals) {
+      if (!invocation.json) printer.show(signal);
+      if (signal.type === 'ai.tool.approval_requested') approvals.requested(signal.data);
+      if (signal.type === 'ai.tool.approval_decided') approvals.decided(signal.data.call_id);
+      // Nobody asks for leave for a call that has its result: it was denied, or its time was over.
+      if (signal.type === 'ai.tool.result') approvals.decided(signal.data.call_id);
+      if (signal.type === 'ai.request.completed' || signal.type === 'ai.request.failed') return signal;
+    }
+    return null;
+  } finally {
+    approvals.close();
+    printer.end();
+  }
+}
+
+function tell(
+  ending: Ending,
+  view: RunView | null,
+  { terminal, json, interrupt }: Invocation,
+  printer: RunPrinter,
+): ExitCode {
+  if (json) terminal.out(JSON.stringify(view ?? ending.data));
+  if (ending.type === 'ai.request.failed') {
+    if (!json) tellError(ending.data.error, terminal);
+    return interrupt.aborted ? EXIT.interrupted : EXIT.failed;
+  }
+  if (json) return EXIT.done;
+  const answer = payloadText(ending.data.result);
+  // What was printed as it came is not printed again.
+  const printed = printer.lastWords();
+  if (printed === null || payloadText(printed) !== answer) terminal.write(answer);
+  terminal.endLine();
+  if (view !== null) terminal.err(terminal.paintErr('dim', [runLine(view), ...printer.models()].join(' · ')));
+  return EXIT.done;
+}
+
+function tellError(error: unknown, terminal: Invocation['terminal']): void {
+  const envelope = errorEnvelopeSchema.safeParse(error);
+  if (envelope.success) tellFailure(terminal, envelope.data);
+  else terminal.err(`${terminal.paintErr('red', 'failed')} ${anyErrorText(error)}`);
+}
+
+function unended(requestId: string, interrupt: AbortSignal): never {
+  if (!interrupt.aborted) throw new Error(`Request ${requestId} was closed, and its run has not ended.`);
+  throw new CliFailure({
+    what: 'Interrupted; the cancellation has not been confirmed.',
+    how: `What became of it: adjutant get ${requestId}`,
+    exitCode: EXIT.interrupted,
+  });
+}

@@ -1,0 +1,17 @@
+/** A JSON object given as an argument of the command line.
+ *  It must never take anything else for one. */
+import { usage } from './failure.ts';
+
+/** Throws `CliFailure`. */
+export function objectArgument(text: string): Record<string, unknown> {
+  const how = `Quote it for the shell, as in: '{"a": 1}'`;
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (error) {
+    throw usage(`The arguments are not JSON: ${(error as Error).message}`, how);
+  }
+  if (typeof value === 'object' && value !== null && !Array.isArray(value))
+    return value as Record<string, unknown>;
+  throw usage('The arguments are not a JSON object.', how);
+}

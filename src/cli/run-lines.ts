@@ -1,0 +1,111 @@
+/** A run as a reader sees it, in lines: how it ended, what it cost, what it waits for, what was said.
+ *  It must never show more of a message than a line holds: the JSON has all of it. */
+import type { RunView, RunWait } from '../contract/run.ts';
+import { payloadText } from './payload-text.ts';
+import { anyErrorText } from './signal-gist.ts';
+import { table } from './table.ts';
+import { oneLine, type Paint, type Style } from './terminal.ts';
+import { tokensText } from './turn-text.ts';
+
+/** Agent, work done, tokens, cost, duration. */
+export function runLine(view: RunView): string {
+  const durationMs = elapsedMs(view.started_at, view.ended_at);
+  return [
+    `agent ${view.agent}`,
+    counted(view.iterations, 'iteration'),
+    counted(view.tool_calls, 'tool call'),
+    tokensText(view.usage),
+    ...(view.cost === null ? [] : [`$${view.cost.toFixed(4)}`]),
+    ...(durationMs === null ? [] : [durationText(durationMs)]),
+  ].join(' · ');
+}
+
+/** The whole story. */
+export function runLines(view: RunView, paint: Paint): string[] {
+  const status = paint(STYLES[view.status], view.status);
+  const reason = view.termination_reason === null ? '' : ` (${view.termination_reason})`;
+  const conversation = view.conversation_id === null ? '' : ` · conversation ${view.conversation_id}`;
+  const ending = endingLine(view, paint);
+  return [
+    `${paint('bold', 'run')} ${status}${reason} · ${runLine(view)}${conversation}`,
+    ...section('waits for', table(view.waiting_for.map(waitRow)), paint),
+    ...section(
+      'children',
+      table(view.children.map((child) => [child.tag, child.request_id, child.status])),
+      paint,
+    ),
+    ...section('messages', table(view.messages.map((message) => messageRow(message, paint))), paint),
+    ...(ending === null ? [] : [ending]),
+  ];
+}
+
+export function durationText(ms: number): string {
+  return ms < 1_000 ? `${ms} ms` : `${(ms / 1_000).toFixed(1)} s`;
+}
+
+/** null while one of them is not known. */
+export function elapsedMs(from: string | null, to: string | null): number | null {
+  return from === null || to === null ? null : Math.max(0, Date.parse(to) - Date.parse(from));
+}
+
+export function section(title: string, lines: readonly string[], paint: Paint): string[] {
+  return lines.length === 0 ? [] : [paint('dim', title), ...lines.map((line) => `  ${line}`)];
+}
+
+function endingLine({ status, result, error }: RunView, paint: Paint): string | null {
+  if (status === 'completed') return `${paint('green', 'answer')} ${payloadText(result)}`;
+  return error === null || error === undefined
+    ? null
+    : `${paint('red', 'error')} ${oneLine(anyErrorText(error), 1_000)}`;
+}
+
+function waitRow({ kind, id, name, until }: RunWait): string[] {
+  return [kind, id, name ?? '-', until === undefined ? '' : `until ${until}`];
+}
+
+type Message = RunView['messages'][number];
+
+function messageRow(message: Message, paint: Paint): string[] {
+  const { role, name } = message as { role: string; name?: unknown };
+  const speaker = role === 'tool' && typeof name === 'string' ? `tool ${oneLine(name, 60)}` : role;
+  return [
+    paint('bold', speaker),
+    oneLine([contentText(message['content']), ...callTexts(message)].join(' ')),
+  ];
+}
+
+/** Text, and what else there is by its type. */
+function contentText(content: unknown): string {
+  if (typeof content === 'string') return content;
+  if (!Array.isArray(content)) return '';
+  return (content as Record<string, unknown>[])
+    .map((part) => {
+      const text = typeof part['text'] === 'string' ? part['text'] : '';
+      return part['type'] === 'text'
+        ? text
+        : `(${String(part['type'])}${text === '' ? '' : `: ${oneLine(text, 60)}`})`;
+    })
+    .join(' ');
+}
+
+function callTexts(message: Message): string[] {
+  const calls = message['tool_calls'];
+  if (!Array.isArray(calls)) return [];
+  return (calls as { name?: unknown; arguments?: unknown }[]).map(
+    ({ name, arguments: args }) => `→ ${String(name)} ${JSON.stringify(args ?? {})}`,
+  );
+}
+
+function counted(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? '' : 's'}`;
+}
+
+const STYLES: Readonly<Record<RunView['status'], Style>> = {
+  pending: 'dim',
+  running: 'cyan',
+  waiting: 'yellow',
+  completed: 'green',
+  failed: 'red',
+  cancelled: 'red',
+  timeout: 'red',
+};

@@ -1,0 +1,62 @@
+/** Shows a run while it goes on: what its model says, its tool calls, its children, what is tried again.
+ *  It must never print anything of a run twice. */
+import { type FoldedCalls, NOTHING_SAID } from '../contract/delta-fold.ts';
+import type { Result } from '../contract/result.ts';
+import type { Signal } from '../contract/signal.ts';
+import { type AnswerMode, printWords } from './answer-printer.ts';
+import { retryText } from './signal-gist.ts';
+import { oneLine, type Terminal } from './terminal.ts';
+import { createToolBoard } from './tool-board.ts';
+import { turnIn } from './turn-text.ts';
+
+export interface RunPrinter {
+  show(signal: Signal): void;
+  /** While true no live line is drawn: somebody is being asked. */
+  quiet(asking: boolean): void;
+  /** The words of the model call that ended last; null when they were not printed. */
+  lastWords(): string | null;
+  /** Which models have answered; a scripted one is called what it is. */
+  models(): readonly string[];
+  end(): void;
+}
+
+export function createRunPrinter(terminal: Terminal, mode: AnswerMode): RunPrinter {
+  const board = createToolBoard(terminal);
+  let calls: FoldedCalls = NOTHING_SAID;
+  let lastWords: string | null = null;
+  const models = new Set<string>();
+  return {
+    show: (signal) => {
+      board.show(signal);
+      const remark = remarkOf(signal);
+      if (remark !== null) terminal.err(terminal.paintErr('yellow', remark));
+      calls = printWords(terminal, calls, signal, mode).calls;
+      if (signal.type !== 'ai.llm.response') return;
+      terminal.endLine();
+      const model = modelOf(signal.data.result);
+      if (model !== null) models.add(model);
+      lastWords = mode === 'live' ? (calls.get(signal.data.call_id)?.content ?? null) : null;
+    },
+    quiet: board.quiet,
+    lastWords: () => lastWords,
+    models: () => [...models],
+    end: () => {
+      board.end();
+      terminal.endLine();
+    },
+  };
+}
+
+function modelOf(result: Result): string | null {
+  const turn = result.ok ? turnIn(result.payload) : null;
+  if (turn === null) return null;
+  return turn.scripted === true ? `${turn.model} (scripted: no model was asked)` : turn.model;
+}
+
+function remarkOf(signal: Signal): string | null {
+  if (signal.type === 'directive.retry_scheduled') return retryText(signal.data);
+  if (signal.type === 'agent.child.started')
+    return oneLine(`↳ ${signal.data.tag}: ${signal.data.agent} in ${signal.data.child_request_id}`);
+  if (signal.type === 'agent.child.exit') return oneLine(`↳ ${signal.data.tag}: ${signal.data.status}`);
+  return null;
+}
