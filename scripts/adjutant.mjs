@@ -5,7 +5,7 @@ import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { ensureDependencies } from './dependencies.mjs';
-import { become, environmentOf, nodePath } from './pinned-node.mjs';
+import { become, environmentOf, FROM_SOURCES, nodePath } from './pinned-node.mjs';
 import { reportUnprepared } from './unprepared.mjs';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
@@ -14,6 +14,6 @@ const source = join(root, 'src', 'cli', 'main.ts');
 reportUnprepared(() => {
   const inClone = existsSync(source);
   if (inClone) ensureDependencies(root);
-  const program = inClone ? source : join(root, 'dist', 'cli', 'main.js');
-  become(nodePath(root), [program, ...process.argv.slice(2)], { env: environmentOf(root) });
+  const program = inClone ? [FROM_SOURCES, source] : [join(root, 'dist', 'cli', 'main.js')];
+  become(nodePath(root), [...program, ...process.argv.slice(2)], { env: environmentOf(root) });
 });

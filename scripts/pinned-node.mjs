@@ -26,6 +26,9 @@ function isNewEnough(version) {
   return major > LEAST[0] || (major === LEAST[0] && minor >= LEAST[1]);
 }
 
+/** In a clone, users' modules that import `adjutant/…` mean its sources: nothing of it is built. */
+export const FROM_SOURCES = '--conditions=adjutant-source';
+
 /** The environment in which the project's own commands, and the folder of `extra` files, come first. */
 export function environmentOf(root, extra = []) {
   const folders = [join(root, 'node_modules', '.bin'), process.env.PATH ?? '', ...extra.map(dirname)];

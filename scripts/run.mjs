@@ -3,7 +3,7 @@
 import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { ensureDependencies } from './dependencies.mjs';
-import { become, environmentOf, nodePath } from './pinned-node.mjs';
+import { become, environmentOf, FROM_SOURCES, nodePath } from './pinned-node.mjs';
 import { ensureRedisServer } from './redis-server.mjs';
 import { reportUnprepared, Unprepared } from './unprepared.mjs';
 
@@ -31,7 +31,8 @@ reportUnprepared(() => {
     throw new Unprepared(`'${name}' is no task; there are ${Object.keys(TASKS).join(', ')}.`);
   ensureDependencies(root);
   const tools = needsRedisServer(task) ? [ensureRedisServer(task.redisServer === 'unless-url')] : [];
-  become(nodePath(root), [...task.program, ...args], { cwd: root, env: environmentOf(root, tools) });
+  const command = [FROM_SOURCES, ...task.program, ...args];
+  become(nodePath(root), command, { cwd: root, env: environmentOf(root, tools) });
 });
 
 function needsRedisServer({ redisServer }) {

@@ -72,10 +72,17 @@ export function resolveModels(choice: ModelChoice, table: ModelTable): ResolvedM
   const chain = chainOf(named, field, table);
   if (chain === null) return { ok: false, error: unknownName(named, field, table) };
   const models = chain.map(parseModelName).filter((ref) => ref !== null);
-  const reachable = models.filter(({ provider }) => table.providers.has(provider));
+  const reachable = withoutStandIns(models, table);
   return reachable.length > 0
     ? { ok: true, models: reachable }
     : { ok: false, error: outOfReach(named, field, models, table) };
+}
+
+/** What is within reach; a script answers only where no model is: it must not be taken for one that is away. */
+function withoutStandIns(models: readonly ModelRef[], { providers }: ModelTable): ModelRef[] {
+  const reachable = models.filter(({ provider }) => providers.has(provider));
+  const real = reachable.filter(({ provider }) => providers.get(provider)?.type !== 'scripted');
+  return real.length > 0 ? real : reachable;
 }
 
 /** null: nobody knows the name. */

@@ -66,6 +66,13 @@ describe('a choice', () => {
     ]);
   });
 
+  test('of a chain is a script only where no model of it can be reached', () => {
+    const chain = { fast: ['anthropic:a', 'scripted:turns', 'openai:b'] };
+    expect(names({ model_alias: 'fast' }, table(['scripted'], chain))).toEqual(['scripted:turns']);
+    expect(names({ model_alias: 'fast' }, table(['scripted', 'openai'], chain))).toEqual(['openai:b']);
+    expect(names({ model: 'scripted:turns' }, table(['scripted', 'openai']))).toEqual(['scripted:turns']);
+  });
+
   test('by the default aliases is of a provider that is built in', () => {
     const providers = [...DEFAULT_ALIASES.values()]
       .flat()
