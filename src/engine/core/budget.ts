@@ -129,7 +129,7 @@ export function grant(run: Run, limit: BudgetLimit): void {
   run.state.grants = { ...run.state.grants, [limit]: (run.state.grants[limit] ?? 0) + 1 };
 }
 
-export const MAX_ITERATIONS_TEXT = 'Maximum iterations reached without a final answer.';
+const MAX_ITERATIONS_TEXT = 'Maximum iterations reached without a final answer.';
 
 /** Iterations that are used up are a result, if a poor one; everything else that is used up is a failure. */
 export function endForBreach(

@@ -59,7 +59,7 @@ export function noteExit(run: Run, requestId: string, status: string): Child | n
   return child;
 }
 
-export function setStatus(run: Run, requestId: string, status: string): void {
+function setStatus(run: Run, requestId: string, status: string): void {
   run.state.children = run.state.children.map((child) =>
     child.request_id === requestId ? { ...child, status } : child,
   );

@@ -11,7 +11,7 @@ import { count, type Run } from './run-state.ts';
 export type ReadCustom = { ok: true; directive: OwnDirective } | { ok: false; faults: string };
 
 /** The directive's own fields as its kind's schema reads them, under its identity. */
-export function readCustom(
+function readCustom(
   kind: DirectiveKind,
   raw: Readonly<Record<string, unknown>>,
   identity: { id: string; request_id: string },

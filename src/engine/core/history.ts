@@ -8,7 +8,7 @@ export function toolMessage(callId: string, name: string, content: string, isErr
   return { role: 'tool', tool_call_id: callId, name, content, ...(isError ? { is_error: true } : {}) };
 }
 
-export function failedToolMessage(callId: string, name: string, error: ErrorEnvelope): ToolMessage {
+function failedToolMessage(callId: string, name: string, error: ErrorEnvelope): ToolMessage {
   const { type, message, retryable } = error;
   const content = JSON.stringify({ ok: false, error: { type, message, details: {}, retryable } });
   return toolMessage(callId, name, content, true);

@@ -27,8 +27,17 @@ export function beginStrategy(run: Run): void {
 export function step(run: Run, signal: StrategySignal): void {
   const strategy = run.state.ended ? null : strategyOf(run);
   if (!strategy) return;
-  const taken = guarded(run, () => strategy.reduce(run.state.strategy, signal, strategyContext(run)));
-  if (taken) apply(run, taken, run.parts.trusted.has(strategy));
+  guarded(run, () => {
+    const taken: unknown = strategy.reduce(run.state.strategy, signal, strategyContext(run));
+    if (!isStep(taken)) throw new TypeError('reduce answers a step, {state, …}, and at once');
+    apply(run, taken, run.parts.trusted.has(strategy));
+    return true;
+  });
+}
+
+/** Neither nothing, nor the promise of one. */
+function isStep(taken: unknown): taken is Step<unknown> {
+  return typeof taken === 'object' && taken !== null && 'state' in taken;
 }
 
 function strategyOf(run: Run): AnyStrategy | null {
@@ -57,7 +66,7 @@ function stackOf(error: unknown): string {
 
 function apply(run: Run, taken: Step<unknown>, trusted: boolean): void {
   const { state } = run;
-  const directives = taken.directives ?? [];
+  const directives = [...(taken.directives ?? [])];
   if (overflows(run, directives.length)) return;
   state.strategy = taken.state;
   state.awaits_input = taken.awaits === 'input';

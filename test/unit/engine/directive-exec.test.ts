@@ -28,9 +28,9 @@ const MODEL = { type: 'llm_generate', id: 'm' } as const;
 
 function start(
   directives: StrategyDirective[],
-  options: SimulationOptions & { then?: Script } = {},
+  options: SimulationOptions & { later?: Script } = {},
 ): Simulation {
-  const script = { start: { directives: [...directives, MODEL] }, ...options.then };
+  const script = { start: { directives: [...directives, MODEL] }, ...options.later };
   const core = { ...options.core, strategies: [scripted(script)] };
   return new Simulation({ ...options, agent: { strategy: 'scripted', ...options.agent }, core });
 }
@@ -118,7 +118,7 @@ describe('core directives (upstream: directive_exec)', () => {
 
   test('Stop: work in flight is not cancelled, and its signals change nothing', () => {
     const run = start([{ type: 'schedule', delay_ms: 10, message: null }], {
-      then: { 'agent.scheduled': { directives: [{ type: 'stop', reason: 'broken' }] } },
+      later: { 'agent.scheduled': { directives: [{ type: 'stop', reason: 'broken' }] } },
     });
     run.pass(10);
     expect(run.status).toBe('failed');
@@ -212,7 +212,7 @@ describe('children (upstream: hierarchy, stop_child)', () => {
   });
 
   test('SpawnAgent: two living children of one tag are not possible, one after the other is', () => {
-    const run = start([spawn, spawn], { then: { 'agent.child.exit': { directives: [spawn] } } });
+    const run = start([spawn, spawn], { later: { 'agent.child.exit': { directives: [spawn] } } });
     expect(run.signalsOf('directive.ignored')).toMatchObject([{ reason: 'tag_in_use' }]);
     run.signal('agent.child.exit', {
       tag: 'w',
@@ -450,10 +450,10 @@ describe('kinds of users', () => {
         return { ok: true, state };
       },
     });
-    const then = {
+    const later = {
       'ai.llm.response': { directives: [{ type: 'k' }, { type: 'llm_generate', id: 'm2' }] },
     } as Script;
-    start([{ type: 'k' }], { core: { directives: [kind] }, then }).model('m', {});
+    start([{ type: 'k' }], { core: { directives: [kind] }, later }).model('m', {});
     expect(seen).toEqual([null, 'ai.llm.response']);
   });
 
@@ -485,9 +485,9 @@ describe('overflow', () => {
   );
 
   test('a batch that would exceed max_pending is refused with its state change, and the run ends', () => {
-    const then = { 'agent.scheduled': { directives: many } };
+    const later = { 'agent.scheduled': { directives: many } };
     const timer = { type: 'schedule', delay_ms: 1, message: null } as const;
-    const run = start([timer], { agent: { limits: { max_pending: 3 } }, then });
+    const run = start([timer], { agent: { limits: { max_pending: 3 } }, later });
     run.pass(1);
     expect(run.view).toMatchObject({ status: 'failed', termination_reason: 'queue_overflow' });
     expect(run.state.strategy).toEqual({ seen: ['ai.request.started'] });

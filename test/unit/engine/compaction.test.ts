@@ -1,0 +1,147 @@
+/** A history that fills the model's context is made shorter without losing its shape.
+ *  It must not depend on how tokens are estimated beyond "more text is more tokens". */
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import type { Message } from '../../../src/contract/message.ts';
+import { compactHistory, pruneToolResults } from '../../../src/engine/core/compaction.ts';
+import { answerCalls } from '../../../src/engine/core/history.ts';
+import { estimateTokens } from '../../../src/engine/core/token-estimate.ts';
+import { errorEnvelope } from '../../../src/contract/error-envelope.ts';
+import { call, calls, Simulation } from './simulation.ts';
+
+const text = (tokens: number): string => 'x'.repeat(tokens * 4);
+const textOf = (content: unknown): string =>
+  typeof content === 'string' ? content : JSON.stringify(content);
+const user = (content: string): Message => ({ role: 'user', content });
+const said = (content: string): Message => ({ role: 'assistant', content });
+
+function toolRound(id: string, resultTokens: number): Message[] {
+  return [
+    { role: 'assistant', content: '', tool_calls: [{ id, name: 'fs.list', arguments: {} }] },
+    { role: 'tool', tool_call_id: id, name: 'fs.list', content: text(resultTokens) },
+  ];
+}
+
+describe('compactHistory', () => {
+  test('leaves a short history alone', () => {
+    expect(compactHistory([user('a'), said('b')], { limitTokens: 100, keepRecent: 1 })).toBeNull();
+  });
+
+  test('first only older tool results shrink to notes', () => {
+    const messages = [user('q'), ...toolRound('a', 500), ...toolRound('b', 100)];
+    const compacted = compactHistory(messages, { limitTokens: 400, keepRecent: 2 });
+    expect(compacted).toMatchObject({ removed: 0, shortened: 1 });
+    expect(compacted?.messages[2]?.content).toBe(
+      '[Previous: fs.list result — 2000 chars, pruned to save context]',
+    );
+    expect(compacted?.messages[4]).toBe(messages[4]);
+  });
+
+  test('then old answers are left out, then old questions; a note says how many', () => {
+    const messages = [
+      { role: 'system', content: 'S' } as const,
+      user(text(50)),
+      said(text(100)),
+      user(text(50)),
+      said(text(100)),
+      user('now'),
+      said('yes'),
+    ];
+    const once = compactHistory(messages, { limitTokens: 250, keepRecent: 2 });
+    expect(once?.messages.map(({ role, content }) => `${role} ${textOf(content).slice(0, 40)}`)).toEqual([
+      'system S',
+      `user ${'x'.repeat(40)}`,
+      'user [CONTEXT COMPACTED] 2 earlier messages o',
+      `user ${'x'.repeat(40)}`,
+      'user now',
+      'assistant yes',
+    ]);
+    const twice = compactHistory(once?.messages ?? [], { limitTokens: 60, keepRecent: 2 });
+    expect(twice?.messages.map(({ content }) => textOf(content).slice(0, 36))).toEqual([
+      'S',
+      '[CONTEXT COMPACTED] 4 earlier messag',
+      'now',
+      'yes',
+    ]);
+  });
+
+  test('what is kept is whole although it is still too long: nothing more can be left out', () => {
+    const messages = [user(text(900)), said('ok')];
+    expect(compactHistory(messages, { limitTokens: 100, keepRecent: 2 })).toBeNull();
+  });
+
+  test('pruning twice changes nothing, and a short result stays', () => {
+    const messages = [user('q'), ...toolRound('a', 100), ...toolRound('b', 2)];
+    const once = pruneToolResults(messages, 0);
+    expect(once.shortened).toBe(1);
+    expect(pruneToolResults(once.messages, 0).messages).toBe(once.messages);
+  });
+
+  const historyArbitrary = fc
+    .array(
+      fc.oneof(
+        fc.nat(60).map((n) => [user(text(n))]),
+        fc.nat(60).map((n) => [said(text(n))]),
+        fc.constant([{ role: 'system', content: 'S' } as Message]),
+        fc.tuple(fc.nat(60), fc.nat(60)).map(([a, b]): Message[] => [
+          {
+            role: 'assistant',
+            content: '',
+            tool_calls: [
+              { id: `i${a}`, name: 'a.b', arguments: {} },
+              { id: `j${b}`, name: 'a.c', arguments: {} },
+            ],
+          },
+          { role: 'tool', tool_call_id: `i${a}`, name: 'a.b', content: text(a) },
+          { role: 'tool', tool_call_id: `j${b}`, name: 'a.c', content: text(b) },
+        ]),
+      ),
+      { maxLength: 20 },
+    )
+    .map((groups) => groups.flat());
+
+  test('whatever the history: pairs stay together, the newest and all system messages stay, it gets shorter', () => {
+    fc.assert(
+      fc.property(
+        historyArbitrary,
+        fc.integer({ min: 20, max: 400 }),
+        fc.integer({ min: 1, max: 6 }),
+        (messages, limitTokens, keepRecent) => {
+          const compacted = compactHistory(messages, { limitTokens, keepRecent });
+          if (!compacted) return;
+          const after = compacted.messages;
+          expect(answerCalls(after, errorEnvelope('cancelled', ''))).toBe(after);
+          for (const [at, message] of after.entries()) {
+            if (message.role === 'tool') expect(['assistant', 'tool']).toContain(after[at - 1]?.role);
+          }
+          expect(after.filter(({ role }) => role === 'system')).toHaveLength(
+            messages.filter(({ role }) => role === 'system').length,
+          );
+          expect(after.slice(-keepRecent)).toEqual(messages.slice(-keepRecent));
+          const notes = after.filter(({ content }) =>
+            textOf(content).startsWith('[CONTEXT COMPACTED]'),
+          ).length;
+          expect(notes).toBe(compacted.removed > 0 ? 1 : 0);
+          expect(after.length).toBe(messages.length - compacted.removed + notes);
+          expect(estimateTokens(after)).toBeLessThan(estimateTokens(messages) + notes * 30);
+        },
+      ),
+      { numRuns: 500 },
+    );
+  });
+});
+
+test('a run compacts before a model call, keeps its anchors, and says so', () => {
+  const run = new Simulation({
+    agent: { compaction: { context_tokens: 1_000, threshold: 0.5, keep_recent: 2 } },
+  });
+  run.model('model-1', calls(call('fs.list', { n: 1 }, 'x')));
+  run.tool('tool-1-0', text(450), [{ type: 'context_anchor', params: { key: 'k', content: 'remember' } }]);
+  expect(run.state.counters.compactions).toBe(0);
+  run.model('model-2', calls(call('fs.list', { n: 2 }, 'y'))).tool('tool-2-0', text(100));
+  expect(run.state.counters.compactions).toBe(1);
+  expect(run.messages[2]?.['content']).toContain('pruned to save context');
+  const { messages } = run.directive('model-3')['context'] as { messages: { content: string }[] };
+  expect(messages.at(-1)?.content).toContain('remember');
+  expect(run.logged).toMatchObject([{ level: 'info', details: { removed: 0, shortened: 1 } }]);
+});

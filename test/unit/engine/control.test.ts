@@ -1,0 +1,257 @@
+/** What tools ask of the agent that called them, as a ReAct run does it.
+ *  It must not call a handler by itself: a control directive comes with a tool's result. */
+import { describe, expect, test } from 'vitest';
+import { call, calls, Simulation, type SimulationOptions } from './simulation.ts';
+
+const control = (type: string, params: Record<string, unknown> = {}): unknown => ({ type, params });
+
+/** One round of two calls; `x` and `y` are what their results carry. */
+function round(x: unknown[], y: unknown[] = [], options: SimulationOptions = {}): Simulation {
+  const run = new Simulation(options).model(
+    'model-1',
+    calls(call('math.add', {}, 'x'), call('fs.list', {}, 'y')),
+  );
+  return run.tool('tool-1-1', 'second', y).tool('tool-1-0', 'first', x);
+}
+
+/** What the model was given with its second call. */
+function given(run: Simulation, id = 'model-2'): { role: string; content: unknown }[] {
+  return (run.directive(id)['context'] as { messages: { role: string; content: unknown }[] }).messages;
+}
+
+describe('context', () => {
+  test('inject_context follows the whole round, in the order of the calls', () => {
+    const run = round(
+      [control('inject_context', { content: 'from x' }), control('inject_context', { content: '' })],
+      [control('inject_context', { content: 'from y', role: 'system' })],
+    );
+    expect(given(run).slice(-4)).toMatchObject([
+      { role: 'tool' },
+      { role: 'tool' },
+      { role: 'user', content: 'from x' },
+      { role: 'system', content: 'from y' },
+    ]);
+  });
+
+  test('context_anchor is at the end of every later call, one text a key, and "" removes', () => {
+    const run = round([
+      control('context_anchor', { key: 'a', content: 'old' }),
+      control('context_anchor', { key: 'b', content: 'B' }),
+      control('context_anchor', { key: 'a', content: 'new' }),
+    ]);
+    expect(given(run).at(-1)).toEqual({
+      role: 'user',
+      content: '[CONTEXT ANCHOR b]\nB\n\n[CONTEXT ANCHOR a]\nnew',
+    });
+    expect(run.messages.at(-1)).toMatchObject({ role: 'tool' });
+    run.model('model-2', calls(call('fs.list', { n: 2 })));
+    run.tool('tool-2-0', 1, [
+      control('context_anchor', { key: 'a', content: '' }),
+      control('context_anchor', { key: 'b', content: '' }),
+    ]);
+    expect(given(run, 'model-3').at(-1)).toMatchObject({ role: 'tool' });
+  });
+
+  test('todo_state_changed is an anchor and a notice; clear_self_todos takes the anchor away', () => {
+    const run = round([control('todo_state_changed', { state: '[ ] one', count: 1, items: [{ id: 1 }] })]);
+    expect(given(run).at(-1)?.content).toBe('[CONTEXT ANCHOR todo_state]\n[ ] one');
+    expect(run.signalsOf('presenter.notified')).toEqual([
+      { key: 'todo_update', data: { items: [{ id: 1 }], count: 1 }, call_id: 'tool-1-0' },
+    ]);
+    run.model('model-2', calls(call('fs.list'))).tool('tool-2-0', 1, [control('clear_self_todos')]);
+    expect(given(run, 'model-3').at(-1)).toMatchObject({ role: 'tool' });
+  });
+
+  test('prune_messages leaves a note of older results and keeps the newest', () => {
+    const long = 'x'.repeat(500);
+    const run = new Simulation().model('model-1', calls(call('math.add', {}, 'x'))).tool('tool-1-0', long);
+    run.model('model-2', calls(call('fs.list', {}, 'y')));
+    run.tool('tool-2-0', long, [control('prune_messages', { keep_recent: 1 })]);
+    const results = given(run, 'model-3').filter(({ role }) => role === 'tool');
+    expect(results[0]?.content).toBe('[Previous: math.add result — 523 chars, pruned to save context]');
+    expect(results[1]?.content).toContain(long);
+  });
+
+  test('notify_presenter is a signal and nothing the model reads', () => {
+    const run = round([control('notify_presenter', { key: 'k', data: { a: 1 } })]);
+    expect(run.signalsOf('presenter.notified')).toEqual([{ key: 'k', data: { a: 1 }, call_id: 'tool-1-0' }]);
+    expect(given(run)).toHaveLength(4);
+  });
+});
+
+describe('the course of the run', () => {
+  test('tier_change chooses the model from the next call on', () => {
+    const run = round([control('tier_change', { tier: 'capable' })], [], { agent: { model: 'a:b' } });
+    expect(run.directive('model-2')).toMatchObject({ model_alias: 'capable' });
+    expect(run.directive('model-2')).not.toHaveProperty('model');
+    run.model('model-2', calls(call('fs.list'))).tool('tool-2-0', 1);
+    expect(run.directive('model-3')).toMatchObject({ model_alias: 'capable' });
+  });
+
+  test('tier_change to an alias nobody knows is ignored and recorded', () => {
+    const core = { modelAliases: ['fast'] };
+    const run = round([control('tier_change', { tier: 'capable' })], [], { core });
+    expect(run.directive('model-2')).toMatchObject({ model_alias: 'fast' });
+    expect(run.signalsOf('directive.ignored')).toEqual([
+      { call_id: 'tool-1-0', directive_type: 'tier_change', reason: 'unknown_tier', metadata: { index: 0 } },
+    ]);
+  });
+
+  test('complete ends the run with its summary', () => {
+    const run = round([control('complete', { summary: 'Done.', gap_description: 'y' })]);
+    expect(run.view).toMatchObject({
+      status: 'completed',
+      result: 'Done.\n\nNot covered: y',
+      termination_reason: 'completed_by_tool',
+    });
+    expect(run.messages.at(-1)).toEqual({ role: 'assistant', content: 'Done.\n\nNot covered: y' });
+    expect(run.ids()).not.toContain('model-2');
+  });
+
+  test('complete while something waits to be read goes on', () => {
+    const run = new Simulation().model('model-1', calls(call('math.add'))).input('wait');
+    run.tool('tool-1-0', 1, [control('complete', { summary: 'Done.' })]);
+    expect(given(run).slice(-2)).toEqual([
+      { role: 'assistant', content: 'Done.' },
+      { role: 'user', content: 'wait' },
+    ]);
+  });
+
+  test('stop_processing drops the calls of the round that have not started, and asks the model again', () => {
+    const run = new Simulation({ agent: { limits: { parallel_tool_calls: 1 } } });
+    run.model(
+      'model-1',
+      calls(call('math.add', {}, 'x'), call('fs.list', {}, 'y'), call('fs.remove', {}, 'z')),
+    );
+    run.tool('tool-1-0', 1, [control('stop_processing')]);
+    for (const id of ['tool-1-1', 'tool-1-2']) {
+      expect(run.directive(id)).toMatchObject({ type: 'emit_tool_error', error: { type: 'cancelled' } });
+      run.emitted(id);
+    }
+    expect(run.ids().at(-1)).toBe('model-2');
+    expect(run.messages.filter(({ role }) => role === 'tool')).toHaveLength(3);
+    expect(run.view.tool_calls).toBe(1);
+  });
+
+  test('stop_processing: what later calls of the round ask for is not heard, and recorded', () => {
+    const run = round([control('stop_processing')], [control('inject_context', { content: 'y' })]);
+    expect(given(run)).toHaveLength(4);
+    expect(run.signalsOf('directive.ignored')).toMatchObject([
+      { call_id: 'tool-1-1', directive_type: 'inject_context', reason: 'stopped' },
+    ]);
+  });
+
+  test('stop_processing of a later call leaves the earlier ones alone', () => {
+    const run = round([control('inject_context', { content: 'x' })], [control('stop_processing')]);
+    expect(given(run).at(-1)).toEqual({ role: 'user', content: 'x' });
+  });
+
+  test('phase_change means nothing here and is recorded', () => {
+    const run = round([control('phase_change', { phase: 'p' })]);
+    expect(run.signalsOf('directive.ignored')).toMatchObject([
+      { directive_type: 'phase_change', reason: 'no_phases' },
+    ]);
+    expect(run.ids()).toContain('model-2');
+  });
+
+  test('what is no control directive is recorded and does not stop the others', () => {
+    const run = round([{ type: 'nope' }, 7, control('inject_context', { content: 'ok' })]);
+    expect(run.signalsOf('directive.ignored')).toMatchObject([
+      { directive_type: 'nope', reason: 'invalid' },
+      { directive_type: 'unknown', reason: 'invalid' },
+    ]);
+    expect(given(run).at(-1)).toEqual({ role: 'user', content: 'ok' });
+  });
+
+  test('a failed result is not heard', () => {
+    const run = new Simulation().model('model-1', calls(call('math.add')));
+    const error = { type: 'tool_error', message: 'm', details: {}, retryable: false };
+    const result = { ok: false, error, effects: [control('complete', { summary: 'x' })] };
+    run.signal('ai.tool.result', { call_id: 'tool-1-0', tool_name: 'math.add', result, metadata: {} });
+    expect(run.status).toBe('running');
+    expect(run.messages.at(-1)).toMatchObject({ role: 'tool', is_error: true });
+  });
+
+  test('a repeated result does not do it again', () => {
+    const effects = [control('inject_context', { content: 'once' })];
+    const run = round(effects).tool('tool-1-0', 'first', effects);
+    expect(run.messages.filter(({ content }) => content === 'once')).toHaveLength(1);
+  });
+});
+
+describe('delegation', () => {
+  const exit = (run: Simulation, tag: string, more: Record<string, unknown>): Simulation => {
+    const child = run.view.children.find((known) => known.tag === tag && known.status !== 'completed');
+    const data = { tag, child_request_id: child?.request_id, status: 'completed', result: null, error: null };
+    return run.signal('agent.child.exit', { ...data, ...more });
+  };
+  const childOf = (run: Simulation) => run.outbox.findLast(({ kind }) => kind === 'start_child');
+
+  test('delegate: a child takes the task, and its answer comes back as a message', () => {
+    const run = round([control('delegate', { target: 'coder', task: 'write it', max_turns: 3 })]);
+    expect(run.status).toBe('waiting');
+    expect(run.ids()).not.toContain('model-2');
+    const tag = 'delegate-tool-1-0-0-0';
+    expect(childOf(run)).toMatchObject({
+      agent: 'coder',
+      tag,
+      input: 'write it',
+      overrides: { limits: { max_iterations: 3 } },
+    });
+    exit(run, tag, { result: 'written' });
+    expect(given(run).at(-1)).toEqual({ role: 'user', content: '[DELEGATION COMPLETE: coder] written' });
+  });
+
+  test('delegate: a child that fails is told as such, and so is one that cannot start', () => {
+    const run = round([control('delegate', { target: 'coder', task: 't' })]);
+    exit(run, 'delegate-tool-1-0-0-0', { status: 'failed', error: { message: 'no money' } });
+    expect(given(run).at(-1)?.content).toBe('[DELEGATION FAILED: coder] no money');
+    const missing = round([control('delegate', { target: 'nobody', task: 't' })]);
+    missing.acknowledge('child-1', 'there is no agent "nobody"');
+    expect(given(missing).at(-1)?.content).toContain(
+      '[DELEGATION FAILED: nobody] the child could not be started',
+    );
+  });
+
+  test('delegate: two levels deep the model is told that there is no further', () => {
+    const parent = { request_id: 'p', tag: 't', depth: 2 };
+    const run = round([control('delegate', { target: 'coder', task: 't' })], [], { spec: { parent } });
+    expect(childOf(run)).toBeUndefined();
+    expect(given(run).at(-1)?.content).toContain('[DELEGATION REJECTED] coder');
+    expect(run.signalsOf('directive.ignored')).toMatchObject([{ reason: 'too_deep' }]);
+  });
+
+  test('pipeline: each stage starts with what the one before it said', () => {
+    const run = round([control('pipeline', { stages: ['a', 'b'], task: 'T' })]);
+    expect(childOf(run)).toMatchObject({ agent: 'a', input: 'T' });
+    exit(run, 'pipeline-tool-1-0-0-0', { result: { n: 1 } });
+    expect(childOf(run)).toMatchObject({ agent: 'b', input: 'T\n\n[PRIOR STAGE OUTPUT]\n{"n":1}' });
+    exit(run, 'pipeline-tool-1-0-0-1', { result: 'end' });
+    expect(given(run).at(-1)?.content).toBe('[PIPELINE COMPLETE: a -> b] end');
+  });
+
+  test('pipeline: the first failure ends it', () => {
+    const run = round([control('pipeline', { stages: ['a', 'b'], task: 'T' })]);
+    exit(run, 'pipeline-tool-1-0-0-0', { status: 'timeout', error: { message: 'late' } });
+    expect(given(run).at(-1)?.content).toBe('[PIPELINE FAILED: a] late');
+    expect(run.view.children).toHaveLength(1);
+  });
+
+  test('several delegations come one after the other; complete wins over all of them', () => {
+    const two = [
+      control('delegate', { target: 'a', task: '1' }),
+      control('delegate', { target: 'b', task: '2' }),
+    ];
+    const run = round(two);
+    exit(run, 'delegate-tool-1-0-0-0', { result: 'A' });
+    expect(childOf(run)).toMatchObject({ agent: 'b' });
+    exit(run, 'delegate-tool-1-0-1-0', { result: 'B' });
+    expect(
+      given(run)
+        .slice(-2)
+        .map(({ content }) => content),
+    ).toEqual(['[DELEGATION COMPLETE: a] A', '[DELEGATION COMPLETE: b] B']);
+    const won = round([...two, control('complete', { summary: 's' })]);
+    expect(won.view).toMatchObject({ status: 'completed', children: [] });
+  });
+});

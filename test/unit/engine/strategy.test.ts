@@ -1,0 +1,214 @@
+/** Strategies and agents of users: what they may say, and what becomes of a run whose strategy is wrong.
+ *  It must not use the built-in strategy. */
+import { describe, expect, test } from 'vitest';
+import * as z from 'zod';
+import { createCore } from '../../../src/engine/core/core.ts';
+import { defineAgent } from '../../../src/engine/define-agent.ts';
+import {
+  type AnyStrategy,
+  callModel,
+  callTool,
+  defineStrategy,
+} from '../../../src/engine/strategies/strategy.ts';
+import { Simulation } from './simulation.ts';
+
+/** Two drafts at once, then a judge: a strategy as a user would write it. */
+const judged = defineStrategy({
+  name: 'judged',
+  options: z.strictObject({ drafts: z.int().min(1).default(2) }),
+  init: () => ({ drafts: {} as Record<string, string> }),
+  reduce(state, signal, context) {
+    if (signal.type === 'ai.request.started') {
+      const drafts = Array.from({ length: context.options.drafts }, (_unused, n) =>
+        callModel(context, `draft-${n}`),
+      );
+      return { state, directives: drafts };
+    }
+    if (signal.type !== 'ai.llm.response') return { state };
+    const { result, call_id: id } = signal.data;
+    if (!result.ok) return { state, outcome: { status: 'failed', error: result.error } };
+    const { text } = result.payload as { text: string };
+    if (id === 'judge') return { state, outcome: { status: 'completed', result: text } };
+    const drafts = { ...state.drafts, [id]: text };
+    if (Object.keys(drafts).length < context.options.drafts) return { state: { drafts } };
+    const question = { role: 'user' as const, content: `Choose:\n${Object.values(drafts).join('\n')}` };
+    return {
+      state: { drafts },
+      directives: [callModel(context, 'judge', { messages: [question], tools: [] })],
+    };
+  },
+});
+
+function run(strategy: AnyStrategy, options: Record<string, unknown> = {}): Simulation {
+  return new Simulation({ agent: { strategy: strategy.name, options }, core: { strategies: [strategy] } });
+}
+
+/** A strategy whose first step is `step`. */
+function first(step: Record<string, unknown>): Simulation {
+  return run(defineStrategy({ name: 's', init: () => null, reduce: (state) => ({ state, ...step }) }));
+}
+
+describe('a strategy of a user', () => {
+  test('works with several model calls, options and messages of its own', () => {
+    const sim = run(judged, { drafts: 2 });
+    expect(sim.ids()).toEqual(['draft-0', 'draft-1']);
+    sim.model('draft-1', { text: 'B' }).model('draft-0', { text: 'A' });
+    expect(sim.directive('judge')).toMatchObject({
+      tools: [],
+      context: { messages: [{ role: 'user', content: 'Choose:\nB\nA' }] },
+    });
+    sim.model('judge', { text: 'A' });
+    expect(sim.view).toMatchObject({ status: 'completed', result: 'A', strategy: 'judged', iterations: 3 });
+  });
+
+  test('inputs are added to messages of its own, and to the history', () => {
+    const sim = run(judged, { drafts: 1 }).input('shorter');
+    sim.model('draft-0', { text: 'A' });
+    const { messages } = sim.directive('judge')['context'] as { messages: unknown[] };
+    expect(messages).toEqual([
+      { role: 'user', content: 'Choose:\nA' },
+      { role: 'user', content: 'shorter' },
+    ]);
+    expect(sim.messages.at(-1)).toEqual({ role: 'user', content: 'shorter' });
+  });
+
+  test('its options are checked by its schema', () => {
+    expect(run(judged, { drafts: 0 }).view).toMatchObject({
+      status: 'failed',
+      termination_reason: 'invalid_options',
+    });
+  });
+
+  test('that waits to be spoken to hears it', () => {
+    const patient = defineStrategy({
+      name: 'patient',
+      init: () => null,
+      reduce: (state, signal) =>
+        signal.type === 'ai.request.input'
+          ? { state, outcome: { status: 'completed' as const, result: signal.data.content, reason: 'told' } }
+          : { state, awaits: 'input' as const },
+    });
+    const sim = run(patient);
+    expect(sim.status).toBe('waiting');
+    sim.input('hello');
+    expect(sim.view).toMatchObject({ status: 'completed', result: 'hello', termination_reason: 'told' });
+  });
+
+  test('may end with calls open: they are cancelled; work beside an outcome is not begun', () => {
+    const eager = defineStrategy({
+      name: 'eager',
+      init: () => null,
+      reduce: (state, signal, context) =>
+        signal.type === 'ai.request.started'
+          ? { state, directives: [callModel(context, 'a'), callModel(context, 'b')] }
+          : {
+              state,
+              directives: [callTool('t', 'math.add'), { type: 'emit', signal: { type: 'x.y' } }],
+              outcome: { status: 'completed' as const, result: 1 },
+            },
+    });
+    const sim = run(eager).model('a', { text: 'x' });
+    expect(sim.view.status).toBe('completed');
+    expect(sim.ids()).toEqual(['a', 'b']);
+    expect(sim.types()).toEqual(['ai.request.started', 'x.y', 'ai.request.completed']);
+    expect(sim.outbox).toMatchObject([{ kind: 'cancel_directive', directive_id: null }]);
+  });
+
+  test('cannot write signals of the service', () => {
+    const sim = first({
+      signals: [
+        { type: 'ai.request.completed', data: {} },
+        { type: 'own.x', data: {} },
+      ],
+      awaits: 'input',
+    });
+    expect(sim.types()).toEqual(['ai.request.started', 'directive.ignored', 'own.x']);
+  });
+
+  test('one of the name react takes the place of the built-in', () => {
+    const mine = defineStrategy({
+      name: 'react',
+      init: () => null,
+      reduce: (state) => ({ state, outcome: { status: 'completed' as const, result: 'mine' } }),
+    });
+    expect(new Simulation({ core: { strategies: [mine] } }).view.result).toBe('mine');
+    expect(() => createCore({ strategies: [mine, mine] })).toThrow('defined twice');
+  });
+});
+
+describe('a strategy that is wrong fails its run at once', () => {
+  test.each([
+    [
+      'throws',
+      () => {
+        throw new Error('oops');
+      },
+      'oops',
+    ],
+    ['answers nothing', () => undefined, 'at once'],
+    ['answers later', () => Promise.resolve({ state: null }), 'at once'],
+    ['answers nonsense', () => ({ state: null, directives: 7 }), 'iterable'],
+  ])('when reduce %s', (_what, reduce, message) => {
+    const sim = run(defineStrategy({ name: 's', init: () => null, reduce: reduce as never }));
+    expect(sim.view).toMatchObject({ status: 'failed', termination_reason: 'strategy_error' });
+    expect(JSON.stringify(sim.view.error)).toContain(message);
+  });
+
+  test('when init throws', () => {
+    const init = (): null => {
+      throw new Error('oops');
+    };
+    const sim = run(defineStrategy({ name: 's', init, reduce: (state) => ({ state }) }));
+    expect(sim.view.termination_reason).toBe('strategy_error');
+    expect(sim.types()).toEqual(['ai.request.started', 'ai.request.failed']);
+  });
+
+  test('when it waits for nothing', () => {
+    expect(first({}).view).toMatchObject({ status: 'failed', termination_reason: 'stalled' });
+  });
+
+  test.each([
+    ['an id twice', [callTool('a', 'math.add'), callTool('a', 'math.add')]],
+    ['an id that is none', [callTool('a b', 'math.add')]],
+    ['no id', [{ type: 'tool_exec', tool_name: 'math.add' }]],
+    ['a model directive that the contract refuses', [{ type: 'llm_generate', id: 'm', max_tokens: -1 }]],
+    ['a tool directive that the contract refuses', [callTool('a', 'math.add', {}, { timeout_ms: 0.5 })]],
+    ['an agent directive that the contract refuses', [{ type: 'schedule', delay_ms: -1, message: 1 }]],
+  ])('when it gives %s', (_what, directives) => {
+    const sim = first({ directives });
+    expect(sim.view).toMatchObject({ status: 'failed', termination_reason: 'strategy_error' });
+  });
+
+  test('an id is used up for good, also when its call has ended', () => {
+    const again = defineStrategy({
+      name: 's',
+      init: () => null,
+      reduce: (state, _signal, context) => ({ state, directives: [callModel(context, 'm')] }),
+    });
+    expect(run(again).model('m', { text: 'x' }).view.termination_reason).toBe('strategy_error');
+  });
+
+  test('the history of a run that fails so is whole', () => {
+    const message = { role: 'assistant', content: '', tool_calls: [{ id: 'x', name: 'a.b', arguments: {} }] };
+    expect(first({ messages: [message] }).messages).toMatchObject([{ role: 'assistant' }, { role: 'tool' }]);
+  });
+});
+
+describe('defineAgent', () => {
+  test('fills in the defaults', () => {
+    expect(defineAgent({ name: 'a' })).toMatchObject({
+      strategy: 'react',
+      model_alias: 'fast',
+      limits: { max_iterations: 10, parallel_tool_calls: 4 },
+      policies: { busy: 'reject', error: 'log', parent_death: 'stop' },
+    });
+  });
+
+  test('names each wrong member by its path', () => {
+    const wrong = { name: 'a', limits: { max_iterations: 0 }, tols: [] };
+    expect(() => defineAgent(wrong as never)).toThrow(
+      /agent "a": .*limits\.max_iterations .*tols is not a known key/,
+    );
+    expect(() => defineAgent(null as never)).toThrow(TypeError);
+  });
+});
