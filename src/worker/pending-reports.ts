@@ -18,8 +18,6 @@ interface Pending extends Said {
   text: string | null;
 }
 
-export type PendingReports = ReturnType<typeof createPendingReports>;
-
 /** The most characters of a delta in one signal: a signal below 64 KiB is announced whole. */
 export const LONGEST_DELTA = 16_000;
 /** The most signals of one append: a script holds up everybody else for as long as it runs. */
