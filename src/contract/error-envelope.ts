@@ -36,6 +36,19 @@ export const ERROR_TYPES = [
   'worker_lost',
   'llm_error',
   'execution_error',
+  // What ends a run, or answers one of its calls, without anything having been done.
+  'denied',
+  'approval_expired',
+  'budget_exceeded',
+  'duplicate_calls',
+  'incomplete_response',
+  'invalid_options',
+  'queue_overflow',
+  'spawn_failed',
+  'stalled',
+  'stopped',
+  'strategy_error',
+  'unknown_strategy',
 ] as const;
 
 type Details = Record<string, unknown>;

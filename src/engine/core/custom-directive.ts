@@ -1,5 +1,6 @@
 // A directive of a user's own kind: checked, done within the turn or sent to a worker.
 // Must never let a user's code end the engine: what it throws ends its run.
+import { ownFields } from '../../contract/custom-directive.ts';
 import { fieldErrors } from '../../contract/field-error.ts';
 import type { CustomDirective, JsonObject } from '../transition.ts';
 import type { DirectiveKind, Executed, OwnDirective } from './directive-exec.ts';
@@ -16,12 +17,12 @@ function readCustom(
   raw: Readonly<Record<string, unknown>>,
   identity: { id: string; request_id: string },
 ): ReadCustom {
-  const { type: _type, id: _id, request_id: _request, metadata, ...own } = raw;
-  const parsed = kind.schema.safeParse(own);
+  const parsed = kind.schema.safeParse(ownFields(raw));
   if (!parsed.success) {
     const faults = fieldErrors(parsed.error).map(({ path, message }) => `${path} ${message}`);
     return { ok: false, faults: faults.join('; ') };
   }
+  const { metadata } = raw;
   const noted = typeof metadata === 'object' && metadata !== null ? (metadata as JsonObject) : {};
   return { ok: true, directive: { ...parsed.data, type: kind.type, ...identity, metadata: noted } };
 }

@@ -3,6 +3,7 @@
 import type * as z from 'zod';
 import { CONTROL_DIRECTIVE_TYPES } from '../../contract/control-directive.ts';
 import { AGENT_DIRECTIVE_TYPES } from '../../contract/agent-directive.ts';
+import { CUSTOM_TYPE_PATTERN } from '../../contract/custom-directive.ts';
 import { DIRECTIVE_TYPES } from '../../contract/directive.ts';
 import type { Effect } from '../../contract/work-directive.ts';
 import type { Execution, ExecutionContext } from '../../executors/definition.ts';
@@ -68,7 +69,6 @@ export interface QueuedKind<P = JsonObject> {
 /** A kind as registries hold it. */
 export type DirectiveKind = ImmediateKind | QueuedKind;
 
-const KIND_NAME = /^[A-Za-z][A-Za-z0-9_.-]{0,63}$/;
 const TAKEN: ReadonlySet<string> = new Set([
   ...DIRECTIVE_TYPES,
   ...AGENT_DIRECTIVE_TYPES,
@@ -77,7 +77,7 @@ const TAKEN: ReadonlySet<string> = new Set([
 
 /** Declares a kind of directive; throws when its name is not a name or is one of the service's own. */
 export function defineDirective<P extends JsonObject>(kind: ImmediateKind<P> | QueuedKind<P>): DirectiveKind {
-  if (!KIND_NAME.test(kind.type)) {
+  if (!CUSTOM_TYPE_PATTERN.test(kind.type)) {
     throw new TypeError(`directive type "${kind.type}": a letter, then up to 63 of A-Z a-z 0-9 _ . -`);
   }
   if (TAKEN.has(kind.type)) throw new TypeError(`directive type "${kind.type}" is one of the service's own`);
