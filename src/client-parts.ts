@@ -85,6 +85,7 @@ export function assembleClient(
     maxQueuedIn: options.maxQueuedIn,
     maxOpen: options.maxOpen,
   });
+  const ordered = !connection.isCluster;
   const confirm = confirmations(connection, options.durability);
   const subscriber = createSubscriber(listening, keys);
   const catalog = createToolCatalog(connection, keys);
@@ -104,14 +105,14 @@ export function assembleClient(
     capacity,
     argumentsBytes: options.argumentsBytes,
     confirm,
-    ordered: !connection.isCluster,
+    ordered,
   });
   const runJournal = createRunJournal({ connection, keys, retentionMs });
   const agents = knownAgents(createAgentCatalog(connection, keys), options.runs.agents);
   const runs = createRunClient({
     runs: runJournal,
     store: createRunStore(runJournal),
-    starter: createRunStarter({ runs: runJournal, agents, index, wake: wakeRun, capacity, confirm }),
+    starter: createRunStarter({ runs: runJournal, agents, index, wake: wakeRun, capacity, confirm, ordered }),
     teller: createRunTeller(runJournal, wakeRun),
     agents,
     view: runView,

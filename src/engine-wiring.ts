@@ -56,6 +56,7 @@ export function wireEngine(options: EngineWiringOptions): EngineWiring {
   const journal = createJournal({ connection, keys, retentionMs, wakeRun: wake });
   const runs = createRunJournal({ connection, keys, retentionMs });
   const agents = knownAgents(catalog, options.modules.agents);
+  const ordered = !connection.isCluster;
   const confirm = confirmations(connection, config.durability);
   const teller = createRunTeller(runs, wake);
   const engine = createEngine({
@@ -68,7 +69,7 @@ export function wireEngine(options: EngineWiringOptions): EngineWiring {
     conversations: createConversationJournal({ connection, keys, retentionMs }),
     runs,
     store: createRunStore(runs),
-    starter: createRunStarter({ runs, agents, index, wake, capacity: null, confirm }),
+    starter: createRunStarter({ runs, agents, index, wake, capacity: null, confirm, ordered }),
     teller,
     interrupt: async (requestId, reason) => void (await teller.cancel(requestId, reason)),
     canceller: createCanceller({ connection, keys, journal, index, lanes }),
@@ -77,6 +78,7 @@ export function wireEngine(options: EngineWiringOptions): EngineWiring {
     lanes,
     bell: createRunBell(lanes),
     confirm,
+    ordered,
   });
   const publishing: Startable = {
     name: 'agents',

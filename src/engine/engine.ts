@@ -1,5 +1,6 @@
 // The engine: takes the turns of runs when they are rung for, one at a time for each run.
 // Must never hold what a run needs beyond the turn it takes: any engine may take the next one.
+import type { RunNews } from '../journal/journal.ts';
 import { pause } from '../lifecycle.ts';
 import { consumeLane, type JobOutcome } from '../queue/consume.ts';
 import { RUN_LANE } from '../queue/run-bell.ts';
@@ -16,6 +17,12 @@ export interface EngineOptions extends TurnParts {
   lockMs: number;
   stalledCheckMs: number;
   onError(error: Error): void;
+}
+
+/** All that a run of a version has to read. */
+interface Told {
+  version: number;
+  news: RunNews;
 }
 
 /** One run in this process: its turns come one after the other. */
@@ -48,12 +55,14 @@ export function createEngine(options: EngineOptions) {
   }
 
   /** Rejects with what kept the last turn from being taken. */
-  async function turnsOf(requestId: string, run: Current): Promise<void> {
+  async function turnsOf(requestId: string, run: Current, news: Told | undefined): Promise<void> {
     await enter();
     try {
+      let told = news ? options.store.withNews(requestId, news.version, news.news) : null;
       while (run.again && !stopping.signal.aborted) {
         run.again = false;
-        await takeTurns(options, requestId);
+        await takeTurns(options, requestId, told);
+        told = null;
       }
     } finally {
       // In the same step as the last look at `again`: a wake is never left for nobody.
@@ -63,7 +72,7 @@ export function createEngine(options: EngineOptions) {
   }
 
   /** Takes the turns that are due; resolves when there is none left, rejects when Redis does not answer. */
-  function attend(requestId: string): Promise<void> {
+  function attend(requestId: string, news?: Told): Promise<void> {
     const known = current.get(requestId);
     if (known) {
       known.again = true;
@@ -71,13 +80,14 @@ export function createEngine(options: EngineOptions) {
     }
     const run: Current = { again: true, done: Promise.resolve() };
     current.set(requestId, run);
-    run.done = turnsOf(requestId, run);
+    run.done = turnsOf(requestId, run, news);
     return run.done;
   }
 
   /** As `attend`, for who cannot do anything about a failure: the sweeper rings again. */
-  async function wake(requestId: string, version: number): Promise<void> {
-    const woken = stopping.signal.aborted ? options.bell.ring(requestId, version) : attend(requestId);
+  async function wake(requestId: string, version: number, news?: RunNews): Promise<void> {
+    const told = news && { version, news };
+    const woken = stopping.signal.aborted ? options.bell.ring(requestId, version) : attend(requestId, told);
     await woken.catch(report);
   }
 

@@ -21,6 +21,8 @@ export interface RunStarterParts {
   capacity: Capacity | null;
   /** Begun before each start; null = Redis' own durability. */
   confirm: () => Promise<Confirm | null>;
+  /** Redis Cluster keeps no order between slots, so there each step waits for the one before it. */
+  ordered: boolean;
 }
 
 export type NamedRun = ParsedRun & { request_id: string };
@@ -53,9 +55,12 @@ export function createRunStarter(parts: RunStarterParts) {
   /** The index first: a run that is started and never rung for is found there. */
   async function write(run: NamedRun, traceparent: string, parent: RunSpec['parent']): Promise<StartVerdict> {
     const { request_id: requestId, agent } = run;
-    await index.add([{ requestId, id: RUN_ENTRY }], Date.now() + FIRST_LOOK_MS);
+    const indexed = index.add([{ requestId, id: RUN_ENTRY }], Date.now() + FIRST_LOOK_MS);
+    if (!parts.ordered) await indexed;
     const spec = JSON.stringify(specOf(run, parent));
-    return runs.start({ requestId, digest: digestOf(run, parent), agent, spec, traceparent });
+    const started = runs.start({ requestId, digest: digestOf(run, parent), agent, spec, traceparent });
+    const [verdict] = await Promise.all([started, indexed]);
+    return verdict;
   }
 
   async function unknownAgent(name: string): Promise<Problem> {

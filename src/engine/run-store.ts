@@ -2,6 +2,7 @@
 // Must never hand out a document that is not the one of its version.
 import type { RunStatus } from '../contract/run.ts';
 import type { Signal } from '../contract/signal.ts';
+import type { RunNews } from '../journal/journal.ts';
 import type { CommitVerdict, RunCommit, RunJournal } from '../journal/run-journal.ts';
 import type { RunDocument, RunSpec } from './transition.ts';
 
@@ -25,10 +26,10 @@ export interface StoredRun {
 export type RunStore = ReturnType<typeof createRunStore>;
 
 /** Documents are kept as text: each turn gets its own, whatever the last one did to it. */
-interface Held {
-  version: number;
+interface Held extends Pick<StoredRun, 'version' | 'status' | 'traceparent' | 'agent'> {
   spec: string;
   document: string;
+  startedAt: number;
 }
 
 const MOST_HELD = 512;
@@ -65,12 +66,33 @@ export function createRunStore(runs: RunJournal) {
     };
   }
 
+  /** The run with the one signal that it has not read, where its document is at hand; else null. */
+  function withNews(requestId: string, version: number, { signal, now }: RunNews): StoredRun | null {
+    const known = held.get(requestId);
+    if (known?.version !== version) return null;
+    const { status, traceparent, agent, startedAt } = known;
+    const spec = { ...(JSON.parse(known.spec) as RunSpec), started_at: startedAt };
+    const document = JSON.parse(known.document) as RunDocument;
+    const inboxBytes = `${signal.sequence},`.length;
+    const facts = { requestId, version, status, now, endedAt: null, traceparent, agent };
+    return { ...facts, spec, document, signals: [signal], inboxBytes };
+  }
+
   /** Keeps what was written at hand until the run ends. */
-  async function commit(turn: RunCommit, specText: string): Promise<CommitVerdict> {
+  async function commit(run: StoredRun, turn: RunCommit, specText: string): Promise<CommitVerdict> {
     const verdict = await runs.commit(turn);
+    const { requestId, traceparent, agent, spec } = run;
     if (verdict.kind === 'committed' && !turn.final)
-      hold(turn.requestId, { version: verdict.version, spec: specText, document: turn.document });
-    else held.delete(turn.requestId);
+      hold(requestId, {
+        version: verdict.version,
+        status: turn.status,
+        traceparent,
+        agent,
+        startedAt: spec.started_at,
+        spec: specText,
+        document: turn.document,
+      });
+    else held.delete(requestId);
     return verdict;
   }
 
@@ -80,5 +102,5 @@ export function createRunStore(runs: RunJournal) {
     if (held.size > MOST_HELD) held.delete(held.keys().next().value ?? '');
   }
 
-  return { read, commit };
+  return { read, withNews, commit };
 }

@@ -29,6 +29,8 @@ export interface TurnParts extends BeginningParts, OutboxParts {
   bell: RunBell;
   /** Begun before each write; null = Redis' own durability. */
   confirm: () => Promise<Confirm | null>;
+  /** Redis Cluster keeps no order between slots, so there each step waits for the one before it. */
+  ordered: boolean;
   logger: TurnLogger;
 }
 
@@ -41,11 +43,18 @@ interface Turn {
 /** The sweeper looks at a directive, and at what a turn asked of the world, this long after it. */
 const FIRST_LOOK_MS = 5_000;
 
-/** Rejects when Redis does not answer: whatever was not done is done by the next call. */
-export async function takeTurns(parts: TurnParts, requestId: string): Promise<void> {
+/**
+ * `told`: the run as it is known to be, for the first turn. Rejects when Redis does not answer: whatever was not done is
+ * done by the next call.
+ */
+export async function takeTurns(
+  parts: TurnParts,
+  requestId: string,
+  told: StoredRun | null = null,
+): Promise<void> {
   let limit = MOST_SIGNALS;
-  for (;;) {
-    const run = await parts.store.read(requestId, limit);
+  for (let known = told; ; known = null) {
+    const run = known ?? (await parts.store.read(requestId, limit));
     if (!run) return parts.index.forget({ requestId, id: RUN_ENTRY });
     const turn = await workOut(parts, run);
     if (turn === null) return;
@@ -122,14 +131,34 @@ async function commit(parts: TurnParts, run: StoredRun, turn: Turn): Promise<Com
   const { folded } = turn;
   const prepared = await parts.preparer.prepare(folded.directives as Directive[], run.traceparent);
   const open = prepared.filter(({ acceptance }) => acceptance.lane !== null);
-  await announce(parts, run, folded, open);
   const confirmed = await parts.confirm();
+  const announced = announce(parts, run, folded, open);
+  if (!parts.ordered) await announced;
   const spec = JSON.stringify(turn.spec ?? run.spec);
-  const verdict = await parts.store.commit(commitOf(run, turn, prepared, turn.spec ? spec : ''), spec);
-  if (verdict.kind !== 'committed') return verdict;
-  await dispatch(parts, run, folded, open);
+  const committing = parts.store.commit(run, commitOf(run, turn, prepared, turn.spec ? spec : ''), spec);
+  // One directive on one connection: Redis takes the three commands in this order, in one round trip.
+  const rung = parts.ordered && open.length === 1 ? ringAll(parts.lanes, open) : undefined;
+  rung?.catch(() => {});
+  const [verdict] = await Promise.all([committing, announced]);
+  if (verdict.kind !== 'committed') {
+    if (rung) await unring(parts, run, verdict, open);
+    return verdict;
+  }
+  await dispatch(parts, run, folded, rung ?? ringAll(parts.lanes, open));
   await confirmed?.();
   return verdict;
+}
+
+/** Another turn has accepted the same: then the ring was right. */
+async function unring(
+  { lanes }: TurnParts,
+  { requestId }: StoredRun,
+  { kind }: CommitVerdict,
+  open: readonly Prepared[],
+): Promise<void> {
+  if (kind === 'version') return;
+  for (const { acceptance } of open)
+    await lanes.silence(acceptance.lane ?? '', requestId, acceptance.id).catch(() => {});
 }
 
 /** Before the commit: whatever dies after it, the sweeper finds what was not rung for. */
@@ -177,12 +206,12 @@ async function dispatch(
   parts: TurnParts,
   run: StoredRun,
   { document, log }: Folded,
-  open: readonly Prepared[],
+  rung: Promise<void>,
 ): Promise<void> {
   const { requestId } = run;
   for (const { level, message, details } of log)
     parts.logger[level]({ request_id: requestId, ...details }, message);
-  await Promise.all([ringAll(parts.lanes, open), ringAtWake(parts, run, document.wake_at)]).catch(() => {});
+  await Promise.all([rung, ringAtWake(parts, run, document.wake_at)]).catch(() => {});
   if (!isOver(document) || document.outbox.length > 0) return;
   parts.index.forget({ requestId, id: RUN_ENTRY });
 }

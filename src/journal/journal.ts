@@ -40,8 +40,18 @@ export interface JournalOptions {
   keys: KeySpace;
   /** How long a closed request stays readable, milliseconds. */
   retentionMs: number;
-  /** A directive of a run has ended, and the run, then of `version`, has it to read. Never rejects. Default: nobody cares. */
-  wakeRun?: (requestId: string, version: number) => Promise<void>;
+  /**
+   * A directive of a run has ended, and the run, then of `version`, has it to read; `news` where that is all it has.
+   * Never rejects. Default: nobody cares.
+   */
+  wakeRun?: (requestId: string, version: number, news?: RunNews) => Promise<void>;
+}
+
+/** The one signal that a run has not read. */
+export interface RunNews {
+  signal: Signal;
+  /** When it was written: milliseconds since the epoch, by the clock of Redis. */
+  now: number;
 }
 
 export interface ClaimRequest {
@@ -79,9 +89,9 @@ export type Journal = ReturnType<typeof createJournal>;
 export function createJournal({ connection, keys, retentionMs, wakeRun }: JournalOptions) {
   const run = prepareScripts(connection);
 
-  async function wake<V extends object>(requestId: string, verdict: V): Promise<V> {
+  async function wake<V extends object>(requestId: string, verdict: V, news?: RunNews): Promise<V> {
     const version = 'run' in verdict ? (verdict.run as number | null) : null;
-    if (version !== null) await wakeRun?.(requestId, version);
+    if (version !== null) await wakeRun?.(requestId, version, news);
     return verdict;
   }
 
@@ -94,11 +104,12 @@ export function createJournal({ connection, keys, retentionMs, wakeRun }: Journa
     ]);
     if (reply[0] === 'conflict')
       return { kind: 'conflict', id: String(reply[1]), storedDigest: String(reply[2]) };
-    return {
+    return wake(requestId, {
       kind: 'ok',
       acceptedAt: Number(reply[1]),
-      verdicts: reply.slice(2) as ('accepted' | 'existing')[],
-    };
+      run: runVersion(reply[2]),
+      verdicts: reply.slice(3) as ('accepted' | 'existing')[],
+    });
   }
 
   async function claim(request: ClaimRequest): Promise<ClaimVerdict> {
@@ -131,7 +142,8 @@ export function createJournal({ connection, keys, retentionMs, wakeRun }: Journa
 
   async function end(requestId: string, args: (string | number)[], signals: readonly SignalDraft[]) {
     const texts = signals.map((signal) => JSON.stringify(signal));
-    return wake(requestId, finishVerdict(await run('finish', keys.request(requestId), [...args, ...texts])));
+    const verdict = finishVerdict(await run('finish', keys.request(requestId), [...args, ...texts]));
+    return wake(requestId, verdict, newsOf(verdict, signals.at(-1)));
   }
 
   /** `move`: the next attempt is of another stage. Whoever moves a directive rings for it in its new lane. */
@@ -252,6 +264,12 @@ export function createJournal({ connection, keys, retentionMs, wakeRun }: Journa
     read,
     signalAt,
   };
+}
+
+/** What the run would read, if that is all there is. */
+function newsOf(verdict: FinishVerdict, terminal: SignalDraft | undefined): RunNews | undefined {
+  if (verdict.kind !== 'ended' || !verdict.alone || !terminal) return undefined;
+  return { signal: { ...terminal, sequence: verdict.sequence } as Signal, now: verdict.now };
 }
 
 /** As include-accept.lua reads them. */

@@ -5,7 +5,8 @@ import type { ScriptReply } from './scripts.ts';
 export type EndStatus = 'succeeded' | 'failed';
 
 export type AcceptVerdict =
-  | { kind: 'ok'; acceptedAt: number; verdicts: ('accepted' | 'existing')[] }
+  /** `run`: of the run that has the end of an immediate one to read; null = there is none. */
+  | { kind: 'ok'; acceptedAt: number; run: number | null; verdicts: ('accepted' | 'existing')[] }
   | { kind: 'conflict'; id: string; storedDigest: string };
 
 export type ClaimVerdict =
@@ -32,7 +33,8 @@ export type ClaimVerdict =
 
 /** `run`: the version of the run that goes on from this end; null = there is none. */
 export type FinishVerdict =
-  | { kind: 'ended'; sequence: number; closed: boolean; run: number | null }
+  /** `alone`: the run had nothing else to read then. `now`: milliseconds since the epoch, by the clock of Redis. */
+  | { kind: 'ended'; sequence: number; closed: boolean; run: number | null; now: number; alone: boolean }
   | { kind: 'already'; status: EndStatus; terminal: number; run: number | null }
   | { kind: 'stale' | 'unknown' };
 
@@ -73,9 +75,11 @@ export function runVersion(value: string | number | undefined): number | null {
 }
 
 export function finishVerdict(reply: ScriptReply): FinishVerdict {
-  const [kind, first, second, third] = reply;
-  if (kind === 'ended')
-    return { kind, sequence: Number(first), closed: second === 1, run: runVersion(third) };
+  const [kind, first, second, third, fourth, fifth] = reply;
+  if (kind === 'ended') {
+    const rest = { run: runVersion(third), now: Number(fourth), alone: fifth === 1 };
+    return { kind, sequence: Number(first), closed: second === 1, ...rest };
+  }
   if (kind === 'already')
     return { kind, status: first as EndStatus, terminal: Number(second), run: runVersion(third) };
   return { kind: kind as 'stale' | 'unknown' };

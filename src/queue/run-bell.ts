@@ -1,5 +1,6 @@
 // Rings for runs: the lane on which engines hear that a run has something to read, or that its time has come.
 // Must never decide whether a turn is taken; the journal knows.
+import type { RunNews } from '../journal/journal.ts';
 import type { Ring } from './job.ts';
 import type { Lanes } from './lanes.ts';
 
@@ -12,8 +13,8 @@ export const RING_AHEAD_MS = 61_000;
 
 export type RunBell = ReturnType<typeof createRunBell>;
 
-/** Wakes a run of which `version` is known; never rejects. */
-export type WakeRun = (requestId: string, version: number) => Promise<void>;
+/** Wakes a run of which `version` is known, and perhaps all that it has to read; never rejects. */
+export type WakeRun = (requestId: string, version: number, news?: RunNews) => Promise<void>;
 
 function ring(requestId: string, occasion: string | number): Ring {
   return { request_id: requestId, id: `${RUN_ENTRY}/${occasion}`, digest: '' };

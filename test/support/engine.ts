@@ -109,7 +109,15 @@ export async function openEngineTest(redisUrl: string, options: EngineTestOption
     return createRunClient({
       runs,
       store: createRunStore(runs),
-      starter: createRunStarter({ runs, agents: known, index, wake, capacity: null, confirm: noConfirm }),
+      starter: createRunStarter({
+        runs,
+        agents: known,
+        index,
+        wake,
+        capacity: null,
+        confirm: noConfirm,
+        ordered: true,
+      }),
       teller: createRunTeller(runs, wake),
       agents: known,
       view: core.view,

@@ -5,18 +5,24 @@
 -- ARGV[1] retention_ms (used when immediate directives leave nothing open)
 -- ARGV[2] channel on which the ends are announced beside the log ('' = none)
 -- ARGV[3..] the directives, as include-accept.lua says
--- Returns { 'conflict', id, stored digest } or { 'ok', now_ms, then per directive 'accepted' | 'existing' }.
+-- Returns { 'conflict', id, stored digest } or { 'ok', now_ms, version of the run that has an end to read (-1 = none),
+--   then per directive 'accepted' | 'existing' }.
 local FIRST = 3
 local now = now_ms()
 local verdicts, fresh, stored = judge_batch(FIRST)
 if not verdicts then
   return { 'conflict', fresh, stored }
 end
+local run = -1
 if fresh > 0 then
   local request = redis.call('HMGET', STATE, unpack(OPENING_FIELDS))
   local facts = open_request(request, fresh, fresh, now, ARGV[2] ~= '' and ARGV[2])
   accept_batch(FIRST, verdicts, now, ARGV[1], facts)
+  if facts.run ~= request[6] then
+    run = tonumber(redis.call('HGET', STATE, '@run|version'))
+  end
 end
+table.insert(verdicts, 1, run)
 table.insert(verdicts, 1, int(now))
 table.insert(verdicts, 1, 'ok')
 return verdicts

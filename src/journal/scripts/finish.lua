@@ -5,7 +5,8 @@
 -- ARGV[1] directive id   ARGV[2] fence ('' = on the service's own authority, e.g. past the deadline)
 -- ARGV[3] succeeded | failed   ARGV[4] retention_ms   ARGV[5] 1 = this claim was used for no attempt
 -- ARGV[6..] signals, JSON, the terminal one last
--- Returns { 'ended', sequence, closed 0|1, run } | { 'already', status, terminal sequence, run } | { 'stale' } | { 'unknown' };
+-- Returns { 'ended', sequence, closed 0|1, run, now, 1 = the run has nothing else to read }
+--   | { 'already', status, terminal sequence, run } | { 'stale' } | { 'unknown' };
 --   run: the version of the run that goes on from here (-1 = none)
 local id, fence = ARGV[1], ARGV[2]
 local record = redis.call('HMGET', STATE, id .. '|status', id .. '|fence', id .. '|terminal', id .. '|inbox', 'open', 'seq',
@@ -22,5 +23,6 @@ if ARGV[5] == '1' then
   redis.call('HINCRBY', STATE, id .. '|released', 1)
 end
 local facts = { open = tonumber(record[5]), seq = tonumber(record[6] or '0'), inbox = record[4], run = record[7] }
-local sequence, closed = end_directive(id, ARGV[3], now_ms(), ARGV[4], facts, 6, #ARGV)
-return { 'ended', sequence, closed and 1 or 0, run }
+local now = now_ms()
+local sequence, closed = end_directive(id, ARGV[3], now, ARGV[4], facts, 6, #ARGV)
+return { 'ended', sequence, closed and 1 or 0, run, int(now), (record[7] == '') and 1 or 0 }
