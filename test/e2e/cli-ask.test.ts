@@ -30,6 +30,14 @@ function script(said: string, toolCalls: readonly object[], answer: string): voi
   mock.on({ userMessage: said, hasToolResult: true }, { content: answer });
 }
 
+/** What the model was given at last. */
+function lastMessages(): { role: string; content: string }[] {
+  return (
+    (mock.getLastRequest()?.body as { messages?: { role: string; content: string }[] } | undefined)
+      ?.messages ?? []
+  );
+}
+
 function configuration(): object {
   return {
     mcpServers: { peer: { command: process.execPath, args: [PEER, 'stdio'] } },
@@ -186,7 +194,7 @@ describe('a tool call that needs leave', () => {
     const { code, stderr } = await asked.ended;
     expect(code).toBe(0);
     expect(stderr).toMatch(/^✗ peer\.add.* denied: .*too dear/m);
-    const { messages } = mock.getLastRequest()?.body as { messages: { content: string }[] };
+    const messages = lastMessages();
     expect(messages.at(-1)?.content).toContain('too dear');
   });
 
@@ -195,7 +203,7 @@ describe('a tool call that needs leave', () => {
     expect((await run(['approve', 'edited', call, '--arguments', '[1]'])).code).toBe(2);
     await run(['approve', 'edited', call, '--arguments', '{"a":20,"b":3}']);
     expect((await asked.ended).code).toBe(0);
-    const { messages } = mock.getLastRequest()?.body as { messages: { content: string }[] };
+    const messages = lastMessages();
     expect(messages.at(-1)?.content).toContain('23');
   });
 
@@ -240,11 +248,10 @@ describe('an interrupt', () => {
 
 test('the roles alone do together what one process does', async () => {
   await using redis = await startRedis();
-  const own = { REDIS_URL: redis.url };
-  const roles = ['api', 'engine', 'worker'].map((role) =>
-    startCli([role, ...(role === 'api' ? ['--port', '0'] : [])], { cwd: home, env: own }),
-  );
-  const url = await roles[0]!.said(/http:\/\/127\.0\.0\.1:\d+/);
+  const part = (...args: string[]): Running => startCli(args, { cwd: home, env: { REDIS_URL: redis.url } });
+  const api = part('api', '--port', '0');
+  const roles = [api, part('engine'), part('worker')];
+  const url = await api.said(/http:\/\/127\.0\.0\.1:\d+/);
   const apart = async (...args: string[]): Promise<Run> =>
     startCli(args, { cwd: home, env: { ADJUTANT_URL: url } }).ended;
   await vi.waitFor(async () => expect((await apart('tools')).stdout).toContain('peer.add'), 20_000);

@@ -1,16 +1,7 @@
 /** The terminal: what goes where, when colours and the live line appear, and what a tool cannot do to it. */
-import { PassThrough } from 'node:stream';
 import { expect, test } from 'vitest';
-import { createTerminal, oneLine, type Output, printable } from '../../../src/cli/terminal.ts';
-
-function stream(isTTY: boolean, columns = 40): Output & { text(): string } {
-  const through = Object.assign(new PassThrough(), { isTTY, columns });
-  let text = '';
-  through.on('data', (chunk: Buffer) => {
-    text += chunk.toString();
-  });
-  return Object.assign(through, { text: () => text }) as unknown as Output & { text(): string };
-}
+import { createTerminal, oneLine, printable } from '../../../src/cli/terminal.ts';
+import { textStream as stream } from '../../support/text-stream.ts';
 
 test('results go to stdout, everything else to stderr', () => {
   const [stdout, stderr] = [stream(false), stream(false)];

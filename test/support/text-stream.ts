@@ -1,0 +1,13 @@
+/** A stream that remembers what was written to it, and may pass for a terminal.
+ *  It must never change what it was given. */
+import { PassThrough } from 'node:stream';
+import type { Output } from '../../src/cli/terminal.ts';
+
+export function textStream(isTTY: boolean, columns = 40): Output & { text(): string } {
+  const through = Object.assign(new PassThrough(), { isTTY, columns });
+  let text = '';
+  through.on('data', (chunk: Buffer) => {
+    text += chunk.toString();
+  });
+  return Object.assign(through, { text: () => text }) as unknown as Output & { text(): string };
+}

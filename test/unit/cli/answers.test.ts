@@ -1,0 +1,213 @@
+/** What is printed of models and runs: words live or whole, tool calls as lines, restarts that are told. */
+import { describe, expect, test } from 'vitest';
+import { createAnswerPrinter } from '../../../src/cli/answer-printer.ts';
+import { runLine, runLines } from '../../../src/cli/run-lines.ts';
+import { createRunPrinter } from '../../../src/cli/run-printer.ts';
+import { createTerminal, type Terminal } from '../../../src/cli/terminal.ts';
+import { answerText, turnLine } from '../../../src/cli/turn-text.ts';
+import type { ModelTurn } from '../../../src/contract/model-turn.ts';
+import type { RunView } from '../../../src/contract/run.ts';
+import type { Signal } from '../../../src/contract/signal.ts';
+import { textStream } from '../../support/text-stream.ts';
+
+function printed(): { terminal: Terminal; out(): string; err(): string } {
+  const [stdout, stderr] = [textStream(false), textStream(false)];
+  return { terminal: createTerminal(stdout, stderr), out: stdout.text, err: stderr.text };
+}
+
+const TURN: ModelTurn = {
+  type: 'final_answer',
+  text: 'ab',
+  thinking: '',
+  tool_calls: [],
+  usage: { input_tokens: 3, output_tokens: 4, total_tokens: 7 },
+  model: 'm',
+  finish_reason: 'stop',
+  duration_ms: 1_234,
+  first_chunk_ms: null,
+};
+
+function signals(...drafts: readonly { type: string; attempt?: number; data: object }[]): Signal[] {
+  return drafts.map((draft, index) => {
+    const fixed = { subject: 'r', sequence: index + 1, time: '2026-01-02T03:04:05.678Z' };
+    return { attempt: 1, ...fixed, ...draft } as unknown as Signal;
+  });
+}
+
+const delta = (text: string, kind = 'content', attempt = 1) => {
+  return { type: 'ai.llm.delta', attempt, data: { call_id: 'c', chunk_type: kind, delta: text } };
+};
+const response = (payload: object, attempt = 1) => {
+  return {
+    type: 'ai.llm.response',
+    attempt,
+    data: { call_id: 'c', result: { ok: true, payload, effects: [] } },
+  };
+};
+
+describe('the words of a model', () => {
+  const said = signals(
+    delta('hm', 'thinking'),
+    delta('a\u001B[2J'),
+    delta('b', 'content', 2),
+    response(TURN, 2),
+  );
+
+  test('live are printed as they come, without their power over the terminal; a restart tells what is void', () => {
+    const { terminal, out, err } = printed();
+    const printer = createAnswerPrinter(terminal, 'live');
+    expect(said.map(printer.show)).toEqual([true, true, true, true]);
+    printer.finish('ab');
+    expect(out()).toBe('a\uFFFD[2Jbab\n');
+    expect(err()).toContain('hm\n↻ attempt 2 begins the answer again; the 5 characters before this are void');
+  });
+
+  test('held back are printed once, at the end', () => {
+    const { terminal, out, err } = printed();
+    const printer = createAnswerPrinter(terminal, 'whole');
+    expect(said.map(printer.show)).toEqual([false, false, true, true]);
+    expect(out()).toBe('');
+    printer.finish('ab\n');
+    expect(out()).toBe('ab\n');
+    expect(err()).not.toContain('void');
+  });
+
+  test('are a value where one was asked for', () => {
+    expect(answerText(TURN)).toBe('ab');
+    expect(JSON.parse(answerText({ ...TURN, output: { a: 1 } }))).toEqual({ a: 1 });
+    expect(answerText({ ...TURN, output: null })).toBe('null');
+  });
+
+  test.each([
+    [TURN, 'm · 3 → 4 tokens · 1.2 s'],
+    [{ ...TURN, usage: null, finish_reason: 'length' } as const, 'm · 1.2 s · length'],
+    [{ ...TURN, scripted: true } as const, 'm · 3 → 4 tokens · 1.2 s · scripted: no model was asked'],
+  ])('come with a line about who said them', (turn, line) => {
+    expect(turnLine(turn)).toBe(line);
+  });
+});
+
+describe('a run', () => {
+  const started = {
+    type: 'ai.tool.started',
+    data: { call_id: 't', tool_name: 's.t', arguments: { a: 1 }, metadata: {} },
+  };
+  const ended = (result: object) => {
+    return {
+      type: 'ai.tool.result',
+      data: { call_id: 't', tool_name: 's.t', result, metadata: { duration_ms: 15 } },
+    };
+  };
+  const error = { type: 'timeout', message: 'too slow', details: {}, retryable: true };
+
+  test('is shown by its tool calls, a line each', () => {
+    const { terminal, out, err } = printed();
+    const printer = createRunPrinter(terminal, 'whole');
+    for (const signal of signals(
+      started,
+      ended({ ok: true, payload: 1 }),
+      started,
+      ended({ ok: false, error }),
+    ))
+      printer.show(signal);
+    printer.end();
+    expect(out()).toBe('');
+    expect(err()).toBe('✓ s.t {"a":1} 15 ms\n✗ s.t {"a":1} 15 ms timeout: too slow\n');
+  });
+
+  test('live prints words, and remembers the last that were printed', () => {
+    const { terminal, out } = printed();
+    const printer = createRunPrinter(terminal, 'live');
+    for (const signal of signals(delta('a'), response(TURN), started)) printer.show(signal);
+    printer.end();
+    expect(out()).toBe('ab\n');
+    expect(printer.lastWords()).toBe('ab');
+    const held = createRunPrinter(printed().terminal, 'whole');
+    for (const signal of signals(response({ ...TURN, scripted: true }))) held.show(signal);
+    held.end();
+    expect(held.lastWords()).toBeNull();
+    expect(held.models()).toEqual(['m (scripted: no model was asked)']);
+  });
+
+  test('draws no live line while somebody is asked', () => {
+    const [stdout, stderr] = [textStream(true), textStream(true)];
+    const printer = createRunPrinter(createTerminal(stdout, stderr), 'whole');
+    printer.quiet(true);
+    printer.show(signals(started)[0] as Signal);
+    expect(stderr.text()).toBe('');
+    printer.quiet(false);
+    printer.show(signals(started)[0] as Signal);
+    expect(stderr.text()).toContain('s.t {"a":1}');
+    printer.end();
+  });
+
+  const VIEW: RunView = {
+    run_id: 'r',
+    agent: 'default',
+    strategy: 'react',
+    status: 'waiting',
+    conversation_id: 'c-1',
+    query: 'why?',
+    iterations: 1,
+    tool_calls: 2,
+    usage: { input_tokens: 3, output_tokens: 4, total_tokens: 7 },
+    cost: 0.00125,
+    result: null,
+    error: null,
+    termination_reason: null,
+    waiting_for: [{ kind: 'approval', id: 't', name: 's.t', until: '2026-01-02T03:04:05.000Z' }],
+    messages: [
+      { role: 'user', content: 'why?' },
+      {
+        role: 'assistant',
+        content: [
+          { type: 'thinking', text: 'hm' },
+          { type: 'text', text: 'because' },
+          { type: 'image', data: 'AA==' },
+        ],
+        tool_calls: [{ id: 'x', name: 's.t', arguments: { a: 1 } }],
+      },
+      { role: 'tool', tool_call_id: 'x', name: 's.t', content: 'out\nof it' },
+    ],
+    children: [{ tag: 'child', request_id: 'q', status: 'running' }],
+    started_at: '2026-01-02T03:04:05.000Z',
+    ended_at: null,
+    deadline_at: null,
+  };
+  const plain = (_style: string, text: string): string => text;
+
+  test('looked at says what it waits for and what was said', () => {
+    expect(runLines(VIEW, plain)).toEqual([
+      'run waiting · agent default · 1 iteration · 2 tool calls · 3 → 4 tokens · $0.0013 · conversation c-1',
+      'waits for',
+      '  approval  t  s.t  until 2026-01-02T03:04:05.000Z',
+      'children',
+      '  child  q  running',
+      'messages',
+      '  user       why?',
+      '  assistant  (thinking: hm) because (image) → s.t {"a":1}',
+      '  tool s.t   out of it',
+    ]);
+  });
+
+  test('that has ended says how, and how long it took', () => {
+    const over = {
+      ...VIEW,
+      ended_at: '2026-01-02T03:04:07.500Z',
+      waiting_for: [],
+      children: [],
+      messages: [],
+    };
+    const completed = {
+      ...over,
+      status: 'completed',
+      result: 'so',
+      termination_reason: 'final_answer',
+    } as const;
+    expect(runLine(completed)).toMatch(/ · 2\.5 s$/);
+    expect(runLines(completed, plain).at(0)).toContain('run completed (final_answer)');
+    expect(runLines(completed, plain).at(-1)).toBe('answer so');
+    const failed = { ...over, status: 'failed', error, termination_reason: 'timeout' } as const;
+    expect(runLines(failed, plain).at(-1)).toBe('error timeout: too slow');
+  });
+});
