@@ -2,6 +2,7 @@
 // Must never let a user's code end the engine: what it throws ends its run.
 import { ownFields } from '../../contract/custom-directive.ts';
 import { fieldErrors } from '../../contract/field-error.ts';
+import { findJsonHazard } from '../../contract/json-guard.ts';
 import type { CustomDirective, JsonObject } from '../transition.ts';
 import type { DirectiveKind, Executed, OwnDirective } from './directive-exec.ts';
 import { claimId } from './gate.ts';
@@ -54,7 +55,8 @@ function runExec(run: Run, kind: DirectiveKind, directive: OwnDirective): Execut
   try {
     const executed: unknown = kind.exec(directive, run.signal, state);
     if (isExecuted(executed)) return executed;
-    failRun(run, 'invalid_result', `exec of "${kind.type}" answered neither ok, async nor stop with a state`);
+    const message = `exec of "${kind.type}" answered neither ok, async nor stop with a state that is JSON`;
+    failRun(run, 'invalid_result', message);
   } catch (error) {
     failRun(
       run,
@@ -69,6 +71,7 @@ function isExecuted(value: unknown): value is Executed<JsonObject> {
   if (typeof value !== 'object' || value === null) return false;
   const { ok, async, stop, reason, state } = value as Record<string, unknown>;
   if (typeof state !== 'object' || state === null || Array.isArray(state)) return false;
+  if (findJsonHazard(state)) return false;
   return ok === true || async === true || (stop === true && typeof reason === 'string');
 }
 

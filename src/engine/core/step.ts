@@ -1,6 +1,8 @@
 // One step: the strategy reads a signal, and what it answers is done.
 // Must never keep half a step: a batch that is too large is refused with its state.
 import { ZodError } from 'zod';
+import { normalizeError } from '../../contract/error-envelope.ts';
+import { findJsonHazard } from '../../contract/json-guard.ts';
 import type { Message } from '../../contract/message.ts';
 import type { AnyStrategy, Step, StrategySignal } from '../strategies/strategy.ts';
 import { emitOwn } from './agent-directives/emit.ts';
@@ -30,7 +32,10 @@ export function step(run: Run, signal: StrategySignal): void {
   guarded(run, () => {
     const taken: unknown = strategy.reduce(run.state.strategy, signal, strategyContext(run));
     if (!isStep(taken)) throw new TypeError('reduce answers a step, {state, …}, and at once');
-    apply(run, taken, run.parts.trusted.has(strategy));
+    const trusted = run.parts.trusted.has(strategy);
+    const hazard = trusted ? null : findJsonHazard(taken);
+    if (hazard) throw new TypeError(`the step of the strategy is no JSON: ${hazard.path} ${hazard.message}`);
+    apply(run, taken, trusted);
     return true;
   });
 }
@@ -109,7 +114,8 @@ function conclude(run: Run, outcome: NonNullable<Step<unknown>['outcome']>): voi
     const { result, reason = 'final_answer' } = outcome;
     endRun(run, { status: 'completed', result, reason }, { ownOutcome: true });
   } else {
-    const { error, reason = error.type } = outcome;
+    const error = normalizeError(outcome.error);
+    const { reason = error.type } = outcome;
     endRun(run, { status: 'failed', error, reason }, { ownOutcome: true });
   }
 }

@@ -149,7 +149,7 @@ export interface Step<S> {
   directives?: readonly StrategyDirective[];
   /** Written to the run's log. Types that begin with `ai.`, `agent.` or `directive.` are refused. */
   signals?: readonly EmittedSignal[];
-  /** Ids of calls that need not be made any more; those not started yet are answered with an error of type `cancelled`. */
+  /** Ids of calls that need not be made any more. Tool calls that have not started are answered with an error (`cancelled`). */
   withdraw?: readonly string[];
   /** `input`: nothing is under way on purpose; the run waits to be spoken to, and `reduce` sees `ai.request.input`. */
   awaits?: 'input';

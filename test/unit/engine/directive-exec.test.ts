@@ -433,6 +433,7 @@ describe('kinds of users', () => {
     ],
     ['answers nothing', () => undefined, 'invalid_result'],
     ['answers without a state', () => ({ ok: true }), 'invalid_result'],
+    ['answers a state that is no JSON', () => ({ ok: true, state: { n: 1n } }), 'invalid_result'],
   ])('exec that %s fails its run and nothing else', (_what, exec, type) => {
     const kind = defineDirective({ mode: 'immediate', type: 'k', schema: z.object({}), exec: exec as never });
     const run = start([{ type: 'k' }], { core: { directives: [kind] } });

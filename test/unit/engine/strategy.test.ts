@@ -147,11 +147,18 @@ describe('a strategy that is wrong fails its run at once', () => {
     ],
     ['answers nothing', () => undefined, 'at once'],
     ['answers later', () => Promise.resolve({ state: null }), 'at once'],
+    ['answers what is no JSON', () => ({ state: { at: new Date(0) } }), 'state.at'],
     ['answers nonsense', () => ({ state: null, directives: 7 }), 'iterable'],
   ])('when reduce %s', (_what, reduce, message) => {
     const sim = run(defineStrategy({ name: 's', init: () => null, reduce: reduce as never }));
     expect(sim.view).toMatchObject({ status: 'failed', termination_reason: 'strategy_error' });
     expect(JSON.stringify(sim.view.error)).toContain(message);
+  });
+
+  test('the error of an outcome is an envelope, whatever it was', () => {
+    const sim = first({ outcome: { status: 'failed', error: { message: 'm', code: 'odd' } } });
+    expect(sim.view).toMatchObject({ status: 'failed', termination_reason: 'odd' });
+    expect(sim.view.error).toEqual({ type: 'odd', message: 'm', details: {}, retryable: false });
   });
 
   test('when init throws', () => {
