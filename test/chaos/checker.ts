@@ -12,7 +12,7 @@ export function violationsOf(evidence: Evidence): string[] {
   if (view === null) return accepted.size === 0 ? [] : [`accepted, and unknown: ${[...accepted].join(', ')}`];
   return [
     ...checkRequest(evidence),
-    ...checkLog(evidence),
+    ...checkLog(evidence, (signal) => causeIn(evidence, signal)),
     ...checkMembers(evidence),
     ...checkSubmissions(evidence),
     ...checkLiveReader(evidence),
@@ -20,7 +20,7 @@ export function violationsOf(evidence: Evidence): string[] {
   ];
 }
 
-function checkRequest({ view, signals }: Evidence): string[] {
+export function checkRequest({ view, signals }: Evidence): string[] {
   if (view === null) return [];
   const found: string[] = [];
   if (view.status !== 'closed') found.push(`the request is ${view.status}`);
@@ -30,28 +30,38 @@ function checkRequest({ view, signals }: Evidence): string[] {
   return found;
 }
 
-function checkLog({ history, signals, planned }: Evidence): string[] {
+/** `causeOf` says what is wrong with what caused a signal. */
+export function checkLog(
+  { history, signals }: Pick<Evidence, 'history' | 'signals'>,
+  causeOf: (signal: WireSignal) => string | null,
+): string[] {
   const found: string[] = [];
   signals.forEach(({ sequence }, index) => {
     if (sequence !== index + 1) found.push(`signal ${index + 1} of the log has the sequence ${sequence}`);
   });
   if (new Set(signals.map(({ id }) => id)).size !== signals.length) found.push('two signals have one id');
-  for (const signal of signals) found.push(...checkAttributes(signal, history.requestId, planned));
+  for (const signal of signals) {
+    const cause = causeOf(signal);
+    const faults = [...checkAttributes(signal, history.requestId), ...(cause === null ? [] : [cause])];
+    found.push(...faults.map((fault) => `signal ${signal.sequence} (${signal.type}) ${fault}`));
+  }
   return found;
 }
 
-function checkAttributes(signal: WireSignal, requestId: string, planned: Evidence['planned']): string[] {
-  const name = `signal ${signal.sequence} (${signal.type})`;
+function checkAttributes(signal: WireSignal, requestId: string): string[] {
   const found: string[] = [];
-  if (signal.specversion !== '1.0') found.push(`${name} has the specversion ${signal.specversion}`);
-  if (signal.subject !== requestId) found.push(`${name} has the subject ${signal.subject}`);
-  if (!TRACEPARENT.test(signal.traceparent ?? '')) found.push(`${name} has no valid traceparent`);
-  if (Number.isNaN(Date.parse(signal.time))) found.push(`${name} has no valid time`);
-  if (!planned.has(signal.causationid ?? '')) found.push(`${name} is caused by ${signal.causationid}`);
-  const callId = signal.data.call_id;
-  if (callId !== undefined && callId !== signal.causationid)
-    found.push(`${name} of ${callId} is caused by ${signal.causationid}`);
+  if (signal.specversion !== '1.0') found.push(`has the specversion ${signal.specversion}`);
+  if (signal.subject !== requestId) found.push(`has the subject ${signal.subject}`);
+  if (!TRACEPARENT.test(signal.traceparent ?? '')) found.push('has no valid traceparent');
+  if (Number.isNaN(Date.parse(signal.time))) found.push('has no valid time');
   return found;
+}
+
+/** Every signal is of one planned directive. */
+function causeIn({ planned }: Evidence, { causationid, data }: WireSignal): string | null {
+  if (!planned.has(causationid ?? '')) return `is caused by ${causationid}`;
+  if (data.call_id === undefined || data.call_id === causationid) return null;
+  return `of ${data.call_id} is caused by ${causationid}`;
 }
 
 /** What is there was accepted, and what was accepted is there. */
@@ -88,7 +98,7 @@ function checkSubmissions({ history, view, signals }: Evidence): string[] {
 }
 
 /** Each connection goes on where the last one broke off, and what it said is in the log. */
-function checkLiveReader({ history, signals }: Evidence): string[] {
+export function checkLiveReader({ history, signals }: Evidence): string[] {
   return history.seen.flatMap(({ sequence, id }, index) => {
     const found: string[] = [];
     if (sequence !== index + 1) found.push(`the live reader got ${sequence} in the place of ${index + 1}`);

@@ -21,7 +21,9 @@ const LATE_MS = 30_000;
 export function checkDirective(evidence: Evidence, view: WireDirective): string[] {
   const planned = evidence.planned.get(view.id);
   if (planned === undefined) return [];
-  const signals = evidence.signals.filter(({ causationid }) => causationid === view.id);
+  const signals = evidence.signals.filter(
+    ({ causationid, type }) => causationid === view.id && type !== 'ai.tool.approval_decided',
+  );
   const terminals = signals.filter(({ type }) => TERMINAL_TYPES.has(type));
   const [terminal] = terminals;
   const named = (sentence: string): string => `${view.id}: ${sentence}`;
@@ -132,7 +134,8 @@ function checkImmediate({ planned, terminal, result }: Case): string[] {
 interface Answer {
   readonly label: string;
   readonly sum: number;
-  readonly execution: number;
+  /** null: the answer does not say. */
+  readonly execution: number | null;
 }
 
 /** The tool's own answer to this very directive, from an execution that was counted. */
@@ -144,6 +147,8 @@ function checkAnswer({ planned, executions }: Case, payload: unknown): string[] 
     ];
   const found: string[] = [];
   if (planned.expect === 'tool_failure' || planned.expect === 'unknown_tool') found.push('succeeded');
+  if (execution === null)
+    return executions.length > 0 ? found : [...found, 'succeeded, and was never executed'];
   if (!executions.some((line) => line.execution === execution))
     found.push(`execution ${execution} was not counted`);
   if (execution <= planned.toolFailures) found.push(`execution ${execution} should have failed`);
@@ -153,7 +158,7 @@ function checkAnswer({ planned, executions }: Case, payload: unknown): string[] 
 }
 
 function readAnswer(payload: unknown): Answer {
-  const nothing = { label: String(payload), sum: Number.NaN, execution: Number.NaN };
+  const nothing = { label: String(payload), sum: Number.NaN, execution: null };
   try {
     const value: unknown = typeof payload === 'string' ? JSON.parse(payload) : payload;
     return typeof value === 'object' && value !== null ? { ...nothing, ...value } : nothing;

@@ -1,17 +1,13 @@
 /** Carries out the plan of one request: submits, repeats, collides, cancels, follows; and writes down what was answered.
  *  It must never judge an answer: that is the checker's part. */
 import { setTimeout as delay } from 'node:timers/promises';
-import { frames } from '../support/public-api.ts';
-import {
-  createRequestHistory,
-  type CancelRecord,
-  type RequestHistory,
-  type SubmissionRecord,
-} from './history.ts';
+import { cancelOnce } from './canceller.ts';
+import { follow } from './follower.ts';
+import { createRequestHistory, type RequestHistory, type SubmissionRecord } from './history.ts';
 import type { Act, FollowUp, Plan, PlannedCancel, PlannedDirective } from './plan.ts';
 import { chanceOf, type Chance } from './random.ts';
 import { exchange, type ExchangeOptions } from './transport.ts';
-import type { WireCancellation, WireSubmission } from './wire.ts';
+import type { WireSubmission } from './wire.ts';
 
 const AGAIN_MS = { min: 50, max: 400 };
 /** A submission that nobody took for so long is given up; the outages of a run are much shorter. */
@@ -134,48 +130,4 @@ async function collide(bystanders: readonly PlannedDirective[], act: Act, stage:
 async function cancel({ afterMs, id, copies }: PlannedCancel, stage: Stage): Promise<void> {
   await delay(afterMs);
   await Promise.all(Array.from({ length: copies }, async () => cancelOnce(id, stage)));
-}
-
-async function cancelOnce(target: string | null, { history, apis, chance }: Stage): Promise<void> {
-  const api = chance.pick(apis);
-  const record: CancelRecord = {
-    target,
-    api,
-    sentAt: Date.now(),
-    answeredAt: Number.POSITIVE_INFINITY,
-    status: 'lost',
-    verdicts: new Map(),
-  };
-  history.cancels.push(record);
-  const request = `/v1/requests/${history.requestId}`;
-  const path = target === null ? `${request}/cancel` : `${request}/directives/${target}/cancel`;
-  const { answeredAt, status, body } = await exchange(api, 'POST', path, { body: {} });
-  record.answeredAt = answeredAt;
-  record.status = status;
-  if (status !== 200 && status !== 202) return;
-  record.verdicts = new Map(
-    (body as WireCancellation).directives.map(({ id, status: verdict, result }) => [
-      id,
-      { status: verdict, resultId: result?.id ?? null },
-    ]),
-  );
-}
-
-/** Reads the log live, over as many connections as it takes, each from where the last one broke off. */
-async function follow(history: RequestHistory, apis: readonly string[], leaving: AbortSignal): Promise<void> {
-  for (let connection = 1; !leaving.aborted; connection += 1) {
-    const after = String(history.seen.at(-1)?.sequence ?? 0);
-    const api = apis[connection % apis.length] ?? '';
-    try {
-      for await (const { id, data } of frames(api, history.requestId, { after })) {
-        if (leaving.aborted) return;
-        if (id === '') continue;
-        const signalId = (JSON.parse(data) as { id: string }).id;
-        history.seen.push({ sequence: Number(id), id: signalId, connection });
-      }
-    } catch {
-      // Not there yet, or not answered: it asks again.
-    }
-    await delay(500);
-  }
 }

@@ -15,6 +15,9 @@ const WEIGHTS: Readonly<Record<FaultKind, number>> = {
   'worker killed': 3,
   'worker stopped for a while': 3,
   'worker told to stop': 2,
+  'engine killed': 3,
+  'engine stopped for a while': 2,
+  'engine told to stop': 1,
   'api killed': 2,
   'stdio server killed': 3,
   'http server killed': 2,
@@ -69,6 +72,10 @@ async function strike(kind: FaultKind, scene: Scene): Promise<void> {
     case 'worker stopped for a while':
     case 'worker told to stop':
       return strikeSlot(kind, chance.pick(system.workers), scene);
+    case 'engine killed':
+    case 'engine stopped for a while':
+    case 'engine told to stop':
+      return strikeSlot(kind, chance.pick(system.engines), scene);
     case 'api killed':
       return strikeSlot(kind, chance.pick(system.apis), scene);
     case 'http server killed':
@@ -93,11 +100,11 @@ async function strikeSlot(kind: FaultKind, slot: Slot, { chance, faults }: Scene
   slot.busy = true;
   const fault: Fault = { kind, pid: child.pid, at: Date.now(), overAt: null };
   faults.push(fault);
-  if (kind === 'worker stopped for a while') {
+  if (kind === 'worker stopped for a while' || kind === 'engine stopped for a while') {
     process.kill(child.pid, 'SIGSTOP');
     await delay(standstillMs);
     process.kill(child.pid, 'SIGCONT');
-  } else if (kind === 'worker told to stop') {
+  } else if (kind === 'worker told to stop' || kind === 'engine told to stop') {
     await Promise.all([child.stop(15_000), slot.start()]);
   } else {
     await child.kill9();

@@ -12,10 +12,14 @@ const { values } = parseArgs({
     seed: { type: 'string', default: String(Date.now() % 1_000_000) },
     /** Directives a second. */
     rate: { type: 'string', default: '20' },
+    /** Percent of what is asked that are runs of agents; the rest are directives. */
+    runs: { type: 'string', default: '40' },
     /** Folder of the sources under test. */
     source: { type: 'string', default: fileURLToPath(new URL('../..', import.meta.url)) },
     /** `everysec` or `always`. */
     appendfsync: { type: 'string', default: safestFsync() },
+    /** Nothing is killed. */
+    calm: { type: 'boolean', default: false },
     'until-violation': { type: 'boolean', default: false },
   },
 });
@@ -27,8 +31,10 @@ const { violations } = await run({
   minutes: Number(values.minutes),
   seed: values.seed,
   rate: Number(values.rate),
+  runs: Number(values.runs),
   source: values.source,
   appendfsync: values.appendfsync === 'always' ? 'always' : 'everysec',
+  calm: values.calm,
   untilViolation: values['until-violation'],
   say: (line) => void process.stdout.write(`${line}\n`),
 });

@@ -71,8 +71,10 @@ async function isNoticed(name: string, patches: readonly Patch[]): Promise<boole
     minutes: MINUTES,
     seed: name,
     rate: 20,
+    runs: 40,
     source,
     appendfsync: safestFsync(),
+    calm: false,
     untilViolation: true,
     say: (line) => void found.push(line),
   });

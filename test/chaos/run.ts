@@ -1,14 +1,12 @@
 /** One run: drives, kills, waits until everything is over, and has every request judged.
  *  It must never stop at the first fault of its own: whatever was accepted is looked at. */
 import { setTimeout as delay } from 'node:timers/promises';
-import { violationsOf } from './checker.ts';
-import { drive, type Drive } from './driver.ts';
-import { gather, readRequest, type Evidence } from './evidence.ts';
 import { startKiller, type Killer } from './killer.ts';
 import { leftovers } from './leftovers.ts';
-import { LONGEST_DEADLINE_MS, planRequest, type Plan } from './plan.ts';
+import { LONGEST_DEADLINE_MS, planRequest } from './plan.ts';
 import { chanceOf } from './random.ts';
-import { storyOf } from './story.ts';
+import { planRuns } from './run-plan.ts';
+import { directiveScene, runScene, type Scene, type Verdict } from './scene.ts';
 import { startSystem, type System } from './system.ts';
 import { createTally, type Tally } from './tally.ts';
 import { read } from './transport.ts';
@@ -22,6 +20,10 @@ export interface RunOptions {
   readonly appendfsync: 'everysec' | 'always';
   /** Directives a second that the driver aims for. */
   readonly rate: number;
+  /** Percent of the scenes that are runs of agents. */
+  readonly runs: number;
+  /** Nothing is killed. */
+  readonly calm: boolean;
   /** Ends at the first violation. */
   readonly untilViolation: boolean;
   readonly say: (line: string) => void;
@@ -45,10 +47,12 @@ const EXPIRY_MS = 90_000;
 const MOST_REMEMBERED = 2_000;
 const REPORTED = 10;
 
+const NOBODY: Killer = { faults: [], stop: async () => {} };
+
 export async function run(options: RunOptions): Promise<RunResult> {
   const { say, seed } = options;
   const system = await startSystem({ ...options, retentionMs: RETENTION_MS });
-  const killer = startKiller(seed, system);
+  const killer = options.calm ? NOBODY : startKiller(seed, system);
   const state: State = {
     options,
     system,
@@ -82,7 +86,7 @@ interface State {
   /** Requests that are driven or looked at. */
   readonly open: Set<string>;
   /** What was seen of each request when it was judged: it may matter once more when something of it is left over. */
-  readonly judged: Map<string, Evidence>;
+  readonly judged: Map<string, Verdict>;
   violations: number;
 }
 
@@ -98,10 +102,12 @@ async function driveFor(state: State): Promise<Promise<void>[]> {
   const audits: Promise<void>[] = [];
   let saidAt = Date.now();
   for (let number = 1; Date.now() < endsAt && !stopsEarly(state); number += 1) {
-    const plan = planRequest(options.seed, number);
-    audits.push(see(plan, state));
+    const scene = chance.percent(options.runs)
+      ? runScene(planRuns(options.seed, number), stageOf(state))
+      : directiveScene(planRequest(options.seed, number), stageOf(state));
+    audits.push(see(scene, state));
     // Poisson arrivals: the mean pause for so many directives.
-    const pauseMs = (-Math.log(1 - chance.next()) * 1_000 * sizeOf(plan)) / options.rate;
+    const pauseMs = (-Math.log(1 - chance.next()) * 1_000 * scene.size) / options.rate;
     await delay(Math.min(pauseMs, 5_000));
     while (state.open.size > MOST_OPEN * 4 && Date.now() < endsAt) await delay(200);
     if (Date.now() - saidAt > 30_000) {
@@ -112,63 +118,48 @@ async function driveFor(state: State): Promise<Promise<void>[]> {
   return audits;
 }
 
-function sizeOf({ acts }: Plan): number {
-  return acts.reduce((sum, { directives }) => sum + directives.length, 0);
+function stageOf({ system, killer, tally }: State) {
+  return { system, faults: killer.faults, tally };
 }
 
-async function see(plan: Plan, state: State): Promise<void> {
-  state.open.add(plan.requestId);
-  const driven = drive(plan, state.system.apiUrls);
-  await driven.done;
-  await untilSettled(driven, state);
-  driven.leave();
-  if (!stopsEarly(state)) await judge(driven, state);
-  state.open.delete(plan.requestId);
+async function see(scene: Scene, state: State): Promise<void> {
+  state.open.add(scene.name);
+  await scene.play();
+  await untilSettled(scene, state);
+  scene.leave();
+  if (!stopsEarly(state)) await judge(scene, state);
+  state.open.delete(scene.name);
 }
 
 /** A submission without an answer may be taken late, when Redis is back: then there is more to wait for. */
-async function untilSettled(driven: Drive, state: State): Promise<void> {
+async function untilSettled(scene: Scene, state: State): Promise<void> {
   const giveUpAt = Date.now() + LONGEST_DEADLINE_MS + 45_000;
+  const isOpen = async (): Promise<boolean> => !stopsEarly(state) && scene.isOpen();
   do {
-    while ((await isOpen(driven, state)) && Date.now() < giveUpAt) await delay(POLL_MS);
+    while ((await isOpen()) && Date.now() < giveUpAt) await delay(POLL_MS);
     if (!stopsEarly(state)) await delay(SETTLE_MS);
-  } while ((await isOpen(driven, state)) && Date.now() < giveUpAt);
+  } while ((await isOpen()) && Date.now() < giveUpAt);
 }
 
-/** Also when nobody answers. */
-async function isOpen({ history }: Drive, state: State): Promise<boolean> {
-  if (stopsEarly(state)) return false;
-  const known = await readRequest(state.system.apiUrls, history.requestId);
-  return known === null || known.view?.status === 'open';
+async function judge(scene: Scene, state: State): Promise<void> {
+  const verdicts = await scene.judge();
+  if (verdicts === null) return report(state, [`the service does not answer about ${scene.name}`], null);
+  for (const verdict of verdicts) {
+    state.judged.set(verdict.requestId, verdict);
+    const [oldest] = state.judged.keys();
+    if (state.judged.size > MOST_REMEMBERED && oldest !== undefined) state.judged.delete(oldest);
+    if (verdict.violations.length > 0) report(state, verdict.violations, verdict);
+  }
 }
 
-async function judge({ history }: Drive, state: State): Promise<void> {
-  const { system, killer, tally } = state;
-  const evidence = await gather(history, {
-    apis: system.apiUrls,
-    folder: system.folder,
-    faults: killer.faults,
-  });
-  if (evidence === null)
-    return report(state, [`the service does not answer about ${history.requestId}`], null);
-  tally.add(evidence);
-  state.judged.set(history.requestId, evidence);
-  const [oldest] = state.judged.keys();
-  if (state.judged.size > MOST_REMEMBERED && oldest !== undefined) state.judged.delete(oldest);
-  const found = violationsOf(evidence);
-  if (found.length > 0) report(state, found, evidence);
-}
-
-function report(state: State, found: readonly string[], evidence: Evidence | null): void {
+function report(state: State, found: readonly string[], verdict: Verdict | null): void {
   const { options } = state;
   state.violations += found.length;
-  options.say(
-    `VIOLATION with seed ${options.seed}${evidence === null ? '' : ` in ${evidence.history.requestId}`}`,
-  );
+  options.say(`VIOLATION with seed ${options.seed}${verdict === null ? '' : ` in ${verdict.requestId}`}`);
   for (const sentence of found) options.say(`  ${sentence}`);
-  if (evidence === null || state.violations > REPORTED * 10) return;
+  if (verdict === null || state.violations > REPORTED * 10) return;
   options.say('  its history:');
-  for (const line of storyOf(evidence)) options.say(line);
+  for (const line of verdict.story()) options.say(line);
 }
 
 /** Nothing waits in a lane, and after the retention nothing is left. */
@@ -177,7 +168,7 @@ async function checkRest(state: State): Promise<void> {
   const waiting = await untilLanesAreEmpty(system);
   if (waiting.length > 0) report(state, waiting, null);
   for (const key of await untilNothingIsLeft(system)) {
-    const requestId = /chaos-[^/{}]+-\d+/.exec(key)?.[0] ?? '';
+    const requestId = /chaos-[^/{}]+-\d+b?/.exec(key)?.[0] ?? '';
     report(state, [`left in Redis: ${key}`], state.judged.get(requestId) ?? null);
   }
 }

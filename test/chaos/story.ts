@@ -4,20 +4,22 @@ import type { Evidence } from './evidence.ts';
 import type { CancelRecord, SubmissionRecord } from './history.ts';
 import type { WireSignal } from './wire.ts';
 
-interface Line {
+export interface Line {
   readonly at: number;
   readonly text: string;
 }
 
-export function storyOf(evidence: Evidence): string[] {
+/** `more`: lines of what only this kind of request has. */
+export function storyOf(evidence: Evidence, more: readonly Line[] = []): string[] {
   const { history, signals, executions } = evidence;
   const told: Line[] = [
+    ...more,
     ...history.submissions.flatMap(submissionLines),
     ...history.cancels.flatMap(cancelLines),
     ...signals.map((signal) => ({ at: Date.parse(signal.time), text: signalText(signal) })),
-    ...[...executions.values()].flat().map(({ at, label, tool, execution, pid, key }) => ({
+    ...[...executions.values()].flat().map(({ at, label, tool, execution, pid, key, fault }) => ({
       at,
-      text: `executed ${label} ${tool} #${execution} by ${pid} (${key})`,
+      text: `executed ${label} ${tool} #${execution} by ${pid} (${key}) ${fault ?? ''}`,
     })),
   ];
   const lines = [...told, ...faultLines(evidence, told)].toSorted((left, right) => left.at - right.at);
@@ -67,8 +69,8 @@ function cancelLines({ target, api, sentAt, answeredAt, status, verdicts }: Canc
 }
 
 function signalText({ sequence, type, causationid, attempt, data }: WireSignal): string {
-  const { metadata, result, error } = data as Record<string, unknown>;
-  const about = shortened({ result, error, metadata });
+  const { metadata, result, error, seq, delta } = data as Record<string, unknown>;
+  const about = shortened({ seq, delta, result, error, metadata });
   return `signal ${sequence} ${type} ${causationid} attempt ${attempt ?? '-'} ${about}`;
 }
 

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { CHAINS } from './model-plan.ts';
+import { AGENTS } from './run-plan.ts';
 import { type Child, freePort, spawnNode } from '../support/process.ts';
 import { startRedis, type TestRedis } from '../support/redis.ts';
 
@@ -31,7 +32,9 @@ export interface System {
   readonly redis: TestRedis;
   readonly apiUrls: readonly string[];
   readonly apis: readonly Slot[];
+  /** The last one is of all roles. */
   readonly workers: readonly Slot[];
+  readonly engines: readonly Slot[];
   readonly httpServer: Slot;
   readonly modelServers: readonly Slot[];
   /** Processes of the stdio servers that live now. */
@@ -45,7 +48,9 @@ const TOOL_SERVER = fileURLToPath(new URL('./tool-server.ts', import.meta.url));
 const MODEL_SERVER = fileURLToPath(new URL('./model-server.ts', import.meta.url));
 const MODEL_PROVIDERS = ['main', 'spare'] as const;
 const APIS = 2;
-const WORKERS = 3;
+/** Beside one process of all roles. */
+const WORKERS = 2;
+const ENGINES = 2;
 /** Shorter than a SIGSTOP of the killer, longer than a hiccup of a busy machine. */
 const LEASE_MS = 4_000;
 const DRAIN_MS = 4_000;
@@ -60,6 +65,7 @@ export async function startSystem(options: SystemOptions): Promise<System> {
   const [httpPort, deadPort] = [await freePort(), await freePort()];
   const modelPorts = await Promise.all(MODEL_PROVIDERS.map(async () => freePort()));
   const apiPorts = await Promise.all(Array.from({ length: APIS }, async () => freePort()));
+  const upPort = await freePort();
   const prefix = 'chaos';
   const env = { REDIS_URL: redis.url, ADJUTANT_PREFIX: prefix, ADJUTANT_LOG_LEVEL: 'warn' };
   const program = join(options.source, 'src/cli/main.ts');
@@ -108,7 +114,19 @@ export async function startSystem(options: SystemOptions): Promise<System> {
       /^adjutant works/,
     ),
   );
-  const slots = [httpServer, ...modelServers, ...apis, ...workers];
+  const up = slot(
+    'all roles',
+    [program, 'up', '--config', join(folder, 'worker.json'), '--port', String(upPort)],
+    /^adjutant listens/,
+  );
+  const engines = Array.from({ length: ENGINES }, (_, index) =>
+    slot(
+      `engine ${index + 1}`,
+      [program, 'engine', '--config', join(folder, 'worker.json')],
+      /^adjutant works/,
+    ),
+  );
+  const slots = [httpServer, ...modelServers, ...apis, ...workers, up, ...engines];
   for (const place of slots) await place.start();
   return {
     folder,
@@ -116,7 +134,8 @@ export async function startSystem(options: SystemOptions): Promise<System> {
     redis,
     apiUrls: apiPorts.map((port) => `http://127.0.0.1:${port}`),
     apis,
-    workers,
+    workers: [...workers, up],
+    engines,
     httpServer,
     modelServers,
     stdioServers: () => livingServers(folder),
@@ -166,6 +185,7 @@ function writeConfigs(folder: string, { httpPort, providers, retentionMs }: Conf
   const shared = {
     providers,
     models: CHAINS,
+    agents: AGENTS,
     retention: { closed_ms: retentionMs },
     worker: { lease_ms: LEASE_MS, drain_ms: DRAIN_MS },
   };

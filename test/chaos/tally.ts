@@ -2,12 +2,14 @@
  *  It must never decide whether that is right. */
 import type { Evidence } from './evidence.ts';
 import type { Fault } from './history.ts';
+import type { RunEvidence } from './run-evidence.ts';
 import { TERMINAL_TYPES } from './wire.ts';
 
 type Counts = Record<string, number>;
 
 export interface Tally {
   add(evidence: Evidence): void;
+  addRun(evidence: RunEvidence): void;
   short(open: number): string;
   lines(): string[];
 }
@@ -15,6 +17,7 @@ export interface Tally {
 export function createTally(faults: readonly Fault[]): Tally {
   const asked: Counts = {};
   const ends: Counts = {};
+  const runs: Counts = {};
   const count = (counts: Counts, name: string, by = 1): void =>
     void (counts[name] = (counts[name] ?? 0) + by);
 
@@ -45,19 +48,35 @@ export function createTally(faults: readonly Fault[]): Tally {
     }
   }
 
+  function addRun({ history, view, signals, asks, calls, told }: RunEvidence): void {
+    if (view?.run === undefined) return count(runs, 'unknown');
+    const { directives, run } = view;
+    count(runs, `${history.planned.kind}: ${run.termination_reason}`);
+    count(runs, 'runs');
+    count(runs, 'directives', directives.length);
+    count(runs, 'signals', signals.length);
+    count(runs, 'model calls', asks.length);
+    count(runs, 'tool calls', [...calls.values()].flat().length);
+    count(runs, 'inputs taken up', told.inputs.length);
+    count(runs, 'decisions', history.decisions.length);
+    count(runs, 'redeliveries', sum(directives.map(({ redeliveries }) => redeliveries)));
+    count(runs, 'retries', sum(directives.map(({ failures }) => failures)));
+  }
+
   function lines(): string[] {
     const kills: Counts = {};
     for (const { kind } of faults) count(kills, kind);
     return [
       `asked: ${listed(asked)}`,
       `ends: ${listed(ends)}`,
+      `runs: ${listed(runs)}`,
       `faults: ${faults.length} (${listed(kills)})`,
     ];
   }
 
   const short = (open: number): string =>
-    `${asked['directives'] ?? 0} directives judged, ${open} requests open, ${faults.length} faults`;
-  return { add, short, lines };
+    `${asked['directives'] ?? 0} directives and ${runs['runs'] ?? 0} runs judged, ${open} requests open, ${faults.length} faults`;
+  return { add, addRun, short, lines };
 }
 
 function sum(values: readonly number[] | undefined): number {

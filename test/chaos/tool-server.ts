@@ -23,6 +23,7 @@ const inputSchema = z.object({
   failures: z.int().min(0).default(0).describe('So many executions fail first.'),
   retryable: z.boolean().default(false).describe('What a failure says about another try.'),
   padding: z.string().default('').describe('Makes the arguments large.'),
+  bare: z.boolean().default(false).describe('The answer is the same at every execution.'),
 });
 
 /** What the tools say about a repeat; of `plain` only the operator's configuration knows. */
@@ -60,7 +61,8 @@ function createTools(): McpServer {
       const { execution } = countExecution(FOLDER, { tool, key, label });
       if (args.delay_ms > 0) await work(args.delay_ms, args.steps, ctx as unknown as CallContext);
       if (execution <= args.failures) return failure(execution, args.retryable);
-      const answer = { label, sum: a + b, execution, padding: args.padding.length };
+      const more = args.bare ? {} : { execution, padding: args.padding.length };
+      const answer = { label, sum: a + b, ...more };
       return { content: [{ type: 'text', text: JSON.stringify(answer) }] };
     });
   }

@@ -49,6 +49,7 @@ export interface WireRequest {
   readonly open: number;
   readonly closed_at: string | null;
   readonly directives: readonly WireDirective[];
+  readonly run?: WireRun;
 }
 
 export interface WireSubmission {
@@ -90,3 +91,30 @@ export const TERMINAL_TYPES: ReadonlySet<string> = new Set([
   'ai.embed.result',
   'ai.request.error',
 ]);
+
+export interface WireMessage {
+  readonly role: string;
+  readonly content?: string | null;
+  readonly tool_calls?: readonly {
+    readonly id: string;
+    readonly name: string;
+    readonly arguments: unknown;
+  }[];
+  readonly tool_call_id?: string;
+  readonly name?: string;
+  readonly is_error?: boolean;
+}
+
+export interface WireRun {
+  readonly status: string;
+  readonly iterations: number;
+  readonly tool_calls: number;
+  readonly usage: Readonly<Record<string, number>>;
+  readonly result: unknown;
+  readonly error: { readonly type?: string } | null;
+  readonly termination_reason: string | null;
+  readonly waiting_for: readonly unknown[];
+  readonly messages: readonly WireMessage[];
+  readonly started_at: string | null;
+  readonly ended_at: string | null;
+}

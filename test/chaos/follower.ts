@@ -1,0 +1,27 @@
+/** A live reader of one log, over as many connections as it takes, each from where the last one broke off.
+ *  It must never mend what it was given. */
+import { setTimeout as delay } from 'node:timers/promises';
+import { frames } from '../support/public-api.ts';
+import type { RequestHistory } from './history.ts';
+
+export async function follow(
+  history: RequestHistory,
+  apis: readonly string[],
+  leaving: AbortSignal,
+): Promise<void> {
+  for (let connection = 1; !leaving.aborted; connection += 1) {
+    const after = String(history.seen.at(-1)?.sequence ?? 0);
+    const api = apis[connection % apis.length] ?? '';
+    try {
+      for await (const { id, data } of frames(api, history.requestId, { after })) {
+        if (leaving.aborted) return;
+        if (id === '') continue;
+        const signalId = (JSON.parse(data) as { id: string }).id;
+        history.seen.push({ sequence: Number(id), id: signalId, connection });
+      }
+    } catch {
+      // Not there yet, or not answered: it asks again.
+    }
+    await delay(500);
+  }
+}

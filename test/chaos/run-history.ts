@@ -1,0 +1,48 @@
+/** What was asked of one run and answered, with times.
+ *  It must never hold anything that the service did not say or the driver did not do. */
+import { type AnswerStatus, createRequestHistory, type RequestHistory } from './history.ts';
+import type { PlannedRun } from './run-plan.ts';
+
+interface Asked {
+  readonly sentAt: number;
+  answeredAt: number;
+  status: AnswerStatus;
+  /** The problem's code, or why the answer was lost. */
+  code: string;
+}
+
+export interface StartRecord extends Asked {
+  readonly purpose: 'start' | 'repeat' | 'conflict';
+}
+
+export interface InputRecord extends Asked {
+  readonly id: string;
+  readonly content: string;
+}
+
+export interface DecisionRecord extends Asked {
+  readonly callId: string;
+  readonly decision: 'approve' | 'deny';
+  readonly arguments: Readonly<Record<string, unknown>> | null;
+}
+
+/** How the request of a cancellation of the whole run was answered stands in `cancels`. */
+export interface RunHistory extends RequestHistory {
+  readonly planned: PlannedRun;
+  readonly starts: StartRecord[];
+  readonly inputs: InputRecord[];
+  readonly decisions: DecisionRecord[];
+}
+
+export function createRunHistory(planned: PlannedRun): RunHistory {
+  return { ...createRequestHistory(planned.requestId), planned, starts: [], inputs: [], decisions: [] };
+}
+
+export function unanswered(): Asked {
+  return { sentAt: Date.now(), answeredAt: Number.POSITIVE_INFINITY, status: 'lost', code: 'still waiting' };
+}
+
+/** Some answer said that the run is durable. */
+export function wasStarted({ starts }: RunHistory): boolean {
+  return starts.some(({ purpose, status }) => purpose !== 'conflict' && status === 202);
+}

@@ -1,0 +1,265 @@
+/** The promises about one run of an agent: one end, nothing lost of what it was told, a history that follows from its model's
+ *  words, each call made as often as it was asked for. It must never judge by how long something took. */
+import { checkLiveReader, checkLog, checkRequest } from './checker.ts';
+import { checkDirective } from './directive-rules.ts';
+import { checkApprovals } from './run-approvals.ts';
+import type { RunEvidence } from './run-evidence.ts';
+import { wasStarted } from './run-history.ts';
+import type { RunEnd } from './run-plan.ts';
+import { canonical, undisturbedContent, undisturbedHistory } from './run-replay.ts';
+import { TERMINAL_TYPES, type WireMessage, type WireRun, type WireSignal } from './wire.ts';
+
+const ENDS = new Set(['ai.request.completed', 'ai.request.failed']);
+/** How a run is said to have ended, by its termination reason. */
+const STATUSES: Readonly<Record<RunEnd, string>> = {
+  final_answer: 'completed',
+  max_iterations: 'completed',
+  max_tool_calls: 'failed',
+  deadline_exceeded: 'timeout',
+  cancelled: 'cancelled',
+  busy: 'failed',
+  provider_error: 'failed',
+};
+
+/** Sentences, one for each promise that was broken; empty when all were kept. */
+export function runViolationsOf(evidence: RunEvidence): string[] {
+  const { history, view } = evidence;
+  if (view === null) return wasStarted(history) ? ['started, and unknown'] : checkStarts(evidence);
+  const { run } = view;
+  if (run === undefined) return ['the request has no run'];
+  const calls = view.directives.filter(({ type }) => type !== 'emit_tool_error');
+  return [
+    ...checkRequest(evidence),
+    ...checkLog(evidence, (signal) => causeIn(evidence, signal)),
+    ...checkLiveReader(evidence),
+    ...checkStarts(evidence),
+    ...checkEnd(evidence, run),
+    ...checkCounts(evidence, run),
+    ...checkTold(evidence, run),
+    ...checkHistory(evidence, run),
+    ...checkAsks(evidence),
+    ...checkCalls(evidence, run),
+    ...checkApprovals(evidence),
+    ...checkTalk(evidence, run),
+    ...calls.flatMap((directive) => checkDirective(evidence, directive)),
+  ];
+}
+
+/** Of the request itself, of a directive, of a signal of this log, or of what somebody told the run. */
+function causeIn({ history, view, signals }: RunEvidence, signal: WireSignal): string | null {
+  const { causationid = '', data, type } = signal;
+  const directives = view?.directives.some(({ id }) => id === causationid) ?? false;
+  const ofCall = data.call_id !== undefined && type !== 'ai.tool.approval_requested';
+  if (ofCall && data.call_id !== causationid) return `of ${data.call_id} is caused by ${causationid}`;
+  const known =
+    directives ||
+    causationid === history.requestId ||
+    history.inputs.some(({ id }) => id === causationid) ||
+    signals.some(({ id, sequence }) => id === causationid && sequence < signal.sequence) ||
+    (type === 'ai.tool.approval_decided' && ofCall);
+  return known ? null : `is caused by ${causationid}`;
+}
+
+/** The same run at every start; other content is refused. */
+function checkStarts({ history }: RunEvidence): string[] {
+  return history.starts.flatMap(({ purpose, status, code }) => {
+    const wanted = purpose === 'conflict' ? 409 : 202;
+    const isAnswer = status !== 'lost' && status !== 503 && status !== 429;
+    return isAnswer && status !== wanted ? [`a ${purpose} was answered ${status} ${code}`] : [];
+  });
+}
+
+function checkEnd({ history, signals }: RunEvidence, run: WireRun): string[] {
+  const found: string[] = [];
+  const ends = signals.filter(({ type }) => ENDS.has(type));
+  const [end] = ends;
+  if (end === undefined || ends.length !== 1) return [`${ends.length} ends of the run`];
+  const started = signals.filter(({ type }) => type === 'ai.request.started').length;
+  const reason = (run.termination_reason ?? '') as RunEnd;
+  if (started > 1 || (started === 0 && run.iterations > 0)) found.push(`${started} starts of the run`);
+  const completed = end.type === 'ai.request.completed';
+  if (completed !== (run.status === 'completed')) found.push(`${end.type} of a run that is ${run.status}`);
+  if (
+    canonical(completed ? end.data['result'] : end.data['error']) !==
+    canonical(completed ? run.result : run.error)
+  )
+    found.push('its end says something else than its view');
+  if (!history.planned.ends.includes(reason))
+    found.push(
+      `ended as ${run.status} (${reason}: ${canonical(run.error)}), not as ${history.planned.ends.join(' or ')}`,
+    );
+  else if (STATUSES[reason] !== run.status) found.push(`${reason} made it ${run.status}`);
+  if (run.waiting_for.length > 0) found.push(`waits for ${JSON.stringify(run.waiting_for)}`);
+  return [...found, ...checkAfter(signals, end, completed)];
+}
+
+/** After the end only what was under way comes to its own end. */
+function checkAfter(signals: readonly WireSignal[], end: WireSignal, completed: boolean): string[] {
+  const after = signals.filter(({ sequence }) => sequence > end.sequence);
+  if (completed) return after.map(({ type }) => `${type} after the run was completed`);
+  const ending = new Set(
+    after.filter(({ type }) => TERMINAL_TYPES.has(type)).map(({ causationid }) => causationid),
+  );
+  const strange = after.filter(
+    ({ causationid, type }) => !ending.has(causationid) && type !== 'ai.request.input',
+  );
+  return strange.map(({ type }) => `${type} after the run had failed`);
+}
+
+function checkCounts({ view, signals }: RunEvidence, run: WireRun): string[] {
+  const found: string[] = [];
+  const ofType = (test: (type: string) => boolean): number =>
+    view?.directives.filter(({ type }) => test(type)).length ?? 0;
+  const models = ofType((type) => type.startsWith('llm_'));
+  const tools = ofType((type) => type === 'tool_exec');
+  if (run.iterations !== models) found.push(`${run.iterations} iterations, ${models} model calls`);
+  if (run.tool_calls !== tools) found.push(`${run.tool_calls} tool calls are counted, ${tools} were made`);
+  const end = signals.find(({ type }) => ENDS.has(type))?.sequence ?? 0;
+  for (const name of ['input_tokens', 'output_tokens']) {
+    const reported = signals
+      .filter(({ type, sequence }) => type === 'ai.usage' && sequence < end)
+      .reduce((sum, { data }) => sum + Number(data[name]), 0);
+    const enough = run.status === 'completed' ? run.usage[name] === reported : (run.usage[name] ?? 0) >= 0;
+    if (!enough) found.push(`${name} are ${run.usage[name]}, its calls used ${reported}`);
+  }
+  return found;
+}
+
+/** What the run was told and what was answered: inputs are in the history once, a cancellation ends it. */
+function checkTold({ history, signals, told, view }: RunEvidence, run: WireRun): string[] {
+  const found: string[] = [];
+  const end = signals.find(({ type }) => type === 'ai.request.completed')?.sequence ?? 0;
+  const heard = signals.filter(({ type }) => type === 'ai.request.input');
+  for (const { id, content } of history.planned.inputs) {
+    const answers = history.inputs.filter((input) => input.id === id);
+    const signalsOf = heard.filter(({ data }) => data['input_id'] === id);
+    const times = told.inputs.filter((input) => input === content).length;
+    const accepted = answers.some(({ status }) => status === 202);
+    if (signalsOf.length > 1) found.push(`the input ${id} is ${signalsOf.length} times in the log`);
+    if (times > signalsOf.length) found.push(`the input ${id} is ${times} times in the history`);
+    if (accepted && signalsOf.length === 0) found.push(`the input ${id} was accepted and is not in the log`);
+    if (run.termination_reason === 'final_answer' && signalsOf.length > 0 && times === 0)
+      found.push(`the input ${id} was accepted, and the run completed without it`);
+    const strange = answers.filter(({ status }) => !['lost', 202, 404, 409, 503].includes(status));
+    found.push(...strange.map(({ status, code }) => `the input ${id} was answered ${status} ${code}`));
+  }
+  const known = new Set(history.planned.inputs.map(({ content }) => content));
+  found.push(...told.inputs.filter((input) => !known.has(input)).map((input) => `nobody said ${input}`));
+  const cancel = signals.find(({ type }) => type === 'ai.request.cancel_requested');
+  if (cancel !== undefined && end > cancel.sequence) found.push('completed after it was cancelled');
+  const acknowledged = history.cancels.some(
+    ({ status, target, sentAt }) => status === 200 && target === null && sentAt > 0,
+  );
+  if (acknowledged && run.status !== 'cancelled' && cancel === undefined && view?.status !== 'closed')
+    found.push('a cancellation was acknowledged, and the run goes on');
+  return found;
+}
+
+/** The model's words and the tools' answers, in order; of a run to which nothing happened exactly what was worked out before. */
+function checkHistory({ history, told, before, view }: RunEvidence, run: WireRun): string[] {
+  const found = [...told.found];
+  const { planned } = history;
+  const own = (view?.run?.messages ?? []).slice(before.length);
+  if (run.termination_reason === 'busy') return [];
+  planned.given.forEach((message, index) => {
+    if (canonical(own[index]) !== canonical(message))
+      found.push(`message ${index} is ${canonical(own[index])}`);
+  });
+  if (run.termination_reason === 'final_answer' && (told.answer === null || run.result !== told.answer))
+    found.push(`the result is ${JSON.stringify(run.result)}, the last answer ${JSON.stringify(told.answer)}`);
+  if (told.ranOut !== (run.termination_reason === 'max_iterations'))
+    found.push('its history does not say how it ended');
+  const undisturbed =
+    run.termination_reason === 'final_answer' && (planned.kind === 'steady' || planned.kind === 'spoken');
+  if (undisturbed && before.length === 0 && canonical(own) !== canonical(undisturbedHistory(planned)))
+    found.push(
+      `the history is ${canonical(own)}, undisturbed it is ${canonical(undisturbedHistory(planned))}`,
+    );
+  return found;
+}
+
+/** The model was shown each beginning of the history that ends before one of its answers, and nothing else. */
+function checkAsks({ asks, executions, told }: RunEvidence): string[] {
+  const found: string[] = [];
+  const known = new Set([...executions.values()].flat());
+  for (const ask of asks)
+    if (!known.has(ask)) found.push(`the model was asked ${ask.key}, which is not in the history`);
+  const answered = told.answer === null ? told.shown.length - 1 : told.shown.length;
+  const keys = new Set(asks.map(({ key }) => key)).size;
+  if (!told.ranOut && keys < answered) found.push(`${keys} conversations for ${answered} answers`);
+  return found;
+}
+
+/** Every call of the history was made, as often as it was asked for, and its answer is what the tool or the policy says. */
+function checkCalls({ told, calls, planned, signals, view }: RunEvidence, run: WireRun): string[] {
+  const found: string[] = [];
+  const made = Map.groupBy(
+    [...planned.values()].filter(({ kind }) => kind === 'tool_exec'),
+    ({ label }) => label,
+  );
+  for (const [label, directives] of made)
+    if (label !== '' && directives.length > 1) found.push(`${label} was made ${directives.length} times`);
+  const asked = new Set(told.calls.map(({ call }) => call.arguments.label));
+  for (const [label, executions] of calls)
+    if (executions.length > 0 && !asked.has(label)) found.push(`${label} was executed, and not asked for`);
+  for (const { call, content, isError } of told.calls) {
+    const { label } = call.arguments;
+    const directive = made.get(label)?.[0];
+    const executions = calls.get(label) ?? [];
+    if (!isError && executions.length === 0) found.push(`${label} succeeded without an execution`);
+    if (directive === undefined) {
+      if (executions.length > 0) found.push(`${label} was executed without a directive`);
+      if (!isError) found.push(`${label} succeeded without a directive`);
+      continue;
+    }
+    found.push(
+      ...checkContent(
+        { label, content, isError, over: run.status !== 'completed' },
+        signals,
+        directive.id,
+        undisturbedContent(call),
+      ),
+    );
+  }
+  if (run.termination_reason === 'final_answer') {
+    const open = view?.directives.filter(({ ended_at }) => ended_at === null) ?? [];
+    found.push(...open.map(({ id }) => `${id} is open`));
+  }
+  return found;
+}
+
+/** What the model read is the answer that the log holds, and of an unedited success the tool's own words. */
+function checkContent(
+  { label, content, isError, over }: { label: string; content: string; isError: boolean; over: boolean },
+  signals: readonly WireSignal[],
+  id: string,
+  undisturbed: string,
+): string[] {
+  const terminal = signals.find(({ type, causationid }) => type === 'ai.tool.result' && causationid === id);
+  const result = terminal?.data.result;
+  const started = signals.find(({ type, causationid }) => type === 'ai.tool.started' && causationid === id);
+  if (result === undefined) return [];
+  const ends = signals.find(({ type }) => ENDS.has(type))?.sequence ?? Number.POSITIVE_INFINITY;
+  // The run ended before it read the answer: its history says so.
+  if (over && isError) return [];
+  if ((terminal?.sequence ?? 0) > ends) return isError ? [] : [`${label} was answered before it had ended`];
+  const read = JSON.parse(content) as { ok?: boolean; error?: { type?: string } };
+  if (isError === result.ok || read.ok !== result.ok)
+    return [`${label} reads ${content}, it ended ok: ${result.ok}`];
+  if (!result.ok)
+    return read.error?.type === result.error.type
+      ? []
+      : [`${label} reads ${content}, not ${result.error.type}`];
+  const { a, b } = (started?.data['arguments'] ?? {}) as { a: number; b: number };
+  const edited = JSON.stringify({ ok: true, result: JSON.stringify({ label, sum: a + b }) });
+  return content === undisturbed || content === edited
+    ? []
+    : [`${label} reads ${content}, not ${undisturbed}`];
+}
+
+/** Of the runs of one conversation each begins with all that was said in the one before. */
+function checkTalk({ before, others }: RunEvidence, run: WireRun): string[] {
+  if (before.length === 0 || run.termination_reason === 'busy') return [];
+  const same = others.some((messages: readonly WireMessage[]) => canonical(messages) === canonical(before));
+  return same ? [] : [`begins with ${before.length} messages that no other run of the conversation has`];
+}

@@ -1,0 +1,109 @@
+/** What is driven and judged together: a request with its directives, or the runs of one conversation.
+ *  It must never judge by itself: the rules do. */
+import { violationsOf } from './checker.ts';
+import { drive } from './driver.ts';
+import { gather, readRequest } from './evidence.ts';
+import type { Fault } from './history.ts';
+import type { Plan } from './plan.ts';
+import { driveRun } from './run-driver.ts';
+import { lookAtRun, runEvidence, type RunSight } from './run-evidence.ts';
+import type { RunHistory } from './run-history.ts';
+import type { PlannedRun } from './run-plan.ts';
+import { runViolationsOf } from './run-rules.ts';
+import { runStoryOf } from './run-story.ts';
+import { storyOf } from './story.ts';
+import type { System } from './system.ts';
+import type { Tally } from './tally.ts';
+
+/** Where a scene plays. */
+export interface Stage {
+  readonly system: System;
+  readonly faults: readonly Fault[];
+  readonly tally: Tally;
+}
+
+/** A request as it was found to be. */
+export interface Verdict {
+  readonly requestId: string;
+  readonly violations: readonly string[];
+  story(): string[];
+}
+
+export interface Scene {
+  readonly name: string;
+  /** Directives, about. */
+  readonly size: number;
+  /** Resolves when everything planned was sent and answered. */
+  play(): Promise<void>;
+  /** Also when nobody answers. */
+  isOpen(): Promise<boolean>;
+  /** Ends the live readers. */
+  leave(): void;
+  /** null: the service does not answer. */
+  judge(): Promise<Verdict[] | null>;
+}
+
+export function directiveScene(plan: Plan, { system, faults, tally }: Stage): Scene {
+  const { apiUrls: apis, folder } = system;
+  let driven: ReturnType<typeof drive> | null = null;
+  return {
+    name: plan.requestId,
+    size: plan.acts.reduce((sum, { directives }) => sum + directives.length, 0),
+    async play() {
+      driven = drive(plan, apis);
+      await driven.done;
+    },
+    isOpen: async () => isOpen(apis, plan.requestId),
+    leave: () => driven?.leave(),
+    async judge() {
+      const evidence = driven && (await gather(driven.history, { apis, folder, faults }));
+      if (evidence === null) return null;
+      tally.add(evidence);
+      const story = (): string[] => storyOf(evidence);
+      return [{ requestId: plan.requestId, violations: violationsOf(evidence), story }];
+    },
+  };
+}
+
+export function runScene(plans: readonly PlannedRun[], stage: Stage): Scene {
+  const { apiUrls: apis } = stage.system;
+  let driven: ReturnType<typeof driveRun>[] = [];
+  return {
+    name: plans[0]?.requestId ?? '',
+    size: plans.reduce((sum, { script }) => sum + script.rounds * (script.calls + 1) + 1, 0),
+    async play() {
+      driven = plans.map((planned) => driveRun(planned, apis));
+      await Promise.all(driven.map(async ({ done }) => done));
+    },
+    async isOpen() {
+      return (await Promise.all(plans.map(async ({ requestId }) => isOpen(apis, requestId)))).some(Boolean);
+    },
+    leave: () => driven.forEach(({ leave }) => leave()),
+    judge: async () =>
+      judgeRuns(
+        driven.map(({ history }) => history),
+        stage,
+      ),
+  };
+}
+
+async function isOpen(apis: readonly string[], requestId: string): Promise<boolean> {
+  const known = await readRequest(apis, requestId);
+  return known === null || known.view?.status === 'open';
+}
+
+async function judgeRuns(
+  histories: readonly RunHistory[],
+  { system, faults, tally }: Stage,
+): Promise<Verdict[] | null> {
+  const place = { apis: system.apiUrls, folder: system.folder };
+  const sights = await Promise.all(histories.map(async (history) => lookAtRun(history, place)));
+  if (sights.includes(null)) return null;
+  return histories.map((history, index) => {
+    const others = (sights as RunSight[]).toSpliced(index, 1).map(({ view }) => view?.run?.messages ?? []);
+    const evidence = runEvidence(history, sights[index] as RunSight, { faults, others });
+    tally.addRun(evidence);
+    const story = (): string[] => runStoryOf(evidence);
+    return { requestId: history.requestId, violations: runViolationsOf(evidence), story };
+  });
+}
