@@ -186,6 +186,8 @@ export async function openEngineTest(redisUrl: string, options: EngineTestOption
     client: client(),
     clientWith: client,
     requests: pipeline.client,
+    wakingJournal: (wakeRun: WakeRun) =>
+      createJournal({ connection, keys, retentionMs: RETENTION_MS, wakeRun }),
     startEngine,
     startWorker,
     ended,

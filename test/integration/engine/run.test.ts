@@ -7,8 +7,8 @@ import { okResult } from '../../../src/contract/result.ts';
 import type { Signal } from '../../../src/contract/signal.ts';
 import { newTraceparent } from '../../../src/telemetry/trace-context.ts';
 import { type EngineTest, openEngineTest } from '../../support/engine.ts';
-import { toolCall } from '../../support/journal.ts';
-import type { Execute } from '../../support/pipeline.ts';
+import { acceptance, endOf, toolCall } from '../../support/journal.ts';
+import { type Execute, LANE } from '../../support/pipeline.ts';
 import { startRedis, type TestRedis } from '../../support/redis.ts';
 import { script, scriptedCore } from '../../support/scripted-core.ts';
 
@@ -119,6 +119,34 @@ describe('a run', () => {
     });
     expect(heard(await engines.ended(request_id))).toHaveLength(3);
     expect(await engines.jobs('run')).toBe(0);
+  });
+
+  test('goes on when the worker that ended its directive died before it could wake it', async () => {
+    await engines.startEngine();
+    await engines.startWorker(echo, async () => {});
+    const id = await startRun(script({ tools: ['a'] }));
+    await expect.poll(async () => (await engines.journal.directive(id, 's0.a'))?.status).toBe('succeeded');
+    expect((await engines.runs.head(id))?.unread).toBe(true);
+    await engines.startWorker(echo);
+    const digest = (await engines.journal.directive(id, 's0.a'))?.digest ?? '';
+    // BullMQ hands the dead worker's job out again, to whoever comes first.
+    await expect
+      .poll(async () => {
+        await engines.lanes.ring(LANE, { request_id: id, id: 's0.a', digest });
+        return (await engines.runs.head(id))?.ended;
+      })
+      .toBe(true);
+  });
+
+  test('hears at once of what was answered at its acceptance', async () => {
+    const engine = await engines.startEngine();
+    const id = await startRun(script({ approval: 'ask' }));
+    await expect.poll(async () => (await engines.runs.head(id))?.version).toBe(1);
+    const journal = engines.wakingJournal(engine.wake);
+    const foreign = { ...acceptance(toolCall({ request_id: id }), ''), lane: null };
+    const signal = endOf(toolCall({ request_id: id, id: foreign.id }));
+    await journal.accept(id, [{ ...foreign, end: { status: 'failed', signal } }]);
+    expect(await engines.runs.head(id)).toMatchObject({ version: 2, unread: false });
   });
 
   test('whose core breaks ends instead of being tried for ever', async () => {

@@ -1,0 +1,62 @@
+/** What the sweeper decides about a run, from what the journal says of it.
+ *  It must not need Redis: the decision is a pure function. */
+import { describe, expect, test } from 'vitest';
+import type { RunHead } from '../../../src/journal/run-journal.ts';
+import { runDecision } from '../../../src/queue/sweep-runs.ts';
+
+const NOW = 1_000_000_000;
+const ENTRY = { requestId: 'r', id: '@run', missedBefore: false };
+
+function head(fields: Partial<RunHead> = {}): RunHead {
+  const idle = {
+    version: 3,
+    status: 'waiting' as const,
+    ended: false,
+    unread: false,
+    wakeAt: null,
+    outbox: 0,
+  };
+  return { ...idle, changedAt: NOW - 20_000, ...fields };
+}
+
+describe('a run', () => {
+  test('that waits is looked at again, the less often the longer it has waited', () => {
+    const at = (changedAt: number) => runDecision(ENTRY, head({ changedAt }), NOW);
+    expect(at(NOW - 20_000)).toEqual({ kind: 'look_again', at: NOW + 20_000, ring: false, ringAt: null });
+    expect(at(NOW)).toMatchObject({ at: NOW + 5_000 });
+    expect(at(NOW - 3_600_000)).toMatchObject({ at: NOW + 60_000 });
+  });
+
+  test.each([
+    ['something to read', { unread: true }],
+    ['something to do', { outbox: 1 }],
+    ['not begun', { status: 'pending' as const }],
+    ['come due', { wakeAt: NOW }],
+    ['something to do after its end', { ended: true, outbox: 1 }],
+  ])('that has %s is rung for', (_what, fields) => {
+    expect(runDecision(ENTRY, head(fields), NOW)).toMatchObject({ kind: 'look_again', ring: true });
+  });
+
+  test('that comes due soon gets its ring ahead, and is looked at then', () => {
+    expect(runDecision(ENTRY, head({ wakeAt: NOW + 7_000 }), NOW)).toEqual({
+      kind: 'look_again',
+      at: NOW + 7_000,
+      ring: false,
+      ringAt: NOW + 7_000,
+    });
+  });
+
+  test('that comes due later than any look ahead is looked at before', () => {
+    const decision = runDecision(ENTRY, head({ wakeAt: NOW + 120_000, changedAt: 0 }), NOW);
+    expect(decision).toMatchObject({ at: NOW + 60_000, ringAt: null });
+  });
+
+  test('that has ended and has nothing left to do is forgotten, also with an instant of old', () => {
+    expect(runDecision(ENTRY, head({ ended: true, wakeAt: NOW - 1 }), NOW)).toEqual({ kind: 'forget' });
+  });
+
+  test('that the journal does not know is given time to appear, once', () => {
+    expect(runDecision(ENTRY, null, NOW)).toEqual({ kind: 'missing', at: NOW + 60_000 });
+    expect(runDecision({ ...ENTRY, missedBefore: true }, null, NOW)).toEqual({ kind: 'forget' });
+  });
+});
