@@ -2,7 +2,7 @@
  *  It must never judge whether the decision was wise. */
 import type { RunEvidence } from './run-evidence.ts';
 import type { DecisionRecord } from './run-history.ts';
-import type { ToldCall } from './run-replay.ts';
+import { readContent, type ToldCall } from './run-replay.ts';
 import type { WireSignal } from './wire.ts';
 
 /** The clocks are one; what is left are roundings. */
@@ -59,7 +59,7 @@ interface Leave {
 
 function checkOutcome({ content }: ToldCall, { executed, decided, deadline }: Leave): string[] {
   const found: string[] = [];
-  const { error } = JSON.parse(content) as { error?: { type?: string } };
+  const { error } = readContent(content);
   const refused = error?.type === 'denied' || error?.type === 'approval_expired';
   const decision = decided?.data['decision'];
   if (refused && executed > 0) found.push('was executed without leave');

@@ -125,6 +125,15 @@ export function undisturbedHistory({ given }: Pick<PlannedRun, 'given'>): WireMe
   }
 }
 
+/** What the model reads of a call; nothing of what is no such content. */
+export function readContent(content: string): { ok?: boolean; error?: { type?: string } } {
+  try {
+    return JSON.parse(content) as { ok?: boolean; error?: { type?: string } };
+  } catch {
+    return {};
+  }
+}
+
 /** JSON in which the order of members does not count. */
 export function canonical(value: unknown): string {
   return JSON.stringify(value, (_key, each: unknown) =>

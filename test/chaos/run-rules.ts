@@ -6,7 +6,7 @@ import { checkApprovals } from './run-approvals.ts';
 import type { RunEvidence } from './run-evidence.ts';
 import { wasStarted } from './run-history.ts';
 import type { RunEnd } from './run-plan.ts';
-import { canonical, undisturbedContent, undisturbedHistory } from './run-replay.ts';
+import { canonical, readContent, undisturbedContent, undisturbedHistory } from './run-replay.ts';
 import { TERMINAL_TYPES, type WireMessage, type WireRun, type WireSignal } from './wire.ts';
 
 const ENDS = new Set(['ai.request.completed', 'ai.request.failed']);
@@ -243,7 +243,7 @@ function checkContent(
   // The run ended before it read the answer: its history says so.
   if (over && isError) return [];
   if ((terminal?.sequence ?? 0) > ends) return isError ? [] : [`${label} was answered before it had ended`];
-  const read = JSON.parse(content) as { ok?: boolean; error?: { type?: string } };
+  const read = readContent(content);
   if (isError === result.ok || read.ok !== result.ok)
     return [`${label} reads ${content}, it ended ok: ${result.ok}`];
   if (!result.ok)

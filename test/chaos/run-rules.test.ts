@@ -1,0 +1,411 @@
+/** The rules about runs: a run that kept every promise passes, and each way to break one is told.
+ *  It must never need the service: what it gets is written by hand. */
+import { describe, expect, test } from 'vitest';
+import type { ToolExecution } from './executions.ts';
+import { runEvidence } from './run-evidence.ts';
+import type { RunHistory } from './run-history.ts';
+import { decisionAbout, type PlannedRun, planRuns } from './run-plan.ts';
+import { runViolationsOf } from './run-rules.ts';
+import { AT, instant, planned, sentences, undisturbed, withLog, type World } from './run-world.ts';
+import type { WireDirective, WireMessage, WireSignal } from './wire.ts';
+
+const last = <T>(list: readonly T[]): T => list.at(-1) as T;
+
+test('a run to which nothing happened passes', () => {
+  expect(sentences(undisturbed())).toEqual([]);
+});
+
+test('so does one whose inputs were taken up before the next answer', () => {
+  const world = undisturbed(steered(['by the way']));
+  speakTo(world, 'by the way');
+  expect(sentences(world)).toEqual([]);
+});
+
+function steered(contents: readonly string[]): PlannedRun {
+  const inputs = contents.map((content, index) => ({ afterMs: 0, id: `i${index}`, content, copies: 1 }));
+  return planned('steered', { inputs });
+}
+
+/** Said after the last answer, which is therefore given once more. */
+function speakTo(world: World, content: string, also: { history?: boolean } = {}): void {
+  const [id] = ['i0'];
+  world.history.inputs.push({ id, content, sentAt: AT, answeredAt: AT, status: 202, code: '' });
+  const put = { type: 'ai.request.input', causationid: id, data: { input_id: id, content } };
+  withLog(world, () => true, [put], world.signals.length - 3);
+  if (also.history === false) return;
+  // As if it had been said at the very beginning: everything after it is answered anew.
+  const plan = {
+    ...world.history.planned,
+    given: [...world.history.planned.given, { role: 'user', content }],
+  };
+  const again = undisturbed(plan);
+  world.messages = again.messages;
+  world.asks = again.asks;
+  world.run = again.run;
+  world.directives = again.directives;
+  world.signals = again.signals;
+  withLog(world, () => true, [put], 1);
+}
+
+describe('it tells of', () => {
+  const breaks: [string, string, (world: World) => void][] = [
+    [
+      'a run without an end',
+      '0 ends of the run',
+      (world) => withLog(world, ({ type }) => type !== 'ai.request.completed'),
+    ],
+    [
+      'two ends',
+      '2 ends of the run',
+      (world) =>
+        withLog(world, () => true, [
+          { type: 'ai.request.failed', causationid: 's1', data: { error: null } as never },
+        ]),
+    ],
+    [
+      'a word after the end',
+      'ai.usage after the run was completed',
+      (world) =>
+        withLog(world, () => true, [
+          { type: 'ai.usage', causationid: 'model-1', data: { call_id: 'model-1' } },
+        ]),
+    ],
+    [
+      'a start twice',
+      '2 starts of the run',
+      (world) => withLog(world, () => true, [{ type: 'ai.request.started', causationid: 's1' }], 1),
+    ],
+    [
+      'another end than planned',
+      'ended as failed (max_tool_calls',
+      (world) => void (world.run = { ...world.run, status: 'failed', termination_reason: 'max_tool_calls' }),
+    ],
+    [
+      'another result than the answer',
+      'the last answer',
+      (world) => {
+        world.run = { ...world.run, result: 'other' };
+        withLog(world, ({ type }) => type !== 'ai.request.completed', [
+          { type: 'ai.request.completed', causationid: 's1', data: { result: 'other' as never } },
+        ]);
+      },
+    ],
+    ['a lost message', 'the model said', (world) => void world.messages.splice(2, 1)],
+    [
+      'a doubled message',
+      'is of tool',
+      (world) => void world.messages.splice(2, 0, world.messages[2] as WireMessage),
+    ],
+    [
+      'messages in another order',
+      'is of tool',
+      (world) =>
+        void (world.messages = [
+          ...world.messages.slice(0, 1),
+          world.messages[2] as WireMessage,
+          world.messages[1] as WireMessage,
+          ...world.messages.slice(3),
+        ]),
+    ],
+    [
+      'a changed answer of a tool',
+      'the history is',
+      (world) =>
+        void (world.messages[2] = {
+          ...world.messages[2],
+          role: 'tool',
+          content: '{"ok":true,"result":"7"}',
+        }),
+    ],
+    [
+      'a word that nobody said',
+      'nobody said hi',
+      (world) => void world.messages.splice(3, 0, { role: 'user', content: 'hi' }),
+    ],
+    [
+      'a conversation that is not in the history',
+      'which is not in the history',
+      (world) => world.asks.push({ ...last(world.asks), key: 'other' }),
+    ],
+    [
+      'an answer that nobody was asked for',
+      '2 conversations for 3 answers',
+      (world) => void world.asks.pop(),
+    ],
+    [
+      'a call that was not asked for',
+      'was executed, and not asked for',
+      (world) => void (world.messages = world.messages.slice(0, 3)),
+    ],
+    [
+      'a success without an execution',
+      'without an execution',
+      (world) => void world.calls.set([...world.calls.keys()][0] ?? '', []),
+    ],
+    [
+      'a call that was made twice',
+      'was made 2 times',
+      (world) => {
+        world.directives.push({ ...(world.directives[1] as WireDirective), id: 'tool-9' });
+        const started = world.signals.find(({ type }) => type === 'ai.tool.started');
+        const result = world.signals.find(({ type }) => type === 'ai.tool.result');
+        withLog(
+          world,
+          () => true,
+          [started, result].map((signal, index) => ({
+            ...signal,
+            id: `again-${index}`,
+            causationid: 'tool-9',
+            data: { ...signal?.data, call_id: 'tool-9' },
+          })),
+          6,
+        );
+      },
+    ],
+    [
+      'a second execution',
+      '2 executions, the budget is 1',
+      (world) => {
+        const [label = '', executions = []] = [...world.calls][0] ?? [];
+        world.calls.set(label, [...executions, { ...(executions[0] as ToolExecution), execution: 2 }]);
+      },
+    ],
+    [
+      'a directive that never ended',
+      'tool-1-0: no terminal signal',
+      (world) =>
+        withLog(world, ({ type, causationid }) => type !== 'ai.tool.result' || causationid !== 'tool-1-0'),
+    ],
+    [
+      'a cause that is not there',
+      'is caused by elsewhere',
+      (world) => withLog(world, () => true, [{ type: 'ai.request.started', causationid: 'elsewhere' }], 1),
+    ],
+    [
+      'other counts',
+      '9 iterations, 3 model calls',
+      (world) => void (world.run = { ...world.run, iterations: 9 }),
+    ],
+    [
+      'other usage',
+      'input_tokens are 1, its calls used',
+      (world) => void (world.run = { ...world.run, usage: { ...world.run.usage, input_tokens: 1 } }),
+    ],
+    ['a run that waits', 'waits for', (world) => void (world.run = { ...world.run, waiting_for: [{}] })],
+    [
+      'a start that was refused',
+      'a repeat was answered 409',
+      (world) =>
+        world.history.starts.push({ purpose: 'repeat', sentAt: AT, answeredAt: AT, status: 409, code: '' }),
+    ],
+    [
+      'a conflict that was accepted',
+      'a conflict was answered 202',
+      (world) =>
+        world.history.starts.push({ purpose: 'conflict', sentAt: AT, answeredAt: AT, status: 202, code: '' }),
+    ],
+    [
+      'leave that was asked for without need',
+      'leave was asked for',
+      (world) =>
+        withLog(
+          world,
+          () => true,
+          [
+            {
+              type: 'ai.tool.approval_requested',
+              causationid: 's1',
+              data: { call_id: 'x', arguments: { label: 'x' } } as never,
+            },
+          ],
+          2,
+        ),
+    ],
+    [
+      'an end in spite of a cancellation',
+      'completed after it was cancelled',
+      (world) =>
+        withLog(
+          world,
+          () => true,
+          [{ type: 'ai.request.cancel_requested', causationid: world.history.requestId }],
+          2,
+        ),
+    ],
+    [
+      'words of another conversation',
+      'that no other run of the conversation has',
+      (world) => void world.messages.unshift({ role: 'user', content: 'before' }),
+    ],
+  ];
+
+  test.each(breaks)('%s', (_name, sentence, disturb) => {
+    const world = undisturbed();
+    disturb(world);
+    expect(sentences(world)).toContainEqual(expect.stringContaining(sentence));
+  });
+
+  test('a run that is unknown', () => {
+    const { history } = undisturbed();
+    const sight = { view: null, signals: [], calls: new Map(), asks: [] };
+    expect(runViolationsOf(runEvidence(history, sight, { faults: [], others: [] }))).toEqual([
+      'started, and unknown',
+    ]);
+  });
+
+  test('an input that was accepted and forgotten', () => {
+    const world = undisturbed(steered(['by the way']));
+    speakTo(world, 'by the way', { history: false });
+    expect(sentences(world)).toContain('the input i0 was accepted, and the run completed without it');
+  });
+
+  test('an input that was accepted and is not in the log', () => {
+    const world = undisturbed(steered(['by the way']));
+    speakTo(world, 'by the way');
+    withLog(world, ({ type }) => type !== 'ai.request.input');
+    expect(sentences(world)).toContain('the input i0 was accepted and is not in the log');
+  });
+
+  test('an input that was read twice', () => {
+    const world = undisturbed(steered(['by the way']));
+    speakTo(world, 'by the way');
+    world.messages.splice(2, 0, { role: 'user', content: 'by the way' });
+    expect(sentences(world)).toContain('the input i0 is 2 times in the history');
+  });
+});
+
+describe('of calls that need leave it tells', () => {
+  const ONCE = ['alpha.once'];
+
+  /** Both calls were asked about and approved. */
+  function careful(): World {
+    const base = planned('careful');
+    const script = { ...base.script, rounds: 2, calls: 1, tools: ONCE };
+    const world = undisturbed({
+      ...base,
+      script,
+      given: [{ role: 'user', content: JSON.stringify(script) }],
+    });
+    for (const id of ['tool-1-0', 'tool-2-0']) {
+      const at = world.signals.findIndex(({ causationid }) => causationid === id);
+      const started = world.signals[at] as WireSignal;
+      const deadline_at = instant(at + 100);
+      const request = { call_id: id, arguments: started.data['arguments'], deadline_at };
+      const asked = { id: `ask-${id}`, type: 'ai.tool.approval_requested', causationid: 's1', data: request };
+      const said = { call_id: id, decision: 'approve' };
+      const decided = { id: `say-${id}`, type: 'ai.tool.approval_decided', causationid: id, data: said };
+      withLog(world, () => true, [asked, decided] as never, at);
+      world.history.decisions.push({
+        callId: id,
+        decision: 'approve',
+        arguments: null,
+        sentAt: AT,
+        answeredAt: AT,
+        status: 200,
+        code: '',
+      });
+    }
+    return world;
+  }
+
+  test('nothing when both were approved', () => {
+    expect(sentences(careful())).toEqual([]);
+  });
+
+  const breaks: [string, string, (world: World) => void][] = [
+    [
+      'of a call without leave',
+      'was made without leave',
+      (world) => withLog(world, ({ type }) => !type.startsWith('ai.tool.approval')),
+    ],
+    [
+      'of a call that nobody decided about',
+      'was made without leave',
+      (world) => withLog(world, ({ type }) => type !== 'ai.tool.approval_decided'),
+    ],
+    [
+      'of a decision that is not in the log',
+      'the log does not say so',
+      (world) => withLog(world, ({ id }) => id !== 'say-tool-1-0'),
+    ],
+    [
+      'of two decisions',
+      'was decided about twice',
+      (world) =>
+        withLog(
+          world,
+          () => true,
+          [
+            {
+              type: 'ai.tool.approval_decided',
+              causationid: 'tool-1-0',
+              data: { call_id: 'tool-1-0', decision: 'approve' } as never,
+            },
+          ],
+          6,
+        ),
+    ],
+    [
+      'of a call in spite of a denial',
+      'was decided about otherwise',
+      (world) =>
+        world.history.decisions.push({
+          callId: 'tool-1-0',
+          decision: 'deny',
+          arguments: null,
+          sentAt: AT,
+          answeredAt: AT,
+          status: 200,
+          code: '',
+        }),
+    ],
+    [
+      'of other arguments than were approved',
+      'was made with other arguments',
+      (world) => {
+        const [first] = world.history.decisions;
+        world.history.decisions.splice(0, 1, {
+          ...(first as RunHistory['decisions'][number]),
+          arguments: { a: -1 },
+        });
+      },
+    ],
+    [
+      'of an execution of what was denied',
+      'was executed without leave',
+      (world) => {
+        world.messages[2] = {
+          ...(world.messages[2] as WireMessage),
+          is_error: true,
+          content: '{"ok":false,"error":{"type":"denied"}}',
+        };
+      },
+    ],
+    [
+      'of what expired although it was decided',
+      'expired, and was decided about in time',
+      (world) => {
+        world.messages[2] = {
+          ...(world.messages[2] as WireMessage),
+          is_error: true,
+          content: '{"ok":false,"error":{"type":"approval_expired"}}',
+        };
+      },
+    ],
+  ];
+
+  test.each(breaks)('%s', (_name, sentence, disturb) => {
+    const world = careful();
+    disturb(world);
+    expect(sentences(world)).toContainEqual(expect.stringContaining(sentence));
+  });
+});
+
+test('the same seed plans the same runs and decisions, another seed others', () => {
+  const plans = (seed: string): string =>
+    JSON.stringify([1, 2, 3, 4].map((number) => planRuns(seed, number)));
+  expect(plans('one')).toBe(plans('one'));
+  expect(plans('one')).not.toBe(plans('two'));
+  const call = { id: 'c', tool: 'alpha.once', arguments: { label: 'r/0.0' } };
+  expect(decisionAbout(call)).toEqual(decisionAbout(call));
+});
