@@ -16,6 +16,8 @@ export interface StoredRun {
   traceparent: string;
   agent: string;
   spec: RunSpec;
+  /** The spec as it is stored, JSON. */
+  specText: string;
   /** null before the first turn. */
   document: RunDocument | null;
   /** What it has not read, in the order of the log. */
@@ -33,8 +35,10 @@ interface Held extends Pick<StoredRun, 'version' | 'status' | 'traceparent' | 'a
 }
 
 const MOST_HELD = 512;
+/** Characters; a larger document is read again for each turn. */
+const LARGEST_HELD = 262_144;
 /** Read at once. */
-export const MOST_SIGNALS = 1_000;
+export const MOST_SIGNALS = 200;
 
 export function createRunStore(runs: RunJournal) {
   const held = new Map<string, Held>();
@@ -60,6 +64,7 @@ export function createRunStore(runs: RunJournal) {
       traceparent,
       agent,
       spec,
+      specText: texts.spec,
       document,
       signals,
       inboxBytes,
@@ -75,11 +80,11 @@ export function createRunStore(runs: RunJournal) {
     const document = JSON.parse(known.document) as RunDocument;
     const inboxBytes = `${signal.sequence},`.length;
     const facts = { requestId, version, status, now, endedAt: null, traceparent, agent };
-    return { ...facts, spec, document, signals: [signal], inboxBytes };
+    return { ...facts, spec, specText: known.spec, document, signals: [signal], inboxBytes };
   }
 
   /** Keeps what was written at hand until the run ends. */
-  async function commit(run: StoredRun, turn: RunCommit, specText: string): Promise<CommitVerdict> {
+  async function commit(run: StoredRun, turn: RunCommit): Promise<CommitVerdict> {
     const verdict = await runs.commit(turn);
     const { requestId, traceparent, agent, spec } = run;
     if (verdict.kind === 'committed' && !turn.final)
@@ -89,7 +94,7 @@ export function createRunStore(runs: RunJournal) {
         traceparent,
         agent,
         startedAt: spec.started_at,
-        spec: specText,
+        spec: turn.spec || run.specText,
         document: turn.document,
       });
     else held.delete(requestId);
@@ -98,6 +103,7 @@ export function createRunStore(runs: RunJournal) {
 
   function hold(requestId: string, texts: Held): void {
     held.delete(requestId);
+    if (texts.document.length + texts.spec.length > LARGEST_HELD) return;
     held.set(requestId, texts);
     if (held.size > MOST_HELD) held.delete(held.keys().next().value ?? '');
   }

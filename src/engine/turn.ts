@@ -134,8 +134,7 @@ async function commit(parts: TurnParts, run: StoredRun, turn: Turn): Promise<Com
   const confirmed = await parts.confirm();
   const announced = announce(parts, run, folded, open);
   if (!parts.ordered) await announced;
-  const spec = JSON.stringify(turn.spec ?? run.spec);
-  const committing = parts.store.commit(run, commitOf(run, turn, prepared, turn.spec ? spec : ''), spec);
+  const committing = parts.store.commit(run, commitOf(run, turn, prepared));
   // One directive on one connection: Redis takes the three commands in this order, in one round trip.
   const rung = parts.ordered && open.length === 1 ? ringAll(parts.lanes, open) : undefined;
   rung?.catch(() => {});
@@ -178,7 +177,7 @@ async function announce(
   ]);
 }
 
-function commitOf(run: StoredRun, { folded }: Turn, prepared: readonly Prepared[], spec: string) {
+function commitOf(run: StoredRun, { folded, spec }: Turn, prepared: readonly Prepared[]) {
   const { requestId, version, inboxBytes, traceparent, now, signals } = run;
   const { document } = folded;
   const origin = { requestId, traceparent, now };
@@ -188,7 +187,7 @@ function commitOf(run: StoredRun, { folded }: Turn, prepared: readonly Prepared[
     token: newIdentifier(),
     inboxBytes,
     document: JSON.stringify(document),
-    spec,
+    spec: spec ? JSON.stringify(spec) : '',
     status: document.status,
     wakeAt: document.wake_at,
     final: isOver(document),
