@@ -214,8 +214,12 @@ describe('delegation', () => {
   });
 
   test('delegate: two levels deep the model is told that there is no further', () => {
-    const parent = { request_id: 'p', tag: 't', depth: 2 };
-    const run = round([control('delegate', { target: 'coder', task: 't' })], [], { spec: { parent } });
+    const at = (depth: number): Simulation => {
+      const parent = { request_id: 'p', tag: 't', depth };
+      return round([control('delegate', { target: 'coder', task: 't' })], [], { spec: { parent } });
+    };
+    expect(childOf(at(1))).toMatchObject({ depth: 2 });
+    const run = at(2);
     expect(childOf(run)).toBeUndefined();
     expect(given(run).at(-1)?.content).toContain('[DELEGATION REJECTED] coder');
     expect(run.signalsOf('directive.ignored')).toMatchObject([{ reason: 'too_deep' }]);

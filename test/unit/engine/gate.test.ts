@@ -1,6 +1,8 @@
 /** The gate between a strategy and the world: calls at once, approvals, budgets, deadlines.
  *  It must not measure time: the tests say what time it is. */
 import { describe, expect, test } from 'vitest';
+import { estimateTokens } from '../../../src/engine/core/token-estimate.ts';
+import { callModel, defineStrategy } from '../../../src/engine/strategies/strategy.ts';
 import { call, calls, Simulation, T0, tool } from './simulation.ts';
 
 const USAGE = { input_tokens: 40, output_tokens: 20, total_tokens: 60 };
@@ -201,6 +203,56 @@ describe('budgets', () => {
     const run = new Simulation({ agent: { limits: { max_cost: 0.5 } } });
     run.model('model-1', { ...calls(call('math.add')), usage: USAGE }).tool('tool-1-0', 1);
     expect(run.view).toMatchObject({ status: 'failed', termination_reason: 'max_cost', cost: null });
+  });
+
+  test('tokens: the budget may be used up to the last one', () => {
+    const estimate = estimateTokens([{ role: 'user', content: 'What is 2+3?' }]);
+    const exact = (max_tokens: number): Simulation => new Simulation({ agent: { limits: { max_tokens } } });
+    expect(exact(estimate + 64).directive('model-1')['max_tokens']).toBe(64);
+    expect(exact(estimate + 63).view.termination_reason).toBe('max_tokens');
+  });
+
+  const pair = defineStrategy({
+    name: 'pair',
+    init: () => 0,
+    reduce: (n: number, _signal, context) => ({
+      state: n + 1,
+      directives: [callModel(context, `a${n}`), callModel(context, `b${n}`)],
+    }),
+  });
+  const parallel = (limits: Record<string, number>): Simulation =>
+    new Simulation({ agent: { strategy: 'pair', max_tokens: 500, limits }, core: { strategies: [pair] } });
+
+  test('tokens: two calls at once share what is left', () => {
+    const run = parallel({ max_tokens: 900 });
+    expect(run.directive('a0')['max_tokens']).toBe(500);
+    expect(run.directive('b0')['max_tokens']).toBeLessThan(400);
+    expect(parallel({ max_tokens: 540 }).view.termination_reason).toBe('max_tokens');
+  });
+
+  test('cost: a call under way is expected to cost what calls have cost so far', () => {
+    const answered = (max_cost: number): Simulation =>
+      parallel({ max_cost }).model('a0', { text: 'x', usage: USAGE }, { metadata: { cost: 1 } });
+    expect(answered(2).view.termination_reason).toBe('max_cost');
+    expect(answered(2.1).ids()).toEqual(['a0', 'b0', 'a1']);
+    expect(answered(3.1).ids()).toEqual(['a0', 'b0', 'a1', 'b1']);
+  });
+
+  test.each([-1, Number.NaN, 'much'])('a cost of %s is none', (cost) => {
+    const run = new Simulation().model('model-1', { text: 'x', usage: USAGE }, { metadata: { cost } });
+    expect(run.view.cost).toBeNull();
+  });
+
+  test('a call that failed has used what it says', () => {
+    const run = new Simulation();
+    const error = { type: 'timeout', message: 'm', details: {}, retryable: true };
+    const metadata = { usage_so_far: USAGE };
+    run.signal('ai.llm.response', {
+      call_id: 'model-1',
+      result: { ok: false, error, effects: [] },
+      metadata,
+    });
+    expect(run.view).toMatchObject({ usage: USAGE, cost: 0, status: 'failed' });
   });
 
   test('retries of a directive are one call', () => {

@@ -192,6 +192,25 @@ describe('steering (upstream: steering integration)', () => {
   });
 });
 
+test('the end tells everybody it concerns, in order', () => {
+  const effects = [{ type: 'delegate', params: { target: 'coder', task: 't' } }];
+  const parent = { request_id: 'p', tag: 'w', depth: 1 };
+  const run = new Simulation({ spec: { parent, conversation_id: 'c' } });
+  run
+    .model('model-1', calls(call('math.add')))
+    .tool('tool-1-0', 1, effects)
+    .cancel();
+  expect(run.outbox.map(({ id }) => id)).toEqual([
+    'child-1',
+    'end:child:r1.c1',
+    'end:parent',
+    'end:conversation',
+  ]);
+  for (const { id } of run.outbox) run.acknowledge(id);
+  expect(run.outbox).toEqual([]);
+  expect(run.types().filter((type) => type.startsWith('agent.'))).toEqual([]);
+});
+
 describe('conversation', () => {
   test('the end hands the history on', () => {
     const run = new Simulation({ spec: { conversation_id: 'c' } }).model('model-1', { text: 'Five.' });
