@@ -232,14 +232,8 @@ function reading(reply: ScriptReply): RunReading | null {
 
 function commitVerdict(reply: ScriptReply): CommitVerdict {
   const [kind, first, second, third] = reply;
-  switch (kind) {
-    case 'committed':
-      return { kind, version: Number(first), now: Number(second), more: third === 1 };
-    case 'conflict':
-      return { kind, id: String(first) };
-    case 'overflow':
-      return { kind, open: Number(first) };
-    default:
-      return { kind: kind as 'version' | 'more' | 'unknown' };
-  }
+  if (kind === 'committed') return { kind, version: Number(first), now: Number(second), more: third === 1 };
+  if (kind === 'conflict') return { kind, id: String(first) };
+  if (kind === 'overflow') return { kind, open: Number(first) };
+  return { kind: kind as 'version' | 'more' | 'unknown' };
 }

@@ -193,17 +193,10 @@ function startChild(
 
 /** What of `pending` an event answers. */
 function answerOf(signal: Signal): string | null {
-  switch (signal.type) {
-    case 'ai.tool.result':
-    case 'ai.tool.approval_decided':
-      return signal.data.call_id;
-    case 'ai.request.input':
-      return 'input';
-    case 'agent.child.exit':
-      return `child:${signal.data.tag}`;
-    default:
-      return null;
-  }
+  if (signal.type === 'ai.tool.result' || signal.type === 'ai.tool.approval_decided')
+    return signal.data.call_id;
+  if (signal.type === 'agent.child.exit') return `child:${signal.data.tag}`;
+  return signal.type === 'ai.request.input' ? 'input' : null;
 }
 
 function heardOf(signal: Signal): string {
