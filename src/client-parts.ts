@@ -17,7 +17,7 @@ import { createAgentCatalog } from './journal/agent-catalog.ts';
 import { createDeadLetterIndex } from './journal/dead-letter-index.ts';
 import { createFollower } from './journal/follower.ts';
 import { createJournal } from './journal/journal.ts';
-import { keySpace } from './journal/keys.ts';
+import { keySpace, type KeySpace } from './journal/keys.ts';
 import { createRunJournal } from './journal/run-journal.ts';
 import { createPayloadStore } from './journal/payload-store.ts';
 import { createSubscriber } from './journal/subscriber.ts';
@@ -31,7 +31,7 @@ import { confirmations, type Durability } from './queue/durability.ts';
 import { knownModels } from './queue/known-models.ts';
 import { knownServers } from './queue/known-servers.ts';
 import { createLanes } from './queue/lanes.ts';
-import { createPreparer } from './queue/prepare.ts';
+import { createPreparer, type Preparer } from './queue/prepare.ts';
 import { createQueueClient } from './queue/queue-client.ts';
 import { createSubmitter } from './queue/submit.ts';
 import { createRunBell, ringForRuns, type WakeRun } from './queue/run-bell.ts';
@@ -79,44 +79,14 @@ export function assembleClient(
   const wakeRun = options.runs.wake ?? ringForRuns(createRunBell(lanes));
   const journal = createJournal({ connection, keys, retentionMs, wakeRun });
   const index = createSweepIndex(connection, keys);
-  const capacity = createCapacity({
-    lanes,
-    index,
-    maxQueuedIn: options.maxQueuedIn,
-    maxOpen: options.maxOpen,
-  });
+  const { maxQueuedIn, maxOpen, argumentsBytes } = options;
+  const capacity = createCapacity({ lanes, index, maxQueuedIn, maxOpen });
   const ordered = !connection.isCluster;
   const confirm = confirmations(connection, options.durability);
   const subscriber = createSubscriber(listening, keys);
-  const catalog = createToolCatalog(connection, keys);
-  const modelCatalog = createModelCatalog(connection, keys);
-  const servers = knownServers(catalog, options.knownServers);
-  const models = knownModels(modelCatalog, options.knownModels);
-  const preparer = createPreparer({
-    servers,
-    models,
-    executeImmediately: createRegistry([emitToolError, emitRequestError]).executeImmediately,
-  });
-  const submitter = createSubmitter({
-    journal,
-    index,
-    lanes,
-    preparer,
-    capacity,
-    argumentsBytes: options.argumentsBytes,
-    confirm,
-    ordered,
-  });
-  const runJournal = createRunJournal({ connection, keys, retentionMs });
-  const agents = knownAgents(createAgentCatalog(connection, keys), options.runs.agents);
-  const runs = createRunClient({
-    runs: runJournal,
-    store: createRunStore(runJournal),
-    starter: createRunStarter({ runs: runJournal, agents, index, wake: wakeRun, capacity, confirm, ordered }),
-    teller: createRunTeller(runJournal, wakeRun),
-    agents,
-    view: runView,
-  });
+  const known = knowledge(connection, keys, options);
+  const entrance = { journal, index, lanes, capacity, confirm, ordered };
+  const submitter = createSubmitter({ ...entrance, preparer: preparerOf(known), argumentsBytes });
   const close = async (): Promise<void> => {
     index.flush();
     subscriber.close();
@@ -130,13 +100,45 @@ export function assembleClient(
     canceller: createCanceller({ connection, keys, journal, index, lanes }),
     payloads: createPayloadStore(connection, keys, retentionMs),
     deadLetters: createDeadLetters({ journal, dead: createDeadLetterIndex(connection, keys), submitter }),
-    catalog,
-    modelCatalog,
-    servers,
-    models,
+    ...known,
     lanes,
-    runs,
+    runs: runClientOf(connection, keys, options, { index, capacity, confirm, ordered, wake: wakeRun }),
     parsing: { maxDirectives, kinds: options.runs.kinds ?? NO_CUSTOM_KINDS },
     close,
+  });
+}
+
+/** What is known of tools and models: from the configuration, and from what the workers publish. */
+function knowledge(connection: RedisConnection, keys: KeySpace, options: ClientOptions) {
+  const catalog = createToolCatalog(connection, keys);
+  const modelCatalog = createModelCatalog(connection, keys);
+  return {
+    catalog,
+    modelCatalog,
+    servers: knownServers(catalog, options.knownServers),
+    models: knownModels(modelCatalog, options.knownModels),
+  };
+}
+
+function preparerOf({ servers, models }: ReturnType<typeof knowledge>): Preparer {
+  const { executeImmediately } = createRegistry([emitToolError, emitRequestError]);
+  return createPreparer({ servers, models, executeImmediately });
+}
+
+function runClientOf(
+  connection: RedisConnection,
+  keys: KeySpace,
+  { retentionMs, runs: options }: ClientOptions,
+  starting: Omit<Parameters<typeof createRunStarter>[0], 'runs' | 'agents'>,
+) {
+  const runs = createRunJournal({ connection, keys, retentionMs });
+  const agents = knownAgents(createAgentCatalog(connection, keys), options.agents);
+  return createRunClient({
+    runs,
+    store: createRunStore(runs),
+    starter: createRunStarter({ runs, agents, ...starting }),
+    teller: createRunTeller(runs, starting.wake),
+    agents,
+    view: runView,
   });
 }

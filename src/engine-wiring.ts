@@ -1,6 +1,7 @@
 // Joins the engine with the configuration: its core, its agents, and the parts of the journal and the queue it works on.
 // Must never take a turn itself.
-import type { Config } from './config.ts';
+import { DEFAULT_ALIASES } from './contract/model-name.ts';
+import { createCore } from './engine/core/core.ts';
 import type { EngineCore } from './engine/transition.ts';
 import { agentTools, knownAgents } from './engine/agents.ts';
 import { createEngine, type Engine } from './engine/engine.ts';
@@ -8,33 +9,28 @@ import { createRunStarter } from './engine/run-start.ts';
 import { createRunStore } from './engine/run-store.ts';
 import { createRunTeller } from './engine/run-teller.ts';
 import type { TurnLogger } from './engine/turn.ts';
+import { createRegistry } from './executors/registry.ts';
+import { emitRequestError } from './executors/emit-request-error.ts';
+import { emitToolError } from './executors/emit-tool-error.ts';
+import { type Ground, JOB_LOCK_MS, open, STALLED_CHECK_MS } from './ground.ts';
 import { createAgentCatalog } from './journal/agent-catalog.ts';
 import { createConversationJournal } from './journal/conversation-journal.ts';
 import { createJournal } from './journal/journal.ts';
 import { keySpace } from './journal/keys.ts';
+import { createModelCatalog } from './journal/model-catalog.ts';
 import { createRunJournal } from './journal/run-journal.ts';
 import { createSweepIndex } from './journal/sweep-index.ts';
 import { createToolCatalog } from './journal/tool-catalog.ts';
 import type { Startable } from './lifecycle.ts';
-import type { Modules } from './modules.ts';
+import { configuredModels } from './model-wiring.ts';
 import { createCanceller } from './queue/cancel.ts';
 import { confirmations } from './queue/durability.ts';
+import { knownModels } from './queue/known-models.ts';
+import { knownServers } from './queue/known-servers.ts';
 import { createLanes } from './queue/lanes.ts';
-import type { Preparer } from './queue/prepare.ts';
+import { createPreparer, type Preparer } from './queue/prepare.ts';
 import { createRunBell } from './queue/run-bell.ts';
 import type { RedisConnection } from './redis.ts';
-
-export interface EngineWiringOptions {
-  config: Config;
-  modules: Modules;
-  core: EngineCore;
-  connection: RedisConnection;
-  preparer: Preparer;
-  lockMs: number;
-  stalledCheckMs: number;
-  logger: TurnLogger;
-  onError: (error: Error) => void;
-}
 
 export interface EngineWiring {
   engine: Engine;
@@ -42,51 +38,93 @@ export interface EngineWiring {
   parts: Startable[];
 }
 
+export interface EngineWiringOptions extends Pick<Ground, 'config' | 'modules' | 'onError'> {
+  core: EngineCore;
+  connection: RedisConnection;
+  preparer: Preparer;
+  lockMs: number;
+  stalledCheckMs: number;
+  logger: TurnLogger;
+}
+
+/** The engine of a process, on a connection of its own, so that a turn waits for nobody's blocking call. */
+export function engineParts(ground: Omit<Ground, 'engine'>): EngineWiring {
+  const { config, modules } = ground;
+  const { connection, part } = open(ground, 'commands', 'engine connection');
+  const keys = keySpace(config.prefix);
+  const preparer = createPreparer({
+    servers: knownServers(createToolCatalog(connection, keys), [...config.mcpServers.keys()]),
+    models: knownModels(createModelCatalog(connection, keys), configuredModels(config)),
+    executeImmediately: createRegistry([emitToolError, emitRequestError]).executeImmediately,
+  });
+  const { strategies, directives } = modules;
+  const modelAliases = [...DEFAULT_ALIASES.keys(), ...config.models.keys()];
+  const core = createCore({ strategies, directives, modelAliases });
+  const limits = { lockMs: JOB_LOCK_MS, stalledCheckMs: STALLED_CHECK_MS };
+  const { engine, parts } = wireEngine({ ...ground, ...limits, core, connection, preparer });
+  return { engine, parts: [part, ...parts] };
+}
+
 export function wireEngine(options: EngineWiringOptions): EngineWiring {
-  const { config, connection } = options;
-  const { prefix } = config;
-  const keys = keySpace(prefix);
-  const retentionMs = config.retention.closed_ms;
-  const catalog = createAgentCatalog(connection, keys);
-  const index = createSweepIndex(connection, keys);
-  const lanes = createLanes(connection, prefix);
-  // A turn waits for no other turn: two that waited for each other would wait for ever.
-  const rouse = (requestId: string, version = 0): void => void engine.wake(requestId, version);
-  const wake = async (requestId: string, version: number): Promise<void> => rouse(requestId, version);
-  const journal = createJournal({ connection, keys, retentionMs, wakeRun: wake });
-  const runs = createRunJournal({ connection, keys, retentionMs });
-  const agents = knownAgents(catalog, options.modules.agents);
-  const ordered = !connection.isCluster;
-  const confirm = confirmations(connection, config.durability);
-  const teller = createRunTeller(runs, wake);
+  const { config, modules } = options;
+  const turns = turnParts(options);
   const engine = createEngine({
     ...options,
-    prefix,
+    ...turns,
+    ...toOtherRuns(options, turns, (requestId, version) => void engine.wake(requestId, version)),
+    prefix: config.prefix,
     concurrency: config.engine.concurrency,
     drainMs: config.engine.drain_ms,
-    agents,
+  });
+  const publishing: Startable = {
+    name: 'agents',
+    start: () => turns.agentCatalog.publish(modules.agents),
+    stop: async () => {
+      turns.index.flush();
+      await turns.lanes.close();
+    },
+  };
+  return { engine, parts: [publishing, engine] };
+}
+
+/** What a turn reads and writes. */
+function turnParts({ connection, config, modules }: EngineWiringOptions) {
+  const keys = keySpace(config.prefix);
+  const retentionMs = config.retention.closed_ms;
+  const agentCatalog = createAgentCatalog(connection, keys);
+  const runs = createRunJournal({ connection, keys, retentionMs });
+  const lanes = createLanes(connection, config.prefix);
+  return {
+    agentCatalog,
+    agents: knownAgents(agentCatalog, modules.agents),
     toolsOf: agentTools(createToolCatalog(connection, keys)),
     conversations: createConversationJournal({ connection, keys, retentionMs }),
     runs,
     store: createRunStore(runs),
-    starter: createRunStarter({ runs, agents, index, wake, capacity: null, confirm, ordered }),
-    teller,
-    interrupt: async (requestId, reason) => void (await teller.cancel(requestId, reason)),
-    canceller: createCanceller({ connection, keys, journal, index, lanes }),
-    rouse,
-    index,
+    index: createSweepIndex(connection, keys),
     lanes,
     bell: createRunBell(lanes),
-    confirm,
-    ordered,
-  });
-  const publishing: Startable = {
-    name: 'agents',
-    start: () => catalog.publish(options.modules.agents),
-    stop: async () => {
-      index.flush();
-      await lanes.close();
-    },
+    confirm: confirmations(connection, config.durability),
+    ordered: !connection.isCluster,
   };
-  return { engine, parts: [publishing, engine] };
+}
+
+/** What a turn does to other runs. It waits for no other turn: two that waited for each other would wait for ever. */
+function toOtherRuns(
+  { connection, config }: EngineWiringOptions,
+  { runs, agents, index, lanes, confirm, ordered }: ReturnType<typeof turnParts>,
+  wakeEngine: (requestId: string, version: number) => void,
+) {
+  const keys = keySpace(config.prefix);
+  const wake = async (requestId: string, version: number): Promise<void> => wakeEngine(requestId, version);
+  const journal = createJournal({ connection, keys, retentionMs: config.retention.closed_ms, wakeRun: wake });
+  const teller = createRunTeller(runs, wake);
+  return {
+    starter: createRunStarter({ runs, agents, index, wake, capacity: null, confirm, ordered }),
+    teller,
+    canceller: createCanceller({ connection, keys, journal, index, lanes }),
+    interrupt: async (requestId: string, reason: string): Promise<void> =>
+      void (await teller.cancel(requestId, reason)),
+    rouse: (requestId: string): void => wakeEngine(requestId, 0),
+  };
 }

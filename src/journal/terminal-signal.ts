@@ -47,13 +47,8 @@ export function terminalSignal(
   const merged = { ...directiveMetadata(directive), ...metadata };
   switch (directive.type) {
     case 'tool_exec': {
-      const { tool_name } = directive;
-      return draftSignal(
-        'ai.tool.result',
-        { call_id, tool_name, result, content, metadata: merged },
-        origin,
-        stamp,
-      );
+      const data = { call_id, tool_name: directive.tool_name, result, content, metadata: merged };
+      return draftSignal('ai.tool.result', data, origin, stamp);
     }
     case 'emit_tool_error': {
       const { tool_name, metadata: given } = directive;
@@ -65,22 +60,15 @@ export function terminalSignal(
       return draftSignal('ai.llm.response', { call_id, result, metadata: merged }, origin, stamp);
     case 'llm_embed':
       return draftSignal('ai.embed.result', { call_id, result, metadata: merged }, origin, stamp);
-    case 'emit_request_error':
-      return draftSignal(
-        'ai.request.error',
-        { request_id: directive.request_id, reason: directive.reason, message: directive.message },
-        origin,
-        stamp,
-      );
+    case 'emit_request_error': {
+      const { request_id, reason, message } = directive;
+      return draftSignal('ai.request.error', { request_id, reason, message }, origin, stamp);
+    }
     default: {
       // Of a kind that a user's module defines.
       const { type: directive_type } = directive as { type: string };
-      return draftSignal(
-        'directive.result',
-        { call_id, directive_type, result, metadata: merged },
-        origin,
-        stamp,
-      );
+      const data = { call_id, directive_type, result, metadata: merged };
+      return draftSignal('directive.result', data, origin, stamp);
     }
   }
 }

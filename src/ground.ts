@@ -1,0 +1,75 @@
+// What the parts of a process stand on: configuration, modules, log, and what every role needs on one connection to Redis.
+// Must never hold behaviour of its own.
+import { randomUUID } from 'node:crypto';
+import type { Logger } from 'pino';
+import type { Config } from './config.ts';
+import type { Engine } from './engine/engine.ts';
+import { createDeadLetterIndex } from './journal/dead-letter-index.ts';
+import { createJournal } from './journal/journal.ts';
+import { keySpace } from './journal/keys.ts';
+import { createPayloadStore } from './journal/payload-store.ts';
+import { createSettlement } from './journal/settlement.ts';
+import { createSweepIndex } from './journal/sweep-index.ts';
+import { createToolCatalog } from './journal/tool-catalog.ts';
+import type { Startable } from './lifecycle.ts';
+import type { Modules } from './modules.ts';
+import { createLanes } from './queue/lanes.ts';
+import { createRunBell, ringForRuns } from './queue/run-bell.ts';
+import { createSweeper } from './queue/sweep.ts';
+import { closeRedis, connectRedis, type ConnectionRole, type RedisConnection } from './redis.ts';
+
+/** BullMQ's lock and check: a dead worker's jobs are handed out again after 4.5 to 6.2 s. */
+export const JOB_LOCK_MS = 5_000;
+export const STALLED_CHECK_MS = 2_000;
+
+export type Onward = (error: Error) => void;
+
+export interface Ground {
+  config: Config;
+  modules: Modules;
+  /** Takes turns in this process; null: it is rung for them. */
+  engine: Engine | null;
+  redisUrl: string;
+  logger: Logger;
+  onError: Onward;
+}
+
+/** What every role needs on one connection to Redis. */
+export function journalParts(connection: RedisConnection, { config, engine }: Ground) {
+  const keys = keySpace(config.prefix);
+  const lanes = createLanes(connection, config.prefix);
+  const wakeRun = engine ? engine.wake : ringForRuns(createRunBell(lanes));
+  const journal = createJournal({ connection, keys, retentionMs: config.retention.closed_ms, wakeRun });
+  const index = createSweepIndex(connection, keys);
+  const dead = createDeadLetterIndex(connection, keys);
+  const settlement = createSettlement(index, dead);
+  const payloads = createPayloadStore(connection, keys, config.retention.closed_ms);
+  return {
+    connection,
+    keys,
+    journal,
+    index,
+    dead,
+    settlement,
+    payloads,
+    lanes,
+    catalog: createToolCatalog(connection, keys),
+  };
+}
+
+export type JournalParts = ReturnType<typeof journalParts>;
+
+export function open(
+  ground: Pick<Ground, 'redisUrl'>,
+  role: ConnectionRole,
+  name: string,
+): { connection: RedisConnection; part: Startable } {
+  const connection = connectRedis(ground.redisUrl, role);
+  const part = { name, start: () => Promise.resolve(), stop: () => closeRedis(connection) };
+  return { connection, part };
+}
+
+export function sweeperPart(parts: JournalParts, ground: Ground): Startable {
+  const retentionMs = ground.config.retention.closed_ms;
+  return createSweeper({ ...parts, retentionMs, owner: randomUUID(), onError: ground.onError });
+}

@@ -1,0 +1,117 @@
+// Joins a worker with the configuration: the lanes it serves, its executors, its heartbeat and its breaker.
+// Must never make an attempt itself.
+import { createRegistry } from './executors/registry.ts';
+import { emitRequestError } from './executors/emit-request-error.ts';
+import { emitToolError } from './executors/emit-tool-error.ts';
+import { toolExec } from './executors/tool-exec.ts';
+import {
+  type Ground,
+  JOB_LOCK_MS,
+  journalParts,
+  type JournalParts,
+  open,
+  STALLED_CHECK_MS,
+  sweeperPart,
+} from './ground.ts';
+import type { Startable } from './lifecycle.ts';
+import { queuedDefinitions } from './modules.ts';
+import { modelLanes, modelProviders, wireModels } from './model-wiring.ts';
+import { confirmations } from './queue/durability.ts';
+import { customLane, toolLane } from './queue/route.ts';
+import { wireTools } from './tool-wiring.ts';
+import { createThreadedHeartbeat } from './worker/threaded-heartbeat.ts';
+import { createCircuitBreaker, DEFAULT_BREAKER } from './worker/circuit-breaker.ts';
+import { createCancelListener } from './worker/cancel-listener.ts';
+import type { Heartbeat } from './worker/heartbeat.ts';
+import { createRunningAttempts } from './worker/running-attempts.ts';
+import { createWorker, type ServedLane } from './worker/worker.ts';
+
+/** Directives of one user's kind at once in one worker. */
+const CUSTOM_CONCURRENCY = 50;
+
+/** Attempts at once, with room for those that were told to stop and have not yet. */
+function attemptSlots(ground: Ground): number {
+  return servedLanes(ground).reduce((sum, { concurrency }) => sum + 2 * concurrency, 64);
+}
+
+function heartbeatOf(ground: Ground): Heartbeat {
+  const { config, redisUrl, onError } = ground;
+  const { prefix, worker } = config;
+  const slots = attemptSlots(ground);
+  return createThreadedHeartbeat({ redisUrl, prefix, leaseMs: worker.lease_ms, slots, onError });
+}
+
+function servedLanes({ config, modules }: Ground): ServedLane[] {
+  const tools = [...config.mcpServers].map(([name, { lane, serial }]) => ({
+    name: toolLane(name),
+    concurrency: serial ? 1 : lane.concurrency,
+    globalConcurrency: serial ? 1 : (lane.global_concurrency ?? null),
+    rate: lane.rate ?? null,
+  }));
+  const own = queuedDefinitions(modules).map(({ type }) => ({
+    name: customLane(type),
+    concurrency: CUSTOM_CONCURRENCY,
+    globalConcurrency: null,
+    rate: null,
+  }));
+  return [...tools, ...modelLanes(config), ...own];
+}
+
+/** What executes: tools, models and users' own kinds. */
+function executionParts(ground: Ground, parts: JournalParts) {
+  const { config, logger, onError } = ground;
+  const providers = modelProviders(config);
+  const tools = wireTools({ config, catalog: parts.catalog, logger, onError });
+  const models = wireModels({ config, providers, ...parts, onError });
+  const own = queuedDefinitions(ground.modules);
+  const registry = createRegistry([
+    toolExec(tools),
+    ...models.calls,
+    emitToolError,
+    emitRequestError,
+    ...own,
+  ]);
+  return { tools, models, registry };
+}
+
+/** The parts of a worker, in the order of their start. Throws `ConfigError` when a provider has no key. */
+export function workerParts(ground: Ground): Startable[] {
+  const { connection, part } = open(ground, 'commands', 'worker connection');
+  const parts = journalParts(connection, ground);
+  const { tools, models, registry } = executionParts(ground, parts);
+  const listening = open(ground, 'subscriber', 'worker subscriber');
+  const running = createRunningAttempts();
+  const breaker = createCircuitBreaker({
+    ...DEFAULT_BREAKER,
+    onChange: (lane, pauseMs) => {
+      worker.pauseLane(lane, pauseMs);
+      tools.noteBlocked(lane, pauseMs);
+      models.noteBlocked(lane, pauseMs);
+    },
+  });
+  const confirm = confirmations(connection, ground.config.durability);
+  const worker = createWorker({ ...parts, ...settings(ground), registry, running, confirm, breaker });
+  const lanes = { name: 'worker lanes', start: () => Promise.resolve(), stop: () => parts.lanes.close() };
+  const start = (): Promise<void> => tools.announce().then(() => tools.pool.start());
+  const pool = { name: 'mcp pool', start, stop: () => tools.pool.stop() };
+  const cancels = createCancelListener(listening.connection, parts.keys, running);
+  const sweeper = sweeperPart(parts, ground);
+  return [part, listening.part, lanes, sweeper, models.announcer, pool, cancels, worker];
+}
+
+function settings(ground: Ground) {
+  const { config, logger, onError } = ground;
+  const { limits, worker, prefix } = config;
+  return {
+    prefix,
+    heartbeat: heartbeatOf(ground),
+    resultBound: { bytes: limits.result_bytes, overflow: limits.result_overflow },
+    leaseMs: worker.lease_ms,
+    serves: servedLanes(ground),
+    drainMs: worker.drain_ms,
+    lockMs: JOB_LOCK_MS,
+    stalledCheckMs: STALLED_CHECK_MS,
+    logger,
+    onError,
+  };
+}
