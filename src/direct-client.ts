@@ -2,6 +2,7 @@
 // Must never keep the process alive after `close`.
 import { assembleClient } from './client-parts.ts';
 import type { DirectiveClient } from './contract/directive-client.ts';
+import { type DirectiveKind, submittableKinds } from './engine/core/directive-exec.ts';
 import { DEFAULT_PREFIX } from './journal/keys.ts';
 import { NO_MODELS } from './queue/known-models.ts';
 import type { Durability } from './queue/durability.ts';
@@ -20,6 +21,8 @@ export interface DirectClientOptions {
   durability?: Durability;
   /** Directives that may wait in one lane; null = no limit. Default: 10 000. */
   maxQueued?: number | null;
+  /** Kinds of directives that the installation's workers have from modules: only these may be submitted. Default: none. */
+  directives?: readonly DirectiveKind[];
 }
 
 const DEFAULT_RETENTION_MS = 86_400_000;
@@ -45,7 +48,7 @@ export async function createDirectClient(options: DirectClientOptions): Promise<
       maxDirectives: DEFAULT_BATCH,
       maxQueuedIn: () => maxQueued,
       maxOpen: maxQueued === null ? null : DEFAULT_MAX_OPEN,
-      runs: { agents: [] },
+      runs: { agents: [], kinds: submittableKinds(options.directives ?? []) },
     },
   );
   return {

@@ -4,10 +4,10 @@ import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { type Config, ConfigError } from './config.ts';
 import { type AgentDefinition, agentDefinitionSchema } from './contract/agent-definition.ts';
-import type { CustomKinds } from './contract/custom-directive.ts';
 import { fieldErrors } from './contract/field-error.ts';
 import type { FieldError } from './contract/problem.ts';
-import type { DirectiveKind, OwnDirective, QueuedKind } from './engine/core/directive-exec.ts';
+import { readExecution } from './custom-execution.ts';
+import { type DirectiveKind, type OwnDirective, queuedKinds } from './engine/core/directive-exec.ts';
 import type { AnyStrategy } from './engine/strategies/strategy.ts';
 import type { QueuedDefinition } from './executors/definition.ts';
 
@@ -137,11 +137,6 @@ function fault(path: string, place: string, message: string): ConfigError {
   return new ConfigError(path, [error]);
 }
 
-/** The kinds that may be submitted by themselves: what is done within a turn has no meaning outside one. */
-export function submittableKinds({ directives }: Modules): CustomKinds {
-  return new Map(queuedKinds(directives).map(({ type, schema }) => [type, schema]));
-}
-
 /** The kinds that workers carry out, as their registry holds them. */
 export function queuedDefinitions({ directives }: Modules): QueuedDefinition[] {
   return queuedKinds(directives).map((kind) => ({
@@ -150,10 +145,7 @@ export function queuedDefinitions({ directives }: Modules): QueuedDefinition[] {
     schema: kind.schema,
     effect: async () => kind.effect ?? 'once',
     started: () => null,
-    execute: (directive, context) => kind.execute(directive as unknown as OwnDirective, context),
+    execute: async (directive, context) =>
+      readExecution(await kind.execute(directive as unknown as OwnDirective, context)),
   }));
-}
-
-function queuedKinds(kinds: readonly DirectiveKind[]): QueuedKind[] {
-  return kinds.filter((kind) => kind.mode === 'queued');
 }

@@ -151,7 +151,7 @@ function parseDirective(item: unknown, prefix: string, kinds: CustomKinds): Pars
   const type = item['type'];
   const own = typeof type === 'string' ? kinds.get(type) : undefined;
   if (own) return parseCustom(item, own, prefix);
-  if (!isDirectiveType(type)) return refused(fieldPath(['type'], prefix), typeMessage(type));
+  if (!isDirectiveType(type)) return refused(fieldPath(['type'], prefix), typeMessage(type, kinds));
   const parsed = submittedSchemas[type].safeParse(item);
   return parsed.success
     ? { ok: true, directive: parsed.data }
@@ -190,8 +190,8 @@ function isDirectiveType(type: unknown): type is DirectiveType {
   return typeof type === 'string' && Object.hasOwn(submittedSchemas, type);
 }
 
-function typeMessage(type: unknown): string {
-  const known = `known types: ${DIRECTIVE_TYPES.join(', ')}`;
+function typeMessage(type: unknown, kinds: CustomKinds): string {
+  const known = `known types: ${[...DIRECTIVE_TYPES, ...kinds.keys()].join(', ')}`;
   if (type === undefined) return `is required; ${known}`;
   if (typeof type !== 'string') return `must be a string; ${known}`;
   if (AGENT_DIRECTIVE_TYPES.includes(type)) {

@@ -12,7 +12,7 @@ export const retryFields = {
   deadline_ms: positiveDurationMsSchema.default(900_000),
 };
 
-const retryPolicySchema = z.object(retryFields);
+export const retryPolicySchema = z.object(retryFields);
 
 export type RetryPolicy = z.infer<typeof retryPolicySchema>;
 

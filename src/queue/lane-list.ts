@@ -7,7 +7,8 @@ import type { ToolCatalog } from '../journal/tool-catalog.ts';
 import type { KnownModelsSource } from './known-models.ts';
 import type { KnownServersSource } from './known-servers.ts';
 import type { Lanes } from './lanes.ts';
-import { toolLane } from './route.ts';
+import { customLane, toolLane } from './route.ts';
+import { RUN_LANE } from './run-bell.ts';
 
 export interface LaneListParts {
   servers: KnownServersSource;
@@ -15,6 +16,8 @@ export interface LaneListParts {
   catalog: ToolCatalog;
   modelCatalog: ModelCatalog;
   lanes: Lanes;
+  /** Users' own kinds that have a lane. */
+  kinds: readonly string[];
 }
 
 /** After a pause a lane's server is tried for about this long before the lane waits again or goes on. */
@@ -26,7 +29,12 @@ export async function listLanes(parts: LaneListParts): Promise<LaneListing> {
     parts.models.current(),
     blockedLanes(parts),
   ]);
-  const names = [...[...servers.keys()].map(toolLane), ...[...models.providers.keys()].map(modelLane)];
+  const names = [
+    ...[...servers.keys()].map(toolLane),
+    ...[...models.providers.keys()].map(modelLane),
+    ...parts.kinds.map(customLane),
+    RUN_LANE,
+  ];
   return { lanes: await Promise.all(names.map((name) => listed(parts.lanes, name, blocked.get(name) ?? 0))) };
 }
 

@@ -292,7 +292,8 @@ export function createQueueClient(parts: QueueClientParts): DirectiveClient {
     runs: { start: parts.runs.start, input: parts.runs.input, decide: parts.runs.decide },
     agents: () => parts.runs.agents(),
     tools: () => whileAvailable(async () => toolListing(await catalog.read())),
-    lanes: () => whileAvailable(() => listLanes(parts)),
+    lanes: () =>
+      whileAvailable(() => listLanes({ ...parts, kinds: [...(parts.parsing.kinds?.keys() ?? [])] })),
     close: () => parts.close(),
   };
 }

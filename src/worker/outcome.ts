@@ -4,7 +4,7 @@ import { cancelledError, deadlineExceededError } from '../contract/cancellation.
 import type { Directive } from '../contract/directive.ts';
 import { errorEnvelope, type ErrorEnvelope } from '../contract/error-envelope.ts';
 import { errorResult, type Result } from '../contract/result.ts';
-import { retryDelayMs } from '../contract/retry-policy.ts';
+import { retryDelayMs, type RetryPolicy, retryPolicySchema } from '../contract/retry-policy.ts';
 import type { Effect } from '../contract/work-directive.ts';
 import type { Execution } from '../executors/definition.ts';
 
@@ -70,10 +70,10 @@ function deadlineExceeded(directive: Directive, unknown: UnknownOutcome): ErrorE
   return deadlineExceededError({ deadline_ms, ...unknown });
 }
 
-/** The retry fields of directives that have them. */
-function retriesOf(directive: Directive): Parameters<typeof retryDelayMs>[0] & { max_retries: number } {
-  if ('max_retries' in directive) return directive;
-  return { max_retries: 0, retry_backoff_ms: 0, backoff: 'fixed', max_backoff_ms: 0, jitter: 0 };
+/** The retry fields of a directive; a user's kind may have none of them, or some, or mean something else by the name. */
+function retriesOf(directive: Directive): RetryPolicy {
+  const read = retryPolicySchema.safeParse(directive);
+  return read.success ? read.data : retryPolicySchema.parse({});
 }
 
 function retryAfterMs(error: ErrorEnvelope): number | null {

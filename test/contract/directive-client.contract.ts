@@ -460,7 +460,10 @@ export function directiveClientContract(transport: string, setup: () => Promise<
         expect(listing.servers).toMatchObject([{ name: 'peer', status: 'ready' }]);
         const lanes = await client.lanes();
         expect(laneListingSchema.parse(lanes)).toEqual(lanes);
-        expect(lanes.lanes).toMatchObject([{ name: 'tool.peer', paused: false }]);
+        expect(lanes.lanes).toMatchObject([
+          { name: 'tool.peer', paused: false },
+          { name: 'run', paused: false },
+        ]);
       });
     });
   });

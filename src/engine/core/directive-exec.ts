@@ -4,6 +4,7 @@ import type * as z from 'zod';
 import { CONTROL_DIRECTIVE_TYPES } from '../../contract/control-directive.ts';
 import { AGENT_DIRECTIVE_TYPES } from '../../contract/agent-directive.ts';
 import { CUSTOM_TYPE_PATTERN } from '../../contract/custom-directive.ts';
+import type { CustomKinds } from '../../contract/custom-directive.ts';
 import { DIRECTIVE_TYPES } from '../../contract/directive.ts';
 import type { Effect } from '../../contract/work-directive.ts';
 import type { Execution, ExecutionContext } from '../../executors/definition.ts';
@@ -82,4 +83,14 @@ export function defineDirective<P extends JsonObject>(kind: ImmediateKind<P> | Q
   }
   if (TAKEN.has(kind.type)) throw new TypeError(`directive type "${kind.type}" is one of the service's own`);
   return kind as unknown as DirectiveKind;
+}
+
+/** The kinds that may be submitted by themselves: what is done within a turn has no meaning outside one. */
+export function submittableKinds(kinds: readonly DirectiveKind[]): CustomKinds {
+  return new Map(queuedKinds(kinds).map(({ type, schema }) => [type, schema]));
+}
+
+/** The kinds that workers carry out. */
+export function queuedKinds(kinds: readonly DirectiveKind[]): QueuedKind[] {
+  return kinds.filter((kind) => kind.mode === 'queued');
 }

@@ -101,6 +101,7 @@ describe('a model directive', () => {
       ['tool.test', 0, false],
       ['llm.cloud', 1, false],
       ['llm.local', 0, true],
+      ['run', 0, false],
     ]);
   });
 });

@@ -116,6 +116,7 @@ describe('on a cluster', () => {
     expect(lanes).toMatchObject([
       { name: 'tool.counting', workers: 2 },
       { name: 'llm.scripted', workers: 2 },
+      { name: 'run' },
     ]);
   });
 

@@ -142,7 +142,7 @@ describe('a failure', () => {
     expect(endError(outcome({ error: TIMEOUT, fields: { max_retries: 0 } }))).toEqual(TIMEOUT);
   });
 
-  test('of a directive that has no retry fields ends', () => {
+  test('of a directive that has no retry fields ends; of one that has some, the others are as always', () => {
     const directive = emitToolErrorSchema.parse({
       type: 'emit_tool_error',
       id: 'a',
@@ -165,6 +165,13 @@ describe('a failure', () => {
       unreachedForMs: null,
     } as const;
     expect(outcomeOf({ ...facts, random: () => 0 }).kind).toBe('end');
+    const some = { ...directive, max_retries: 1 };
+    expect(outcomeOf({ ...facts, directive: some, random: () => 0 })).toMatchObject({
+      kind: 'retry',
+      delayMs: 0,
+    });
+    const other = { ...directive, max_retries: 'many' };
+    expect(outcomeOf({ ...facts, directive: other, random: () => 0 }).kind).toBe('end');
   });
 
   test('keeps the effects that came with the error', () => {
