@@ -24,6 +24,10 @@ export function createApprovals(
   const open = new Map<string, AbortController>();
   let questions = Promise.resolve();
 
+  function announce(approval: Approval): void {
+    terminal.err(`${terminal.paintErr('yellow', '? waits for approval')} ${approvalText(approval)}`);
+  }
+
   function tellHow({ call_id: id }: Approval): void {
     terminal.err(`  adjutant approve ${requestId} ${id}`);
     terminal.err(`  adjutant deny ${requestId} ${id} --reason '…'`);
@@ -32,6 +36,7 @@ export function createApprovals(
   async function ask(approval: Approval, signal: AbortSignal): Promise<void> {
     if (keyboard === null || signal.aborted) return;
     quiet(true);
+    announce(approval);
     try {
       const decision = await decisionOf(approval, keyboard, signal);
       if (decision !== null) await client.runs.decide(requestId, approval.call_id, decision);
@@ -47,8 +52,10 @@ export function createApprovals(
 
   return {
     requested: (approval) => {
-      terminal.err(`${terminal.paintErr('yellow', '? waits for approval')} ${approvalText(approval)}`);
-      if (keyboard === null) return tellHow(approval);
+      if (keyboard === null) {
+        announce(approval);
+        return tellHow(approval);
+      }
       const taken = new AbortController();
       open.set(approval.call_id, taken);
       questions = questions

@@ -11,7 +11,7 @@ import { turnIn } from './turn-text.ts';
 
 export interface RunPrinter {
   show(signal: Signal): void;
-  /** While true no live line is drawn: somebody is being asked. */
+  /** While true nothing is printed, but kept for later: somebody is being asked. */
   quiet(asking: boolean): void;
   /** The words of the model call that ended last; null when they were not printed. */
   lastWords(): string | null;
@@ -22,25 +22,40 @@ export interface RunPrinter {
 
 export function createRunPrinter(terminal: Terminal, mode: AnswerMode): RunPrinter {
   const board = createToolBoard(terminal);
+  const models = new Set<string>();
   let calls: FoldedCalls = NOTHING_SAID;
   let lastWords: string | null = null;
-  const models = new Set<string>();
+  let held: Signal[] | null = null;
+
+  function print(signal: Signal): void {
+    board.show(signal);
+    const remark = remarkOf(signal);
+    if (remark !== null) terminal.err(terminal.paintErr('yellow', remark));
+    calls = printWords(terminal, calls, signal, mode).calls;
+    if (signal.type !== 'ai.llm.response') return;
+    terminal.endLine();
+    const model = modelOf(signal.data.result);
+    if (model !== null) models.add(model);
+    lastWords = mode === 'live' ? (calls.get(signal.data.call_id)?.content ?? null) : null;
+  }
+
+  function quiet(asking: boolean): void {
+    board.quiet(asking);
+    const late = held ?? [];
+    held = asking ? late : null;
+    if (!asking) for (const signal of late) print(signal);
+  }
+
   return {
     show: (signal) => {
-      board.show(signal);
-      const remark = remarkOf(signal);
-      if (remark !== null) terminal.err(terminal.paintErr('yellow', remark));
-      calls = printWords(terminal, calls, signal, mode).calls;
-      if (signal.type !== 'ai.llm.response') return;
-      terminal.endLine();
-      const model = modelOf(signal.data.result);
-      if (model !== null) models.add(model);
-      lastWords = mode === 'live' ? (calls.get(signal.data.call_id)?.content ?? null) : null;
+      if (held === null) print(signal);
+      else held.push(signal);
     },
-    quiet: board.quiet,
+    quiet,
     lastWords: () => lastWords,
     models: () => [...models],
     end: () => {
+      quiet(false);
       board.end();
       terminal.endLine();
     },

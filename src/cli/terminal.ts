@@ -85,7 +85,7 @@ function createScreen(stdout: Output, stderr: Output) {
     status(text: string): void {
       if (open.err || (shared && open.out)) return;
       clear();
-      if (text !== '') stderr.write(fitted(text, stderr.columns ?? DEFAULT_COLUMNS));
+      if (text !== '') stderr.write(fitted(text, stderr.columns || DEFAULT_COLUMNS));
       shown = text !== '';
     },
   };

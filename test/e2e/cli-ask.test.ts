@@ -138,7 +138,7 @@ describe('a question', () => {
     await run(['ask', 'my name is Ada', '--conversation', 'c-1']);
     const { stdout } = await run(['ask', 'who am I', '--conversation', 'c-1']);
     expect(stdout).toBe('You are Ada.\n');
-    const { messages } = mock.getLastRequest()?.body as { messages: { role: string; content: unknown }[] };
+    const messages = lastMessages();
     expect(messages.slice(-3)).toEqual([
       { role: 'user', content: 'my name is Ada' },
       { role: 'assistant', content: 'Hello Ada.' },
@@ -222,7 +222,7 @@ describe('a tool call that needs leave', () => {
     expect(given).toMatchObject({ code: 0, stdout: 'i-1  it is the next\n' });
     await run(['approve', 'steered', call]);
     await asked.ended;
-    const { messages } = mock.getLastRequest()?.body as { messages: { role: string; content: string }[] };
+    const messages = lastMessages();
     expect(messages.filter(({ role }) => role === 'user').at(-1)?.content).toContain('and be brief');
     const late = await run(['input', 'steered', 'too late']);
     expect(late.code).toBe(1);

@@ -129,16 +129,19 @@ describe('a run', () => {
     expect(held.models()).toEqual(['m (scripted: no model was asked)']);
   });
 
-  test('draws no live line while somebody is asked', () => {
+  test('writes nothing while somebody is asked, and all of it afterwards', () => {
     const [stdout, stderr] = [textStream(true), textStream(true)];
-    const printer = createRunPrinter(createTerminal(stdout, stderr), 'whole');
+    const printer = createRunPrinter(createTerminal(stdout, stderr), 'live');
     printer.quiet(true);
-    printer.show(signals(started)[0] as Signal);
-    expect(stderr.text()).toBe('');
+    for (const signal of signals(started, ended({ ok: true, payload: 1 }), delta('a'))) printer.show(signal);
+    expect(stdout.text() + stderr.text()).toBe('');
     printer.quiet(false);
-    printer.show(signals(started)[0] as Signal);
     expect(stderr.text()).toContain('s.t {"a":1}');
+    expect(stdout.text()).toBe('a');
+    printer.quiet(true);
+    printer.show(signals(response(TURN))[0] as Signal);
     printer.end();
+    expect(stderr.text().match(/15 ms/g)).toHaveLength(1);
   });
 
   const VIEW: RunView = {

@@ -95,10 +95,12 @@ describe('an answer', () => {
 
 describe('a question', () => {
   test('is taken back when somebody else has decided, and the next is asked', async () => {
-    const { approvals, decided, asked, type, first } = setup();
+    const { approvals, decided, stderr, asked, type, first } = setup();
     approvals.requested(approval('c'));
     approvals.requested(approval('d'));
     await asked(/approve\?/);
+    // One at a time: nothing is written over a question.
+    expect(stderr.text().match(/waits for approval/g)).toHaveLength(1);
     approvals.decided('c');
     await asked(/approve\?[\s\S]*approve\?/);
     type('y');
