@@ -7,7 +7,7 @@ import { knownAgents } from '../../src/engine/agents.ts';
 import { createRunClient } from '../../src/engine/run-client.ts';
 import { createRunStarter } from '../../src/engine/run-start.ts';
 import { createRunStore } from '../../src/engine/run-store.ts';
-import { createRunTeller } from '../../src/engine/run-teller.ts';
+import { createRunTeller, type Telling } from '../../src/engine/run-teller.ts';
 import type { EngineCore } from '../../src/engine/transition.ts';
 import { wireEngine } from '../../src/engine-wiring.ts';
 import { emitRequestError } from '../../src/executors/emit-request-error.ts';
@@ -186,6 +186,8 @@ export async function openEngineTest(redisUrl: string, options: EngineTestOption
     client: client(),
     clientWith: client,
     requests: pipeline.client,
+    tell: (requestId: string, telling: Telling) =>
+      createRunTeller(runs, ring).tell(requestId, telling, { cause: requestId }),
     wakingJournal: (wakeRun: WakeRun) =>
       createJournal({ connection, keys, retentionMs: RETENTION_MS, wakeRun }),
     startEngine,

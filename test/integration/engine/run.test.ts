@@ -149,6 +149,35 @@ describe('a run', () => {
     expect(await engines.runs.head(id)).toMatchObject({ version: 2, unread: false });
   });
 
+  test('misses nothing when one of two ends came from a process that did not wake it', async () => {
+    const engine = await engines.startEngine();
+    let ends = 0;
+    await engines.startWorker(echo, async (requestId, version, news) => {
+      ends += 1;
+      if (ends > 1) await engine.wake(requestId, version, news);
+    });
+    const id = await startRun(script({ tools: ['a', 'b'] }));
+    expect(heard(await engines.ended(id)).toSorted()).toEqual(['ai.tool.result s0.a', 'ai.tool.result s0.b']);
+  });
+
+  test('reads all there is before it ends, however much that is', async () => {
+    const id = await startRun('[]');
+    for (let number = 0; number < 450; number += 1) {
+      const data = { parent_request_id: 'other', reason: String(number) };
+      const telling = {
+        name: `n${number}`,
+        digest: '',
+        limit: null,
+        signal: { type: 'agent.parent.exit', data },
+      };
+      await engines.tell(id, telling);
+    }
+    await engines.startEngine();
+    const log = await engines.ended(id);
+    expect(log.at(-1)?.type).toBe('ai.request.completed');
+    expect(log).toHaveLength(452);
+  });
+
   test('whose core breaks ends instead of being tried for ever', async () => {
     const core = {
       ...scriptedCore(),

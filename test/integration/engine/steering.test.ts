@@ -246,6 +246,9 @@ describe('a conversation', () => {
     await engines.requests.cancel(second);
     await engines.ended(second);
     expect(await status(second)).toBe('cancelled');
+    await expect.poll(() => engines.connection.llen(engines.keys.conversation('talk')[1])).toBe(1);
+    expect(await engines.connection.get(engines.keys.conversation('talk')[0])).toBe(first);
+    expect(await status(third)).toBe('pending');
     await engines.client.decide(first, 'ask', { decision: 'approve' });
     expect(heard(await engines.ended(third))).toHaveLength(1);
   });
