@@ -1,0 +1,258 @@
+/** What every transport promises of runs: one suite, run for each.
+ *  It must never ask for anything that only one transport can know. */
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { agentListingSchema } from '../../src/contract/agent-listing.ts';
+import type { DirectiveClient } from '../../src/contract/directive-client.ts';
+import { DirectiveRefused } from '../../src/contract/problem.ts';
+import { requestViewSchema } from '../../src/contract/request-view.ts';
+import {
+  acceptedInputSchema,
+  recordedDecisionSchema,
+  startedRunSchema,
+  type SubmittedRun,
+} from '../../src/contract/run.ts';
+import type { Signal } from '../../src/contract/signal.ts';
+
+export interface RunSetup {
+  /**
+   * Of a service with an engine, and two agents: `talker`, whose model answers `hello` with `Hi.`; and `careful`, whose
+   * model calls `peer.add` and `peer.echo` when it is told `work`, both after leave, and says `Done.` then.
+   */
+  readonly client: DirectiveClient;
+  stop(): Promise<void>;
+}
+
+const newId = (): string => `test-${randomUUID()}`;
+
+async function all(signals: AsyncIterable<Signal>): Promise<Signal[]> {
+  const read: Signal[] = [];
+  for await (const signal of signals) read.push(signal);
+  return read;
+}
+
+/** The refusal of `call`; fails the test when it is not refused. */
+async function refusal(call: Promise<unknown>): Promise<DirectiveRefused['problem']> {
+  const error: unknown = await call.then(
+    () => null,
+    (reason: unknown) => reason,
+  );
+  expect(error).toBeInstanceOf(DirectiveRefused);
+  return (error as DirectiveRefused).problem;
+}
+
+export function runClientContract(transport: string, setup: () => Promise<RunSetup>): void {
+  describe(`runs through the ${transport} client`, () => {
+    let parts: RunSetup;
+    let client: DirectiveClient;
+
+    beforeAll(async () => {
+      parts = await setup();
+      client = parts.client;
+      await vi.waitFor(async () => expect((await client.tools()).tools).not.toHaveLength(0), 20_000);
+    });
+    afterAll(async () => {
+      await client?.close();
+      await parts?.stop();
+    });
+
+    /** A run of `careful`, and the calls that wait for leave. */
+    async function waiting(): Promise<{ requestId: string; calls: string[] }> {
+      const { request_id: requestId } = await client.runs.start({ agent: 'careful', query: 'work' });
+      const calls: string[] = [];
+      for await (const signal of client.signals(requestId)) {
+        if (signal.type === 'ai.tool.approval_requested') calls.push(signal.data.call_id);
+        if (calls.length === 2) break;
+      }
+      return { requestId, calls };
+    }
+
+    async function letGo(requestId: string, calls: readonly string[]): Promise<void> {
+      for (const call of calls) await client.runs.decide(requestId, call, { decision: 'approve' });
+      await all(client.signals(requestId));
+    }
+
+    describe('start', () => {
+      test('answers with a run that begins and ends by itself', async () => {
+        const started = await client.runs.start({ agent: 'talker', query: 'hello' });
+        expect(startedRunSchema.parse(started)).toEqual(started);
+        const { request_id: requestId } = started;
+        expect(started.links).toEqual({
+          request: `/v1/requests/${requestId}`,
+          signals: `/v1/requests/${requestId}/signals`,
+        });
+        const signals = await all(client.signals(requestId));
+        expect(signals.at(0)).toMatchObject({ type: 'ai.request.started', data: { query: 'hello' } });
+        expect(signals.at(-1)).toMatchObject({ type: 'ai.request.completed', data: { result: 'Hi.' } });
+        const view = await client.request(requestId);
+        expect(requestViewSchema.parse(view)).toEqual(view);
+        expect(view).toMatchObject({
+          status: 'closed',
+          run: { status: 'completed', result: 'Hi.', iterations: 1 },
+        });
+      });
+
+      test('twice with the same content is one run, with other content a conflict', async () => {
+        const run: SubmittedRun = { request_id: newId(), agent: 'talker', query: 'hello' };
+        const first = await client.runs.start(run);
+        await all(client.signals(first.request_id));
+        expect(await client.runs.start(run)).toEqual({ ...first, status: 'completed' });
+        const signals = await all(client.signals(first.request_id));
+        expect(signals.filter(({ type }) => type === 'ai.request.started')).toHaveLength(1);
+        const problem = await refusal(client.runs.start({ ...run, query: 'hello again' }));
+        expect(problem).toMatchObject({ code: 'id_conflict', status: 409, errors: [{ path: 'request_id' }] });
+      });
+
+      test('of an agent that nobody knows is refused, with those that are known', async () => {
+        const problem = await refusal(client.runs.start({ agent: 'nobody', query: 'hello' }));
+        expect(problem).toMatchObject({ code: 'not_found', status: 404, errors: [{ path: 'agent' }] });
+        expect(problem.detail).toMatch(/careful.*talker/);
+      });
+
+      test.each([
+        ['neither query nor messages', { agent: 'talker' }, 'query'],
+        ['both', { agent: 'talker', query: 'a', messages: [{ role: 'user', content: 'a' }] }, 'query'],
+        ['an unknown member', { agent: 'talker', query: 'a', colour: 'red' }, 'colour'],
+        [
+          'a wrong limit',
+          { agent: 'talker', query: 'a', overrides: { max_tokens: 0 } },
+          'overrides.max_tokens',
+        ],
+        ['no object', ['talker'], ''],
+      ])('with %s is refused at its place', async (_, body, path) => {
+        const problem = await refusal(client.runs.start(body as unknown as SubmittedRun));
+        expect(problem).toMatchObject({ code: 'invalid_body', status: 400 });
+        expect(problem.errors?.map((error) => error.path)).toContain(path);
+      });
+
+      test('carries the trace it was given into every signal', async () => {
+        const trace = '0af7651916cd43dd8448eb211c80319c';
+        const { request_id: requestId } = await client.runs.start(
+          { agent: 'talker', query: 'hello' },
+          { traceparent: `00-${trace}-b7ad6b7169203331-01` },
+        );
+        const traces = (await all(client.signals(requestId))).map(
+          ({ traceparent }) => traceparent.split('-')[1],
+        );
+        expect(new Set(traces)).toEqual(new Set([trace]));
+      });
+    });
+
+    describe('input', () => {
+      test('waits in order, and the same input twice is one', async () => {
+        const { requestId, calls } = await waiting();
+        const input = { input_id: 'i-1', content: 'one' };
+        const first = await client.runs.input(requestId, input);
+        expect(acceptedInputSchema.parse(first)).toEqual(first);
+        expect(first).toMatchObject({ request_id: requestId, input_id: 'i-1' });
+        await client.runs.input(requestId, input);
+        await client.runs.input(requestId, { content: 'two', source: 'a test' });
+        const conflict = await refusal(client.runs.input(requestId, { ...input, content: 'other' }));
+        expect(conflict.code).toBe('id_conflict');
+        await letGo(requestId, calls);
+        const signals = await all(client.signals(requestId));
+        const contents = signals.flatMap((signal) =>
+          signal.type === 'ai.request.input' ? [signal.data.content] : [],
+        );
+        expect(contents).toEqual(['one', 'two']);
+        const { run } = (await client.request(requestId)) ?? {};
+        const said = run?.messages.filter(({ role }) => role === 'user').map((message) => message['content']);
+        expect(JSON.stringify(said)).toMatch(/work.*one.*two/);
+      });
+
+      test('beyond 64 that wait is refused', async () => {
+        const { requestId, calls } = await waiting();
+        const given = await Promise.allSettled(
+          Array.from({ length: 66 }, async (_, index) =>
+            client.runs.input(requestId, { input_id: `i-${index}`, content: `${index}` }),
+          ),
+        );
+        const refused = given.flatMap((each) => (each.status === 'rejected' ? [each.reason as unknown] : []));
+        expect(given.length - refused.length).toBe(64);
+        for (const reason of refused)
+          expect((reason as DirectiveRefused).problem).toMatchObject({
+            code: 'input_queue_full',
+            status: 429,
+          });
+        await letGo(requestId, calls);
+      });
+
+      test('to a run that has ended, or that never was, is refused', async () => {
+        const { request_id: requestId } = await client.runs.start({ agent: 'talker', query: 'hello' });
+        await all(client.signals(requestId));
+        expect((await refusal(client.runs.input(requestId, { content: 'late' }))).code).toBe(
+          'request_closed',
+        );
+        expect((await refusal(client.runs.input(newId(), { content: 'hello' }))).code).toBe('not_found');
+        const empty = await refusal(client.runs.input(requestId, { content: ' ' }));
+        expect(empty).toMatchObject({ code: 'invalid_body', errors: [{ path: 'content' }] });
+      });
+    });
+
+    describe('decide', () => {
+      test('lets a call go on, or makes it an error; a decision made twice is one', async () => {
+        const { requestId, calls } = await waiting();
+        const [one = '', other = ''] = calls;
+        const view = await client.request(requestId);
+        expect(view?.run?.status).toBe('waiting');
+        expect(view?.run?.waiting_for.map(({ kind, id }) => [kind, id])).toEqual(
+          calls.map((id) => ['approval', id]),
+        );
+        const deny = { decision: 'deny', reason: 'too dear' } as const;
+        const denied = await client.runs.decide(requestId, one, deny);
+        expect(recordedDecisionSchema.parse(denied)).toEqual(denied);
+        expect(denied).toEqual({ request_id: requestId, call_id: one, decision: 'deny' });
+        expect(await client.runs.decide(requestId, one, deny)).toEqual(denied);
+        const problem = await refusal(client.runs.decide(requestId, one, { decision: 'approve' }));
+        expect(problem).toMatchObject({ code: 'already_decided', status: 409 });
+        await client.runs.decide(requestId, other, { decision: 'approve' });
+        const signals = await all(client.signals(requestId));
+        const results = signals.flatMap((signal) =>
+          signal.type === 'ai.tool.result' ? [[signal.data.call_id, signal.data.result.ok]] : [],
+        );
+        expect(new Map(results as [string, boolean][])).toEqual(
+          new Map([
+            [one, false],
+            [other, true],
+          ]),
+        );
+        expect(signals.at(-1)).toMatchObject({ type: 'ai.request.completed', data: { result: 'Done.' } });
+      });
+
+      test('about what does not wait is refused', async () => {
+        const { requestId, calls } = await waiting();
+        const approve = { decision: 'approve' } as const;
+        expect((await refusal(client.runs.decide(requestId, 'nobody', approve))).code).toBe('not_found');
+        expect((await refusal(client.runs.decide(newId(), 'nobody', approve))).code).toBe('not_found');
+        const wrong = await refusal(
+          client.runs.decide(requestId, calls[0] ?? '', { decision: 'maybe' } as never),
+        );
+        expect(wrong).toMatchObject({ code: 'invalid_body', errors: [{ path: 'decision' }] });
+        await letGo(requestId, calls);
+      });
+    });
+
+    test('cancel ends a run that waits', async () => {
+      const { requestId } = await waiting();
+      await client.cancel(requestId, undefined, { reason: 'changed my mind' });
+      const signals = await all(client.signals(requestId));
+      expect(signals.at(-1)).toMatchObject({
+        type: 'ai.request.failed',
+        data: { error: { type: 'cancelled' } },
+      });
+      expect(await client.request(requestId)).toMatchObject({
+        status: 'closed',
+        run: { status: 'cancelled' },
+      });
+    });
+
+    test('agents are listed by name', async () => {
+      const listing = await client.agents();
+      expect(agentListingSchema.parse(listing)).toEqual(listing);
+      expect(listing.agents).toEqual([
+        expect.objectContaining({ name: 'careful', model: 'mock:m', tools: ['peer.*'], strategy: 'react' }),
+        expect.objectContaining({ name: 'talker', description: 'Talks', model: 'fast', tools: [] }),
+      ]);
+    });
+  });
+}

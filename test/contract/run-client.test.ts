@@ -1,0 +1,52 @@
+/** Runs through both transports against one running service with an engine.
+ *  It must not hold a test of its own: what one transport promises, the other does. */
+import { LLMock } from '@copilotkit/aimock';
+import { afterAll, beforeAll } from 'vitest';
+import { createHttpClient } from '../../src/client/http-client.ts';
+import { createDirectClient } from '../../src/direct-client.ts';
+import { startRedis, type TestRedis } from '../support/redis.ts';
+import { type RunningService, startService } from '../support/running-service.ts';
+import { runClientContract } from './run-client.contract.ts';
+
+const mock = new LLMock({ port: 0 });
+let redis: TestRedis;
+let service: RunningService;
+
+function configuration(): Record<string, unknown> {
+  return {
+    providers: { mock: { type: 'openai-compatible', base_url: `${mock.url}/v1` } },
+    models: { fast: 'mock:m' },
+    agents: {
+      talker: { description: 'Talks' },
+      careful: { model: 'mock:m', tools: ['peer.*'], policies: { approvals: { '*': 'ask' } } },
+    },
+  };
+}
+
+beforeAll(async () => {
+  const toolCalls = [
+    { id: 'call_add', name: 'peer_add', arguments: '{"a":2,"b":3}' },
+    { id: 'call_echo', name: 'peer_echo', arguments: '{"said":"hi"}' },
+  ];
+  mock.onMessage('hello', { content: 'Hi.' });
+  mock.on({ hasToolResult: true }, { content: 'Done.' });
+  mock.on({ userMessage: 'work', hasToolResult: false }, { toolCalls });
+  await mock.start();
+  redis = await startRedis();
+  service = await startService({ redisUrl: redis.url, config: configuration() });
+});
+afterAll(async () => {
+  await service?.stop();
+  await redis?.stop();
+  await mock.stop();
+});
+
+runClientContract('HTTP', async () => ({
+  client: createHttpClient({ baseUrl: service.url }),
+  stop: async () => {},
+}));
+
+runClientContract('direct', async () => ({
+  client: await createDirectClient({ redisUrl: redis.url, prefix: service.prefix }),
+  stop: async () => {},
+}));
