@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Message } from '../../../src/contract/message.ts';
 import { compactHistory, pruneToolResults } from '../../../src/engine/core/compaction.ts';
-import { answerCalls } from '../../../src/engine/core/history.ts';
+import { answerCalls, toolMessage } from '../../../src/engine/core/history.ts';
 import { estimateTokens } from '../../../src/engine/core/token-estimate.ts';
 import { errorEnvelope } from '../../../src/contract/error-envelope.ts';
 import { call, calls, Simulation } from './simulation.ts';
@@ -129,6 +129,35 @@ describe('compactHistory', () => {
       { numRuns: 500 },
     );
   });
+});
+
+describe('estimateTokens', () => {
+  test('counts text, parts and the arguments of tool calls', () => {
+    const asked = (n: number): Message => ({
+      role: 'assistant',
+      content: null,
+      tool_calls: [{ id: 'a', name: 'b', arguments: { text: text(n) } }],
+    });
+    expect(estimateTokens([asked(100)]) - estimateTokens([asked(0)])).toBe(100);
+    const parts: Message = { role: 'user', content: [{ type: 'text', text: text(50) }] };
+    expect(estimateTokens([parts])).toBeGreaterThan(54);
+    expect(estimateTokens([user(''), user('')])).toBe(8);
+  });
+});
+
+test('a tool message is no error unless it is said to be', () => {
+  expect(toolMessage('a', 'b', 'c')).toEqual({ role: 'tool', tool_call_id: 'a', name: 'b', content: 'c' });
+});
+
+test('anchors take their part of the context', () => {
+  const agent = { compaction: { context_tokens: 1_000, threshold: 0.5, keep_recent: 1 } };
+  const anchored = (n: number): number => {
+    const run = new Simulation({ agent }).model('model-1', calls(call('fs.list', { n: 1 }, 'x')));
+    run.tool('tool-1-0', text(300), [{ type: 'context_anchor', params: { key: 'k', content: text(n) } }]);
+    return run.model('model-2', calls(call('fs.list', { n: 2 }, 'y'))).tool('tool-2-0', 'z').state.counters
+      .compactions;
+  };
+  expect([anchored(1), anchored(250)]).toEqual([0, 1]);
 });
 
 test('a run compacts before a model call, keeps its anchors, and says so', () => {

@@ -114,6 +114,31 @@ describe('a strategy of a user', () => {
     expect(sim.outbox).toMatchObject([{ kind: 'cancel_directive', directive_id: null }]);
   });
 
+  test('close is asked for the history when the run ends from outside, not after an outcome of its own', () => {
+    const closing = defineStrategy({
+      name: 'closing',
+      init: () => null,
+      reduce: (state, signal, context) =>
+        signal.type === 'ai.request.started'
+          ? { state, directives: [callModel(context, 'm')] }
+          : { state, outcome: { status: 'completed' as const, result: 1 } },
+      close: (_state, context) => [...context.messages, { role: 'assistant', content: 'closed' }],
+    });
+    expect(run(closing).cancel().messages.at(-1)).toEqual({ role: 'assistant', content: 'closed' });
+    expect(run(closing).model('m', { text: 'x' }).messages).toHaveLength(1);
+    const broken = defineStrategy({
+      name: 'broken',
+      init: () => null,
+      reduce: (state, _signal, context) => ({ state, directives: [callModel(context, 'm')] }),
+      close: () => {
+        throw new Error('oops');
+      },
+    });
+    const sim = run(broken).cancel();
+    expect(sim.status).toBe('cancelled');
+    expect(sim.logged).toMatchObject([{ level: 'error' }]);
+  });
+
   test('cannot write signals of the service', () => {
     const sim = first({
       signals: [
