@@ -8,7 +8,7 @@ const modulePath = z.string().min(1);
 
 const inlineAgent = agentDefinitionSchema.omit({ name: true });
 
-export const engineSchema = z.strictObject({
+const engineSchema = z.strictObject({
   /** Turns at once in one process. Default: 64. */
   concurrency: z.int().min(1).max(10_000).default(64),
   /** How long a stop waits for turns under way, milliseconds. Default: 5 000. */

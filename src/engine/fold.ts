@@ -41,7 +41,7 @@ const CLOCK: RunEvent = { kind: 'clock' };
 const MOST_CLOCKS = 10;
 
 /** Inputs first: an answer that came in the same turn does not end a run that was spoken to before. */
-export function inReadingOrder(signals: readonly Signal[]): Signal[] {
+function inReadingOrder(signals: readonly Signal[]): Signal[] {
   const isInput = ({ type }: Signal): boolean => type === 'ai.request.input';
   return [...signals.filter(isInput), ...signals.filter((signal) => !isInput(signal))];
 }
@@ -55,7 +55,7 @@ export function begun(transition: Transition, cause: string): Folded {
 }
 
 /** The transition after `before`. */
-export function add(before: Folded, transition: Transition, cause: string): Folded {
+function add(before: Folded, transition: Transition, cause: string): Folded {
   return {
     document: transition.document,
     signals: [

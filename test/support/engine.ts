@@ -48,7 +48,7 @@ export type EngineTest = Awaited<ReturnType<typeof openEngineTest>>;
 
 const NO_MODELS = { aliases: new Map(), providers: new Map() };
 
-export function testPreparer(connection: ReturnType<typeof connectRedis>, prefix: string) {
+function testPreparer(connection: ReturnType<typeof connectRedis>, prefix: string) {
   const keys = keySpace(prefix);
   return createPreparer({
     servers: knownServers(createToolCatalog(connection, keys), ['test']),
