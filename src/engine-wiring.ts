@@ -8,7 +8,7 @@ import { createEngine, type Engine } from './engine/engine.ts';
 import { createRunStarter } from './engine/run-start.ts';
 import { createRunStore } from './engine/run-store.ts';
 import { createRunTeller } from './engine/run-teller.ts';
-import type { TurnLogger } from './engine/turn.ts';
+import { type Neighbour, NO_NEIGHBOUR, type TurnLogger } from './engine/turn.ts';
 import { createRegistry } from './executors/registry.ts';
 import { emitRequestError } from './executors/emit-request-error.ts';
 import { emitToolError } from './executors/emit-tool-error.ts';
@@ -45,10 +45,12 @@ export interface EngineWiringOptions extends Pick<Ground, 'config' | 'modules' |
   lockMs: number;
   stalledCheckMs: number;
   logger: TurnLogger;
+  /** The worker of the same process. Default: none. */
+  neighbour?: Neighbour;
 }
 
 /** The engine of a process, on a connection of its own, so that a turn waits for nobody's blocking call. */
-export function engineParts(ground: Omit<Ground, 'engine'>): EngineWiring {
+export function engineParts(ground: Omit<Ground, 'engine'>, neighbour: Neighbour): EngineWiring {
   const { config, modules } = ground;
   const { connection, part } = open(ground, 'commands', 'engine connection');
   const keys = keySpace(config.prefix);
@@ -61,7 +63,7 @@ export function engineParts(ground: Omit<Ground, 'engine'>): EngineWiring {
   const modelAliases = [...DEFAULT_ALIASES.keys(), ...config.models.keys()];
   const core = createCore({ strategies, directives, modelAliases });
   const limits = { lockMs: JOB_LOCK_MS, stalledCheckMs: STALLED_CHECK_MS };
-  const { engine, parts } = wireEngine({ ...ground, ...limits, core, connection, preparer });
+  const { engine, parts } = wireEngine({ ...ground, ...limits, core, connection, preparer, neighbour });
   return { engine, parts: [part, ...parts] };
 }
 
@@ -69,6 +71,7 @@ export function wireEngine(options: EngineWiringOptions): EngineWiring {
   const { config, modules } = options;
   const turns = turnParts(options);
   const engine = createEngine({
+    neighbour: NO_NEIGHBOUR,
     ...options,
     ...turns,
     ...toOtherRuns(options, turns, (requestId, version) => void engine.wake(requestId, version)),

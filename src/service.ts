@@ -7,6 +7,7 @@ import { assembleClient, type ClientOptions } from './client-parts.ts';
 import type { Config } from './config.ts';
 import { modelLane } from './contract/model-name.ts';
 import type { Engine } from './engine/engine.ts';
+import { NO_NEIGHBOUR, type Neighbour } from './engine/turn.ts';
 import { engineParts } from './engine-wiring.ts';
 import { type Ground, journalParts, type Onward, open, sweeperPart } from './ground.ts';
 import { startAll, stopAll, type Startable } from './lifecycle.ts';
@@ -134,13 +135,20 @@ export function createService(config: Config, roles: Roles, modules: Modules = N
   const onError: Onward = (error) =>
     logger.warn({ error: error.message }, 'a background task failed and goes on');
   const base = { config, modules, redisUrl: config.redisUrl, logger, onError };
-  const running = roles.engine ? engineParts(base) : null;
+  let worker: Neighbour = NO_NEIGHBOUR;
+  const neighbour: Neighbour = {
+    canTake: (lane) => worker.canTake(lane),
+    take: (lane, ring) => worker.take(lane, ring),
+  };
+  const running = roles.engine ? engineParts(base, neighbour) : null;
   const ground: Ground = { ...base, engine: running?.engine ?? null };
+  const working = roles.worker ? workerParts(ground) : null;
+  if (working) ({ worker } = working);
   const api = roles.api ? apiParts(ground) : null;
   const parts = [
     fitnessPart(ground),
     ...(running?.parts ?? []),
-    ...(roles.worker ? workerParts(ground) : []),
+    ...(working?.parts ?? []),
     ...(api?.parts ?? []),
   ];
   return {

@@ -24,7 +24,7 @@ import { createCircuitBreaker, DEFAULT_BREAKER } from './worker/circuit-breaker.
 import { createCancelListener } from './worker/cancel-listener.ts';
 import type { Heartbeat } from './worker/heartbeat.ts';
 import { createRunningAttempts } from './worker/running-attempts.ts';
-import { createWorker, type ServedLane } from './worker/worker.ts';
+import { createWorker, type ServedLane, type Worker } from './worker/worker.ts';
 
 /** Directives of one user's kind at once in one worker. */
 const CUSTOM_CONCURRENCY = 50;
@@ -75,7 +75,7 @@ function executionParts(ground: Ground, parts: JournalParts) {
 }
 
 /** The parts of a worker, in the order of their start. Throws `ConfigError` when a provider has no key. */
-export function workerParts(ground: Ground): Startable[] {
+export function workerParts(ground: Ground): { worker: Worker; parts: Startable[] } {
   const { connection, part } = open(ground, 'commands', 'worker connection');
   const parts = journalParts(connection, ground);
   const { tools, models, registry } = executionParts(ground, parts);
@@ -96,7 +96,8 @@ export function workerParts(ground: Ground): Startable[] {
   const pool = { name: 'mcp pool', start, stop: () => tools.pool.stop() };
   const cancels = createCancelListener(listening.connection, parts.keys, running);
   const sweeper = sweeperPart(parts, ground);
-  return [part, listening.part, lanes, sweeper, models.announcer, pool, cancels, worker];
+  const before = [part, listening.part, lanes, sweeper, models.announcer, pool, cancels];
+  return { worker, parts: [...before, worker] };
 }
 
 function settings(ground: Ground) {

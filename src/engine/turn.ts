@@ -4,6 +4,7 @@ import type { Directive } from '../contract/directive.ts';
 import type { CommitVerdict } from '../journal/run-journal.ts';
 import type { SweepIndex } from '../journal/sweep-index.ts';
 import type { Confirm } from '../queue/durability.ts';
+import type { Ring } from '../queue/job.ts';
 import type { Lanes } from '../queue/lanes.ts';
 import { type Prepared, type Preparer, ringAll } from '../queue/prepare.ts';
 import { RING_AHEAD_MS, RUN_ENTRY, type RunBell } from '../queue/run-bell.ts';
@@ -27,12 +28,24 @@ export interface TurnParts extends BeginningParts, OutboxParts {
   index: SweepIndex;
   lanes: Lanes;
   bell: RunBell;
+  /** The worker of this process, if it has one: it is given what it can take at once, and nobody is rung for that. */
+  neighbour: Neighbour;
   /** Begun before each write; null = Redis' own durability. */
   confirm: () => Promise<Confirm | null>;
   /** Redis Cluster keeps no order between slots, so there each step waits for the one before it. */
   ordered: boolean;
   logger: TurnLogger;
 }
+
+/** Who may carry out a directive without a ring. What dies with it is rung for by the sweeper. */
+export interface Neighbour {
+  /** Whether it could take a directive of the lane now. */
+  canTake(lane: string): boolean;
+  /** Takes an accepted directive; false: it has to be rung for. */
+  take(lane: string, ring: Ring): boolean;
+}
+
+export const NO_NEIGHBOUR: Neighbour = { canTake: () => false, take: () => false };
 
 /** What a turn will write. `spec` null: as it was. */
 interface Turn {
@@ -135,17 +148,25 @@ async function commit(parts: TurnParts, run: StoredRun, turn: Turn): Promise<Com
   const announced = announce(parts, run, folded, open);
   if (!parts.ordered) await announced;
   const committing = parts.store.commit(run, commitOf(run, turn, prepared));
+  const near = open.filter(({ acceptance }) => parts.neighbour.canTake(acceptance.lane ?? ''));
   // One directive on one connection: Redis takes the three commands in this order, in one round trip.
-  const rung = parts.ordered && open.length === 1 ? ringAll(parts.lanes, open) : undefined;
+  const alone = parts.ordered && open.length === 1 && near.length === 0;
+  const rung = alone ? ringAll(parts.lanes, open) : undefined;
   rung?.catch(() => {});
   const [verdict] = await Promise.all([committing, announced]);
   if (verdict.kind !== 'committed') {
     if (rung) await unring(parts, run, verdict, open);
     return verdict;
   }
-  await dispatch(parts, run, folded, rung ?? ringAll(parts.lanes, open));
+  await dispatch(parts, run, folded, rung ?? handOut(parts, open));
   await confirmed?.();
   return verdict;
+}
+
+/** What the neighbour does not take is rung for. */
+function handOut({ neighbour, lanes }: TurnParts, open: readonly Prepared[]): Promise<void> {
+  const left = open.filter(({ acceptance, ring }) => !neighbour.take(acceptance.lane ?? '', ring));
+  return ringAll(lanes, left);
 }
 
 /** Another turn has accepted the same: then the ring was right. */

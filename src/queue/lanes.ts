@@ -30,6 +30,8 @@ export function lanePrefix(prefix: string, lane: string): string {
 
 export function createLanes(connection: RedisConnection, prefix: string) {
   const queues = new Map<string, Queue>();
+  /** Until when a lane is paused, as far as this process paused it; milliseconds since the epoch. */
+  const pausedUntil = new Map<string, number>();
 
   function queue(lane: string): Queue {
     const known = queues.get(lane);
@@ -77,9 +79,15 @@ export function createLanes(connection: RedisConnection, prefix: string) {
 
   /** Nobody takes a job of the lane for `ms`. BullMQ looks at the pause only where a rate is set. */
   async function pauseFor(lane: string, ms: number): Promise<void> {
+    pausedUntil.set(lane, Date.now() + ms);
     const opened = queue(lane);
     if ((await opened.getGlobalRateLimit()) === null) await opened.setGlobalRateLimit(NO_RATE, 1_000);
     await opened.rateLimit(ms);
+  }
+
+  /** Whether this process has paused the lane; of the pauses of others BullMQ knows. */
+  function isPaused(lane: string): boolean {
+    return (pausedUntil.get(lane) ?? 0) > Date.now();
   }
 
   /** Directives of the lane that wait to be taken. */
@@ -112,5 +120,5 @@ export function createLanes(connection: RedisConnection, prefix: string) {
     queues.clear();
   }
 
-  return { ring, ringAll, silence, setGlobalConcurrency, setRate, pauseFor, queued, counts, close };
+  return { ring, ringAll, silence, setGlobalConcurrency, setRate, pauseFor, isPaused, queued, counts, close };
 }

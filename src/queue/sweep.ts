@@ -51,6 +51,8 @@ const LOCK_MS = 5_000;
 const LONGEST_STOP_MS = 1_000;
 const SHORTEST_LOOK_MS = 5_000;
 const LONGEST_LOOK_MS = 60_000;
+/** How long after the end of a lease, or the time of an attempt, somebody should have come. */
+const OVERDUE_MS = 500;
 /** A directive that is in the index but not in the journal is given this long to appear. */
 const MISSING_GRACE_MS = 60_000;
 
@@ -72,8 +74,9 @@ export function sweepDecision(entry: DueEntry, record: DirectiveRecord | null, n
     return { kind: record.status === 'failed' && !entry.settledBefore ? 'settle' : 'forget' };
   if (record.deadlineAt <= now) return { kind: 'expire' };
   const at = nextLook(record, now);
-  if (record.status === 'running' && (record.leaseUntil ?? 0) > now) return { kind: 'look_again', at };
-  if (record.status === 'waiting' && (record.nextAttemptAt ?? 0) > now) return { kind: 'look_again', at };
+  // An attempt that was taken without a job has nobody else who notices that its worker died.
+  const dueAt = record.status === 'running' ? record.leaseUntil : record.nextAttemptAt;
+  if (dueAt !== null && dueAt > now) return { kind: 'look_again', at: Math.min(at, dueAt + OVERDUE_MS) };
   return { kind: 'ring', at };
 }
 

@@ -8,6 +8,7 @@ import { pause } from '../lifecycle.ts';
 import type { RedisConnection } from '../redis.ts';
 import { attemptDirective } from './attempt.ts';
 import type { AttemptParts } from './claimed.ts';
+import { createLaneSlots } from './lane-slots.ts';
 
 /** One lane a worker serves. */
 export interface ServedLane {
@@ -38,10 +39,20 @@ const MODEL_LANES = modelLane('');
 /** For Redis to answer at the end of a stop, beyond the time in which a deaf executor is left behind. */
 const LAST_WORDS_MS = 5_000;
 
+export type Worker = ReturnType<typeof createWorker>;
+
+/** Whether this process alone decides how many attempts there are; else only a job may begin one. */
+function isLocal({ globalConcurrency, rate }: ServedLane): boolean {
+  return globalConcurrency === null && rate === null;
+}
+
 export function createWorker(options: WorkerOptions) {
   const { serves, running, heartbeat, onError } = options;
   const consumers: LaneConsumer[] = [];
   const paused = new Map<string, NodeJS.Timeout>();
+  const slots = new Map(
+    serves.filter(isLocal).map(({ name, concurrency }) => [name, createLaneSlots(concurrency)]),
+  );
   let stopping: Promise<void> | undefined;
   let inHand = 0;
   let whenNothingIsInHand = (): void => {};
@@ -60,14 +71,44 @@ export function createWorker(options: WorkerOptions) {
     });
   }
 
+  /** Of a job: what was taken directly may have its slot. */
   async function handle(ring: Ring, lane: string): Promise<JobOutcome> {
+    await slots.get(lane)?.enter();
+    return attempt(ring, lane);
+  }
+
+  /** With a slot of the lane, which it gives back. */
+  async function attempt(ring: Ring, lane: string): Promise<JobOutcome> {
     inHand += 1;
     try {
       return await attemptDirective(options, ring, lane);
     } finally {
+      slots.get(lane)?.leave();
       inHand -= 1;
       if (inHand === 0) whenNothingIsInHand();
     }
+  }
+
+  /** The lane is served here, is not limited over all workers, is not paused, and has a free slot. */
+  function canTake(lane: string): boolean {
+    if (stopping || paused.has(lane) || options.lanes.isPaused(lane)) return false;
+    return slots.get(lane)?.hasRoom() ?? false;
+  }
+
+  /**
+   * Takes an accepted directive without a job, when nothing stands against it. False: it has to be rung for. What comes
+   * of it is recorded as with any other; should this process die, the sweeper rings.
+   */
+  function take(lane: string, ring: Ring): boolean {
+    if (!canTake(lane) || !slots.get(lane)?.tryEnter()) return false;
+    attempt(ring, lane)
+      .then((outcome) => ringLater(lane, ring, outcome))
+      .catch(onError);
+    return true;
+  }
+
+  async function ringLater(lane: string, ring: Ring, outcome: JobOutcome): Promise<void> {
+    if (outcome.kind === 'later') await options.lanes.ring(lane, ring, Math.max(0, outcome.at - Date.now()));
   }
 
   async function start(): Promise<void> {
@@ -117,6 +158,8 @@ export function createWorker(options: WorkerOptions) {
   return {
     name: 'worker',
     start,
+    canTake,
+    take,
     pauseLane,
     stop(): Promise<void> {
       stopping ??= drain();

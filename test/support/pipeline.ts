@@ -32,16 +32,14 @@ import { createCancelListener } from '../../src/worker/cancel-listener.ts';
 import type { Heartbeat } from '../../src/worker/heartbeat.ts';
 import { createRunningAttempts } from '../../src/worker/running-attempts.ts';
 import { createThreadedHeartbeat } from '../../src/worker/threaded-heartbeat.ts';
-import { createWorker } from '../../src/worker/worker.ts';
+import { createWorker, type Worker } from '../../src/worker/worker.ts';
 import { openJournal, RETENTION_MS, uniquePrefix } from './journal.ts';
 
 export const LANE = 'tool.test';
 
 export type Execute = (directive: ToolExec, context: ExecutionContext) => Promise<Execution>;
 
-export interface WorkerUnderTest {
-  stop(): Promise<void>;
-}
+export type WorkerUnderTest = Pick<Worker, 'canTake' | 'take' | 'pauseLane' | 'stop'>;
 
 export interface TestWorkerOptions {
   leaseMs?: number;
@@ -162,7 +160,7 @@ export async function openPipeline(
       await worker.stop();
       await Promise.all([closeRedis(own), closeRedis(listening)]);
     });
-    return { stop: () => worker.stop() };
+    return worker;
   }
 
   function sweeper(owner: string = randomUUID(), intervalMs = 50) {

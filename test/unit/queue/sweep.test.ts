@@ -69,6 +69,14 @@ test('a running one is left alone while its lease holds, and rung for after', ()
   expect(decide({ status: 'running', leaseUntil: NOW }).kind).toBe('ring');
 });
 
+test.each([
+  ['the end of its lease', { status: 'running', leaseUntil: NOW + 1_000 }],
+  ['the time of its next attempt', { status: 'waiting', nextAttemptAt: NOW + 1_000 }],
+] as const)('an old one is looked at soon after %s: it may have no job that would come', (_what, fields) => {
+  const decision = decide({ ...fields, acceptedAt: NOW - 50_000 });
+  expect(decision).toEqual({ kind: 'look_again', at: NOW + 1_500 });
+});
+
 test('a waiting one is left alone until its next attempt is due', () => {
   expect(decide({ status: 'waiting', nextAttemptAt: NOW + 1 }).kind).toBe('look_again');
   expect(decide({ status: 'waiting', nextAttemptAt: NOW }).kind).toBe('ring');
