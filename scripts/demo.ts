@@ -1,4 +1,4 @@
-/** `npm run demo`: the service with real MCP servers, five kinds of calls, their signals live, and a table of the ends.
+/** `npm run demo`: the service with real MCP servers, five kinds of calls, a model, an agent, and a table of the ends.
  *  It must exit 0 only if every directive ended as it should. */
 import { table } from '../src/cli/table.ts';
 import { createTerminal, type Terminal } from '../src/cli/terminal.ts';
@@ -6,6 +6,8 @@ import { createHttpClient } from '../src/client/http-client.ts';
 import type { DirectiveClient } from '../src/contract/directive-client.ts';
 import type { Signal } from '../src/contract/signal.ts';
 import { CASES, type DemoCase, FLAKY_REPORT } from './demo/cases.ts';
+import { demoModel } from './demo/model.ts';
+import { play, SCENES } from './demo/scenes.ts';
 import { type DemoService, startService } from './demo/service.ts';
 import { createSignalPrinter } from './demo/signal-printer.ts';
 import { judge, type Verdict } from './demo/verdict.ts';
@@ -18,15 +20,18 @@ interface Outcome extends Verdict {
 
 const terminal = createTerminal(process.stdout, process.stderr);
 terminal.out('Starting a service of its own, with three MCP servers …');
-const service = await startService();
+const model = demoModel(process.env);
+const service = await startService(model);
 const client = createHttpClient({ baseUrl: service.url });
 try {
   const outcomes: Outcome[] = [];
   for (const demoCase of CASES) outcomes.push(await runCase(client, terminal, demoCase));
+  terminal.out(`\n${model.notice}`);
+  for (const scene of SCENES) outcomes.push(await play(scene, { client, terminal, url: service.url }));
   const faults = [...outcomes.flatMap((outcome) => outcome.faults), ...(await countFaults(service))];
   terminal.out(`\n${rowsOf(outcomes).join('\n')}\n`);
   for (const fault of faults) terminal.out(`Not as it should be: ${fault}.`);
-  if (faults.length === 0) terminal.out('Every directive ended once, as it should.');
+  if (faults.length === 0) terminal.out('Every directive and every run ended once, as it should.');
   process.exitCode = faults.length === 0 ? 0 : 1;
 } finally {
   await client.close();

@@ -4,6 +4,7 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { freePort, spawnNode } from '../../test/support/process.ts';
+import type { DemoModel } from './model.ts';
 
 export interface DemoService {
   readonly url: string;
@@ -12,11 +13,23 @@ export interface DemoService {
   stop(): Promise<void>;
 }
 
-export async function startService(): Promise<DemoService> {
+/** Only tools that change nothing: a model that is asked here may be a real one. */
+const AGENTS = {
+  demo: {
+    description: 'Reads and adds',
+    model_alias: 'demo',
+    tools: ['everything.get-sum', 'filesystem.list_directory', 'filesystem.read_text_file'],
+  },
+};
+
+export async function startService(model: DemoModel): Promise<DemoService> {
   const folder = await mkdtemp(join(tmpdir(), 'adjutant-demo-'));
   const countFile = join(folder, 'flaky-calls.txt');
   const config = join(folder, 'adjutant.json');
-  await writeFile(config, JSON.stringify({ mcpServers: serversOf(countFile) }));
+  await writeFile(
+    config,
+    JSON.stringify({ mcpServers: serversOf(countFile), ...model.config, agents: AGENTS }),
+  );
   await writeFile(countFile, '');
   const port = await freePort();
   const args = [resolve('src/cli/main.ts'), 'up', '--config', config, '--port', String(port)];

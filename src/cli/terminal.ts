@@ -57,7 +57,7 @@ export function createTerminal(stdout: Output, stderr: Output): Terminal {
 
 type Side = 'out' | 'err';
 
-/** Where the cursor of each stream is. On one terminal both write to the same line: neither goes on in the other's. */
+/** Where the cursor of each stream is. What they share, a terminal or a pipe, is not to hold two things in one line. */
 function createScreen(stdout: Output, stderr: Output) {
   const streams = { out: stdout, err: stderr };
   const shared = stdout.isTTY === true && stderr.isTTY === true;
@@ -76,7 +76,8 @@ function createScreen(stdout: Output, stderr: Output) {
     write(side: Side, text: string, asLine: boolean): void {
       if (text === '') return;
       clear();
-      if (shared) endLine(side === 'out' ? 'err' : 'out');
+      if (side === 'out') endLine('err');
+      else if (shared) endLine('out');
       if (asLine) endLine(side);
       streams[side].write(text);
       open[side] = !text.endsWith('\n');

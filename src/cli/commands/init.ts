@@ -7,10 +7,24 @@ import type { Terminal } from '../terminal.ts';
 
 const FILE = 'adjutant.json';
 
+/** Providers with a key in the environment need no entry; these are the two kinds that need no key. */
 const SAMPLE = {
   mcpServers: {
     everything: { command: 'npx', args: ['-y', '@modelcontextprotocol/server-everything', 'stdio'] },
     filesystem: { command: 'npx', args: ['-y', '@modelcontextprotocol/server-filesystem', '.'] },
+  },
+  providers: {
+    ollama: { type: 'openai-compatible', base_url: 'http://127.0.0.1:11434/v1' },
+    demo: { type: 'scripted' },
+  },
+  models: { demo: 'demo:script' },
+  agents: {
+    default: {
+      description: 'Answers questions with the tools of both servers',
+      model_alias: 'fast',
+      tools: ['everything.*', 'filesystem.*'],
+      policies: { approvals: { 'filesystem.write_file': 'ask' } },
+    },
   },
 };
 
@@ -21,7 +35,11 @@ export async function init(terminal: Terminal, folder: string): Promise<ExitCode
     throw explained(error as NodeJS.ErrnoException, folder);
   }
   terminal.out(`wrote ${FILE}`);
-  terminal.err('next: adjutant up, then adjutant call everything.get-sum \'{"a": 2, "b": 3}\'');
+  terminal.err('next: adjutant up, then');
+  terminal.err('  adjutant call everything.get-sum \'{"a": 2, "b": 3}\'');
+  terminal.err(
+    '  adjutant ask "What is in this folder?"    with ANTHROPIC_API_KEY set; --alias names another model',
+  );
   return EXIT.done;
 }
 

@@ -65,9 +65,10 @@ test('text in a file is not cut by what is said on the terminal', () => {
   terminal.status('two words');
   terminal.write('b');
   terminal.err('remark');
+  terminal.writeErr('thought');
   terminal.write('c');
   terminal.endLine();
   terminal.endLine();
   expect(stdout.text()).toBe('abc\n');
-  expect(stderr.text()).toBe('two words\r\u001B[Kremark\n');
+  expect(stderr.text()).toBe('two words\r\u001B[Kremark\nthought\n');
 });
