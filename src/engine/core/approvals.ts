@@ -84,10 +84,7 @@ function endForBudget(run: Run, { limit, message }: BudgetQuestion): void {
 /** Whatever nobody decided about in time is refused. */
 export function expireApprovals(run: Run): void {
   const { question } = run.state;
-  if (question && question.deadline_at <= run.now) {
-    run.state.question = null;
-    return endForBudget(run, question);
-  }
+  if (question && question.deadline_at <= run.now) return endForBudget(run, question);
   for (const { call, deadline_at } of Object.values(run.state.held)) {
     if (deadline_at > run.now) continue;
     run.state.held = without(run.state.held, call.id);

@@ -60,9 +60,7 @@ function takeAnswer(run: Run, signal: SignalOf<AnswerType>): void {
 function takeInput(run: Run, signal: SignalOf<'ai.request.input'>): void {
   const { input_id, content } = signal.data;
   run.state.inputs = [...run.state.inputs, { id: input_id, content }];
-  if (!run.state.awaits_input) return;
-  run.state.awaits_input = false;
-  step(run, signal);
+  if (run.state.awaits_input) step(run, signal);
 }
 
 function cancelRun(run: Run, reason: string | null): void {

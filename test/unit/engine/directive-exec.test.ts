@@ -76,6 +76,12 @@ describe('core directives (upstream: directive_exec)', () => {
     expect(run.signalsOf('agent.scheduled')).toHaveLength(2);
   });
 
+  test('Schedule: a timer that is due to the millisecond fires once', () => {
+    const run = start([{ type: 'schedule', delay_ms: 100, message: 1 }]);
+    run.pass(100).pass(0);
+    expect(run.signalsOf('agent.scheduled')).toHaveLength(1);
+  });
+
   test('Cancel: another request is cancelled through the outbox, its own run at once', () => {
     const run = start([{ type: 'cancel', request_id: 'other' }]);
     expect(run.outbox).toMatchObject([{ kind: 'cancel_request', request_id: 'other' }]);
