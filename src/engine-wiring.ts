@@ -12,7 +12,7 @@ import { type Neighbour, NO_NEIGHBOUR, type TurnLogger } from './engine/turn.ts'
 import { createRegistry } from './executors/registry.ts';
 import { emitRequestError } from './executors/emit-request-error.ts';
 import { emitToolError } from './executors/emit-tool-error.ts';
-import { type Ground, JOB_LOCK_MS, open, STALLED_CHECK_MS } from './ground.ts';
+import { type Ground, JOB_LOCK_MS, journalParts, open, STALLED_CHECK_MS, sweeperPart } from './ground.ts';
 import { createAgentCatalog } from './journal/agent-catalog.ts';
 import { createConversationJournal } from './journal/conversation-journal.ts';
 import { createJournal } from './journal/journal.ts';
@@ -64,7 +64,8 @@ export function engineParts(ground: Omit<Ground, 'engine'>, neighbour: Neighbour
   const core = createCore({ strategies, directives, modelAliases });
   const limits = { lockMs: JOB_LOCK_MS, stalledCheckMs: STALLED_CHECK_MS };
   const { engine, parts } = wireEngine({ ...ground, ...limits, core, connection, preparer, neighbour });
-  return { engine, parts: [part, ...parts] };
+  const own = { ...ground, engine };
+  return { engine, parts: [part, sweeperPart(journalParts(connection, own), own), ...parts] };
 }
 
 export function wireEngine(options: EngineWiringOptions): EngineWiring {

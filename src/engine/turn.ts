@@ -75,9 +75,14 @@ export async function takeTurns(
     // The run would end, and there is more than was read.
     if (verdict.kind === 'more') limit *= 4;
     else if (verdict.kind === 'unknown') return;
-    else if (verdict.kind === 'committed' && !verdict.more && turn.folded.document.outbox.length === 0)
-      return;
+    else if (verdict.kind === 'committed' && !verdict.more && !hasMoreToDo(run, turn)) return;
   }
+}
+
+/** What this turn has done and its document still asks for, a next one would do for ever. */
+function hasMoreToDo({ document: before }: StoredRun, { folded }: Turn): boolean {
+  const done = new Set(before?.outbox.map(({ id }) => id));
+  return folded.document.outbox.some(({ id }) => !done.has(id));
 }
 
 /** null: there is nothing to do. */

@@ -162,6 +162,7 @@ export async function openEngineTest(redisUrl: string, options: EngineTestOption
       await worker.stop();
       await Promise.all([closeRedis(own), closeRedis(listening)]);
     });
+    return worker;
   }
 
   /** The log of a request once its run has ended; fails when it does not. */

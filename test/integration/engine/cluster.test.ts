@@ -3,6 +3,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { okResult } from '../../../src/contract/result.ts';
 import { type EngineTest, openEngineTest } from '../../support/engine.ts';
+import { eventually } from '../../support/eventually.ts';
 import { startCluster, type TestCluster } from '../../support/redis-cluster.ts';
 import { script } from '../../support/scripted-core.ts';
 
@@ -44,5 +45,5 @@ test('runs with tools, timers, children and a conversation end as they do on one
   const historyOf = async (conversation: string): Promise<unknown> =>
     JSON.parse((await engines.connection.get(engines.keys.conversation(conversation)[2])) ?? '[]');
   for (let number = 0; number < 6; number += 1)
-    await expect.poll(() => historyOf(`talk-${number}`)).toHaveLength(4);
+    await eventually(() => historyOf(`talk-${number}`)).toHaveLength(4);
 });

@@ -7,6 +7,7 @@ import { okResult } from '../../../src/contract/result.ts';
 import type { Signal } from '../../../src/contract/signal.ts';
 import { newTraceparent } from '../../../src/telemetry/trace-context.ts';
 import { type EngineTest, openEngineTest } from '../../support/engine.ts';
+import { eventually } from '../../support/eventually.ts';
 import { acceptance, endOf, toolCall } from '../../support/journal.ts';
 import { type Execute, LANE } from '../../support/pipeline.ts';
 import { startRedis, type TestRedis } from '../../support/redis.ts';
@@ -91,7 +92,7 @@ describe('a run', () => {
     await engines.startWorker(echo);
     const id = await startRun(script({ tools: ['a'] }));
     await engines.ended(id);
-    await expect.poll(() => engines.index.size()).toBe(0);
+    await eventually(() => engines.index.size()).toBe(0);
     expect(await engines.journal.head(id)).toMatchObject({ status: 'closed', open: 0 });
     expect((await engines.keysWithoutExpiry()).filter((key) => key.includes(id))).toEqual([]);
     expect(await engines.jobs('run')).toBe(0);
@@ -123,25 +124,24 @@ describe('a run', () => {
 
   test('goes on when the worker that ended its directive died before it could wake it', async () => {
     await engines.startEngine();
-    await engines.startWorker(echo, async () => {});
+    const dying = await engines.startWorker(echo, async () => {});
     const id = await startRun(script({ tools: ['a'] }));
-    await expect.poll(async () => (await engines.journal.directive(id, 's0.a'))?.status).toBe('succeeded');
+    await eventually(async () => (await engines.journal.directive(id, 's0.a'))?.status).toBe('succeeded');
     expect((await engines.runs.head(id))?.unread).toBe(true);
+    await dying.stop();
     await engines.startWorker(echo);
     const digest = (await engines.journal.directive(id, 's0.a'))?.digest ?? '';
     // BullMQ hands the dead worker's job out again, to whoever comes first.
-    await expect
-      .poll(async () => {
-        await engines.lanes.ring(LANE, { request_id: id, id: 's0.a', digest });
-        return (await engines.runs.head(id))?.ended;
-      })
-      .toBe(true);
+    await eventually(async () => {
+      await engines.lanes.ring(LANE, { request_id: id, id: 's0.a', digest });
+      return (await engines.runs.head(id))?.ended;
+    }).toBe(true);
   });
 
   test('hears at once of what was answered at its acceptance', async () => {
     const engine = await engines.startEngine();
     const id = await startRun(script({ approval: 'ask' }));
-    await expect.poll(async () => (await engines.runs.head(id))?.version).toBe(1);
+    await eventually(async () => (await engines.runs.head(id))?.version).toBe(1);
     const journal = engines.wakingJournal(engine.wake);
     const foreign = { ...acceptance(toolCall({ request_id: id }), ''), lane: null };
     const signal = endOf(toolCall({ request_id: id, id: foreign.id }));
@@ -280,7 +280,7 @@ describe('waking', () => {
     const id = engines.newId();
     await engines.index.add([{ requestId: id, id: '@run' }], 1);
     await engine.wake(id, 0);
-    await expect.poll(() => engines.index.size()).toBe(0);
+    await eventually(() => engines.index.size()).toBe(0);
   });
 });
 
@@ -327,7 +327,7 @@ describe('directives of a run', () => {
   test('that nobody serves end at their deadline, and the run hears it', async () => {
     await engines.startEngine();
     const id = await startRun(script({ tools: ['a'] }));
-    await expect.poll(async () => (await engines.journal.directive(id, 's0.a'))?.status).toBe('accepted');
+    await eventually(async () => (await engines.journal.directive(id, 's0.a'))?.status).toBe('accepted');
     const [state] = engines.keys.request(id);
     await engines.connection.hset(state, 's0.a|deadline_at', '1');
     await engines.connection.zadd(engines.keys.sweep, 'XX', 1, `${id}/s0.a`);
@@ -341,18 +341,18 @@ describe('cancelling a request', () => {
   test('ends its run and its directives', async () => {
     await engines.startEngine();
     const id = await startRun(script({ tools: ['a', 'b'] }));
-    await expect.poll(async () => (await engines.journal.request(id))?.directives.length).toBe(2);
+    await eventually(async () => (await engines.journal.request(id))?.directives.length).toBe(2);
     await engines.requests.cancel(id, undefined, { reason: 'enough' });
     const log = await engines.ended(id);
     expect(failure(log)).toBe('cancelled');
     expect(types(log).filter((type) => type === 'ai.tool.result')).toHaveLength(2);
-    await expect.poll(async () => (await engines.journal.head(id))?.status).toBe('closed');
+    await eventually(async () => (await engines.journal.head(id))?.status).toBe('closed');
   });
 
   test('ends its directives without an engine, and the run once there is one', async () => {
     const engine = await engines.startEngine();
     const id = await startRun(script({ tools: ['a'] }));
-    await expect.poll(async () => (await engines.journal.request(id))?.directives.length).toBe(1);
+    await eventually(async () => (await engines.journal.request(id))?.directives.length).toBe(1);
     await engine.stop();
     const cancelled = await engines.requests.cancel(id);
     expect(cancelled.directives).toMatchObject([{ id: 's0.a', status: 'cancelled' }]);
@@ -399,7 +399,7 @@ describe('timers', () => {
   test('survive every engine, also when their ring is lost', async () => {
     const engine = await engines.startEngine();
     const id = await startRun(script({ timer_ms: 700 }));
-    await expect.poll(async () => (await engines.runs.head(id))?.wakeAt).not.toBe(null);
+    await eventually(async () => (await engines.runs.head(id))?.wakeAt).not.toBe(null);
     await engine.stop();
     const wakeAt = (await engines.runs.head(id))?.wakeAt ?? 0;
     await engines.lanes.silence('run', id, `@run/at/${wakeAt}`);

@@ -5,6 +5,7 @@ import { DirectiveRefused } from '../../../src/contract/problem.ts';
 import { okResult } from '../../../src/contract/result.ts';
 import type { Signal } from '../../../src/contract/signal.ts';
 import { type EngineTest, openEngineTest } from '../../support/engine.ts';
+import { eventually } from '../../support/eventually.ts';
 import { startRedis, type TestRedis } from '../../support/redis.ts';
 import { script } from '../../support/scripted-core.ts';
 
@@ -89,14 +90,14 @@ describe('an input', () => {
     const id = await startRun(script({ approval: 'ask' }, { inputs: 10 }, { approval: 'ask2' }));
     const give = (number: number) => engines.client.input(id, { input_id: `i${number}`, content: 'x' });
     for (let number = 1; number <= 40; number += 1) await give(number);
-    await expect.poll(async () => (await engines.runs.head(id))?.unread).toBe(false);
+    await eventually(async () => (await engines.runs.head(id))?.unread).toBe(false);
     await engine.stop();
     for (let number = 41; number <= 64; number += 1)
       expect(await give(number)).toMatchObject({ queued: number });
     expect(await refusal(give(65))).toBe('input_queue_full');
     await engines.startEngine();
     await engines.client.decide(id, 'ask', { decision: 'approve' });
-    await expect.poll(async () => (await give(66).catch(() => null))?.queued).toBe(55);
+    await eventually(async () => (await give(66).catch(() => null))?.queued).toBe(55);
   });
 
   test('is refused when the run has ended, where there is none, and when it says nothing', async () => {
@@ -139,14 +140,14 @@ describe('a decision', () => {
   test('about a call that waits is heard once, and stands', async () => {
     await engines.startEngine();
     const id = await startRun(script({ approval: 'ask' }, { approval: 'ask-b' }));
-    await expect.poll(() => engines.log(id).then(types)).toContain('ai.tool.approval_requested');
+    await eventually(() => engines.log(id).then(types)).toContain('ai.tool.approval_requested');
     const decide = (decision: 'approve' | 'deny') => engines.client.decide(id, 'ask', { decision });
     expect(await decide('approve')).toEqual({ request_id: id, call_id: 'ask', decision: 'approve' });
     expect(await decide('approve')).toMatchObject({ decision: 'approve' });
     expect(await refusal(decide('deny'))).toBe('already_decided');
-    await expect
-      .poll(() => engines.client.decide(id, 'ask-b', { decision: 'deny' }).catch(() => null))
-      .not.toBe(null);
+    await eventually(() =>
+      engines.client.decide(id, 'ask-b', { decision: 'deny' }).catch(() => null),
+    ).not.toBe(null);
     const log = await engines.ended(id);
     expect(heard(log)).toEqual(['ai.tool.approval_decided ask', 'ai.tool.approval_decided ask-b']);
   });
@@ -154,7 +155,7 @@ describe('a decision', () => {
   test('of two at once that differ, one stands', async () => {
     await engines.startEngine();
     const id = await startRun(script({ approval: 'ask' }));
-    await expect.poll(() => engines.log(id).then(types)).toContain('ai.tool.approval_requested');
+    await eventually(() => engines.log(id).then(types)).toContain('ai.tool.approval_requested');
     const decisions = (['approve', 'deny'] as const).map((decision) =>
       engines.client.decide(id, 'ask', { decision }).then(
         () => decision,
@@ -172,7 +173,7 @@ describe('a decision', () => {
   test('about what nobody asked is refused', async () => {
     await engines.startEngine();
     const id = await startRun(script({ approval: 'ask' }));
-    await expect.poll(() => engines.log(id).then(types)).toContain('ai.tool.approval_requested');
+    await eventually(() => engines.log(id).then(types)).toContain('ai.tool.approval_requested');
     expect(await refusal(engines.client.decide(id, 'other', { decision: 'approve' }))).toBe('not_found');
     expect(await refusal(engines.client.decide('none', 'ask', { decision: 'approve' }))).toBe('not_found');
   });
@@ -184,7 +185,7 @@ describe('a conversation', () => {
   test('that is busy refuses the next run by default', async () => {
     await engines.startEngine();
     const first = await startRun(script({ approval: 'ask' }), talk);
-    await expect.poll(() => status(first)).toBe('running');
+    await eventually(() => status(first)).toBe('running');
     const second = await startRun(script({ tool_errors: ['x'] }), talk);
     const log = await engines.ended(second);
     expect(log.at(-1)).toMatchObject({ type: 'ai.request.failed', data: { error: { type: 'busy' } } });
@@ -197,16 +198,16 @@ describe('a conversation', () => {
   test('lets runs wait for their turn, and gives each the history of those before', async () => {
     await engines.startEngine();
     const first = await startRun(script({ approval: 'ask' }), { ...talk, agent: 'queueing' });
-    await expect.poll(() => status(first)).toBe('running');
+    await eventually(() => status(first)).toBe('running');
     const query = script({ tool_errors: ['x'] });
     const waiting: string[] = [];
     for (let number = 0; number < 3; number += 1) {
       waiting.push(await startRun(query, { ...talk, agent: 'queueing', request_id: `w${number}` }));
       const active = await engines.connection.llen(engines.keys.conversation('talk')[1]);
-      await expect
-        .poll(() => engines.connection.llen(engines.keys.conversation('talk')[1]))
-        .toBeGreaterThanOrEqual(active);
-      await expect.poll(() => engines.connection.llen(engines.keys.conversation('talk')[1])).toBe(number + 1);
+      await eventually(() =>
+        engines.connection.llen(engines.keys.conversation('talk')[1]),
+      ).toBeGreaterThanOrEqual(active);
+      await eventually(() => engines.connection.llen(engines.keys.conversation('talk')[1])).toBe(number + 1);
     }
     expect(await Promise.all(waiting.map(status))).toEqual(['pending', 'pending', 'pending']);
     await engines.client.decide(first, 'ask', { decision: 'approve' });
@@ -228,7 +229,7 @@ describe('a conversation', () => {
   test('is interrupted where the next run says so', async () => {
     await engines.startEngine();
     const first = await startRun(script({ approval: 'ask' }), talk);
-    await expect.poll(() => status(first)).toBe('running');
+    await eventually(() => status(first)).toBe('running');
     const second = await startRun(script({ tool_errors: ['x'] }), { ...talk, agent: 'interrupting' });
     expect(heard(await engines.ended(second))).toHaveLength(1);
     expect(await status(first)).toBe('cancelled');
@@ -237,16 +238,16 @@ describe('a conversation', () => {
   test('goes on without a run that was cancelled while it waited', async () => {
     await engines.startEngine();
     const first = await startRun(script({ approval: 'ask' }), { ...talk, agent: 'queueing' });
-    await expect.poll(() => status(first)).toBe('running');
+    await eventually(() => status(first)).toBe('running');
     const query = script({ tool_errors: ['x'] });
     const second = await startRun(query, { ...talk, agent: 'queueing' });
-    await expect.poll(() => engines.connection.llen(engines.keys.conversation('talk')[1])).toBe(1);
+    await eventually(() => engines.connection.llen(engines.keys.conversation('talk')[1])).toBe(1);
     const third = await startRun(query, { ...talk, agent: 'queueing' });
-    await expect.poll(() => engines.connection.llen(engines.keys.conversation('talk')[1])).toBe(2);
+    await eventually(() => engines.connection.llen(engines.keys.conversation('talk')[1])).toBe(2);
     await engines.requests.cancel(second);
     await engines.ended(second);
     expect(await status(second)).toBe('cancelled');
-    await expect.poll(() => engines.connection.llen(engines.keys.conversation('talk')[1])).toBe(1);
+    await eventually(() => engines.connection.llen(engines.keys.conversation('talk')[1])).toBe(1);
     expect(await engines.connection.get(engines.keys.conversation('talk')[0])).toBe(first);
     expect(await status(third)).toBe('pending');
     await engines.client.decide(first, 'ask', { decision: 'approve' });
@@ -256,7 +257,7 @@ describe('a conversation', () => {
   test('goes on when the run whose turn it was is lost', async () => {
     await engines.startEngine();
     const first = await startRun(script({ approval: 'ask' }), talk);
-    await expect.poll(() => status(first)).toBe('running');
+    await eventually(() => status(first)).toBe('running');
     await engines.connection.del(...engines.keys.request(first));
     const second = await startRun(script({ tool_errors: ['x'] }), talk);
     expect(heard(await engines.ended(second))).toHaveLength(1);
@@ -265,10 +266,10 @@ describe('a conversation', () => {
   test('ends a run whose turn does not come before its deadline', async () => {
     const engine = await engines.startEngine();
     const first = await startRun(script({ approval: 'ask' }), talk);
-    await expect.poll(() => status(first)).toBe('running');
+    await eventually(() => status(first)).toBe('running');
     const overrides = { limits: { deadline_ms: 200 }, busy: 'queue' };
     const second = await startRun(script({ tool_errors: ['x'] }), { ...talk, overrides });
-    await expect.poll(() => engines.connection.llen(engines.keys.conversation('talk')[1])).toBe(1);
+    await eventually(() => engines.connection.llen(engines.keys.conversation('talk')[1])).toBe(1);
     await engines.sweeper().start();
     await engines.ended(second);
     expect(await status(second)).toBe('timeout');
@@ -280,7 +281,7 @@ describe('a conversation', () => {
     await engines.startEngine();
     await engines.ended(await startRun(script({ tool_errors: ['x'] }), talk));
     const [active, waiting, history] = engines.keys.conversation('talk');
-    await expect.poll(() => engines.connection.exists(active, waiting)).toBe(0);
+    await eventually(() => engines.connection.exists(active, waiting)).toBe(0);
     expect(await engines.connection.pttl(history)).toBeGreaterThan(0);
   });
 });
