@@ -1,4 +1,4 @@
-/** The tool calls of a run: a live line while they run, a line for each that has ended.
+/** What a run is at: a live line for its tool calls, or its wait for the model; a line for each call that has ended.
  *  It must never leave its live line behind, nor draw it over a question. */
 import type { Signal } from '../contract/signal.ts';
 import { durationText } from './run-lines.ts';
@@ -24,12 +24,20 @@ interface Running {
 export function createToolBoard(terminal: Terminal): ToolBoard {
   const running = new Map<string, Running>();
   let asking = false;
+  let heardAt = Date.now();
   const draw = (): void => {
-    if (!asking) terminal.status(liveText([...running.values()], terminal));
+    if (asking) return;
+    const [first, ...others] = running.values();
+    terminal.status(
+      first === undefined
+        ? waitText(Date.now() - heardAt, terminal)
+        : liveText(first, others.length, terminal),
+    );
   };
   const timer = terminal.live ? setInterval(draw, REFRESH_MS) : undefined;
   return {
     show: (signal) => {
+      heardAt = Date.now();
       if (signal.type === 'ai.tool.result') {
         terminal.err(endedText(signal.data, running.get(signal.data.call_id), terminal));
         running.delete(signal.data.call_id);
@@ -61,11 +69,15 @@ function noteProgress(running: Map<string, Running>, data: DataOf<'ai.tool.progr
   if (call !== undefined) running.set(data.call_id, { ...call, progress: ` ${progressText(data)}` });
 }
 
-/** The call that has run longest, and how many others there are; '' for none. */
-function liveText([first, ...others]: readonly Running[], { paintErr }: Terminal): string {
-  if (first === undefined) return '';
+/** Nothing is called: the model is at work, or the run waits for its turn. */
+function waitText(ms: number, { paintErr }: Terminal): string {
+  return `${paintErr('cyan', '›')} waiting ${paintErr('dim', durationText(ms))}`;
+}
+
+/** The call that has run longest, and how many others there are. */
+function liveText(first: Running, others: number, { paintErr }: Terminal): string {
   const elapsed = paintErr('dim', durationText(Math.max(0, Date.now() - first.startedAt)));
-  const more = others.length === 0 ? '' : ` and ${others.length} more`;
+  const more = others === 0 ? '' : ` and ${others} more`;
   return `${paintErr('cyan', '›')} ${first.title} ${elapsed}${first.progress}${more}`;
 }
 
