@@ -54,6 +54,8 @@ const ENGINES = 2;
 /** Shorter than a SIGSTOP of the killer, longer than a hiccup of a busy machine. */
 const LEASE_MS = 4_000;
 const DRAIN_MS = 4_000;
+/** Much longer than any outage of Redis. */
+const STARTS_WITHIN_MS = 60_000;
 
 export async function startSystem(options: SystemOptions): Promise<System> {
   const folder = dataFolder();
@@ -81,8 +83,9 @@ export async function startSystem(options: SystemOptions): Promise<System> {
     return place;
   }
 
-  /** Until it works: a process that was started while Redis was away ends, and is started again. */
+  /** Until it works: a process that was started while Redis was away ends, and is started again. Throws when none ever works. */
   async function startIn(place: Slot, args: readonly string[], ready: RegExp): Promise<void> {
+    const giveUpAt = Date.now() + STARTS_WITHIN_MS;
     for (;;) {
       const child = spawnNode(args, { env: { ...env, CHAOS_FOLDER: folder }, cwd: options.source });
       place.child = child;
@@ -93,6 +96,8 @@ export async function startSystem(options: SystemOptions): Promise<System> {
       );
       if (works) return;
       await child.kill9();
+      if (Date.now() > giveUpAt)
+        throw new Error(`${place.name} does not start: ${child.lines.slice(-20).join('\n')}`);
     }
   }
 
