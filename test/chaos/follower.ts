@@ -16,8 +16,9 @@ export async function follow(
       for await (const { id, data } of frames(api, history.requestId, { after })) {
         if (leaving.aborted) return;
         if (id === '') continue;
-        const signalId = (JSON.parse(data) as { id: string }).id;
-        history.seen.push({ sequence: Number(id), id: signalId, connection });
+        const signal = JSON.parse(data) as { id: string; type: string };
+        history.seen.push({ sequence: Number(id), id: signal.id, connection });
+        heard(signal.type);
       }
     } catch {
       // Not there yet, or not answered: it asks again.

@@ -45,9 +45,66 @@ const MUTATIONS: Readonly<Record<string, readonly Patch[]>> = {
     },
   ],
   'effect-policy': [{ file: 'src/worker/outcome.ts', from: "if (effect === 'once')\n", to: 'if (false)\n' }],
+  'delta-fence': [
+    {
+      file: `${SCRIPTS}/append.lua`,
+      from: "if record[1] ~= 'running' or record[2] ~= ARGV[2] then",
+      to: "if record[1] ~= 'running' then",
+    },
+  ],
+  'stage-accounting': [
+    {
+      file: 'src/worker/attempt.ts',
+      from: 'failures: granted.failures - stage.failures,',
+      to: 'failures: granted.failures,',
+    },
+  ],
+  'run-version': [
+    {
+      file: `${SCRIPTS}/run-commit.lua`,
+      from: 'elseif version ~= tonumber(ARGV[1]) then',
+      to: 'elseif false then',
+    },
+  ],
+  'inbox-consumption': [
+    {
+      file: `${SCRIPTS}/run-commit.lua`,
+      from: 'local rest = inbox and string.sub(inbox, tonumber(ARGV[3]) + 1)',
+      to: 'local rest = inbox',
+    },
+  ],
+  'inbox-rest': [
+    {
+      file: `${SCRIPTS}/run-commit.lua`,
+      from: 'local rest = inbox and string.sub(inbox, tonumber(ARGV[3]) + 1)',
+      to: "local rest = inbox and ''",
+    },
+  ],
+  'end-reaches-run': [
+    {
+      file: `${SCRIPTS}/include-record.lua`,
+      from: '    ended[#ended + 1] = RUN_INBOX\n    ended[#ended + 1] = facts.run\n',
+      to: '',
+    },
+  ],
+  'seal-if-empty': [
+    {
+      file: `${SCRIPTS}/run-commit.lua`,
+      from: "if final and inbox and rest ~= '' then",
+      to: 'if false then',
+    },
+  ],
 };
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const MINUTES = 5;
+/** What concerns runs only is looked for among runs only. */
+const RUN_MUTATIONS: ReadonlySet<string> = new Set([
+  'run-version',
+  'inbox-consumption',
+  'inbox-rest',
+  'end-reaches-run',
+  'seal-if-empty',
+]);
 
 /** A copy of the sources with the patches. Throws when the code is no longer what a patch expects. */
 function mutated(patches: readonly Patch[]): string {
@@ -71,7 +128,7 @@ async function isNoticed(name: string, patches: readonly Patch[]): Promise<boole
     minutes: MINUTES,
     seed: name,
     rate: 20,
-    runs: 40,
+    runs: RUN_MUTATIONS.has(name) ? 100 : 20,
     source,
     appendfsync: safestFsync(),
     calm: false,

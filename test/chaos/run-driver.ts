@@ -39,7 +39,7 @@ export function driveRun(planned: PlannedRun, apis: readonly string[]): RunDrive
   const history = createRunHistory(planned);
   const stage: Stage = { planned, history, apis, chance: chanceOf(`${planned.requestId}/drive`) };
   const leaving = new AbortController();
-  if (planned.followed) void follow(history, apis, leaving.signal);
+  if (planned.followed) void follow(history, apis, leaving.signal, interrupter(stage));
   if (planned.decides) void decideWhile(stage, leaving.signal);
   return { history, done: carryOut(stage), leave: () => leaving.abort() };
 }
@@ -108,6 +108,19 @@ async function speak(
   history.inputs.push(record);
   const path = `/v1/requests/${history.requestId}/input`;
   note(record, await exchange(chance.pick(apis), 'POST', path, { body: { input_id: id, content } }));
+}
+
+/** Breaks in when the model has answered: the run's turn about that answer is under way. */
+function interrupter(stage: Stage): (type: string) => void {
+  const { planned, history, apis, chance } = stage;
+  let answers = 0;
+  return (type) => {
+    if (type !== 'ai.llm.response') return;
+    answers += 1;
+    if (answers === planned.cancelAtAnswer) void cancelOnce(null, { history, apis, chance });
+    const [id, content] = [`answer-${answers}`, `one more thing, ${planned.requestId} ${answers}`];
+    if (answers <= planned.inputsAtAnswers) void speak({ afterMs: 0, id, content, copies: 1 }, stage);
+  };
 }
 
 async function cancelOf({ planned, history, apis, chance }: Stage): Promise<void> {

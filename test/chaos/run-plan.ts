@@ -51,7 +51,11 @@ export interface PlannedRun {
   readonly repeatsAfterMs: readonly number[];
   readonly conflictAfterMs: number | null;
   readonly inputs: readonly PlannedInput[];
+  /** Said as soon as a reader sees that the model has answered, so many times: while the run's turn is under way. */
+  readonly inputsAtAnswers: number;
   readonly cancelAfterMs: number | null;
+  /** Cancelled as soon as a reader sees this answer of the model, from 1; null: not so. */
+  readonly cancelAtAnswer: number | null;
   readonly decides: boolean;
   /** A reader follows the log live. */
   readonly followed: boolean;
@@ -159,7 +163,9 @@ function planRun(chance: Chance, requestId: string, kind: RunKind, talk: Talk): 
     repeatsAfterMs: chance.percent(20) ? [chance.between(0, 1_000), chance.between(1_000, 8_000)] : [],
     conflictAfterMs: chance.percent(8) ? chance.between(0, 4_000) : null,
     inputs: [],
+    inputsAtAnswers: 0,
     cancelAfterMs: null,
+    cancelAtAnswer: null,
     decides: kind === 'careful',
     followed: chance.percent(15),
     ...acts,
@@ -187,7 +193,10 @@ interface Shape {
   readonly limits: Readonly<Record<string, number>>;
   readonly ends: readonly RunEnd[];
   readonly inputs?: readonly PlannedInput[];
+  readonly inputsAtAnswers?: number;
   readonly cancelAfterMs?: number;
+  readonly cancelAtAnswer?: number;
+  readonly followed?: boolean;
 }
 
 function shapeOf(chance: Chance, requestId: string, kind: RunKind): Shape {
@@ -199,9 +208,22 @@ function shapeOf(chance: Chance, requestId: string, kind: RunKind): Shape {
     case 'once':
       return { ...plain, script: { tools: [...ONCE_TOOLS, 'alpha.read'] } };
     case 'steered':
-      return { ...plain, inputs: planInputs(chance, requestId) };
+      return chance.percent(50)
+        ? { ...plain, inputs: planInputs(chance, requestId) }
+        : {
+            ...plain,
+            inputsAtAnswers: chance.between(1, 6),
+            followed: true,
+            script: { rounds: 1, pace_ms: 0 },
+          };
     case 'cancelled':
-      return { ...plain, cancelAfterMs: chance.between(0, 5_000), ends: ['final_answer', 'cancelled'] };
+      return {
+        ...plain,
+        ends: ['final_answer', 'cancelled'],
+        ...(chance.percent(50)
+          ? { cancelAfterMs: chance.between(0, 5_000) }
+          : { cancelAtAnswer: chance.between(1, 4), followed: true }),
+      };
     case 'careful':
       return { ...plain, agent: 'careful', script: { rounds: 2, tools: [...ONCE_TOOLS, 'beta.plain'] } };
     case 'max_iterations':

@@ -130,7 +130,7 @@ function checkTold({ history, signals, told, view }: RunEvidence, run: WireRun):
   const found: string[] = [];
   const end = signals.find(({ type }) => type === 'ai.request.completed')?.sequence ?? 0;
   const heard = signals.filter(({ type }) => type === 'ai.request.input');
-  for (const { id, content } of history.planned.inputs) {
+  for (const [id, content] of new Map(history.inputs.map((input) => [input.id, input.content]))) {
     const answers = history.inputs.filter((input) => input.id === id);
     const signalsOf = heard.filter(({ data }) => data['input_id'] === id);
     const times = told.inputs.filter((input) => input === content).length;
@@ -143,7 +143,7 @@ function checkTold({ history, signals, told, view }: RunEvidence, run: WireRun):
     const strange = answers.filter(({ status }) => !['lost', 202, 404, 409, 503].includes(status));
     found.push(...strange.map(({ status, code }) => `the input ${id} was answered ${status} ${code}`));
   }
-  const known = new Set(history.planned.inputs.map(({ content }) => content));
+  const known = new Set(history.inputs.map(({ content }) => content));
   found.push(...told.inputs.filter((input) => !known.has(input)).map((input) => `nobody said ${input}`));
   const cancel = signals.find(({ type }) => type === 'ai.request.cancel_requested');
   if (cancel !== undefined && end > cancel.sequence) found.push('completed after it was cancelled');
