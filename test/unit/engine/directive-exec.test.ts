@@ -148,7 +148,10 @@ describe('core directives (upstream: directive_exec)', () => {
   });
 
   test('an unknown type is recorded, and the agent goes on', () => {
-    const run = start([{ type: 'teleport', id: 'x1' }, { type: 'teleport' }]);
+    const run = start([
+      { type: 'teleport', id: 'x1' },
+      { type: 'teleport', id: '' },
+    ]);
     expect(run.signalsOf('directive.ignored')).toEqual([
       { call_id: 'x1', directive_type: 'teleport', reason: 'unknown_type', metadata: {} },
       { call_id: 'ignored-2', directive_type: 'teleport', reason: 'unknown_type', metadata: {} },

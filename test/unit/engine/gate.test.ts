@@ -212,6 +212,13 @@ describe('budgets', () => {
     expect(exact(estimate + 63).view.termination_reason).toBe('max_tokens');
   });
 
+  test('tokens: the system prompt is part of what is asked', () => {
+    const limits = { max_tokens: 1_000 };
+    const left = (system_prompt: string): number =>
+      Number(new Simulation({ agent: { limits, system_prompt } }).directive('model-1')['max_tokens']);
+    expect(left('') - left('x'.repeat(400))).toBe(100);
+  });
+
   const pair = defineStrategy({
     name: 'pair',
     init: () => 0,

@@ -112,14 +112,24 @@ describe('the answer of the model (upstream: react machine)', () => {
     expect(run.view).toMatchObject({ status: 'completed', result: 'Fi', termination_reason: reason });
   });
 
-  test('an answer that is no turn fails the run instead of hanging it', () => {
+  test.each([7, null, [], {}, { finish_reason: 'stop' }])(
+    'an answer that is no turn (%j) fails the run',
+    (payload) => {
+      const run = new Simulation();
+      run.signal('ai.llm.response', {
+        call_id: 'model-1',
+        result: { ok: true, payload, effects: [] },
+        metadata: {},
+      });
+      expect(run.view.error).toMatchObject({ type: 'invalid_result' });
+    },
+  );
+
+  test('an answer that is a text is one', () => {
     const run = new Simulation();
-    run.signal('ai.llm.response', {
-      call_id: 'model-1',
-      result: { ok: true, payload: 7, effects: [] },
-      metadata: {},
-    });
-    expect(run.view.error).toMatchObject({ type: 'invalid_result' });
+    const result = { ok: true, payload: 'Five.', effects: [] };
+    run.signal('ai.llm.response', { call_id: 'model-1', result, metadata: {} });
+    expect(run.view).toMatchObject({ status: 'completed', result: 'Five.' });
   });
 
   test('reasoning stays in the history as the provider gave it', () => {
