@@ -16,7 +16,7 @@ export const webhook = defineDirective({
       const response = await fetch(url, {
         method: 'POST',
         headers: { 'content-type': 'application/json', 'idempotency-key': idempotencyKey, traceparent },
-        body: JSON.stringify(body ?? null),
+        body: JSON.stringify(body),
         signal: AbortSignal.any([signal, AbortSignal.timeout(ATTEMPT_MS)]),
       });
       const text = await response.text();

@@ -1,0 +1,170 @@
+/** The modules of examples/modules in a service as a person starts it: a scripted model, a real MCP server, a real receiver.
+ *  It must not import the examples: the service loads them. */
+import { readFileSync } from 'node:fs';
+import { once } from 'node:events';
+import { createServer, type IncomingMessage } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createHttpClient } from '../../src/client/http-client.ts';
+import type { DirectiveClient } from '../../src/contract/directive-client.ts';
+import type { Signal } from '../../src/contract/signal.ts';
+import { type Child, freePort, spawnNode } from '../support/process.ts';
+import { startRedis, type TestRedis } from '../support/redis.ts';
+
+const FOLDER = 'examples/modules';
+const NO_KEYS = { ANTHROPIC_API_KEY: undefined, OPENAI_API_KEY: undefined, GEMINI_API_KEY: undefined };
+
+let redis: TestRedis;
+let receiver: Child;
+let receiverUrl: string;
+let up: Child;
+let client: DirectiveClient;
+
+async function startUp(program: readonly string[], env: Record<string, string> = {}) {
+  const args = [...program, 'up', '--config', `${FOLDER}/adjutant.json`, '--port', '0'];
+  const child = spawnNode(args, { env: { ...NO_KEYS, REDIS_URL: redis.url, ...env } });
+  const line = await child.waitForLine(/^adjutant listens on/);
+  return { child, client: createHttpClient({ baseUrl: /http:\S+/.exec(line)?.[0] ?? '' }) };
+}
+
+beforeAll(async () => {
+  redis = await startRedis();
+  const port = await freePort();
+  receiver = spawnNode([`${FOLDER}/receiver.ts`, String(port)]);
+  receiverUrl = /http:\S+/.exec(await receiver.waitForLine(/^receives on/))?.[0] ?? '';
+  const started = await startUp(['scripts/adjutant.mjs'], { BRIEFING_URL: receiverUrl });
+  ({ child: up, client } = started);
+});
+afterAll(async () => {
+  await client?.close();
+  await up?.stop();
+  await receiver?.stop();
+  await redis?.stop();
+});
+
+async function logOf(requestId: string): Promise<Signal[]> {
+  const read: Signal[] = [];
+  for await (const signal of client.signals(requestId)) read.push(signal);
+  return read;
+}
+
+/** What the receiver said of the message that it took with these words in it: both lines of its key. */
+function callsWith(words: string): string[] {
+  const key = receiver.lines.find((line) => line.includes(words))?.split(' ')[0] ?? 'none';
+  return receiver.lines
+    .filter((line) => line.startsWith(key))
+    .map((line) => line.split(' ').slice(1, 3).join(' '));
+}
+
+describe('the strategy', () => {
+  test('reads its files, has the model write about them, and posts it once', async () => {
+    const { request_id: id } = await client.runs.start({ agent: 'briefing', query: 'What happened?' });
+    const types = (await logOf(id)).map(({ type }) => type).filter((type) => type !== 'ai.llm.delta');
+    expect(types).toEqual([
+      'ai.request.started',
+      'ai.tool.started',
+      'ai.tool.started',
+      'ai.tool.result',
+      'ai.tool.result',
+      'ai.usage',
+      'ai.llm.response',
+      'directive.retry_scheduled',
+      'directive.result',
+      'ai.request.completed',
+    ]);
+    const run = (await client.request(id))?.run;
+    expect(run).toMatchObject({ status: 'completed', strategy: 'briefing', tool_calls: 2 });
+    expect(run?.result).toContain('The Halcyon made casts');
+    expect(JSON.stringify(run?.messages)).toMatch(/longest of this leg.*spare winch clutch/);
+    expect(callsWith('The Halcyon made casts')).toEqual(['call 1:', 'call 2:']);
+  });
+
+  test('posts nothing when a file may not be read, and says why', async () => {
+    const overrides = { approvals: { '*': 'deny' as const } };
+    const { request_id: id } = await client.runs.start({ agent: 'briefing', query: 'Anything?', overrides });
+    const log = await logOf(id);
+    expect(log.at(-1)).toMatchObject({ type: 'ai.request.failed', data: { error: { type: 'denied' } } });
+    expect(log.map(({ type }) => type)).not.toContain('directive.result');
+  });
+});
+
+describe('the kind of directive', () => {
+  test('is submitted by itself, tried again under the same key, and not done twice', async () => {
+    const post = {
+      type: 'webhook',
+      id: 'hello',
+      url: receiverUrl,
+      body: { hello: 'direct' },
+      max_retries: 1,
+    };
+    const ended = await client.execute(post as never);
+    expect(ended).toMatchObject({
+      type: 'directive.result',
+      data: { directive_type: 'webhook', result: { ok: true, payload: { status: 200, text: 'taken' } } },
+    });
+    const again = await client.submit({ ...post, request_id: ended.subject } as never);
+    expect(again.directives).toMatchObject([{ status: 'existing' }]);
+    expect(callsWith('direct')).toEqual(['call 1:', 'call 2:']);
+  });
+
+  test('ends in an error when its retries are used up, and is refused when it is wrong', async () => {
+    const nowhere = `http://127.0.0.1:${await freePort()}`;
+    expect(await client.execute({ type: 'webhook', url: nowhere, body: 1 } as never)).toMatchObject({
+      data: { result: { ok: false, error: { type: 'network', retryable: true } } },
+    });
+    const refused = await client
+      .submit({ type: 'webhook', url: 'ftp://x', body: 1, to: 1 } as never)
+      .catch((error) => error);
+    expect(refused.problem.errors.map(({ path }: { path: string }) => path)).toEqual(['url', 'to']);
+  });
+
+  test('is done again under the same key when its worker is killed in the middle', async () => {
+    const keys: unknown[] = [];
+    const arrived = Promise.withResolvers<void>();
+    const server = createServer((request: IncomingMessage, response) => {
+      keys.push(request.headers['idempotency-key']);
+      arrived.resolve();
+      if (keys.length > 1) response.end('taken');
+    }).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const own = { ADJUTANT_PREFIX: 'killed', ADJUTANT_LOG_LEVEL: 'silent' };
+    const program = ['--conditions=adjutant-source', 'src/cli/main.ts'];
+    const first = await startUp(program, own);
+    const { request_id: id } = await first.client.submit({ type: 'webhook', id: 'w', url, body: 1 } as never);
+    await arrived.promise;
+    await first.child.kill9();
+    const second = await startUp(program, own);
+    try {
+      expect(await second.client.result(id, 'w', { timeoutMs: 40_000 })).toMatchObject({
+        data: { result: { ok: true }, metadata: { redeliveries: 1 } },
+      });
+      expect(keys).toEqual([keys[0], keys[0]]);
+    } finally {
+      await first.client.close();
+      await second.client.close();
+      await second.child.stop();
+      server.closeAllConnections();
+      server.close();
+    }
+  });
+});
+
+describe('an example', () => {
+  test.each(['webhook.ts', 'briefing.ts'])(
+    '%s is short, and needs nothing but what the documents name',
+    (file) => {
+      const source = readFileSync(`${FOLDER}/${file}`, 'utf8');
+      expect(source.split('\n').length).toBeLessThan(60);
+      const imported = [...source.matchAll(/from '([^']+)'/g)].map(([, name]) => name);
+      expect(imported).toEqual(['adjutant/engine', 'zod']);
+    },
+  );
+
+  const blocks = [...readFileSync('docs/modules.md', 'utf8').matchAll(/```ts\n([\s\S]*?)```/g)];
+  test.each(blocks.map(([, code = '']) => code))('of the documents runs: %#', async (code) => {
+    const args = ['--conditions=adjutant-source', '--input-type=module-typescript', '--eval', code];
+    const child = spawnNode(args);
+    expect(await child.exited, child.lines.join('\n')).toMatchObject({ code: 0 });
+  });
+});
