@@ -189,12 +189,14 @@ async function unring(
 /** Before the commit: whatever dies after it, the sweeper finds what was not rung for. */
 async function announce(
   { index }: TurnParts,
-  { requestId }: StoredRun,
+  { requestId, document: before }: StoredRun,
   { document }: Folded,
   open: readonly Prepared[],
 ): Promise<void> {
   const soon = Date.now() + FIRST_LOOK_MS;
-  const own = Math.min(document.wake_at ?? Infinity, document.outbox.length > 0 ? soon : Infinity);
+  // As long as nothing else is due, the look that is planned will do.
+  const wakeAt = document.wake_at === before?.wake_at ? null : document.wake_at;
+  const own = Math.min(wakeAt ?? Infinity, document.outbox.length > 0 ? soon : Infinity);
   const refs = open.map(({ acceptance }) => ({ requestId, id: acceptance.id }));
   const lookAt = Math.min(soon, ...open.map(({ acceptance }) => Date.now() + acceptance.deadlineMs));
   await Promise.all([
