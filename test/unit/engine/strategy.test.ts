@@ -72,6 +72,39 @@ describe('a strategy of a user', () => {
     expect(sim.messages.at(-1)).toEqual({ role: 'user', content: 'shorter' });
   });
 
+  test('embeds texts: no iteration, its tokens are reserved and settled', () => {
+    const embedding = defineStrategy({
+      name: 'embedding',
+      init: () => null,
+      reduce: (state, signal) =>
+        signal.type === 'ai.embed.result'
+          ? { state, outcome: { status: 'completed' as const, result: signal.data.result } }
+          : { state, directives: [{ type: 'llm_embed', id: 'e', texts: ['x'.repeat(400), 'y'] }] },
+    });
+    const limited = (max_tokens: number): Simulation =>
+      new Simulation({
+        agent: { strategy: 'embedding', limits: { max_tokens } },
+        core: { strategies: [embedding] },
+      });
+    const sim = limited(101);
+    expect(sim.directive('e')).toMatchObject({
+      type: 'llm_embed',
+      model_alias: 'embedding',
+      request_id: 'r1',
+    });
+    expect(sim.state.open['e']).toEqual({ type: 'llm_embed', tokens: 101 });
+    expect(limited(100).view.termination_reason).toBe('max_tokens');
+    const usage = { input_tokens: 90, output_tokens: 0, total_tokens: 90 };
+    const result = { ok: true, payload: { vectors: [], usage }, effects: [] };
+    sim.signal('ai.embed.result', { call_id: 'e', result, metadata: { cost: 0.5 } });
+    expect(sim.view).toMatchObject({
+      status: 'completed',
+      iterations: 0,
+      cost: 0.5,
+      usage: { total_tokens: 90 },
+    });
+  });
+
   test('its options are checked by its schema', () => {
     expect(run(judged, { drafts: 0 }).view).toMatchObject({
       status: 'failed',
