@@ -22,7 +22,7 @@ export interface Scenario {
 
 /** The scenarios that the others are compared with: a call with one job, a run with three. */
 export const BASELINE = 'plain BullMQ';
-export const CHAIN_BASELINE = 'three BullMQ jobs';
+const CHAIN_BASELINE = 'three BullMQ jobs';
 
 export const SCENARIOS: Readonly<Record<string, Scenario>> = {
   bullmq: { name: BASELINE, baseline: BASELINE, transport: 'bullmq', start: startBaseline },
