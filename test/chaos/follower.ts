@@ -4,10 +4,12 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { frames } from '../support/public-api.ts';
 import type { RequestHistory } from './history.ts';
 
+/** `heard` is called with the type of each signal. */
 export async function follow(
   history: RequestHistory,
   apis: readonly string[],
   leaving: AbortSignal,
+  heard: (type: string) => void = () => {},
 ): Promise<void> {
   for (let connection = 1; !leaving.aborted; connection += 1) {
     const after = String(history.seen.at(-1)?.sequence ?? 0);

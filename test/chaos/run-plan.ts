@@ -30,7 +30,8 @@ export type RunEnd =
   | 'deadline_exceeded'
   | 'cancelled'
   | 'busy'
-  | 'provider_error';
+  | 'provider_error'
+  | 'network';
 
 export interface PlannedRun {
   readonly requestId: string;
@@ -244,7 +245,7 @@ function shapeOf(chance: Chance, requestId: string, kind: RunKind): Shape {
         ...plain,
         agent: 'brittle',
         script: { faults: { error: 100, most: 1_000 } },
-        ends: ['provider_error'],
+        ends: ['provider_error', 'network'],
       };
   }
 }

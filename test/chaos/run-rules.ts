@@ -19,6 +19,7 @@ const STATUSES: Readonly<Record<RunEnd, string>> = {
   cancelled: 'cancelled',
   busy: 'failed',
   provider_error: 'failed',
+  network: 'failed',
 };
 
 /** Sentences, one for each promise that was broken; empty when all were kept. */
