@@ -32,8 +32,12 @@ export function cancelledError(reason: string | null, mayHaveRun: boolean): Erro
 }
 
 /** The error of a directive without a result by its deadline. */
-export function deadlineExceededError(details: Record<string, unknown> = {}): ErrorEnvelope {
-  return errorEnvelope('deadline_exceeded', 'no terminal result by the deadline', details);
+export function deadlineExceededError(
+  deadlineMs: number | null,
+  details: Record<string, unknown> = {},
+): ErrorEnvelope {
+  const said = { deadline_ms: deadlineMs, ...details };
+  return errorEnvelope('deadline_exceeded', 'no terminal result by the deadline', said);
 }
 
 export type CancelledDirective = z.infer<typeof cancelledDirectiveSchema>;

@@ -153,8 +153,7 @@ export function createSweeper(options: SweeperOptions) {
     const json = await journal.envelope(entry.requestId, entry.id);
     if (!json) return index.forget(entry);
     const { directive, traceparent } = decodeEnvelope(json);
-    const error = deadlineExceededError({
-      deadline_ms: record.deadlineAt - record.acceptedAt,
+    const error = deadlineExceededError(record.deadlineAt - record.acceptedAt, {
       status: record.status,
       attempts: record.fence - record.released,
       failures: record.failures,

@@ -23,7 +23,7 @@ import {
   remainingMsOf,
 } from './claimed.ts';
 import { execute, stoppedLane } from './execute.ts';
-import { lostAttemptError, outcomeOf } from './outcome.ts';
+import { deadlineOf, lostAttemptError, outcomeOf } from './outcome.ts';
 import { durably } from './durably.ts';
 import { persistently } from './persistently.ts';
 import { record, recordLost } from './record.ts';
@@ -58,7 +58,7 @@ export async function attemptDirective(
     case 'stale_body':
       return retakeFromJournal(parts, ring, rungIn);
     case 'expired':
-      return endWithout(parts, taken, deadlineExceededError());
+      return endWithout(parts, taken, deadlineExceededError(deadlineOf(taken.envelope.directive)));
     case 'cancelled':
       return endCancelled(parts, taken, granted.lost);
     // What the index still holds of it, the sweeper settles.

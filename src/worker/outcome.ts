@@ -65,9 +65,9 @@ function outcomeUnknown(message: string): ErrorEnvelope {
   return errorEnvelope('outcome_unknown', message, { outcome: 'unknown' });
 }
 
-function deadlineExceeded(directive: Directive, unknown: UnknownOutcome): ErrorEnvelope {
-  const deadline_ms = 'deadline_ms' in directive ? directive.deadline_ms : null;
-  return deadlineExceededError({ deadline_ms, ...unknown });
+/** Milliseconds; null: the directive names none. */
+export function deadlineOf(directive: Directive): number | null {
+  return 'deadline_ms' in directive ? directive.deadline_ms : null;
 }
 
 /** The retry fields of a directive; a user's kind may have none of them, or some, or mean something else by the name. */
@@ -91,7 +91,7 @@ function stopped({ directive, execution, effect, cancelReason }: OutcomeFacts, r
     case 'cancelled':
       return ended(cancelledError(cancelReason, mayHaveRun));
     case 'deadline':
-      return ended(deadlineExceeded(directive, unknown));
+      return ended(deadlineExceededError(deadlineOf(directive), unknown));
     case 'shutdown':
       return mayHaveRun
         ? ended(outcomeUnknown('the worker was stopped during the call: it may or may not have happened'))

@@ -188,7 +188,7 @@ describe('agent directives', () => {
     ['emit', { signal: { type: 'custom.event' } }, { signal: { type: 'custom.event', data: {} } }],
     ['schedule', { delay_ms: 0, message: 'wake' }, {}],
     ['cancel', { request_id: 'r1' }, {}],
-    ['spawn_agent', { agent: 'a', tag: 't' }, { input: null }],
+    ['spawn_agent', { agent: 'a', tag: 't' }, { input: null, overrides: {} }],
     ['stop_child', { tag: 't' }, { reason: 'normal' }],
     ['error', { error: 'boom' }, { context: null }],
     ['stop', {}, { reason: 'normal' }],
