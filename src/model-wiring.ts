@@ -1,5 +1,6 @@
 // Joins models with the configuration and the catalogs: providers and their limits, lanes, what is published.
 // Must never call a model.
+import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { type Config, ConfigError, requireKeys } from './config.ts';
@@ -118,15 +119,17 @@ const PUBLISH_EVERY_MS = 60_000;
 /** Tells who submits which providers and aliases there are, for as long as the worker runs. */
 function modelAnnouncer(config: Config, catalog: ModelCatalog, onError: (error: Error) => void): Startable {
   const table = configuredModels(config);
+  const worker = randomUUID();
   let timer: NodeJS.Timeout | undefined;
   return {
     name: 'model catalog',
     async start() {
-      await catalog.publish(table);
-      timer = setInterval(() => void catalog.publish(table).catch(onError), PUBLISH_EVERY_MS);
+      await catalog.publish(table, worker);
+      timer = setInterval(() => void catalog.publish(table, worker).catch(onError), PUBLISH_EVERY_MS);
     },
     async stop() {
       clearInterval(timer);
+      await catalog.leave(worker).catch(onError);
     },
   };
 }

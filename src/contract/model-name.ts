@@ -18,6 +18,8 @@ export interface ModelTable {
 export interface KnownProvider {
   /** Which kind of service it is: `anthropic`, `openai`, `google`, `openai-compatible` or `scripted`. */
   readonly type: string;
+  /** false: no worker reaches it at present. Absent: one does, or nobody knows. */
+  readonly served?: boolean;
 }
 
 /** How a directive names its model. */
@@ -72,17 +74,27 @@ export function resolveModels(choice: ModelChoice, table: ModelTable): ResolvedM
   const chain = chainOf(named, field, table);
   if (chain === null) return { ok: false, error: unknownName(named, field, table) };
   const models = chain.map(parseModelName).filter((ref) => ref !== null);
-  const reachable = withoutStandIns(models, table);
+  const reachable = reachableOf(models, table);
   return reachable.length > 0
     ? { ok: true, models: reachable }
     : { ok: false, error: outOfReach(named, field, models, table) };
 }
 
-/** What is within reach; a script answers only where no model is: it must not be taken for one that is away. */
-function withoutStandIns(models: readonly ModelRef[], { providers }: ModelTable): ModelRef[] {
-  const reachable = models.filter(({ provider }) => providers.has(provider));
-  const real = reachable.filter(({ provider }) => providers.get(provider)?.type !== 'scripted');
-  return real.length > 0 ? real : reachable;
+/**
+ * What is within reach. Models that no worker serves at present are waited for only when there is no other; and a script
+ * answers only where no model is: it must not be taken for one that is away.
+ */
+function reachableOf(models: readonly ModelRef[], { providers }: ModelTable): readonly ModelRef[] {
+  const of = ({ provider }: ModelRef): KnownProvider | undefined => providers.get(provider);
+  const known = models.filter((ref) => of(ref) !== undefined);
+  const served = orAll(known, (ref) => of(ref)?.served !== false);
+  return orAll(served, (ref) => of(ref)?.type !== 'scripted');
+}
+
+/** Those that fit; all when none does. */
+function orAll(models: readonly ModelRef[], fits: (ref: ModelRef) => boolean): readonly ModelRef[] {
+  const fitting = models.filter(fits);
+  return fitting.length > 0 ? fitting : models;
 }
 
 /** null: nobody knows the name. */

@@ -7,6 +7,10 @@ import type { KeySpace } from './keys.ts';
 /** What no worker has published for this long is forgotten: a day. Workers publish every minute. */
 const FORGOTTEN_AFTER_MS = 86_400_000;
 
+/** A worker that has not published for this long is gone; its providers are waited for, but others come first. */
+const SERVED_FOR_MS = 150_000;
+
+const WORKER = 'worker:';
 const PROVIDER = 'provider:';
 const ALIAS = 'alias:';
 const BLOCKED = 'blocked:';
@@ -18,6 +22,7 @@ interface Seen {
 
 type ProviderEntry = KnownProvider & Seen;
 type AliasEntry = { models: string[] } & Seen;
+type WorkerEntry = { providers: string[] } & Seen;
 
 export interface PublishedModels extends ModelTable {
   /** Providers whose lane a worker does not serve for a while; milliseconds since the epoch. */
@@ -31,14 +36,32 @@ export function createModelCatalog(
   keys: KeySpace,
   now: () => number = Date.now,
 ) {
-  async function publish({ providers, aliases }: ModelTable): Promise<void> {
+  /** `worker`: whose providers they are, until it leaves. */
+  async function publish({ providers, aliases }: ModelTable, worker?: string): Promise<void> {
     const seenAt = now();
     const entries = [
       ...[...providers].map(([name, { type }]) => [`${PROVIDER}${name}`, { type, seenAt }] as const),
       ...[...aliases].map(([name, models]) => [`${ALIAS}${name}`, { models, seenAt }] as const),
     ];
-    const fields = entries.flatMap(([field, entry]) => [field, JSON.stringify(entry)]);
+    const own: WorkerEntry = { providers: [...providers.keys()], seenAt };
+    const all = worker === undefined ? entries : [...entries, [`${WORKER}${worker}`, own] as const];
+    const fields = all.flatMap(([field, entry]) => [field, JSON.stringify(entry)]);
     if (fields.length > 0) await connection.hset(keys.models, ...fields);
+    if (worker !== undefined) await forgetWorkers();
+  }
+
+  /** Those that were killed, and so never left. */
+  async function forgetWorkers(): Promise<void> {
+    const all = Object.entries(await connection.hgetall(keys.models));
+    const workers = all.filter(([field]) => field.startsWith(WORKER));
+    const alive = new Set(seenWithin(workers, FORGOTTEN_AFTER_MS).map(([field]) => field));
+    const gone = workers.map(([field]) => field).filter((field) => !alive.has(field));
+    if (gone.length > 0) await connection.hdel(keys.models, ...gone);
+  }
+
+  /** What only this worker served is served no more. */
+  async function leave(worker: string): Promise<void> {
+    await connection.hdel(keys.models, `${WORKER}${worker}`);
   }
 
   /** Tells that the provider's lane waits until then (milliseconds since the epoch), or goes on (0). */
@@ -53,20 +76,27 @@ export function createModelCatalog(
         .filter(([field]) => field.startsWith(kind))
         .map(([field, value]): [string, string] => [field.slice(kind.length), value])
         .sort(([left], [right]) => (left < right ? -1 : 1));
+    const workers = seenWithin<WorkerEntry>(named(WORKER), SERVED_FOR_MS);
+    const served = new Set(workers.flatMap(([, { providers }]) => providers));
+    const providers = seenWithin<ProviderEntry>(named(PROVIDER), FORGOTTEN_AFTER_MS);
+    const aliases = seenWithin<AliasEntry>(named(ALIAS), FORGOTTEN_AFTER_MS);
     return {
       providers: new Map(
-        seenRecently<ProviderEntry>(named(PROVIDER)).map(([name, { type }]) => [name, { type }]),
+        providers.map(([name, { type }]) => [
+          name,
+          { type, ...(workers.length === 0 || served.has(name) ? {} : { served: false }) },
+        ]),
       ),
-      aliases: new Map(seenRecently<AliasEntry>(named(ALIAS)).map(([name, { models }]) => [name, models])),
+      aliases: new Map(aliases.map(([name, { models }]) => [name, models])),
       blockedUntil: new Map(named(BLOCKED).map(([name, until]) => [name, Number(until)])),
     };
   }
 
-  function seenRecently<E extends Seen>(entries: readonly [string, string][]): [string, E][] {
+  function seenWithin<E extends Seen>(entries: readonly [string, string][], ms: number): [string, E][] {
     return entries
       .map(([name, json]): [string, E] => [name, JSON.parse(json) as E])
-      .filter(([, { seenAt }]) => now() - seenAt < FORGOTTEN_AFTER_MS);
+      .filter(([, { seenAt }]) => now() - seenAt < ms);
   }
 
-  return { publish, noteBlocked, read };
+  return { publish, leave, noteBlocked, read };
 }

@@ -74,3 +74,33 @@ test('a blocked provider is told until it goes on', async () => {
   await catalog.noteBlocked('cloud', 0);
   expect((await catalog.read()).blockedUntil.get('cloud')).toBe(0);
 });
+
+test('what no worker serves any more is known, and known to be so', async () => {
+  const { catalog, clock } = open();
+  await catalog.publish(table({ cloud: 'openai', local: 'openai-compatible' }), 'first');
+  await catalog.publish(table({ local: 'openai-compatible' }), 'second');
+  const served = async () =>
+    [...(await catalog.read()).providers]
+      .filter(([, provider]) => provider.served !== false)
+      .map(([name]) => name);
+  expect(await served()).toEqual(['cloud', 'local']);
+  await catalog.leave('first');
+  expect(await served()).toEqual(['local']);
+  await catalog.publish(table({ cloud: 'openai' }), 'third');
+  expect(await served()).toEqual(['cloud', 'local']);
+  clock.now += 149_000;
+  await catalog.publish(table({ cloud: 'openai' }), 'third');
+  clock.now += 1_000;
+  expect(await served()).toEqual(['cloud']);
+  await catalog.leave('third');
+  expect(await served()).toEqual(['cloud', 'local']);
+});
+
+test('workers that were killed are forgotten after a day', async () => {
+  const { catalog, clock, prefix } = open();
+  await catalog.publish(table({ cloud: 'openai' }), 'killed');
+  clock.now += DAY_MS;
+  await catalog.publish(table({ local: 'openai' }), 'alive');
+  const fields = await connection.hkeys(keySpace(prefix).models);
+  expect(fields.filter((field) => field.startsWith('worker:'))).toEqual(['worker:alive']);
+});

@@ -73,6 +73,17 @@ describe('a choice', () => {
     expect(names({ model: 'scripted:turns' }, table(['scripted', 'openai']))).toEqual(['scripted:turns']);
   });
 
+  test('of a chain leaves out what no worker serves at present, unless there is nothing else', () => {
+    const chain = { fast: ['anthropic:a', 'scripted:turns'] };
+    const known = table(['scripted'], chain);
+    const away = {
+      ...known,
+      providers: new Map([...known.providers, ['anthropic', { type: 'anthropic', served: false }]]),
+    };
+    expect(names({ model_alias: 'fast' }, away)).toEqual(['scripted:turns']);
+    expect(names({ model: 'anthropic:a' }, away)).toEqual(['anthropic:a']);
+  });
+
   test('by the default aliases is of a provider that is built in', () => {
     const providers = [...DEFAULT_ALIASES.values()]
       .flat()
