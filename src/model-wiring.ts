@@ -13,6 +13,7 @@ import { llmGenerate } from './executors/llm-generate.ts';
 import { llmStream } from './executors/llm-stream.ts';
 import type { KeySpace } from './journal/keys.ts';
 import { createModelCatalog, type ModelCatalog } from './journal/model-catalog.ts';
+import { PRESENT_EVERY_MS } from './journal/presence.ts';
 import { createRateLimits, type LimitsOfModel, type MinuteLimits } from './journal/rate-limits.ts';
 import type { ToolCatalog } from './journal/tool-catalog.ts';
 import type { Startable } from './lifecycle.ts';
@@ -113,9 +114,6 @@ export function limitsOf({ providers }: Config): (ref: ModelRef) => LimitsOfMode
   };
 }
 
-/** Often enough that a Redis that lost everything is told again soon. */
-const PUBLISH_EVERY_MS = 60_000;
-
 /** Tells who submits which providers and aliases there are, for as long as the worker runs. */
 function modelAnnouncer(config: Config, catalog: ModelCatalog, onError: (error: Error) => void): Startable {
   const table = configuredModels(config);
@@ -125,7 +123,7 @@ function modelAnnouncer(config: Config, catalog: ModelCatalog, onError: (error: 
     name: 'model catalog',
     async start() {
       await catalog.publish(table, worker);
-      timer = setInterval(() => void catalog.publish(table, worker).catch(onError), PUBLISH_EVERY_MS);
+      timer = setInterval(() => void catalog.publish(table, worker).catch(onError), PRESENT_EVERY_MS);
     },
     async stop() {
       clearInterval(timer);

@@ -1,10 +1,12 @@
 // Joins the MCP pool with the configuration and the catalog: which servers there are, what their tools do.
 // Must never call a tool.
+import { randomUUID } from 'node:crypto';
 import { resolve } from 'node:path';
 import type { Config, ServerConfig } from './config.ts';
 import type { ListedTool } from './contract/tool-listing.ts';
 import type { Effect, ToolExec } from './contract/work-directive.ts';
 import type { ToolPlace } from './executors/tool-exec.ts';
+import { PRESENT_EVERY_MS } from './journal/presence.ts';
 import type { CatalogEntry, ToolCatalog } from './journal/tool-catalog.ts';
 import { effectOf } from './mcp/effect.ts';
 import { createMcpPool, type McpPool, type ServerStatus } from './mcp/pool.ts';
@@ -79,6 +81,8 @@ export interface ToolWiring {
   pool: McpPool;
   /** Makes the servers known by name before they are reached: who submits then finds their lanes. */
   announce(): Promise<void>;
+  /** Takes back that this worker serves them. */
+  leave(): Promise<void>;
   /** Tells in the catalog that a lane waits for `pauseMs`, or goes on (null). */
   noteBlocked(lane: string, pauseMs: number | null): void;
   locate: (directive: ToolExec, lane: string) => Promise<ToolPlace | null>;
@@ -134,8 +138,20 @@ export function wireTools({ config, catalog, logger, onError }: ToolWiringOption
     };
   }
 
+  const worker = randomUUID();
+  const servers = [...config.mcpServers.keys()];
+  let timer: NodeJS.Timeout | undefined;
+
+  /** Tells who submits which servers there are, and that this worker serves them, until it leaves. */
   async function announce(): Promise<void> {
-    await Promise.all([...config.mcpServers.keys()].map((server) => write(server, {})));
+    await catalog.present(worker, servers).catch(onError);
+    timer = setInterval(() => void catalog.present(worker, servers).catch(onError), PRESENT_EVERY_MS);
+    await Promise.all(servers.map((server) => write(server, {})));
+  }
+
+  async function leave(): Promise<void> {
+    clearInterval(timer);
+    await catalog.leave(worker).catch(onError);
   }
 
   function noteBlocked(lane: string, pauseMs: number | null): void {
@@ -144,5 +160,5 @@ export function wireTools({ config, catalog, logger, onError }: ToolWiringOption
       void write(server, { blockedUntil: pauseMs === null ? 0 : Date.now() + pauseMs });
   }
 
-  return { pool, announce, noteBlocked, locate };
+  return { pool, announce, leave, noteBlocked, locate };
 }

@@ -93,7 +93,8 @@ export function workerParts(ground: Ground): { worker: Worker; parts: Startable[
   const worker = createWorker({ ...parts, ...settings(ground), registry, running, confirm, breaker });
   const lanes = { name: 'worker lanes', start: () => Promise.resolve(), stop: () => parts.lanes.close() };
   const start = (): Promise<void> => tools.announce().then(() => tools.pool.start());
-  const pool = { name: 'mcp pool', start, stop: () => tools.pool.stop() };
+  const stop = (): Promise<void> => tools.leave().then(() => tools.pool.stop());
+  const pool = { name: 'mcp pool', start, stop };
   const cancels = createCancelListener(listening.connection, parts.keys, running);
   const sweeper = sweeperPart(parts, ground);
   const before = [part, listening.part, lanes, sweeper, models.announcer, pool, cancels];

@@ -41,8 +41,8 @@ export interface AgentToolsTiming {
 }
 
 /**
- * The tools of the catalog that an agent may use, in the order of their names. A run keeps them to its end, so that it
- * waits for a server that is about to be listed for the first time.
+ * The tools of the catalog that an agent may use, in the order of their names, but for servers that no worker serves any more.
+ * A run keeps them to its end, so that it waits for a server that is about to be listed for the first time.
  */
 export function agentTools(
   catalog: Pick<ToolCatalog, 'read'>,
@@ -58,6 +58,7 @@ export function agentTools(
       entries = await listed.recheck();
     }
     return entries
+      .filter(({ served }) => served !== false)
       .flatMap((entry) => entry.tools)
       .filter(({ name }) => patterns.some((pattern) => toolMatches(pattern, name)))
       .sort((left, right) => (left.name < right.name ? -1 : 1));

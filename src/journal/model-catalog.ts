@@ -3,14 +3,11 @@
 import type { KnownProvider, ModelTable } from '../contract/model-name.ts';
 import type { RedisConnection } from '../redis.ts';
 import type { KeySpace } from './keys.ts';
+import { createPresence } from './presence.ts';
 
 /** What no worker has published for this long is forgotten: a day. Workers publish every minute. */
 const FORGOTTEN_AFTER_MS = 86_400_000;
 
-/** A worker that has not published for this long is gone; its providers are waited for, but others come first. */
-const SERVED_FOR_MS = 150_000;
-
-const WORKER = 'worker:';
 const PROVIDER = 'provider:';
 const ALIAS = 'alias:';
 const BLOCKED = 'blocked:';
@@ -22,7 +19,6 @@ interface Seen {
 
 type ProviderEntry = KnownProvider & Seen;
 type AliasEntry = { models: string[] } & Seen;
-type WorkerEntry = { providers: string[] } & Seen;
 
 export interface PublishedModels extends ModelTable {
   /** Providers whose lane a worker does not serve for a while; milliseconds since the epoch. */
@@ -36,6 +32,8 @@ export function createModelCatalog(
   keys: KeySpace,
   now: () => number = Date.now,
 ) {
+  const presence = createPresence(connection, keys.models, now);
+
   /** `worker`: whose providers they are, until it leaves. */
   async function publish({ providers, aliases }: ModelTable, worker?: string): Promise<void> {
     const seenAt = now();
@@ -43,25 +41,9 @@ export function createModelCatalog(
       ...[...providers].map(([name, { type }]) => [`${PROVIDER}${name}`, { type, seenAt }] as const),
       ...[...aliases].map(([name, models]) => [`${ALIAS}${name}`, { models, seenAt }] as const),
     ];
-    const own: WorkerEntry = { providers: [...providers.keys()], seenAt };
-    const all = worker === undefined ? entries : [...entries, [`${WORKER}${worker}`, own] as const];
-    const fields = all.flatMap(([field, entry]) => [field, JSON.stringify(entry)]);
+    const fields = entries.flatMap(([field, entry]) => [field, JSON.stringify(entry)]);
     if (fields.length > 0) await connection.hset(keys.models, ...fields);
-    if (worker !== undefined) await forgetWorkers();
-  }
-
-  /** Those that were killed, and so never left. */
-  async function forgetWorkers(): Promise<void> {
-    const all = Object.entries(await connection.hgetall(keys.models));
-    const workers = all.filter(([field]) => field.startsWith(WORKER));
-    const alive = new Set(seenWithin(workers, FORGOTTEN_AFTER_MS).map(([field]) => field));
-    const gone = workers.map(([field]) => field).filter((field) => !alive.has(field));
-    if (gone.length > 0) await connection.hdel(keys.models, ...gone);
-  }
-
-  /** What only this worker served is served no more. */
-  async function leave(worker: string): Promise<void> {
-    await connection.hdel(keys.models, `${WORKER}${worker}`);
+    if (worker !== undefined) await presence.say(worker, [...providers.keys()]);
   }
 
   /** Tells that the provider's lane waits until then (milliseconds since the epoch), or goes on (0). */
@@ -70,22 +52,19 @@ export function createModelCatalog(
   }
 
   async function read(): Promise<PublishedModels> {
-    const fields = Object.entries(await connection.hgetall(keys.models));
+    const hash = await connection.hgetall(keys.models);
+    const fields = Object.entries(hash);
+    const isServed = presence.servedBy(hash);
     const named = (kind: string): [string, string][] =>
       fields
         .filter(([field]) => field.startsWith(kind))
         .map(([field, value]): [string, string] => [field.slice(kind.length), value])
         .sort(([left], [right]) => (left < right ? -1 : 1));
-    const workers = seenWithin<WorkerEntry>(named(WORKER), SERVED_FOR_MS);
-    const served = new Set(workers.flatMap(([, { providers }]) => providers));
     const providers = seenWithin<ProviderEntry>(named(PROVIDER), FORGOTTEN_AFTER_MS);
     const aliases = seenWithin<AliasEntry>(named(ALIAS), FORGOTTEN_AFTER_MS);
     return {
       providers: new Map(
-        providers.map(([name, { type }]) => [
-          name,
-          { type, ...(workers.length === 0 || served.has(name) ? {} : { served: false }) },
-        ]),
+        providers.map(([name, { type }]) => [name, { type, ...(isServed(name) ? {} : { served: false }) }]),
       ),
       aliases: new Map(aliases.map(([name, { models }]) => [name, models])),
       blockedUntil: new Map(named(BLOCKED).map(([name, until]) => [name, Number(until)])),
@@ -98,5 +77,5 @@ export function createModelCatalog(
       .filter(([, { seenAt }]) => now() - seenAt < ms);
   }
 
-  return { publish, leave, noteBlocked, read };
+  return { publish, leave: presence.leave, noteBlocked, read };
 }

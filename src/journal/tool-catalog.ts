@@ -3,6 +3,7 @@
 import type { RedisConnection } from '../redis.ts';
 import type { ToolListing } from '../contract/tool-listing.ts';
 import type { KeySpace } from './keys.ts';
+import { createPresence, isPresence } from './presence.ts';
 
 export type PublishedTool = ToolListing['tools'][number];
 export type ServerStatus = ToolListing['servers'][number]['status'];
@@ -16,24 +17,34 @@ export interface CatalogEntry {
   updatedAt: number;
   /** A worker's lane waits until then because the server is out of reach; milliseconds since the epoch. */
   blockedUntil?: number;
+  /** false: no worker serves it at present. Absent: one does, or nobody knows. Not stored. */
+  served?: boolean;
 }
 
 export type ToolCatalog = ReturnType<typeof createToolCatalog>;
 
 export function createToolCatalog(connection: RedisConnection, keys: KeySpace) {
+  const presence = createPresence(connection, keys.catalog);
+
   async function publish(entry: CatalogEntry): Promise<void> {
-    await connection.hset(keys.catalog, entry.server, JSON.stringify(entry));
+    const { served: _, ...stored } = entry;
+    await connection.hset(keys.catalog, entry.server, JSON.stringify(stored));
   }
 
   /** Every known server, by name. */
   async function read(): Promise<CatalogEntry[]> {
-    const entries = Object.values(await connection.hgetall(keys.catalog));
-    return entries
-      .map((json) => JSON.parse(json) as CatalogEntry)
+    const fields = await connection.hgetall(keys.catalog);
+    const isServed = presence.servedBy(fields);
+    return Object.entries(fields)
+      .filter(([field]) => !isPresence(field))
+      .map(([server, json]): CatalogEntry => {
+        const entry = JSON.parse(json) as CatalogEntry;
+        return isServed(server) ? entry : { ...entry, served: false };
+      })
       .sort((left, right) => (left.server < right.server ? -1 : 1));
   }
 
-  return { publish, read };
+  return { publish, read, present: presence.say, leave: presence.leave };
 }
 
 /** The catalog as the API tells it. */

@@ -8,7 +8,7 @@ export type KnownServersSource = Recent<KnownServers>;
 
 /** `configured` are servers that are known before any worker has published them. */
 export function knownServers(
-  catalog: ToolCatalog,
+  catalog: Pick<ToolCatalog, 'read'>,
   configured: readonly string[],
   now: () => number = Date.now,
 ): KnownServersSource {

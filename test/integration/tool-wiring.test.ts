@@ -38,3 +38,28 @@ test('the tools of a server out of reach stay listed with their effects', async 
     await closeRedis(connection);
   }
 });
+
+test('a server whose last worker has left is known to be served by nobody', async () => {
+  await using redis = await startRedis();
+  const connection = connectRedis(redis.url, 'commands');
+  const catalog = createToolCatalog(connection, keySpace(`test-${randomUUID()}`));
+  const wired = (server: string) => {
+    const raw = { mcpServers: { [server]: { command: '/no/such/program' } } };
+    const config = parseConfig(raw, { source: 'test', directory: '/', environment: {} });
+    return wireTools({ config, catalog, logger: SILENT, onError: () => {} });
+  };
+  const served = async () =>
+    (await catalog.read()).filter((entry) => entry.served !== false).map(({ server }) => server);
+  const [first, second] = [wired('one'), wired('two')];
+  try {
+    await first.announce();
+    await second.announce();
+    expect(await served()).toEqual(['one', 'two']);
+    await first.leave();
+    expect(await served()).toEqual(['two']);
+    await second.leave();
+    expect(await served()).toEqual(['one', 'two']);
+  } finally {
+    await closeRedis(connection);
+  }
+});

@@ -41,6 +41,11 @@ test.each([
   expect((await named(patterns, ready)).names).toEqual(names);
 });
 
+test('those of a server that no worker serves any more are left out', async () => {
+  const gone = { ...entry('old', 'ready', 'read'), served: false };
+  expect((await named(['*.read'], [gone, ...ready])).names).toEqual(['files.read', 'mail.read']);
+});
+
 test.each([[['files.*']], [['*']], [['fi*']], [['files.read']]])(
   '%j wait for a server that is being connected',
   async (patterns) => {

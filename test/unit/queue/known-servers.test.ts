@@ -18,8 +18,7 @@ function entry(server: string, ...tools: string[]): CatalogEntry {
 /** A catalog whose reads are counted and answered by hand. */
 function setUp(configured: string[] = []) {
   const reads: PromiseWithResolvers<CatalogEntry[]>[] = [];
-  const catalog: ToolCatalog = {
-    publish: () => Promise.resolve(),
+  const catalog: Pick<ToolCatalog, 'read'> = {
     read: () => {
       const read = Promise.withResolvers<CatalogEntry[]>();
       reads.push(read);

@@ -1,0 +1,57 @@
+// Which workers are there and what each of them serves, in a hash that also holds what they publish.
+// Must never decide what becomes of work that nobody serves.
+import type { RedisConnection } from '../redis.ts';
+
+/** Workers say that they are there this often. */
+export const PRESENT_EVERY_MS = 60_000;
+/** One that has not said so for this long is gone. */
+const GONE_AFTER_MS = 150_000;
+/** Its entry is kept a day, for clocks that differ. */
+const FORGOTTEN_AFTER_MS = 86_400_000;
+
+/** No server, provider or alias has a name that begins so. */
+const WORKER = 'worker:';
+
+interface PresentWorker {
+  serves: string[];
+  /** Milliseconds since the epoch, by the worker's clock. */
+  seenAt: number;
+}
+
+export type Presence = ReturnType<typeof createPresence>;
+
+export function isPresence(field: string): boolean {
+  return field.startsWith(WORKER);
+}
+
+export function createPresence(connection: RedisConnection, key: string, now: () => number = Date.now) {
+  function seenWithin(fields: Readonly<Record<string, string>>, ms: number): [string, PresentWorker][] {
+    return Object.entries(fields)
+      .filter(([field]) => isPresence(field))
+      .map(([field, json]): [string, PresentWorker] => [field, JSON.parse(json) as PresentWorker])
+      .filter(([, { seenAt }]) => now() - seenAt < ms);
+  }
+
+  async function say(worker: string, serves: readonly string[]): Promise<void> {
+    await connection.hset(key, `${WORKER}${worker}`, JSON.stringify({ serves, seenAt: now() }));
+    // Those that were killed never leave.
+    const fields = await connection.hgetall(key);
+    const kept = new Set(seenWithin(fields, FORGOTTEN_AFTER_MS).map(([field]) => field));
+    const gone = Object.keys(fields).filter((field) => isPresence(field) && !kept.has(field));
+    if (gone.length > 0) await connection.hdel(key, ...gone);
+  }
+
+  /** What only this worker served is served no more. */
+  async function leave(worker: string): Promise<void> {
+    await connection.hdel(key, `${WORKER}${worker}`);
+  }
+
+  /** Whether a worker serves the name, by the hash as it was read; where no worker is known, nobody can say no. */
+  function servedBy(fields: Readonly<Record<string, string>>): (name: string) => boolean {
+    const present = seenWithin(fields, GONE_AFTER_MS);
+    const served = new Set(present.flatMap(([, { serves }]) => serves));
+    return (name) => present.length === 0 || served.has(name);
+  }
+
+  return { say, leave, servedBy };
+}
