@@ -2,25 +2,12 @@
  *  It must never show a key. */
 import { inspect } from 'node:util';
 import { describe, expect, test } from 'vitest';
-import { type Config, ConfigError, loadConfig, parseConfig, requireKeys } from '../../src/config.ts';
+import { loadConfig, parseConfig, requireKeys } from '../../src/config.ts';
 import type { Environment } from '../../src/environment-values.ts';
+import { fault, parse } from '../support/parsed-config.ts';
 import { limitsOf, modelProviders } from '../../src/model-wiring.ts';
 
 const KEY = 'sk-hunter2-hunter2';
-
-function parse(raw: unknown, environment: Environment = {}): Config {
-  return parseConfig(raw, { source: 'adjutant.json', directory: '/etc/adjutant', environment });
-}
-
-function fault(call: () => unknown): ConfigError {
-  try {
-    call();
-  } catch (error) {
-    if (error instanceof ConfigError) return error;
-    throw error;
-  }
-  throw new Error('nothing was refused');
-}
 
 const local = { type: 'openai-compatible', base_url: 'http://127.0.0.1:11434/v1' };
 

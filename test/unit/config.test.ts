@@ -4,24 +4,11 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
-import { type Config, ConfigError, loadConfig, parseConfig } from '../../src/config.ts';
+import { loadConfig } from '../../src/config.ts';
 import type { Environment } from '../../src/environment-values.ts';
+import { fault, parse } from '../support/parsed-config.ts';
 
 const SECRET = 'hunter2-hunter2';
-
-function parse(raw: unknown, environment: Environment = {}): Config {
-  return parseConfig(raw, { source: 'adjutant.json', directory: '/etc/adjutant', environment });
-}
-
-function fault(call: () => unknown): ConfigError {
-  try {
-    call();
-  } catch (error) {
-    if (error instanceof ConfigError) return error;
-    throw error;
-  }
-  throw new Error('nothing was refused');
-}
 
 const paths = (raw: unknown, environment?: Environment): string[] =>
   fault(() => parse(raw, environment)).errors.map(({ path }) => path);

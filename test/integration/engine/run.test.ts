@@ -11,6 +11,7 @@ import { eventually } from '../../support/eventually.ts';
 import { acceptance, endOf, toolCall } from '../../support/journal.ts';
 import { type Execute, LANE } from '../../support/pipeline.ts';
 import { startRedis, type TestRedis } from '../../support/redis.ts';
+import { heard, types } from '../../support/run-log.ts';
 import { script, scriptedCore } from '../../support/scripted-core.ts';
 
 let redis: TestRedis;
@@ -31,17 +32,6 @@ beforeEach(async () => {
 afterEach(async () => {
   await engines?.[Symbol.asyncDispose]();
 });
-
-function types(log: readonly Signal[]): string[] {
-  return log.map(({ type }) => type);
-}
-
-/** What the run heard, in order: the result of a scripted run. */
-function heard(log: readonly Signal[]): string[] {
-  const end = log.find(({ type }) => type === 'ai.request.completed');
-  if (end?.type !== 'ai.request.completed') throw new Error(`not completed: ${types(log).join(' ')}`);
-  return end.data.result as string[];
-}
 
 function failure(log: readonly Signal[]): unknown {
   const end = log.find(({ type }) => type === 'ai.request.failed');

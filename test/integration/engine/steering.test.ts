@@ -3,10 +3,10 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { DirectiveRefused } from '../../../src/contract/problem.ts';
 import { okResult } from '../../../src/contract/result.ts';
-import type { Signal } from '../../../src/contract/signal.ts';
 import { type EngineTest, openEngineTest } from '../../support/engine.ts';
 import { eventually } from '../../support/eventually.ts';
 import { startRedis, type TestRedis } from '../../support/redis.ts';
+import { heard, types } from '../../support/run-log.ts';
 import { script } from '../../support/scripted-core.ts';
 
 let redis: TestRedis;
@@ -30,16 +30,6 @@ beforeEach(async () => {
 afterEach(async () => {
   await engines?.[Symbol.asyncDispose]();
 });
-
-function types(log: readonly Signal[]): string[] {
-  return log.map(({ type }) => type);
-}
-
-function heard(log: readonly Signal[]): string[] {
-  const end = log.find(({ type }) => type === 'ai.request.completed');
-  if (end?.type !== 'ai.request.completed') throw new Error(`not completed: ${types(log).join(' ')}`);
-  return end.data.result as string[];
-}
 
 async function refusal(call: Promise<unknown>) {
   const error = await call.then(
