@@ -18,8 +18,6 @@ interface PresentWorker {
   seenAt: number;
 }
 
-export type Presence = ReturnType<typeof createPresence>;
-
 export function isPresence(field: string): boolean {
   return field.startsWith(WORKER);
 }
