@@ -285,6 +285,26 @@ describe('it tells of', () => {
       'gave up main:m1 after 0 retries of 1',
     ],
     [
+      'a call that was given up with tries left',
+      {
+        signals: [retry(1, 1), retry(2, 2, TO_SPARE), failure(3, 'provider_error', 3)],
+        executions: [
+          asked(1, { fault: 'error' }),
+          asked(2, { fault: 'error' }),
+          asked(1, { tool: 'm2', fault: 'error' }),
+        ],
+      },
+      'ended as provider_error after 0 retries of 1',
+    ],
+    [
+      'a call that was given up with a model left',
+      {
+        signals: [retry(1, 1), failure(2, 'provider_error', 2)],
+        executions: [asked(1, { fault: 'error' }), asked(2, { fault: 'error' })],
+      },
+      'ended as provider_error, and spare:m2 was not asked',
+    ],
+    [
       'an answer out of turn',
       { signals: [...GOOD.slice(0, 3), turn(4, { model: 'm2' })] },
       'm2 answered, it was the turn of main:m1',

@@ -3,7 +3,7 @@
 import { type Case, during, ENDS_AN_ATTEMPT } from './directive-case.ts';
 import type { ScriptedTurn } from './model-script.ts';
 import type { PlannedModel } from './model-plan.ts';
-import type { WireSignal } from './wire.ts';
+import type { WireError, WireSignal } from './wire.ts';
 
 /** A model that asks for patience does so for a second. */
 const PATIENCE_MS = 1_500;
@@ -149,10 +149,32 @@ function checkStages({ planned, model, signals, result }: ModelCase): string[] {
     stage += 1;
     retries = 0;
   }
+  if (result?.ok === false) found.push(...checkGivenUp(result.error, { retries, stage, planned, model }));
   if (result?.ok !== true) return found;
   const answered = (result.payload as { model?: string }).model;
   if (!model.chain[stage]?.endsWith(`:${answered}`))
     found.push(`${answered} answered, it was the turn of ${model.chain[stage]}`);
+  return found;
+}
+
+const WORTH_ANOTHER_TRY: ReadonlySet<string> = new Set(['provider_error', 'network', 'timeout']);
+
+/** An error that another try might mend ends a call when all tries of all models are used up, or the time is. */
+function checkGivenUp(
+  { type, details }: WireError,
+  {
+    retries,
+    stage,
+    planned,
+    model,
+  }: Pick<ModelCase, 'planned' | 'model'> & { retries: number; stage: number },
+): string[] {
+  if (!WORTH_ANOTHER_TRY.has(type) || details['not_retried'] !== undefined) return [];
+  const found: string[] = [];
+  if (retries < planned.maxRetries)
+    found.push(`ended as ${type} after ${retries} retries of ${planned.maxRetries}`);
+  if (stage < model.chain.length - 1)
+    found.push(`ended as ${type}, and ${model.chain[stage + 1]} was not asked`);
   return found;
 }
 
