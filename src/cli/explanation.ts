@@ -56,16 +56,24 @@ export function report(error: unknown, terminal: Terminal): ExitCode {
 }
 
 function explainRefusal(problem: Problem): Explanation {
-  const places = (problem.errors ?? []).map(({ path, message }) =>
-    path === '' ? message : `${path}: ${message}`,
-  );
-  const what = [...new Set([problem.detail ?? problem.title, ...places])].join('; ');
-  const how = REMEDIES[problem.code] ?? 'Correct what is named, and submit again.';
+  const summary = problem.detail ?? problem.title;
+  const places = (problem.errors ?? [])
+    .filter(({ message }) => !summary.includes(message))
+    .map(({ path, message }) => (path === '' ? message : `${path}: ${message}`));
+  const what = [...new Set([summary, ...places])].join('; ');
+  const how = remedyFor(problem);
   return {
     what: `${problem.code}: ${what}`,
     how,
     exitCode: problem.status === 400 ? EXIT.usage : EXIT.failed,
   };
+}
+
+/** A place that was named says more than the code alone. */
+function remedyFor({ code, errors = [] }: Problem): string {
+  if (code === 'not_found' && errors.some(({ path }) => path === 'agent'))
+    return '`adjutant agents` lists the agents there are.';
+  return REMEDIES[code] ?? 'Correct what is named, and submit again.';
 }
 
 /** By name: their modules belong to the service, which the client verbs do not load. */

@@ -129,6 +129,15 @@ describe('an error', () => {
     );
   });
 
+  test('says a thing once, and where to look for an agent', () => {
+    const detail = 'there is no agent "nobody"; known agents: default';
+    const refusal = problem('not_found', { detail, errors: [{ path: 'agent', message: detail }] });
+    expect(explain(new DirectiveRefused(refusal))).toMatchObject({
+      what: `not_found: ${detail}`,
+      how: '`adjutant agents` lists the agents there are.',
+    });
+  });
+
   test('a fault of our own is not explained away', () => {
     expect(explain(new TypeError('undefined is not a function'))).toBeNull();
   });
