@@ -1,5 +1,7 @@
 // Joins the engine with the configuration: its core, its agents, and the parts of the journal and the queue it works on.
 // Must never take a turn itself.
+import { randomUUID } from 'node:crypto';
+import type { AgentDefinition } from './contract/agent-definition.ts';
 import { DEFAULT_ALIASES } from './contract/model-name.ts';
 import { createCore } from './engine/core/core.ts';
 import type { EngineCore } from './engine/transition.ts';
@@ -13,11 +15,12 @@ import { createRegistry } from './executors/registry.ts';
 import { emitRequestError } from './executors/emit-request-error.ts';
 import { emitToolError } from './executors/emit-tool-error.ts';
 import { type Ground, JOB_LOCK_MS, journalParts, open, STALLED_CHECK_MS, sweeperPart } from './ground.ts';
-import { createAgentCatalog } from './journal/agent-catalog.ts';
+import { type AgentCatalog, createAgentCatalog } from './journal/agent-catalog.ts';
 import { createConversationJournal } from './journal/conversation-journal.ts';
 import { createJournal } from './journal/journal.ts';
 import { keySpace } from './journal/keys.ts';
 import { createModelCatalog } from './journal/model-catalog.ts';
+import { PRESENT_EVERY_MS } from './journal/presence.ts';
 import { createRunJournal } from './journal/run-journal.ts';
 import { createSweepIndex } from './journal/sweep-index.ts';
 import { createToolCatalog } from './journal/tool-catalog.ts';
@@ -80,15 +83,39 @@ export function wireEngine(options: EngineWiringOptions): EngineWiring {
     concurrency: config.engine.concurrency,
     drainMs: config.engine.drain_ms,
   });
-  const publishing: Startable = {
-    name: 'agents',
-    start: () => turns.agentCatalog.publish(modules.agents),
+  const closing: Startable = {
+    name: 'engine lanes',
+    start: () => Promise.resolve(),
     stop: async () => {
       turns.index.flush();
       await turns.lanes.close();
     },
   };
-  return { engine, parts: [publishing, engine] };
+  return {
+    engine,
+    parts: [closing, agentAnnouncer(turns.agentCatalog, modules.agents, options.onError), engine],
+  };
+}
+
+/** Tells who starts runs which agents there are, for as long as the engine runs. */
+function agentAnnouncer(
+  catalog: AgentCatalog,
+  agents: readonly AgentDefinition[],
+  onError: (error: Error) => void,
+): Startable {
+  const engine = randomUUID();
+  let timer: NodeJS.Timeout | undefined;
+  return {
+    name: 'agents',
+    async start() {
+      await catalog.publish(agents, engine);
+      timer = setInterval(() => void catalog.publish(agents, engine).catch(onError), PRESENT_EVERY_MS);
+    },
+    async stop() {
+      clearInterval(timer);
+      await catalog.leave(engine).catch(onError);
+    },
+  };
 }
 
 /** What a turn reads and writes. */

@@ -15,6 +15,7 @@ export type RunningAttempts = ReturnType<typeof createRunningAttempts>;
 export function createRunningAttempts() {
   const handles = new Map<string, AttemptHandle>();
   const recording = new AbortController();
+  const givenUp: AbortSignal = recording.signal;
   let stoppedForGood: StopReason | null = null;
 
   function begin({ requestId, id }: ClaimRef): AttemptHandle {
@@ -54,7 +55,7 @@ export function createRunningAttempts() {
     giveUp(): void {
       recording.abort(new Error('Redis did not answer before the worker was stopped'));
     },
-    givenUp: recording.signal,
+    givenUp,
     isStopped: (): boolean => stoppedForGood !== null,
     count: (): number => handles.size,
   };
