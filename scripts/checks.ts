@@ -1,4 +1,4 @@
-/** The checks that need no running parts: format, lint, types, unused code, generated schemas.
+/** The checks that need no running parts: format, lint, types, the package's declarations, unused code, generated schemas.
  *  They must not change any file. */
 import { spawnSync } from 'node:child_process';
 
@@ -17,6 +17,7 @@ export const CHECKS: readonly Check[] = [
   { name: 'format', command: ['oxfmt', '--check', '.'] },
   { name: 'lint', command: ['oxlint', '--type-aware', '--deny-warnings', ...lintedPlaces()] },
   { name: 'types', command: ['tsc', '--noEmit'] },
+  { name: 'declarations', command: ['tsc', '--noEmit', '-p', 'tsconfig.build.json'] },
   { name: 'unused', command: ['knip'] },
   { name: 'schemas', command: ['node', 'scripts/generate-schemas.ts', '--check'] },
 ];
