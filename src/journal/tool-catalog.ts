@@ -47,11 +47,12 @@ export function createToolCatalog(connection: RedisConnection, keys: KeySpace) {
   return { publish, read, present: presence.say, leave: presence.leave };
 }
 
-/** The catalog as the API tells it. */
+/** The catalog as the API tells it: without servers that no worker serves any more. */
 export function toolListing(entries: readonly CatalogEntry[]): ToolListing {
+  const served = entries.filter((entry) => entry.served !== false);
   return {
-    tools: entries.flatMap((entry) => entry.tools),
-    servers: entries.map((entry) => ({
+    tools: served.flatMap((entry) => entry.tools),
+    servers: served.map((entry) => ({
       name: entry.server,
       status: entry.status,
       ...(entry.error === undefined ? {} : { error: entry.error }),

@@ -3,7 +3,7 @@
 import { randomUUID } from 'node:crypto';
 import { expect, test, vi } from 'vitest';
 import { parseConfig } from '../../src/config.ts';
-import { type CatalogEntry, createToolCatalog } from '../../src/journal/tool-catalog.ts';
+import { type CatalogEntry, createToolCatalog, toolListing } from '../../src/journal/tool-catalog.ts';
 import { keySpace } from '../../src/journal/keys.ts';
 import { closeRedis, connectRedis } from '../../src/redis.ts';
 import { wireTools } from '../../src/tool-wiring.ts';
@@ -57,6 +57,7 @@ test('a server whose last worker has left is known to be served by nobody', asyn
     expect(await served()).toEqual(['one', 'two']);
     await first.leave();
     expect(await served()).toEqual(['two']);
+    expect(toolListing(await catalog.read()).servers.map(({ name }) => name)).toEqual(['two']);
     await second.leave();
     expect(await served()).toEqual(['one', 'two']);
   } finally {
