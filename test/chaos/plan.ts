@@ -1,6 +1,7 @@
 /** What the driver will ask of one request, drawn from the seed before anything is sent.
  *  It must never depend on what the service answers: the same seed plans the same requests. */
-import { isModelKind, MODEL_KINDS, type ModelKind, planModelCall, type PlannedModel } from './model-plan.ts';
+import { CALL_KINDS, type CallKind, shapeOf } from './call-shape.ts';
+import { isModelKind, MODEL_KINDS, planModelCall, type PlannedModel } from './model-plan.ts';
 import { chanceOf, type Chance } from './random.ts';
 
 export type Effect = 'read' | 'idempotent' | 'once';
@@ -81,24 +82,13 @@ export interface Plan {
 const SERVERS = ['alpha', 'beta', 'gamma'] as const;
 const TOOL_EFFECTS = { read: 'read', idempotent: 'idempotent', once: 'once', plain: 'idempotent' } as const;
 const KINDS = {
-  quick: 30,
-  steady: 15,
-  slow: 12,
-  flaky: 12,
-  failing: 5,
-  timing_out: 6,
-  short_deadline: 4,
-  orphan: 2,
-  unknown_tool: 3,
+  ...CALL_KINDS,
   tool_error: 3,
   request_error: 2,
-  large: 2,
   ...MODEL_KINDS,
 } as const;
 export const LONGEST_DEADLINE_MS = 60_000;
 const SHORTEST_DEADLINE_MS = 45_000;
-/** More than what a body may have to travel inside the job. */
-const PADDING_BYTES = 40_000;
 
 export function planRequest(seed: string, number: number): Plan {
   const chance = chanceOf(`${seed}/request/${number}`);
@@ -198,16 +188,6 @@ function planImmediate(
   return { id, body, kind, expect: 'immediate', ...nothing, deadlineMs: LONGEST_DEADLINE_MS };
 }
 
-type CallKind = Exclude<keyof typeof KINDS, 'tool_error' | 'request_error' | ModelKind>;
-
-/** What a kind of call asks of the tool, and of the service. */
-interface CallShape {
-  readonly args: Readonly<Record<string, unknown>>;
-  readonly fields?: Readonly<Record<string, unknown>>;
-  readonly toolName?: string;
-  readonly expect: Expectation;
-}
-
 interface Asked<K> {
   readonly requestId: string;
   readonly id: string;
@@ -259,49 +239,4 @@ function retryPolicy(chance: Chance) {
     max_backoff_ms: 3_000,
     jitter: chance.pick([0, 0, 0.5, 1]),
   };
-}
-
-function shapeOf(chance: Chance, kind: CallKind): CallShape {
-  switch (kind) {
-    case 'quick':
-      return { args: { delay_ms: chance.between(0, 40) }, expect: 'answer' };
-    case 'steady':
-      return { args: { delay_ms: chance.between(100, 900) }, expect: 'answer' };
-    case 'slow': {
-      const delayMs = chance.between(3_000, 8_000);
-      return { args: { delay_ms: delayMs, steps: chance.between(0, 16) }, expect: 'answer' };
-    }
-    case 'large':
-      return { args: { padding: 'x'.repeat(PADDING_BYTES) }, expect: 'answer' };
-    case 'flaky': {
-      const failures = chance.between(1, 4);
-      return {
-        args: { failures, retryable: true, delay_ms: chance.between(0, 800) },
-        expect: 'answer',
-      };
-    }
-    case 'failing':
-      return { args: { failures: 1_000, retryable: chance.percent(50) }, expect: 'tool_failure' };
-    case 'timing_out': {
-      const timeoutMs = chance.between(200, 900);
-      return { args: { delay_ms: timeoutMs * 3 }, fields: { timeout_ms: timeoutMs }, expect: 'timeout' };
-    }
-    case 'short_deadline': {
-      const deadlineMs = chance.between(300, 4_000);
-      return {
-        args: { delay_ms: deadlineMs + 8_000 },
-        fields: { deadline_ms: deadlineMs },
-        expect: 'deadline',
-      };
-    }
-    case 'orphan':
-      return {
-        args: {},
-        fields: { deadline_ms: chance.between(500, 8_000) },
-        toolName: 'orphan.read',
-        expect: 'deadline',
-      };
-    case 'unknown_tool':
-      return { args: {}, toolName: chance.pick(['alpha.nothing', 'nowhere.read']), expect: 'unknown_tool' };
-  }
 }

@@ -4,7 +4,7 @@ import { answerTo, type Said, type ScriptedCall } from './model-script.ts';
 import { type PlannedRun, SYSTEM_PROMPT } from './run-plan.ts';
 import type { WireMessage } from './wire.ts';
 
-export const OUT_OF_ITERATIONS = 'Maximum iterations reached without a final answer.';
+const OUT_OF_ITERATIONS = 'Maximum iterations reached without a final answer.';
 
 /** A tool call as the history tells it. */
 export interface ToldCall {
@@ -26,7 +26,7 @@ export interface Replay {
   readonly ranOut: boolean;
 }
 
-export function heardAs({ role, content, tool_calls = [], tool_call_id }: WireMessage): Said {
+function heardAs({ role, content, tool_calls = [], tool_call_id }: WireMessage): Said {
   const calls = tool_calls.map(({ id, arguments: args }) => ({ id, arguments: args }));
   return { role, text: content ?? '', calls, answers: tool_call_id ?? null };
 }

@@ -1,0 +1,75 @@
+/** What each kind of tool call asks of the tool, and of the service.
+ *  It must never depend on what the service answers. */
+import type { Expectation } from './plan.ts';
+import type { Chance } from './random.ts';
+
+/** How often each is planned. */
+export const CALL_KINDS = {
+  quick: 30,
+  steady: 15,
+  slow: 12,
+  flaky: 12,
+  failing: 5,
+  timing_out: 6,
+  short_deadline: 4,
+  orphan: 2,
+  unknown_tool: 3,
+  large: 2,
+} as const;
+
+export type CallKind = keyof typeof CALL_KINDS;
+
+/** More than what a body may have to travel inside the job. */
+const PADDING_BYTES = 40_000;
+
+export interface CallShape {
+  readonly args: Readonly<Record<string, unknown>>;
+  readonly fields?: Readonly<Record<string, unknown>>;
+  readonly toolName?: string;
+  readonly expect: Expectation;
+}
+
+export function shapeOf(chance: Chance, kind: CallKind): CallShape {
+  switch (kind) {
+    case 'quick':
+      return { args: { delay_ms: chance.between(0, 40) }, expect: 'answer' };
+    case 'steady':
+      return { args: { delay_ms: chance.between(100, 900) }, expect: 'answer' };
+    case 'slow': {
+      const delayMs = chance.between(3_000, 8_000);
+      return { args: { delay_ms: delayMs, steps: chance.between(0, 16) }, expect: 'answer' };
+    }
+    case 'large':
+      return { args: { padding: 'x'.repeat(PADDING_BYTES) }, expect: 'answer' };
+    case 'flaky': {
+      const failures = chance.between(1, 4);
+      return {
+        args: { failures, retryable: true, delay_ms: chance.between(0, 800) },
+        expect: 'answer',
+      };
+    }
+    case 'failing':
+      return { args: { failures: 1_000, retryable: chance.percent(50) }, expect: 'tool_failure' };
+    case 'timing_out': {
+      const timeoutMs = chance.between(200, 900);
+      return { args: { delay_ms: timeoutMs * 3 }, fields: { timeout_ms: timeoutMs }, expect: 'timeout' };
+    }
+    case 'short_deadline': {
+      const deadlineMs = chance.between(300, 4_000);
+      return {
+        args: { delay_ms: deadlineMs + 8_000 },
+        fields: { deadline_ms: deadlineMs },
+        expect: 'deadline',
+      };
+    }
+    case 'orphan':
+      return {
+        args: {},
+        fields: { deadline_ms: chance.between(500, 8_000) },
+        toolName: 'orphan.read',
+        expect: 'deadline',
+      };
+    case 'unknown_tool':
+      return { args: {}, toolName: chance.pick(['alpha.nothing', 'nowhere.read']), expect: 'unknown_tool' };
+  }
+}
