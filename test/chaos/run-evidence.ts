@@ -10,7 +10,7 @@ import type { PlannedDirective } from './plan.ts';
 import type { RunHistory } from './run-history.ts';
 import { BRITTLE_RETRIES, CALL_RETRIES, possibleCalls, type PlannedRun } from './run-plan.ts';
 import { replay, type Replay } from './run-replay.ts';
-import type { WireDirective, WireMessage, WireRequest, WireSignal } from './wire.ts';
+import type { WireDirective, WireMessage, WireRequest, WireRun, WireSignal } from './wire.ts';
 
 export interface RunEvidence extends Evidence {
   readonly history: RunHistory;
@@ -20,8 +20,8 @@ export interface RunEvidence extends Evidence {
   /** Every execution of a tool that the model may ever call for, by label. */
   readonly calls: ReadonlyMap<string, readonly ToolExecution[]>;
   readonly asks: readonly ToolExecution[];
-  /** Histories of the other runs of its conversation. */
-  readonly others: readonly (readonly WireMessage[])[];
+  /** The other runs of its conversation. */
+  readonly others: readonly Pick<WireRun, 'messages' | 'iterations'>[];
 }
 
 /** What was read of a run. */

@@ -233,6 +233,24 @@ describe('it tells of', () => {
         ),
     ],
     [
+      'two runs of a conversation that know nothing of each other',
+      'goes on from what was said before',
+      (world) => world.others.push({ messages: [{ role: 'user', content: 'other' }], iterations: 1 }),
+    ],
+    [
+      'a cancellation that was acknowledged and not heard',
+      'a cancellation was acknowledged, and the run went on',
+      (world) =>
+        world.history.cancels.push({
+          target: null,
+          api: '',
+          sentAt: AT,
+          answeredAt: AT + 10,
+          status: 200,
+          verdicts: new Map(),
+        }),
+    ],
+    [
       'words of another conversation',
       'that no other run of the conversation has',
       (world) => void world.messages.unshift({ role: 'user', content: 'before' }),

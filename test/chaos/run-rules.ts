@@ -7,8 +7,10 @@ import type { RunEvidence } from './run-evidence.ts';
 import { wasStarted } from './run-history.ts';
 import type { RunEnd } from './run-plan.ts';
 import { canonical, readContent, undisturbedContent, undisturbedHistory } from './run-replay.ts';
-import { TERMINAL_TYPES, type WireMessage, type WireRun, type WireSignal } from './wire.ts';
+import { TERMINAL_TYPES, type WireRun, type WireSignal } from './wire.ts';
 
+/** The clocks are one; what is left are roundings. */
+const ROUNDING_MS = 20;
 const ENDS = new Set(['ai.request.completed', 'ai.request.failed']);
 /** How a run is said to have ended, by its termination reason. */
 const STATUSES: Readonly<Record<RunEnd, string>> = {
@@ -127,7 +129,7 @@ function checkCounts({ view, signals }: RunEvidence, run: WireRun): string[] {
 }
 
 /** What the run was told and what was answered: inputs are in the history once, a cancellation ends it. */
-function checkTold({ history, signals, told, view }: RunEvidence, run: WireRun): string[] {
+function checkTold({ history, signals, told }: RunEvidence, run: WireRun): string[] {
   const found: string[] = [];
   const end = signals.find(({ type }) => type === 'ai.request.completed')?.sequence ?? 0;
   const heard = signals.filter(({ type }) => type === 'ai.request.input');
@@ -148,11 +150,13 @@ function checkTold({ history, signals, told, view }: RunEvidence, run: WireRun):
   found.push(...told.inputs.filter((input) => !known.has(input)).map((input) => `nobody said ${input}`));
   const cancel = signals.find(({ type }) => type === 'ai.request.cancel_requested');
   if (cancel !== undefined && end > cancel.sequence) found.push('completed after it was cancelled');
-  const acknowledged = history.cancels.some(
-    ({ status, target, sentAt }) => status === 200 && target === null && sentAt > 0,
+  const endedAt = Date.parse(run.ended_at ?? '');
+  const unheard = history.cancels.filter(
+    ({ status, target, answeredAt }) =>
+      status === 200 && target === null && answeredAt < endedAt - ROUNDING_MS,
   );
-  if (acknowledged && run.status !== 'cancelled' && cancel === undefined && view?.status !== 'closed')
-    found.push('a cancellation was acknowledged, and the run goes on');
+  if (unheard.length > 0 && cancel === undefined)
+    found.push('a cancellation was acknowledged, and the run went on');
   return found;
 }
 
@@ -259,8 +263,16 @@ function checkContent(
 }
 
 /** Of the runs of one conversation each begins with all that was said in the one before. */
-function checkTalk({ before, others }: RunEvidence, run: WireRun): string[] {
-  if (before.length === 0 || run.termination_reason === 'busy') return [];
-  const same = others.some((messages: readonly WireMessage[]) => canonical(messages) === canonical(before));
+function checkTalk({ before, others, view }: RunEvidence, run: WireRun): string[] {
+  if (run.iterations === 0) return [];
+  const begun = others.filter(({ iterations }) => iterations > 0);
+  const own = view?.run?.messages ?? [];
+  if (before.length === 0) {
+    const deaf = begun.filter(({ messages }) => canonical(messages.slice(0, own.length)) !== canonical(own));
+    return deaf.map(
+      () => 'neither it nor the other run of the conversation goes on from what was said before',
+    );
+  }
+  const same = begun.some(({ messages }) => canonical(messages) === canonical(before));
   return same ? [] : [`begins with ${before.length} messages that no other run of the conversation has`];
 }

@@ -32,7 +32,7 @@ export interface World {
   calls: Map<string, ToolExecution[]>;
   asks: ToolExecution[];
   run: WireRun;
-  others: WireMessage[][];
+  others: Pick<WireRun, 'messages' | 'iterations'>[];
   faults: Fault[];
 }
 

@@ -66,8 +66,20 @@ export function directiveScene(plan: Plan, { system, faults, tally }: Stage): Sc
 }
 
 export function runScene(plans: readonly PlannedRun[], stage: Stage): Scene {
-  const { apiUrls: apis } = stage.system;
+  const { apiUrls: apis, folder } = stage.system;
   let driven: ReturnType<typeof driveRun>[] = [];
+  /** One run of a conversation may be forgotten before the other has ended. */
+  const firstSights = new Map<string, RunSight>();
+
+  async function isOpenRun({ history }: ReturnType<typeof driveRun>): Promise<boolean> {
+    const { requestId } = history;
+    if (await isOpen(apis, requestId)) return true;
+    if (firstSights.has(requestId)) return false;
+    const sight = await lookAtRun(history, { apis, folder });
+    if (sight?.view?.status === 'closed') firstSights.set(requestId, sight);
+    return false;
+  }
+
   return {
     name: plans[0]?.requestId ?? '',
     size: plans.reduce((sum, { script }) => sum + script.rounds * (script.calls + 1) + 1, 0),
@@ -76,13 +88,14 @@ export function runScene(plans: readonly PlannedRun[], stage: Stage): Scene {
       await Promise.all(driven.map(async ({ done }) => done));
     },
     async isOpen() {
-      return (await Promise.all(plans.map(async ({ requestId }) => isOpen(apis, requestId)))).some(Boolean);
+      return (await Promise.all(driven.map(isOpenRun))).some(Boolean);
     },
     leave: () => driven.forEach(({ leave }) => leave()),
     judge: async () =>
       judgeRuns(
         driven.map(({ history }) => history),
         stage,
+        firstSights,
       ),
   };
 }
@@ -95,12 +108,18 @@ async function isOpen(apis: readonly string[], requestId: string): Promise<boole
 async function judgeRuns(
   histories: readonly RunHistory[],
   { system, faults, tally }: Stage,
+  firstSights: ReadonlyMap<string, RunSight>,
 ): Promise<Verdict[] | null> {
   const place = { apis: system.apiUrls, folder: system.folder };
-  const sights = await Promise.all(histories.map(async (history) => lookAtRun(history, place)));
+  const sights = await Promise.all(
+    histories.map(async (history) => {
+      const sight = await lookAtRun(history, place);
+      return sight?.view === null ? (firstSights.get(history.requestId) ?? sight) : sight;
+    }),
+  );
   if (sights.includes(null)) return null;
   return histories.map((history, index) => {
-    const others = (sights as RunSight[]).toSpliced(index, 1).map(({ view }) => view?.run?.messages ?? []);
+    const others = (sights as RunSight[]).toSpliced(index, 1).flatMap(({ view }) => view?.run ?? []);
     const evidence = runEvidence(history, sights[index] as RunSight, { faults, others });
     tally.addRun(evidence);
     const story = (): string[] => runStoryOf(evidence);
