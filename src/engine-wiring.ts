@@ -110,8 +110,10 @@ function agentAnnouncer(
     async start() {
       await catalog.publish(agents, engine);
       timer = setInterval(() => void catalog.publish(agents, engine).catch(onError), PRESENT_EVERY_MS);
+      timer.unref();
     },
     async stop() {
+      if (timer === undefined) return;
       clearInterval(timer);
       await catalog.leave(engine).catch(onError);
     },

@@ -124,8 +124,10 @@ function modelAnnouncer(config: Config, catalog: ModelCatalog, onError: (error: 
     async start() {
       await catalog.publish(table, worker);
       timer = setInterval(() => void catalog.publish(table, worker).catch(onError), PRESENT_EVERY_MS);
+      timer.unref();
     },
     async stop() {
+      if (timer === undefined) return;
       clearInterval(timer);
       await catalog.leave(worker).catch(onError);
     },

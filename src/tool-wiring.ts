@@ -146,10 +146,12 @@ export function wireTools({ config, catalog, logger, onError }: ToolWiringOption
   async function announce(): Promise<void> {
     await catalog.present(worker, servers).catch(onError);
     timer = setInterval(() => void catalog.present(worker, servers).catch(onError), PRESENT_EVERY_MS);
+    timer.unref();
     await Promise.all(servers.map((server) => write(server, {})));
   }
 
   async function leave(): Promise<void> {
+    if (timer === undefined) return;
     clearInterval(timer);
     await catalog.leave(worker).catch(onError);
   }

@@ -1,11 +1,14 @@
 // Which workers are there and what each of them serves, in a hash that also holds what they publish.
 // Must never decide what becomes of work that nobody serves.
+import { setTimeout as wait } from 'node:timers/promises';
 import type { RedisConnection } from '../redis.ts';
 
 /** Workers say that they are there this often. */
 export const PRESENT_EVERY_MS = 60_000;
 /** One that has not said so for this long is gone. */
 const GONE_AFTER_MS = 150_000;
+/** How long a stop waits for its entry to go. */
+const LEAVE_MS = 500;
 /** Its entry is kept a day, for clocks that differ. */
 const FORGOTTEN_AFTER_MS = 86_400_000;
 
@@ -39,9 +42,11 @@ export function createPresence(connection: RedisConnection, key: string, now: ()
     if (gone.length > 0) await connection.hdel(key, ...gone);
   }
 
-  /** What only this worker served is served no more. */
+  /** What only this worker served is served no more. A Redis that is away is not waited for: silence says the same. */
   async function leave(worker: string): Promise<void> {
-    await connection.hdel(key, `${WORKER}${worker}`);
+    const left = connection.hdel(key, `${WORKER}${worker}`);
+    left.catch(() => {});
+    await Promise.race([left, wait(LEAVE_MS, undefined, { ref: false })]);
   }
 
   /** Whether a worker serves the name, by the hash as it was read; where no worker is known, nobody can say no. */
