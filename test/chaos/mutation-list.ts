@@ -1,0 +1,90 @@
+/** The protections that the checker has to miss when they are taken out, and how each is taken out.
+ *  It must never hold a patch that no longer fits the sources. */
+
+export interface Patch {
+  readonly file: string;
+  readonly from: string;
+  readonly to: string;
+}
+
+const SCRIPTS = 'src/journal/scripts';
+/** A protection, and how it is taken out. */
+export const MUTATIONS: Readonly<Record<string, readonly Patch[]>> = {
+  fencing: [
+    {
+      file: `${SCRIPTS}/finish.lua`,
+      from: "elseif fence ~= '' and fence ~= record[2] then",
+      to: 'elseif false then',
+    },
+    { file: `${SCRIPTS}/retry.lua`, from: 'elseif record[2] ~= ARGV[2] then', to: 'elseif false then' },
+    {
+      file: `${SCRIPTS}/append.lua`,
+      from: "if record[1] ~= 'running' or record[2] ~= ARGV[2] then",
+      to: "if record[1] ~= 'running' then",
+    },
+  ],
+  sweeper: [
+    {
+      file: 'src/queue/sweep.ts',
+      from: 'if (await holdsLock()) await sweepAll();',
+      to: 'await holdsLock();',
+    },
+  ],
+  'idempotent-accept': [
+    {
+      file: `${SCRIPTS}/include-accept.lua`,
+      from: "local stored = seen[id] or redis.call('HGET', STATE, id .. '|digest')",
+      to: 'local stored = seen[id]',
+    },
+  ],
+  'effect-policy': [{ file: 'src/worker/outcome.ts', from: "if (effect === 'once')\n", to: 'if (false)\n' }],
+  'delta-fence': [
+    {
+      file: `${SCRIPTS}/append.lua`,
+      from: "if record[1] ~= 'running' or record[2] ~= ARGV[2] then",
+      to: "if record[1] ~= 'running' then",
+    },
+  ],
+  'stage-accounting': [
+    {
+      file: 'src/worker/attempt.ts',
+      from: 'failures: granted.failures - stage.failures,',
+      to: 'failures: granted.failures,',
+    },
+  ],
+  'run-version': [
+    {
+      file: `${SCRIPTS}/run-commit.lua`,
+      from: 'elseif version ~= tonumber(ARGV[1]) then',
+      to: 'elseif false then',
+    },
+  ],
+  'inbox-consumption': [
+    {
+      file: `${SCRIPTS}/run-commit.lua`,
+      from: 'local rest = inbox and string.sub(inbox, tonumber(ARGV[3]) + 1)',
+      to: 'local rest = inbox',
+    },
+  ],
+  'inbox-rest': [
+    {
+      file: `${SCRIPTS}/run-commit.lua`,
+      from: 'local rest = inbox and string.sub(inbox, tonumber(ARGV[3]) + 1)',
+      to: "local rest = inbox and ''",
+    },
+  ],
+  'end-reaches-run': [
+    {
+      file: `${SCRIPTS}/include-record.lua`,
+      from: '    ended[#ended + 1] = RUN_INBOX\n    ended[#ended + 1] = facts.run\n',
+      to: '',
+    },
+  ],
+  'seal-if-empty': [
+    {
+      file: `${SCRIPTS}/run-commit.lua`,
+      from: "if final and inbox and rest ~= '' then",
+      to: 'if false then',
+    },
+  ],
+};
