@@ -7,8 +7,12 @@ import { createPresence, isPresence } from './presence.ts';
 
 export type AgentCatalog = ReturnType<typeof createAgentCatalog>;
 
-export function createAgentCatalog(connection: RedisConnection, keys: KeySpace) {
-  const presence = createPresence(connection, keys.agents);
+export function createAgentCatalog(
+  connection: RedisConnection,
+  keys: KeySpace,
+  now: () => number = Date.now,
+) {
+  const presence = createPresence(connection, keys.agents, now);
 
   /** `engine`: whose agents they are, until it leaves. */
   async function publish(agents: readonly AgentDefinition[], engine?: string): Promise<void> {

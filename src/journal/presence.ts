@@ -7,7 +7,9 @@ import type { RedisConnection } from '../redis.ts';
 export const PRESENT_EVERY_MS = 60_000;
 /** One that has not said so for this long is gone. */
 const GONE_AFTER_MS = 150_000;
-/** How long a stop waits for its entry to go. */
+/** One that has left is believed so much longer, in which one of its kind may come back: it is being restarted. */
+const RESTART_MS = 20_000;
+/** How long a stop waits for its leave to be written. */
 const LEAVE_MS = 500;
 /** Its entry is kept a day, for clocks that differ. */
 const FORGOTTEN_AFTER_MS = 86_400_000;
@@ -42,11 +44,22 @@ export function createPresence(connection: RedisConnection, key: string, now: ()
     if (gone.length > 0) await connection.hdel(key, ...gone);
   }
 
-  /** What only this worker served is served no more. A Redis that is away is not waited for: silence says the same. */
+  /**
+   * What only this worker served is served no more, unless somebody comes for it soon. A Redis that is away is not waited
+   * for: silence says the same.
+   */
   async function leave(worker: string): Promise<void> {
-    const left = connection.hdel(key, `${WORKER}${worker}`);
+    const left = writeLeave(`${WORKER}${worker}`);
     left.catch(() => {});
     await Promise.race([left, wait(LEAVE_MS, undefined, { ref: false })]);
+  }
+
+  async function writeLeave(field: string): Promise<void> {
+    const json = await connection.hget(key, field);
+    if (json === null) return;
+    const { serves } = JSON.parse(json) as PresentWorker;
+    const seenAt = now() - GONE_AFTER_MS + RESTART_MS;
+    await connection.hset(key, field, JSON.stringify({ serves, seenAt }));
   }
 
   /** Whether a worker serves the name, by the hash as it was read; where no worker is known, nobody can say no. */

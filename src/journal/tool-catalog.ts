@@ -23,8 +23,8 @@ export interface CatalogEntry {
 
 export type ToolCatalog = ReturnType<typeof createToolCatalog>;
 
-export function createToolCatalog(connection: RedisConnection, keys: KeySpace) {
-  const presence = createPresence(connection, keys.catalog);
+export function createToolCatalog(connection: RedisConnection, keys: KeySpace, now: () => number = Date.now) {
+  const presence = createPresence(connection, keys.catalog, now);
 
   async function publish(entry: CatalogEntry): Promise<void> {
     const { served: _, ...stored } = entry;

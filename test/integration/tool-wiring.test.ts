@@ -42,7 +42,8 @@ test('the tools of a server out of reach stay listed with their effects', async 
 test('a server whose last worker has left is known to be served by nobody', async () => {
   await using redis = await startRedis();
   const connection = connectRedis(redis.url, 'commands');
-  const catalog = createToolCatalog(connection, keySpace(`test-${randomUUID()}`));
+  const clock = { now: Date.now() };
+  const catalog = createToolCatalog(connection, keySpace(`test-${randomUUID()}`), () => clock.now);
   const wired = (server: string) => {
     const raw = { mcpServers: { [server]: { command: '/no/such/program' } } };
     const config = parseConfig(raw, { source: 'test', directory: '/', environment: {} });
@@ -56,9 +57,11 @@ test('a server whose last worker has left is known to be served by nobody', asyn
     await second.announce();
     expect(await served()).toEqual(['one', 'two']);
     await first.leave();
+    clock.now += 20_000;
     expect(await served()).toEqual(['two']);
     expect(toolListing(await catalog.read()).servers.map(({ name }) => name)).toEqual(['two']);
     await second.leave();
+    clock.now += 20_000;
     expect(await served()).toEqual(['one', 'two']);
   } finally {
     await closeRedis(connection);

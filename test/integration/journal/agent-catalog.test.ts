@@ -21,7 +21,8 @@ afterAll(async () => {
 });
 
 test('agents are those of the engines that are there; when none is, all that were', async () => {
-  const catalog = createAgentCatalog(connection, keySpace(uniquePrefix()));
+  const clock = { now: Date.now() };
+  const catalog = createAgentCatalog(connection, keySpace(uniquePrefix()), () => clock.now);
   const names = async () =>
     [...(await catalog.read()).keys()].toSorted((left, right) => left.localeCompare(right));
   const [cook, editor] = [defineAgent({ name: 'cook' }), defineAgent({ name: 'editor' })];
@@ -29,9 +30,12 @@ test('agents are those of the engines that are there; when none is, all that wer
   await catalog.publish([editor], 'second');
   expect(await names()).toEqual(['cook', 'editor']);
   await catalog.leave('first');
+  expect(await names()).toEqual(['cook', 'editor']);
+  clock.now += 20_000;
   expect(await names()).toEqual(['editor']);
   expect((await catalog.read()).get('editor')).toEqual(editor);
   await catalog.leave('second');
+  clock.now += 20_000;
   expect(await names()).toEqual(['cook', 'editor']);
 });
 

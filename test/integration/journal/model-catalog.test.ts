@@ -85,14 +85,18 @@ test('what no worker serves any more is known, and known to be so', async () => 
       .map(([name]) => name);
   expect(await served()).toEqual(['cloud', 'local']);
   await catalog.leave('first');
+  clock.now += 19_999;
+  expect(await served()).toEqual(['cloud', 'local']);
+  clock.now += 1;
   expect(await served()).toEqual(['local']);
   await catalog.publish(table({ cloud: 'openai' }), 'third');
   expect(await served()).toEqual(['cloud', 'local']);
-  clock.now += 149_000;
+  clock.now += 129_000;
   await catalog.publish(table({ cloud: 'openai' }), 'third');
   clock.now += 1_000;
   expect(await served()).toEqual(['cloud']);
   await catalog.leave('third');
+  clock.now += 20_000;
   expect(await served()).toEqual(['cloud', 'local']);
 });
 
