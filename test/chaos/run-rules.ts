@@ -131,7 +131,8 @@ function checkCounts({ view, signals }: RunEvidence, run: WireRun): string[] {
 /** What the run was told and what was answered: inputs are in the history once, a cancellation ends it. */
 function checkTold({ history, signals, told }: RunEvidence, run: WireRun): string[] {
   const found: string[] = [];
-  const end = signals.find(({ type }) => type === 'ai.request.completed')?.sequence ?? 0;
+  const end = signals.find(({ type }) => type === 'ai.request.completed');
+  const answer = signals.find(({ id }) => id === end?.causationid);
   const heard = signals.filter(({ type }) => type === 'ai.request.input');
   for (const [id, content] of new Map(history.inputs.map((input) => [input.id, input.content]))) {
     const answers = history.inputs.filter((input) => input.id === id);
@@ -149,7 +150,9 @@ function checkTold({ history, signals, told }: RunEvidence, run: WireRun): strin
   const known = new Set(history.inputs.map(({ content }) => content));
   found.push(...told.inputs.filter((input) => !known.has(input)).map((input) => `nobody said ${input}`));
   const cancel = signals.find(({ type }) => type === 'ai.request.cancel_requested');
-  if (cancel !== undefined && end > cancel.sequence) found.push('completed after it was cancelled');
+  // Of an answer and a cancellation the first one in the log decides.
+  if (cancel !== undefined && (answer?.sequence ?? 0) > cancel.sequence)
+    found.push('completed after it was cancelled');
   const endedAt = Date.parse(run.ended_at ?? '');
   const unheard = history.cancels.filter(
     ({ status, target, answeredAt }) =>
