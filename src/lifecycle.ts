@@ -57,3 +57,13 @@ export function pause(ms: number, signal?: AbortSignal): Promise<void> {
   signal?.addEventListener('abort', wake, { once: true });
   return promise;
 }
+
+/** Resolves when `work` has settled, or after `ms`; it never rejects, and leaves no timer that keeps the process alive. */
+export async function settledWithin(work: Promise<unknown>, ms: number): Promise<void> {
+  const settled = new AbortController();
+  const ended = work.then(
+    () => settled.abort(),
+    () => settled.abort(),
+  );
+  await Promise.race([ended, pause(ms, settled.signal)]);
+}

@@ -1,7 +1,7 @@
 // The engine: takes the turns of runs when they are rung for, one at a time for each run.
 // Must never hold what a run needs beyond the turn it takes: any engine may take the next one.
 import type { RunNews } from '../journal/journal.ts';
-import { pause } from '../lifecycle.ts';
+import { settledWithin } from '../lifecycle.ts';
 import { consumeLane, type JobOutcome } from '../queue/consume.ts';
 import { RUN_LANE } from '../queue/run-bell.ts';
 import { takeTurns, type TurnParts } from './turn.ts';
@@ -123,7 +123,7 @@ export function createEngine(options: EngineOptions) {
     async stop(): Promise<void> {
       stopping.abort();
       const ended = Promise.all([consumer.stop(), ...[...current.values()].map(({ done }) => done)]);
-      await Promise.race([ended.catch(() => {}), pause(options.drainMs)]);
+      await settledWithin(ended, options.drainMs);
     },
   };
 }

@@ -2,7 +2,7 @@
 // Must never need to be the only one: every step is safe to repeat, the lock only saves work.
 import type { Result } from '../contract/result.ts';
 import { deadlineExceededError } from '../contract/cancellation.ts';
-import { pause } from '../lifecycle.ts';
+import { pause, settledWithin } from '../lifecycle.ts';
 import { decodeEnvelope } from '../journal/envelope.ts';
 import type { DeadLetterIndex } from '../journal/dead-letter-index.ts';
 import type { Journal } from '../journal/journal.ts';
@@ -200,7 +200,7 @@ export function createSweeper(options: SweeperOptions) {
     },
     async stop(): Promise<void> {
       stopping.abort();
-      await Promise.race([loop, pause(LONGEST_STOP_MS)]);
+      await settledWithin(loop ?? Promise.resolve(), LONGEST_STOP_MS);
       index.flush();
     },
   };

@@ -1,7 +1,7 @@
 /** Start in order, stop in reverse, whatever fails on the way.
  *  It must never depend on what a part does. */
 import { describe, expect, test } from 'vitest';
-import { pause, startAll, type Startable, stopAll } from '../../src/lifecycle.ts';
+import { pause, startAll, type Startable, stopAll, settledWithin } from '../../src/lifecycle.ts';
 
 function setUp(faults: Record<string, 'start' | 'stop' | 'both'> = {}) {
   const events: string[] = [];
@@ -94,4 +94,13 @@ describe('a pause', () => {
   test('does not begin when the signal was given before', async () => {
     await pause(2_000_000_000, AbortSignal.abort());
   });
+});
+
+test('what is waited for a while leaves no timer behind when it comes first, however it ends', async () => {
+  const timers = (): number => process.getActiveResourcesInfo().filter((kind) => kind === 'Timeout').length;
+  const before = timers();
+  await settledWithin(Promise.resolve(), 60_000);
+  await settledWithin(Promise.reject(new Error('broken')), 60_000);
+  expect(timers()).toBe(before);
+  await settledWithin(new Promise(() => {}), 1);
 });
