@@ -84,3 +84,21 @@ function within(hazard: Hazard, key: PropertyKey): Hazard {
   hazard.keys.push(key);
   return hazard;
 }
+
+/** Whether `value` nests containers deeper than `levels`; a cycle does. Never recurses, never throws. */
+export function isDeeperThan(value: unknown, levels: number): boolean {
+  let level = new Set(isContainer(value) ? [value] : []);
+  for (let depth = 1; level.size > 0; depth += 1) {
+    if (depth > levels) return true;
+    level = new Set([...level].flatMap(containersIn));
+  }
+  return false;
+}
+
+function containersIn(container: object): object[] {
+  return Object.values(container).filter(isContainer);
+}
+
+function isContainer(value: unknown): value is object {
+  return typeof value === 'object' && value !== null;
+}

@@ -22,6 +22,9 @@ export function errorResult(error: ErrorEnvelope, effects: unknown[] = []): Resu
   return { ok: false, error, effects };
 }
 
+/** Levels of nesting of a result: every JSON reader on its way, ours and the callers', follows so many. */
+export const DEEPEST_RESULT = 512;
+
 export interface ResultFallback {
   /** Type of the error that a value of unknown shape becomes. Default `invalid_result`. */
   type?: string;

@@ -1,6 +1,8 @@
 /** One tool call from request to outcome: checked, sent, sent once more if the server refused to take it, checked again.
  *  It must never send a request twice that a server may have taken, and never throw. */
 import { errorEnvelope } from '../contract/error-envelope.ts';
+import { isDeeperThan } from '../contract/json-guard.ts';
+import { DEEPEST_RESULT } from '../contract/result.ts';
 import { type CallDeadline, startCallDeadline } from './call-deadline.ts';
 import { endedCall, failedCall } from './call-failure.ts';
 import type { CallSlots } from './call-slots.ts';
@@ -121,6 +123,7 @@ async function exchange(call: Call, session: Session, tool: ListedTool): Promise
 }
 
 function checkedResult(tool: ListedTool, result: RawToolResult): ToolCallOutcome {
+  if (isDeeperThan(result, DEEPEST_RESULT)) return tooDeep(tool);
   const output = tool.output();
   if (output === null || !output.ok || result.isError === true) return { kind: 'result', result };
   const errors =
@@ -135,6 +138,13 @@ function checkedResult(tool: ListedTool, result: RawToolResult): ToolCallOutcome
     error: errorEnvelope('invalid_result', message, { server, tool: name, errors }),
     sent: true,
   };
+}
+
+/** Whatever follows a result level by level would run out of stack. */
+function tooDeep({ definition: { server, name } }: ListedTool): Failed {
+  const message = `The result of the tool is nested deeper than ${DEEPEST_RESULT} levels`;
+  const error = errorEnvelope('invalid_result', message, { server, tool: name });
+  return { kind: 'failed', error, sent: true };
 }
 
 /** null: the server has this tool, and the arguments fit it. */

@@ -23,12 +23,16 @@ import {
   remainingMsOf,
 } from './claimed.ts';
 import { execute, stoppedLane } from './execute.ts';
-import { deadlineOf, lostAttemptError, outcomeOf } from './outcome.ts';
+import { deadlineOf, lostAttemptError, type Outcome, outcomeOf } from './outcome.ts';
 import { durably } from './durably.ts';
-import { persistently } from './persistently.ts';
-import { record, recordLost } from './record.ts';
+import { isProgrammingError, persistently } from './persistently.ts';
+import { type Made, record, recordLost } from './record.ts';
+import { unrecordable } from './recordable.ts';
 import { stageOf } from './stage.ts';
 import { endCancelled, endWithout } from './unattempted.ts';
+
+/** Characters of what an error says about itself. */
+const LONGEST_REASON = 512;
 
 /**
  * Handles one ring: makes an attempt if the journal allows it, and says what becomes of the job. `rungIn`: the lane of the
@@ -152,7 +156,27 @@ async function makeAttempt(parts: AttemptParts, claimed: Claimed): Promise<JobOu
     random: Math.random,
   };
   const metadata = { effect, ...execution.metadata, duration_ms: durationMs };
-  return record(parts, claimed, outcomeOf(facts), { ...execution, metadata, seen });
+  return recordInAnyCase(parts, claimed, outcomeOf(facts), { ...execution, metadata, seen });
+}
+
+/** What breaks while it is recorded breaks again each time: this worker has the answer, so it ends the directive. */
+async function recordInAnyCase(
+  parts: AttemptParts,
+  claimed: Claimed,
+  outcome: Outcome,
+  made: Made,
+): Promise<JobOutcome> {
+  try {
+    return await record(parts, claimed, outcome, made);
+  } catch (error) {
+    if (!isProgrammingError(error)) throw error;
+    const reason = error instanceof Error ? error.message : String(error);
+    parts.logger.warn({ ...claimed.claim, error: reason }, 'a result could not be recorded');
+    const { result } = unrecordable(reason.slice(0, LONGEST_REASON));
+    const { seen } = made;
+    const { effect, duration_ms } = made.metadata;
+    return record(parts, claimed, { kind: 'end', result }, { metadata: { effect, duration_ms }, seen });
+  }
 }
 
 function placeInChain({ envelope: { models = [] }, stage, granted }: Claimed) {

@@ -31,9 +31,8 @@ async function answerTo<T>(call: () => Promise<T>, givenUp: AbortSignal | undefi
 }
 
 /** Errors that asking again cannot mend. */
-function isProgrammingError(error: unknown): boolean {
+export function isProgrammingError(error: unknown): boolean {
+  if (error instanceof TypeError || error instanceof RangeError) return true;
   const message = error instanceof Error ? error.message : '';
-  return /^(ERR|WRONGTYPE|NOPERM|NOAUTH|CROSSSLOT)/.test(message) && !message.includes('DISABLE_SCRIPTS')
-    ? true
-    : error instanceof TypeError;
+  return /^(ERR|WRONGTYPE|NOPERM|NOAUTH|CROSSSLOT)/.test(message) && !message.includes('DISABLE_SCRIPTS');
 }

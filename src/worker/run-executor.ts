@@ -4,6 +4,7 @@ import type { Directive } from '../contract/directive.ts';
 import { errorEnvelope, normalizeError } from '../contract/error-envelope.ts';
 import { errorResult } from '../contract/result.ts';
 import type { Execution, ExecutionContext, QueuedDefinition } from '../executors/definition.ts';
+import { recordable } from './recordable.ts';
 
 /** An executor that ignores its abort is left behind after this time; what it says later is not heard. */
 const ABORT_GRACE_MS = 2_000;
@@ -16,7 +17,7 @@ export async function runExecutor(
   if (context.signal.aborted) return notBegun();
   const patience = patienceFor(context.signal);
   try {
-    return await Promise.race([definition.execute(directive, context), patience.exhausted]);
+    return recordable(await Promise.race([definition.execute(directive, context), patience.exhausted]));
   } catch (error) {
     // The call may have been made before the code broke.
     return { result: errorResult(normalizeError(error, 'exception', 'the executor broke')), ambiguous: true };

@@ -39,6 +39,16 @@ describe('a stdio server which', () => {
     expect(statuses).toHaveLength(1);
   });
 
+  test('answers more deeply nested than anyone can follow fails that call alone', async () => {
+    const { call, statuses } = openPool(rudePeer('answers-deeply'));
+    expect(failureOf(await call('misbehave'))).toMatchObject({
+      sent: true,
+      error: { type: 'invalid_result', retryable: false, message: expect.stringContaining('512 levels') },
+    });
+    expect(textOf(await call('echo'))).toBe('said');
+    expect(statuses).toHaveLength(1);
+  });
+
   test('sends its last progress and its answer in one breath is heard out', async () => {
     const { call } = openPool(rudePeer('speaks-in-one-breath'));
     const notes: unknown[] = [];

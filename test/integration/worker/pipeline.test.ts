@@ -416,3 +416,35 @@ describe('many calls', () => {
     expect(most).toBe(1);
   });
 });
+
+describe('an answer that no log can hold', () => {
+  const deep = (levels: number): unknown => JSON.parse('['.repeat(levels) + ']'.repeat(levels)) as unknown;
+  const unwritable = {
+    toJSON: (): never => {
+      throw new TypeError('not today');
+    },
+  };
+
+  test.each(['read', 'once'] as const)(
+    'ends a %s call as invalid_result, without a repeat',
+    async (effect) => {
+      await using open = await openPipeline(redis.url);
+      for (const payload of [deep(6_000), deep(100_000), { size: 1n }, unwritable]) {
+        const { execute, runs } = inTurn({ result: okResult(payload), metadata: { server: 'test' } });
+        const worker = await open.startWorker(execute);
+        const signal = await open.client.execute(call({ effect, max_retries: 3 }));
+        expect(errorOf(signal)).toMatchObject({ type: 'invalid_result', retryable: false });
+        expect(runs()).toBe(1);
+        await worker.stop();
+      }
+      await expectNothingLeft(open);
+    },
+  );
+
+  test('is not one that is merely deep', async () => {
+    await using open = await openPipeline(redis.url);
+    await open.startWorker(async () => ({ result: okResult(deep(500)) }));
+    const signal = await open.client.execute(call());
+    expect(signal.data).toMatchObject({ result: { ok: true } });
+  });
+});

@@ -53,6 +53,10 @@ const misbehaviours = {
   },
   'answers-at-length': (id) =>
     answer(id, { content: [{ type: 'text', text: 'x'.repeat(17 * 1024 * 1024) }] }),
+  'answers-deeply': (id) => {
+    const deep = `${'{"a":'.repeat(6_000)}1${'}'.repeat(6_000)}`;
+    write(`{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":{"content":[],"structuredContent":${deep}}}`);
+  },
   'asks-back': (id) => {
     write({
       jsonrpc: '2.0',

@@ -1,7 +1,7 @@
 // What the JSON guard lets pass, and where it says the hazard is.
 // Must never depend on how deep the stack of the machine is.
 import { describe, expect, test } from 'vitest';
-import { findJsonHazard } from '../../../src/contract/json-guard.ts';
+import { findJsonHazard, isDeeperThan } from '../../../src/contract/json-guard.ts';
 import { nested } from '../../contract/hostile-values.ts';
 
 describe('findJsonHazard', () => {
@@ -62,5 +62,23 @@ describe('findJsonHazard', () => {
     expect(findJsonHazard(nested(40, (inner) => ({ left: inner, right: inner })))?.message).toBe(
       'holds too many values',
     );
+  });
+});
+
+describe('isDeeperThan', () => {
+  const nested = (levels: number): unknown =>
+    JSON.parse('[{"a":'.repeat(levels / 2) + '1' + '}]'.repeat(levels / 2));
+
+  test('counts levels of lists and objects, however many there are', () => {
+    expect([nested(2), nested(512), 'text', null].map((value) => isDeeperThan(value, 512))).toEqual([
+      false, false, false, false,
+    ]); // prettier-ignore
+    expect([nested(514), nested(200_000)].map((value) => isDeeperThan(value, 512))).toEqual([true, true]);
+  });
+
+  test('takes a cycle for endless, at once', () => {
+    const knot: Record<string, unknown> = {};
+    Object.assign(knot, { left: knot, right: [knot, knot] });
+    expect(isDeeperThan(knot, 512)).toBe(true);
   });
 });
