@@ -11,6 +11,7 @@ import { fieldErrors } from './contract/field-error.ts';
 import { serverNameSchema } from './contract/identifiers.ts';
 import type { FieldError } from './contract/problem.ts';
 import { effectSchema } from './contract/work-directive.ts';
+import { contextSharingSchema } from './executors/tool-context.ts';
 import { fillIn, type Environment } from './environment-values.ts';
 
 const trustSchema = z.union([
@@ -24,6 +25,8 @@ const policyFields = {
   serial: z.boolean().default(false),
   /** Which control directives in this server's results are believed. Default: none. */
   directives: trustSchema.default('none'),
+  /** How much of a call's context the server gets, as `_meta["adjutant/context"]`. Default: caller. */
+  context: contextSharingSchema.default('caller'),
   /** Effect of single tools, over their annotations. */
   effects: z.record(z.string(), effectSchema).default({}),
   disabled: z.boolean().default(false),

@@ -11,6 +11,7 @@ export {
   type DirectiveKind,
   type Executed,
   type ImmediateKind,
+  type KindContext,
   type OwnDirective,
   type QueuedKind,
 } from './engine/core/directive-exec.ts';

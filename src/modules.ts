@@ -4,6 +4,7 @@ import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { type Config, ConfigError } from './config.ts';
 import { type AgentDefinition, agentDefinitionSchema } from './contract/agent-definition.ts';
+import { CUSTOM_CONTEXT } from './contract/custom-directive.ts';
 import { fieldErrors } from './contract/field-error.ts';
 import type { FieldError } from './contract/problem.ts';
 import { readExecution } from './custom-execution.ts';
@@ -145,7 +146,16 @@ export function queuedDefinitions({ directives }: Modules): QueuedDefinition[] {
     schema: kind.schema,
     effect: async () => kind.effect ?? 'once',
     started: () => null,
-    execute: async (directive, context) =>
-      readExecution(await kind.execute(directive as unknown as OwnDirective, context)),
+    execute: async (stored, context) => {
+      const { directive, toolContext } = parted(stored as unknown as OwnDirective);
+      return readExecution(await kind.execute(directive, { ...context, toolContext }));
+    },
   }));
+}
+
+/** The directive as its kind declared it, and what its run gave along. */
+function parted(stored: OwnDirective): { directive: OwnDirective; toolContext: Record<string, unknown> } {
+  const { [CUSTOM_CONTEXT]: given, ...directive } = stored;
+  const isObject = typeof given === 'object' && given !== null && !Array.isArray(given);
+  return { directive: directive as OwnDirective, toolContext: isObject ? { ...given } : {} };
 }

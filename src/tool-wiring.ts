@@ -135,6 +135,7 @@ export function wireTools({ config, catalog, logger, onError }: ToolWiringOption
       effect: await effect(directive, server, tool),
       timeoutMs: options.lane.timeout_ms,
       trust: options.directives,
+      context: options.context,
     };
   }
 

@@ -19,6 +19,9 @@ export type CustomKinds = ReadonlyMap<string, z.ZodType>;
 
 export const NO_CUSTOM_KINDS: CustomKinds = new Map();
 
+/** Where a run keeps the context of a directive of such a kind: a name that no kind has for a field of its own. */
+export const CUSTOM_CONTEXT = 'adjutant/context';
+
 /** The fields of a directive that are its kind's own. */
 export function ownFields(item: Record<string, unknown>): Record<string, unknown> {
   const { type: _type, id: _id, request_id: _request, metadata: _metadata, ...own } = item;

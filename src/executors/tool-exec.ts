@@ -14,6 +14,7 @@ import {
   type Execution,
   type ExecutionContext,
 } from './definition.ts';
+import { type ContextSharing, sharedContext } from './tool-context.ts';
 
 /** Where a tool_exec goes, and what the operator decided about it. */
 export interface ToolPlace {
@@ -24,6 +25,8 @@ export interface ToolPlace {
   timeoutMs: number;
   /** Which control directives of this server's results are believed. */
   trust: DirectiveTrust;
+  /** How much of a call's context this server gets. */
+  context: ContextSharing;
 }
 
 export interface ToolExecOptions {
@@ -66,10 +69,13 @@ async function callTool(
   context: ExecutionContext,
 ): Promise<Execution> {
   const { server, tool } = place;
+  const shared = sharedContext(directive.context, place.context);
+  if (!shared.ok) return { result: errorResult(shared.error), metadata: { server, tool } };
   const outcome = await pool.call({
     server,
     tool,
     arguments: directive.arguments,
+    context: shared.context,
     signal: context.signal,
     timeoutMs: directive.timeout_ms ?? place.timeoutMs,
     maxTotalMs: context.remainingMs + DEADLINE_GRACE_MS,

@@ -32,6 +32,7 @@ export interface CallTools {
 }
 
 const IDEMPOTENCY_KEY = 'adjutant/idempotencyKey';
+const CONTEXT = 'adjutant/context';
 
 export async function callTool(tools: CallTools, request: ToolCallRequest): Promise<ToolCallOutcome> {
   const { connection, slots, active } = tools;
@@ -54,11 +55,15 @@ export async function callTool(tools: CallTools, request: ToolCallRequest): Prom
 }
 
 function paramsOf(request: ToolCallRequest): CallParams {
-  const { traceparent, idempotencyKey } = request;
+  const { traceparent, idempotencyKey, context } = request;
   return {
     name: request.tool,
     arguments: request.arguments,
-    _meta: { traceparent, [IDEMPOTENCY_KEY]: idempotencyKey },
+    _meta: {
+      traceparent,
+      [IDEMPOTENCY_KEY]: idempotencyKey,
+      ...(context ? { [CONTEXT]: context } : {}),
+    },
   };
 }
 

@@ -12,6 +12,8 @@ export interface ToolCallRequest {
   readonly server: string;
   readonly tool: string;
   readonly arguments: Readonly<Record<string, unknown>>;
+  /** What the tool shall know beside its arguments; bounded by whoever asks. Absent or null = nothing. */
+  readonly context?: Readonly<Record<string, unknown>> | null;
   /** Cancel or shutdown: ends the call at once as `cancelled`, and tells the server. */
   readonly signal: AbortSignal;
   /** The longest silence, connecting included; each progress notification starts it anew. */

@@ -105,7 +105,7 @@ function additionsOf(prepared: readonly Prepared[]): Map<string, number> {
 
 /** What a caller may make as large as he likes; the rest is bounded by its schema. */
 const BOUNDED: Readonly<Partial<Record<Directive['type'], readonly string[]>>> = {
-  tool_exec: ['arguments'],
+  tool_exec: ['arguments', 'context'],
   llm_stream: ['context', 'system_prompt', 'tools', 'output_schema'],
   llm_generate: ['context', 'system_prompt', 'tools', 'output_schema'],
   llm_embed: ['texts'],

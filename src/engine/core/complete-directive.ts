@@ -63,7 +63,7 @@ export function toolDirective(run: Run, call: ToolCallDirective): Directive {
     iteration: run.state.counters.iterations,
     ...asked,
     arguments: given ?? {},
-    context: { ...agent.tool_context, ...context, state: snapshot(run) },
+    context: { ...run.agent.tool_context, ...context, state: snapshot(run) },
     ...identity(run, call.id, metadata),
   } as unknown as Directive;
 }
@@ -83,6 +83,11 @@ export function embedDirective(run: Run, call: EmbedCall): Directive {
 
 export function errorDirective(run: Run, call: ToolErrorDirective | RequestErrorDirective): Directive {
   return { ...call, ...identity(run, call.id, call.metadata) };
+}
+
+/** What a directive of a user's kind is given, as a tool call is: the agent's `tool_context` and the runtime's snapshot. */
+export function callContext(run: Run): JsonObject {
+  return { ...run.agent.tool_context, state: snapshot(run) };
 }
 
 /** The runtime's snapshot: it overrides a caller's `state`, and its revision shows whether it is stale. */

@@ -1,9 +1,10 @@
 // A directive of a user's own kind: checked, done within the turn or sent to a worker.
 // Must never let a user's code end the engine: what it throws ends its run.
-import { ownFields } from '../../contract/custom-directive.ts';
+import { CUSTOM_CONTEXT, ownFields } from '../../contract/custom-directive.ts';
 import { fieldErrors } from '../../contract/field-error.ts';
 import { findJsonHazard } from '../../contract/json-guard.ts';
 import type { CustomDirective, JsonObject } from '../transition.ts';
+import { callContext } from './complete-directive.ts';
 import type { DirectiveKind, Executed, OwnDirective } from './directive-exec.ts';
 import { claimId } from './gate.ts';
 import { failRun } from './lifecycle.ts';
@@ -84,5 +85,6 @@ function keepState(run: Run, next: JsonObject): void {
 function send(run: Run, directive: CustomDirective): void {
   const { request_id, run_id, agent } = run.spec;
   const metadata = { ...directive.metadata, request_id, run_id, agent };
-  accept(run, { ...directive, metadata }, { type: directive.type });
+  const complete = { ...directive, [CUSTOM_CONTEXT]: callContext(run), metadata };
+  accept(run, complete, { type: directive.type });
 }

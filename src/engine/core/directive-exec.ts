@@ -39,6 +39,12 @@ export type OwnDirective<P = JsonObject> = P & {
   metadata: JsonObject;
 };
 
+/** What `execute` is given beside the directive. */
+export interface KindContext extends ExecutionContext {
+  /** In a run: the agent's `tool_context`, and the runtime's snapshot as `state`; else {}. */
+  toolContext: JsonObject;
+}
+
 /** Pure, as a strategy is: it may be called twice for the same turn, and sees the signal that the turn reads. */
 export type Exec<P> = (
   directive: OwnDirective<P>,
@@ -62,7 +68,7 @@ export interface QueuedKind<P = JsonObject> {
   schema: z.ZodType<P>;
   /** What happens in the turn that accepts it; only `stop` keeps it from the queue. Default: `async`, state unchanged. */
   exec?: Exec<P>;
-  execute(directive: OwnDirective<P>, context: ExecutionContext): Promise<Execution>;
+  execute(directive: OwnDirective<P>, context: KindContext): Promise<Execution>;
   /** What a repeat would do, after a worker died in the middle. Default `once`. */
   effect?: Effect;
 }

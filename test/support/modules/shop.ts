@@ -3,7 +3,7 @@
 import * as z from 'zod';
 import { okResult } from '../../../src/contract/result.ts';
 import { defineDirective } from '../../../src/engine/core/directive-exec.ts';
-import { defineStrategy } from '../../../src/engine/strategies/strategy.ts';
+import { callTool, defineStrategy } from '../../../src/engine/strategies/strategy.ts';
 
 export const remember = defineDirective({
   type: 'remember',
@@ -24,28 +24,33 @@ export const order = defineDirective({
   mode: 'queued',
   schema: z.strictObject({ item: z.string().min(1), pieces: z.int().min(1).default(1) }),
   effect: 'idempotent',
-  execute: async ({ item, pieces }) => ({ result: okResult({ ordered: item, pieces }) }),
+  execute: async (directive, { toolContext }) => {
+    const { item, pieces } = directive;
+    const seen = item === 'context' ? { fields: Object.keys(directive).sort(), toolContext } : {};
+    return { result: okResult({ ordered: item, pieces, ...seen }) };
+  },
 });
 
 interface State {
   asked: boolean;
 }
 
-/** Remembers, orders, says so, and completes with what the order answered and what it remembered. */
+/** Remembers, orders (or asks the tool that it is told to), says so, and completes with the answer and what it remembered. */
 export const shopkeeper = defineStrategy<State>({
   name: 'shopkeeper',
   init: () => ({ asked: false }),
   reduce(state, signal, { spec, agentState }) {
     if (signal.type === 'ai.request.started') {
+      const asked = /^ask (.+)$/.exec(spec.query)?.[1];
       const directives = [
         { type: 'remember', what: spec.query },
-        { type: 'shop.order', id: 'order-1', item: spec.query },
+        asked ? callTool('ask-1', asked) : { type: 'shop.order', id: 'order-1', item: spec.query },
         { type: 'unheard.of', id: 'odd' },
         ...(spec.query === 'halt' ? [{ type: 'halt' }] : []),
       ];
       return { state: { asked: true }, directives };
     }
-    if (signal.type !== 'directive.result') return { state };
+    if (signal.type !== 'directive.result' && signal.type !== 'ai.tool.result') return { state };
     const { result } = signal.data;
     const signals = [{ type: 'shop.sold', data: { item: spec.query } }];
     const answer = {

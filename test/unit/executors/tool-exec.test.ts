@@ -10,7 +10,14 @@ import type { ToolCallOutcome, ToolCallRequest } from '../../../src/mcp/tool-cal
 import { newTraceparent } from '../../../src/telemetry/trace-context.ts';
 import { toolCall } from '../../support/journal.ts';
 
-const place: ToolPlace = { server: 'files', tool: 'read', effect: 'once', timeoutMs: 30_000, trust: 'none' };
+const place: ToolPlace = {
+  server: 'files',
+  tool: 'read',
+  effect: 'once',
+  timeoutMs: 30_000,
+  trust: 'none',
+  context: 'caller',
+};
 const answered: ToolCallOutcome = { kind: 'result', result: { content: [{ type: 'text', text: 'hello' }] } };
 
 function setUp(outcome: ToolCallOutcome = answered, at: ToolPlace | null = place) {

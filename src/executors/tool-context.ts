@@ -1,0 +1,41 @@
+// Which part of a call's context its MCP server gets, and that it is small enough to travel with a call.
+// Must never enter the arguments, a log or a trace: it may hold what only the tool shall know.
+import * as z from 'zod';
+import { type ErrorEnvelope, errorEnvelope } from '../contract/error-envelope.ts';
+
+/** `caller`: what the caller or the agent's `tool_context` gave; `all`: the runtime's snapshot `state` beside it. */
+export const contextSharingSchema = z.enum(['none', 'caller', 'all']);
+
+export type ContextSharing = z.infer<typeof contextSharingSchema>;
+
+/** The longest context that an MCP server is sent, bytes of JSON. */
+const MAX_CONTEXT_BYTES = 65_536;
+
+/** The runtime's snapshot. */
+const STATE = 'state';
+
+type Members = Readonly<Record<string, unknown>>;
+
+/** null: nothing is sent. */
+export type SharedContext = { ok: true; context: Members | null } | { ok: false; error: ErrorEnvelope };
+
+/** A context that is too large fails the call: a tool that needs it must not act without it. */
+export function sharedContext(context: Members, sharing: ContextSharing): SharedContext {
+  if (sharing === 'none') return { ok: true, context: null };
+  const shared = sharing === 'all' ? context : withoutState(context);
+  if (Object.keys(shared).length === 0) return { ok: true, context: null };
+  const bytes = Buffer.byteLength(JSON.stringify(shared));
+  return bytes <= MAX_CONTEXT_BYTES ? { ok: true, context: shared } : { ok: false, error: tooLarge(bytes) };
+}
+
+function withoutState(context: Members): Members {
+  const { [STATE]: _state, ...given } = context;
+  return given;
+}
+
+function tooLarge(bytes: number): ErrorEnvelope {
+  const message =
+    `context: has ${bytes} bytes as JSON, at most ${MAX_CONTEXT_BYTES} are sent to an MCP server; ` +
+    'make it smaller, or share less of it with this server ("context": "caller" or "none")';
+  return errorEnvelope('validation_error', message, { field: 'context', bytes, limit: MAX_CONTEXT_BYTES });
+}
