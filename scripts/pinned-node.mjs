@@ -3,6 +3,7 @@
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { delimiter, dirname, join } from 'node:path';
+import { ancestors, endWith, watchArgument } from './parent-watch.mjs';
 import { Unprepared } from './unprepared.mjs';
 
 /** The least Node the code runs on, as in `engines` of package.json. */
@@ -16,8 +17,10 @@ export function nodePath(root) {
   const pinned = join(root, 'node_modules', '.bin', 'node');
   if (existsSync(pinned)) return pinned;
   if (isNewEnough(process.versions.node)) return process.execPath;
+  const inClone = existsSync(join(root, 'package-lock.json'));
+  const otherWay = inClone ? ', or let npm run install scripts so that the pinned one gets installed' : '';
   throw new Unprepared(
-    `Node ${process.versions.node} is too old: install Node ${LEAST.join('.')} or newer, or let npm run install scripts so that the pinned one gets installed.`,
+    `Node ${process.versions.node} is too old: install Node ${LEAST.join('.')} or newer (https://nodejs.org)${otherWay}.`,
   );
 }
 
@@ -35,15 +38,41 @@ export function environmentOf(root, extra = []) {
   return { ...process.env, PATH: [...new Set(folders.join(delimiter).split(delimiter))].join(delimiter) };
 }
 
-/** Becomes `command`: same terminal, same signals, same exit code. */
-export function become(command, args, options) {
-  const child = spawn(command, args, { stdio: 'inherit', ...options });
+/** Becomes `node` with these arguments: same terminal, same signals, same exit code, and where Node can, the same process. */
+export function become(node, args, { cwd = process.cwd(), env }) {
+  if (typeof process.execve === 'function') replaceBy(node, args, { cwd, env });
+  else
+    waitFor(spawn(node, [watchArgument([process.pid], 'SIGKILL'), ...args], { stdio: 'inherit', cwd, env }));
+}
+
+/** The warning that Node prints of a young interface is never written: this process is over before. */
+function replaceBy(node, args, { cwd, env }) {
+  const starters = npmAbove();
+  const watch = starters === null ? [] : [watchArgument(starters, 'SIGTERM')];
+  process.chdir(cwd);
+  process.execve(node, [node, ...watch, ...args], env);
+}
+
+function waitFor(child) {
+  const starters = npmAbove();
+  if (starters !== null) endWith(starters, 'SIGTERM');
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, passingOn(signal, child));
   child.once('error', (error) => {
-    process.stderr.write(`adjutant: ${command} did not start: ${error.message}\n`);
+    process.stderr.write(`adjutant: ${child.spawnfile} did not start: ${error.message}\n`);
     process.exitCode = 1;
   });
   child.once('exit', (code, signal) => endAs(code, signal));
+}
+
+/**
+ * The processes between npm and us, when npm started us in the foreground; else null. npm passes on signals, but not
+ * SIGKILL, and under `npx` to a shell that passes on none.
+ */
+function npmAbove() {
+  const { npm_lifecycle_event: event, npm_lifecycle_script: script = '' } = process.env;
+  if (event === 'npx' && /^'?adjutant\b/.test(script)) return ancestors();
+  // The shell of the scripts in package.json has become us.
+  return script.startsWith('exec node scripts/run.mjs') ? [process.ppid] : null;
 }
 
 /** A signal to a whole group comes here twice, from its sender and from npm: the child gets it once. */

@@ -133,7 +133,33 @@ test('the command passes on arguments, and the exit code comes back', async () =
 });
 
 test.each([
+  ['a clone whose pinned Node was not installed', true, /let npm run install scripts/],
+  ['an installed package', false, /newer \(https:\/\/nodejs\.org\)\.$/],
+])('on an old Node, the command of %s says in one line what to install', async (_, isClone, fix) => {
+  await installed({ 'node_modules/one': { version: '1.0.0' } });
+  await rm(join(clone.folder, 'node_modules', '.bin', 'node'));
+  if (!isClone)
+    for (const part of ['src', 'package-lock.json']) await rm(join(clone.folder, part), { recursive: true });
+  const old =
+    'Object.defineProperty(process, "versions", { value: { ...process.versions, node: "20.11.0" } })';
+  const child = spawnNode([
+    `--import=data:text/javascript,${old}`,
+    join(clone.folder, 'scripts', 'adjutant.mjs'),
+  ]);
+  expect(await child.exited).toMatchObject({ code: 2 });
+  expect(child.lines).toEqual([
+    expect.stringMatching(/^adjutant: Node 20\.11\.0 is too old: install Node 22\.15/),
+  ]);
+  expect(child.lines[0]).toMatch(fix);
+});
+
+test.each([
   ['the command', process.execPath, ['scripts/adjutant.mjs']],
+  [
+    'the command on a Node that cannot replace a process',
+    process.execPath,
+    ['--import=data:text/javascript,delete process.execve', 'scripts/adjutant.mjs'],
+  ],
   ['npm start', 'npm', ['--silent', 'start']],
 ])(
   'a signal to %s reaches the program once, and the end of the program is awaited',

@@ -1,0 +1,47 @@
+/** Ends this process when the one that started it is gone: SIGKILL, unlike other signals, cannot be passed on.
+ *  It must work on Node 20, never keep a process alive, and never act in a thread or a fork, which have parents of their own. */
+import { readFileSync } from 'node:fs';
+import { isMainThread } from 'node:worker_threads';
+
+const LOOK_MS = 500;
+
+/** The process that started this one, and the one that started that; null where the system does not tell. */
+export function ancestors() {
+  return [process.ppid, parentOf(process.ppid)];
+}
+
+/**
+ * Sends this process `signal` once one of `expected`, as `ancestors` named them, is gone. A lost parent shows in the
+ * parent that its child has instead, also while nobody has reaped it.
+ */
+export function endWith(expected, signal) {
+  const timer = setInterval(() => {
+    const now = ancestors();
+    if (expected.every((pid, index) => pid === null || pid === now[index])) return;
+    clearInterval(timer);
+    process.kill(process.pid, signal);
+  }, LOOK_MS);
+  timer.unref();
+}
+
+/** What makes a Node do so from its start, as one of its arguments. */
+export function watchArgument(expected, signal) {
+  const url = new URL(import.meta.url);
+  url.search = new URLSearchParams({ expected: JSON.stringify(expected), signal }).toString();
+  return `--import=${url.href}`;
+}
+
+function parentOf(pid) {
+  try {
+    // The name of the program stands in brackets and may hold anything; state and parent follow it.
+    const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ').at(-1);
+    return Number(fields.split(' ')[1]);
+  } catch {
+    return null;
+  }
+}
+
+const { searchParams } = new URL(import.meta.url);
+const signal = searchParams.get('signal');
+if (signal !== null && isMainThread && process.channel === undefined)
+  endWith(JSON.parse(searchParams.get('expected')), signal);

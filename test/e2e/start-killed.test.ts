@@ -1,0 +1,60 @@
+/** The start script killed outright, however it became the program: the worker ends with it, and so do its tool servers.
+ *  It must not end anything itself but what it started: the rest has to see to itself. */
+import { rm } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { cliFolder } from '../support/cli.ts';
+import { gone } from '../support/mcp-process.ts';
+import { type Child, spawnProcess } from '../support/process.ts';
+import { startRedis, type TestRedis } from '../support/redis.ts';
+
+const PEER = resolve('test/support/servers/legacy-peer.ts');
+const SCRIPT = resolve('scripts/adjutant.mjs');
+/** A Node that cannot replace a process, as Node 20 is one. */
+const WITHOUT_EXECVE = '--import=data:text/javascript,delete process.execve';
+
+let redis: TestRedis;
+let folder: string;
+
+beforeAll(async () => {
+  redis = await startRedis();
+  const peer = { command: process.execPath, args: [PEER, 'stdio'] };
+  folder = await cliFolder({ 'adjutant.json': { mcpServers: { peer } } });
+});
+afterAll(async () => {
+  await redis?.stop();
+  await rm(folder, { recursive: true, force: true });
+});
+
+/** A worker that has started its tool server, and the process of that server. */
+async function startWorker(
+  command: string,
+  args: readonly string[],
+): Promise<[worker: Child, server: number]> {
+  const config = ['--config', join(folder, 'adjutant.json')];
+  const env = { REDIS_URL: redis.url, ADJUTANT_LOG_LEVEL: 'info', npm_lifecycle_event: undefined };
+  const worker = spawnProcess(command, [...args, 'worker', ...config], { env });
+  await worker.waitForLine(/^adjutant works/);
+  const line = await worker.waitForLine(/"pid":\d+/);
+  return [worker, Number(/"pid":(\d+)/.exec(line)?.[1])];
+}
+
+test.each([
+  ['which is the worker itself', process.execPath, [SCRIPT]],
+  ['whose child the worker is', process.execPath, [WITHOUT_EXECVE, SCRIPT]],
+  ['of npx, two processes above', 'npx', ['adjutant']],
+])('SIGKILL of the start script, %s, ends all', async (_, command, args) => {
+  const [worker, server] = await startWorker(command, args);
+  // Resolves when nobody writes to its output any more, whoever has inherited it.
+  const exit = await worker.kill9();
+  await gone(server);
+  expect(exit.signal).toBe('SIGKILL');
+  expect(worker.lines.filter((line) => /Warning/.test(line))).toEqual([]);
+});
+
+test('SIGTERM of npx, which its shell does not pass on, stops the worker', async () => {
+  const [worker, server] = await startWorker('npx', ['adjutant']);
+  await worker.stop();
+  await gone(server);
+  expect(worker.lines).toContain('stopping');
+});
