@@ -24,12 +24,13 @@ export type ClaimVerdict =
       stage: string;
     }
   | { kind: 'held' | 'wait'; until: number }
-  | { kind: 'cancelled'; lost: boolean }
+  /** `lost`: an attempt was under way, and its worker is gone. */
+  | { kind: 'cancelled' | 'expired'; lost: boolean }
   /** It waits or runs in another lane. */
   | { kind: 'moved'; lane: string }
   /** `run`: of the run that has not read this end yet; null = there is none. */
   | { kind: 'ended'; run: number | null }
-  | { kind: 'expired' | 'unknown' | 'stale_body' };
+  | { kind: 'unknown' | 'stale_body' };
 
 /** `run`: the version of the run that goes on from this end; null = there is none. */
 export type FinishVerdict =
@@ -44,7 +45,8 @@ export type RetryVerdict =
 
 export type CancelVerdict =
   | { kind: 'ended'; run: number | null }
-  | { kind: 'requested' | 'unknown' }
+  /** `changed`: it is no longer as it was seen, and has not ended. */
+  | { kind: 'requested' | 'changed' | 'unknown' }
   | { kind: 'already'; status: EndStatus };
 
 export function claimVerdict(reply: ScriptReply): ClaimVerdict {
@@ -63,10 +65,10 @@ export function claimVerdict(reply: ScriptReply): ClaimVerdict {
     };
   }
   if (kind === 'held' || kind === 'wait') return { kind, until: Number(first) };
-  if (kind === 'cancelled') return { kind, lost: first === 1 };
+  if (kind === 'cancelled' || kind === 'expired') return { kind, lost: first === 1 };
   if (kind === 'moved') return { kind, lane: String(first) };
   if (kind === 'ended') return { kind, run: runVersion(first) };
-  return { kind: kind as 'expired' | 'unknown' | 'stale_body' };
+  return { kind: kind as 'unknown' | 'stale_body' };
 }
 
 /** The version of a run as scripts answer it; -1 stands for none. */

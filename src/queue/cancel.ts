@@ -1,7 +1,6 @@
 // Cancels directives: ends what waits, and tells every worker about what runs.
 // Must never report a directive as cancelled that may still be carried out.
 import { type Cancellation, cancelledError, type CancelledDirective } from '../contract/cancellation.ts';
-import { DIRECTIVE_TYPES, type Directive } from '../contract/directive.ts';
 import { decodeEnvelope } from '../journal/envelope.ts';
 import type { Journal } from '../journal/journal.ts';
 import type { KeySpace } from '../journal/keys.ts';
@@ -10,6 +9,7 @@ import type { SweepIndex } from '../journal/sweep-index.ts';
 import { failureSignal } from '../journal/terminal-signal.ts';
 import type { RedisConnection } from '../redis.ts';
 import type { Lanes } from './lanes.ts';
+import { mayHaveRun } from './possible-effect.ts';
 
 export interface CancellerOptions {
   connection: RedisConnection;
@@ -58,10 +58,15 @@ export function createCanceller({ connection, keys, journal, index, lanes }: Can
     const { id } = record;
     const json = record.terminal === null ? await journal.envelope(requestId, id) : null;
     if (json === null) return alreadyEnded(requestId, id);
-    const verdict = await journal.cancel(requestId, id, cancelledSignal(json, record, reason), reason);
+    const signal = cancelledSignal(json, record, reason);
+    const verdict = await journal.cancel(requestId, id, signal, reason, record);
     if (verdict.kind === 'requested') {
       await connection.publish(keys.cancellations, `${requestId}/${id}`);
       return { id, status: 'requested' };
+    }
+    if (verdict.kind === 'changed') {
+      // A worker had it meanwhile: the signal would say too little of what may have happened.
+      return cancelOne(requestId, (await journal.directive(requestId, id)) ?? record, reason);
     }
     if (verdict.kind !== 'ended') return alreadyEnded(requestId, id);
     // It may have gone on to another lane since it was read.
@@ -101,16 +106,9 @@ export function createCanceller({ connection, keys, journal, index, lanes }: Can
 
 function cancelledSignal(json: string, record: DirectiveRecord, reason: string | undefined) {
   const { directive, traceparent } = decodeEnvelope(json);
-  // It ends here although it ran: only when its worker is gone, and nobody knows how far it came.
-  const mayHaveRun = record.status === 'running' && !isHarmless(directive);
-  const error = cancelledError(reason ?? null, mayHaveRun);
+  // It ends here although it ran: only when its worker is gone.
+  const error = cancelledError(reason ?? null, mayHaveRun(record, directive));
   const origin = { requestId: directive.request_id, causationId: directive.id, traceparent };
   const attempts = record.fence - record.released;
   return failureSignal(directive, error, origin, { attempts });
-}
-
-/** As far as the directive itself says: what its tool or its user's kind says is known to the workers only. */
-function isHarmless(directive: Directive): boolean {
-  if (directive.type === 'tool_exec') return (directive.effect ?? 'once') !== 'once';
-  return DIRECTIVE_TYPES.includes(directive.type);
 }

@@ -16,6 +16,7 @@ import type { RedisConnection } from '../redis.ts';
 import { successorId } from './dead-letters.ts';
 import { ringFor } from './job.ts';
 import type { Lanes } from './lanes.ts';
+import { mayHaveRun } from './possible-effect.ts';
 import { createRunBell, RUN_ENTRY } from './run-bell.ts';
 import { createRunSweep } from './sweep-runs.ts';
 
@@ -157,6 +158,7 @@ export function createSweeper(options: SweeperOptions) {
       status: record.status,
       attempts: record.fence - record.released,
       failures: record.failures,
+      ...(mayHaveRun(record, directive) ? { outcome: 'unknown' } : {}),
     });
     const origin = { requestId: entry.requestId, causationId: entry.id, traceparent };
     const signal = failureSignal(directive, error, origin, {

@@ -1,7 +1,6 @@
 // One attempt of one directive: claim → execute → decide → record. The whole story on one page.
 // Must never execute without a claim, nor say anything after the claim was lost.
 import type { Directive } from '../contract/directive.ts';
-import { deadlineExceededError } from '../contract/cancellation.ts';
 import { errorEnvelope, type ErrorEnvelope } from '../contract/error-envelope.ts';
 import type { SignalDraft } from '../contract/signal.ts';
 import { decodeEnvelope, type Envelope } from '../journal/envelope.ts';
@@ -23,13 +22,13 @@ import {
   remainingMsOf,
 } from './claimed.ts';
 import { execute, stoppedLane } from './execute.ts';
-import { deadlineOf, lostAttemptError, type Outcome, outcomeOf } from './outcome.ts';
+import { lostAttemptError, type Outcome, outcomeOf } from './outcome.ts';
 import { durably } from './durably.ts';
 import { isProgrammingError, persistently } from './persistently.ts';
 import { type Made, record, recordLost } from './record.ts';
 import { unrecordable } from './recordable.ts';
 import { stageOf } from './stage.ts';
-import { endCancelled, endWithout } from './unattempted.ts';
+import { endCancelled, endExpired, endWithout } from './unattempted.ts';
 
 /** Characters of what an error says about itself. */
 const LONGEST_REASON = 512;
@@ -62,7 +61,7 @@ export async function attemptDirective(
     case 'stale_body':
       return retakeFromJournal(parts, ring, rungIn);
     case 'expired':
-      return endWithout(parts, taken, deadlineExceededError(deadlineOf(taken.envelope.directive)));
+      return endExpired(parts, taken, granted.lost);
     case 'cancelled':
       return endCancelled(parts, taken, granted.lost);
     // What the index still holds of it, the sweeper settles.

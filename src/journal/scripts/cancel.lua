@@ -4,11 +4,12 @@
 --
 -- ARGV[1] directive id   ARGV[2] retention_ms   ARGV[3] terminal signal JSON (cancelled)
 -- ARGV[4] the caller's reason ('' = none), kept for the worker; the first one stands
+-- ARGV[5] `<status>/<fence>` that the terminal signal speaks of ('' = whatever it is)
 -- Returns { 'ended', sequence, version of the run that goes on from it (-1 = none) } | { 'requested' }
---   | { 'already', status } | { 'unknown' }.
+--   | { 'already', status } | { 'changed' }: it is no longer as the signal says | { 'unknown' }.
 local id = ARGV[1]
 local record = redis.call('HMGET', STATE, id .. '|status', id .. '|lease_until', id .. '|inbox', 'open', 'seq',
-  id .. '|cancel', RUN_INBOX, '@run|version')
+  id .. '|cancel', RUN_INBOX, '@run|version', id .. '|fence')
 if not record[1] then
   return { 'unknown' }
 elseif is_terminal(record[1]) then
@@ -20,6 +21,8 @@ if record[1] == 'running' and tonumber(record[2] or '0') > now then
     redis.call('HSET', STATE, id .. '|cancel', ARGV[4])
   end
   return { 'requested' }
+elseif ARGV[5] ~= '' and ARGV[5] ~= record[1] .. '/' .. (record[9] or '0') then
+  return { 'changed' }
 end
 local facts = { open = tonumber(record[4]), seq = tonumber(record[5] or '0'), inbox = record[3], run = record[7] }
 local sequence = end_directive(id, 'failed', now, ARGV[2], facts, 3, 3)

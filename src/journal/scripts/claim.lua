@@ -8,8 +8,8 @@
 -- ARGV[5] token of this claim, which tells a repeat   ARGV[6] signal JSON to append at the first claim ('' = none)
 -- ARGV[7] lane the worker was rung in ('' = none)
 -- Returns { verdict, ... }:
---   unknown | stale_body | ended, version of the run that has something to read (-1 = none) | moved, lane | expired, deadline_at | held, until | wait, until
---   cancelled, lost (0|1): an attempt was under way and its worker is gone
+--   unknown | stale_body | ended, version of the run that has something to read (-1 = none) | moved, lane | held, until | wait, until
+--   cancelled, lost (0|1) | expired, lost (0|1): 1 = an attempt was under way and its worker is gone
 --   granted, fence, failures, redeliveries, lost (0|1), deadline_at, now, released, stage ('' = the first)
 local id = ARGV[1]
 local record = redis.call('HMGET', STATE, id .. '|status', id .. '|digest', id .. '|deadline_at', id .. '|lease_until',
@@ -39,15 +39,16 @@ if status == 'running' and claimant == ARGV[5] then
   return { 'granted', record[10], failures, redeliveries, tonumber(was_lost), int(deadline_at), int(now), released, stage }
 elseif status == 'running' and lease_until > now then
   return { 'held', int(lease_until) }
-elseif record[9] then
-  return { 'cancelled', (status == 'running') and 1 or 0 }
+end
+local lost = (status == 'running') and 1 or 0
+if record[9] then
+  return { 'cancelled', lost }
 elseif deadline_at <= now then
-  return { 'expired', int(deadline_at) }
+  return { 'expired', lost }
 elseif status == 'waiting' and next_attempt_at > now + tonumber(ARGV[4]) then
   return { 'wait', int(next_attempt_at) }
 end
 
-local lost = (status == 'running') and 1 or 0
 local fence = int(tonumber(record[10] or '0') + 1)
 local claim = { id .. '|status', 'running', id .. '|fence', fence, id .. '|lease_until', new_lease,
   id .. '|claimant', ARGV[5] .. '/' .. lost }

@@ -6,6 +6,7 @@ import { errorEnvelope } from '../../../src/contract/error-envelope.ts';
 import { errorResult, okResult } from '../../../src/contract/result.ts';
 import type { ToolExec } from '../../../src/contract/work-directive.ts';
 import type { ClaimVerdict } from '../../../src/journal/verdicts.ts';
+import { createCanceller } from '../../../src/queue/cancel.ts';
 import { attemptDirective } from '../../../src/worker/attempt.ts';
 import { createThreadedHeartbeat } from '../../../src/worker/threaded-heartbeat.ts';
 import { acceptance, claimOf, failureOf, toolCall } from '../../support/journal.ts';
@@ -52,6 +53,12 @@ async function dieWith(open: Pipeline, call: ToolExec): Promise<void> {
       record?.leaseUntil ?? 0,
     );
   });
+}
+
+/** Its deadline passes now, whatever it was. */
+async function expire(open: Pipeline, { request_id, id }: ToolExec): Promise<void> {
+  const [state] = open.keys.request(request_id);
+  await open.connection.hset(state, `${id}|deadline_at`, Date.now() - 1_000);
 }
 
 const types = async (open: Pipeline, { request_id }: ToolExec): Promise<string[]> =>
@@ -139,6 +146,63 @@ describe('a directive whose worker died', () => {
     expect(error).toMatchObject({ type: 'worker_lost', retryable: false });
     expect([runs, await types(open, fourth)]).toEqual([1, ONE_END]);
   });
+});
+
+describe('a directive whose worker died and whose deadline passed', () => {
+  test.each([
+    ['once', 'unknown'],
+    ['read', undefined],
+  ] as const)('is ended by the next worker, which runs nothing: %s says %s', async (effect, outcome) => {
+    await using open = await openPipeline(redis.url);
+    const call = await accepted(open, { effect });
+    await dieWith(open, call);
+    let runs = 0;
+    const parts = open.attemptParts(async () => {
+      runs += 1;
+      return { result: okResult(null) };
+    });
+    await expire(open, call);
+    expect(await attemptDirective(parts, ringOf(call))).toEqual({ kind: 'done' });
+    const error = errorOf(await open.client.result(call.request_id, call.id));
+    expect([error.type, error.details['outcome'], runs]).toEqual(['deadline_exceeded', outcome, 0]);
+  });
+
+  test.each([
+    ['once', 'unknown'],
+    ['read', undefined],
+  ] as const)('is ended by the sweeper: %s says %s', async (effect, outcome) => {
+    await using open = await openPipeline(redis.url);
+    const call = await accepted(open, { effect });
+    await dieWith(open, call);
+    await expire(open, call);
+    await open.sweeper().sweep();
+    const error = errorOf(await open.client.result(call.request_id, call.id));
+    expect([error.type, error.details['outcome']]).toEqual(['deadline_exceeded', outcome]);
+  });
+
+  test('says nothing of the kind where no attempt was under way', async () => {
+    await using open = await openPipeline(redis.url);
+    const call = await accepted(open, { effect: 'once' });
+    await expire(open, call);
+    await attemptDirective(open.attemptParts(done), ringOf(call));
+    const error = errorOf(await open.client.result(call.request_id, call.id));
+    expect(error).toMatchObject({ type: 'deadline_exceeded' });
+    expect(error.details).not.toHaveProperty('outcome');
+  });
+});
+
+test('a cancellation that was slow says that a worker had the call meanwhile, and died', async () => {
+  await using open = await openPipeline(redis.url);
+  const call = await accepted(open, { effect: 'once' });
+  const cancelLate: typeof open.journal.cancel = async (...asked) => {
+    if ((await open.journal.directive(call.request_id, call.id))?.fence === 0) await dieWith(open, call);
+    return open.journal.cancel(...asked);
+  };
+  const canceller = createCanceller({ ...open, journal: { ...open.journal, cancel: cancelLate } });
+  const cancelled = await canceller.cancel(call.request_id, call.id, undefined);
+  expect(cancelled?.directives).toMatchObject([{ status: 'cancelled' }]);
+  const error = errorOf(await open.client.result(call.request_id, call.id));
+  expect([error.type, error.details['outcome']]).toEqual(['cancelled', 'unknown']);
 });
 
 /** An attempt that hangs in its executor while its claim is taken over; `resume` lets it go on to its end. */
