@@ -14,7 +14,10 @@ export type SignalData<T extends SignalType> = Extract<SignalDraft, { type: T }>
  * `ai.llm.delta`: pieces of one kind (of one tool call) are joined while an earlier one is being written, the order is
  * kept, and `seq` is given when they are written. `delta` is a string for `content` and `thinking`, which loses its
  * control characters as in `plainText`, and a `ToolCallDelta` for `tool_call`.
- * Every other type: each call replaces one of the same type that has not been written yet.
+ * Every other type: each call replaces one of the same type that has not been written yet, and the next one says how many in
+ * `metadata.coalesced`; data above 16 KiB is cut, with its size in `metadata.truncated_bytes`.
+ * The more an attempt has said, the less often it is written; above 8 Mi characters nothing more is, and the terminal signal
+ * says how much that was in `metadata.unreported`.
  */
 export type Report = <T extends SignalType>(type: T, data: SignalData<T>) => void;
 

@@ -177,11 +177,14 @@ export function createJournal({ connection, keys, retentionMs, wakeRun }: Journa
   }
 
   /** One at a time for each claim: a repeat of the last one, and of no earlier one, is recognised. */
-  async function append(ref: ClaimRef, signals: readonly SignalDraft[]): Promise<'appended' | 'stale'> {
+  async function append(
+    ref: ClaimRef,
+    signals: readonly SignalDraft[],
+  ): Promise<'appended' | 'stale' | 'full'> {
     const texts = signals.map((signal) => JSON.stringify(signal));
     const args = [ref.id, ref.fence, signals.at(-1)?.id ?? '', ...texts];
     const reply = await run('append', keys.request(ref.requestId), args);
-    return reply[0] as 'appended' | 'stale';
+    return reply[0] as 'appended' | 'stale' | 'full';
   }
 
   /**

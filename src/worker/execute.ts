@@ -49,12 +49,19 @@ export async function execute(parts: AttemptParts, claimed: Claimed): Promise<Ex
     const stop = handle.stopReason();
     const unreachedForMs = noteReach(parts, claimed, execution);
     await reporter.close();
-    return { execution, stop, seen: reporter.hasSpoken(), unreachedForMs };
+    const said = withUnreported(execution, reporter);
+    return { execution: said, stop, seen: reporter.hasSpoken(), unreachedForMs };
   } finally {
     clearTimeout(deadline);
     unwatch();
     handle.end();
   }
+}
+
+/** The end says what of the attempt's words is not in the log. */
+function withUnreported(execution: Execution, reporter: Reporter): Execution {
+  const unreported = reporter.unreported();
+  return unreported === null ? execution : { ...execution, metadata: { ...execution.metadata, unreported } };
 }
 
 function contextFor(

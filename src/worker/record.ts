@@ -16,8 +16,12 @@ import { ringFor } from '../queue/job.ts';
 import { type AttemptParts, cancelReason, type Claimed, DONE, settle } from './claimed.ts';
 import type { Outcome } from './outcome.ts';
 import { durably } from './durably.ts';
-import { boundResult } from './result-bound.ts';
+import { boundError, boundResult } from './result-bound.ts';
 import { stageAfter } from './stage.ts';
+
+const SAID_RETRIES = 100;
+/** Of an attempt that is followed by another one, bytes as JSON. */
+const LARGEST_RETRY_ERROR_BYTES = 16_384;
 
 /** What an attempt leaves beside its outcome. */
 export interface Made extends Pick<Execution, 'content' | 'usage'> {
@@ -146,11 +150,18 @@ async function recordRetry(
   { error, delayMs }: Extract<Outcome, { kind: 'retry' }>,
   made: Made,
 ): Promise<JobOutcome> {
-  const signal = retrySignal(claimed, error, delayMs, made.metadata);
-  const verdict = await durably(parts, () => parts.journal.retry(claimed.claim, delayMs, [signal]));
+  const signals = isSaid(claimed.granted.failures + 1)
+    ? [retrySignal(claimed, error, delayMs, made.metadata)]
+    : [];
+  const verdict = await durably(parts, () => parts.journal.retry(claimed.claim, delayMs, signals));
   // Cancelled while it ran, and failed by itself first: there is no next attempt to wait for.
   if (verdict.kind === 'cancelled') return recordCancelled(parts, claimed, made);
   return verdict.kind === 'waiting' ? { kind: 'later', at: Date.now() + delayMs } : DONE;
+}
+
+/** A directive may ask for any number of retries: from the hundredth on the log has every hundredth. */
+function isSaid(failures: number): boolean {
+  return failures <= SAID_RETRIES || failures % SAID_RETRIES === 0;
 }
 
 /** The next model may be in another lane: the directive is rung for there, and its job in this one ends. */
@@ -190,7 +201,7 @@ function retrySignal(
   const { directive } = envelope;
   const data = {
     call_id: ref.id,
-    error,
+    error: boundError(error, LARGEST_RETRY_ERROR_BYTES),
     failures: granted.failures + 1,
     max_retries: 'max_retries' in directive ? directive.max_retries : 0,
     delay_ms: delayMs,

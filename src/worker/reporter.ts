@@ -3,8 +3,10 @@
 import type { Report } from '../executors/definition.ts';
 import type { ClaimRef, Journal } from '../journal/journal.ts';
 import { draftSignal, type SignalOrigin } from '../journal/signal-draft.ts';
-import { createPendingReports, type Said } from './pending-reports.ts';
+import { pause } from '../lifecycle.ts';
+import { type Amount, amountOf, createPendingReports, type Said } from './pending-reports.ts';
 import { persistently } from './persistently.ts';
+import { createReportBudget, type Unreported } from './report-budget.ts';
 
 export interface Reporter {
   report: Report;
@@ -14,6 +16,8 @@ export interface Reporter {
   close(): Promise<void>;
   /** Whether anything was written: readers may have seen it under this attempt's number. */
   hasSpoken(): boolean;
+  /** What was said and will never be in the log; null: nothing. */
+  unreported(): Unreported | null;
 }
 
 export interface ReporterOptions {
@@ -29,21 +33,30 @@ export interface ReporterOptions {
   onError(error: unknown): void;
 }
 
+/** A report that nobody looked at any more. */
+const UNSAID: Amount = { signals: 1, characters: 0 };
+
 /** More unwritten text than this makes executors wait, characters. */
 const MUCH_PENDING = 262_144;
 
 export function createReporter(options: ReporterOptions): Reporter {
   const { journal, claim, origin, signal, givenUp } = options;
   const pending = createPendingReports();
+  const budget = createReportBudget();
+  const hurry = new AbortController();
   let writing: Promise<void> | undefined;
   let room: PromiseWithResolvers<void> | undefined;
   let mute = false;
   let spoken = false;
+  let refusedBy: Unreported['limit'] | null = null;
 
   /** Only ever begun with something pending, so that it does not end before `writing` is set. */
   async function write(): Promise<void> {
     try {
-      for (let batch = pending.take(); batch.length > 0; batch = pending.take()) {
+      while (pending.size() > 0) {
+        const restMs = pending.size() > MUCH_PENDING ? 0 : budget.restMs();
+        if (restMs > 0) await pause(restMs, hurry.signal);
+        const batch = pending.take();
         if (pending.size() <= MUCH_PENDING) makeRoom();
         if (!(await append(batch))) return fallSilent();
       }
@@ -56,18 +69,30 @@ export function createReporter(options: ReporterOptions): Reporter {
     }
   }
 
-  /** False: the claim is lost. The same signals each time, so that a repeat is recognised. */
+  /** False: the claim is lost, or there is no room. The same signals each time, so that a repeat is recognised. */
   async function append(batch: readonly Said[]): Promise<boolean> {
+    const amount = amountOf(batch);
+    if (!budget.fits(amount.characters)) return refuse(amount, 'call');
     const drafts = batch.map(({ type, data }) => draftSignal(type, data as never, origin));
     const verdict = await persistently(() => journal.append(claim, drafts), givenUp);
+    if (verdict === 'full') return refuse(amount, 'request_bytes');
     if (verdict === 'stale') options.onLost();
     else spoken = true;
+    budget.wrote(amount);
     return verdict === 'appended';
+  }
+
+  /** From here on what is said is only counted. */
+  function refuse(amount: Amount, limit: Unreported['limit']): false {
+    budget.dropped(amount, limit);
+    refusedBy = limit;
+    return false;
   }
 
   function fallSilent(): void {
     mute = true;
-    pending.clear();
+    const lost = pending.clear();
+    if (refusedBy !== null && lost.signals > 0) budget.dropped(lost, refusedBy);
     makeRoom();
   }
 
@@ -80,8 +105,12 @@ export function createReporter(options: ReporterOptions): Reporter {
 
   return {
     report(type, data) {
-      if (mute) return;
-      pending.add(type, data);
+      if (mute) return refusedBy === null ? undefined : budget.dropped(UNSAID, refusedBy);
+      if (!pending.add(type, data)) {
+        // What was said before is still written; text with a hole in it would be taken for whole.
+        mute = true;
+        refuse(UNSAID, 'call');
+      }
       if (pending.size() > 0) writing ??= write();
     },
     async drained() {
@@ -91,9 +120,12 @@ export function createReporter(options: ReporterOptions): Reporter {
     },
     async close() {
       mute = true;
+      refusedBy = null;
+      hurry.abort();
       await writing;
       signal.removeEventListener('abort', makeRoom);
     },
     hasSpoken: () => spoken,
+    unreported: budget.unreported,
   };
 }

@@ -15,10 +15,10 @@ const claim = { requestId: 'r', id: 'a', fence: 1 };
 type Delta = SignalData<'ai.llm.delta'>;
 
 function setUp() {
-  const appends: { drafts: readonly SignalDraft[]; answer: PromiseWithResolvers<'appended' | 'stale'> }[] =
-    [];
+  type Verdict = Awaited<ReturnType<Journal['append']>>;
+  const appends: { drafts: readonly SignalDraft[]; answer: PromiseWithResolvers<Verdict> }[] = [];
   const append: Journal['append'] = (_claim, drafts) => {
-    const answer = Promise.withResolvers<'appended' | 'stale'>();
+    const answer = Promise.withResolvers<Verdict>();
     appends.push({ drafts, answer });
     return answer.promise;
   };
@@ -281,6 +281,84 @@ describe('text', () => {
     happens(parts);
     await waiting;
     await parts.reporter.drained();
+  });
+});
+
+describe('a call that says very much', () => {
+  const LARGE = 'x'.repeat(15_000);
+
+  function flood() {
+    const written: SignalDraft[] = [];
+    const append: Journal['append'] = async (_claim, drafts) => {
+      written.push(...drafts);
+      return 'appended';
+    };
+    const reporter = createReporter({
+      journal: { append },
+      claim,
+      origin: { requestId: 'r', causationId: 'a', traceparent: newTraceparent(), attempt: 1 },
+      signal: new AbortController().signal,
+      givenUp: new AbortController().signal,
+      onLost: () => {},
+      onError: () => {},
+    });
+    return { reporter, written, size: () => JSON.stringify(written).length };
+  }
+
+  test('fills the log up to a bound, with progress or with text, and its end says how much is missing', async () => {
+    for (const chunk_type of ['content', 'tool_call', null] as const) {
+      const { reporter, written, size } = flood();
+      for (let round = 0; round < 700; round += 1) {
+        const metadata = { round };
+        if (chunk_type === null)
+          reporter.report('ai.tool.progress', {
+            call_id: 'a',
+            tool_name: 't',
+            progress: round,
+            message: LARGE,
+            metadata,
+          });
+        else {
+          const call = { index: round, id: 'c', name: 'n', arguments: LARGE };
+          const delta = chunk_type === 'content' ? LARGE : call;
+          reporter.report('ai.llm.delta', { call_id: 'a', chunk_type, delta, metadata });
+        }
+        if (chunk_type !== null) await settle();
+      }
+      await reporter.close();
+      expect(size()).toBeLessThan(9 * 1_024 * 1_024);
+      if (chunk_type === null) expect(written.at(-1)?.data).toMatchObject({ metadata: { coalesced: 698 } });
+      else expect(reporter.unreported()).toMatchObject({ limit: 'call' });
+    }
+  });
+
+  test('is not written any more when its request is full, and its end says so', async () => {
+    const { reporter, appends, delta } = setUp();
+    delta('content', 'one');
+    delta('content', 'two');
+    appends[0]?.answer.resolve('full');
+    await settle();
+    delta('content', 'three');
+    await reporter.close();
+    expect(appends).toHaveLength(1);
+    expect(reporter.hasSpoken()).toBe(false);
+    expect(reporter.unreported()).toMatchObject({ signals: 3, limit: 'request_bytes' });
+  });
+
+  test('in small pieces is written in few signals', async () => {
+    const { reporter, written } = flood();
+    for (let piece = 0; piece < 30_000; piece += 1) {
+      reporter.report('ai.llm.delta', { call_id: 'a', chunk_type: 'content', delta: 'x', metadata: {} });
+      await Promise.resolve();
+      await Promise.resolve();
+      await Promise.resolve();
+      await Promise.resolve();
+      await Promise.resolve();
+    }
+    await reporter.close();
+    const text = written.map(({ data }) => (data as Delta).delta).join('');
+    expect(text).toHaveLength(30_000);
+    expect(written.length).toBeLessThan(4_000);
   });
 });
 

@@ -1,6 +1,7 @@
 /** The size of results: what fits passes untouched, what does not says so itself. */
 import { expect, test } from 'vitest';
-import { okResult } from '../../../src/contract/result.ts';
+import { errorEnvelope } from '../../../src/contract/error-envelope.ts';
+import { errorResult, okResult } from '../../../src/contract/result.ts';
 import { boundResult } from '../../../src/worker/result-bound.ts';
 
 const text = (bytes: number) => okResult('x'.repeat(bytes - 2));
@@ -35,3 +36,23 @@ test('or refused, as an error that names both sizes', () => {
     error: { type: 'invalid_result', details: { bytes: 2_000, limit_bytes: 1_000 } },
   });
 });
+
+test.each([1_024, 16_384, 1_048_576])(
+  'an error is cut to %i bytes, and keeps what decides about it',
+  (bytes) => {
+    const details = {
+      said: Array.from({ length: 100 }, () => '\u20ac'.repeat(16_000)),
+      retry_after_ms: 5,
+      outcome: 'unknown',
+    };
+    const error = errorEnvelope('tool_error', '\u20ac'.repeat(16_000), details);
+    const { result } = boundResult(errorResult(error), { bytes, overflow: 'truncate' }, '/here');
+    if (result.ok) throw new Error('an error stays one');
+    expect(Buffer.byteLength(JSON.stringify(result.error))).toBeLessThanOrEqual(bytes);
+    const size = Buffer.byteLength(JSON.stringify(error));
+    expect(result.error).toMatchObject({
+      type: 'tool_error',
+      details: { retry_after_ms: 5, outcome: 'unknown', truncated_bytes: size },
+    });
+  },
+);
