@@ -2,9 +2,11 @@
 // Must never hold a key where it could be printed or serialized.
 import * as z from 'zod';
 import { modelLaneSchema } from './config-lane.ts';
+import { byName, recordByName } from './config-names.ts';
 import { fieldErrors } from './contract/field-error.ts';
 import { serverNameSchema } from './contract/identifiers.ts';
 import { BUILT_IN_PROVIDERS, parseModelName } from './contract/model-name.ts';
+import { ownMember } from './contract/own-member.ts';
 import type { FieldError } from './contract/problem.ts';
 import type { Environment } from './environment-values.ts';
 
@@ -36,7 +38,7 @@ const shared = {
   lane: modelLaneSchema.prefault({}),
   ...rateLimits,
   /** Limits and prices of single models, by the model's name without the provider. */
-  models: z.record(z.string().min(1).max(256), modelSchema).default({}),
+  models: byName(z.string().min(1).max(256), modelSchema).prefault({}),
   /** Left out, even when its key is set. Default: false. */
   disabled: z.boolean().default(false),
 };
@@ -44,7 +46,7 @@ const shared = {
 const remote = {
   ...shared,
   /** Sent with every call. */
-  headers: z.record(z.string(), z.string()).default({}),
+  headers: recordByName(z.string(), z.string()).prefault({}),
   /** The environment variable that holds the key; never the key itself. */
   api_key_env: z
     .string()
@@ -98,9 +100,9 @@ const chainSchema = z.union([modelName.transform((name) => [name]), z.array(mode
 /** The sections of the file that this module reads. */
 export const modelSections = {
   /** Model providers by name. Those with a key in the environment need no entry. */
-  providers: z.record(serverNameSchema, z.unknown()).default({}),
+  providers: byName(serverNameSchema, z.unknown()).prefault({}),
   /** Aliases: one model, or several of which the next is asked when one is not available. */
-  models: z.record(aliasName, z.unknown()).default({}),
+  models: byName(aliasName, z.unknown()).prefault({}),
 };
 
 export interface ModelConfig {
@@ -113,8 +115,8 @@ export interface ModelConfig {
 export type ParsedModels = { ok: true; value: ModelConfig } | { ok: false; errors: FieldError[] };
 
 interface Sections {
-  readonly providers: Readonly<Record<string, unknown>>;
-  readonly models: Readonly<Record<string, unknown>>;
+  readonly providers: ReadonlyMap<string, unknown>;
+  readonly models: ReadonlyMap<string, unknown>;
 }
 
 export function parseModels(sections: Sections, environment: Environment): ParsedModels {
@@ -130,10 +132,10 @@ function parseProviders(
   environment: Environment,
   errors: FieldError[],
 ): Map<string, ProviderConfig> {
-  const unnamed = [...BUILT_IN_PROVIDERS.keys()].filter((name) => !Object.hasOwn(configured, name));
+  const unnamed = [...BUILT_IN_PROVIDERS.keys()].filter((name) => !configured.has(name));
   const builtIn = unnamed.map((name) => [name, {}] as const);
   const providers = new Map<string, ProviderConfig>();
-  for (const [name, raw] of [...Object.entries(configured), ...builtIn]) {
+  for (const [name, raw] of [...configured, ...builtIn]) {
     const parsed = providerSchema.safeParse(withType(name, raw));
     if (!parsed.success) {
       errors.push(...fieldErrors(parsed.error, `providers.${name}`));
@@ -156,13 +158,13 @@ function keyOf(provider: z.infer<typeof providerSchema>, environment: Environmen
   const named = 'api_key_env' in provider ? provider.api_key_env : undefined;
   const variables = named === undefined ? (BUILT_IN_PROVIDERS.get(provider.type) ?? []) : [named];
   const read = (): string | null =>
-    variables.map((name) => environment[name]?.trim()).find((value) => value) ?? null;
+    variables.map((name) => ownMember(environment, name)?.trim()).find((value) => value) ?? null;
   return { variables, read };
 }
 
 function parseAliases({ providers, models }: Sections, errors: FieldError[]): Map<string, readonly string[]> {
   const aliases = new Map<string, readonly string[]>();
-  for (const [alias, raw] of Object.entries(models)) {
+  for (const [alias, raw] of models) {
     const path = `models.${alias}`;
     const parsed = chainSchema.safeParse(raw);
     if (!parsed.success) {
@@ -190,8 +192,8 @@ function unknownProviders(
 ): FieldError[] {
   return chain.flatMap((name, position) => {
     const provider = parseModelName(name)?.provider ?? '';
-    if (Object.hasOwn(configured, provider) || BUILT_IN_PROVIDERS.has(provider)) return [];
-    const known = [...new Set([...Object.keys(configured), ...BUILT_IN_PROVIDERS.keys()])];
+    if (configured.has(provider) || BUILT_IN_PROVIDERS.has(provider)) return [];
+    const known = [...new Set([...configured.keys(), ...BUILT_IN_PROVIDERS.keys()])];
     const message = `names a provider that is not configured; there are ${known.join(', ')}`;
     return [{ path: isList ? `${path}[${position}]` : path, message }];
   });

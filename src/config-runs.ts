@@ -1,6 +1,7 @@
 // The sections of adjutant.json about runs: agents, and the modules that bring strategies and kinds of directives.
 // Must never load a module: what is named here is loaded when a service is made.
 import * as z from 'zod';
+import { recordByName } from './config-names.ts';
 import { agentDefinitionSchema, agentNameSchema } from './contract/agent-definition.ts';
 
 /** A path, relative to the configuration file. */
@@ -18,7 +19,7 @@ const engineSchema = z.strictObject({
 export const runSections = {
   /** By name, either the agent itself or the path of a module that exports it; or only such paths. Default: none. */
   agents: z
-    .union([z.record(agentNameSchema, z.union([modulePath, inlineAgent])), z.array(modulePath)])
+    .union([recordByName(agentNameSchema, z.union([modulePath, inlineAgent])), z.array(modulePath)])
     .default({}),
   /** Paths of modules that export kinds of directives (`defineDirective`). Default: none. */
   directives: z.array(modulePath).default([]),

@@ -5,6 +5,7 @@ import { dirname, resolve } from 'node:path';
 import * as z from 'zod';
 import { durationMs, laneSchema } from './config-lane.ts';
 import { missingKeys, type ModelConfig, modelSections, parseModels } from './config-models.ts';
+import { byName, recordByName } from './config-names.ts';
 import { runSections } from './config-runs.ts';
 import { CONTROL_DIRECTIVE_TYPES } from './contract/control-directive.ts';
 import { fieldErrors } from './contract/field-error.ts';
@@ -28,7 +29,7 @@ const policyFields = {
   /** How much of a call's context the server gets, as `_meta["adjutant/context"]`. Default: caller. */
   context: contextSharingSchema.default('caller'),
   /** Effect of single tools, over their annotations. */
-  effects: z.record(z.string(), effectSchema).default({}),
+  effects: byName(z.string(), effectSchema).prefault({}),
   disabled: z.boolean().default(false),
 };
 
@@ -36,7 +37,7 @@ const stdioServerSchema = z.strictObject({
   type: z.literal('stdio').optional(),
   command: z.string().min(1),
   args: z.array(z.string()).default([]),
-  env: z.record(z.string(), z.string()).default({}),
+  env: recordByName(z.string(), z.string()).prefault({}),
   cwd: z.string().optional(),
   ...policyFields,
 });
@@ -44,7 +45,7 @@ const stdioServerSchema = z.strictObject({
 const httpServerSchema = z.strictObject({
   type: z.enum(['http', 'streamable-http', 'sse']).optional(),
   url: z.url({ protocol: /^https?$/ }),
-  headers: z.record(z.string(), z.string()).default({}),
+  headers: recordByName(z.string(), z.string()).prefault({}),
   /** Sent as `Authorization: Bearer …`; name it `${TOKEN}` and keep it in the environment. */
   bearer_token: z.string().min(1).optional(),
   ...policyFields,
@@ -88,7 +89,7 @@ const workerSchema = z.strictObject({
 
 const fileSchema = z.strictObject({
   $schema: z.string().optional(),
-  mcpServers: z.record(serverNameSchema, z.unknown()).default({}),
+  mcpServers: byName(serverNameSchema, z.unknown()).prefault({}),
   ...modelSections,
   ...runSections,
   retention: retentionSchema.prefault({}),
@@ -249,9 +250,9 @@ function parseOrThrow<S extends z.ZodType>(
 }
 
 /** A server with a `url` is reached over HTTP, any other is started as a process. */
-function parseServers(servers: Record<string, unknown>, source: string): Map<string, ServerConfig> {
-  const parsed = Object.entries(servers).map(([name, raw]) => {
-    const overHttp = typeof raw === 'object' && raw !== null && 'url' in raw;
+function parseServers(servers: ReadonlyMap<string, unknown>, source: string): Map<string, ServerConfig> {
+  const parsed = [...servers].map(([name, raw]) => {
+    const overHttp = typeof raw === 'object' && raw !== null && Object.hasOwn(raw, 'url');
     const schema: z.ZodType<ServerConfig> = overHttp ? httpServerSchema : stdioServerSchema;
     return [name, parseOrThrow(schema, raw, source, `mcpServers.${name}`)] as const;
   });

@@ -1,5 +1,6 @@
 // Fills `${NAME}` and `${NAME:-default}` in configuration values from the environment.
 // Must never put a value into an error message: it may be a secret.
+import { ownMember } from './contract/own-member.ts';
 import type { FieldError } from './contract/problem.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -31,7 +32,7 @@ function fill(value: unknown, path: string, environment: Environment, errors: Fi
 
 function fillText(text: string, path: string, environment: Environment, errors: FieldError[]): string {
   return text.replaceAll(PLACEHOLDER, (whole, name: string, fallback: string | undefined) => {
-    const value = environment[name] ?? fallback;
+    const value = ownMember(environment, name) ?? fallback;
     if (value !== undefined) return value;
     errors.push({ path, message: `names the environment variable ${name}, which is not set` });
     return whole;

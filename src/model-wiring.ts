@@ -57,7 +57,7 @@ function providerOptions(name: string, provider: ProviderConfig, directory: stri
   const { lane, models } = provider;
   const shared = {
     settings: { timeoutMs: lane.timeout_ms, idleTimeoutMs: lane.idle_timeout_ms },
-    prices: new Map(Object.entries(models).flatMap(([model, { price }]) => priceEntry(model, price))),
+    prices: new Map([...models].flatMap(([model, { price }]) => priceEntry(model, price))),
   };
   if (provider.type === 'scripted') {
     const script =
@@ -74,7 +74,9 @@ function providerOptions(name: string, provider: ProviderConfig, directory: stri
   };
 }
 
-function priceEntry(model: string, price: ProviderConfig['models'][string]['price']): [string, ModelPrice][] {
+type ModelConfig = NonNullable<ReturnType<ProviderConfig['models']['get']>>;
+
+function priceEntry(model: string, price: ModelConfig['price']): [string, ModelPrice][] {
   if (price === undefined) return [];
   const { input, output, cache_read: cacheRead = input, cache_write: cacheWrite = input } = price;
   return [[model, { input, output, cacheRead, cacheWrite }]];
@@ -109,7 +111,7 @@ export function limitsOf({ providers }: Config): (ref: ModelRef) => LimitsOfMode
   return ({ provider: name, model }) => {
     const provider = providers.get(name);
     if (provider === undefined) return { provider: NO_LIMITS, model: NO_LIMITS };
-    const own = Object.hasOwn(provider.models, model) ? provider.models[model] : undefined;
+    const own = provider.models.get(model);
     return { provider: minute(provider), model: own ? minute(own) : NO_LIMITS };
   };
 }

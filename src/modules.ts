@@ -7,6 +7,7 @@ import { type AgentDefinition, agentDefinitionSchema } from './contract/agent-de
 import { CUSTOM_CONTEXT } from './contract/custom-directive.ts';
 import { fieldErrors } from './contract/field-error.ts';
 import type { FieldError } from './contract/problem.ts';
+import { knownEffect } from './contract/work-directive.ts';
 import { readExecution } from './custom-execution.ts';
 import { type DirectiveKind, type OwnDirective, queuedKinds } from './engine/core/directive-exec.ts';
 import type { AnyStrategy } from './engine/strategies/strategy.ts';
@@ -144,7 +145,7 @@ export function queuedDefinitions({ directives }: Modules): QueuedDefinition[] {
     mode: 'queued',
     type: kind.type as QueuedDefinition['type'],
     schema: kind.schema,
-    effect: async () => kind.effect ?? 'once',
+    effect: async () => knownEffect(kind.effect),
     started: () => null,
     execute: async (stored, context) => {
       const { directive, toolContext } = parted(stored as unknown as OwnDirective);

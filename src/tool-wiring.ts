@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto';
 import { resolve } from 'node:path';
 import type { Config, ServerConfig } from './config.ts';
 import type { ListedTool } from './contract/tool-listing.ts';
-import type { Effect, ToolExec } from './contract/work-directive.ts';
+import { type Effect, knownEffect, type ToolExec } from './contract/work-directive.ts';
 import type { ToolPlace } from './executors/tool-exec.ts';
 import { PRESENT_EVERY_MS } from './journal/presence.ts';
 import type { CatalogEntry, ToolCatalog } from './journal/tool-catalog.ts';
@@ -33,7 +33,9 @@ export function serverOptions(name: string, server: ServerConfig, directory: str
   };
 }
 
-function listedTool(tool: ToolDefinition, effects: Record<string, Effect>): ListedTool {
+const NO_EFFECTS: ReadonlyMap<string, Effect> = new Map();
+
+function listedTool(tool: ToolDefinition, effects: ReadonlyMap<string, Effect>): ListedTool {
   return {
     name: `${tool.server}.${tool.name}`,
     server: tool.server,
@@ -43,7 +45,7 @@ function listedTool(tool: ToolDefinition, effects: Record<string, Effect>): List
     input_schema: { ...tool.inputSchema },
     ...(tool.outputSchema === undefined ? {} : { output_schema: { ...tool.outputSchema } }),
     ...(tool.annotations === undefined ? {} : { annotations: { ...tool.annotations } }),
-    effect: effects[tool.name] ?? effectOf(tool.annotations),
+    effect: effects.get(tool.name) ?? effectOf(tool.annotations),
   };
 }
 
@@ -102,7 +104,7 @@ export function wireTools({ config, catalog, logger, onError }: ToolWiringOption
     servers: [...config.mcpServers].map(([name, server]) => serverOptions(name, server, config.directory)),
     onTools: (server, tools) =>
       void write(server, {
-        tools: tools.map((tool) => listedTool(tool, config.mcpServers.get(server)?.effects ?? {})),
+        tools: tools.map((tool) => listedTool(tool, config.mcpServers.get(server)?.effects ?? NO_EFFECTS)),
       }),
     onStatus: (server, status: ServerStatus, error) =>
       void write(server, { status, ...(error === undefined ? {} : { error }) }),
@@ -116,11 +118,11 @@ export function wireTools({ config, catalog, logger, onError }: ToolWiringOption
   }
 
   async function effect(directive: ToolExec, server: string, tool: string): Promise<Effect> {
-    const decided = directive.effect ?? config.mcpServers.get(server)?.effects[tool];
+    const decided = directive.effect ?? config.mcpServers.get(server)?.effects.get(tool);
     if (decided !== undefined) return decided;
     const described = pool.describe(server, tool);
     if (described) return effectOf(described.annotations);
-    return (await effectFromCatalog(server, tool)) ?? 'once';
+    return knownEffect(await effectFromCatalog(server, tool));
   }
 
   async function locate(directive: ToolExec, lane: string): Promise<ToolPlace | null> {

@@ -5,6 +5,7 @@ import { STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import { problem } from '../contract/problem.ts';
 import { type Refusal, refusalOf } from './refusal.ts';
+import { ownMember } from '../contract/own-member.ts';
 
 const PROBLEM_TYPE = 'application/problem+json; charset=utf-8';
 
@@ -41,7 +42,7 @@ export function handleClientError(error: Error & { code?: string }, socket: Sock
     socket.destroy();
     return;
   }
-  const status = SOCKET_STATUS[error.code ?? ''] ?? 400;
+  const status = ownMember(SOCKET_STATUS, error.code ?? '') ?? 400;
   const body = JSON.stringify({
     ...problem('bad_request', { detail: 'This is not a valid HTTP request.' }),
     status,

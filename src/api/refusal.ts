@@ -8,6 +8,7 @@ import {
   type ProblemCode,
   ServiceUnavailable,
 } from '../contract/problem.ts';
+import { ownMember } from '../contract/own-member.ts';
 
 export interface Refusal {
   readonly problem: Problem;
@@ -57,7 +58,7 @@ function frameworkRefusal(error: { code?: string; statusCode?: number; message?:
   const status = error.statusCode ?? 500;
   if (status === 503) return unavailable('The service is stopping.');
   if (status < 400 || status >= 500) return null;
-  const code = FRAMEWORK_CODES[error.code ?? ''] ?? 'bad_request';
+  const code = ownMember(FRAMEWORK_CODES, error.code ?? '') ?? 'bad_request';
   return {
     problem: problem(code, { detail: (error.message ?? '').slice(0, MAX_DETAIL_CHARACTERS) }),
     retryAfterSeconds: null,

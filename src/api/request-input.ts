@@ -6,6 +6,7 @@ import { fieldErrors } from '../contract/field-error.ts';
 import { identifierSchema } from '../contract/identifiers.ts';
 import type { ProblemCode } from '../contract/problem.ts';
 import { refusedAt } from './refusal.ts';
+import { ownMember } from '../contract/own-member.ts';
 
 const MAX_WAIT_MS = 300_000;
 const MAX_PAGE = 1_000;
@@ -88,6 +89,6 @@ export const validateInput: FastifySchemaCompiler<z.ZodType> = ({ schema, httpPa
   return (value: unknown) => {
     const parsed = schema.safeParse(value);
     if (parsed.success) return { value: parsed.data };
-    return { error: refusedAt(PART_CODES[httpPart] ?? 'bad_request', fieldErrors(parsed.error)) };
+    return { error: refusedAt(ownMember(PART_CODES, httpPart) ?? 'bad_request', fieldErrors(parsed.error)) };
   };
 };

@@ -3,6 +3,7 @@
 import { DirectiveRefused, type Problem, ServiceUnavailable } from '../contract/problem.ts';
 import { CliFailure, EXIT, type ExitCode } from './failure.ts';
 import { oneLine, type Terminal } from './terminal.ts';
+import { ownMember } from '../contract/own-member.ts';
 
 export interface Explanation {
   readonly what: string;
@@ -73,7 +74,7 @@ function explainRefusal(problem: Problem): Explanation {
 function remedyFor({ code, errors = [] }: Problem): string {
   if (code === 'not_found' && errors.some(({ path }) => path === 'agent'))
     return '`adjutant agents` lists the agents there are.';
-  return REMEDIES[code] ?? 'Correct what is named, and submit again.';
+  return ownMember(REMEDIES, code) ?? 'Correct what is named, and submit again.';
 }
 
 /** By name: their modules belong to the service, which the client verbs do not load. */

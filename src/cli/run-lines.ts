@@ -6,6 +6,7 @@ import { anyErrorText } from './signal-gist.ts';
 import { table } from './table.ts';
 import { oneLine, type Paint, type Style } from './terminal.ts';
 import { tokensText } from './turn-text.ts';
+import { ownMember } from '../contract/own-member.ts';
 
 /** Agent, work done, tokens, cost, duration. */
 export function runLine(view: RunView): string {
@@ -22,7 +23,7 @@ export function runLine(view: RunView): string {
 
 /** The whole story. */
 export function runLines(view: RunView, paint: Paint): string[] {
-  const status = paint(STYLES[view.status], view.status);
+  const status = paint(ownMember(STYLES, view.status) ?? 'dim', view.status);
   const reason = view.termination_reason === null ? '' : ` (${view.termination_reason})`;
   const conversation = view.conversation_id === null ? '' : ` · conversation ${view.conversation_id}`;
   const ending = endingLine(view, paint);

@@ -7,6 +7,7 @@ import type { Signal, SignalType } from '../contract/signal.ts';
 import { payloadText } from './payload-text.ts';
 import { oneLine, type Paint, type Style } from './terminal.ts';
 import { tokensText, turnIn } from './turn-text.ts';
+import { ownMember } from '../contract/own-member.ts';
 
 export type DataOf<T extends SignalType> = Extract<Signal, { type: T }>['data'];
 
@@ -49,7 +50,7 @@ const LONGEST_ERROR = 600;
 
 /** The gist in one line; the data itself for a type that a later contract may bring. */
 export function gistOf({ type, data }: Signal, paint: Paint): string {
-  const read = GISTS[type] as ((data: unknown) => Gist) | undefined;
+  const read = ownMember<unknown>(GISTS, type) as ((data: unknown) => Gist) | undefined;
   const gist = read === undefined ? JSON.stringify(data) : read(data);
   if (typeof gist === 'string') return oneLine(gist, LONGEST);
   const [style, text] = gist;

@@ -2,6 +2,7 @@
 // Must never look at values: a name is the only hint that can be explained.
 import type { JsonValue } from './json-safe.ts';
 import { TRUNCATED } from './json-safe.ts';
+import { setOwnMember } from './own-member.ts';
 
 export const REDACTED = '[REDACTED]';
 
@@ -47,7 +48,7 @@ function redactWithin(value: JsonValue, depthLeft: number): JsonValue {
   if (Array.isArray(value)) return value.map((item) => redactWithin(item, depthLeft - 1));
   const copy: { [key: string]: JsonValue } = {};
   for (const [key, member] of Object.entries(value)) {
-    copy[key] = isSensitiveKey(key) ? REDACTED : redactWithin(member, depthLeft - 1);
+    setOwnMember(copy, key, isSensitiveKey(key) ? REDACTED : redactWithin(member, depthLeft - 1));
   }
   return copy;
 }

@@ -17,6 +17,11 @@ export const effectSchema = z.enum(['read', 'idempotent', 'once']);
 /** May the tool be started again when nobody knows whether it ran? */
 export type Effect = z.infer<typeof effectSchema>;
 
+/** What is none of the three words says nothing of what a repeat would do: once. */
+export function knownEffect(effect: unknown): Effect {
+  return effect === 'read' || effect === 'idempotent' ? effect : 'once';
+}
+
 const toolExecFields = {
   type: z.literal('tool_exec'),
   tool_name: toolNameSchema,

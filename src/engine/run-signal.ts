@@ -4,6 +4,7 @@ import { SIGNAL_SOURCES } from '../contract/signal.ts';
 import { newIdentifier } from '../telemetry/identifier.ts';
 import { childTraceparent } from '../telemetry/trace-context.ts';
 import type { EmittedSignal } from './transition.ts';
+import { ownMember } from '../contract/own-member.ts';
 
 export interface RunSignalOrigin {
   requestId: string;
@@ -13,7 +14,6 @@ export interface RunSignalOrigin {
   now: number;
 }
 
-const SOURCES: Readonly<Record<string, string | undefined>> = SIGNAL_SOURCES;
 const DEFAULT_SOURCE = '/agent';
 
 /** A signal as the journal takes it: CloudEvents without the sequence. */
@@ -24,7 +24,7 @@ export function runSignal(
   return {
     specversion: '1.0',
     id: newIdentifier(),
-    source: SOURCES[type] ?? source ?? DEFAULT_SOURCE,
+    source: ownMember<string>(SIGNAL_SOURCES, type) ?? source ?? DEFAULT_SOURCE,
     type,
     subject: requestId,
     time: new Date(now).toISOString(),

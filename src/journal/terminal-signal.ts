@@ -6,26 +6,26 @@ import type { ErrorEnvelope } from '../contract/error-envelope.ts';
 import type { SignalDraft } from '../contract/signal.ts';
 import { toolContent } from '../contract/tool-content.ts';
 import { draftSignal, systemStamp, type SignalOrigin, type Stamp } from './signal-draft.ts';
+import { ownMember } from '../contract/own-member.ts';
 
 /** What is said beside the result: attempts, server, model, effect (contract.md §5, metadata vocabulary). */
 export type SignalMetadata = Record<string, unknown>;
 
-const OPERATIONS = {
+const OPERATIONS: Readonly<Partial<Record<Directive['type'], string>>> = {
   tool_exec: 'tool_execute',
   llm_stream: 'stream_text',
   llm_generate: 'generate_text',
   llm_embed: 'embed',
-} as const;
+};
 
 /** The metadata every signal of a directive carries. */
 export function directiveMetadata(directive: Directive): SignalMetadata {
   const given = directive.metadata as SignalMetadata;
+  const operation = ownMember(OPERATIONS, directive.type);
   const runId = given['run_id'] ?? directive.request_id;
   const iteration = 'iteration' in directive ? directive.iteration : given['iteration'];
   return {
-    ...(directive.type in OPERATIONS
-      ? { operation: OPERATIONS[directive.type as keyof typeof OPERATIONS] }
-      : {}),
+    ...(operation === undefined ? {} : { operation }),
     origin: directive.type === 'tool_exec' ? 'worker_runtime' : 'directive',
     request_id: directive.request_id,
     run_id: runId,

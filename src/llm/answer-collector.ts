@@ -8,9 +8,11 @@ import {
   type ModelAnswer,
   usageOf,
   warningTexts,
+  wireNameOf,
   type WrittenCall,
 } from './model-answer.ts';
 import { reportedTokens, type ReportedTokens } from './spent-tokens.ts';
+import { ownMember, setOwnMember } from '../contract/own-member.ts';
 
 /** A piece of an answer on its way. */
 export type AnswerPiece =
@@ -66,8 +68,8 @@ export function createCollector(): AnswerCollector {
     blocks.delete(key);
   }
 
-  function openCall(id: string, wireName: string): { index: number; call: WrittenCall; isTold: boolean } {
-    const call: WrittenCall = { id, wireName, input: '' };
+  function openCall(id: string, toolName: string): { index: number; call: WrittenCall; isTold: boolean } {
+    const call: WrittenCall = { id, wireName: wireNameOf(toolName), input: '' };
     const entry = { index: open.size, call, isTold: false };
     open.set(id, entry);
     return entry;
@@ -130,6 +132,7 @@ function keepData(
 ): void {
   for (const [provider, members] of Object.entries(data ?? {})) {
     part.providerData ??= {};
-    part.providerData[provider] = { ...part.providerData[provider], ...members };
+    const before = ownMember(part.providerData, provider);
+    setOwnMember(part.providerData, provider, { ...before, ...members });
   }
 }

@@ -28,6 +28,11 @@ export interface WrittenCall {
   providerData?: SharedV4ProviderMetadata;
 }
 
+/** A client that looks a call's name up in a plain object may answer with what every object has under it, no text. */
+export function wireNameOf(name: unknown): string {
+  return typeof name === 'string' ? name : 'unknown';
+}
+
 export interface ModelAnswer {
   parts: AnswerPart[];
   calls: WrittenCall[];

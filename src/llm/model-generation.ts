@@ -9,6 +9,7 @@ import {
   type ModelReply,
   usageOf,
   warningTexts,
+  wireNameOf,
   type WrittenCall,
 } from './model-answer.ts';
 import { type ModelCall, NOTHING_YET, withinLimits } from './model-call.ts';
@@ -51,6 +52,11 @@ function partOf(part: LanguageModelV4Content): AnswerPart | null {
 
 function callOf(part: LanguageModelV4Content): WrittenCall | null {
   if (part.type !== 'tool-call' || part.providerExecuted === true) return null;
-  const { toolCallId: id, toolName: wireName, input, providerMetadata: providerData } = part;
-  return { id, wireName, input, ...(providerData === undefined ? {} : { providerData }) };
+  const { toolCallId: id, toolName, input, providerMetadata: providerData } = part;
+  return {
+    id,
+    wireName: wireNameOf(toolName),
+    input,
+    ...(providerData === undefined ? {} : { providerData }),
+  };
 }

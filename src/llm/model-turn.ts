@@ -8,6 +8,7 @@ import type { ModelRef } from '../contract/model-name.ts';
 import type { ModelTurn } from '../contract/model-turn.ts';
 import type { AnswerPart, ModelAnswer, WrittenCall } from './model-answer.ts';
 import type { ToolNames } from './tool-names.ts';
+import { ownMember } from '../contract/own-member.ts';
 
 export interface ReadTurn {
   turn: ModelTurn;
@@ -91,7 +92,7 @@ const UNIFIED: Readonly<Record<string, FinishReason>> = {
 
 function finishReason(finish: LanguageModelV4FinishReason | null, calls: boolean): FinishReason | null {
   if (finish === null) return null;
-  const reason = UNIFIED[finish.unified] ?? normalizeFinishReason(finish.raw) ?? 'unknown';
+  const reason = ownMember(UNIFIED, finish.unified) ?? normalizeFinishReason(finish.raw) ?? 'unknown';
   // Some providers stop for a call as for any other end.
   return calls && (reason === 'stop' || reason === 'unknown') ? 'tool_calls' : reason;
 }

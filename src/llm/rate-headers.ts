@@ -1,4 +1,5 @@
 // What a provider's response says about its rate limits: how long to stay away.
+import { ownMember } from '../contract/own-member.ts';
 // Must never wait, nor trust a number that makes no sense.
 
 export type ResponseHeaders = Readonly<Record<string, string>>;
@@ -79,7 +80,7 @@ function spanMs(text: string): number | null {
   if (!/^(\d+(\.\d+)?(ms|[dhms]))+$/.test(text)) return null;
   let sum = 0;
   for (const [, count, unit] of text.matchAll(/(\d+(?:\.\d+)?)(ms|[dhms])/g))
-    sum += Number(count) * (UNIT_MS[unit ?? ''] ?? 0);
+    sum += Number(count) * (ownMember(UNIT_MS, unit ?? '') ?? 0);
   return sum;
 }
 

@@ -50,8 +50,9 @@ function wireNamesOf(names: ReadonlySet<string>): Map<string, string> {
   return wireNames;
 }
 
+/** The providers' clients look names up in plain objects: what every object has would come back as no name at all. */
 function isWireName(name: string): boolean {
-  return WIRE_NAME.test(name) && !RESERVED.has(name);
+  return WIRE_NAME.test(name) && !RESERVED.has(name) && !(name in Object.prototype);
 }
 
 function slugOf(name: string): string {

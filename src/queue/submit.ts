@@ -13,6 +13,7 @@ import type { Confirm } from './durability.ts';
 import { identify } from './identify.ts';
 import type { Lanes } from './lanes.ts';
 import { type Prepared, type Preparer, ringAll } from './prepare.ts';
+import { ownMember } from '../contract/own-member.ts';
 
 export interface SubmitterOptions {
   journal: Journal;
@@ -126,7 +127,7 @@ function requireBounded(
 }
 
 function oversized(directive: Directive, limit: number): FieldError[] {
-  return (BOUNDED[directive.type] ?? []).flatMap((path) => {
+  return (ownMember(BOUNDED, directive.type) ?? []).flatMap((path) => {
     const value = (directive as unknown as Record<string, unknown>)[path];
     const bytes = value === undefined ? 0 : Buffer.byteLength(JSON.stringify(value));
     return bytes > limit ? [{ path, message: `has ${bytes} bytes as JSON, the limit is ${limit}` }] : [];

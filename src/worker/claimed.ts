@@ -1,6 +1,6 @@
 // What an attempt works with: the parts of its worker, and the claimed directive on its way.
 // Must never decide anything.
-import type { Effect } from '../contract/work-directive.ts';
+import { type Effect, knownEffect } from '../contract/work-directive.ts';
 import type { QueuedDefinition } from '../executors/definition.ts';
 import type { Registry } from '../executors/registry.ts';
 import type { Envelope } from '../journal/envelope.ts';
@@ -79,5 +79,5 @@ export async function effectOf({
   envelope,
   lane,
 }: Pick<Claimed, 'definition' | 'envelope' | 'lane'>): Promise<Effect> {
-  return definition.effect(envelope.directive, lane).catch(() => 'once' as const);
+  return definition.effect(envelope.directive, lane).then(knownEffect, () => 'once' as const);
 }

@@ -4,6 +4,7 @@ import type { CancelledDirective } from '../../contract/cancellation.ts';
 import { EXIT, type ExitCode } from '../failure.ts';
 import type { Invocation } from '../invocation.ts';
 import { table } from '../table.ts';
+import { ownMember } from '../../contract/own-member.ts';
 
 export interface CancelOptions {
   readonly reason?: string;
@@ -22,7 +23,7 @@ export async function cancel(
   options: CancelOptions,
 ): Promise<ExitCode> {
   const cancellation = await client.cancel(requestId, directiveId, options);
-  const rows = cancellation.directives.map(({ id, status }) => [id, MEANING[status]]);
+  const rows = cancellation.directives.map(({ id, status }) => [id, ownMember(MEANING, status) ?? status]);
   const lines = json ? [JSON.stringify(cancellation)] : table(rows);
   for (const line of lines) terminal.out(line);
   return EXIT.done;

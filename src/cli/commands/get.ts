@@ -13,6 +13,7 @@ import { durationText, elapsedMs, runLines, section } from '../run-lines.ts';
 import { signalLine } from '../signal-line.ts';
 import { table } from '../table.ts';
 import type { Style, Terminal } from '../terminal.ts';
+import { ownMember } from '../../contract/own-member.ts';
 
 export async function get(
   { client, terminal, json }: Invocation,
@@ -58,7 +59,7 @@ function summaryRow(summary: DirectiveSummary, { paint }: Terminal): string[] {
   const durationMs = elapsedMs(from, to);
   const tried = attempts === 1 ? '1 attempt' : `${attempts} attempts`;
   const duration = durationMs === null ? '' : `, ${durationText(durationMs)}`;
-  return [id, type, paint(STYLES[status], status), lane ?? '-', tried + duration];
+  return [id, type, paint(ownMember(STYLES, status) ?? 'dim', status), lane ?? '-', tried + duration];
 }
 
 function directiveLines(view: DirectiveView, terminal: Terminal): string[] {

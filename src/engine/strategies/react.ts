@@ -8,6 +8,7 @@ import { IDLE, type ReactContext, reactOptionsSchema, type ReactState } from './
 import { recordResult, startRound } from './react-round.ts';
 import { askModel } from './react-call.ts';
 import { defineStrategy, type Step, type StrategySignal } from './strategy.ts';
+import { ownMember } from '../../contract/own-member.ts';
 
 type SignalOf<T extends StrategySignal['type']> = Extract<StrategySignal, { type: T }>;
 
@@ -38,7 +39,7 @@ const REACTIONS: { [T in StrategySignal['type']]?: Reaction<T> } = {
 };
 
 function reduce(state: ReactState, signal: StrategySignal, context: ReactContext): Step<ReactState> {
-  const reaction = REACTIONS[signal.type] as Reaction<StrategySignal['type']> | undefined;
+  const reaction = ownMember(REACTIONS, signal.type) as Reaction<StrategySignal['type']> | undefined;
   return reaction?.(state, signal, context) ?? { state };
 }
 

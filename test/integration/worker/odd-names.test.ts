@@ -1,0 +1,122 @@
+/** Tools, servers and kinds whose names every object has something under: from the catalog to the end of a call.
+ *  It must never call a `once` tool a second time because of what it is called. */
+import { randomUUID } from 'node:crypto';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { parseConfig } from '../../../src/config.ts';
+import { okResult } from '../../../src/contract/result.ts';
+import type { ToolExec } from '../../../src/contract/work-directive.ts';
+import * as z from 'zod';
+import { createDirectClient } from '../../../src/direct-client.ts';
+import { defineDirective } from '../../../src/definitions.ts';
+import type { QueuedDefinition } from '../../../src/executors/definition.ts';
+import { createRegistry } from '../../../src/executors/registry.ts';
+import { toolExec } from '../../../src/executors/tool-exec.ts';
+import { keySpace } from '../../../src/journal/keys.ts';
+import { createToolCatalog } from '../../../src/journal/tool-catalog.ts';
+import { closeRedis, connectRedis } from '../../../src/redis.ts';
+import { wireTools } from '../../../src/tool-wiring.ts';
+import { attemptDirective } from '../../../src/worker/attempt.ts';
+import { acceptance, claimOf, toolCall } from '../../support/journal.ts';
+import { INHERITED_NAMES } from '../../support/odd-names.ts';
+import { errorOf, LANE, openPipeline } from '../../support/pipeline.ts';
+import { startRedis, type TestRedis } from '../../support/redis.ts';
+
+const SERVER = fileURLToPath(new URL('../../support/servers/named-tools.mjs', import.meta.url));
+const SILENT = { debug: () => {}, info: () => {}, warn: () => {} };
+
+let redis: TestRedis;
+beforeAll(async () => {
+  redis = await startRedis();
+});
+afterAll(() => redis.stop());
+
+/** A worker's tools on a real server whose name, and whose tools' names, are odd. */
+async function wired(server: string, effects: object = {}) {
+  const connection = connectRedis(redis.url, 'commands');
+  const catalog = createToolCatalog(connection, keySpace(`test-${randomUUID()}`));
+  const command = { command: process.execPath, args: [SERVER, JSON.stringify(INHERITED_NAMES)], effects };
+  const raw = JSON.parse(`{"mcpServers":{${JSON.stringify(server)}:${JSON.stringify(command)}}}`) as unknown;
+  const config = parseConfig(raw, { source: 'test', directory: '/', environment: {} });
+  const wiring = wireTools({ config, catalog, logger: SILENT, onError: () => {} });
+  wiring.pool.start();
+  await vi.waitUntil(() => wiring.pool.tools(server) !== null);
+  return {
+    ...wiring,
+    catalog,
+    [Symbol.asyncDispose]: async () => {
+      await wiring.pool.stop();
+      await closeRedis(connection);
+    },
+  };
+}
+
+test.each(['constructor', '__proto__', 'plain'])(
+  'on the server %s every tool happens once',
+  async (server) => {
+    await using tools = await wired(server);
+    const listed = await vi.waitUntil(async () => {
+      const [entry] = await tools.catalog.read();
+      return entry?.tools.length === INHERITED_NAMES.length ? entry.tools : null;
+    });
+    expect(listed.map(({ tool, effect }) => [tool, effect])).toEqual(
+      INHERITED_NAMES.map((name) => [name, 'once']),
+    );
+    for (const name of INHERITED_NAMES) {
+      const directive = { type: 'tool_exec', tool_name: `${server}.${name}` } as ToolExec;
+      expect(await tools.locate(directive, `tool.${server}`)).toMatchObject({ tool: name, effect: 'once' });
+    }
+  },
+);
+
+test('an effect that is configured for such a name is the effect of that tool alone', async () => {
+  await using tools = await wired('plain', { toString: 'read' });
+  const effect = async (name: string) =>
+    (await tools.locate({ tool_name: `plain.${name}` } as ToolExec, 'tool.plain'))?.effect;
+  expect([await effect('toString'), await effect('constructor')]).toEqual(['read', 'once']);
+});
+
+test.each(['constructor', '__proto__'])(
+  'a worker that dies while it calls %s leaves an unknown outcome',
+  async (name) => {
+    await using open = await openPipeline(redis.url);
+    await using tools = await wired('test');
+    const directive = toolCall({ tool_name: `test.${name}` });
+    await open.journal.accept(directive.request_id, [acceptance(directive, LANE)]);
+    await vi.waitFor(async () =>
+      expect((await open.journal.claim(claimOf(directive, 1))).kind).toBe('granted'),
+    );
+    const execute = vi.fn(async () => ({ result: okResult(null) }));
+    const parts = open.attemptParts(execute);
+    const registry = createRegistry([{ ...(toolExec(tools) as QueuedDefinition), execute }]);
+    const ring = { request_id: directive.request_id, id: directive.id, digest: acceptance(directive).digest };
+    await vi.waitUntil(async () => (await attemptDirective({ ...parts, registry }, ring)).kind === 'done');
+    expect(errorOf(await open.client.result(directive.request_id, directive.id))).toMatchObject({
+      type: 'outcome_unknown',
+    });
+    expect(execute).not.toHaveBeenCalled();
+  },
+);
+
+test.each(['constructor', 'toString'])(
+  'a large directive of the kind %s is accepted into its own lane',
+  async (type) => {
+    const kind = defineDirective({
+      type,
+      mode: 'queued',
+      schema: z.object({ text: z.string() }),
+      execute: async () => ({ result: okResult(null) }),
+    });
+    const client = await createDirectClient({
+      redisUrl: redis.url,
+      prefix: `test-${randomUUID()}`,
+      directives: [kind],
+    });
+    try {
+      const submitted = { type, text: 'x'.repeat(400_000) } as unknown as Parameters<typeof client.submit>[0];
+      expect(await client.submit(submitted)).toMatchObject({ directives: [{ lane: `custom.${type}` }] });
+    } finally {
+      await client.close();
+    }
+  },
+);

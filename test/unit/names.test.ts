@@ -1,0 +1,182 @@
+/** Names from outside that every object has something under, through all that is read by name without Redis.
+ *  It must never be satisfied with "does not throw": each name is looked up like any other. */
+import { describe, expect, test } from 'vitest';
+import { ConfigError } from '../../src/config.ts';
+import { explain } from '../../src/cli/explanation.ts';
+import { gistOf } from '../../src/cli/signal-gist.ts';
+import { ControlDirectiveError, deserializeDirective } from '../../src/contract/control-directive.ts';
+import type { Directive } from '../../src/contract/directive.ts';
+import { ownMember, setOwnMember } from '../../src/contract/own-member.ts';
+import { DirectiveRefused, problem } from '../../src/contract/problem.ts';
+import { redact } from '../../src/contract/redaction.ts';
+import type { Signal } from '../../src/contract/signal.ts';
+import { knownEffect } from '../../src/contract/work-directive.ts';
+import { runSignal } from '../../src/engine/run-signal.ts';
+import { defineStrategy } from '../../src/engine/strategies/strategy.ts';
+import { directiveMetadata } from '../../src/journal/terminal-signal.ts';
+import { createCollector } from '../../src/llm/answer-collector.ts';
+import { toolNames } from '../../src/llm/tool-names.ts';
+import { limitsOf, modelProviders } from '../../src/model-wiring.ts';
+import { targetOf, toolOnServer } from '../../src/queue/route.ts';
+import { INHERITED_NAMES, ODD_NAMES } from '../support/odd-names.ts';
+import { fault, parse } from '../support/parsed-config.ts';
+import { call, calls, Simulation, tool } from './engine/simulation.ts';
+
+/** As a file has it: `__proto__` is a key, not a prototype. */
+const record = (name: string, value: unknown): unknown =>
+  JSON.parse(`{${JSON.stringify(name)}:${JSON.stringify(value)}}`);
+
+/** The configuration, or null when it refuses the name in words. */
+function configured(raw: unknown): ReturnType<typeof parse> | null {
+  try {
+    return parse(raw, { SERVED_KEY: 'k' });
+  } catch (error) {
+    if (error instanceof ConfigError) return null;
+    throw error;
+  }
+}
+
+describe.each(ODD_NAMES)('the name %j', (name) => {
+  test('of a tool has the effect that was configured for it, and none that was not', () => {
+    const server = { command: 'node', effects: record(name, 'read') };
+    const effects = parse({ mcpServers: { a: server } }).mcpServers.get('a')?.effects;
+    expect([...(effects ?? [])]).toEqual([[name, 'read']]);
+    expect(
+      parse({ mcpServers: { a: { command: 'node' } } })
+        .mcpServers.get('a')
+        ?.effects.get(name),
+    ).toBe(undefined);
+  });
+
+  test('of a server, provider or alias is kept, or refused', () => {
+    const servers = configured({ mcpServers: record(name, { command: 'node' }) })?.mcpServers;
+    expect([...(servers?.keys() ?? [name])]).toEqual([name]);
+    const provider = { type: 'scripted' };
+    expect([...(configured({ providers: record(name, provider) })?.providers.keys() ?? [name])]).toEqual([
+      name,
+    ]);
+    const aliases = configured({
+      providers: { own: provider },
+      models: record(name, 'own:demo'),
+    })?.models;
+    expect([...(aliases?.keys() ?? [name])]).toEqual([name]);
+  });
+
+  test('of a model has its own limits and prices, or none', () => {
+    const limited = configured({
+      providers: {
+        own: {
+          type: 'scripted',
+          models: record(name, { requests_per_minute: 7, price: { input: 1, output: 2 } }),
+        },
+      },
+    });
+    const ref = { provider: 'own', model: name, name: `own:${name}` };
+    if (limited !== null) {
+      expect(limitsOf(limited)(ref).model.requests).toBe(7);
+      expect(modelProviders(limited).price(ref)).toMatchObject({ input: 1, output: 2 });
+    }
+    const plain = parse({ providers: { own: { type: 'scripted' } } });
+    expect(limitsOf(plain)(ref).model.requests).toBeNull();
+    expect(modelProviders(plain).price(ref)).toBeNull();
+  });
+
+  test('of an agent, a header or a variable is kept, or refused', () => {
+    const agents = configured({ agents: record(name, './agent.ts') })?.agents;
+    expect(Object.keys(agents ?? { [name]: '' })).toEqual([name]);
+    const headers = configured({
+      mcpServers: { a: { url: 'http://127.0.0.1/', headers: record(name, 'v') } },
+    })?.mcpServers.get('a');
+    expect(
+      Object.entries((headers as { headers?: object } | undefined)?.headers ?? (record(name, 'v') as object)),
+    ).toEqual([[name, 'v']]);
+  });
+
+  test('of a tool goes to the server that has it, and to no other', () => {
+    const known = new Map([['s', [name]]]);
+    expect(toolOnServer('s', name, [name])).toBe(name);
+    expect(targetOf(`s.${name}`, undefined, known)).toMatchObject({ server: 's', tool: name });
+    expect('server' in targetOf(`s.${name}`, undefined, new Map([['s', ['other']]]))).toBe(
+      'server' in targetOf('s.missing', undefined, new Map([['s', ['other']]])),
+    );
+  });
+
+  test('of a tool comes back from a model as it went', () => {
+    const names = toolNames([name, 'other']);
+    const wireName = names.encode(name);
+    expect(wireName in Object.prototype).toBe(false);
+    expect([names.decode(wireName), names.decode(`${name}?`)]).toEqual([name, `${name}?`]);
+  });
+
+  test('of a type is unknown to controls, operations, sources and texts', () => {
+    expect(() => deserializeDirective({ type: name })).toThrow(ControlDirectiveError);
+    const directive = { type: name, request_id: 'r', id: 'i', metadata: {} } as unknown as Directive;
+    expect(directiveMetadata(directive)).not.toHaveProperty('operation');
+    const origin = { requestId: 'r', cause: 'c', traceparent: '', now: 0 };
+    expect(runSignal({ type: name, data: {} }, origin)).toMatchObject({ source: '/agent' });
+    expect(gistOf({ type: name, data: { a: 1 } } as unknown as Signal, (_, text) => text)).toBe('{"a":1}');
+    const refusal = { ...problem('bad_request'), code: name };
+    expect(explain(new DirectiveRefused(refusal))?.how).toBe('Correct what is named, and submit again.');
+  });
+
+  test('of a member is redacted by its own name, and stays a member', () => {
+    const shown = redact(record(name, { token: 'secret' }) as never);
+    expect(JSON.stringify(shown)).toBe(`{${JSON.stringify(name)}:{"token":"[REDACTED]"}}`);
+    expect(Object.getPrototypeOf(shown)).toBe(Object.prototype);
+  });
+
+  test('is no effect', () => {
+    expect(knownEffect(name)).toBe('once');
+    expect(
+      fault(() => parse({ mcpServers: { a: { command: 'x', effects: { t: name } } } })).errors,
+    ).toHaveLength(1);
+  });
+
+  test('of a tool that a run does not have is answered as unknown', () => {
+    const run = new Simulation({ tools: [tool('math.add')] });
+    run.model('model-1', calls(call(name)));
+    expect(run.directive('tool-1-0')).toMatchObject({
+      type: 'emit_tool_error',
+      error: { type: 'unknown_tool' },
+    });
+  });
+
+  test('of a directive of a strategy is taken once, or refused in words', () => {
+    const strategy = defineStrategy({
+      name: 's',
+      init: () => null,
+      reduce: (state, signal) =>
+        signal.type === 'ai.request.started'
+          ? { state, directives: [{ type: 'tool_exec', id: name, tool_name: 'math.add' }] }
+          : { state, outcome: { status: 'completed' as const, result: signal.type } },
+    });
+    const run = new Simulation({ agent: { strategy: 's' }, core: { strategies: [strategy] } });
+    if (run.status === 'failed') return;
+    expect(run.ids()).toEqual([name]);
+    run.tool(name, 1);
+    expect(run.status).toBe('completed');
+  });
+});
+
+describe('a member of an object', () => {
+  test.each(INHERITED_NAMES)('%s is not there until it is set', (name) => {
+    const object: Record<string, unknown> = {};
+    expect(ownMember(object, name)).toBeUndefined();
+    setOwnMember(object, name, 1);
+    expect([ownMember(object, name), Object.keys(object)]).toEqual([1, [name]]);
+    expect(Object.getPrototypeOf(object)).toBe(Object.prototype);
+  });
+
+  test.each(INHERITED_NAMES)('${%s} is no variable that is set', (name) => {
+    expect(fault(() => parse({ mcpServers: { a: { command: `\${${name}}` } } })).message).toContain(
+      'is not set',
+    );
+  });
+
+  test('is not taken from a client that looks names up in plain objects', () => {
+    const collector = createCollector();
+    const part = { type: 'tool-call', toolCallId: 'c', toolName: Object as unknown as string, input: '{}' };
+    collector.take(part as Parameters<typeof collector.take>[0]);
+    expect(collector.answer.calls).toEqual([{ id: 'c', wireName: 'unknown', input: '{}' }]);
+  });
+});
