@@ -15,12 +15,13 @@ import { createRunStore } from './engine/run-store.ts';
 import { createRunTeller } from './engine/run-teller.ts';
 import { createAgentCatalog } from './journal/agent-catalog.ts';
 import { createDeadLetterIndex } from './journal/dead-letter-index.ts';
-import { createFollower } from './journal/follower.ts';
+import { createFollower, RECHECK_MS } from './journal/follower.ts';
 import { createJournal } from './journal/journal.ts';
 import { keySpace, type KeySpace } from './journal/keys.ts';
 import { createRunJournal } from './journal/run-journal.ts';
 import { createPayloadStore } from './journal/payload-store.ts';
 import { createSubscriber } from './journal/subscriber.ts';
+import type { Hearing } from './journal/subscriptions.ts';
 import { createSweepIndex } from './journal/sweep-index.ts';
 import { createModelCatalog } from './journal/model-catalog.ts';
 import { createToolCatalog } from './journal/tool-catalog.ts';
@@ -48,6 +49,10 @@ export interface ClientOptions {
   maxDirectives: number;
   maxQueuedIn: (lane: string) => number | null;
   maxOpen: number | null;
+  /** How often a wait or a follower that hears nothing looks at the journal, milliseconds. Default: 5 000. */
+  recheckMs?: number;
+  /** A channel on which nothing was heard for so long is asked whether it is heard, milliseconds. Default: 5 000. */
+  verifyMs?: number;
   runs: RunOptions;
 }
 
@@ -68,12 +73,19 @@ export interface ClientConnections {
   listening: RedisConnection;
 }
 
-/** `close` leaves the connections open. */
+export interface AssembledClient {
+  /** `close` leaves the connections open. */
+  client: DirectiveClient;
+  /** Opens the channel on which the ends of what waits are announced, before anything waits. */
+  listen(): Promise<void>;
+  hearing(): Hearing;
+}
+
 export function assembleClient(
   { connection, listening }: ClientConnections,
   options: ClientOptions,
-): DirectiveClient {
-  const { prefix, retentionMs, maxDirectives } = options;
+): AssembledClient {
+  const { prefix, retentionMs, maxDirectives, recheckMs = RECHECK_MS, verifyMs } = options;
   const keys = keySpace(prefix);
   const lanes = createLanes(connection, prefix);
   const wakeRun = options.runs.wake ?? ringForRuns(createRunBell(lanes));
@@ -83,7 +95,10 @@ export function assembleClient(
   const capacity = createCapacity({ lanes, index, maxQueuedIn, maxOpen });
   const ordered = !connection.isCluster;
   const confirm = confirmations(connection, options.durability);
-  const subscriber = createSubscriber(listening, keys);
+  const subscriber = createSubscriber(
+    { listening, publishing: connection, ...(verifyMs === undefined ? {} : { verifyMs }) },
+    keys,
+  );
   const known = knowledge(connection, keys, options);
   const entrance = { journal, index, lanes, capacity, confirm, ordered };
   const submitter = createSubmitter({ ...entrance, preparer: preparerOf(known), argumentsBytes });
@@ -92,10 +107,11 @@ export function assembleClient(
     subscriber.close();
     await lanes.close();
   };
-  return createQueueClient({
+  const client = createQueueClient({
     journal,
-    follower: createFollower(journal, subscriber),
+    follower: createFollower(journal, subscriber, recheckMs),
     subscriber,
+    recheckMs,
     submitter,
     canceller: createCanceller({ connection, keys, journal, index, lanes }),
     payloads: createPayloadStore(connection, keys, retentionMs),
@@ -106,6 +122,8 @@ export function assembleClient(
     parsing: { maxDirectives, kinds: options.runs.kinds ?? NO_CUSTOM_KINDS },
     close,
   });
+  const listen = async (): Promise<void> => void (await subscriber.openInbox());
+  return { client, listen, hearing: subscriber.hearing };
 }
 
 /** What is known of tools and models: from the configuration, and from what the workers publish. */

@@ -36,7 +36,7 @@ export async function createDirectClient(options: DirectClientOptions): Promise<
   const connection = connectRedis(options.redisUrl, 'submit');
   const listening = connectRedis(options.redisUrl, 'subscriber');
   const { maxQueued = DEFAULT_MAX_QUEUED } = options;
-  const client = assembleClient(
+  const { client } = assembleClient(
     { connection, listening },
     {
       prefix: options.prefix ?? DEFAULT_PREFIX,

@@ -36,6 +36,8 @@ function optionsFor(role: ConnectionRole) {
     reconnectOnError,
     enableReadyCheck: true,
   } satisfies RedisOptions;
+  // Whoever subscribes does it again at every `ready`, and knows what has been confirmed.
+  if (role === 'subscriber') return { ...shared, autoResubscribe: false };
   if (role !== 'submit') return shared;
   return { ...shared, commandTimeout: SUBMIT_COMMAND_TIMEOUT_MS };
 }

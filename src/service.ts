@@ -10,6 +10,7 @@ import type { Engine } from './engine/engine.ts';
 import { NO_NEIGHBOUR, type Neighbour } from './engine/turn.ts';
 import { engineParts } from './engine-wiring.ts';
 import { type Ground, journalParts, type Onward, open, sweeperPart } from './ground.ts';
+import type { Hearing } from './journal/subscriptions.ts';
 import { startAll, stopAll, type Startable } from './lifecycle.ts';
 import { submittableKinds } from './engine/core/directive-exec.ts';
 import { type Modules, NO_MODULES } from './modules.ts';
@@ -71,19 +72,19 @@ function rouseWith(engine: Engine): WakeRun {
   return async (requestId, version) => void engine.wake(requestId, version);
 }
 
-function apiParts(ground: Ground): ApiPart {
+function apiParts(ground: Ground, cancellations: (() => Hearing) | null): ApiPart {
   const { config, logger } = ground;
   const commands = open(ground, 'submit', 'api connection');
   const listening = open(ground, 'subscriber', 'api subscriber');
   const parts = journalParts(commands.connection, ground);
-  const client = assembleClient(
+  const { client, listen, hearing } = assembleClient(
     { connection: commands.connection, listening: listening.connection },
     clientOptions(ground),
   );
   const limits = { bodyBytes: config.limits.body_bytes };
   const api = createApi({
     client,
-    ready: () => readiness(commands.connection),
+    ready: () => readiness(commands.connection, { announcements: hearing, cancellations }),
     allowedHosts: allowedHosts({ host: config.host, named: config.allowedHosts }),
     limits,
     logger,
@@ -93,6 +94,8 @@ function apiParts(ground: Ground): ApiPart {
   const server: Startable = {
     name: 'api',
     start: async () => {
+      // Without Redis it goes on trying; the first call that waits says what is wrong.
+      await listen().catch(ground.onError);
       url = await api.listen({ host: config.host, port: config.port });
     },
     stop: async () => {
@@ -103,12 +106,27 @@ function apiParts(ground: Ground): ApiPart {
   return { parts: [commands.part, listening.part, sweeperPart(parts, ground), server], url: () => url };
 }
 
-async function readiness(connection: RedisConnection) {
+async function readiness(
+  connection: RedisConnection,
+  channels: Readonly<Record<string, (() => Hearing) | null>>,
+) {
   const answered = await connection.ping().then(
     () => true,
     () => false,
   );
-  return { ok: answered, checks: { redis: answered ? 'ok' : 'out of reach' } };
+  const heard = Object.entries(channels).flatMap(([name, hearing]) =>
+    hearing ? [{ name, ...hearing() }] : [],
+  );
+  const checks = Object.fromEntries(heard.map(({ name, lostAt }) => [name, hearingText(lostAt)]));
+  return {
+    ok: answered && heard.every(({ ok }) => ok),
+    checks: { redis: answered ? 'ok' : 'out of reach', ...checks },
+  };
+}
+
+function hearingText(lostAt: number | null): string {
+  if (lostAt === null) return 'ok';
+  return `not heard since ${new Date(lostAt).toISOString()}: what is announced is noticed up to 5 s late`;
 }
 
 /** A Redis that cannot keep the promises is refused before anything else starts. */
@@ -144,7 +162,7 @@ export function createService(config: Config, roles: Roles, modules: Modules = N
   const ground: Ground = { ...base, engine: running?.engine ?? null };
   const working = roles.worker ? workerParts(ground) : null;
   if (working) ({ worker } = working);
-  const api = roles.api ? apiParts(ground) : null;
+  const api = roles.api ? apiParts(ground, working?.hearing ?? null) : null;
   const parts = [
     fitnessPart(ground),
     ...(running?.parts ?? []),

@@ -13,6 +13,7 @@ import {
   STALLED_CHECK_MS,
   sweeperPart,
 } from './ground.ts';
+import type { Hearing } from './journal/subscriptions.ts';
 import type { Startable } from './lifecycle.ts';
 import { queuedDefinitions } from './modules.ts';
 import { modelLanes, modelProviders, wireModels } from './model-wiring.ts';
@@ -74,8 +75,15 @@ function executionParts(ground: Ground, parts: JournalParts) {
   return { tools, models, registry };
 }
 
+export interface WorkerWiring {
+  worker: Worker;
+  /** Whether cancellations are heard as they are announced. */
+  hearing(): Hearing;
+  parts: Startable[];
+}
+
 /** The parts of a worker, in the order of their start. Throws `ConfigError` when a provider has no key. */
-export function workerParts(ground: Ground): { worker: Worker; parts: Startable[] } {
+export function workerParts(ground: Ground): WorkerWiring {
   const { connection, part } = open(ground, 'commands', 'worker connection');
   const parts = journalParts(connection, ground);
   const { tools, models, registry } = executionParts(ground, parts);
@@ -95,10 +103,14 @@ export function workerParts(ground: Ground): { worker: Worker; parts: Startable[
   const start = (): Promise<void> => tools.announce().then(() => tools.pool.start());
   const stop = (): Promise<void> => tools.leave().then(() => tools.pool.stop());
   const pool = { name: 'mcp pool', start, stop };
-  const cancels = createCancelListener(listening.connection, parts.keys, running);
+  const cancels = createCancelListener(
+    { listening: listening.connection, publishing: connection },
+    parts.keys,
+    running,
+  );
   const sweeper = sweeperPart(parts, ground);
   const before = [part, listening.part, lanes, sweeper, models.announcer, pool, cancels];
-  return { worker, parts: [...before, worker] };
+  return { worker, hearing: cancels.hearing, parts: [...before, worker] };
 }
 
 function settings(ground: Ground) {

@@ -8,7 +8,7 @@ const PAGE = 256;
 /** Announcements held for a slow reader; beyond this the log is read instead. */
 const MAX_HELD = 256;
 /** A follower that hears nothing looks into the log this often: announcements may be lost without a trace. */
-const RECHECK_MS = 5_000;
+export const RECHECK_MS = 5_000;
 
 export interface FollowOptions {
   after?: number;
@@ -23,6 +23,11 @@ class Inbox {
   /** The log must be read: something was lost, dropped, or too large to announce. */
   gap = false;
   #wake: (() => void) | undefined;
+  readonly #recheckMs: number;
+
+  constructor(recheckMs: number) {
+    this.#recheckMs = recheckMs;
+  }
 
   receive = (announcement: Announcement | null): void => {
     if (announcement === null || this.held.length >= MAX_HELD) {
@@ -34,7 +39,7 @@ class Inbox {
     this.#wake?.();
   };
 
-  /** Waits for an announcement, a gap, the end of `signal` or `RECHECK_MS`; then a gap is assumed. */
+  /** Waits for an announcement, a gap, the end of `signal` or the time for another look; then a gap is assumed. */
   async wait(signal?: AbortSignal): Promise<void> {
     if (this.held.length > 0 || this.gap || signal?.aborted) return;
     await new Promise<void>((resolve) => {
@@ -47,7 +52,7 @@ class Inbox {
       const timer = setTimeout(() => {
         this.gap = true;
         finish();
-      }, RECHECK_MS);
+      }, this.#recheckMs);
       signal?.addEventListener('abort', finish, { once: true });
       this.#wake = finish;
     });
@@ -56,7 +61,7 @@ class Inbox {
 
 export type Follower = ReturnType<typeof createFollower>;
 
-export function createFollower(journal: Journal, subscriber: Subscriber) {
+export function createFollower(journal: Journal, subscriber: Subscriber, recheckMs = RECHECK_MS) {
   /** The signals of a request from `after` on, until it is closed. Unknown requests end at once. */
   async function* follow(requestId: string, options: FollowOptions = {}): AsyncGenerator<Signal> {
     const { after = 0, signal } = options;
@@ -64,7 +69,7 @@ export function createFollower(journal: Journal, subscriber: Subscriber) {
       yield* written(requestId, after, signal);
       return;
     }
-    const inbox = new Inbox();
+    const inbox = new Inbox(recheckMs);
     const leave = await subscriber.listen(requestId, inbox.receive);
     try {
       yield* live(requestId, after, inbox, signal);

@@ -1,8 +1,8 @@
 // One connection that hears the announcements of every request followed in this process.
 // Must never be taken for the log: an announcement can be lost, and says so by a gap.
 import { randomUUID } from 'node:crypto';
-import type { RedisConnection } from '../redis.ts';
 import type { KeySpace } from './keys.ts';
+import { createSubscriptions, type Hearing, type SubscriptionsOptions } from './subscriptions.ts';
 
 /** One appended signal. `json` is empty when it was too large to announce. */
 export interface Announcement {
@@ -23,28 +23,20 @@ export interface Subscriber {
    * subscription for each. Resolves to the channel's name when Redis has confirmed.
    */
   openInbox(): Promise<string>;
+  /** Whether announcements reach this process: what is not heard is read 5 s late. */
+  hearing(): Hearing;
   /** Hears the end of one directive in the inbox. */
   listenInbox(requestId: string, directiveId: string, listener: Listener): () => void;
   close(): void;
 }
-
-/** How long a subscription may wait for Redis before its caller is told that it is away. */
-const CONFIRM_MS = 5_000;
 
 /** A channel nobody listens to is kept this long, since a follower often comes back. */
 const LINGER_MS = 200;
 
 interface Channel {
   listeners: Set<Listener>;
-  confirmed: Promise<unknown>;
+  opened: Promise<void>;
   idleSince: number;
-}
-
-/** Rejects when Redis does not confirm in time; the subscription itself goes on trying. */
-async function confirmedInTime(confirmed: Promise<unknown>): Promise<void> {
-  const late = Promise.withResolvers<never>();
-  const timer = setTimeout(() => late.reject(new Error('Command timed out')), CONFIRM_MS);
-  await Promise.race([confirmed, late.promise]).finally(() => clearTimeout(timer));
 }
 
 /** `<sequence> <c|o> <json>`, from `start` on. */
@@ -57,59 +49,32 @@ function parse(message: string, start = 0): Announcement {
   };
 }
 
-/** Uses `connection` for subscriptions only; the caller owns and closes it. */
-export function createSubscriber(connection: RedisConnection, keys: KeySpace): Subscriber {
+function tellOfGap(listeners: Iterable<Listener>): void {
+  for (const listener of listeners) listener(null);
+}
+
+/** Uses its listening connection for subscriptions only; the caller owns both connections and closes them. */
+export function createSubscriber(options: SubscriptionsOptions, keys: KeySpace): Subscriber {
+  const subscriptions = createSubscriptions(options);
   const channels = new Map<string, Channel>();
   const inbox = `${keys.prefix}:inbox:${randomUUID()}`;
   const awaited = new Map<string, Set<Listener>>();
-  let inboxConfirmed: Promise<unknown> | undefined;
   let lingering: NodeJS.Timeout | undefined;
 
-  connection.on('smessage', (name: string, message: string) => {
-    const channel = channels.get(name);
-    if (!channel) return;
-    const announcement = parse(message);
-    for (const listener of channel.listeners) listener(announcement);
-  });
-  // After a reconnect the subscriptions are back, but what was said meanwhile is not.
-  connection.on('ready', () => {
-    for (const channel of channels.values()) tellOfGap(channel.listeners);
-    tellOfLostEnds();
-  });
-  // A cluster stays ready while a node of it is replaced; its subscriptions are only on their way by then, so each is
-  // confirmed once more.
-  connection.on('subscribersReady', () => {
-    for (const [name, { listeners }] of channels)
-      connection.ssubscribe(name).then(
-        () => tellOfGap(listeners),
-        () => {},
-      );
-    tellOfLostEnds();
-  });
-
-  function tellOfGap(listeners: Iterable<Listener>): void {
-    for (const listener of listeners) listener(null);
-  }
-
-  function tellOfLostEnds(): void {
-    for (const listeners of awaited.values()) tellOfGap(listeners);
-  }
-
-  connection.on('message', (name: string, message: string) => {
-    if (name !== inbox) return;
+  function hearInbox(message: string): void {
     const space = message.indexOf(' ');
     const listeners = awaited.get(message.slice(0, space));
     if (!listeners) return;
     const announcement = parse(message, space + 1);
     for (const listener of listeners) listener(announcement);
-  });
+  }
+
+  function missedInbox(): void {
+    for (const listeners of awaited.values()) tellOfGap(listeners);
+  }
 
   async function openInbox(): Promise<string> {
-    inboxConfirmed ??= connection.subscribe(inbox).catch((error: unknown) => {
-      inboxConfirmed = undefined;
-      throw error;
-    });
-    await confirmedInTime(inboxConfirmed);
+    await subscriptions.open('plain', inbox, { hear: hearInbox, missed: missedInbox });
     return inbox;
   }
 
@@ -123,11 +88,34 @@ export function createSubscriber(connection: RedisConnection, keys: KeySpace): S
     };
   }
 
+  /**
+   * ioredis takes the end of the last sharded subscription for the end of the plain ones too, and is deaf to the inbox
+   * from then on, so there is always one. On a cluster they have connections of their own.
+   */
+  function keepOneSharded(): void {
+    if (options.listening.isCluster) return;
+    subscriptions.open('sharded', inbox, { hear: () => {}, missed: () => {} }).catch(() => {});
+  }
+
   function open(name: string): Channel {
-    const channel: Channel = { listeners: new Set(), confirmed: connection.ssubscribe(name), idleSince: 0 };
-    channel.confirmed.catch(() => channels.delete(name));
+    keepOneSharded();
+    const listeners = new Set<Listener>();
+    const hear = (message: string): void => {
+      const announcement = parse(message);
+      for (const listener of listeners) listener(announcement);
+    };
+    const opened = subscriptions.open('sharded', name, { hear, missed: () => tellOfGap(listeners) });
+    const channel: Channel = { listeners, opened, idleSince: 0 };
     channels.set(name, channel);
+    opened.catch(() => forget(name, channel));
     return channel;
+  }
+
+  /** The next follower asks again. */
+  function forget(name: string, channel: Channel): void {
+    if (channels.get(name) !== channel) return;
+    channels.delete(name);
+    subscriptions.drop('sharded', name);
   }
 
   function dropIdle(): void {
@@ -135,12 +123,8 @@ export function createSubscriber(connection: RedisConnection, keys: KeySpace): S
     const until = Date.now() - LINGER_MS;
     for (const [name, channel] of channels) {
       if (channel.listeners.size > 0) continue;
-      if (channel.idleSince > until) {
-        lingering ??= setTimeout(dropIdle, LINGER_MS).unref();
-        continue;
-      }
-      channels.delete(name);
-      connection.sunsubscribe(name).catch(() => {});
+      if (channel.idleSince <= until) forget(name, channel);
+      else lingering ??= setTimeout(dropIdle, LINGER_MS).unref();
     }
   }
 
@@ -156,7 +140,7 @@ export function createSubscriber(connection: RedisConnection, keys: KeySpace): S
     const channel = channels.get(name) ?? open(name);
     channel.listeners.add(listener);
     try {
-      await confirmedInTime(channel.confirmed);
+      await channel.opened;
     } catch (error) {
       leave(channel, listener);
       throw error;
@@ -167,11 +151,13 @@ export function createSubscriber(connection: RedisConnection, keys: KeySpace): S
   return {
     listen,
     openInbox,
+    hearing: subscriptions.hearing,
     listenInbox,
     close() {
       clearTimeout(lingering);
       channels.clear();
       awaited.clear();
+      subscriptions.close();
     },
   };
 }

@@ -1,6 +1,7 @@
 // Waits for the signal that ends a directive.
 // Must never rely on an announcement alone: what may have been missed is read from the journal.
 import { isTerminalSignal, type Signal, type TerminalSignal } from '../contract/signal.ts';
+import { RECHECK_MS } from '../journal/follower.ts';
 import type { Journal } from '../journal/journal.ts';
 import type { Announcement, Subscriber } from '../journal/subscriber.ts';
 
@@ -21,38 +22,44 @@ export interface ResultWatch {
   stop(): void;
 }
 
-const RECHECK_MS = 5_000;
-
 function terminalOf(json: string, directiveId: string): TerminalSignal | null {
   if (!json.includes(directiveId)) return null;
   const signal = JSON.parse(json) as Signal;
   return isTerminalSignal(signal) && signal.causationid === directiveId ? signal : null;
 }
 
+/** What a watch listens to, and where it looks after all. */
+export interface WatchParts {
+  journal: Journal;
+  subscriber: Subscriber;
+  /** How often it looks although nothing was announced, milliseconds. Default: 5 000. */
+  recheckMs?: number;
+}
+
 /** Begins to listen to the request's log. */
 export async function watchLog(
-  journal: Journal,
-  subscriber: Subscriber,
+  parts: WatchParts,
   requestId: string,
   directiveId: string,
 ): Promise<ResultWatch> {
-  const watch = watchResult(journal, requestId, directiveId);
+  const { subscriber } = parts;
+  const watch = watchResult(parts, requestId, directiveId);
   const leave = await subscriber.listen(requestId, watch.hear);
   return { ended: watch.ended, stop: leave };
 }
 
 /** Begins to listen to this process' inbox; to be called before the directive is submitted with that inbox. */
-export function watchInbox(
-  journal: Journal,
-  subscriber: Subscriber,
-  requestId: string,
-  directiveId: string,
-): ResultWatch {
-  const watch = watchResult(journal, requestId, directiveId);
+export function watchInbox(parts: WatchParts, requestId: string, directiveId: string): ResultWatch {
+  const { subscriber } = parts;
+  const watch = watchResult(parts, requestId, directiveId);
   return { ended: watch.ended, stop: subscriber.listenInbox(requestId, directiveId, watch.hear) };
 }
 
-function watchResult(journal: Journal, requestId: string, directiveId: string) {
+function watchResult(
+  { journal, recheckMs = RECHECK_MS }: WatchParts,
+  requestId: string,
+  directiveId: string,
+) {
   const found = Promise.withResolvers<Awaited>();
   let checking = false;
   /** Something was heard during the look: it may have come too late for it. */
@@ -103,7 +110,7 @@ function watchResult(journal: Journal, requestId: string, directiveId: string) {
     signal?.addEventListener('abort', abort, { once: true });
     const timeout =
       timeoutMs === undefined ? undefined : setTimeout(() => found.resolve({ kind: 'timeout' }), timeoutMs);
-    const recheck = setInterval(() => void check().catch(() => {}), RECHECK_MS);
+    const recheck = setInterval(() => void check().catch(() => {}), recheckMs);
     try {
       if (!fresh) await check();
       return await found.promise;

@@ -51,6 +51,8 @@ export interface QueueClientParts {
   journal: Journal;
   follower: Follower;
   subscriber: Subscriber;
+  /** How often a wait that hears nothing looks at the journal, milliseconds. Default: 5 000. */
+  recheckMs?: number;
   submitter: Submitter;
   canceller: Canceller;
   payloads: PayloadStore;
@@ -141,7 +143,7 @@ export function createQueueClient(parts: QueueClientParts): DirectiveClient {
   ): Promise<Submission> {
     const { requestId, directives } = identify(read, options.idempotencyKey, newIdentifier);
     const inbox = await subscriber.openInbox();
-    const watches = directives.map(({ id }) => watchInbox(journal, subscriber, requestId, id));
+    const watches = directives.map(({ id }) => watchInbox(parts, requestId, id));
     try {
       const submission = await submitter.submit(directives, { ...options, inbox });
       const limits = { timeoutMs: waitMs, ...(options.signal ? { signal: options.signal } : {}) };
@@ -185,7 +187,7 @@ export function createQueueClient(parts: QueueClientParts): DirectiveClient {
     return whileAvailable(async () => {
       const already = await endedAlready(requestId, directiveId);
       if (already || options.timeoutMs === 0) return already;
-      const watch = await watchLog(journal, subscriber, requestId, directiveId);
+      const watch = await watchLog(parts, requestId, directiveId);
       try {
         return terminalOrThrow(await watch.ended(options), requestId, directiveId);
       } finally {

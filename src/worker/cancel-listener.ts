@@ -1,28 +1,32 @@
 // Hears cancellations announced by any process and stops the attempts this one makes.
 // Must never be the only way: a lost announcement is found by the next heartbeat.
 import type { KeySpace } from '../journal/keys.ts';
+import { createSubscriptions, type Hearing, type SubscriptionsOptions } from '../journal/subscriptions.ts';
 import type { Startable } from '../lifecycle.ts';
-import type { RedisConnection } from '../redis.ts';
 import type { RunningAttempts } from './running-attempts.ts';
 
-/** Uses `connection` for its subscription only. */
+export interface CancelListener extends Startable {
+  hearing(): Hearing;
+}
+
+/** Uses its listening connection for its subscription only. */
 export function createCancelListener(
-  connection: RedisConnection,
+  options: SubscriptionsOptions,
   keys: KeySpace,
   running: RunningAttempts,
-): Startable {
-  connection.on('message', (channel: string, message: string) => {
-    if (channel !== keys.cancellations) return;
+): CancelListener {
+  const subscriptions = createSubscriptions(options);
+  const hear = (message: string): void => {
     const slash = message.indexOf('/');
     running.stop(message.slice(0, slash), message.slice(slash + 1), 'cancelled');
-  });
+  };
+  // What was missed is found by the next heartbeat of its attempt.
+  const missed = (): void => {};
   return {
     name: 'cancel listener',
-    async start() {
-      await connection.subscribe(keys.cancellations);
-    },
-    async stop() {
-      if (connection.status === 'ready') await connection.unsubscribe(keys.cancellations);
-    },
+    start: () => subscriptions.open('plain', keys.cancellations, { hear, missed }),
+    hearing: subscriptions.hearing,
+    // The connection, and with it the subscription, is its owner's to end.
+    stop: async () => subscriptions.close(),
   };
 }

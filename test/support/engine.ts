@@ -144,7 +144,7 @@ export async function openEngineTest(redisUrl: string, options: EngineTestOption
     const listening = connectRedis(redisUrl, 'subscriber');
     const journal = createJournal({ connection: own, keys, retentionMs: RETENTION_MS, wakeRun: wake });
     const parts = { ...pipeline.attemptParts(execute, more), journal };
-    const cancels = createCancelListener(listening, keys, parts.running);
+    const cancels = createCancelListener({ listening, publishing: connection }, keys, parts.running);
     const worker = createWorker({
       ...parts,
       connection: own,

@@ -135,7 +135,7 @@ export async function openPipeline(
     const own = connectRedis(redisUrl, 'commands');
     const listening = connectRedis(redisUrl, 'subscriber');
     const parts = attemptParts(execute, options);
-    const cancels = createCancelListener(listening, keys, parts.running);
+    const cancels = createCancelListener({ listening, publishing: connection }, keys, parts.running);
     const {
       concurrency = 50,
       serial = false,

@@ -121,7 +121,7 @@ describe('health', () => {
     expect(await (await fetch(`${service.url}/healthz`)).json()).toMatchObject({ status: 'ok' });
     expect(await (await fetch(`${service.url}/readyz`)).json()).toEqual({
       ok: true,
-      checks: { redis: 'ok' },
+      checks: { redis: 'ok', announcements: 'ok', cancellations: 'ok' },
     });
   });
 });

@@ -24,7 +24,7 @@ afterAll(() => redis.stop());
 async function setUp() {
   const open = await openJournal(redis.url);
   const listening = connectRedis(redis.url, 'subscriber');
-  const subscriber = createSubscriber(listening, open.keys);
+  const subscriber = createSubscriber({ listening, publishing: open.connection }, open.keys);
   const { journal } = open;
 
   /** An open directive under a claim, which may say things and end. */

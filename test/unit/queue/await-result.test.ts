@@ -29,7 +29,7 @@ function setUp() {
     hear = listener;
     return () => {};
   };
-  const watch = watchInbox(journal, { listenInbox } as Subscriber, 'r', 'a');
+  const watch = watchInbox({ journal, subscriber: { listenInbox } as Subscriber }, 'r', 'a');
   return { watch, looks, hear: (...heard: Parameters<Listener>) => hear(...heard) };
 }
 

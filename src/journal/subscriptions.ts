@@ -1,0 +1,197 @@
+// The channels that one connection has to hear: subscribed again after every reconnect, and each asked by a message to itself.
+// Must never take a subscription for granted: it holds until the connection is lost or the channel stays silent when asked.
+import type { RedisConnection } from '../redis.ts';
+
+/** A sharded channel lives in the slot of its name; a plain one is heard from every node of a cluster. */
+export type ChannelKind = 'plain' | 'sharded';
+
+export interface ChannelListener {
+  hear(message: string): void;
+  /** Heard again after messages may have been lost. */
+  missed(): void;
+}
+
+export interface Hearing {
+  /** Every channel is confirmed and answers. */
+  ok: boolean;
+  /** Since when one is not, milliseconds since the epoch; null: all are. */
+  lostAt: number | null;
+}
+
+export interface Subscriptions {
+  /** Resolves when Redis has confirmed it for the first time; rejects when it refuses, or does not answer in 5 s. */
+  open(kind: ChannelKind, name: string, listener: ChannelListener): Promise<void>;
+  drop(kind: ChannelKind, name: string): void;
+  hearing(): Hearing;
+  close(): void;
+}
+
+export interface SubscriptionsOptions {
+  /** Used for subscriptions only; the caller owns and closes it. */
+  listening: RedisConnection;
+  /** Where announcements are written: what is written there has to be heard here. */
+  publishing: RedisConnection;
+  /** A channel on which nothing was heard for so long is asked, milliseconds. Default: 5 000. */
+  verifyMs?: number;
+}
+
+interface Channel {
+  kind: ChannelKind;
+  name: string;
+  listener: ChannelListener;
+  /** Settles with the first answer of Redis. */
+  opened: PromiseWithResolvers<void>;
+  /** Of the subscription that counts: an answer to an earlier one says nothing. */
+  round: number;
+  /** null: confirmed, and it has answered since. */
+  lostAt: number | null;
+  wasHeard: boolean;
+  heardAt: number;
+  /** Written to the channel itself and not heard yet. */
+  asked: boolean;
+  /** Questions in a row that were not heard. */
+  unheard: number;
+}
+
+/** How long a subscription may wait for Redis before its caller is told that it is away. */
+const CONFIRM_MS = 5_000;
+const VERIFY_MS = 5_000;
+/** Then it is not the subscription but the connection. */
+const MAX_UNHEARD = 2;
+/** Every process that hears it on a channel it shares knows that it hears. */
+const QUESTION = '?';
+
+const keyOf = (kind: ChannelKind, name: string): string => `${kind} ${name}`;
+
+/** Rejects when Redis does not confirm in time; the subscription itself goes on trying. */
+async function inTime(confirmed: Promise<void>): Promise<void> {
+  const late = Promise.withResolvers<never>();
+  const timer = setTimeout(() => late.reject(new Error('Command timed out')), CONFIRM_MS);
+  await Promise.race([confirmed, late.promise]).finally(() => clearTimeout(timer));
+}
+
+function newChannel(kind: ChannelKind, name: string, listener: ChannelListener): Channel {
+  const opened = Promise.withResolvers<void>();
+  // Whoever waits for it hears of it; nobody may.
+  opened.promise.catch(() => {});
+  const now = Date.now();
+  const silence = { lostAt: now, wasHeard: false, heardAt: now, asked: false, unheard: 0 };
+  return { kind, name, listener, opened, round: 0, ...silence };
+}
+
+export function createSubscriptions(options: SubscriptionsOptions): Subscriptions {
+  const { listening, publishing, verifyMs = VERIFY_MS } = options;
+  const channels = new Map<string, Channel>();
+  let verifying: NodeJS.Timeout | undefined;
+
+  const receive = (kind: ChannelKind) => (name: string, message: string) => {
+    const channel = channels.get(keyOf(kind, name));
+    if (!channel) return;
+    channel.heardAt = Date.now();
+    channel.asked = false;
+    channel.unheard = 0;
+    if (message !== QUESTION) channel.listener.hear(message);
+  };
+
+  const forgetAll = (): void => channels.forEach(lose);
+  const renewAll = (): void => channels.forEach(subscribe);
+  const heard = { message: receive('plain'), smessage: receive('sharded') };
+  listening.on('message', heard.message).on('smessage', heard.smessage);
+  listening.on('close', forgetAll).on('ready', renewAll);
+  // A cluster stays ready while a node of it is replaced; its subscriptions are only on their way by then.
+  listening.on('subscribersReady', renewAll);
+
+  function lose(channel: Channel): void {
+    channel.lostAt ??= Date.now();
+    channel.asked = false;
+  }
+
+  function subscribe(channel: Channel): void {
+    lose(channel);
+    const round = ++channel.round;
+    const { kind, name } = channel;
+    const answer = kind === 'plain' ? listening.subscribe(name) : listening.ssubscribe(name);
+    answer.then(
+      () => round === channel.round && confirm(channel),
+      (error: unknown) => round === channel.round && refuse(channel, error),
+    );
+  }
+
+  function confirm(channel: Channel): void {
+    const { wasHeard } = channel;
+    Object.assign(channel, { lostAt: null, wasHeard: true, heardAt: Date.now() });
+    channel.opened.resolve();
+    if (wasHeard) channel.listener.missed();
+  }
+
+  /** One that was heard before is tried again by `verify`. */
+  function refuse(channel: Channel, error: unknown): void {
+    if (channel.wasHeard) return;
+    channel.opened.reject(error);
+    if (channels.get(keyOf(channel.kind, channel.name)) === channel)
+      channels.delete(keyOf(channel.kind, channel.name));
+  }
+
+  function verifyAll(): void {
+    if (listening.status === 'ready') for (const channel of channels.values()) verify(channel);
+  }
+
+  function verify(channel: Channel): void {
+    if (Date.now() - (channel.lostAt ?? channel.heardAt) < verifyMs) return;
+    if (channel.lostAt === null && !channel.asked) return ask(channel);
+    channel.unheard += 1;
+    if (channel.unheard >= MAX_UNHEARD) return reconnect();
+    subscribe(channel);
+  }
+
+  /** What Redis did not take is not missed either. */
+  function ask(channel: Channel): void {
+    const { kind, name } = channel;
+    const written =
+      kind === 'plain' ? publishing.publish(name, QUESTION) : publishing.spublish(name, QUESTION);
+    const { heardAt, round } = channel;
+    written.then(
+      () => {
+        if (channel.round === round && channel.heardAt === heardAt) channel.asked = true;
+      },
+      () => {},
+    );
+  }
+
+  /** Every channel begins anew with the next `ready`. */
+  function reconnect(): void {
+    for (const channel of channels.values()) channel.unheard = 0;
+    forgetAll();
+    listening.disconnect(true);
+  }
+
+  function open(kind: ChannelKind, name: string, listener: ChannelListener): Promise<void> {
+    const channel = channels.get(keyOf(kind, name)) ?? newChannel(kind, name, listener);
+    if (channel.round === 0) {
+      channels.set(keyOf(kind, name), channel);
+      subscribe(channel);
+    }
+    verifying ??= setInterval(verifyAll, verifyMs).unref();
+    return inTime(channel.opened.promise);
+  }
+
+  function drop(kind: ChannelKind, name: string): void {
+    if (!channels.delete(keyOf(kind, name))) return;
+    const answer = kind === 'plain' ? listening.unsubscribe(name) : listening.sunsubscribe(name);
+    answer.catch(() => {});
+  }
+
+  function hearing(): Hearing {
+    const lost = [...channels.values()].flatMap(({ lostAt }) => (lostAt === null ? [] : [lostAt]));
+    return lost.length === 0 ? { ok: true, lostAt: null } : { ok: false, lostAt: Math.min(...lost) };
+  }
+
+  function close(): void {
+    clearInterval(verifying);
+    channels.clear();
+    listening.off('message', heard.message).off('smessage', heard.smessage);
+    listening.off('close', forgetAll).off('ready', renewAll).off('subscribersReady', renewAll);
+  }
+
+  return { open, drop, hearing, close };
+}

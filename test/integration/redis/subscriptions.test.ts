@@ -1,0 +1,214 @@
+/** What is announced is heard, whatever happened to the subscription before: nothing here is answered by a look at the log.
+ *  It must never leave a wait the time for such a look. */
+import { randomUUID } from 'node:crypto';
+import { describe, expect, test } from 'vitest';
+import { assembleClient } from '../../../src/client-parts.ts';
+import type { DirectiveClient } from '../../../src/contract/directive-client.ts';
+import { okResult } from '../../../src/contract/result.ts';
+import { createSubscriptions } from '../../../src/journal/subscriptions.ts';
+import { NO_MODELS } from '../../../src/queue/known-models.ts';
+import { closeRedis, connectRedis } from '../../../src/redis.ts';
+import { eventually } from '../../support/eventually.ts';
+import { startFaultyProxy } from '../../support/faulty-proxy.ts';
+import { openPipeline } from '../../support/pipeline.ts';
+import { startCluster } from '../../support/redis-cluster.ts';
+import { startRedis, type TestRedis } from '../../support/redis.ts';
+import { startService } from '../../support/running-service.ts';
+import { startSentinel } from '../../support/redis-sentinel.ts';
+
+/** A look at the log, or at the subscription, that never comes. */
+const NEVER_MS = 2_000_000_000;
+
+/** A client that learns of an end by its announcement or not at all. */
+async function openClient(
+  url: string,
+  prefix: string,
+  { listeningUrl = url, verifyMs = NEVER_MS }: { listeningUrl?: string; verifyMs?: number } = {},
+) {
+  const connection = connectRedis(url, 'submit');
+  const listening = connectRedis(listeningUrl, 'subscriber');
+  const options = {
+    prefix,
+    knownServers: ['test'],
+    knownModels: NO_MODELS,
+    retentionMs: 60_000,
+    durability: 'memory' as const,
+    argumentsBytes: 1_000_000,
+    maxDirectives: 10,
+    maxQueuedIn: () => null,
+    maxOpen: null,
+    recheckMs: NEVER_MS,
+    verifyMs,
+    runs: { agents: [] },
+  };
+  const assembled = assembleClient({ connection, listening }, options);
+  return {
+    ...assembled,
+    listening,
+    [Symbol.asyncDispose]: async () => {
+      await assembled.client.close();
+      await Promise.all([closeRedis(connection), closeRedis(listening)]);
+    },
+  };
+}
+
+const call = (requestId: string) =>
+  ({ type: 'tool_exec', id: 'a', request_id: requestId, tool_name: 'test.echo' }) as const;
+
+/** By the inbox: a submission that waits. By the log: a reader that follows. */
+async function expectToHear(client: DirectiveClient): Promise<string> {
+  const [waited, followed] = [randomUUID(), randomUUID()];
+  expect((await client.execute(call(waited))).data).toMatchObject({ result: { ok: true } });
+  await client.submit(call(followed));
+  const types: string[] = [];
+  for await (const { type } of client.signals(followed)) types.push(type);
+  expect(types.at(-1)).toBe('ai.tool.result');
+  return followed;
+}
+
+describe('a waiting call is answered by its announcement', () => {
+  test('after the last follower has left, and after a restart of Redis then', async () => {
+    await using redis = await startRedis({ appendonly: true });
+    await using open = await openPipeline(redis.url);
+    await using quiet = await openClient(redis.url, open.prefix);
+    await open.startWorker(async () => ({ result: okResult('done') }));
+    const log = open.keys.log(await expectToHear(quiet.client));
+    await eventually(() => open.connection.call('PUBSUB', 'SHARDNUMSUB', log)).toEqual([log, 0]);
+    await expectToHear(quiet.client);
+    await redis.restart();
+    await expectToHear(quiet.client);
+  });
+
+  test('when Redis was killed again and again, also while the channels were subscribed anew', async () => {
+    await using redis = await startRedis({ appendonly: true });
+    await using proxy = await startFaultyProxy(redis.port);
+    await using open = await openPipeline(redis.url);
+    await using quiet = await openClient(redis.url, open.prefix, {
+      listeningUrl: `redis://127.0.0.1:${proxy.port}`,
+    });
+    await open.startWorker(async () => ({ result: okResult('done') }));
+    await expectToHear(quiet.client);
+    for (let round = 1; round <= 4; round += 1) {
+      proxy.cutAt('subscribe', round);
+      await redis.restart();
+      if (round % 2 === 0) await eventually(() => quiet.hearing().ok).toBe(true);
+    }
+    await expectToHear(quiet.client);
+    expect(proxy.cuts).toBeGreaterThan(4);
+    expect(quiet.hearing()).toEqual({ ok: true, lostAt: null });
+  });
+
+  test('under Sentinel and on a cluster, when the subscribers of every node were killed', async () => {
+    await using sentinel = await startSentinel();
+    await using cluster = await startCluster();
+    const killSubscribers = async (nodes: readonly TestRedis[]): Promise<void> => {
+      for (const { url } of nodes) {
+        const operator = connectRedis(url, 'commands');
+        await operator.call('CLIENT', 'KILL', 'TYPE', 'pubsub');
+        await closeRedis(operator);
+      }
+    };
+    for (const [url, nodes] of [
+      [sentinel.url, [sentinel.master]],
+      [cluster.url, cluster.nodes],
+    ] as const) {
+      await using open = await openPipeline(url);
+      await using quiet = await openClient(url, open.prefix, { verifyMs: 500 });
+      await open.startWorker(async () => ({ result: okResult('done') }));
+      await expectToHear(quiet.client);
+      for (let round = 0; round < 3; round += 1) await killSubscribers(nodes);
+      await expectToHear(quiet.client);
+    }
+  });
+});
+
+describe('subscriptions', () => {
+  async function openSubscriptions(url: string) {
+    const publishing = connectRedis(url, 'commands');
+    const listening = connectRedis(url, 'subscriber');
+    const subscriptions = createSubscriptions({ listening, publishing, verifyMs: 50 });
+    return {
+      publishing,
+      listening,
+      subscriptions,
+      [Symbol.asyncDispose]: async () => {
+        subscriptions.close();
+        await Promise.all([closeRedis(publishing), closeRedis(listening)]);
+      },
+    };
+  }
+
+  test.each(['plain', 'sharded'] as const)(
+    'a %s channel that Redis has forgotten is subscribed again',
+    async (kind) => {
+      await using redis = await startRedis();
+      await using open = await openSubscriptions(redis.url);
+      const missed = Promise.withResolvers<void>();
+      await open.subscriptions.open(kind, 'news', { hear: () => {}, missed: missed.resolve });
+      await (kind === 'plain' ? open.listening.unsubscribe('news') : open.listening.sunsubscribe('news'));
+      await missed.promise;
+      expect(await open.publishing.call(kind === 'plain' ? 'PUBLISH' : 'SPUBLISH', 'news', 'x')).toBe(1);
+      expect(open.subscriptions.hearing()).toEqual({ ok: true, lostAt: null });
+    },
+  );
+
+  test('a connection whose host is gone without a word is given up for a new one', async () => {
+    await using redis = await startRedis();
+    await using proxy = await startFaultyProxy(redis.port);
+    const publishing = connectRedis(redis.url, 'commands');
+    const listening = connectRedis(`redis://127.0.0.1:${proxy.port}`, 'subscriber');
+    const subscriptions = createSubscriptions({ listening, publishing, verifyMs: 50 });
+    const missed = Promise.withResolvers<void>();
+    await subscriptions.open('plain', 'news', { hear: () => {}, missed: missed.resolve });
+    expect(proxy.holdAll()).toBe(1);
+    await missed.promise;
+    expect(subscriptions.hearing().ok).toBe(true);
+    subscriptions.close();
+    await Promise.all([closeRedis(publishing), closeRedis(listening)]);
+  });
+
+  test('a question is heard by nobody but the subscription', async () => {
+    await using redis = await startRedis();
+    await using open = await openSubscriptions(redis.url);
+    const heard: string[] = [];
+    const last = Promise.withResolvers<void>();
+    const hear = (message: string): void => {
+      heard.push(message);
+      if (message === 'last') last.resolve();
+    };
+    await open.subscriptions.open('plain', 'news', { hear, missed: () => {} });
+    const questions = Promise.withResolvers<void>();
+    const witness = connectRedis(redis.url, 'subscriber');
+    let count = 0;
+    witness.on('message', () => void ((count += 1) === 3 && questions.resolve()));
+    await witness.subscribe('news');
+    await questions.promise;
+    await open.publishing.publish('news', 'last');
+    await last.promise;
+    expect(heard).toEqual(['last']);
+    await closeRedis(witness);
+  });
+});
+
+test('/readyz says that announcements are not heard, and again when they are', async () => {
+  await using redis = await startRedis();
+  await using service = await startService({ redisUrl: redis.url, roles: { api: true, worker: true } });
+  const operator = connectRedis(redis.url, 'commands');
+  const ready = async () => {
+    const response = await fetch(`${service.url}/readyz`);
+    const { checks } = (await response.json()) as { checks: Record<string, string> };
+    return { status: response.status, ...checks };
+  };
+  await eventually(ready).toEqual({ status: 200, redis: 'ok', announcements: 'ok', cancellations: 'ok' });
+  // Redis disconnects whoever is subscribed to what it may hear no more.
+  await operator.call('ACL', 'SETUSER', 'default', 'resetchannels');
+  await eventually(ready).toMatchObject({
+    status: 503,
+    redis: 'ok',
+    announcements: expect.stringContaining('not heard since'),
+    cancellations: expect.stringContaining('not heard since'),
+  });
+  await operator.call('ACL', 'SETUSER', 'default', 'allchannels');
+  await eventually(ready).toEqual({ status: 200, redis: 'ok', announcements: 'ok', cancellations: 'ok' });
+  await closeRedis(operator);
+});
