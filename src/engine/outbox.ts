@@ -37,6 +37,9 @@ async function perform(parts: OutboxParts, run: StoredRun, entry: OutboxEntry): 
     case 'cancel_directive':
       await parts.canceller.cancel(run.requestId, entry.directive_id ?? undefined, entry.reason);
       return null;
+    case 'withdraw_directives':
+      await parts.canceller.withdraw(run.requestId, entry.directive_ids, entry.reason);
+      return null;
     case 'cancel_request':
       await parts.teller.cancel(entry.request_id, entry.reason);
       await parts.canceller.cancel(entry.request_id, undefined, entry.reason);

@@ -64,6 +64,8 @@ export type OutboxEntry =
   | { id: string; kind: 'signal_run'; request_id: string; signal: EmittedSignal }
   /** Cancels a directive of this request, or all that are open (null). */
   | { id: string; kind: 'cancel_directive'; directive_id: string | null; reason: string }
+  /** Cancels those of these directives that no attempt is running of. */
+  | { id: string; kind: 'withdraw_directives'; directive_ids: readonly string[]; reason: string }
   /** Cancels another request, and its run if it has one. */
   | { id: string; kind: 'cancel_request'; request_id: string; reason: string }
   /** The run has ended: the next one of the conversation may begin, with these messages as its history. */

@@ -188,8 +188,8 @@ export function createJournal({ connection, keys, retentionMs, wakeRun }: Journa
   }
 
   /**
-   * `signal` ends the directive if nothing runs; `reason` is kept for the worker if something does. `seen`: as the directive
-   * was when the signal was written, which says how far it came; absent: whatever it is.
+   * `signal` ends the directive if nothing runs; `reason` is kept for the worker if something does, unless that is to be spared.
+   * `seen`: as the directive was when the signal was written, which says how far it came; absent: whatever it is.
    */
   async function cancel(
     requestId: string,
@@ -197,13 +197,14 @@ export function createJournal({ connection, keys, retentionMs, wakeRun }: Journa
     signal: SignalDraft,
     reason = '',
     seen?: Pick<DirectiveRecord, 'status' | 'fence'>,
+    spareRunning = false,
   ): Promise<CancelVerdict> {
     const state = seen ? `${seen.status}/${seen.fence}` : '';
-    const args = [id, retentionMs, JSON.stringify(signal), reason, state];
+    const args = [id, retentionMs, JSON.stringify(signal), reason, state, spareRunning ? 1 : 0];
     const reply = await run('cancel', keys.request(requestId), args);
     if (reply[0] === 'already') return { kind: 'already', status: reply[1] as EndStatus };
     if (reply[0] === 'ended') return wake(requestId, { kind: 'ended', run: runVersion(reply[2]) });
-    return { kind: reply[0] as 'requested' | 'changed' | 'unknown' };
+    return { kind: reply[0] as 'requested' | 'running' | 'changed' | 'unknown' };
   }
 
   /** Why a running directive was cancelled; null: no reason was given, or it was not cancelled. */

@@ -45,8 +45,8 @@ export type RetryVerdict =
 
 export type CancelVerdict =
   | { kind: 'ended'; run: number | null }
-  /** `changed`: it is no longer as it was seen, and has not ended. */
-  | { kind: 'requested' | 'changed' | 'unknown' }
+  /** `running`: an attempt is under way, and was to be spared. `changed`: it is no longer as it was seen, and has not ended. */
+  | { kind: 'requested' | 'running' | 'changed' | 'unknown' }
   | { kind: 'already'; status: EndStatus };
 
 export function claimVerdict(reply: ScriptReply): ClaimVerdict {

@@ -33,12 +33,16 @@ export function createCanceller({ connection, keys, journal, index, lanes }: Can
   ): Promise<Cancellation | null> {
     const records = await recordsOf(requestId, directiveId);
     if (records === null) return null;
-    const directives: CancelledDirective[] = [];
-    for (let first = 0; first < records.length; first += AT_ONCE) {
-      const batch = records.slice(first, first + AT_ONCE);
-      directives.push(...(await Promise.all(batch.map((record) => cancelOne(requestId, record, reason)))));
-    }
-    return { request_id: requestId, directives };
+    const directives = await inBatches(records, (record) => cancelOne(requestId, record, reason));
+    return { request_id: requestId, directives: directives.filter((one) => one !== null) };
+  }
+
+  /** Ends those of the directives that no attempt is running of; the others go on. */
+  async function withdraw(requestId: string, ids: readonly string[], reason: string): Promise<void> {
+    await inBatches(ids, async (id) => {
+      const record = await journal.directive(requestId, id);
+      if (record?.terminal === null) await cancelOne(requestId, record, reason, true);
+    });
   }
 
   async function recordsOf(
@@ -50,23 +54,26 @@ export function createCanceller({ connection, keys, journal, index, lanes }: Can
     return record && [record];
   }
 
+  /** null: an attempt of it is running, and was to be spared. */
   async function cancelOne(
     requestId: string,
     record: DirectiveRecord,
     reason: string | undefined,
-  ): Promise<CancelledDirective> {
+    spareRunning = false,
+  ): Promise<CancelledDirective | null> {
     const { id } = record;
     const json = record.terminal === null ? await journal.envelope(requestId, id) : null;
     if (json === null) return alreadyEnded(requestId, id);
     const signal = cancelledSignal(json, record, reason);
-    const verdict = await journal.cancel(requestId, id, signal, reason, record);
+    const verdict = await journal.cancel(requestId, id, signal, reason, record, spareRunning);
+    if (verdict.kind === 'running') return null;
     if (verdict.kind === 'requested') {
       await connection.publish(keys.cancellations, `${requestId}/${id}`);
       return { id, status: 'requested' };
     }
     if (verdict.kind === 'changed') {
       // A worker had it meanwhile: the signal would say too little of what may have happened.
-      return cancelOne(requestId, (await journal.directive(requestId, id)) ?? record, reason);
+      return cancelOne(requestId, (await journal.directive(requestId, id)) ?? record, reason, spareRunning);
     }
     if (verdict.kind !== 'ended') return alreadyEnded(requestId, id);
     // It may have gone on to another lane since it was read.
@@ -101,7 +108,14 @@ export function createCanceller({ connection, keys, journal, index, lanes }: Can
     return { id, status: 'ended', ...(result ? { result } : {}) };
   }
 
-  return { cancel };
+  return { cancel, withdraw };
+}
+
+async function inBatches<T, R>(items: readonly T[], work: (item: T) => Promise<R>): Promise<R[]> {
+  const done: R[] = [];
+  for (let first = 0; first < items.length; first += AT_ONCE)
+    done.push(...(await Promise.all(items.slice(first, first + AT_ONCE).map(work))));
+  return done;
 }
 
 function cancelledSignal(json: string, record: DirectiveRecord, reason: string | undefined) {

@@ -5,7 +5,7 @@ import { fieldErrors } from '../../contract/field-error.ts';
 import { findJsonHazard } from '../../contract/json-guard.ts';
 import type { CustomDirective, JsonObject } from '../transition.ts';
 import { callContext } from './complete-directive.ts';
-import type { DirectiveKind, Executed, OwnDirective } from './directive-exec.ts';
+import type { DirectiveKind, Executed, OwnDirective, StopCause } from './directive-exec.ts';
 import { claimId } from './gate.ts';
 import { failRun } from './lifecycle.ts';
 import { accept } from './open-calls.ts';
@@ -29,12 +29,12 @@ function readCustom(
   return { ok: true, directive: { ...parsed.data, type: kind.type, ...identity, metadata: noted } };
 }
 
-/** The reason of a stop, or null. */
+/** Why the agent is stopped, or null. */
 export function executeCustom(
   run: Run,
   kind: DirectiveKind,
   raw: Readonly<Record<string, unknown>>,
-): string | null {
+): StopCause | null {
   const id = raw['id'] ?? `${kind.type}-${count(run, 'named')}`;
   if (!claimId(run, id)) return null;
   const read = readCustom(kind, raw, { id, request_id: run.spec.request_id });
@@ -45,7 +45,7 @@ export function executeCustom(
   const executed = runExec(run, kind, read.directive);
   if (!executed) return null;
   keepState(run, executed.state);
-  if ('stop' in executed) return executed.reason;
+  if ('stop' in executed) return executed;
   if (kind.mode === 'queued') send(run, read.directive);
   return null;
 }
@@ -70,10 +70,14 @@ function runExec(run: Run, kind: DirectiveKind, directive: OwnDirective): Execut
 
 function isExecuted(value: unknown): value is Executed<JsonObject> {
   if (typeof value !== 'object' || value === null) return false;
-  const { ok, async, stop, reason, state } = value as Record<string, unknown>;
+  const { ok, async, stop, reason, details, state } = value as Record<string, unknown>;
   if (typeof state !== 'object' || state === null || Array.isArray(state)) return false;
   if (findJsonHazard(state)) return false;
-  return ok === true || async === true || (stop === true && typeof reason === 'string');
+  return ok === true || async === true || (stop === true && typeof reason === 'string' && isDetails(details));
+}
+
+function isDetails(value: unknown): boolean {
+  return value === undefined || (typeof value === 'object' && value !== null && !Array.isArray(value));
 }
 
 function keepState(run: Run, next: JsonObject): void {

@@ -20,7 +20,14 @@ import type { JsonObject } from '../transition.ts';
 export type Executed<S> =
   | { ok: true; state: S }
   | { async: true; ref: string | null; state: S }
-  | { stop: true; reason: string; state: S };
+  | ({ stop: true; state: S } & StopCause);
+
+/** Why an agent is stopped, as its run's error says it. */
+export interface StopCause {
+  reason: string;
+  /** Beside the reason in the error's details; JSON. */
+  details?: JsonObject;
+}
 
 /** Reasons of `stop` that look like a normal end, which is a strategy's outcome instead: they are warned about. */
 export const NORMAL_LOOKING_REASONS: ReadonlySet<string> = new Set([

@@ -3,7 +3,7 @@
 import { type ErrorEnvelope, errorEnvelope } from '../../contract/error-envelope.ts';
 import { strategyContext } from './strategy-context.ts';
 import { answerCalls } from './history.ts';
-import { NORMAL_LOOKING_REASONS } from './directive-exec.ts';
+import { NORMAL_LOOKING_REASONS, type StopCause } from './directive-exec.ts';
 import { isEmpty, type Run } from './run-state.ts';
 
 export type Ending =
@@ -14,7 +14,7 @@ export type Ending =
 interface Manner {
   /** The strategy ended the run itself, so its history is whole. */
   ownOutcome?: boolean;
-  /** Work in flight goes on unheard, and no hook runs. */
+  /** Work in flight goes on unheard, what is only queued is withdrawn, and no hook runs. */
   hard?: boolean;
 }
 
@@ -38,13 +38,13 @@ export function endRun(run: Run, ending: Ending, manner: Manner = {}): void {
   endConversation(run);
 }
 
-/** An abnormal end that an executor asked for; `details` says more than the reason. */
-export function stopRun(run: Run, reason: string, details: Record<string, unknown> = {}): void {
+/** An abnormal end that an executor asked for. */
+export function stopRun(run: Run, { reason, details }: StopCause): void {
   if (NORMAL_LOOKING_REASONS.has(reason)) {
     const message = `a stop for the reason "${reason}" ends the run as failed; a normal end is an outcome of the strategy`;
     run.log.push({ level: 'warn', message, details: { reason } });
   }
-  const error = errorEnvelope('stopped', `The agent was stopped: ${reason}`, { reason, ...details });
+  const error = errorEnvelope('stopped', `The agent was stopped: ${reason}`, { ...details, reason });
   endRun(run, { status: 'failed', error, reason: 'stopped' }, { hard: true });
 }
 
@@ -85,6 +85,11 @@ function release(run: Run, manner: Manner): void {
       ...run.outbox,
       { id: 'end:cancel', kind: 'cancel_directive', directive_id: null, reason: 'the run has ended' },
     ];
+  }
+  if (!isEmpty(state.open) && manner.hard) {
+    const [id, directive_ids] = ['end:withdraw', Object.keys(state.open)];
+    const reason = 'the run was stopped';
+    run.outbox = [...run.outbox, { id, kind: 'withdraw_directives', directive_ids, reason }];
   }
   state.open = {};
   state.waiting = [];

@@ -16,7 +16,7 @@ import { spawnAgent } from './agent-directives/spawn-agent.ts';
 import { stop } from './agent-directives/stop.ts';
 import { stopChild } from './agent-directives/stop-child.ts';
 import { executeCustom } from './custom-directive.ts';
-import type { Executed } from './directive-exec.ts';
+import type { Executed, StopCause } from './directive-exec.ts';
 import { ignoreDirective } from './ignored.ts';
 import { failRun } from './lifecycle.ts';
 import type { Run } from './run-state.ts';
@@ -31,8 +31,8 @@ const EXECUTORS: AgentExecutors = {
   stop,
 };
 
-/** The reason of a stop, or null to go on with the next directive. */
-export function execute(run: Run, directive: StrategyDirective): string | null {
+/** Why the agent is stopped, or null to go on with the next directive. */
+export function execute(run: Run, directive: StrategyDirective): StopCause | null {
   if (isAgentType(directive.type)) return executeOwn(run, directive);
   const kind = run.parts.kinds.get(directive.type);
   if (kind) return executeCustom(run, kind, directive as Record<string, unknown>);
@@ -45,23 +45,20 @@ export function execute(run: Run, directive: StrategyDirective): string | null {
   return null;
 }
 
-function executeOwn(run: Run, directive: StrategyDirective): string | null {
+function executeOwn(run: Run, directive: StrategyDirective): StopCause | null {
   const parsed = agentDirectiveSchema.safeParse(directive);
   if (!parsed.success) {
     const faults = fieldErrors(parsed.error).map(({ path, message }) => `${path} ${message}`);
     failRun(run, 'strategy_error', `the directive "${directive.type}" is invalid: ${faults.join('; ')}`);
     return null;
   }
-  return reasonOf(dispatch(run, parsed.data));
+  const executed = dispatch(run, parsed.data);
+  return 'stop' in executed ? executed : null;
 }
 
 function dispatch(run: Run, directive: AgentDirective): Executed<Run> {
   const executor = EXECUTORS[directive.type] as (directive: AgentDirective, run: Run) => Executed<Run>;
   return executor(directive, run);
-}
-
-function reasonOf(executed: Executed<Run>): string | null {
-  return 'stop' in executed ? executed.reason : null;
 }
 
 function isAgentType(type: string): type is AgentDirectiveType {

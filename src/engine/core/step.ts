@@ -87,7 +87,7 @@ function apply(run: Run, taken: Step<unknown>, trusted: boolean): void {
       if (!taken.outcome || directive.type === 'emit_request_error') admit(run, directive);
     } else {
       const stopped = execute(run, directive);
-      if (stopped !== null) return stopRun(run, stopped);
+      if (stopped) return stopRun(run, stopped);
     }
     if (state.ended) return;
   }

@@ -5,8 +5,9 @@
 -- ARGV[1] directive id   ARGV[2] retention_ms   ARGV[3] terminal signal JSON (cancelled)
 -- ARGV[4] the caller's reason ('' = none), kept for the worker; the first one stands
 -- ARGV[5] `<status>/<fence>` that the terminal signal speaks of ('' = whatever it is)
+-- ARGV[6] '1' = only if no attempt is running: one that is stays untouched
 -- Returns { 'ended', sequence, version of the run that goes on from it (-1 = none) } | { 'requested' }
---   | { 'already', status } | { 'changed' }: it is no longer as the signal says | { 'unknown' }.
+--   | { 'already', status } | { 'running' } | { 'changed' }: it is no longer as the signal says | { 'unknown' }.
 local id = ARGV[1]
 local record = redis.call('HMGET', STATE, id .. '|status', id .. '|lease_until', id .. '|inbox', 'open', 'seq',
   id .. '|cancel', RUN_INBOX, '@run|version', id .. '|fence')
@@ -17,6 +18,9 @@ elseif is_terminal(record[1]) then
 end
 local now = now_ms()
 if record[1] == 'running' and tonumber(record[2] or '0') > now then
+  if ARGV[6] == '1' then
+    return { 'running' }
+  end
   if not record[6] then
     redis.call('HSET', STATE, id .. '|cancel', ARGV[4])
   end

@@ -122,13 +122,20 @@ describe('core directives (upstream: directive_exec)', () => {
     expect(run.logged.filter(({ level }) => level === 'warn')).toEqual([]);
   });
 
-  test('Stop: work in flight is not cancelled, and its signals change nothing', () => {
+  test('Stop: what no worker has begun is withdrawn; the signals of the rest change nothing', () => {
     const run = start([{ type: 'schedule', delay_ms: 10, message: null }], {
       later: { 'agent.scheduled': { directives: [{ type: 'stop', reason: 'broken' }] } },
     });
     run.pass(10);
     expect(run.status).toBe('failed');
-    expect(run.outbox).toEqual([]);
+    expect(run.outbox).toEqual([
+      {
+        id: 'end:withdraw',
+        kind: 'withdraw_directives',
+        directive_ids: ['m'],
+        reason: 'the run was stopped',
+      },
+    ]);
     const ended = run.document;
     run.model('m', { text: 'late' });
     expect(run.document).toBe(ended);
@@ -338,7 +345,12 @@ describe('error policies (upstream: error_policy)', () => {
 
   test('stop: the first ends the run', () => {
     const run = failing('stop');
-    expect(run.view.error).toMatchObject({ type: 'stopped', details: { reason: 'agent_error' } });
+    expect(run.view.error).toEqual({
+      type: 'stopped',
+      message: 'The agent was stopped: agent_error',
+      details: { reason: 'agent_error', error: 'e1', context: 'c', errors: 1 },
+      retryable: false,
+    });
     expect(run.logged).toHaveLength(1);
   });
 
@@ -351,7 +363,7 @@ describe('error policies (upstream: error_policy)', () => {
   test('max_errors: the one that reaches it ends the run', () => {
     expect(failing({ max_errors: 3 }).status).toBe('running');
     expect(failing({ max_errors: 2 }).view.error).toMatchObject({
-      details: { reason: 'max_errors_exceeded' },
+      details: { reason: 'max_errors_exceeded', error: 'e2', errors: 2, max_errors: 2 },
     });
   });
 });
@@ -391,6 +403,7 @@ describe('kinds of users', () => {
       id: 'mail',
       request_id: 'r1',
       to: 'a@b',
+      'adjutant/context': { state: expect.objectContaining({ agent: 'helper', revision: 0 }) },
       metadata: { x: 1, request_id: 'r1', run_id: 'run-1', agent: 'helper' },
     });
     run.signal('directive.result', {

@@ -11,9 +11,9 @@ export function error({ error: what, context }: AgentDirectiveOf<'error'>, run: 
   if (policy === 'emit') {
     run.signals.push({ type: 'agent.error', data: { error: what, context, metadata: { errors } } });
   }
-  if (policy === 'stop') return { stop: true, reason: 'agent_error', state: run };
-  const limit = typeof policy === 'object' ? policy.max_errors : Infinity;
-  return errors >= limit
-    ? { stop: true, reason: 'max_errors_exceeded', state: run }
-    : { ok: true, state: run };
+  const details = { error: what, context, errors };
+  if (policy === 'stop') return { stop: true, reason: 'agent_error', details, state: run };
+  if (typeof policy !== 'object' || errors < policy.max_errors) return { ok: true, state: run };
+  const { max_errors } = policy;
+  return { stop: true, reason: 'max_errors_exceeded', details: { ...details, max_errors }, state: run };
 }
