@@ -4,6 +4,7 @@ import type { RunStatus } from '../contract/run.ts';
 import type { Signal } from '../contract/signal.ts';
 import type { RunNews } from '../journal/journal.ts';
 import type { CommitVerdict, RunCommit, RunJournal } from '../journal/run-journal.ts';
+import { readTexts } from './stored-text.ts';
 import type { RunDocument, RunSpec } from './transition.ts';
 
 /** One run as it was read. Instants are milliseconds since the epoch, by the clock of Redis. */
@@ -20,6 +21,8 @@ export interface StoredRun {
   specText: string;
   /** null before the first turn. */
   document: RunDocument | null;
+  /** Why the run cannot be read (null: it can be): `document` is null then, `signals` empty, `spec` what is left of it. */
+  fault: string | null;
   /** What it has not read, in the order of the log. */
   signals: Signal[];
   inboxBytes: number;
@@ -51,10 +54,10 @@ export function createRunStore(runs: RunJournal) {
       held.delete(requestId);
       return null;
     }
-    const { version, now, createdAt, endedAt, status, traceparent, agent, signals, inboxBytes } = reading;
-    const texts = known?.version === version ? known : reading;
-    const spec = { ...(JSON.parse(texts.spec) as Omit<RunSpec, 'started_at'>), started_at: createdAt };
-    const document = texts.document === '' ? null : (JSON.parse(texts.document) as RunDocument);
+    const { version, now, createdAt, endedAt, status, traceparent, agent, inboxBytes } = reading;
+    const { spec: specText, document: text } = known?.version === version ? known : reading;
+    const texts = { requestId, agent, version, spec: specText, document: text, signals: reading.signals };
+    const { spec, document, signals, fault } = readTexts(texts);
     return {
       requestId,
       version,
@@ -63,9 +66,10 @@ export function createRunStore(runs: RunJournal) {
       endedAt,
       traceparent,
       agent,
-      spec,
-      specText: texts.spec,
+      spec: { ...spec, started_at: createdAt },
+      specText,
       document,
+      fault,
       signals,
       inboxBytes,
     };
@@ -80,7 +84,7 @@ export function createRunStore(runs: RunJournal) {
     const document = JSON.parse(known.document) as RunDocument;
     const inboxBytes = `${signal.sequence},`.length;
     const facts = { requestId, version, status, now, endedAt: null, traceparent, agent };
-    return { ...facts, spec, specText: known.spec, document, signals: [signal], inboxBytes };
+    return { ...facts, spec, specText: known.spec, document, fault: null, signals: [signal], inboxBytes };
   }
 
   /** Keeps what was written at hand until the run ends. */

@@ -68,8 +68,8 @@ export type OutboxEntry =
   | { id: string; kind: 'withdraw_directives'; directive_ids: readonly string[]; reason: string }
   /** Cancels another request, and its run if it has one. */
   | { id: string; kind: 'cancel_request'; request_id: string; reason: string }
-  /** The run has ended: the next one of the conversation may begin, with these messages as its history. */
-  | { id: string; kind: 'end_conversation'; conversation_id: string; messages: readonly JsonObject[] };
+  /** The run has ended: the next one of the conversation may begin, with these messages as its history; null = as it was. */
+  | { id: string; kind: 'end_conversation'; conversation_id: string; messages: readonly JsonObject[] | null };
 
 /** A signal as the core says it; the shell adds identity, time, trace and cause. */
 export interface EmittedSignal {
