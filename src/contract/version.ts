@@ -4,4 +4,4 @@
 export const CONTRACT_VERSION = '1.0.0';
 
 /** SHA-256 over every generated schema, in file name order. */
-export const CONTRACT_SHA256 = '8c89ee8f88f2a406b0a80351b1bf3e2a55b7a1b406e52dec1a32606cfa159fd4';
+export const CONTRACT_SHA256 = '0c24d3461886398f3dae2089f28f0226f5fad0c4e851b30e480dfcbbf4118578';
