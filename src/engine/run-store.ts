@@ -4,6 +4,7 @@ import type { RunStatus } from '../contract/run.ts';
 import type { Signal } from '../contract/signal.ts';
 import type { RunNews } from '../journal/journal.ts';
 import type { CommitVerdict, RunCommit, RunJournal } from '../journal/run-journal.ts';
+import { truncatedBytes, type WholeResult } from '../journal/whole-result.ts';
 import { readTexts } from './stored-text.ts';
 import type { RunDocument, RunSpec } from './transition.ts';
 
@@ -43,7 +44,8 @@ const LARGEST_HELD = 262_144;
 /** Read at once. */
 export const MOST_SIGNALS = 200;
 
-export function createRunStore(runs: RunJournal) {
+/** `whole`: completes the answers that a turn reads. Default: what is in the log, for readers who show a run only. */
+export function createRunStore(runs: RunJournal, whole: WholeResult = async (signal) => signal) {
   const held = new Map<string, Held>();
 
   /** null when there is no such run. */
@@ -70,15 +72,15 @@ export function createRunStore(runs: RunJournal) {
       specText,
       document,
       fault,
-      signals,
+      signals: await Promise.all(signals.map(whole)),
       inboxBytes,
     };
   }
 
-  /** The run with the one signal that it has not read, where its document is at hand; else null. */
+  /** The run with the one signal that it has not read, where its document is at hand and the signal holds all; else null. */
   function withNews(requestId: string, version: number, { signal, now }: RunNews): StoredRun | null {
     const known = held.get(requestId);
-    if (known?.version !== version) return null;
+    if (known?.version !== version || truncatedBytes(signal) !== null) return null;
     const { status, traceparent, agent, startedAt } = known;
     const spec = { ...(JSON.parse(known.spec) as RunSpec), started_at: startedAt };
     const document = JSON.parse(known.document) as RunDocument;

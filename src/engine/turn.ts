@@ -179,18 +179,17 @@ async function unring(
 /** Before the commit: whatever dies after it, the sweeper finds what was not rung for. */
 async function announce(
   { index }: TurnParts,
-  { requestId, document: before }: StoredRun,
+  { requestId, document: before, now }: StoredRun,
   { document }: Folded,
   open: readonly Prepared[],
 ): Promise<void> {
-  const soon = Date.now() + FIRST_LOOK_MS;
   // As long as nothing else is due, the look that is planned will do.
   const wakeAt = document.wake_at === before?.wake_at ? null : document.wake_at;
-  const own = Math.min(wakeAt ?? Infinity, document.outbox.length > 0 ? soon : Infinity);
+  const own = Math.min(wakeAt ?? Infinity, document.outbox.length > 0 ? now + FIRST_LOOK_MS : Infinity);
   const refs = open.map(({ acceptance }) => ({ requestId, id: acceptance.id }));
-  const lookAt = Math.min(soon, ...open.map(({ acceptance }) => Date.now() + acceptance.deadlineMs));
+  const lookAfterMs = Math.min(FIRST_LOOK_MS, ...open.map(({ acceptance }) => acceptance.deadlineMs));
   await Promise.all([
-    refs.length > 0 ? index.add(refs, lookAt) : undefined,
+    refs.length > 0 ? index.announce(refs, lookAfterMs) : undefined,
     own === Infinity ? undefined : index.add([{ requestId, id: RUN_ENTRY }], own),
   ]);
 }
