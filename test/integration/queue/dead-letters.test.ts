@@ -259,12 +259,11 @@ describe('a redrive', () => {
   test('goes on where one successor cannot be made, and says which and why', async () => {
     await using open = await openPipeline(redis.url);
     const worker = await open.startWorker(asTold);
-    const [blocked, ...others] = ['one', 'two', 'three'].map((tool) =>
-      failing('auth', { tool_name: `test.${tool}` }),
-    );
-    await ended(open, [blocked!, ...others]);
+    const blocked = failing('auth', { tool_name: 'test.one' });
+    const others = ['two', 'three'].map((tool) => failing('auth', { tool_name: `test.${tool}` }));
+    await ended(open, [blocked, ...others]);
     await worker.stop();
-    const { request_id } = blocked!;
+    const { request_id } = blocked;
     await open.client.submit(call({ request_id, id: 'a.redrive-1', tool_name: 'test.other' }));
     const answer = await open.client.redrive({ all: true, limit: 2 });
     expect(answer.redriven.map(({ from }) => from.request_id)).toEqual(others.map((each) => each.request_id));
