@@ -1,5 +1,6 @@
 /** Cuts a byte stream into lines without ever holding more than one line of bounded length.
  *  It must never fail on what it reads: a line past the bound is passed over, with its two ends reported. */
+import { createByteGatherer } from '../bounds/byte-gatherer.ts';
 
 export interface LineReader {
   push(chunk: Buffer): void;
@@ -7,41 +8,38 @@ export interface LineReader {
 
 export interface LineReaderOptions {
   readonly maxLineBytes: number;
-  readonly onLine: (line: string) => void;
-  /** A line was too long to keep: its first and last bytes, enough to tell which message it was. */
+  /** The bytes are the caller's until it returns. */
+  readonly onLine: (line: Buffer) => void;
+  /** A line is too long to keep: its first and last bytes, enough to tell which message it is. Called when it crosses
+   *  the bound, with an empty tail, and again at its end. */
   readonly onOversized: (head: string, tail: string) => void;
 }
 
 const NEWLINE = 10;
 const KEPT_END_BYTES = 256;
 
-export function createLineReader(options: LineReaderOptions): LineReader {
-  let pieces: Buffer[] = [];
-  let pendingBytes = 0;
-  let oversizedHead: Buffer | null = null;
+export function createLineReader({ maxLineBytes, onLine, onOversized }: LineReaderOptions): LineReader {
+  const held = createByteGatherer(maxLineBytes);
+  let skipped: { head: string; tail: Buffer } | null = null;
 
   const keep = (piece: Buffer): void => {
-    pieces.push(piece);
-    pendingBytes += piece.length;
-    if (pendingBytes <= options.maxLineBytes && oversizedHead === null) return;
-    const held = Buffer.concat(pieces);
-    oversizedHead ??= Buffer.from(held.subarray(0, KEPT_END_BYTES));
-    pieces = [Buffer.from(held.subarray(-KEPT_END_BYTES))];
-    pendingBytes = pieces[0]?.length ?? 0;
+    if (skipped !== null) {
+      skipped.tail = lastBytes(Buffer.concat([skipped.tail, lastBytes(piece)]));
+    } else if (!held.add(piece)) {
+      const start = held.take();
+      const head = (start.length > 0 ? start : piece).toString('utf8', 0, KEPT_END_BYTES);
+      skipped = { head, tail: Buffer.from(lastBytes(piece)) };
+      onOversized(head, '');
+    }
   };
 
   const finish = (piece: Buffer): void => {
-    if (pieces.length === 0 && piece.length <= options.maxLineBytes)
-      return options.onLine(piece.toString('utf8'));
+    if (held.length === 0 && skipped === null && piece.length <= maxLineBytes) return onLine(piece);
     keep(piece);
-    const line = pieces.length === 1 ? pieces[0] : Buffer.concat(pieces);
-    const head = oversizedHead;
-    pieces = [];
-    pendingBytes = 0;
-    oversizedHead = null;
-    const text = line?.toString('utf8') ?? '';
-    if (head === null) options.onLine(text);
-    else options.onOversized(head.toString('utf8'), text);
+    if (skipped === null) return onLine(held.take());
+    const { head, tail } = skipped;
+    skipped = null;
+    onOversized(head, tail.toString('utf8'));
   };
 
   return {
@@ -54,4 +52,8 @@ export function createLineReader(options: LineReaderOptions): LineReader {
       if (start < chunk.length) keep(chunk.subarray(start));
     },
   };
+}
+
+function lastBytes(bytes: Buffer): Buffer {
+  return bytes.subarray(-KEPT_END_BYTES);
 }

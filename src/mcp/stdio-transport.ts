@@ -1,9 +1,12 @@
 /** The MCP transport over a child's stdin and stdout: one JSON-RPC message a line, both directions bounded.
  *  It must never throw at what the server writes, nor let an unread stdin grow for ever. */
 import { type JSONRPCMessage, SdkError, SdkErrorCode, type Transport } from '@modelcontextprotocol/client';
+import { type AnswerGuard, createAnswerGuard } from './answer-guard.ts';
+import { jsonExcess } from '../bounds/json-shape.ts';
 import { createLineReader } from './line-reader.ts';
 import type { McpLogger } from './logger.ts';
-import { MAX_MESSAGE_BYTES, deliverInOrder, oversizedAnswer, readMessages } from './message-delivery.ts';
+import { deliverInOrder, idOfRefused, readMessages, refusedAnswer } from './message-delivery.ts';
+import { MAX_MESSAGE_BYTES, MESSAGE_LIMITS } from './message-limits.ts';
 import type { StdioTransportOptions } from './server-options.ts';
 import { type ServerProcess, startServerProcess } from './server-process.ts';
 import { type StderrTail, createStderrTail } from './stderr-tail.ts';
@@ -29,6 +32,7 @@ interface Link {
 
 export function createStdioTransport(options: StdioTransportOptions, logger: McpLogger): StdioTransport {
   const link: Link = { process: null, closed: false, ending: '' };
+  const guard = createAnswerGuard();
   const stderr = createStderrTail({
     onLine: (line, suppressed) =>
       logger.debug({ line, ...(suppressed > 0 ? { suppressed } : {}) }, 'MCP server stderr'),
@@ -43,9 +47,12 @@ export function createStdioTransport(options: StdioTransportOptions, logger: Mcp
       if (link.process !== null || link.closed)
         throw new SdkError(SdkErrorCode.AlreadyConnected, 'Already started');
       link.process = await startServerProcess(options);
-      attach(link.process, transport, link, stderr);
+      attach(link.process, transport, link, { stderr, guard });
     },
-    send: (message) => send(link, message),
+    send(message) {
+      guard.sends(message);
+      return send(link, message);
+    },
     async close() {
       const graceful = !link.closed;
       await link.process?.end(!graceful);
@@ -55,18 +62,32 @@ export function createStdioTransport(options: StdioTransportOptions, logger: Mcp
   return transport;
 }
 
-function attach(server: ServerProcess, transport: StdioTransport, link: Link, stderr: StderrTail): void {
+interface Readers {
+  readonly stderr: StderrTail;
+  readonly guard: AnswerGuard;
+}
+
+function attach(
+  server: ServerProcess,
+  transport: StdioTransport,
+  link: Link,
+  { stderr, guard }: Readers,
+): void {
   const deliver = (message: JSONRPCMessage): void =>
-    deliverInOrder(message, (next) => transport.onmessage?.(next));
+    deliverInOrder(guard.checked(message), (next) => transport.onmessage?.(next));
+  const refuse = (reason: string, head: string, tail: string): void => {
+    const id = idOfRefused(head, tail);
+    if (id !== null) deliver(refusedAnswer(id, reason));
+  };
   const reader = createLineReader({
     maxLineBytes: MAX_MESSAGE_BYTES,
     onLine: (line) => {
-      for (const message of readMessages(line)) deliver(message);
+      const excess = jsonExcess(line, MESSAGE_LIMITS);
+      if (excess !== null)
+        return refuse(excess, line.toString('utf8', 0, 256), line.toString('utf8', line.length - 256));
+      for (const message of readMessages(line.toString('utf8'))) deliver(message);
     },
-    onOversized: (head, tail) => {
-      const answer = oversizedAnswer(head, tail);
-      if (answer !== null) deliver(answer);
-    },
+    onOversized: (head, tail) => refuse(`is larger than ${MAX_MESSAGE_BYTES} bytes`, head, tail),
   });
   server.stdout.on('data', (chunk: Buffer) => reader.push(chunk));
   server.stderr.on('data', (chunk: Buffer) => stderr.push(chunk));

@@ -12,7 +12,7 @@ function read(
   const oversized: [string, string][] = [];
   const reader = createLineReader({
     maxLineBytes,
-    onLine: (line) => lines.push(line),
+    onLine: (line) => lines.push(line.toString()),
     onOversized: (head, tail) => oversized.push([head, tail]),
   });
   for (const chunk of chunks) reader.push(chunk);
@@ -47,14 +47,21 @@ describe('line reader', () => {
     const chunks = `a\n${long}\nb\n`.match(/[^]{1,100}/g)?.map((part) => Buffer.from(part)) ?? [];
     const { lines, oversized } = read(chunks);
     expect(lines).toEqual(['a', 'b']);
-    expect(oversized).toHaveLength(1);
-    expect(oversized[0]?.[0]).toMatch(/^head/);
-    expect(oversized[0]?.[1]).toMatch(/tail$/);
+    expect(oversized).toEqual([
+      [expect.stringMatching(/^head/), ''],
+      [expect.stringMatching(/^head/), expect.stringMatching(/tail$/)],
+    ]);
+  });
+
+  test('names a line past the bound before it has ended', () => {
+    const { lines, oversized } = read([Buffer.from(`head${'x'.repeat(2_000)}`), Buffer.from('more')]);
+    expect(lines).toEqual([]);
+    expect(oversized).toEqual([[expect.stringMatching(/^head/), '']]);
   });
 
   test('passes over a long line that comes in one piece', () => {
     const { lines, oversized } = read([Buffer.from(`${'y'.repeat(2_000)}\nnext\n`)]);
     expect(lines).toEqual(['next']);
-    expect(oversized).toHaveLength(1);
+    expect(oversized).toHaveLength(2);
   });
 });
