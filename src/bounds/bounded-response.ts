@@ -1,5 +1,6 @@
 /** Reads an HTTP response within limits, counted after decompression: what its headers say about its length is not believed.
  *  It must never hold more than the limit, nor leave a connection open that goes on sending. */
+import { setTimeout as delay } from 'node:timers/promises';
 import { createByteGatherer } from './byte-gatherer.ts';
 import { createEventCutter, type EventLimits, type RefusedEvent } from './event-cutter.ts';
 
@@ -26,11 +27,18 @@ export async function boundedBody(
   }
 }
 
-/** The same events without those that cross a limit. `onRefused` may end the stream by throwing. */
+export interface EventStreamOptions {
+  readonly limits: EventLimits;
+  /** May end the stream by throwing. */
+  readonly onRefused: (event: RefusedEvent) => void;
+  /** How long to leave the stream unread after so many events, milliseconds. Default: not at all. */
+  readonly restMs?: (events: number) => number;
+}
+
+/** The same events without those that cross a limit. */
 export function boundedEvents(
   body: ReadableStream<Uint8Array<ArrayBuffer>>,
-  limits: EventLimits,
-  onRefused: (event: RefusedEvent) => void,
+  { limits, onRefused, restMs = () => 0 }: EventStreamOptions,
 ): ReadableStream<Uint8Array<ArrayBuffer>> {
   let pass: (bytes: Uint8Array<ArrayBuffer>) => void = () => {};
   const cutter = createEventCutter({ limits, onEvents: (bytes) => pass(bytes), onRefused });
@@ -38,7 +46,8 @@ export function boundedEvents(
     new TransformStream<Uint8Array<ArrayBuffer>, Uint8Array<ArrayBuffer>>({
       transform(chunk, controller) {
         pass = (bytes) => controller.enqueue(bytes);
-        cutter.push(chunk);
+        const ms = restMs(cutter.push(chunk));
+        return ms > 0 ? delay(ms) : undefined;
       },
       flush(controller) {
         const rest = cutter.rest();

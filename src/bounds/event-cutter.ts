@@ -25,7 +25,8 @@ export interface EventCutterOptions {
 }
 
 export interface EventCutter {
-  push(chunk: Uint8Array): void;
+  /** How many events ended in the chunk. Throws at an event that goes on long after it crossed the limit. */
+  push(chunk: Uint8Array): number;
   /** What came after the last event, at the end of the stream. */
   rest(): Uint8Array<ArrayBuffer>;
 }
@@ -39,16 +40,13 @@ const MAX_LINES = 100_000;
 export function createEventCutter({ limits, onEvents, onRefused }: EventCutterOptions): EventCutter {
   const held = createByteGatherer(limits.maxEventBytes);
   const ends = createEndFinder();
-  let skipped: { reason: string; head: string; tail: Buffer } | null = null;
+  let skipped: Skipped | null = null;
   const isHolding = (): boolean => held.length > 0 || skipped !== null;
 
   const refuse = (reason: string, event: Buffer): void =>
     onRefused({ reason, head: headOf(event), tail: tailOf(event) });
   const hold = (piece: Buffer): void => {
-    if (skipped !== null) {
-      skipped.tail = Buffer.concat([skipped.tail, piece.subarray(-KEPT_END_BYTES)]).subarray(-KEPT_END_BYTES);
-      return;
-    }
+    if (skipped !== null) return skip(skipped, piece, limits);
     if (held.add(piece) && ends.lines() <= MAX_LINES) return;
     const start = held.take();
     const head = headOf(start.length > 0 ? start : piece);
@@ -56,7 +54,7 @@ export function createEventCutter({ limits, onEvents, onRefused }: EventCutterOp
       ends.lines() > MAX_LINES
         ? `has more than ${MAX_LINES} lines`
         : `is larger than ${limits.maxEventBytes} bytes`;
-    skipped = { reason, head, tail: Buffer.from(piece.subarray(-KEPT_END_BYTES)) };
+    skipped = { reason, head, tail: Buffer.from(piece.subarray(-KEPT_END_BYTES)), bytes: 0 };
     onRefused({ reason, head, tail: '' });
   };
   /** The whole event, unless something is wrong with it. */
@@ -79,6 +77,7 @@ export function createEventCutter({ limits, onEvents, onRefused }: EventCutterOp
       const bytes = Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength);
       let passed = 0;
       let start = 0;
+      let events = 0;
       // Events that follow each other in one chunk are passed on together.
       const passUntil = (end: number): void => {
         if (end > passed) onEvents(bytes.subarray(passed, end) as Buffer<ArrayBuffer>);
@@ -92,12 +91,34 @@ export function createEventCutter({ limits, onEvents, onRefused }: EventCutterOp
           if (event !== null) onEvents(event);
         }
         start = end;
+        events += 1;
       }
       passUntil(start);
       if (start < bytes.length) hold(bytes.subarray(start));
+      return events;
     },
     rest: () => held.take() as Buffer<ArrayBuffer>,
   };
+}
+
+/** An event that is not kept, for as long as it goes on. */
+interface Skipped {
+  readonly reason: string;
+  readonly head: string;
+  tail: Buffer;
+  bytes: number;
+}
+
+/** Of an event past the limit this many times the limit is passed over; a longer one has no end. */
+const MAX_SKIPPED_EVENTS = 4;
+
+function skip(skipped: Skipped, piece: Buffer, { maxEventBytes }: EventLimits): void {
+  skipped.bytes += piece.length;
+  skipped.tail = Buffer.from(
+    Buffer.concat([skipped.tail, piece.subarray(-KEPT_END_BYTES)]).subarray(-KEPT_END_BYTES),
+  );
+  if (skipped.bytes > MAX_SKIPPED_EVENTS * maxEventBytes)
+    throw new Error(`an event is larger than ${maxEventBytes} bytes and does not end`);
 }
 
 function headOf(event: Buffer): string {

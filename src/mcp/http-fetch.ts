@@ -2,9 +2,9 @@
  *  It must never change a response that is within bounds. */
 import { type FetchLike, SdkErrorCode, SdkHttpError } from '@modelcontextprotocol/client';
 import { boundedBody, boundedEvents, withBody } from '../bounds/bounded-response.ts';
-import type { EventLimits, RefusedEvent } from '../bounds/event-cutter.ts';
-import { jsonExcess } from '../bounds/json-shape.ts';
-import { MAX_REFUSAL_BYTES } from './message-limits.ts';
+import type { RefusedEvent } from '../bounds/event-cutter.ts';
+import { MAX_MESSAGE_BYTES, MAX_REFUSAL_BYTES, MESSAGE_LIMITS, messageExcess } from './message-limits.ts';
+import type { Pace } from './pace.ts';
 
 /** A message that is not passed on. */
 export interface RefusedMessage extends RefusedEvent {
@@ -13,23 +13,31 @@ export interface RefusedMessage extends RefusedEvent {
 }
 
 export interface HttpFetchOptions {
-  readonly limits: EventLimits;
+  readonly pace: Pace;
   /** May be called twice for a message: when it crosses a limit, and at its end. */
   readonly onRefused: (message: RefusedMessage) => void;
 }
 
-export function createHttpFetch({ limits, onRefused }: HttpFetchOptions): FetchLike {
+export function createHttpFetch({ pace, onRefused }: HttpFetchOptions): FetchLike {
+  const restMs = (events: number): number => {
+    pace.heard(events);
+    return pace.restMs();
+  };
   return async (url, init) => {
     const response = await fetch(url, init);
     if (response.status === 429 || response.status === 503) throw await refusal(response);
     if (!response.ok || response.body === null) return shortened(response);
     const isGet = (init?.method ?? 'GET').toUpperCase() === 'GET';
     const requestId = isGet ? null : requestIdOf(init?.body);
+    if (requestId !== null) pace.asked();
     const refuse = (event: RefusedEvent): void => onRefused({ ...event, requestId });
     // Whatever a GET brings, the SDK reads it as events.
     if (isGet || (requestId !== null && isEventStream(response)))
-      return withBody(response, boundedEvents(response.body, limits, refuse));
-    return requestId === null ? shortened(response) : wholeMessage(response, limits, refuse);
+      return withBody(
+        response,
+        boundedEvents(response.body, { limits: MESSAGE_LIMITS, onRefused: refuse, restMs }),
+      );
+    return requestId === null ? shortened(response) : wholeMessage(response, refuse);
   };
 }
 
@@ -51,13 +59,9 @@ async function shortened(response: Response): Promise<Response> {
   return withBody(response, bytes);
 }
 
-async function wholeMessage(
-  response: Response,
-  limits: EventLimits,
-  refuse: (event: RefusedEvent) => void,
-): Promise<Response> {
-  const { ok, bytes } = await boundedBody(response.body, limits.maxEventBytes);
-  const excess = ok ? jsonExcess(bytes, limits) : `is larger than ${limits.maxEventBytes} bytes`;
+async function wholeMessage(response: Response, refuse: (event: RefusedEvent) => void): Promise<Response> {
+  const { bytes } = await boundedBody(response.body, MAX_MESSAGE_BYTES + 1);
+  const excess = messageExcess(bytes);
   if (excess === null) return withBody(response, bytes);
   refuse({ reason: excess, head: '', tail: '' });
   throw new Error(`The answer ${excess}`);

@@ -17,7 +17,7 @@ import {
   idOfRefused,
   refusedAnswer,
 } from './message-delivery.ts';
-import { MESSAGE_LIMITS } from './message-limits.ts';
+import { createPace } from './pace.ts';
 import { createReplyGate } from './reply-gate.ts';
 import type { HttpTransportOptions } from './server-options.ts';
 
@@ -42,7 +42,7 @@ export function createHttpTransport(options: HttpTransportOptions): HttpTranspor
   const inner: Inner = new StreamableHTTPClientTransport(new URL(options.url), {
     requestInit: { headers: { ...options.headers } },
     fetch: createHttpFetch({
-      limits: MESSAGE_LIMITS,
+      pace: createPace(),
       onRefused: (message) => answerRefused(open, transport, message),
     }),
   });

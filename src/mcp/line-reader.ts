@@ -3,7 +3,8 @@
 import { createByteGatherer } from '../bounds/byte-gatherer.ts';
 
 export interface LineReader {
-  push(chunk: Buffer): void;
+  /** How many lines ended in the chunk. */
+  push(chunk: Buffer): number;
 }
 
 export interface LineReaderOptions {
@@ -13,22 +14,29 @@ export interface LineReaderOptions {
   /** A line is too long to keep: its first and last bytes, enough to tell which message it is. Called when it crosses
    *  the bound, with an empty tail, and again at its end. */
   readonly onOversized: (head: string, tail: string) => void;
+  /** The line goes on long after that. */
+  readonly onEndless: () => void;
 }
 
 const NEWLINE = 10;
 const KEPT_END_BYTES = 256;
+/** Of a line past the bound this many times the bound is passed over; a longer one has no end. */
+const MAX_SKIPPED_LINES = 4;
 
-export function createLineReader({ maxLineBytes, onLine, onOversized }: LineReaderOptions): LineReader {
+export function createLineReader(options: LineReaderOptions): LineReader {
+  const { maxLineBytes, onLine, onOversized } = options;
   const held = createByteGatherer(maxLineBytes);
-  let skipped: { head: string; tail: Buffer } | null = null;
+  let skipped: { head: string; tail: Buffer; bytes: number } | null = null;
 
   const keep = (piece: Buffer): void => {
     if (skipped !== null) {
-      skipped.tail = lastBytes(Buffer.concat([skipped.tail, lastBytes(piece)]));
+      skipped.tail = Buffer.from(lastBytes(Buffer.concat([skipped.tail, lastBytes(piece)])));
+      skipped.bytes += piece.length;
+      if (skipped.bytes > MAX_SKIPPED_LINES * maxLineBytes) options.onEndless();
     } else if (!held.add(piece)) {
       const start = held.take();
       const head = (start.length > 0 ? start : piece).toString('utf8', 0, KEPT_END_BYTES);
-      skipped = { head, tail: Buffer.from(lastBytes(piece)) };
+      skipped = { head, tail: Buffer.from(lastBytes(piece)), bytes: 0 };
       onOversized(head, '');
     }
   };
@@ -45,11 +53,14 @@ export function createLineReader({ maxLineBytes, onLine, onOversized }: LineRead
   return {
     push(chunk) {
       let start = 0;
+      let lines = 0;
       for (let end = chunk.indexOf(NEWLINE); end !== -1; end = chunk.indexOf(NEWLINE, start)) {
         finish(chunk.subarray(start, end));
         start = end + 1;
+        lines += 1;
       }
       if (start < chunk.length) keep(chunk.subarray(start));
+      return lines;
     },
   };
 }

@@ -4,7 +4,7 @@ import { type JSONRPCMessage, SSEClientTransport, type Transport } from '@modelc
 import { createAnswerGuard } from './answer-guard.ts';
 import { type RefusedMessage, createHttpFetch } from './http-fetch.ts';
 import { dataIn, idOfRefused, refusedAnswer } from './message-delivery.ts';
-import { MESSAGE_LIMITS } from './message-limits.ts';
+import { createPace } from './pace.ts';
 import { createReplyGate } from './reply-gate.ts';
 import type { HttpTransportOptions } from './server-options.ts';
 
@@ -14,7 +14,7 @@ export function createSseTransport({ url, headers }: HttpTransportOptions): Tran
   const inner = new SSEClientTransport(new URL(url), {
     requestInit: { headers: { ...headers } },
     fetch: createHttpFetch({
-      limits: MESSAGE_LIMITS,
+      pace: createPace(),
       onRefused: (message) => answerRefused(transport, message),
     }),
   });

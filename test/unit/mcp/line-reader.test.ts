@@ -7,16 +7,18 @@ import { createLineReader } from '../../../src/mcp/line-reader.ts';
 function read(
   chunks: readonly Buffer[],
   maxLineBytes = 1_000,
-): { lines: string[]; oversized: [string, string][] } {
+): { lines: string[]; oversized: [string, string][]; endless: () => number } {
   const lines: string[] = [];
   const oversized: [string, string][] = [];
+  let endless = 0;
   const reader = createLineReader({
     maxLineBytes,
     onLine: (line) => lines.push(line.toString()),
     onOversized: (head, tail) => oversized.push([head, tail]),
+    onEndless: () => (endless += 1),
   });
   for (const chunk of chunks) reader.push(chunk);
-  return { lines, oversized };
+  return { lines, oversized, endless: () => endless };
 }
 
 describe('line reader', () => {
@@ -57,6 +59,12 @@ describe('line reader', () => {
     const { lines, oversized } = read([Buffer.from(`head${'x'.repeat(2_000)}`), Buffer.from('more')]);
     expect(lines).toEqual([]);
     expect(oversized).toEqual([[expect.stringMatching(/^head/), '']]);
+  });
+
+  test('says when a line does not end', () => {
+    const chunks = Array.from({ length: 6 }, () => Buffer.from('x'.repeat(1_000)));
+    expect(read(chunks.slice(0, 5)).endless()).toBe(0);
+    expect(read([...chunks, Buffer.from('x')]).endless()).toBeGreaterThan(0);
   });
 
   test('passes over a long line that comes in one piece', () => {
