@@ -5,7 +5,8 @@ import { strategyContext } from './strategy-context.ts';
 import { answerCalls } from './history.ts';
 import { NORMAL_LOOKING_REASONS, type StopCause } from './directive-exec.ts';
 import { messageFaults } from './message-faults.ts';
-import { isEmpty, type Run } from './run-state.ts';
+import type { OutboxEntry } from '../transition.ts';
+import type { Run } from './run-state.ts';
 
 export type Ending =
   | { status: 'completed'; result: unknown; reason: string }
@@ -85,16 +86,12 @@ function closeStrategy(run: Run): void {
 /** Nothing is waited for any more. */
 function release(run: Run, manner: Manner): void {
   const { state } = run;
-  if (!isEmpty(state.open) && !manner.hard) {
-    run.outbox = [
-      ...run.outbox,
-      { id: 'end:cancel', kind: 'cancel_directive', directive_id: null, reason: 'the run has ended' },
-    ];
-  }
-  if (!isEmpty(state.open) && manner.hard) {
-    const [id, directive_ids] = ['end:withdraw', Object.keys(state.open)];
-    const reason = 'the run was stopped';
-    run.outbox = [...run.outbox, { id, kind: 'withdraw_directives', directive_ids, reason }];
+  const directive_ids = Object.keys(state.open);
+  if (directive_ids.length > 0) {
+    const entry: OutboxEntry = manner.hard
+      ? { id: 'end:withdraw', kind: 'withdraw_directives', directive_ids, reason: 'the run was stopped' }
+      : { id: 'end:cancel', kind: 'cancel_directives', directive_ids, reason: 'the run has ended' };
+    run.outbox = [...run.outbox, entry];
   }
   state.open = {};
   state.waiting = [];

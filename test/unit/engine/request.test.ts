@@ -141,7 +141,12 @@ describe('cancel', () => {
       },
     ]);
     expect(run.outbox).toEqual([
-      { id: 'end:cancel', kind: 'cancel_directive', directive_id: null, reason: 'the run has ended' },
+      {
+        id: 'end:cancel',
+        kind: 'cancel_directives',
+        directive_ids: ['tool-1-0'],
+        reason: 'the run has ended',
+      },
     ]);
     expect(run.messages.slice(2).map(({ tool_call_id, is_error }) => [tool_call_id, is_error])).toEqual([
       ['a', true],
