@@ -16,6 +16,7 @@ import type { Modules } from './modules.ts';
 import { createLanes } from './queue/lanes.ts';
 import { createRunBell, ringForRuns } from './queue/run-bell.ts';
 import { createSweeper } from './queue/sweep.ts';
+import type { RedisOutage } from './redis-outage.ts';
 import { closeRedis, connectRedis, type ConnectionRole, type RedisConnection } from './redis.ts';
 
 /** BullMQ's lock and check: a dead worker's jobs are handed out again after 4.5 to 6.2 s. */
@@ -30,6 +31,8 @@ export interface Ground {
   /** Takes turns in this process; null: it is rung for them. */
   engine: Engine | null;
   redisUrl: string;
+  /** Sees every connection of the process. */
+  outage: RedisOutage;
   logger: Logger;
   onError: Onward;
 }
@@ -43,7 +46,7 @@ export function journalParts(connection: RedisConnection, { config, engine }: Gr
   const index = createSweepIndex(connection, keys);
   const dead = createDeadLetterIndex(connection, keys);
   const settlement = createSettlement(index, dead);
-  const payloads = createPayloadStore(connection, keys);
+  const payloads = createPayloadStore(connection, keys, config.retention.closed_ms);
   return {
     connection,
     keys,
@@ -60,11 +63,12 @@ export function journalParts(connection: RedisConnection, { config, engine }: Gr
 export type JournalParts = ReturnType<typeof journalParts>;
 
 export function open(
-  ground: Pick<Ground, 'redisUrl'>,
+  ground: Pick<Ground, 'redisUrl' | 'outage'>,
   role: ConnectionRole,
   name: string,
 ): { connection: RedisConnection; part: Startable } {
   const connection = connectRedis(ground.redisUrl, role);
+  ground.outage.watch(connection);
   const part = { name, start: () => Promise.resolve(), stop: () => closeRedis(connection) };
   return { connection, part };
 }

@@ -19,6 +19,7 @@ import { confirmation } from './queue/durability.ts';
 import type { WakeRun } from './queue/run-bell.ts';
 import { toolLane } from './queue/route.ts';
 import { closeRedis, connectRedis, type RedisConnection } from './redis.ts';
+import { createRedisOutage } from './redis-outage.ts';
 import { requireFitRedis } from './redis-fitness.ts';
 import { version } from './version.ts';
 import { workerParts } from './worker-wiring.ts';
@@ -150,9 +151,16 @@ function fitnessPart(ground: Ground): Startable {
 export function createService(config: Config, roles: Roles, modules: Modules = NO_MODULES): Service {
   if (config.redisUrl === undefined) throw new Error('no Redis is configured: set REDIS_URL');
   const logger = pino({ level: config.logLevel, base: null }, pino.destination({ fd: 2, sync: false }));
-  const onError: Onward = (error) =>
-    logger.warn({ error: error.message }, 'a background task failed and goes on');
-  const base = { config, modules, redisUrl: config.redisUrl, logger, onError };
+  const waiting = (): Record<string, number> => ({
+    ...(working ? { attempts: working.worker.inHand() } : {}),
+    ...(running ? { runs: running.engine.busyRuns() } : {}),
+  });
+  const outage = createRedisOutage({ logger, waiting });
+  const onError: Onward = (error) => {
+    if (!outage.explains(error))
+      logger.warn({ error: error.message }, 'a background task failed and goes on');
+  };
+  const base = { config, modules, redisUrl: config.redisUrl, outage, logger, onError };
   let worker: Neighbour = NO_NEIGHBOUR;
   const neighbour: Neighbour = {
     canTake: (lane) => worker.canTake(lane),
@@ -168,6 +176,7 @@ export function createService(config: Config, roles: Roles, modules: Modules = N
     ...(running?.parts ?? []),
     ...(working?.parts ?? []),
     ...(api?.parts ?? []),
+    outage,
   ];
   return {
     get url() {

@@ -24,6 +24,7 @@ import { createThreadedHeartbeat } from './worker/threaded-heartbeat.ts';
 import { createCircuitBreaker, DEFAULT_BREAKER } from './worker/circuit-breaker.ts';
 import { createCancelListener } from './worker/cancel-listener.ts';
 import type { Heartbeat } from './worker/heartbeat.ts';
+import { createReachLog } from './worker/reach-log.ts';
 import { createRunningAttempts } from './worker/running-attempts.ts';
 import { createWorker, type ServedLane, type Worker } from './worker/worker.ts';
 
@@ -89,12 +90,14 @@ export function workerParts(ground: Ground): WorkerWiring {
   const { tools, models, registry } = executionParts(ground, parts);
   const listening = open(ground, 'subscriber', 'worker subscriber');
   const running = createRunningAttempts();
+  const reach = createReachLog(ground.logger);
   const breaker = createCircuitBreaker({
     ...DEFAULT_BREAKER,
     onChange: (lane, pauseMs) => {
       worker.pauseLane(lane, pauseMs);
       tools.noteBlocked(lane, pauseMs);
       models.noteBlocked(lane, pauseMs);
+      reach.note(lane, pauseMs);
     },
   });
   const confirm = confirmations(connection, ground.config.durability);

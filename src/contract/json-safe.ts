@@ -16,8 +16,6 @@ export interface JsonBounds {
 }
 
 export const TRUNCATED = '...[truncated]';
-/** The key of the member that names the class of an object that is not a plain one. */
-export const CLASS_KEY = '__class__';
 /** The key of the member that stands for those left out. */
 export const TRUNCATED_KEY = '__truncated__';
 
@@ -73,15 +71,15 @@ function scalarText(value: unknown): string {
   return String(value);
 }
 
-/** A bigint as it is written in code; one too long to print in reasonable time only by its size. */
+/** The digits of a bigint; one too long to print in reasonable time only by its size. */
 function bigintText(value: bigint): string {
-  return BigInt.asIntN(4096, value) === value ? `${value}n` : '[BigInt]';
+  return BigInt.asIntN(4096, value) === value ? value.toString() : '[BigInt]';
 }
 
 function convertObject(value: object, depthLeft: number, walk: Walk): JsonValue {
   if (walk.open.has(value)) return '[Circular]';
   const text = textOf(value);
-  if (text !== null) return boundedText(text, walk.characters);
+  if (text !== null) return text;
   if (depthLeft <= 0) return TRUNCATED;
   walk.open.add(value);
   try {
@@ -99,46 +97,15 @@ function textOf(value: object): string | null {
   if (ArrayBuffer.isView(value) || value instanceof ArrayBuffer || value instanceof SharedArrayBuffer) {
     return `[BINARY ${value.byteLength} bytes]`;
   }
-  if (value instanceof URL) return value.href;
-  return value instanceof RegExp ? String(value) : null;
+  return null;
 }
 
 function convertContainer(value: object, depthLeft: number, walk: Walk): JsonValue {
   if (Array.isArray(value)) return convertList(value, value.length, depthLeft, walk);
-  if (value instanceof Set) return convertSet(value, depthLeft, walk);
+  if (value instanceof Set) return convertList(firstOf(value, walk.entries), value.size, depthLeft, walk);
   if (value instanceof Map) return convertMap(value, depthLeft, walk);
-  if (value instanceof Error) return convertError(value, depthLeft, walk);
-  return convertKeys(value, Object.keys(value), depthLeft, walk, classMember(value));
-}
-
-type Member = readonly [key: string, value: unknown];
-
-/** The class of an instance, as the first of its members; none for a plain object. */
-function classMember(value: object): Member[] {
-  const prototype: unknown = Object.getPrototypeOf(value);
-  if (prototype === null || prototype === Object.prototype) return [];
-  const name = className(value);
-  return name === '' || name === 'Object' ? [] : [[CLASS_KEY, name]];
-}
-
-/** '' where it cannot be known. */
-function className(value: object): string {
-  const made = readMember(value, 'constructor');
-  const name = typeof made === 'function' ? readMember(made, 'name') : '';
-  return typeof name === 'string' ? name : '';
-}
-
-function convertSet(set: Set<unknown>, depthLeft: number, walk: Walk): JsonValue {
-  const first = firstOf(set, walk.entries);
-  const values = depthLeft <= 0 ? TRUNCATED : convertList(first, set.size, depthLeft - 1, walk);
-  return { [CLASS_KEY]: 'Set', values };
-}
-
-/** An error that has no name of its own is called by its class. */
-function convertError(error: Error, depthLeft: number, walk: Walk): JsonValue {
-  const named: Member[] = error.name === 'Error' ? [['name', className(error) || 'Error']] : [];
-  const keys = errorKeys(error).filter((key) => named.length === 0 || key !== 'name');
-  return convertKeys(error, keys, depthLeft, walk, named);
+  if (value instanceof Error) return convertKeys(value, errorKeys(value), depthLeft, walk);
+  return convertKeys(value, Object.keys(value), depthLeft, walk);
 }
 
 function convertList(items: ArrayLike<unknown>, size: number, depthLeft: number, walk: Walk): JsonValue {
@@ -153,7 +120,7 @@ function convertMap(map: Map<unknown, unknown>, depthLeft: number, walk: Walk): 
   const members = firstOf(map, walk.entries).map(
     ([key, value]) => [typeof key === 'string' ? key : keyText(key, walk), value] as const,
   );
-  return convertMembers([[CLASS_KEY, 'Map'], ...members], map.size + 1, depthLeft, walk);
+  return convertMembers(members, map.size, depthLeft, walk);
 }
 
 /** A key that is no string, as text. */
@@ -162,27 +129,21 @@ function keyText(key: unknown, walk: Walk): string {
   return typeof safe === 'string' ? safe : JSON.stringify(safe);
 }
 
-/** `message`, `cause` and the `errors` of an aggregate are own but not enumerable on most errors; a stack is nobody's business. */
+/** `message`, `code` and `cause` are own but not enumerable on most errors; a stack is nobody's business. */
 function errorKeys(error: Error): string[] {
   const own = Object.keys(error).filter((key) => key !== 'stack' && key !== 'message' && key !== 'name');
   return [
     'name',
     'message',
     ...own,
-    ...['cause', 'errors'].filter((key) => Object.hasOwn(error, key) && !own.includes(key)),
+    ...(Object.hasOwn(error, 'cause') && !own.includes('cause') ? ['cause'] : []),
   ];
 }
 
-function convertKeys(
-  value: object,
-  keys: readonly string[],
-  depthLeft: number,
-  walk: Walk,
-  first: readonly Member[] = [],
-): JsonValue {
+function convertKeys(value: object, keys: readonly string[], depthLeft: number, walk: Walk): JsonValue {
   const kept = keys.length <= walk.entries ? keys : keys.slice(0, walk.entries);
-  const members = [...first, ...kept.map((key) => [key, readMember(value, key)] as const)];
-  return convertMembers(members, first.length + keys.length, depthLeft, walk);
+  const members = kept.map((key) => [key, readMember(value, key)] as const);
+  return convertMembers(members, keys.length, depthLeft, walk);
 }
 
 function readMember(value: object, key: string): unknown {
@@ -193,7 +154,12 @@ function readMember(value: object, key: string): unknown {
   }
 }
 
-function convertMembers(members: readonly Member[], size: number, depthLeft: number, walk: Walk): JsonValue {
+function convertMembers(
+  members: readonly (readonly [string, unknown])[],
+  size: number,
+  depthLeft: number,
+  walk: Walk,
+): JsonValue {
   const kept = size <= walk.entries ? members : members.slice(0, walk.entries - 1);
   const object: { [key: string]: JsonValue } = {};
   for (const [key, value] of kept) {

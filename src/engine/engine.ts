@@ -119,6 +119,8 @@ export function createEngine(options: EngineOptions) {
   return {
     name: 'engine',
     wake,
+    /** Runs of which a turn is under way. */
+    busyRuns: (): number => current.size,
     start: () => consumer.start(),
     async stop(): Promise<void> {
       stopping.abort();

@@ -7,8 +7,7 @@ import { prepareScripts } from './scripts.ts';
 type Message = Record<string, unknown>;
 
 export type Entry =
-  /** `messages` null: they are damaged. */
-  | { kind: 'active'; messages: Message[] | null }
+  | { kind: 'active'; messages: Message[] }
   /** `active`: the request whose run goes on. */
   | { kind: 'waiting' | 'busy'; active: string };
 
@@ -30,7 +29,7 @@ export function createConversationJournal({ connection, keys, retentionMs }: Con
       const args = [requestId, wait ? 1 : 0];
       const [kind, rest] = await run('conversation-enter', keys.conversation(conversationId), args);
       if (kind !== 'active') return { kind: kind as 'waiting' | 'busy', active: String(rest) };
-      return { kind, messages: rest === '' ? [] : readMessages(String(rest)) };
+      return { kind, messages: rest === '' ? [] : (JSON.parse(String(rest)) as Message[]) };
     },
     /** `messages` null: the history stays. Returns the request that has the turn now, null = none. */
     async leave(
@@ -43,12 +42,4 @@ export function createConversationJournal({ connection, keys, retentionMs }: Con
       return String(active) || null;
     },
   };
-}
-
-function readMessages(json: string): Message[] | null {
-  try {
-    return JSON.parse(json) as Message[];
-  } catch {
-    return null;
-  }
 }

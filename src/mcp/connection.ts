@@ -1,7 +1,7 @@
 /** One server kept connected: opened on first need, opened again after a loss, its tools known throughout.
  *  It must never end a call itself, nor open two sessions at once. */
 import type { ConnectFault } from './connect-fault.ts';
-import { describe, isRefusedAnswer } from './connect-fault.ts';
+import { describe } from './connect-fault.ts';
 import type { McpLogger } from './logger.ts';
 import { type ProtocolMemory, openSession } from './open-session.ts';
 import { reconnectDelayMs } from './reconnect-delay.ts';
@@ -9,6 +9,7 @@ import type { McpServerOptions } from './server-options.ts';
 import type { Session } from './session.ts';
 import type { ServerStatus } from './server-status.ts';
 import type { ToolList } from './tool-list.ts';
+import { createOutage, secondsOf } from '../telemetry/outage.ts';
 import { type ToolWatch, readTools, watchTools } from './tool-watch.ts';
 
 export interface Connection {
@@ -57,6 +58,7 @@ class ServerConnection implements Connection {
   #watch: ToolWatch | null = null;
   #status: ServerStatus = 'connecting';
   #fault: ConnectFault | null = null;
+  readonly #outage = createOutage();
   #failures = 0;
 
   constructor(given: ConnectionOptions) {
@@ -143,8 +145,7 @@ class ServerConnection implements Connection {
       return this.#failed({
         type: 'network',
         message: `its tools cannot be read: ${describe(error)}`,
-        // A list past its limits is one the next time, too: nobody has to wait for that.
-        passing: !isRefusedAnswer(error),
+        passing: true,
       });
     }
   }
@@ -156,7 +157,9 @@ class ServerConnection implements Connection {
     this.#fault = null;
     const { era, transportKind: transport, pid } = session;
     const tools = this.#tools?.definitions.length ?? 0;
-    this.#given.logger.info({ era, transport, pid, tools }, 'MCP server ready');
+    const away = this.#outage.works();
+    const after = away?.kind === 'ended' ? { away_s: secondsOf(away.afterMs) } : {};
+    this.#given.logger[away ? 'warn' : 'info']({ era, transport, pid, tools, ...after }, 'MCP server ready');
     this.#report('ready');
     this.#watch = watchTools({
       session,
@@ -170,6 +173,7 @@ class ServerConnection implements Connection {
     this.#watch.stop();
     this.#failures = performance.now() - readyAt >= STABLE_MS ? 0 : this.#failures + 1;
     if (this.#stopping.signal.aborted) return;
+    this.#outage.failed();
     this.#given.logger.warn({ reason: why }, 'MCP server lost');
     this.#report('connecting', why);
     // The old process is gone before a new one is started: two could fight over the same files.
@@ -182,11 +186,18 @@ class ServerConnection implements Connection {
     Object.assign(this.#memory, { legacyOnly: false, sseOnly: false });
     this.#fault = fault;
     if (!this.#stopping.signal.aborted) {
-      this.#given.logger.warn({ reason: fault.message }, 'MCP server cannot be reached');
+      this.#sayUnreached(fault.message);
       this.#report('unavailable', fault.message);
     }
     this.#wake();
     return null;
+  }
+
+  /** The attempts in between are for who debugs: they come many a minute. */
+  #sayUnreached(reason: string): void {
+    const news = this.#outage.failed();
+    const fields = news?.kind === 'lasts' ? { reason, away_s: secondsOf(news.forMs) } : { reason };
+    this.#given.logger[news ? 'warn' : 'debug'](fields, 'MCP server cannot be reached');
   }
 
   #read(session: Session): Promise<ToolList> {

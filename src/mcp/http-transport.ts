@@ -7,18 +7,14 @@ import {
   type Transport,
   type TransportSendOptions,
 } from '@modelcontextprotocol/client';
-import { createAnswerGuard } from './answer-guard.ts';
-import { type RefusedMessage, createHttpFetch } from './http-fetch.ts';
+import { createHttpFetch } from './http-fetch.ts';
 import {
   ANSWER_LOST,
-  dataIn,
+  MAX_MESSAGE_BYTES,
   deliverInOrder,
   errorAnswer,
-  idOfRefused,
-  refusedAnswer,
+  tooLargeAnswer,
 } from './message-delivery.ts';
-import { createPace } from './pace.ts';
-import { createReplyGate } from './reply-gate.ts';
 import type { HttpTransportOptions } from './server-options.ts';
 
 export interface HttpTransport extends Transport {
@@ -37,13 +33,11 @@ const CANCEL_MS = 2_000;
 
 export function createHttpTransport(options: HttpTransportOptions): HttpTransport {
   const open: Open = new Map();
-  const guard = createAnswerGuard();
-  const gate = createReplyGate();
   const inner: Inner = new StreamableHTTPClientTransport(new URL(options.url), {
     requestInit: { headers: { ...options.headers } },
     fetch: createHttpFetch({
-      pace: createPace(),
-      onRefused: (message) => answerRefused(open, transport, message),
+      maxMessageBytes: MAX_MESSAGE_BYTES,
+      onOversized: (body) => answerOversized(open, transport, body),
     }),
   });
   const transport: HttpTransport = {
@@ -54,17 +48,14 @@ export function createHttpTransport(options: HttpTransportOptions): HttpTranspor
     start: () => inner.start(),
     close: () => inner.close(),
     setProtocolVersion: (version) => inner.setProtocolVersion?.(version),
-    send(message, sendOptions) {
-      guard.sends(message);
-      return gate(message, () => send(inner, open, transport, message, sendOptions));
-    },
+    send: (message, sendOptions) => send(inner, open, transport, message, sendOptions),
     leave: () => leave(inner),
   };
   inner.onclose = () => transport.onclose?.();
   inner.onerror = (error) => transport.onerror?.(error);
   inner.onmessage = (message: JSONRPCMessage) => {
     if (!('method' in message) && message.id !== undefined) open.delete(message.id);
-    deliverInOrder(guard.checked(message), (next) => transport.onmessage?.(next));
+    deliverInOrder(message, (next) => transport.onmessage?.(next));
   };
   return transport;
 }
@@ -84,7 +75,7 @@ async function send(
   try {
     await inner.send(message, {
       ...options,
-      requestSignal: eitherSignal(abort.signal, options.requestSignal),
+      requestSignal: options.requestSignal ?? abort.signal,
       onRequestStreamEnd: () => {
         options.onRequestStreamEnd?.();
         if (!open.delete(id)) return;
@@ -114,22 +105,11 @@ async function sendCancellation(
   }
 }
 
-function eitherSignal(own: AbortSignal, given: AbortSignal | undefined): AbortSignal {
-  return given === undefined ? own : AbortSignal.any([own, given]);
-}
-
-/** Whoever waits for the answer hears that it is refused; a stream of its own is not read any further. */
-function answerRefused(
-  open: Open,
-  transport: Transport,
-  { requestId, reason, head, tail }: RefusedMessage,
-): void {
-  const id = requestId ?? idOfRefused(dataIn(head), tail);
-  const abort = id === null ? undefined : open.get(id);
-  if (id === null || abort === undefined) return;
-  open.delete(id);
-  transport.onmessage?.(refusedAnswer(id, reason));
-  if (requestId !== null) abort.abort();
+/** The stream is about to break; whoever waits for it should know that trying again will not help. */
+function answerOversized(open: Open, transport: Transport, body: string): void {
+  const id: unknown = (JSON.parse(body) as { id?: unknown }).id;
+  if (typeof id !== 'string' && typeof id !== 'number') return;
+  if (open.delete(id)) transport.onmessage?.(tooLargeAnswer(id));
 }
 
 function isCancellation(message: JSONRPCMessage): boolean {

@@ -158,6 +158,8 @@ export function createWorker(options: WorkerOptions) {
   return {
     name: 'worker',
     start,
+    /** Attempts that have not been recorded yet. */
+    inHand: (): number => inHand,
     canTake,
     take,
     pauseLane,

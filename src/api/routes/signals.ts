@@ -5,6 +5,7 @@ import * as z from 'zod';
 import type { DirectiveClient } from '../../contract/directive-client.ts';
 import { signalPageSchema } from '../../contract/signal-page.ts';
 import type { App } from '../app.ts';
+import { isRedisAway } from '../../queue/unavailable.ts';
 import { streamSignals } from '../event-stream.ts';
 import { problems } from '../openapi.ts';
 import { DEFAULT_PAGE, readerHeaders, requestParams, signalsQuery } from '../request-input.ts';
@@ -74,7 +75,9 @@ async function stream(
     await streamSignals(reply.raw, follow, { after, heartbeatMs, stop });
   } catch (error) {
     // The headers are gone: the cut tells the reader to come back.
-    request.log.warn({ err: error, requestId }, 'A stream of signals broke off');
+    // Of a Redis that is away there are lines of their own, and there may be a thousand readers.
+    const level = isRedisAway(error) ? 'debug' : 'warn';
+    request.log[level]({ err: error, requestId }, 'A stream of signals broke off');
     reply.raw.destroy();
   }
 }

@@ -50,6 +50,26 @@ describe('Redis is restarted again and again under load', () => {
   });
 });
 
+test('an outage is a line as it begins and one as it ends, whatever the process has to do with Redis', async () => {
+  await using installation = await install({ redis: { appendonly: true } });
+  const up = await installation.start('up');
+  const directives = countingCalls(['once'], 2, { requestId: 'r', delayMs: 500 });
+  expect((await post(`${up.url}/v1/directives`, { directives })).status).toBe(202);
+  await installation.untilExecuted(({ length }) => length === 2);
+  const before = up.lines.length;
+  await installation.redis.kill9();
+  const began = JSON.parse(await up.waitForLine(/Redis is out of reach/)) as object;
+  expect(began).toMatchObject({ level: 40, reason: expect.stringContaining('ECONNREFUSED') });
+  // Every kind of waiting there is: a command that times out, a stream that breaks off.
+  expect((await fetch(`${up.url}/v1/requests/r`)).status).toBe(503);
+  await installation.redis.restart();
+  const ended = JSON.parse(await up.waitForLine(/Redis is back/)) as object;
+  expect(ended).toMatchObject({ after_s: expect.any(Number), waited: { attempts: 2, runs: 0 } });
+  for (const id of ['once-0', 'once-1'])
+    expect((await fetch(`${up.url}/v1/requests/r/directives/${id}?wait_ms=20000`)).status).toBe(200);
+  expect(up.lines.slice(before)).toHaveLength(2);
+});
+
 describe.concurrent('while Redis is away', () => {
   test('a submission is refused with when to come back, and the next is accepted once Redis is there', async () => {
     await using redis = await startRedis({ appendonly: true });

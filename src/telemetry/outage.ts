@@ -1,0 +1,55 @@
+// When to say that something outside is away: once as it begins, once a minute while it lasts, once as it ends.
+// Must never write anything itself, nor know what is away.
+
+export type OutageNews =
+  | { kind: 'began' }
+  | { kind: 'lasts'; forMs: number; failures: number }
+  | { kind: 'ended'; afterMs: number; failures: number };
+
+export interface Outage {
+  /** It failed once more. null: nothing is to be said now. */
+  failed(): OutageNews | null;
+  /** Time has passed, whether or not anything was tried. */
+  look(): OutageNews | null;
+  /** It works. null: it had not been away. */
+  works(): OutageNews | null;
+  readonly away: boolean;
+}
+
+const EVERY_MS = 60_000;
+
+/** `now` in milliseconds; any origin. */
+export function createOutage(now: () => number = () => performance.now()): Outage {
+  let beganAt: number | null = null;
+  let saidAt = 0;
+  let failures = 0;
+
+  function look(): OutageNews | null {
+    if (beganAt === null || now() - saidAt < EVERY_MS) return null;
+    saidAt = now();
+    return { kind: 'lasts', forMs: saidAt - beganAt, failures };
+  }
+
+  return {
+    look,
+    failed() {
+      failures += 1;
+      if (beganAt !== null) return look();
+      beganAt = saidAt = now();
+      return { kind: 'began' };
+    },
+    works() {
+      if (beganAt === null) return null;
+      const ended: OutageNews = { kind: 'ended', afterMs: now() - beganAt, failures };
+      beganAt = null;
+      failures = 0;
+      return ended;
+    },
+    get away() {
+      return beganAt !== null;
+    },
+  };
+}
+
+/** For a line in the log: whole seconds. */
+export const secondsOf = (ms: number): number => Math.round(ms / 1_000);
