@@ -114,7 +114,7 @@ export function assembleClient(
     recheckMs,
     submitter,
     canceller: createCanceller({ connection, keys, journal, index, lanes }),
-    payloads: createPayloadStore(connection, keys, retentionMs),
+    payloads: createPayloadStore(connection, keys),
     deadLetters: createDeadLetters({ journal, dead: createDeadLetterIndex(connection, keys), submitter }),
     ...known,
     lanes,

@@ -19,11 +19,13 @@ import { type AgentCatalog, createAgentCatalog } from './journal/agent-catalog.t
 import { createConversationJournal } from './journal/conversation-journal.ts';
 import { createJournal } from './journal/journal.ts';
 import { keySpace } from './journal/keys.ts';
+import { createPayloadStore } from './journal/payload-store.ts';
 import { createModelCatalog } from './journal/model-catalog.ts';
 import { PRESENT_EVERY_MS } from './journal/presence.ts';
 import { createRunJournal } from './journal/run-journal.ts';
 import { createSweepIndex } from './journal/sweep-index.ts';
 import { createToolCatalog } from './journal/tool-catalog.ts';
+import { wholeResults } from './journal/whole-result.ts';
 import type { Startable } from './lifecycle.ts';
 import { configuredModels } from './model-wiring.ts';
 import { createCanceller } from './queue/cancel.ts';
@@ -133,7 +135,7 @@ function turnParts({ connection, config, modules }: EngineWiringOptions) {
     toolsOf: agentTools(createToolCatalog(connection, keys)),
     conversations: createConversationJournal({ connection, keys, retentionMs }),
     runs,
-    store: createRunStore(runs),
+    store: createRunStore(runs, wholeResults(createPayloadStore(connection, keys))),
     index: createSweepIndex(connection, keys),
     lanes,
     bell: createRunBell(lanes),

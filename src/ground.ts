@@ -46,7 +46,7 @@ export function journalParts(connection: RedisConnection, { config, engine }: Gr
   const index = createSweepIndex(connection, keys);
   const dead = createDeadLetterIndex(connection, keys);
   const settlement = createSettlement(index, dead);
-  const payloads = createPayloadStore(connection, keys, config.retention.closed_ms);
+  const payloads = createPayloadStore(connection, keys);
   return {
     connection,
     keys,

@@ -50,10 +50,19 @@ export const redriveBodySchema = z
     message: 'name directives, or give a filter, not both',
   });
 
-/** Each dead letter and the new directive made from it; `left` dead letters still match. */
+/** Each dead letter and the new directive made from it; `left` dead letters still match, the `refused` ones among them. */
 export const redriveSchema = z.object({
   redriven: z.array(z.object({ from: directiveRefSchema, to: directiveRefSchema })),
   not_found: z.array(directiveRefSchema),
+  /** Dead letters of which no new directive could be made, and why; they stay listed. */
+  refused: z.array(
+    z.object({
+      from: directiveRefSchema,
+      /** As in a problem, such as `id_conflict`. */
+      code: z.string(),
+      detail: z.string(),
+    }),
+  ),
   left: z.int().min(0),
 });
 

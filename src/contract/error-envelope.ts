@@ -147,10 +147,11 @@ function fromTypedMap(named: string, map: Details, fallback: Fallback): ErrorEnv
   return envelope(type, messageText(map['message']), details, retryable);
 }
 
-/** Rules 4 and 5: an exception keeps its message and its own fields, never its stack. */
+/** Rules 4 and 5: an exception keeps its message, its class and its own fields, never its stack. */
 function fromException(error: Error, fallback: Fallback): ErrorEnvelope {
-  const { name: _name, message: _message, stack: _stack, ...fields } = Object(jsonSafe(error)) as Details;
-  const details = { ...fields, ...fallback.extraDetails };
+  const { name, message: _message, stack: _stack, ...fields } = Object(jsonSafe(error)) as Details;
+  const named = name === 'Error' ? {} : { name };
+  const details = { ...named, ...fields, ...fallback.extraDetails };
   return envelope(
     fallback.type,
     messageText(error.message || null),

@@ -16,6 +16,8 @@ export interface JsonBounds {
 }
 
 export const TRUNCATED = '...[truncated]';
+/** The key of the member that names the class of an object that is not a plain one. */
+export const CLASS_KEY = '__class__';
 /** The key of the member that stands for those left out. */
 export const TRUNCATED_KEY = '__truncated__';
 
@@ -71,15 +73,15 @@ function scalarText(value: unknown): string {
   return String(value);
 }
 
-/** The digits of a bigint; one too long to print in reasonable time only by its size. */
+/** A bigint as it is written in code; one too long to print in reasonable time only by its size. */
 function bigintText(value: bigint): string {
-  return BigInt.asIntN(4096, value) === value ? value.toString() : '[BigInt]';
+  return BigInt.asIntN(4096, value) === value ? `${value}n` : '[BigInt]';
 }
 
 function convertObject(value: object, depthLeft: number, walk: Walk): JsonValue {
   if (walk.open.has(value)) return '[Circular]';
   const text = textOf(value);
-  if (text !== null) return text;
+  if (text !== null) return boundedText(text, walk.characters);
   if (depthLeft <= 0) return TRUNCATED;
   walk.open.add(value);
   try {
@@ -97,15 +99,46 @@ function textOf(value: object): string | null {
   if (ArrayBuffer.isView(value) || value instanceof ArrayBuffer || value instanceof SharedArrayBuffer) {
     return `[BINARY ${value.byteLength} bytes]`;
   }
-  return null;
+  if (value instanceof URL) return value.href;
+  return value instanceof RegExp ? String(value) : null;
 }
 
 function convertContainer(value: object, depthLeft: number, walk: Walk): JsonValue {
   if (Array.isArray(value)) return convertList(value, value.length, depthLeft, walk);
-  if (value instanceof Set) return convertList(firstOf(value, walk.entries), value.size, depthLeft, walk);
+  if (value instanceof Set) return convertSet(value, depthLeft, walk);
   if (value instanceof Map) return convertMap(value, depthLeft, walk);
-  if (value instanceof Error) return convertKeys(value, errorKeys(value), depthLeft, walk);
-  return convertKeys(value, Object.keys(value), depthLeft, walk);
+  if (value instanceof Error) return convertError(value, depthLeft, walk);
+  return convertKeys(value, Object.keys(value), depthLeft, walk, classMember(value));
+}
+
+type Member = readonly [key: string, value: unknown];
+
+/** The class of an instance, as the first of its members; none for a plain object. */
+function classMember(value: object): Member[] {
+  const prototype: unknown = Object.getPrototypeOf(value);
+  if (prototype === null || prototype === Object.prototype) return [];
+  const name = className(value);
+  return name === '' || name === 'Object' ? [] : [[CLASS_KEY, name]];
+}
+
+/** '' where it cannot be known. */
+function className(value: object): string {
+  const made = readMember(value, 'constructor');
+  const name = typeof made === 'function' ? readMember(made, 'name') : '';
+  return typeof name === 'string' ? name : '';
+}
+
+function convertSet(set: Set<unknown>, depthLeft: number, walk: Walk): JsonValue {
+  const first = firstOf(set, walk.entries);
+  const values = depthLeft <= 0 ? TRUNCATED : convertList(first, set.size, depthLeft - 1, walk);
+  return { [CLASS_KEY]: 'Set', values };
+}
+
+/** An error that has no name of its own is called by its class. */
+function convertError(error: Error, depthLeft: number, walk: Walk): JsonValue {
+  const named: Member[] = error.name === 'Error' ? [['name', className(error) || 'Error']] : [];
+  const keys = errorKeys(error).filter((key) => named.length === 0 || key !== 'name');
+  return convertKeys(error, keys, depthLeft, walk, named);
 }
 
 function convertList(items: ArrayLike<unknown>, size: number, depthLeft: number, walk: Walk): JsonValue {
@@ -120,7 +153,7 @@ function convertMap(map: Map<unknown, unknown>, depthLeft: number, walk: Walk): 
   const members = firstOf(map, walk.entries).map(
     ([key, value]) => [typeof key === 'string' ? key : keyText(key, walk), value] as const,
   );
-  return convertMembers(members, map.size, depthLeft, walk);
+  return convertMembers([[CLASS_KEY, 'Map'], ...members], map.size + 1, depthLeft, walk);
 }
 
 /** A key that is no string, as text. */
@@ -129,21 +162,27 @@ function keyText(key: unknown, walk: Walk): string {
   return typeof safe === 'string' ? safe : JSON.stringify(safe);
 }
 
-/** `message`, `code` and `cause` are own but not enumerable on most errors; a stack is nobody's business. */
+/** `message`, `cause` and the `errors` of an aggregate are own but not enumerable on most errors; a stack is nobody's business. */
 function errorKeys(error: Error): string[] {
   const own = Object.keys(error).filter((key) => key !== 'stack' && key !== 'message' && key !== 'name');
   return [
     'name',
     'message',
     ...own,
-    ...(Object.hasOwn(error, 'cause') && !own.includes('cause') ? ['cause'] : []),
+    ...['cause', 'errors'].filter((key) => Object.hasOwn(error, key) && !own.includes(key)),
   ];
 }
 
-function convertKeys(value: object, keys: readonly string[], depthLeft: number, walk: Walk): JsonValue {
+function convertKeys(
+  value: object,
+  keys: readonly string[],
+  depthLeft: number,
+  walk: Walk,
+  first: readonly Member[] = [],
+): JsonValue {
   const kept = keys.length <= walk.entries ? keys : keys.slice(0, walk.entries);
-  const members = kept.map((key) => [key, readMember(value, key)] as const);
-  return convertMembers(members, keys.length, depthLeft, walk);
+  const members = [...first, ...kept.map((key) => [key, readMember(value, key)] as const)];
+  return convertMembers(members, first.length + keys.length, depthLeft, walk);
 }
 
 function readMember(value: object, key: string): unknown {
@@ -154,12 +193,7 @@ function readMember(value: object, key: string): unknown {
   }
 }
 
-function convertMembers(
-  members: readonly (readonly [string, unknown])[],
-  size: number,
-  depthLeft: number,
-  walk: Walk,
-): JsonValue {
+function convertMembers(members: readonly Member[], size: number, depthLeft: number, walk: Walk): JsonValue {
   const kept = size <= walk.entries ? members : members.slice(0, walk.entries - 1);
   const object: { [key: string]: JsonValue } = {};
   for (const [key, value] of kept) {

@@ -9,11 +9,12 @@ import {
   toolPatternSchema,
 } from './agent-definition.ts';
 import { identifierSchema, instantSchema, jsonObjectSchema } from './identifiers.ts';
+import { messageSchema } from './message.ts';
 import { usageSchema } from './usage.ts';
 
 const count = z.int().min(0);
 
-/** A message as the run's history holds it; the members are those of an llm directive's context. */
+/** A message of a run's history as a reader sees it: whoever reads skips what it does not know. */
 const historyMessageSchema = z.looseObject({ role: z.enum(['system', 'user', 'assistant', 'tool']) });
 
 /** What one run has otherwise than its agent. */
@@ -38,7 +39,8 @@ export const startRunBodySchema = z
     request_id: identifierSchema.optional(),
     agent: agentNameSchema,
     query: z.string().min(1).max(1_000_000).optional(),
-    messages: z.array(historyMessageSchema).min(1).optional(),
+    /** The same as in an llm directive's context. */
+    messages: z.array(messageSchema).min(1).optional(),
     /** Runs of one conversation come one after the other and share its history. */
     conversation_id: identifierSchema.optional(),
     overrides: runOverridesSchema.prefault({}),

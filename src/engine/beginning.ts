@@ -5,11 +5,11 @@ import type { ListedTool } from '../contract/tool-listing.ts';
 import type { ConversationJournal } from '../journal/conversation-journal.ts';
 import type { RunJournal } from '../journal/run-journal.ts';
 import type { Agents } from './agents.ts';
+import { type BrokenRunParts, guarded, refusalOf, type RunFailure } from './broken-run.ts';
 import type { StoredRun } from './run-store.ts';
-import type { EngineCore, RunSpec, Transition } from './transition.ts';
+import type { JsonObject, RunSpec, Transition } from './transition.ts';
 
-export interface BeginningParts {
-  core: EngineCore;
+export interface BeginningParts extends BrokenRunParts {
   agents: Agents;
   toolsOf: (agent: AgentDefinition) => Promise<ListedTool[]>;
   conversations: ConversationJournal;
@@ -23,8 +23,6 @@ export type Beginning =
   /** For its turn in the conversation; at the latest until then it is looked at again, ms since the epoch. */
   | { kind: 'waiting'; until: number };
 
-type Refusal = Parameters<EngineCore['refuse']>[1];
-
 export async function begin(parts: BeginningParts, run: StoredRun): Promise<Beginning> {
   const { spec } = run;
   const agent = await parts.agents.find(spec.agent);
@@ -35,26 +33,27 @@ export async function begin(parts: BeginningParts, run: StoredRun): Promise<Begi
   return inTurn(parts, run, agent, spec.conversation_id);
 }
 
-async function unknownAgent({ agents }: BeginningParts, name: string): Promise<Refusal> {
+async function unknownAgent({ agents }: BeginningParts, name: string): Promise<RunFailure> {
   const known = (await agents.names()).slice(0, 100);
   return { reason: 'unknown_agent', message: `there is no agent "${name}"`, details: { known } };
 }
 
-async function refused(parts: BeginningParts, run: StoredRun, error: Refusal): Promise<Beginning> {
-  const { spec, requestId, now } = run;
+async function refused(parts: BeginningParts, run: StoredRun, error: RunFailure): Promise<Beginning> {
+  const { spec, requestId } = run;
   // Should it have been waiting, or die right after it got its turn: nobody else shall wait for it.
   if (spec.conversation_id !== null) await parts.conversations.leave(spec.conversation_id, requestId, null);
-  return { kind: 'refused', spec, transition: parts.core.refuse(spec, error, now) };
+  return { kind: 'refused', spec, transition: refusalOf(parts, run, spec, error) };
 }
 
 async function begun(
-  { core, toolsOf }: BeginningParts,
-  { now }: StoredRun,
+  parts: BeginningParts,
+  run: StoredRun,
   agent: AgentDefinition,
   spec: RunSpec,
 ): Promise<Beginning> {
-  const setup = { agent, tools: await toolsOf(agent) };
-  return { kind: 'begun', spec, transition: core.begin(spec, setup, now) };
+  const setup = { agent, tools: await parts.toolsOf(agent) };
+  const begin = (): Transition => parts.core.begin(spec, setup, run.now);
+  return { kind: 'begun', spec, transition: guarded(parts, run, begin, (end) => end) };
 }
 
 async function inTurn(
@@ -66,8 +65,10 @@ async function inTurn(
   const { spec, requestId, now } = run;
   const policy = spec.overrides.busy ?? agent.policies.busy;
   const entry = await parts.conversations.enter(conversationId, requestId, policy !== 'reject');
-  if (entry.kind === 'active')
+  if (entry.kind === 'active') {
+    if (!isHistory(entry.messages)) return withoutHistory(parts, run, conversationId);
     return begun(parts, run, agent, { ...spec, messages: [...entry.messages, ...spec.messages] });
+  }
   if (await isGone(parts, entry.active)) {
     await parts.conversations.leave(conversationId, entry.active, null);
     return inTurn(parts, run, agent, conversationId);
@@ -81,7 +82,27 @@ async function inTurn(
   return { kind: 'waiting', until };
 }
 
-function busy(conversationId: string, active: string): Refusal {
+/** As far as a run has to be able to begin from it. */
+function isHistory(messages: readonly JsonObject[] | null): messages is readonly JsonObject[] {
+  const isObject = (value: unknown): boolean => typeof value === 'object' && value !== null;
+  const isMessage = (value: JsonObject): boolean =>
+    isObject(value) &&
+    [value['tool_calls'] ?? []].every((calls) => Array.isArray(calls) && calls.every(isObject));
+  return Array.isArray(messages) && messages.every(isMessage);
+}
+
+/** A history that no run can begin from would end all the runs to come: the next one begins a new one. */
+async function withoutHistory(
+  parts: BeginningParts,
+  run: StoredRun,
+  conversationId: string,
+): Promise<Beginning> {
+  await parts.conversations.leave(conversationId, run.requestId, []);
+  const message = `the history of the conversation "${conversationId}" cannot be read; its next run begins a new one`;
+  return refused(parts, run, { reason: 'internal_error', message });
+}
+
+function busy(conversationId: string, active: string): RunFailure {
   const message = `the conversation "${conversationId}" is busy with the request "${active}"`;
   return { reason: 'busy', message, details: { active } };
 }

@@ -34,15 +34,15 @@ async function perform(parts: OutboxParts, run: StoredRun, entry: OutboxEntry): 
       return startChild(parts, run, entry);
     case 'signal_run':
       return signalRun(parts, run, entry);
-    case 'cancel_directive':
-      await parts.canceller.cancel(run.requestId, entry.directive_id ?? undefined, entry.reason);
+    case 'cancel_directives':
+      await parts.canceller.cancelEach(run.requestId, entry.directive_ids, entry.reason);
       return null;
     case 'withdraw_directives':
       await parts.canceller.withdraw(run.requestId, entry.directive_ids, entry.reason);
       return null;
     case 'cancel_request':
       await parts.teller.cancel(entry.request_id, entry.reason);
-      await parts.canceller.cancel(entry.request_id, undefined, entry.reason);
+      await parts.canceller.cancel(entry.request_id, undefined, entry.reason, entry.asked_at);
       return null;
     case 'end_conversation':
       return endConversation(parts, run, entry);

@@ -55,7 +55,7 @@ export function createRunStarter(parts: RunStarterParts) {
   /** The index first: a run that is started and never rung for is found there. */
   async function write(run: NamedRun, traceparent: string, parent: RunSpec['parent']): Promise<StartVerdict> {
     const { request_id: requestId, agent } = run;
-    const indexed = index.add([{ requestId, id: RUN_ENTRY }], Date.now() + FIRST_LOOK_MS);
+    const indexed = index.announce([{ requestId, id: RUN_ENTRY }], FIRST_LOOK_MS);
     if (!parts.ordered) await indexed;
     const spec = JSON.stringify(specOf(run, parent));
     const started = runs.start({ requestId, digest: digestOf(run, parent), agent, spec, traceparent });

@@ -4,6 +4,8 @@ import type { RunStatus } from '../contract/run.ts';
 import type { Signal } from '../contract/signal.ts';
 import type { RunNews } from '../journal/journal.ts';
 import type { CommitVerdict, RunCommit, RunJournal } from '../journal/run-journal.ts';
+import { truncatedBytes, type WholeResult } from '../journal/whole-result.ts';
+import { readTexts } from './stored-text.ts';
 import type { RunDocument, RunSpec } from './transition.ts';
 
 /** One run as it was read. Instants are milliseconds since the epoch, by the clock of Redis. */
@@ -20,6 +22,8 @@ export interface StoredRun {
   specText: string;
   /** null before the first turn. */
   document: RunDocument | null;
+  /** Why the run cannot be read (null: it can be): `document` is null then, `signals` empty, `spec` what is left of it. */
+  fault: string | null;
   /** What it has not read, in the order of the log. */
   signals: Signal[];
   inboxBytes: number;
@@ -40,7 +44,8 @@ const LARGEST_HELD = 262_144;
 /** Read at once. */
 export const MOST_SIGNALS = 200;
 
-export function createRunStore(runs: RunJournal) {
+/** `whole`: completes the answers that a turn reads. Default: what is in the log, for readers who show a run only. */
+export function createRunStore(runs: RunJournal, whole: WholeResult = async (signal) => signal) {
   const held = new Map<string, Held>();
 
   /** null when there is no such run. */
@@ -51,10 +56,10 @@ export function createRunStore(runs: RunJournal) {
       held.delete(requestId);
       return null;
     }
-    const { version, now, createdAt, endedAt, status, traceparent, agent, signals, inboxBytes } = reading;
-    const texts = known?.version === version ? known : reading;
-    const spec = { ...(JSON.parse(texts.spec) as Omit<RunSpec, 'started_at'>), started_at: createdAt };
-    const document = texts.document === '' ? null : (JSON.parse(texts.document) as RunDocument);
+    const { version, now, createdAt, endedAt, status, traceparent, agent, inboxBytes } = reading;
+    const { spec: specText, document: text } = known?.version === version ? known : reading;
+    const texts = { requestId, agent, version, spec: specText, document: text, signals: reading.signals };
+    const { spec, document, signals, fault } = readTexts(texts);
     return {
       requestId,
       version,
@@ -63,24 +68,25 @@ export function createRunStore(runs: RunJournal) {
       endedAt,
       traceparent,
       agent,
-      spec,
-      specText: texts.spec,
+      spec: { ...spec, started_at: createdAt },
+      specText,
       document,
-      signals,
+      fault,
+      signals: await Promise.all(signals.map(whole)),
       inboxBytes,
     };
   }
 
-  /** The run with the one signal that it has not read, where its document is at hand; else null. */
+  /** The run with the one signal that it has not read, where its document is at hand and the signal holds all; else null. */
   function withNews(requestId: string, version: number, { signal, now }: RunNews): StoredRun | null {
     const known = held.get(requestId);
-    if (known?.version !== version) return null;
+    if (known?.version !== version || truncatedBytes(signal) !== null) return null;
     const { status, traceparent, agent, startedAt } = known;
     const spec = { ...(JSON.parse(known.spec) as RunSpec), started_at: startedAt };
     const document = JSON.parse(known.document) as RunDocument;
     const inboxBytes = `${signal.sequence},`.length;
     const facts = { requestId, version, status, now, endedAt: null, traceparent, agent };
-    return { ...facts, spec, specText: known.spec, document, signals: [signal], inboxBytes };
+    return { ...facts, spec, specText: known.spec, document, fault: null, signals: [signal], inboxBytes };
   }
 
   /** Keeps what was written at hand until the run ends. */

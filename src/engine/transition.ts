@@ -62,14 +62,14 @@ export type OutboxEntry =
     }
   /** Appends `signal` to another run's log and inbox. */
   | { id: string; kind: 'signal_run'; request_id: string; signal: EmittedSignal }
-  /** Cancels a directive of this request, or all that are open (null). */
-  | { id: string; kind: 'cancel_directive'; directive_id: string | null; reason: string }
+  /** Cancels directives of this run: its request may hold others, and more of them at each repeat. */
+  | { id: string; kind: 'cancel_directives'; directive_ids: readonly string[]; reason: string }
   /** Cancels those of these directives that no attempt is running of. */
   | { id: string; kind: 'withdraw_directives'; directive_ids: readonly string[]; reason: string }
-  /** Cancels another request, and its run if it has one. */
-  | { id: string; kind: 'cancel_request'; request_id: string; reason: string }
-  /** The run has ended: the next one of the conversation may begin, with these messages as its history. */
-  | { id: string; kind: 'end_conversation'; conversation_id: string; messages: readonly JsonObject[] };
+  /** Cancels another request as it was at `asked_at` (ms since the epoch), and its run if it has one. */
+  | { id: string; kind: 'cancel_request'; request_id: string; reason: string; asked_at: number }
+  /** The run has ended: the next one of the conversation may begin, with these messages as its history; null = as it was. */
+  | { id: string; kind: 'end_conversation'; conversation_id: string; messages: readonly JsonObject[] | null };
 
 /** A signal as the core says it; the shell adds identity, time, trace and cause. */
 export interface EmittedSignal {

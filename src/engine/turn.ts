@@ -8,13 +8,12 @@ import type { Ring } from '../queue/job.ts';
 import type { Lanes } from '../queue/lanes.ts';
 import { type Prepared, type Preparer, ringAll } from '../queue/prepare.ts';
 import { RING_AHEAD_MS, RUN_ENTRY, type RunBell } from '../queue/run-bell.ts';
-import { newIdentifier } from '../telemetry/identifier.ts';
 import { begin, type BeginningParts } from './beginning.ts';
+import { endOf, endOfUnreadable, guarded } from './broken-run.ts';
 import { type Acknowledgement, begun, fold, type Folded, isDue, isOver } from './fold.ts';
 import { type OutboxParts, performOutbox } from './outbox.ts';
-import { runSignal } from './run-signal.ts';
 import { MOST_SIGNALS, type RunStore, type StoredRun } from './run-store.ts';
-import type { RunSpec, Transition } from './transition.ts';
+import { commitOf, textsOf, type Turn } from './turn-record.ts';
 
 export interface TurnLogger {
   info(fields: object, message: string): void;
@@ -46,12 +45,6 @@ export interface Neighbour {
 }
 
 export const NO_NEIGHBOUR: Neighbour = { canTake: () => false, take: () => false };
-
-/** What a turn will write. `spec` null: as it was. */
-interface Turn {
-  folded: Folded;
-  spec: RunSpec | null;
-}
 
 /** The sweeper looks at a directive, and at what a turn asked of the world, this long after it. */
 const FIRST_LOOK_MS = 5_000;
@@ -87,10 +80,17 @@ function hasMoreToDo({ document: before }: StoredRun, { folded }: Turn): boolean
 
 /** null: there is nothing to do. */
 async function workOut(parts: TurnParts, run: StoredRun): Promise<Turn | null> {
+  if (run.fault !== null) return lastTurn(parts, run, run.fault);
   if (run.document === null) return firstTurn(parts, run);
   const acknowledgements = await performOutbox(parts, run);
   if (acknowledgements.length === 0 && run.signals.length === 0 && !isDue(run.document, run.now)) return null;
   return { folded: nextTurn(parts, run, acknowledgements), spec: null };
+}
+
+/** Of a run that cannot be read. Its spec is written anew, so that a reader of its end meets one. */
+function lastTurn(parts: TurnParts, run: StoredRun, fault: string): Turn {
+  const { spec } = run;
+  return { folded: begun(endOfUnreadable(parts, run, fault), spec.run_id), spec };
 }
 
 async function firstTurn(parts: TurnParts, run: StoredRun): Promise<Turn | null> {
@@ -104,32 +104,21 @@ async function firstTurn(parts: TurnParts, run: StoredRun): Promise<Turn | null>
   if (beginning.kind === 'refused') return { folded: first, spec };
   const { signals, now } = run;
   const input = { spec, document: first.document, acknowledgements: [], signals, now };
-  return { folded: guarded(parts, run, () => fold(parts.core, input, first)), spec };
+  return { folded: guardedFold(parts, run, () => fold(parts.core, input, first)), spec };
 }
 
 function nextTurn(parts: TurnParts, run: StoredRun, acknowledgements: readonly Acknowledgement[]): Folded {
   const { spec, document, signals, now } = run;
   if (document === null) throw new Error('a run without a document has no next turn');
-  return guarded(parts, run, () => fold(parts.core, { spec, document, acknowledgements, signals, now }));
+  return guardedFold(parts, run, () => fold(parts.core, { spec, document, acknowledgements, signals, now }));
 }
 
-/** The core does not throw; if it does all the same, the run ends instead of being tried for ever. */
-function guarded(parts: TurnParts, run: StoredRun, work: () => Folded): Folded {
-  try {
-    return work();
-  } catch (error) {
-    const message = error instanceof Error ? error.message : String(error);
-    parts.logger.error({ request_id: run.requestId, error }, 'a turn broke; its run is ended');
-    return failed(parts, run, { reason: 'internal_error', message });
-  }
+function guardedFold(parts: TurnParts, run: StoredRun, work: () => Folded): Folded {
+  return guarded(parts, run, work, (end) => begun(end, run.spec.run_id));
 }
 
-function failed({ core }: TurnParts, run: StoredRun, error: { reason: string; message: string }): Folded {
-  const { spec, document, now } = run;
-  const transition: Transition = document
-    ? core.fail(spec, document, error, now)
-    : core.refuse(spec, error, now);
-  return begun(transition, spec.run_id);
+function failed(parts: TurnParts, run: StoredRun, error: { reason: string; message: string }): Folded {
+  return begun(endOf(parts, run, error), run.spec.run_id);
 }
 
 /** Writes the turn; one that cannot be written is replaced by the end of its run. */
@@ -146,13 +135,14 @@ async function write(parts: TurnParts, run: StoredRun, turn: Turn): Promise<Comm
 }
 
 async function commit(parts: TurnParts, run: StoredRun, turn: Turn): Promise<CommitVerdict> {
+  const texts = textsOf(parts, run, turn);
   const { folded } = turn;
   const prepared = await parts.preparer.prepare(folded.directives as Directive[], run.traceparent);
   const open = prepared.filter(({ acceptance }) => acceptance.lane !== null);
   const confirmed = await parts.confirm();
   const announced = announce(parts, run, folded, open);
   if (!parts.ordered) await announced;
-  const committing = parts.store.commit(run, commitOf(run, turn, prepared));
+  const committing = parts.store.commit(run, commitOf(run, turn, texts, prepared));
   const near = open.filter(({ acceptance }) => parts.neighbour.canTake(acceptance.lane ?? ''));
   // One directive on one connection: Redis takes the three commands in this order, in one round trip.
   const alone = parts.ordered && open.length === 1 && near.length === 0;
@@ -189,43 +179,19 @@ async function unring(
 /** Before the commit: whatever dies after it, the sweeper finds what was not rung for. */
 async function announce(
   { index }: TurnParts,
-  { requestId, document: before }: StoredRun,
+  { requestId, document: before, now }: StoredRun,
   { document }: Folded,
   open: readonly Prepared[],
 ): Promise<void> {
-  const soon = Date.now() + FIRST_LOOK_MS;
   // As long as nothing else is due, the look that is planned will do.
   const wakeAt = document.wake_at === before?.wake_at ? null : document.wake_at;
-  const own = Math.min(wakeAt ?? Infinity, document.outbox.length > 0 ? soon : Infinity);
+  const own = Math.min(wakeAt ?? Infinity, document.outbox.length > 0 ? now + FIRST_LOOK_MS : Infinity);
   const refs = open.map(({ acceptance }) => ({ requestId, id: acceptance.id }));
-  const lookAt = Math.min(soon, ...open.map(({ acceptance }) => Date.now() + acceptance.deadlineMs));
+  const lookAfterMs = Math.min(FIRST_LOOK_MS, ...open.map(({ acceptance }) => acceptance.deadlineMs));
   await Promise.all([
-    refs.length > 0 ? index.add(refs, lookAt) : undefined,
+    refs.length > 0 ? index.announce(refs, lookAfterMs) : undefined,
     own === Infinity ? undefined : index.add([{ requestId, id: RUN_ENTRY }], own),
   ]);
-}
-
-function commitOf(run: StoredRun, { folded, spec }: Turn, prepared: readonly Prepared[]) {
-  const { requestId, version, inboxBytes, traceparent, now, signals } = run;
-  const { document } = folded;
-  const origin = { requestId, traceparent, now };
-  return {
-    requestId,
-    version,
-    token: newIdentifier(),
-    inboxBytes,
-    document: JSON.stringify(document),
-    spec: spec ? JSON.stringify(spec) : '',
-    status: document.status,
-    wakeAt: document.wake_at,
-    final: isOver(document),
-    outbox: document.outbox.length,
-    inputsConsumed: signals.filter(({ type }) => type === 'ai.request.input').length,
-    inputsHeld: document.inputs,
-    maxOpen: run.spec.overrides.limits?.max_pending ?? document.setup.agent.limits.max_pending,
-    signals: folded.signals.map(({ signal, cause }) => runSignal(signal, { ...origin, cause })),
-    directives: prepared.map(({ acceptance }) => acceptance),
-  };
 }
 
 /** A ring that fails is repeated by the sweeper. */

@@ -7,7 +7,8 @@ import { prepareScripts } from './scripts.ts';
 type Message = Record<string, unknown>;
 
 export type Entry =
-  | { kind: 'active'; messages: Message[] }
+  /** `messages` null: they are damaged. */
+  | { kind: 'active'; messages: Message[] | null }
   /** `active`: the request whose run goes on. */
   | { kind: 'waiting' | 'busy'; active: string };
 
@@ -29,7 +30,7 @@ export function createConversationJournal({ connection, keys, retentionMs }: Con
       const args = [requestId, wait ? 1 : 0];
       const [kind, rest] = await run('conversation-enter', keys.conversation(conversationId), args);
       if (kind !== 'active') return { kind: kind as 'waiting' | 'busy', active: String(rest) };
-      return { kind, messages: rest === '' ? [] : (JSON.parse(String(rest)) as Message[]) };
+      return { kind, messages: rest === '' ? [] : readMessages(String(rest)) };
     },
     /** `messages` null: the history stays. Returns the request that has the turn now, null = none. */
     async leave(
@@ -42,4 +43,12 @@ export function createConversationJournal({ connection, keys, retentionMs }: Con
       return String(active) || null;
     },
   };
+}
+
+function readMessages(json: string): Message[] | null {
+  try {
+    return JSON.parse(json) as Message[];
+  } catch {
+    return null;
+  }
 }

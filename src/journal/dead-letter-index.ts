@@ -2,17 +2,21 @@
 // Must never hold the directives themselves; the journal does, until their retention is over.
 import type { RedisConnection } from '../redis.ts';
 import type { KeySpace } from './keys.ts';
+import { prepareScripts } from './scripts.ts';
 import type { DirectiveRef } from './sweep-index.ts';
 
 /** An entry with what a filter needs, so that filtering reads no journal. */
 export interface DeadEntry extends DirectiveRef {
   lane: string | null;
   errorType: string;
-  /** Milliseconds since the epoch. */
+  /** Milliseconds since the epoch, by the clock of Redis. */
   endedAt: number;
 }
 
 export type DeadLetterIndex = ReturnType<typeof createDeadLetterIndex>;
+
+/** Entries that one script drops, so that it holds nobody up. */
+const MOST_DROPPED = 1_000;
 
 /** Identifiers hold no '/', lanes no tab; a tool may name any type of error. */
 function memberOf({ requestId, id, lane, errorType }: Omit<DeadEntry, 'endedAt'>): string {
@@ -32,11 +36,13 @@ function entryOf(member: string, endedAt: number): DeadEntry {
 }
 
 export function createDeadLetterIndex(connection: RedisConnection, keys: KeySpace) {
+  const run = prepareScripts(connection);
   return {
-    async add(entry: DeadEntry): Promise<void> {
-      await connection.zadd(keys.dead, entry.endedAt, memberOf(entry));
+    /** Lists it as of now, by the clock of Redis; one that is listed already keeps its instant. */
+    async add(entry: Omit<DeadEntry, 'endedAt'>): Promise<void> {
+      await run('dead-add', [keys.dead], [memberOf(entry)]);
     },
-    async remove(entry: DeadEntry): Promise<boolean> {
+    async remove(entry: Omit<DeadEntry, 'endedAt'>): Promise<boolean> {
       return (await connection.zrem(keys.dead, memberOf(entry))) === 1;
     },
     /** Entries from position `offset`, oldest first. */
@@ -53,9 +59,13 @@ export function createDeadLetterIndex(connection: RedisConnection, keys: KeySpac
       }
       return entries;
     },
-    /** Drops entries whose directives are no longer readable. */
-    async expire(before: number): Promise<void> {
-      await connection.zremrangebyscore(keys.dead, '-inf', `(${before}`);
+    /** Drops entries whose directives are no longer readable, by the clock of Redis. */
+    async expire(retentionMs: number): Promise<void> {
+      let dropped = MOST_DROPPED;
+      while (dropped === MOST_DROPPED) {
+        const [count] = await run('dead-expire', [keys.dead], [retentionMs, MOST_DROPPED]);
+        dropped = Number(count);
+      }
     },
     size: (): Promise<number> => connection.zcard(keys.dead),
   };

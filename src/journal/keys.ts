@@ -7,8 +7,6 @@ export interface KeySpace {
   /** [state hash, bodies hash, log stream], the KEYS of every journal script. The log's name is also the channel. */
   request(requestId: string): [state: string, bodies: string, log: string];
   log(requestId: string): string;
-  /** String: a payload that is too large for the log, as JSON. */
-  payload(claim: { requestId: string; id: string; fence: number }): string;
   /** [active string, waiting list, history string], the KEYS of every conversation script. */
   conversation(conversationId: string): [active: string, waiting: string, history: string];
   /** Sorted set of `<request>/<directive>`, score = when to look at it next, milliseconds since the epoch. */
@@ -42,7 +40,6 @@ export function keySpace(prefix: string = DEFAULT_PREFIX): KeySpace {
     prefix,
     request,
     log: (requestId) => `${prefix}:{${requestId}}:log`,
-    payload: ({ requestId, id, fence }) => `${prefix}:{${requestId}}:payload:${id}:${fence}`,
     conversation: (conversationId) => {
       const tag = `${prefix}:{c:${conversationId}}`;
       return [`${tag}:active`, `${tag}:waiting`, `${tag}:history`];

@@ -1,21 +1,26 @@
 // Keeps payloads that are too large for the signal log, for those who ask for them whole.
-// Must never keep one without an expiry, nor let an attempt overwrite what another one answered.
+// Must never outlive the request they belong to, nor let an attempt overwrite what another one answered.
 import type { RedisConnection } from '../redis.ts';
 import type { ClaimRef } from './journal.ts';
 import type { KeySpace } from './keys.ts';
+import { prepareScripts } from './scripts.ts';
 
 export type PayloadStore = ReturnType<typeof createPayloadStore>;
 
-/** Written before its request closes, so it has to outlast the retention that begins then. */
-const LONGER_THAN_RETENTION = 2;
+/** The field of a request's bodies that holds the payload of a directive, as the journal's scripts name it. */
+const FIELD = '@payload|';
 
-export function createPayloadStore(connection: RedisConnection, keys: KeySpace, retentionMs: number) {
+export function createPayloadStore(connection: RedisConnection, keys: KeySpace) {
+  const run = prepareScripts(connection);
   return {
-    /** `json`: the payload. Stored under the claim that got it. */
-    async put(claim: ClaimRef, json: string): Promise<void> {
-      await connection.set(keys.payload(claim), json, 'PX', retentionMs * LONGER_THAN_RETENTION);
+    /** `json`: the payload that the attempt of this claim got. Without effect where the claim was taken over. */
+    async put({ requestId, id, fence }: ClaimRef, json: string): Promise<void> {
+      await run('payload-put', keys.request(requestId), [id, fence, json]);
     },
-    /** The payload as JSON; null when it is no longer kept. */
-    get: (claim: ClaimRef): Promise<string | null> => connection.get(keys.payload(claim)),
+    /** The payload as JSON; null when there is none, or no longer. */
+    async get(requestId: string, id: string): Promise<string | null> {
+      const [, bodies] = keys.request(requestId);
+      return connection.hget(bodies, FIELD + id);
+    },
   };
 }

@@ -1,6 +1,5 @@
 // Runs in the journal: the record of each run beside the directives of its request, and the only way to change it.
 // Must never look inside a document; it decides only whether a change is still allowed.
-import type { Signal } from '../contract/signal.ts';
 import type { RunStatus } from '../contract/run.ts';
 import type { RedisConnection } from '../redis.ts';
 import { acceptanceArguments, type Acceptance } from './journal.ts';
@@ -46,7 +45,8 @@ export interface RunReading {
   spec: string;
   /** JSON; '' where the reader holds this version, or before the first turn. */
   document: string;
-  signals: Signal[];
+  /** JSON, in the order of the log; null: it is not there any more. */
+  signals: (string | null)[];
 }
 
 export interface RunCommit {
@@ -213,7 +213,6 @@ function reading(reply: ScriptReply): RunReading | null {
   if (reply[0] === 'unknown') return null;
   const [, version, status, now, createdAt, endedAt, traceparent, agent, inboxBytes, more, spec, document] =
     reply;
-  const signals = reply.slice(FIRST_SIGNAL).map((json) => JSON.parse(String(json)) as Signal | null);
   return {
     version: Number(version),
     status: status as RunStatus,
@@ -226,8 +225,12 @@ function reading(reply: ScriptReply): RunReading | null {
     more: more === 1,
     spec: String(spec),
     document: String(document),
-    signals: signals.filter((signal) => signal !== null),
+    signals: reply.slice(FIRST_SIGNAL).map(signalText),
   };
+}
+
+function signalText(value: ScriptReply[number]): string | null {
+  return value === null || value === 'null' ? null : String(value);
 }
 
 function commitVerdict(reply: ScriptReply): CommitVerdict {

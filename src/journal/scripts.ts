@@ -10,11 +10,15 @@ export type ScriptName =
   | 'claim'
   | 'conversation-enter'
   | 'conversation-leave'
+  | 'dead-add'
+  | 'dead-expire'
   | 'extend'
   | 'finish'
+  | 'index-add'
   | 'limit-block'
   | 'limit-reserve'
   | 'limit-settle'
+  | 'payload-put'
   | 'release'
   | 'retry'
   | 'run-commit'
@@ -24,7 +28,7 @@ export type ScriptName =
 
 export type ScriptReply = (string | number)[];
 
-/** Runs a script on keys of one slot: those of one request, or of one provider's limits. Rejects only when Redis does not answer or refuses. */
+/** Runs a script on keys of one slot: those of one request, of one provider's limits, or a single one. Rejects only when Redis does not answer or refuses. */
 export type RunScript = (
   name: ScriptName,
   keys: readonly string[],

@@ -14,14 +14,14 @@ export type Settlement = ReturnType<typeof createSettlement>;
 /** A caller's own wish is no failure to look into. */
 const NO_DEAD_LETTER: ReadonlySet<string> = new Set(['cancelled']);
 
-export function createSettlement(index: SweepIndex, dead: DeadLetterIndex, now: () => number = Date.now) {
+export function createSettlement(index: SweepIndex, dead: DeadLetterIndex) {
   async function bury({
     requestId,
     id,
     lane,
     errorType,
   }: EndedDirective & { errorType: string }): Promise<void> {
-    await dead.add({ requestId, id, lane, errorType, endedAt: now() });
+    await dead.add({ requestId, id, lane, errorType });
   }
 
   /** Returns at once; an error leaves the entry to the sweeper. */

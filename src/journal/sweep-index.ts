@@ -2,6 +2,7 @@
 // Must never be trusted: the journal says what is really open.
 import type { RedisConnection } from '../redis.ts';
 import type { KeySpace } from './keys.ts';
+import { prepareScripts } from './scripts.ts';
 
 export interface DirectiveRef {
   requestId: string;
@@ -37,12 +38,18 @@ function refOf(member: string): DirectiveRef {
 }
 
 export function createSweepIndex(connection: RedisConnection, keys: KeySpace) {
+  const run = prepareScripts(connection);
   let ended: string[] = [];
   let flushTimer: NodeJS.Timeout | undefined;
 
-  /** Announces directives before they are accepted; they are looked at from `dueAt` on, or earlier if that was agreed. */
+  /** They are looked at from `dueAt` on, an instant of Redis' clock, or earlier if that was agreed. */
   async function add(refs: readonly DirectiveRef[], dueAt: number): Promise<void> {
     await connection.zadd(keys.sweep, 'LT', ...refs.flatMap((ref) => [dueAt, memberOf(ref)]));
+  }
+
+  /** As `add`, `afterMs` from now by the clock of Redis, which is the sweeper's too: a process's clock may be off. */
+  async function announce(refs: readonly DirectiveRef[], afterMs: number): Promise<void> {
+    await run('index-add', [keys.sweep], [afterMs, ...refs.map(memberOf)]);
   }
 
   async function lookAgain(ref: DirectiveRef, dueAt: number, missed = false): Promise<void> {
@@ -83,5 +90,5 @@ export function createSweepIndex(connection: RedisConnection, keys: KeySpace) {
     return connection.zcard(keys.sweep);
   }
 
-  return { add, lookAgain, lookOnceMore, forget, flush, due, size };
+  return { add, announce, lookAgain, lookOnceMore, forget, flush, due, size };
 }

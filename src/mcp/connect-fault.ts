@@ -1,6 +1,7 @@
 /** Why a server could not be reached, read from whatever the SDK, fetch or the process threw.
  *  It must never quote what a server answered at length. */
-import { SdkError, SdkErrorCode, SdkHttpError } from '@modelcontextprotocol/client';
+import { ProtocolError, SdkError, SdkErrorCode, SdkHttpError } from '@modelcontextprotocol/client';
+import { ANSWER_TOO_LARGE } from './message-delivery.ts';
 
 export interface ConnectFault {
   readonly type: 'network' | 'auth';
@@ -34,6 +35,11 @@ export function isDenied(error: unknown): error is SdkHttpError {
 
 export function isTimeout(error: unknown): boolean {
   return error instanceof SdkError && error.code === SdkErrorCode.RequestTimeout;
+}
+
+/** The server did answer, past a limit of ours. */
+export function isRefusedAnswer(error: unknown): boolean {
+  return error instanceof ProtocolError && error.code === ANSWER_TOO_LARGE;
 }
 
 /** No byte of the request arrived anywhere. */

@@ -1,7 +1,7 @@
 /** One server kept connected: opened on first need, opened again after a loss, its tools known throughout.
  *  It must never end a call itself, nor open two sessions at once. */
 import type { ConnectFault } from './connect-fault.ts';
-import { describe } from './connect-fault.ts';
+import { describe, isRefusedAnswer } from './connect-fault.ts';
 import type { McpLogger } from './logger.ts';
 import { type ProtocolMemory, openSession } from './open-session.ts';
 import { reconnectDelayMs } from './reconnect-delay.ts';
@@ -145,7 +145,8 @@ class ServerConnection implements Connection {
       return this.#failed({
         type: 'network',
         message: `its tools cannot be read: ${describe(error)}`,
-        passing: true,
+        // A list past its limits is one the next time, too: nobody has to wait for that.
+        passing: !isRefusedAnswer(error),
       });
     }
   }

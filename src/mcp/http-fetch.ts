@@ -1,61 +1,87 @@
-/** fetch for the HTTP transport: a refusal keeps its Retry-After, and no message grows past its bound.
+/** fetch for the HTTP transports: a refusal keeps its Retry-After, and nothing that comes back grows past its bound.
  *  It must never change a response that is within bounds. */
 import { type FetchLike, SdkErrorCode, SdkHttpError } from '@modelcontextprotocol/client';
+import { boundedBody, boundedEvents, withBody } from '../bounds/bounded-response.ts';
+import type { RefusedEvent } from '../bounds/event-cutter.ts';
+import { MAX_MESSAGE_BYTES, MAX_REFUSAL_BYTES, MESSAGE_LIMITS, messageExcess } from './message-limits.ts';
+import type { Pace } from './pace.ts';
 
-export interface HttpFetchOptions {
-  readonly maxMessageBytes: number;
-  /** Called with the request's body just before the response breaks off. */
-  readonly onOversized: (requestBody: string) => void;
+/** A message that is not passed on. */
+export interface RefusedMessage extends RefusedEvent {
+  /** The request that it came back on; null: a stream that answers several. */
+  readonly requestId: string | number | null;
 }
 
-export function createHttpFetch({ maxMessageBytes, onOversized }: HttpFetchOptions): FetchLike {
+export interface HttpFetchOptions {
+  readonly pace: Pace;
+  /** May be called twice for a message: when it crosses a limit, and at its end. */
+  readonly onRefused: (message: RefusedMessage) => void;
+}
+
+export function createHttpFetch({ pace, onRefused }: HttpFetchOptions): FetchLike {
+  const restMs = (events: number): number => {
+    pace.heard(events);
+    return pace.restMs();
+  };
   return async (url, init) => {
     const response = await fetch(url, init);
     if (response.status === 429 || response.status === 503) throw await refusal(response);
-    if (!response.ok || response.body === null) return response;
-    const isStream = response.headers.get('content-type')?.startsWith('text/event-stream') === true;
-    if (!isStream && Number(response.headers.get('content-length') ?? Infinity) <= maxMessageBytes)
-      return response;
-    const bound = boundMessages(maxMessageBytes, isStream, () => {
-      if (typeof init?.body === 'string') onOversized(init.body);
-    });
-    return new Response(response.body.pipeThrough(bound), response);
+    if (!response.ok || response.body === null) return shortened(response);
+    const isGet = (init?.method ?? 'GET').toUpperCase() === 'GET';
+    const requestId = isGet ? null : requestIdOf(init?.body);
+    if (requestId !== null) pace.asked();
+    const refuse = (event: RefusedEvent): void => onRefused({ ...event, requestId });
+    // Whatever a GET brings, the SDK reads it as events.
+    if (isGet || (requestId !== null && isEventStream(response)))
+      return withBody(
+        response,
+        boundedEvents(response.body, { limits: MESSAGE_LIMITS, onRefused: refuse, restMs }),
+      );
+    return requestId === null ? shortened(response) : wholeMessage(response, refuse);
   };
 }
 
-const NEWLINE = 10;
+/** null: the body is a notification or an answer, to which nothing of interest comes back. */
+function requestIdOf(body: unknown): string | number | null {
+  if (typeof body !== 'string') return null;
+  const { id, method } = JSON.parse(body) as { id?: unknown; method?: unknown };
+  if (typeof method !== 'string') return null;
+  return typeof id === 'string' || typeof id === 'number' ? id : null;
+}
 
-/** In an event stream a message is one line; otherwise it is the whole body. */
-function boundMessages(
-  maxBytes: number,
-  isStream: boolean,
-  onOversized: () => void,
-): TransformStream<Uint8Array<ArrayBuffer>, Uint8Array<ArrayBuffer>> {
-  let heldBytes = 0;
-  return new TransformStream({
-    transform(chunk, controller) {
-      const lineEnd = isStream ? chunk.lastIndexOf(NEWLINE) : -1;
-      heldBytes = lineEnd === -1 ? heldBytes + chunk.length : chunk.length - lineEnd - 1;
-      if (heldBytes <= maxBytes) return controller.enqueue(chunk);
-      onOversized();
-      controller.error(new Error(`The answer is larger than ${maxBytes} bytes`));
-    },
-  });
+function isEventStream({ headers }: Response): boolean {
+  return headers.get('content-type')?.split(';')[0]?.trim().toLowerCase() === 'text/event-stream';
+}
+
+/** Redirects and refusals say little, or are cut to it. */
+async function shortened(response: Response): Promise<Response> {
+  const { bytes } = await boundedBody(response.body, MAX_REFUSAL_BYTES);
+  return withBody(response, bytes);
+}
+
+async function wholeMessage(response: Response, refuse: (event: RefusedEvent) => void): Promise<Response> {
+  const { bytes } = await boundedBody(response.body, MAX_MESSAGE_BYTES + 1);
+  const excess = messageExcess(bytes);
+  if (excess === null) return withBody(response, bytes);
+  refuse({ reason: excess, head: '', tail: '' });
+  throw new Error(`The answer ${excess}`);
 }
 
 /** The SDK's error for a refused request has no headers; Retry-After has to be put in before it is lost. */
 async function refusal(response: Response): Promise<SdkHttpError> {
   const { status, statusText } = response;
-  const text = await response.text().catch(() => '');
+  const text = await boundedBody(response.body, MAX_REFUSAL_BYTES).then(
+    ({ bytes }) => bytes.toString('utf8', 0, 500),
+    () => '',
+  );
   const retryAfterMs = readRetryAfterMs(response.headers.get('retry-after'), Date.now());
   return new SdkHttpError(SdkErrorCode.ClientHttpNotImplemented, `HTTP ${status}`, {
     status,
     statusText,
-    text: text.slice(0, 500),
+    text,
     ...(retryAfterMs === null ? {} : { retryAfterMs }),
   });
 }
-
 /** Retry-After is either seconds or an HTTP date. null: absent or neither. */
 export function readRetryAfterMs(header: string | null, now: number): number | null {
   if (header === null || header.trim() === '') return null;

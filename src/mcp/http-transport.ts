@@ -7,14 +7,18 @@ import {
   type Transport,
   type TransportSendOptions,
 } from '@modelcontextprotocol/client';
-import { createHttpFetch } from './http-fetch.ts';
+import { createAnswerGuard } from './answer-guard.ts';
+import { type RefusedMessage, createHttpFetch } from './http-fetch.ts';
 import {
   ANSWER_LOST,
-  MAX_MESSAGE_BYTES,
+  dataIn,
   deliverInOrder,
   errorAnswer,
-  tooLargeAnswer,
+  idOfRefused,
+  refusedAnswer,
 } from './message-delivery.ts';
+import { createPace } from './pace.ts';
+import { createReplyGate } from './reply-gate.ts';
 import type { HttpTransportOptions } from './server-options.ts';
 
 export interface HttpTransport extends Transport {
@@ -33,11 +37,13 @@ const CANCEL_MS = 2_000;
 
 export function createHttpTransport(options: HttpTransportOptions): HttpTransport {
   const open: Open = new Map();
+  const guard = createAnswerGuard();
+  const gate = createReplyGate();
   const inner: Inner = new StreamableHTTPClientTransport(new URL(options.url), {
     requestInit: { headers: { ...options.headers } },
     fetch: createHttpFetch({
-      maxMessageBytes: MAX_MESSAGE_BYTES,
-      onOversized: (body) => answerOversized(open, transport, body),
+      pace: createPace(),
+      onRefused: (message) => answerRefused(open, transport, message),
     }),
   });
   const transport: HttpTransport = {
@@ -48,14 +54,17 @@ export function createHttpTransport(options: HttpTransportOptions): HttpTranspor
     start: () => inner.start(),
     close: () => inner.close(),
     setProtocolVersion: (version) => inner.setProtocolVersion?.(version),
-    send: (message, sendOptions) => send(inner, open, transport, message, sendOptions),
+    send(message, sendOptions) {
+      guard.sends(message);
+      return gate(message, () => send(inner, open, transport, message, sendOptions));
+    },
     leave: () => leave(inner),
   };
   inner.onclose = () => transport.onclose?.();
   inner.onerror = (error) => transport.onerror?.(error);
   inner.onmessage = (message: JSONRPCMessage) => {
     if (!('method' in message) && message.id !== undefined) open.delete(message.id);
-    deliverInOrder(message, (next) => transport.onmessage?.(next));
+    deliverInOrder(guard.checked(message), (next) => transport.onmessage?.(next));
   };
   return transport;
 }
@@ -75,7 +84,7 @@ async function send(
   try {
     await inner.send(message, {
       ...options,
-      requestSignal: options.requestSignal ?? abort.signal,
+      requestSignal: eitherSignal(abort.signal, options.requestSignal),
       onRequestStreamEnd: () => {
         options.onRequestStreamEnd?.();
         if (!open.delete(id)) return;
@@ -105,11 +114,22 @@ async function sendCancellation(
   }
 }
 
-/** The stream is about to break; whoever waits for it should know that trying again will not help. */
-function answerOversized(open: Open, transport: Transport, body: string): void {
-  const id: unknown = (JSON.parse(body) as { id?: unknown }).id;
-  if (typeof id !== 'string' && typeof id !== 'number') return;
-  if (open.delete(id)) transport.onmessage?.(tooLargeAnswer(id));
+function eitherSignal(own: AbortSignal, given: AbortSignal | undefined): AbortSignal {
+  return given === undefined ? own : AbortSignal.any([own, given]);
+}
+
+/** Whoever waits for the answer hears that it is refused; a stream of its own is not read any further. */
+function answerRefused(
+  open: Open,
+  transport: Transport,
+  { requestId, reason, head, tail }: RefusedMessage,
+): void {
+  const id = requestId ?? idOfRefused(dataIn(head), tail);
+  const abort = id === null ? undefined : open.get(id);
+  if (id === null || abort === undefined) return;
+  open.delete(id);
+  transport.onmessage?.(refusedAnswer(id, reason));
+  if (requestId !== null) abort.abort();
 }
 
 function isCancellation(message: JSONRPCMessage): boolean {

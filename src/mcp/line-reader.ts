@@ -1,57 +1,70 @@
 /** Cuts a byte stream into lines without ever holding more than one line of bounded length.
  *  It must never fail on what it reads: a line past the bound is passed over, with its two ends reported. */
+import { createByteGatherer } from '../bounds/byte-gatherer.ts';
 
 export interface LineReader {
-  push(chunk: Buffer): void;
+  /** How many lines ended in the chunk. */
+  push(chunk: Buffer): number;
 }
 
 export interface LineReaderOptions {
   readonly maxLineBytes: number;
-  readonly onLine: (line: string) => void;
-  /** A line was too long to keep: its first and last bytes, enough to tell which message it was. */
+  /** The bytes are the caller's until it returns. */
+  readonly onLine: (line: Buffer) => void;
+  /** A line is too long to keep: its first and last bytes, enough to tell which message it is. Called when it crosses
+   *  the bound, with an empty tail, and again at its end. */
   readonly onOversized: (head: string, tail: string) => void;
+  /** The line goes on long after that. */
+  readonly onEndless: () => void;
 }
 
 const NEWLINE = 10;
 const KEPT_END_BYTES = 256;
+/** Of a line past the bound this many times the bound is passed over; a longer one has no end. */
+const MAX_SKIPPED_LINES = 4;
 
 export function createLineReader(options: LineReaderOptions): LineReader {
-  let pieces: Buffer[] = [];
-  let pendingBytes = 0;
-  let oversizedHead: Buffer | null = null;
+  const { maxLineBytes, onLine, onOversized } = options;
+  const held = createByteGatherer(maxLineBytes);
+  let skipped: { head: string; tail: Buffer; bytes: number } | null = null;
 
   const keep = (piece: Buffer): void => {
-    pieces.push(piece);
-    pendingBytes += piece.length;
-    if (pendingBytes <= options.maxLineBytes && oversizedHead === null) return;
-    const held = Buffer.concat(pieces);
-    oversizedHead ??= Buffer.from(held.subarray(0, KEPT_END_BYTES));
-    pieces = [Buffer.from(held.subarray(-KEPT_END_BYTES))];
-    pendingBytes = pieces[0]?.length ?? 0;
+    if (skipped !== null) {
+      skipped.tail = Buffer.from(lastBytes(Buffer.concat([skipped.tail, lastBytes(piece)])));
+      skipped.bytes += piece.length;
+      if (skipped.bytes > MAX_SKIPPED_LINES * maxLineBytes) options.onEndless();
+    } else if (!held.add(piece)) {
+      const start = held.take();
+      const head = (start.length > 0 ? start : piece).toString('utf8', 0, KEPT_END_BYTES);
+      skipped = { head, tail: Buffer.from(lastBytes(piece)), bytes: 0 };
+      onOversized(head, '');
+    }
   };
 
   const finish = (piece: Buffer): void => {
-    if (pieces.length === 0 && piece.length <= options.maxLineBytes)
-      return options.onLine(piece.toString('utf8'));
+    if (held.length === 0 && skipped === null && piece.length <= maxLineBytes) return onLine(piece);
     keep(piece);
-    const line = pieces.length === 1 ? pieces[0] : Buffer.concat(pieces);
-    const head = oversizedHead;
-    pieces = [];
-    pendingBytes = 0;
-    oversizedHead = null;
-    const text = line?.toString('utf8') ?? '';
-    if (head === null) options.onLine(text);
-    else options.onOversized(head.toString('utf8'), text);
+    if (skipped === null) return onLine(held.take());
+    const { head, tail } = skipped;
+    skipped = null;
+    onOversized(head, tail.toString('utf8'));
   };
 
   return {
     push(chunk) {
       let start = 0;
+      let lines = 0;
       for (let end = chunk.indexOf(NEWLINE); end !== -1; end = chunk.indexOf(NEWLINE, start)) {
         finish(chunk.subarray(start, end));
         start = end + 1;
+        lines += 1;
       }
       if (start < chunk.length) keep(chunk.subarray(start));
+      return lines;
     },
   };
+}
+
+function lastBytes(bytes: Buffer): Buffer {
+  return bytes.subarray(-KEPT_END_BYTES);
 }

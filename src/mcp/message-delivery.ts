@@ -6,9 +6,6 @@ import type { JSONRPCErrorResponse, JSONRPCMessage } from '@modelcontextprotocol
 export const ANSWER_TOO_LARGE = -32_095;
 export const ANSWER_LOST = -32_096;
 
-/** The largest message that is read, over any transport. */
-export const MAX_MESSAGE_BYTES = 16 * 1024 * 1024;
-
 /** Servers print all sorts of things to stdout; only objects of JSON-RPC 2.0 count, alone or in a batch. */
 export function readMessages(line: string): JSONRPCMessage[] {
   const first = line.trimStart()[0];
@@ -47,17 +44,22 @@ export function deliverInOrder(message: JSONRPCMessage, deliver: (message: JSONR
   else queueMicrotask(() => deliver(message));
 }
 
-/** Stands in for an answer past the size bound, so that its call ends and no other one suffers. */
-export function oversizedAnswer(head: string, tail: string): JSONRPCErrorResponse | null {
+/** The id of an answer that is not read, from its two ends; null: it is no answer, or says so in its middle. */
+export function idOfRefused(head: string, tail: string): number | null {
   const found =
-    /^\s*\{(?:"jsonrpc":"2\.0",)?"id":(\d+)/.exec(head) ??
-    /"id":(\d+)(?:,"jsonrpc":"2\.0")?\}\s*$/.exec(tail);
-  if (found === null) return null;
-  return tooLargeAnswer(Number(found[1]));
+    /^\s*\{\s*(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*)?"id"\s*:\s*(\d{1,15})\s*,\s*(?!"method")/.exec(head) ??
+    /[,{]\s*"id"\s*:\s*(\d{1,15})\s*(?:,\s*"jsonrpc"\s*:\s*"2\.0"\s*)?\}\s*$/.exec(tail);
+  return found === null || /^\s*\{[^{[]*"method"/.test(head) ? null : Number(found[1]);
 }
 
-export function tooLargeAnswer(id: number | string): JSONRPCErrorResponse {
-  return errorAnswer(id, ANSWER_TOO_LARGE, `The answer is larger than ${MAX_MESSAGE_BYTES} bytes`);
+/** The beginning of the first line of data in an event. */
+export function dataIn(head: string): string {
+  return /^data: ?(?<data>.*)/m.exec(head)?.groups?.['data'] ?? '';
+}
+
+/** Stands in for an answer past a limit, so that its call ends and no other one suffers. */
+export function refusedAnswer(id: number | string, reason: string): JSONRPCErrorResponse {
+  return errorAnswer(id, ANSWER_TOO_LARGE, `The answer of the MCP server ${reason}`);
 }
 
 export function errorAnswer(id: number | string, code: number, message: string): JSONRPCErrorResponse {

@@ -1,18 +1,14 @@
 /** Finds the way to a server: the modern protocol first, then the legacy handshake, then the old SSE transport.
  *  It must never leave a process or a stream behind when it fails. */
-import {
-  Client,
-  SSEClientTransport,
-  SdkError,
-  SdkErrorCode,
-  SdkHttpError,
-} from '@modelcontextprotocol/client';
+import { Client, SdkError, SdkErrorCode, SdkHttpError } from '@modelcontextprotocol/client';
 import { CONTRACT_VERSION } from '../contract/version.ts';
 import { type ConnectFault, connectFault, isDenied, isTimeout, isUnreached } from './connect-fault.ts';
 import { createHttpTransport } from './http-transport.ts';
 import type { McpLogger } from './logger.ts';
+import { LISTING_LIMITS } from './message-limits.ts';
 import type { HttpTransportOptions, McpServerOptions, StdioTransportOptions } from './server-options.ts';
 import { type Session, type SessionTransport, type TransportKind, openedSession } from './session.ts';
+import { createSseTransport } from './sse-transport.ts';
 import { createStdioTransport } from './stdio-transport.ts';
 
 /** What was learned on the way, and spares the next connection a wait. */
@@ -37,7 +33,6 @@ export type Opened =
 
 /** How long a server may take to answer the handshake; a first `npx` has a package to fetch. Milliseconds. */
 const HANDSHAKE_MS = 60_000;
-const MAX_TOOL_PAGES = 1_000;
 
 export async function openSession(options: OpenOptions): Promise<Opened> {
   const { transport } = options.server;
@@ -60,7 +55,7 @@ async function openStdio(options: OpenOptions, stdio: StdioTransportOptions): Pr
 
 async function openHttp(options: OpenOptions, http: HttpTransportOptions): Promise<Opened> {
   const { memory, stopped } = options;
-  if (memory.sseOnly) return connect(options, 'sse', sseTransport(http), true);
+  if (memory.sseOnly) return connect(options, 'sse', createSseTransport(http), true);
   if (memory.legacyOnly) return connect(options, 'http', createHttpTransport(http), true);
   const opened = await connect(options, 'http', createHttpTransport(http), false);
   if (opened.ok || stopped.aborted || isUnreached(opened.error) || isDenied(opened.error)) return opened;
@@ -70,13 +65,9 @@ async function openHttp(options: OpenOptions, http: HttpTransportOptions): Promi
     : await connect(options, 'http', createHttpTransport(http), true);
   memory.legacyOnly = legacy.ok && wasSilent;
   if (legacy.ok || stopped.aborted || !isNotStreamable(legacy.error)) return legacy;
-  const sse = await connect(options, 'sse', sseTransport(http), true);
+  const sse = await connect(options, 'sse', createSseTransport(http), true);
   memory.sseOnly = sse.ok;
   return sse;
-}
-
-function sseTransport(options: HttpTransportOptions): SessionTransport {
-  return new SSEClientTransport(new URL(options.url), { requestInit: { headers: { ...options.headers } } });
 }
 
 async function connect(
@@ -110,7 +101,7 @@ function createClient(probeTimeoutMs: number): Client {
     {
       capabilities: {},
       versionNegotiation: { mode: 'auto', probe: { timeoutMs: probeTimeoutMs } },
-      listMaxPages: MAX_TOOL_PAGES,
+      listMaxPages: LISTING_LIMITS.maxPages,
       // Results are validated against our own compiled schemas, once.
       jsonSchemaValidator: {
         getValidator: () => (input) => ({ valid: true, data: input as never, errorMessage: undefined }),

@@ -1,9 +1,12 @@
 /** The MCP transport over a child's stdin and stdout: one JSON-RPC message a line, both directions bounded.
  *  It must never throw at what the server writes, nor let an unread stdin grow for ever. */
 import { type JSONRPCMessage, SdkError, SdkErrorCode, type Transport } from '@modelcontextprotocol/client';
+import { type AnswerGuard, createAnswerGuard } from './answer-guard.ts';
 import { createLineReader } from './line-reader.ts';
 import type { McpLogger } from './logger.ts';
-import { MAX_MESSAGE_BYTES, deliverInOrder, oversizedAnswer, readMessages } from './message-delivery.ts';
+import { deliverInOrder, idOfRefused, readMessages, refusedAnswer } from './message-delivery.ts';
+import { MAX_MESSAGE_BYTES, messageExcess } from './message-limits.ts';
+import { type Pace, createPace } from './pace.ts';
 import type { StdioTransportOptions } from './server-options.ts';
 import { type ServerProcess, startServerProcess } from './server-process.ts';
 import { type StderrTail, createStderrTail } from './stderr-tail.ts';
@@ -29,6 +32,8 @@ interface Link {
 
 export function createStdioTransport(options: StdioTransportOptions, logger: McpLogger): StdioTransport {
   const link: Link = { process: null, closed: false, ending: '' };
+  const guard = createAnswerGuard();
+  const pace = createPace();
   const stderr = createStderrTail({
     onLine: (line, suppressed) =>
       logger.debug({ line, ...(suppressed > 0 ? { suppressed } : {}) }, 'MCP server stderr'),
@@ -43,9 +48,13 @@ export function createStdioTransport(options: StdioTransportOptions, logger: Mcp
       if (link.process !== null || link.closed)
         throw new SdkError(SdkErrorCode.AlreadyConnected, 'Already started');
       link.process = await startServerProcess(options);
-      attach(link.process, transport, link, stderr);
+      attach(link.process, transport, link, { stderr, guard, pace });
     },
-    send: (message) => send(link, message),
+    send(message) {
+      guard.sends(message);
+      if ('method' in message && 'id' in message) pace.asked();
+      return send(link, message);
+    },
     async close() {
       const graceful = !link.closed;
       await link.process?.end(!graceful);
@@ -55,30 +64,52 @@ export function createStdioTransport(options: StdioTransportOptions, logger: Mcp
   return transport;
 }
 
-function attach(server: ServerProcess, transport: StdioTransport, link: Link, stderr: StderrTail): void {
+interface Readers {
+  readonly stderr: StderrTail;
+  readonly guard: AnswerGuard;
+  readonly pace: Pace;
+}
+
+function attach(
+  server: ServerProcess,
+  transport: StdioTransport,
+  link: Link,
+  { stderr, guard, pace }: Readers,
+): void {
   const deliver = (message: JSONRPCMessage): void =>
-    deliverInOrder(message, (next) => transport.onmessage?.(next));
-  const reader = createLineReader({
-    maxLineBytes: MAX_MESSAGE_BYTES,
-    onLine: (line) => {
-      for (const message of readMessages(line)) deliver(message);
-    },
-    onOversized: (head, tail) => {
-      const answer = oversizedAnswer(head, tail);
-      if (answer !== null) deliver(answer);
-    },
-  });
-  server.stdout.on('data', (chunk: Buffer) => reader.push(chunk));
-  server.stderr.on('data', (chunk: Buffer) => stderr.push(chunk));
-  for (const pipe of [server.stdin, server.stdout, server.stderr]) {
-    pipe.on('error', (error: Error) => transport.onerror?.(error));
-  }
+    deliverInOrder(guard.checked(message), (next) => transport.onmessage?.(next));
   const lost = (how: string): void => {
     if (link.ending === '')
       link.ending = [how, stderr.tellingLine().slice(0, 300)].filter((part) => part !== '').join(': ');
     closeOnce(link, transport);
     void server.end(true);
   };
+  const refuse = (reason: string, head: string, tail: string): void => {
+    const id = idOfRefused(head, tail);
+    if (id !== null) deliver(refusedAnswer(id, reason));
+  };
+  const reader = createLineReader({
+    maxLineBytes: MAX_MESSAGE_BYTES,
+    onLine: (line) => {
+      const excess = messageExcess(line);
+      if (excess !== null)
+        return refuse(excess, line.toString('utf8', 0, 256), line.toString('utf8', line.length - 256));
+      for (const message of readMessages(line.toString('utf8'))) deliver(message);
+    },
+    onOversized: (head, tail) => refuse(`is larger than ${MAX_MESSAGE_BYTES} bytes`, head, tail),
+    onEndless: () => lost(`sent a message larger than ${MAX_MESSAGE_BYTES} bytes that does not end`),
+  });
+  server.stdout.on('data', (chunk: Buffer) => {
+    pace.heard(reader.push(chunk));
+    const restMs = pace.restMs();
+    if (restMs === 0) return;
+    server.stdout.pause();
+    setTimeout(() => server.stdout.resume(), restMs);
+  });
+  server.stderr.on('data', (chunk: Buffer) => stderr.push(chunk));
+  for (const pipe of [server.stdin, server.stdout, server.stderr]) {
+    pipe.on('error', (error: Error) => transport.onerror?.(error));
+  }
   // No answer can come any more, even if the process lives on. One turn later, so that an exit gets to say how it ended.
   server.stdout.once('close', () => setTimeout(lost, 20, 'closed its stdout'));
   void server.gone.then(lost);

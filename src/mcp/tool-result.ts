@@ -51,28 +51,88 @@ function payloadOf(items: readonly unknown[], structured: unknown): unknown {
 
 const NO_MESSAGE = 'The tool reported an error without a message';
 
-/** What the tool says about its own failure, if it says it as JSON; otherwise its text. */
+/** What the tool says about its own failure, if it says it as JSON; otherwise its text. Nothing else it said is lost. */
 function toolError(items: readonly unknown[], structured: unknown): ReturnType<typeof normalizeError> {
-  const text = items
-    .filter(isText)
-    .map((item) => item.text)
-    .join('\n');
-  const told = errorObject(structured) ?? errorObject(parsed(text));
-  if (told !== null) return normalizeError(told, 'tool_error', text || NO_MESSAGE);
+  const source = errorSource(items, structured);
+  if (source !== null) return normalizeError(withKept(source), 'tool_error', NO_MESSAGE);
   const others = items.filter((item) => !isText(item)).map(describedItem);
   const details = {
     ...(others.length > 0 ? { content: others } : {}),
     ...(structured === undefined ? {} : { structured_content: structured }),
   };
-  return normalizeError({ type: 'tool_error', message: text.trim() || NO_MESSAGE, details });
+  return normalizeError({ type: 'tool_error', message: textOf(items).trim() || NO_MESSAGE, details });
 }
 
-/** `{message, …}` or `{error: {message, …}}`. A type outside the tool's own words is kept by `normalizeError`. */
+/** Where a tool describes its failure as an object, and what it said beside that. */
+interface ErrorSource {
+  readonly error: Members;
+  readonly beside: Members;
+}
+
+/** In the structured content, in all texts as one object, or in the first text that is such an object. */
+function errorSource(items: readonly unknown[], structured: unknown): ErrorSource | null {
+  const texts = items.filter(isText);
+  const whole = errorObject(parsed(textOf(items)));
+  const inStructured = errorObject(structured);
+  if (inStructured !== null) {
+    // Servers repeat the structured content as text, for clients that read text only.
+    const isRepeated = whole !== null;
+    return {
+      error: inStructured,
+      beside: besideItems(isRepeated ? items.filter((item) => !isText(item)) : items),
+    };
+  }
+  const structuredBeside = structured === undefined ? {} : { structured_content: structured };
+  if (whole !== null) {
+    const others = items.filter((item) => !isText(item));
+    return { error: whole, beside: { ...structuredBeside, ...besideItems(others) } };
+  }
+  const told = texts.find((item) => errorObject(parsed(item.text)) !== null);
+  const error = told && errorObject(parsed(told.text));
+  if (!told || !error) return null;
+  return { error, beside: { ...structuredBeside, ...besideItems(items.filter((item) => item !== told)) } };
+}
+
+function besideItems(items: readonly unknown[]): Members {
+  return items.length > 0 ? { content: items.map(describedItem) } : {};
+}
+
+/** What has a place of its own in an error; every other key is a detail. */
+const ERROR_KEYS: ReadonlySet<string> = new Set([
+  'type',
+  'code',
+  'message',
+  'details',
+  'retryable',
+  'retryable?',
+]);
+
+/** The error with all else that was said among its details; its own details win. */
+function withKept({ error, beside }: ErrorSource): Members {
+  const others = Object.fromEntries(Object.entries(error).filter(([key]) => !ERROR_KEYS.has(key)));
+  const { details } = error;
+  const own = isMembers(details) ? details : details === undefined || details === null ? {} : { details };
+  const coded =
+    typeof error['type'] === 'string' && error['code'] !== undefined ? { code: error['code'] } : {};
+  return { ...error, details: { ...coded, ...others, ...beside, ...own } };
+}
+
+function textOf(items: readonly unknown[]): string {
+  return items
+    .filter(isText)
+    .map((item) => item.text)
+    .join('\n');
+}
+
+/**
+ * `{message, …}`, or `{error: {message, …}}` with what else is in the outer object. A type outside the tool's own words is
+ * kept by `normalizeError`.
+ */
 function errorObject(value: unknown): Members | null {
   if (!isMembers(value)) return null;
   if (typeof value['message'] === 'string') return value;
-  const inner = value['error'];
-  return isMembers(inner) && typeof inner['message'] === 'string' ? inner : null;
+  const { error: inner, ...outer } = value;
+  return isMembers(inner) && typeof inner['message'] === 'string' ? { ...outer, ...inner } : null;
 }
 
 function parsed(text: string): unknown {

@@ -3,6 +3,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe } from './connect-fault.ts';
 import type { McpLogger } from './logger.ts';
+import { LISTING_LIMITS } from './message-limits.ts';
 import { reconnectDelayMs } from './reconnect-delay.ts';
 import type { Session } from './session.ts';
 import { type ToolList, createToolList } from './tool-list.ts';
@@ -30,12 +31,22 @@ export interface ReadToolsOptions {
   readonly logger: McpLogger;
 }
 
-/** Every page of the server's list. Throws what the SDK throws. */
+/** Every page of the server's list, within its limits. Throws what the SDK throws. */
 export async function readTools({ session, signal, ...rest }: ReadToolsOptions): Promise<ToolList> {
   if (session.client.getServerCapabilities()?.tools === undefined) return createToolList([], rest);
-  const options = { cacheMode: 'refresh', timeout: LIST_MS, signal } as const;
-  const { tools } = await session.client.listTools(undefined, options);
-  return createToolList(tools, rest);
+  const late = AbortSignal.timeout(LISTING_LIMITS.maxMs);
+  const options = {
+    cacheMode: 'refresh',
+    timeout: LIST_MS,
+    signal: AbortSignal.any([signal, late]),
+  } as const;
+  try {
+    const { tools } = await session.client.listTools(undefined, options);
+    return createToolList(tools, rest);
+  } catch (error) {
+    if (!late.aborted || signal.aborted) throw error;
+    throw new Error(`listing them took longer than ${LISTING_LIMITS.maxMs} ms`, { cause: error });
+  }
 }
 
 export function watchTools(options: ToolWatchOptions): ToolWatch {

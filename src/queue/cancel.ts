@@ -25,23 +25,39 @@ export type Canceller = ReturnType<typeof createCanceller>;
 const AT_ONCE = 50;
 
 export function createCanceller({ connection, keys, journal, index, lanes }: CancellerOptions) {
-  /** Cancels one directive, or all of a request; null when there is no such request or directive. */
+  /**
+   * Cancels one directive, or all of a request; null when there is no such request or directive. `acceptedUntil`, by the clock
+   * of Redis: what was accepted later is left alone, so that a repeat does not meet it.
+   */
   async function cancel(
     requestId: string,
     directiveId: string | undefined,
     reason: string | undefined,
+    acceptedUntil = Infinity,
   ): Promise<Cancellation | null> {
-    const records = await recordsOf(requestId, directiveId);
-    if (records === null) return null;
+    const found = await recordsOf(requestId, directiveId);
+    if (found === null) return null;
+    const records = found.filter(({ acceptedAt }) => acceptedAt <= acceptedUntil);
     const directives = await inBatches(records, (record) => cancelOne(requestId, record, reason));
     return { request_id: requestId, directives: directives.filter((one) => one !== null) };
   }
 
   /** Ends those of the directives that no attempt is running of; the others go on. */
-  async function withdraw(requestId: string, ids: readonly string[], reason: string): Promise<void> {
+  const withdraw = (requestId: string, ids: readonly string[], reason: string): Promise<void> =>
+    endEach(requestId, ids, reason, true);
+
+  const cancelEach = (requestId: string, ids: readonly string[], reason: string): Promise<void> =>
+    endEach(requestId, ids, reason, false);
+
+  async function endEach(
+    requestId: string,
+    ids: readonly string[],
+    reason: string,
+    spareRunning: boolean,
+  ): Promise<void> {
     await inBatches(ids, async (id) => {
       const record = await journal.directive(requestId, id);
-      if (record?.terminal === null) await cancelOne(requestId, record, reason, true);
+      if (record?.terminal === null) await cancelOne(requestId, record, reason, spareRunning);
     });
   }
 
@@ -108,7 +124,7 @@ export function createCanceller({ connection, keys, journal, index, lanes }: Can
     return { id, status: 'ended', ...(result ? { result } : {}) };
   }
 
-  return { cancel, withdraw };
+  return { cancel, cancelEach, withdraw };
 }
 
 async function inBatches<T, R>(items: readonly T[], work: (item: T) => Promise<R>): Promise<R[]> {

@@ -10,6 +10,7 @@ import type {
 } from '../contract/dead-letter.ts';
 import type { Directive, ParsedDirective } from '../contract/directive.ts';
 import type { ErrorEnvelope } from '../contract/error-envelope.ts';
+import { DirectiveRefused } from '../contract/problem.ts';
 import type { DeadEntry, DeadLetterIndex } from '../journal/dead-letter-index.ts';
 import { decodeEnvelope } from '../journal/envelope.ts';
 import type { Journal } from '../journal/journal.ts';
@@ -18,6 +19,13 @@ import type { Submitter } from './submit.ts';
 const SCAN = 200;
 const DEFAULT_PAGE = 100;
 const LARGEST_PAGE = 1_000;
+
+/** As many as a body may name. */
+const MOST_NAMED = 1_000;
+const TOO_MANY = 429;
+
+type Redriven = Redrive['redriven'][number];
+type Refused = Redrive['refused'][number];
 
 export interface DeadLetterParts {
   journal: Journal;
@@ -98,23 +106,57 @@ export function createDeadLetters({ journal, dead, submitter }: DeadLetterParts)
     ...filter
   }: RedriveBody): Promise<Redrive> {
     const named = directives && new Set(directives.map(({ request_id, id }) => `${request_id}/${id}`));
+    const redriven: Redrive['redriven'] = [];
+    const refused: Redrive['refused'] = [];
+    const tried = new Set<string>();
+    const most = named ? MOST_NAMED : limit;
+    let chosen: DeadEntry[];
+    let left: number;
+    do {
+      ({ chosen, left } = await choose(filter, named, tried, most - redriven.length));
+      for (const entry of chosen) {
+        tried.add(nameOfEntry(entry));
+        const made = await redriveOne(entry);
+        if (made && 'to' in made) redriven.push(made);
+        else if (made) refused.push(made);
+      }
+      // In the place of those that were refused others are taken, so that they never block the rest.
+    } while (!named && chosen.length > 0 && redriven.length < most && left > 0);
+    const not_found = [...(named ?? [])].filter((name) => !tried.has(name)).map(refOf);
+    return { redriven, not_found, refused, left: left + refused.length };
+  }
+
+  /** The oldest that match and were not tried, up to `most`; and how many more there are. */
+  async function choose(
+    filter: DeadLetterFilter,
+    named: ReadonlySet<string> | undefined,
+    tried: ReadonlySet<string>,
+    most: number,
+  ): Promise<{ chosen: DeadEntry[]; left: number }> {
     const chosen: DeadEntry[] = [];
     let left = 0;
     for await (const { entry } of scan(filter, 0)) {
-      if (named && !named.delete(`${entry.requestId}/${entry.id}`)) continue;
-      if (chosen.length < (named ? Infinity : limit)) chosen.push(entry);
+      const name = nameOfEntry(entry);
+      if (tried.has(name) || named?.has(name) === false) continue;
+      if (chosen.length < most) chosen.push(entry);
       else left += 1;
     }
-    const redriven: Redrive['redriven'] = [];
-    for (const entry of chosen) {
-      const made = await redriveOne(entry);
-      if (made) redriven.push(made);
+    return { chosen, left };
+  }
+
+  /** A successor that cannot be made says why; a full lane or installation ends the redrive, since it concerns all. */
+  async function redriveOne(entry: DeadEntry): Promise<Redriven | Refused | null> {
+    try {
+      return await makeSuccessor(entry);
+    } catch (error) {
+      if (!(error instanceof DirectiveRefused) || error.problem.status === TOO_MANY) throw error;
+      const { code, detail = error.message } = error.problem;
+      return { from: { request_id: entry.requestId, id: entry.id }, code, detail };
     }
-    return { redriven, not_found: [...(named ?? [])].map(refOf), left };
   }
 
   /** The successor's id says which redrive it is, so that a repeat after a crash makes the same directive. */
-  async function redriveOne(entry: DeadEntry): Promise<Redrive['redriven'][number] | null> {
+  async function makeSuccessor(entry: DeadEntry): Promise<Redriven | null> {
     const json = await journal.envelope(entry.requestId, entry.id);
     if (json === null) {
       await dead.remove(entry);
@@ -134,6 +176,10 @@ export function createDeadLetters({ journal, dead, submitter }: DeadLetterParts)
   }
 
   return { list, redrive };
+}
+
+function nameOfEntry({ requestId, id }: DeadEntry): string {
+  return `${requestId}/${id}`;
 }
 
 function refOf(name: string): { request_id: string; id: string } {

@@ -25,6 +25,7 @@ import type { ModelCatalog } from '../journal/model-catalog.ts';
 import type { PayloadStore } from '../journal/payload-store.ts';
 import type { Subscriber } from '../journal/subscriber.ts';
 import { toolListing, type ToolCatalog } from '../journal/tool-catalog.ts';
+import { truncatedBytes, wholeResults } from '../journal/whole-result.ts';
 import { newIdentifier } from '../telemetry/identifier.ts';
 import { watchInbox, watchLog, type AwaitOptions, type Awaited as Ended } from './await-result.ts';
 import type { Canceller } from './cancel.ts';
@@ -97,11 +98,6 @@ function noPayload(requestId: string, directiveId: string): DirectiveRefused {
   return new DirectiveRefused(problem('not_found', { detail }));
 }
 
-/** Cut by a worker: what the signal holds is a preview. */
-function isTruncated({ data }: TerminalSignal): boolean {
-  return 'metadata' in data && data.metadata['result_truncated_bytes'] !== undefined;
-}
-
 function unknownRequest(requestId: string): DirectiveRefused {
   return new DirectiveRefused(problem('not_found', { detail: `there is no request "${requestId}"` }));
 }
@@ -125,6 +121,7 @@ function firstFault([first]: readonly FieldError[]): string {
 
 export function createQueueClient(parts: QueueClientParts): DirectiveClient {
   const { journal, follower, subscriber, submitter, canceller, catalog } = parts;
+  const whole = wholeResults(parts.payloads);
 
   async function submit(
     directives: SubmittedDirective | readonly SubmittedDirective[],
@@ -152,7 +149,7 @@ export function createQueueClient(parts: QueueClientParts): DirectiveClient {
           entry.status === 'accepted'
             ? signalOf(await watches[position]?.ended({ ...limits, fresh: true }))
             : await result(requestId, entry.id, limits).catch(unlessAborted(options.signal));
-        return ended ? { ...entry, result: ended } : entry;
+        return ended ? { ...entry, result: await whole(ended) } : entry;
       });
       return { ...submission, directives: await Promise.all(ends) };
     } finally {
@@ -186,10 +183,11 @@ export function createQueueClient(parts: QueueClientParts): DirectiveClient {
   ): Promise<TerminalSignal | null> {
     return whileAvailable(async () => {
       const already = await endedAlready(requestId, directiveId);
-      if (already || options.timeoutMs === 0) return already;
+      if (already || options.timeoutMs === 0) return already && whole(already);
       const watch = await watchLog(parts, requestId, directiveId);
       try {
-        return terminalOrThrow(await watch.ended(options), requestId, directiveId);
+        const ended = terminalOrThrow(await watch.ended(options), requestId, directiveId);
+        return ended && (await whole(ended));
       } finally {
         watch.stop();
       }
@@ -244,19 +242,17 @@ export function createQueueClient(parts: QueueClientParts): DirectiveClient {
       ]);
       if (!record || json === null) return null;
       const ended = record.terminal === null ? null : await journal.signalAt(requestId, record.terminal);
-      return directiveView(requestId, record, decodeEnvelope(json), ended);
+      return directiveView(requestId, record, decodeEnvelope(json), ended && (await whole(ended)));
     });
   }
 
   async function payload(requestId: string, directiveId: string): Promise<unknown> {
     return whileAvailable(async () => {
-      const record = await journal.directive(requestId, directiveId);
-      if (!record) throw unknownDirective(requestId, directiveId);
       const signal = await endedAlready(requestId, directiveId);
       const result = resultSchema.safeParse(signal && 'result' in signal.data ? signal.data.result : null);
       if (!signal || !result.success || !result.data.ok) throw noPayload(requestId, directiveId);
-      if (!isTruncated(signal)) return result.data.payload;
-      const json = await parts.payloads.get({ requestId, id: directiveId, fence: record.fence });
+      if (truncatedBytes(signal) === null) return result.data.payload;
+      const json = await parts.payloads.get(requestId, directiveId);
       if (json === null) throw noPayload(requestId, directiveId);
       return JSON.parse(json) as unknown;
     });

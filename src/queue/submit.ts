@@ -27,6 +27,7 @@ export interface SubmitterOptions {
   confirm: () => Promise<Confirm | null>;
   /** Redis Cluster keeps no order between slots, so there the job is added after the acceptance is known. */
   ordered: boolean;
+  /** Milliseconds on a clock that only goes forward. */
   now?: () => number;
   newId?: () => string;
 }
@@ -45,7 +46,7 @@ const SLOW_ACCEPT_MS = 2_500;
 
 export function createSubmitter(options: SubmitterOptions) {
   const { journal, index, lanes, preparer, capacity, confirm } = options;
-  const now = options.now ?? Date.now;
+  const now = options.now ?? (() => performance.now());
   const newId = options.newId ?? newIdentifier;
 
   /** Throws `DirectiveRefused` for conflicts; rejects with Redis' own error when it does not answer. */
@@ -72,7 +73,7 @@ export function createSubmitter(options: SubmitterOptions) {
     const open = prepared.filter(({ acceptance }) => acceptance.lane !== null);
     const refs = open.map(({ acceptance }) => ({ requestId, id: acceptance.id }));
     const begunAt = now();
-    const indexed = refs.length > 0 ? index.add(refs, begunAt + firstLookMs(open)) : Promise.resolve();
+    const indexed = refs.length > 0 ? index.announce(refs, firstLookMs(open)) : Promise.resolve();
     if (!options.ordered) await indexed;
     const accepting = journal.accept(
       requestId,
@@ -86,7 +87,7 @@ export function createSubmitter(options: SubmitterOptions) {
     rung?.catch(() => {});
     const [verdict] = await Promise.all([accepting, indexed]);
     if (verdict.kind === 'conflict') throw conflict(requestId, prepared, verdict);
-    if (refs.length > 0 && now() - begunAt > SLOW_ACCEPT_MS) await index.add(refs, now());
+    if (refs.length > 0 && now() - begunAt > SLOW_ACCEPT_MS) await index.announce(refs, 0);
     // The directives are durable: a ring that fails is repeated by the sweeper.
     await (rung ?? ringAll(lanes, open)).catch(() => {});
     return verdict.verdicts;

@@ -179,7 +179,7 @@ export function createSweeper(options: SweeperOptions) {
   }
 
   async function sweepAll(): Promise<void> {
-    await dead.expire(Date.now() - options.retentionMs);
+    await dead.expire(options.retentionMs);
     while ((await sweep()) >= BATCH && (await holdsLock()));
   }
 

@@ -27,13 +27,23 @@ describe('normalizeError', () => {
     expect(normalizeError({ code: 'x', message: 'm' })).toStrictEqual(envelope);
   });
 
-  test('rules 4 and 5: an exception keeps message and fields, never its stack', () => {
+  test('rules 4 and 5: an exception keeps message, class and fields, never its stack', () => {
     const error = Object.assign(new TypeError('boom'), { status: 502 });
     expect(normalizeError(error, 'llm_error')).toStrictEqual({
       type: 'llm_error',
       message: 'boom',
-      details: { status: 502 },
+      details: { name: 'TypeError', status: 502 },
       retryable: false,
+    });
+  });
+
+  test('rules 4 and 5: a cause and the errors of an aggregate are kept', () => {
+    const cause = Object.assign(new Error('refused'), { code: 'ECONNREFUSED' });
+    const error = new AggregateError([new RangeError('far')], 'all failed', { cause });
+    expect(normalizeError(error, 'exception').details).toStrictEqual({
+      name: 'AggregateError',
+      cause: { name: 'Error', message: 'refused', code: 'ECONNREFUSED' },
+      errors: [{ name: 'RangeError', message: 'far' }],
     });
   });
 
@@ -45,7 +55,7 @@ describe('normalizeError', () => {
     expect(normalizeError(new Answer(), 'executor', 'Odd')).toStrictEqual({
       type: 'executor',
       message: 'Odd',
-      details: { reason: { message: 'hidden', code: 'x' } },
+      details: { reason: { __class__: 'Answer', message: 'hidden', code: 'x' } },
       retryable: false,
     });
   });

@@ -86,7 +86,7 @@ describe('the payload', () => {
   test('becomes JSON when it is not', () => {
     const payload = { at: new Date(0), n: 1n, f: Number.NaN, gone: undefined };
     expect(normalizeResult(['ok', payload])).toMatchObject({
-      payload: { at: '1970-01-01T00:00:00.000Z', n: '1', f: 'NaN' },
+      payload: { at: '1970-01-01T00:00:00.000Z', n: '1n', f: 'NaN' },
     });
   });
 

@@ -24,7 +24,7 @@ test('the committed schemas are those of the code', () => {
 
 test('the schemas are those of the contract’s version', () => {
   expect({ version: CONTRACT_VERSION, sha256: digestOf(committed) }).toEqual({
-    version: '1.0.0',
+    version: '1.1.0',
     sha256: CONTRACT_SHA256,
   });
 });

@@ -58,6 +58,21 @@ export const modernPeer = (env: Env = {}): StdioServer =>
 
 export const rudePeer = (habit: string): StdioServer => stdio('rude', [ownServer('rude-peer.mjs'), habit]);
 
+export const hostilePeer = (habit = 'polite'): StdioServer =>
+  stdio('hostile', [ownServer('hostile-peer.mjs'), 'stdio', habit]);
+
+/** `elsewhere`: where it redirects to. */
+export async function startHostilePeer(habit = 'polite', elsewhere = ''): Promise<HttpServer> {
+  const child = spawnNode([ownServer('hostile-peer.mjs'), 'http', habit, elsewhere]);
+  const line = await child.waitForLine(/^port \d+$/);
+  const origin = `http://127.0.0.1:${line.split(' ')[1]}`;
+  return {
+    child,
+    origin,
+    options: { name: 'hostile', transport: { kind: 'http', url: `${origin}/mcp`, headers: {} } },
+  };
+}
+
 export interface HttpServer {
   readonly child: Child;
   readonly origin: string;

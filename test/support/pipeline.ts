@@ -118,7 +118,7 @@ export async function openPipeline(
     return {
       journal,
       settlement,
-      payloads: createPayloadStore(connection, keys, RETENTION_MS),
+      payloads: createPayloadStore(connection, keys),
       registry: createRegistry([testTool(execute), ...definitions]),
       heartbeat: beating,
       running: createRunningAttempts(),

@@ -261,7 +261,7 @@ function end(spec: RunSpec, document: RunDocument, status: RunStatus, reason: st
       : { type: 'ai.request.failed', data: { request_id, error: { type: reason }, run_id } };
   const outbox = [
     ...document.outbox,
-    { id: 'end.cancel', kind: 'cancel_directive' as const, directive_id: null, reason },
+    { id: 'end.cancel', kind: 'cancel_directives' as const, directive_ids: inner(document).pending, reason },
   ];
   const messages = [...spec.messages, { role: 'assistant', content: reason }];
   if (conversation_id !== null)

@@ -57,9 +57,10 @@ export async function redriveDead(
     });
     const redrive = await client.redrive({ directives });
     report(redrive, { terminal, json });
-    return redrive.not_found.length > 0 ? EXIT.failed : EXIT.done;
+    return redrive.not_found.length + redrive.refused.length > 0 ? EXIT.failed : EXIT.done;
   }
   const everything = options.all ? { all: true as const } : {};
+  let anyRefused = false;
   for (let todo = options.limit ?? Infinity; todo > 0 && !interrupt.aborted;) {
     const step = await client.redrive({
       ...filterOf(options),
@@ -68,16 +69,21 @@ export async function redriveDead(
     });
     report(step, { terminal, json });
     todo -= step.redriven.length;
-    if (step.left === 0 || step.redriven.length === 0) break;
+    anyRefused ||= step.refused.length > 0;
+    // Those that were refused stay listed, and would be refused again.
+    if (step.left <= step.refused.length || step.redriven.length === 0) break;
     terminal.err(`${step.left} left`);
   }
-  return interrupt.aborted ? EXIT.interrupted : EXIT.done;
+  if (interrupt.aborted) return EXIT.interrupted;
+  return anyRefused ? EXIT.failed : EXIT.done;
 }
 
 function report(redrive: Redrive, { terminal, json }: Pick<Invocation, 'terminal' | 'json'>): void {
   const rows = redrive.redriven.map(({ from, to }) => [`${from.request_id}/${from.id}`, '→', to.id]);
   const lines = json ? [JSON.stringify(redrive)] : table(rows);
   for (const line of lines) terminal.out(line);
-  for (const { request_id, id } of json ? [] : redrive.not_found)
-    terminal.err(`no dead letter: ${request_id}/${id}`);
+  if (json) return;
+  for (const { request_id, id } of redrive.not_found) terminal.err(`no dead letter: ${request_id}/${id}`);
+  for (const { from, code, detail } of redrive.refused)
+    terminal.err(`not redriven: ${from.request_id}/${from.id}: ${code}: ${detail}`);
 }

@@ -26,7 +26,20 @@ function readCustom(
   }
   const { metadata } = raw;
   const noted = typeof metadata === 'object' && metadata !== null ? (metadata as JsonObject) : {};
-  return { ok: true, directive: { ...parsed.data, type: kind.type, ...identity, metadata: noted } };
+  const directive = { ...parsed.data, type: kind.type, ...identity, metadata: noted };
+  return isJson(directive)
+    ? { ok: true, directive }
+    : { ok: false, faults: 'its schema makes of it what JSON cannot say' };
+}
+
+/** A schema may make bigints or cycles out of what was JSON; what has a JSON form travels as that. */
+function isJson(value: object): boolean {
+  try {
+    JSON.stringify(value);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 /** Why the agent is stopped, or null. */

@@ -4,7 +4,9 @@ import { type ErrorEnvelope, errorEnvelope } from '../../contract/error-envelope
 import { strategyContext } from './strategy-context.ts';
 import { answerCalls } from './history.ts';
 import { NORMAL_LOOKING_REASONS, type StopCause } from './directive-exec.ts';
-import { isEmpty, type Run } from './run-state.ts';
+import { messageFaults } from './message-faults.ts';
+import type { OutboxEntry } from '../transition.ts';
+import type { Run } from './run-state.ts';
 
 export type Ending =
   | { status: 'completed'; result: unknown; reason: string }
@@ -60,36 +62,36 @@ export function failRun(
 /** Every tool call of the history is answered, whatever became of it. */
 function settleHistory(run: Run, ending: Ending, manner: Manner): void {
   const { state } = run;
-  const strategy = run.parts.strategies.get(run.agent.strategy);
-  if (!manner.ownOutcome && !manner.hard && strategy?.close) {
-    try {
-      state.messages = strategy.close(state.strategy, strategyContext(run));
-    } catch (error) {
-      run.log.push({
-        level: 'error',
-        message: 'the strategy could not close',
-        details: { error: String(error) },
-      });
-    }
-  }
+  // A strategy that has not begun has nothing to close.
+  if (!manner.ownOutcome && !manner.hard && state.strategy !== undefined) closeStrategy(run);
   const missing =
     ending.status === 'completed' ? errorEnvelope('cancelled', 'The run ended before') : ending.error;
   state.messages = answerCalls(state.messages, missing);
 }
 
+function closeStrategy(run: Run): void {
+  const strategy = run.parts.strategies.get(run.agent.strategy);
+  if (!strategy?.close) return;
+  try {
+    const messages = strategy.close(run.state.strategy, strategyContext(run));
+    const faults = run.parts.trusted.has(strategy) ? [] : messageFaults(messages, 'messages');
+    if (faults.length > 0) throw new TypeError(faults.join('; '));
+    run.state.messages = messages;
+  } catch (error) {
+    const details = { error: String(error) };
+    run.log.push({ level: 'error', message: 'the strategy could not close', details });
+  }
+}
+
 /** Nothing is waited for any more. */
 function release(run: Run, manner: Manner): void {
   const { state } = run;
-  if (!isEmpty(state.open) && !manner.hard) {
-    run.outbox = [
-      ...run.outbox,
-      { id: 'end:cancel', kind: 'cancel_directive', directive_id: null, reason: 'the run has ended' },
-    ];
-  }
-  if (!isEmpty(state.open) && manner.hard) {
-    const [id, directive_ids] = ['end:withdraw', Object.keys(state.open)];
-    const reason = 'the run was stopped';
-    run.outbox = [...run.outbox, { id, kind: 'withdraw_directives', directive_ids, reason }];
+  const directive_ids = Object.keys(state.open);
+  if (directive_ids.length > 0) {
+    const entry: OutboxEntry = manner.hard
+      ? { id: 'end:withdraw', kind: 'withdraw_directives', directive_ids, reason: 'the run was stopped' }
+      : { id: 'end:cancel', kind: 'cancel_directives', directive_ids, reason: 'the run has ended' };
+    run.outbox = [...run.outbox, entry];
   }
   state.open = {};
   state.waiting = [];

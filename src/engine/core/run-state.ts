@@ -75,7 +75,7 @@ export interface Counters {
 }
 
 export interface RunState {
-  /** The strategy's own. */
+  /** The strategy's own; undefined until it has begun. */
   strategy: unknown;
   options: JsonObject;
   messages: readonly Message[];
@@ -163,7 +163,7 @@ const NO_COUNTS: Counters = {
 export function newRun(input: RunInput): Run {
   const agent = effectiveAgent(input.spec, input.setup.agent);
   const state: RunState = {
-    strategy: null,
+    strategy: undefined,
     options: agent.options,
     messages: [],
     anchors: {},

@@ -9,6 +9,7 @@ import { emitOwn } from './agent-directives/emit.ts';
 import { admit, isWork, releaseWaiting, withdraw } from './gate.ts';
 import { endRun, failRun, stopRun } from './lifecycle.ts';
 import { execute } from './route.ts';
+import { messageFaults } from './message-faults.ts';
 import { isEmpty, type Run } from './run-state.ts';
 import { strategyContext } from './strategy-context.ts';
 
@@ -18,11 +19,19 @@ export function beginStrategy(run: Run): void {
   if (!strategy) return;
   const started = guarded(run, () => {
     if (strategy.options) run.state.options = strategy.options.parse(run.agent.options);
-    run.state.strategy = strategy.init(strategyContext(run));
+    run.state.strategy = firstState(run, strategy);
     return true;
   });
   const { request_id, run_id, query } = run.spec;
   if (started) step(run, { type: 'ai.request.started', data: { request_id, run_id, query } });
+}
+
+function firstState(run: Run, strategy: AnyStrategy): unknown {
+  const state = strategy.init(strategyContext(run)) ?? null;
+  const hazard = run.parts.trusted.has(strategy) ? null : findJsonHazard(state);
+  if (hazard)
+    throw new TypeError(`the first state of the strategy is no JSON: ${hazard.path} ${hazard.message}`);
+  return state;
 }
 
 /** The strategy reads `signal`; whatever can start then, starts. */
@@ -35,9 +44,20 @@ export function step(run: Run, signal: StrategySignal): void {
     const trusted = run.parts.trusted.has(strategy);
     const hazard = trusted ? null : findJsonHazard(taken);
     if (hazard) throw new TypeError(`the step of the strategy is no JSON: ${hazard.path} ${hazard.message}`);
+    if (!trusted) requireMessages(taken);
     apply(run, taken, trusted);
     return true;
   });
+}
+
+/** Of the history, and of model calls that bring their own: what is no message would break every turn to come. */
+function requireMessages({ messages, directives }: Step<unknown>): void {
+  const calls = (Array.isArray(directives) ? directives : []) as readonly { messages?: unknown }[];
+  const faults = [
+    ...messageFaults(messages, 'messages'),
+    ...calls.flatMap((call, index) => messageFaults(call?.messages, `directives[${index}].messages`)),
+  ];
+  if (faults.length > 0) throw new TypeError(`the step of the strategy is invalid: ${faults.join('; ')}`);
 }
 
 /** Neither nothing, nor the promise of one. */
@@ -73,7 +93,7 @@ function apply(run: Run, taken: Step<unknown>, trusted: boolean): void {
   const { state } = run;
   const directives = [...(taken.directives ?? [])];
   if (overflows(run, directives.length)) return;
-  state.strategy = taken.state;
+  state.strategy = taken.state ?? null;
   state.awaits_input = taken.awaits === 'input';
   if (taken.messages) state.messages = taken.messages as readonly Message[];
   if (taken.anchors) state.anchors = taken.anchors;

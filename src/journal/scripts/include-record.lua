@@ -3,7 +3,8 @@
 --
 -- KEYS[1] state   hash: request fields (seq, open, count, status, created_at, closed_at), directive fields
 --                 `<id>|<attribute>`, and fields of the request's run `@run|<attribute>`
--- KEYS[2] bodies  hash: directive id -> envelope JSON, as accepted; `@run` -> the run's document, `@spec` -> its start
+-- KEYS[2] bodies  hash: directive id -> envelope JSON, as accepted; `@run` -> the run's document, `@spec` -> its start;
+--                 `@payload|<id>` -> a payload that is too large for the log, JSON
 -- KEYS[3] log     stream of signals, entry id `<sequence>-0`; its name is also the request's pub/sub channel
 --
 -- A script reads with one HMGET and writes with one HSET where it can: each call costs about a microsecond of the one
@@ -12,6 +13,9 @@ local STATE, BODIES, LOG = KEYS[1], KEYS[2], KEYS[3]
 
 -- Larger signals are announced by number only; the follower reads them from the log.
 local MAX_PUBLISHED_BYTES = 65536
+
+-- Before the id of a directive, the field of its payload among the bodies; no directive's id begins with '@'.
+local PAYLOAD = '@payload|'
 
 -- What the request's run has not read yet, as sequences: '12,57,'. There while the run has not ended, and only then.
 local RUN_INBOX = '@run|inbox'

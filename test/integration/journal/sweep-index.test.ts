@@ -46,6 +46,27 @@ test('a repeated announcement puts nothing off', async () => {
   expect(await open.index.due(50, 10)).toHaveLength(1);
 });
 
+test('an announcement is due by the clock of Redis, whatever the process takes for the time', async () => {
+  await using open = await setUp();
+  const [seconds] = await open.connection.time();
+  const now = Number(seconds) * 1_000;
+  vi.useFakeTimers({ toFake: ['Date'], now: 0 });
+  try {
+    await open.index.announce(
+      [ref('a'), ...Array.from({ length: 2_500 }, (_, number) => ref(`b-${number}`))],
+      5_000,
+    );
+  } finally {
+    vi.useRealTimers();
+  }
+  expect(await open.index.size()).toBe(2_501);
+  expect(await open.index.due(now + 4_000, 1)).toEqual([]);
+  expect(await open.index.due(now + 60_000, 1)).toHaveLength(1);
+  await open.index.announce([ref('a')], 0);
+  await open.index.announce([ref('a')], 50_000);
+  expect((await open.index.due(now + 4_000, 10)).map(({ id }) => id)).toEqual(['a']);
+});
+
 test('a last look keeps in mind that the directive was settled', async () => {
   await using open = await setUp();
   await open.index.lookOnceMore(ref('a'), 200);

@@ -117,6 +117,24 @@ describe('the list', () => {
     await vi.waitFor(async () => expect(await open.index.size()).toBe(0), 5_000);
   });
 
+  test('keeps its entries as long as their requests by the clock of Redis, not by that of a process', async () => {
+    await using open = await openPipeline(redis.url);
+    await open.startWorker(asTold);
+    const inTenDays = Date.now() + 864_000_000;
+    vi.useFakeTimers({ toFake: ['Date'], now: inTenDays });
+    try {
+      await ended(open, [failing('auth')]);
+      await open.dead.expire(60_000);
+      expect(await open.dead.size()).toBe(1);
+    } finally {
+      vi.useRealTimers();
+    }
+    await vi.waitFor(async () => {
+      await open.dead.expire(0);
+      expect(await open.dead.size()).toBe(0);
+    }, 5_000);
+  });
+
   test('is filtered by lane and by type of error, and paged without gap or repeat', async () => {
     await using open = await openPipeline(redis.url);
     await open.startWorker(asTold);
@@ -153,7 +171,12 @@ describe('the list', () => {
     await ended(open, [directive]);
     await open.connection.del(...open.keys.request(directive.request_id));
     expect((await open.client.deadLetters()).dead_letters).toEqual([]);
-    expect(await open.client.redrive({ all: true })).toEqual({ redriven: [], not_found: [], left: 0 });
+    expect(await open.client.redrive({ all: true })).toEqual({
+      redriven: [],
+      not_found: [],
+      refused: [],
+      left: 0,
+    });
     expect(await open.dead.size()).toBe(0);
   });
 });
@@ -173,6 +196,7 @@ describe('a redrive', () => {
     expect(await open.client.redrive({ directives: [from] })).toEqual({
       redriven: [{ from, to }],
       not_found: [],
+      refused: [],
       left: 0,
     });
     const result = await open.client.result(to.request_id, to.id);
@@ -232,6 +256,24 @@ describe('a redrive', () => {
     expect(await open.dead.size()).toBe(0);
   });
 
+  test('goes on where one successor cannot be made, and says which and why', async () => {
+    await using open = await openPipeline(redis.url);
+    const worker = await open.startWorker(asTold);
+    const blocked = failing('auth', { tool_name: 'test.one' });
+    const others = ['two', 'three'].map((tool) => failing('auth', { tool_name: `test.${tool}` }));
+    await ended(open, [blocked, ...others]);
+    await worker.stop();
+    const { request_id } = blocked;
+    await open.client.submit(call({ request_id, id: 'a.redrive-1', tool_name: 'test.other' }));
+    const answer = await open.client.redrive({ all: true, limit: 2 });
+    expect(answer.redriven.map(({ from }) => from.request_id)).toEqual(others.map((each) => each.request_id));
+    expect(answer.refused).toMatchObject([{ from: { request_id, id: 'a' }, code: 'id_conflict' }]);
+    expect(answer.left).toBe(1);
+    expect((await listed(open, 1))[0]).toMatchObject({ request_id, id: 'a' });
+    const named = { directives: [{ request_id, id: 'a' }] };
+    expect(await open.client.redrive(named)).toMatchObject({ redriven: [], not_found: [], left: 1 });
+  });
+
   test('asked for by ten at once, and once more, makes one successor', async () => {
     await using open = await openPipeline(redis.url);
     const worker = await open.startWorker(asTold);
@@ -244,6 +286,7 @@ describe('a redrive', () => {
     expect(await open.client.redrive(which)).toEqual({
       redriven: [],
       not_found: which.directives,
+      refused: [],
       left: 0,
     });
     const request = await open.client.request(directive.request_id);

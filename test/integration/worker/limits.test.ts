@@ -6,6 +6,7 @@ import { errorEnvelope } from '../../../src/contract/error-envelope.ts';
 import { DirectiveRefused } from '../../../src/contract/problem.ts';
 import { errorResult, okResult } from '../../../src/contract/result.ts';
 import { createDirectClient } from '../../../src/direct-client.ts';
+import { createPayloadStore } from '../../../src/journal/payload-store.ts';
 import { openPipeline } from '../../support/pipeline.ts';
 import { startRedis, type TestRedis } from '../../support/redis.ts';
 
@@ -129,6 +130,43 @@ test('a result over the limit is a marked preview in its signal, and whole where
     problem: { code: 'not_found' },
   });
   expect(await open.keysWithoutExpiry()).toEqual([]);
+});
+
+test('a whole payload stays as long as its request is open, and no longer than it is kept', async () => {
+  await using open = await openPipeline(redis.url);
+  const { promise, resolve: endLong } = Promise.withResolvers<void>();
+  await open.startWorker(async ({ id }) => {
+    if (id === 'long') await promise;
+    return { result: okResult('x'.repeat(1_200_000)) };
+  });
+  const request_id = randomUUID();
+  const long = open.client.execute(call('long', request_id));
+  await open.client.execute(call('large', request_id));
+  const [, bodies] = open.keys.request(request_id);
+  const all = await open.connection.keys(`${open.prefix}:{${request_id}}*`);
+  expect(await Promise.all(all.map((key) => open.connection.pttl(key)))).toEqual(all.map(() => -1));
+  endLong();
+  await long;
+  expect(await open.client.payload(request_id, 'large')).toHaveLength(1_200_000);
+  expect(await open.connection.pttl(bodies)).toBeGreaterThan(0);
+  expect(await open.keysWithoutExpiry()).toEqual([]);
+});
+
+test('a payload is kept for the current claim alone', async () => {
+  await using open = await openPipeline(redis.url);
+  const payloads = createPayloadStore(open.connection, open.keys);
+  const request_id = randomUUID();
+  const { directives } = await open.client.submit(call('a', request_id));
+  const ref = { requestId: request_id, id: 'a' };
+  const request = { ...ref, digest: directives[0]?.digest ?? '', token: 'one', leaseMs: 10_000 };
+  expect(await open.journal.claim(request)).toMatchObject({ kind: 'granted', fence: 1 });
+  await payloads.put({ ...ref, fence: 1 }, '"mine"');
+  await payloads.put({ ...ref, fence: 0 }, '"of one that was taken over"');
+  await payloads.put({ ...ref, id: 'unknown', fence: 1 }, '"of nobody"');
+  expect([await payloads.get(request_id, 'a'), await payloads.get(request_id, 'unknown')]).toEqual([
+    '"mine"',
+    null,
+  ]);
 });
 
 test('a lane with a rate starts no more than that in a period, over all workers', async () => {

@@ -7,6 +7,8 @@ class Point {
   x = 1;
 }
 
+class Refusal extends Error {}
+
 describe('jsonSafe', () => {
   test.each([
     ['JSON', { a: [1, 'b', null, true] }, { a: [1, 'b', null, true] }],
@@ -15,7 +17,7 @@ describe('jsonSafe', () => {
     ['an undefined item', [undefined], [null]],
     ['NaN', Number.NaN, 'NaN'],
     ['minus zero', -0, 0],
-    ['a bigint', 10n, '10'],
+    ['a bigint', 10n, '10n'],
     ['a huge bigint', 1n << 100_000n, '[BigInt]'],
     ['a symbol', Symbol('s'), 'Symbol(s)'],
     ['a function', function named() {}, '[Function named]'],
@@ -28,12 +30,21 @@ describe('jsonSafe', () => {
         [2, 'b'],
         [{ c: 1 }, 'd'],
       ]),
-      { a: 1, '2': 'b', '{"c":1}': 'd' },
+      { __class__: 'Map', a: 1, '2': 'b', '{"c":1}': 'd' },
     ],
-    ['a Set', new Set(['a', new Set([1])]), ['a', [1]]],
+    [
+      'a Set',
+      new Set(['a', new Set([1])]),
+      { __class__: 'Set', values: ['a', { __class__: 'Set', values: [1] }] },
+    ],
+    ['a URL', new URL('https://example.org/a?b=1'), 'https://example.org/a?b=1'],
+    ['a RegExp', /a+/gi, '/a+/gi'],
+    ['an object without a prototype', Object.assign(Object.create(null), { x: 1 }), { x: 1 }],
+    ['an instance of a class without a name', new (class {})(), {}],
+    ['an object with a constructor of its own', { constructor: 'x' }, { constructor: 'x' }],
     ['a Buffer', Buffer.from('abc'), '[BINARY 3 bytes]'],
     ['an ArrayBuffer', new ArrayBuffer(4), '[BINARY 4 bytes]'],
-    ['a class instance', new Point(), { x: 1 }],
+    ['a class instance', new Point(), { __class__: 'Point', x: 1 }],
     [
       'an Error',
       new RangeError('far', { cause: 'near' }),
@@ -43,6 +54,12 @@ describe('jsonSafe', () => {
       'an Error with a code',
       Object.assign(new Error('x'), { code: 'E' }),
       { name: 'Error', message: 'x', code: 'E' },
+    ],
+    ['an Error of a class without a name of its own', new Refusal('no'), { name: 'Refusal', message: 'no' }],
+    [
+      'an AggregateError',
+      new AggregateError([new TypeError('one'), 'two'], 'both'),
+      { name: 'AggregateError', message: 'both', errors: [{ name: 'TypeError', message: 'one' }, 'two'] },
     ],
     ['a lone surrogate', 'a\ud800', 'a\ufffd'],
     ['a __proto__ key', JSON.parse('{"__proto__":1,"a":1}'), { a: 1 }],

@@ -264,7 +264,7 @@ describe('children (upstream: hierarchy, stop_child)', () => {
   test('the end of the parent is told to every living child', () => {
     const run = start([spawn]).cancel();
     expect(run.outbox.slice(1)).toEqual([
-      { id: 'end:cancel', kind: 'cancel_directive', directive_id: null, reason: 'the run has ended' },
+      { id: 'end:cancel', kind: 'cancel_directives', directive_ids: ['m'], reason: 'the run has ended' },
       {
         id: 'end:child:r1.c1',
         kind: 'signal_run',
@@ -309,7 +309,7 @@ describe('children (upstream: hierarchy, stop_child)', () => {
   test('parent death: orphan tells the strategy, and nobody is told of the end', () => {
     const run = orphaned('orphan');
     expect(run.state.strategy).toMatchObject({ seen: ['ai.request.started', 'agent.parent.exit'] });
-    expect(run.cancel().outbox.map(({ kind }) => kind)).toEqual(['cancel_directive']);
+    expect(run.cancel().outbox.map(({ kind }) => kind)).toEqual(['cancel_directives']);
   });
 
   test('a stranger’s end is not the parent’s', () => {
@@ -516,7 +516,7 @@ describe('overflow', () => {
     expect(run.state.strategy).toEqual({ seen: ['ai.request.started'] });
     expect(run.ids()).toEqual(['m']);
     expect(run.signalsOf('agent.error')).toMatchObject([{ error: { type: 'queue_overflow' } }]);
-    expect(run.outbox).toMatchObject([{ kind: 'cancel_directive', directive_id: null }]);
+    expect(run.outbox).toMatchObject([{ kind: 'cancel_directives', directive_ids: ['m'] }]);
   });
 
   test('exactly as many as allowed are fine, calls that wait included', () => {

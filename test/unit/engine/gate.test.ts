@@ -167,7 +167,12 @@ describe('budgets', () => {
     expect(run.view).toMatchObject({ status: 'failed', termination_reason: 'max_tool_calls' });
     expect(run.view.error).toMatchObject({ type: 'budget_exceeded', details: { limit: 'max_tool_calls' } });
     expect(run.outbox).toEqual([
-      { id: 'end:cancel', kind: 'cancel_directive', directive_id: null, reason: 'the run has ended' },
+      {
+        id: 'end:cancel',
+        kind: 'cancel_directives',
+        directive_ids: ['tool-1-0', 'tool-1-1'],
+        reason: 'the run has ended',
+      },
     ]);
     expect(run.messages.filter(({ role }) => role === 'tool')).toHaveLength(3);
   });
@@ -330,7 +335,7 @@ describe('the deadline of the run', () => {
     run.pass(1);
     expect(run.view).toMatchObject({ status: 'timeout', termination_reason: 'deadline_exceeded' });
     expect(run.signalsOf('ai.request.failed')).toMatchObject([{ error: { type: 'deadline_exceeded' } }]);
-    expect(run.outbox.map(({ kind }) => kind)).toEqual(['cancel_directive']);
+    expect(run.outbox.map(({ kind }) => kind)).toEqual(['cancel_directives']);
     const answers = run.messages.filter(({ role }) => role === 'tool');
     expect(answers.map(({ tool_call_id, is_error }) => [tool_call_id, is_error])).toEqual([
       ['a', true],

@@ -68,10 +68,10 @@ function inspectEnd({ document, flying }: Point, where: string): void {
   if (answerCalls(messages, MISSING) !== messages) throw new Error(`a call without an answer: ${where}`);
   if (document.wake_at !== null) throw new Error(`would wake after its end: ${where}`);
   if (state.termination_reason === 'stalled') throw new Error(`stalled: ${where}`);
-  const cancels = document.outbox.filter(({ kind }) => kind === 'cancel_directive').length;
-  if (cancels > 1) throw new Error(`cancelled twice: ${where}`);
-  if (flying.length > 0 && document.status !== 'failed' && cancels === 0)
-    throw new Error(`left ${flying.join()} running: ${where}`);
+  const ids = document.outbox.flatMap((entry) => ('directive_ids' in entry ? entry.directive_ids : []));
+  if (new Set(ids).size < ids.length) throw new Error(`cancelled twice: ${where}`);
+  const left = flying.filter((id) => !ids.includes(id));
+  if (left.length > 0) throw new Error(`left ${left.join()} running: ${where}`);
 }
 
 /** When nothing ever comes again, the clock alone ends the run, soon. */

@@ -27,7 +27,7 @@ describe('lifecycle (upstream: request lifecycle parity)', () => {
   test('a busy conversation: ai.request.error, then ai.request.failed, and nothing else', () => {
     const core = createCore();
     const spec = runSpec({ conversation_id: 'c' });
-    const { document, signals, directives } = core.refuse(
+    const { document, signals, directives, log } = core.refuse(
       spec,
       { reason: 'busy', message: 'Agent is busy' },
       T0,
@@ -45,6 +45,7 @@ describe('lifecycle (upstream: request lifecycle parity)', () => {
     ]);
     expect(directives).toEqual([]);
     expect(document).toMatchObject({ status: 'failed', wake_at: null, outbox: [] });
+    expect(log, 'nothing broke').toEqual([]);
     expect(core.view(spec, document)).toMatchObject({ termination_reason: 'busy', status: 'failed' });
   });
 
@@ -140,7 +141,12 @@ describe('cancel', () => {
       },
     ]);
     expect(run.outbox).toEqual([
-      { id: 'end:cancel', kind: 'cancel_directive', directive_id: null, reason: 'the run has ended' },
+      {
+        id: 'end:cancel',
+        kind: 'cancel_directives',
+        directive_ids: ['tool-1-0'],
+        reason: 'the run has ended',
+      },
     ]);
     expect(run.messages.slice(2).map(({ tool_call_id, is_error }) => [tool_call_id, is_error])).toEqual([
       ['a', true],

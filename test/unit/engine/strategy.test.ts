@@ -144,7 +144,7 @@ describe('a strategy of a user', () => {
     expect(sim.view.status).toBe('completed');
     expect(sim.ids()).toEqual(['a', 'b']);
     expect(sim.types()).toEqual(['ai.request.started', 'x.y', 'ai.request.completed']);
-    expect(sim.outbox).toMatchObject([{ kind: 'cancel_directive', directive_id: null }]);
+    expect(sim.outbox).toMatchObject([{ kind: 'cancel_directives', directive_ids: ['b'] }]);
   });
 
   test('close is asked for the history when the run ends from outside, not after an outcome of its own', () => {

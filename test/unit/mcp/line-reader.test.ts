@@ -7,16 +7,18 @@ import { createLineReader } from '../../../src/mcp/line-reader.ts';
 function read(
   chunks: readonly Buffer[],
   maxLineBytes = 1_000,
-): { lines: string[]; oversized: [string, string][] } {
+): { lines: string[]; oversized: [string, string][]; endless: () => number } {
   const lines: string[] = [];
   const oversized: [string, string][] = [];
+  let endless = 0;
   const reader = createLineReader({
     maxLineBytes,
-    onLine: (line) => lines.push(line),
+    onLine: (line) => lines.push(line.toString()),
     onOversized: (head, tail) => oversized.push([head, tail]),
+    onEndless: () => (endless += 1),
   });
   for (const chunk of chunks) reader.push(chunk);
-  return { lines, oversized };
+  return { lines, oversized, endless: () => endless };
 }
 
 describe('line reader', () => {
@@ -47,14 +49,27 @@ describe('line reader', () => {
     const chunks = `a\n${long}\nb\n`.match(/[^]{1,100}/g)?.map((part) => Buffer.from(part)) ?? [];
     const { lines, oversized } = read(chunks);
     expect(lines).toEqual(['a', 'b']);
-    expect(oversized).toHaveLength(1);
-    expect(oversized[0]?.[0]).toMatch(/^head/);
-    expect(oversized[0]?.[1]).toMatch(/tail$/);
+    expect(oversized).toEqual([
+      [expect.stringMatching(/^head/), ''],
+      [expect.stringMatching(/^head/), expect.stringMatching(/tail$/)],
+    ]);
+  });
+
+  test('names a line past the bound before it has ended', () => {
+    const { lines, oversized } = read([Buffer.from(`head${'x'.repeat(2_000)}`), Buffer.from('more')]);
+    expect(lines).toEqual([]);
+    expect(oversized).toEqual([[expect.stringMatching(/^head/), '']]);
+  });
+
+  test('says when a line does not end', () => {
+    const chunks = Array.from({ length: 6 }, () => Buffer.from('x'.repeat(1_000)));
+    expect(read(chunks.slice(0, 5)).endless()).toBe(0);
+    expect(read([...chunks, Buffer.from('x')]).endless()).toBeGreaterThan(0);
   });
 
   test('passes over a long line that comes in one piece', () => {
     const { lines, oversized } = read([Buffer.from(`${'y'.repeat(2_000)}\nnext\n`)]);
     expect(lines).toEqual(['next']);
-    expect(oversized).toHaveLength(1);
+    expect(oversized).toHaveLength(2);
   });
 });

@@ -2,7 +2,7 @@
  *  It must never throw. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { deliverInOrder, oversizedAnswer, readMessages } from '../../../src/mcp/message-delivery.ts';
+import { deliverInOrder, idOfRefused, readMessages } from '../../../src/mcp/message-delivery.ts';
 
 test.each([
   ['', 0],
@@ -43,7 +43,10 @@ test.each([
   ['{"id":12,"jsonrpc":"2.0",', '"}', 12],
   ['{"result":{"content":', '"}]},"jsonrpc":"2.0","id":12}', 12],
   ['{"result":{"content":', '"}]},"id":12,"jsonrpc":"2.0"}\r', 12],
-  ['{"result":{"id":12}', '}]}', undefined],
-])('finds whose answer was too long: %s … %s', (head, tail, id) => {
-  expect(oversizedAnswer(head, tail)?.id).toBe(id);
+  ['{"result":{"id":12}', '}]}', null],
+  ['{"jsonrpc": "2.0", "id": 12, "result": {', '', 12],
+  ['{"jsonrpc":"2.0","id":12,"method":"ping",', '"}}', null],
+  ['{"jsonrpc":"2.0","method":"ping","params":', '"},"id":12}', null],
+])('finds whose answer is refused: %s … %s', (head, tail, id) => {
+  expect(idOfRefused(head, tail)).toBe(id);
 });

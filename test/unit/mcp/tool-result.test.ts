@@ -95,6 +95,52 @@ describe('an error', () => {
     expect(result).toMatchObject({ ok: false, error: { ...told, retryable: true } });
   });
 
+  const picture = { type: 'image', data: base64, mimeType: 'image/png' };
+  const seen = { type: 'image', mimeType: 'image/png', bytes: expect.any(Number) };
+
+  test.each([
+    [
+      'other keys',
+      [text('{"message":"full","retry_after_ms":5,"used":10}')],
+      undefined,
+      { retry_after_ms: 5, used: 10 },
+    ],
+    [
+      'keys beside an inner error',
+      [text('{"error":{"message":"full","a":1},"b":2}')],
+      undefined,
+      { a: 1, b: 2 },
+    ],
+    ['a type and a code', [text('{"type":"quota","code":7,"message":"full"}')], undefined, { code: 7 }],
+    [
+      'other texts',
+      [text('{"message":"full"}'), text('look here')],
+      undefined,
+      { content: [text('look here')] },
+    ],
+    ['a picture', [text('{"message":"full"}'), picture], undefined, { content: [seen] }],
+    [
+      'texts beside structured content',
+      [text('look here')],
+      { message: 'full', used: 1 },
+      { used: 1, content: [text('look here')] },
+    ],
+    [
+      'structured content beside its text',
+      [text('{"message":"full"}')],
+      { used: 1 },
+      { structured_content: { used: 1 } },
+    ],
+    ['details and more', [text('{"message":"full","details":{"a":1},"b":2}')], undefined, { a: 1, b: 2 }],
+  ])('keeps what it said beside its message: %s', (_, content, structuredContent, details) => {
+    const raw = { isError: true, content, ...(structuredContent ? { structuredContent } : {}) };
+    const read = readToolResult(raw);
+    expect(read.result).toMatchObject({ ok: false, error: { message: 'full' } });
+    expect(read.result.ok ? null : read.result.error.details).toEqual(details);
+    const told = modelReads(read.content) as { error: { details: object } };
+    expect(Object.keys(told.error.details).toSorted()).toEqual(Object.keys(details).toSorted());
+  });
+
   test.each([
     ['nothing', { isError: true, content: [] }],
     ['a picture', { isError: true, content: [{ type: 'image', data: base64, mimeType: 'image/png' }] }],

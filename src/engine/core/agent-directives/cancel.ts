@@ -15,6 +15,6 @@ export function cancel({ request_id }: AgentDirectiveOf<'cancel'>, run: Run): Ex
     return { ok: true, state: run };
   }
   const id = `cancel-${count(run, 'named')}`;
-  run.outbox = [...run.outbox, { id, kind: 'cancel_request', request_id, reason: REASON }];
+  run.outbox = [...run.outbox, { id, kind: 'cancel_request', request_id, reason: REASON, asked_at: run.now }];
   return { async: true, ref: id, state: run };
 }

@@ -10,6 +10,6 @@ export function stopChild({ tag, reason }: AgentDirectiveOf<'stop_child'>, run: 
   if (!child) return { ok: true, state: run };
   const id = `stop-${count(run, 'named')}`;
   const { request_id } = child;
-  run.outbox = [...run.outbox, { id, kind: 'cancel_request', request_id, reason }];
+  run.outbox = [...run.outbox, { id, kind: 'cancel_request', request_id, reason, asked_at: run.now }];
   return { async: true, ref: id, state: run };
 }

@@ -1,0 +1,49 @@
+/** Joins pieces of bytes up to a bound. What it holds costs memory for its bytes, not for the number of its pieces.
+ *  It must never hold more than its bound, nor keep the memory of a piece alive. */
+
+export interface ByteGatherer {
+  readonly length: number;
+  /** false: the bound is crossed, and nothing of the piece is held. */
+  add(piece: Uint8Array): boolean;
+  /** What is held, and from now on nothing is. */
+  take(): Buffer<ArrayBuffer>;
+}
+
+const FIRST_BYTES = 4 * 1024;
+
+export function createByteGatherer(maxBytes: number): ByteGatherer {
+  let held = Buffer.alloc(0);
+  let length = 0;
+  return {
+    get length() {
+      return length;
+    },
+    add(piece) {
+      const needed = length + piece.length;
+      if (needed > maxBytes) return false;
+      if (needed > held.length) held = grown(held, length, needed, maxBytes);
+      held.set(piece, length);
+      length = needed;
+      return true;
+    },
+    take() {
+      const taken = held.subarray(0, length);
+      held = Buffer.alloc(0);
+      length = 0;
+      return taken;
+    },
+  };
+}
+
+/** Twice as much each time, so that many small pieces cost few copies. */
+function grown(
+  held: Buffer<ArrayBuffer>,
+  length: number,
+  needed: number,
+  maxBytes: number,
+): Buffer<ArrayBuffer> {
+  const size = Math.min(Math.max(FIRST_BYTES, held.length * 2, needed), Math.max(maxBytes, needed));
+  const larger = Buffer.allocUnsafeSlow(size);
+  larger.set(held.subarray(0, length));
+  return larger;
+}

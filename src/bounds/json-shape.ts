@@ -1,0 +1,64 @@
+/** Measures JSON before it is parsed: a small text can make a value that is too large or too deep to live with.
+ *  It must never parse, copy, or fail on what is not JSON. */
+
+export interface JsonLimits {
+  /** Levels of arrays and objects. */
+  readonly maxDepth: number;
+  /** Members, elements and containers together. */
+  readonly maxValues: number;
+}
+
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+const COMMA = 0x2c;
+const OPEN_ARRAY = 0x5b;
+const CLOSE_ARRAY = 0x5d;
+const OPEN_OBJECT = 0x7b;
+const CLOSE_OBJECT = 0x7d;
+
+/** Strings up to this length are read byte by byte; looking further ahead pays only for longer ones. */
+const SHORT_STRING_BYTES = 48;
+
+/** Each level needs two bytes, each value one: most texts are too short to cross a limit. */
+export function isWithin(bytes: number, { maxDepth, maxValues }: JsonLimits): boolean {
+  return bytes <= 2 * maxDepth && bytes <= maxValues;
+}
+
+/** In words, which limit the text crosses; null: none. */
+export function jsonExcess(json: Buffer, limits: JsonLimits): string | null {
+  if (isWithin(json.length, limits)) return null;
+  const { maxDepth, maxValues } = limits;
+  let depth = 0;
+  let values = 0;
+  for (let at = 0; at < json.length; at += 1) {
+    const byte = json[at];
+    if (byte === QUOTE) at = endOfString(json, at + 1);
+    else if (byte === COMMA) values += 1;
+    else if (byte === OPEN_ARRAY || byte === OPEN_OBJECT) {
+      values += 1;
+      depth += 1;
+    } else if (byte === CLOSE_ARRAY || byte === CLOSE_OBJECT) depth -= 1;
+    if (depth > maxDepth) return `is nested deeper than ${maxDepth} levels`;
+    if (values > maxValues) return `has more than ${maxValues} values`;
+  }
+  return null;
+}
+
+/** Where the string that begins at `start` has its closing quote; the end of the text when it has none. */
+function endOfString(json: Buffer, start: number): number {
+  const near = Math.min(json.length, start + SHORT_STRING_BYTES);
+  for (let at = start; at < near; at += 1) {
+    if (json[at] === BACKSLASH) at += 1;
+    else if (json[at] === QUOTE) return at;
+  }
+  for (let quote = json.indexOf(QUOTE, start); quote !== -1; quote = json.indexOf(QUOTE, quote + 1)) {
+    if (backslashesBefore(json, quote, start) % 2 === 0) return quote;
+  }
+  return json.length;
+}
+
+function backslashesBefore(json: Buffer, quote: number, start: number): number {
+  let first = quote;
+  while (first > start && json[first - 1] === BACKSLASH) first -= 1;
+  return quote - first;
+}

@@ -1,0 +1,102 @@
+// What the journal holds of a run as text, read: its spec, its document, the signals it has not read.
+// Must never throw, nor pass on a document that no turn could begin from.
+import type { Signal } from '../contract/signal.ts';
+import type { RunDocument, RunSpec } from './transition.ts';
+
+export type StoredSpec = Omit<RunSpec, 'started_at'>;
+
+export interface RunTexts {
+  requestId: string;
+  agent: string;
+  version: number;
+  spec: string;
+  document: string;
+  /** null: it is not in the log any more. */
+  signals: readonly (string | null)[];
+}
+
+/** `fault`: what of it cannot be read; the rest is empty then, but for as much of the spec as could be read. */
+export interface ReadTexts {
+  spec: StoredSpec;
+  document: RunDocument | null;
+  signals: Signal[];
+  fault: string | null;
+}
+
+export function readTexts(texts: RunTexts): ReadTexts {
+  const spec = json(texts.spec);
+  const document = texts.document === '' ? null : json(texts.document);
+  const signals = texts.signals.map((text) => (text === null ? null : json(text)));
+  const fault = faultOf(texts, spec, document, signals);
+  if (fault !== null)
+    return { spec: isSpec(spec) ? spec : identity(texts), document: null, signals: [], fault };
+  const left = signals.filter((signal) => signal !== null) as Signal[];
+  return { spec: spec as StoredSpec, document: document as RunDocument | null, signals: left, fault };
+}
+
+function faultOf(
+  { version }: RunTexts,
+  spec: unknown,
+  document: unknown,
+  signals: readonly unknown[],
+): string | null {
+  if (!isSpec(spec)) return 'what it was started with is lost or damaged';
+  if (document === null && version > 0) return 'its document is lost';
+  if (document !== null && !isDocument(document)) return 'its document is damaged';
+  return signals.includes(undefined) ? 'a signal in its log is damaged' : null;
+}
+
+/** undefined: it is no JSON. */
+function json(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function isSpec(value: unknown): value is StoredSpec {
+  if (!isObject(value)) return false;
+  const { request_id, run_id, agent, query, messages, overrides, conversation_id, parent } = value;
+  const texts = [request_id, run_id, agent, query].every((text) => typeof text === 'string');
+  const conversation = conversation_id === null || typeof conversation_id === 'string';
+  return texts && conversation && Array.isArray(messages) && isObject(overrides) && isParent(parent);
+}
+
+function isParent(value: unknown): boolean {
+  return value === null || (isObject(value) && typeof value['request_id'] === 'string');
+}
+
+/** As far as the shell looks into it; what the core does not find there, it breaks on under its guard. */
+function isDocument(value: unknown): value is RunDocument {
+  if (!isObject(value)) return false;
+  const { status, setup, wake_at, outbox, inner } = value;
+  const agent = isObject(setup) && isObject(setup['agent']) ? setup['agent'] : {};
+  const isTime = wake_at === null || typeof wake_at === 'number';
+  return (
+    typeof status === 'string' && isTime && isOutbox(outbox) && isObject(inner) && isObject(agent['limits'])
+  );
+}
+
+function isOutbox(value: unknown): boolean {
+  return Array.isArray(value) && value.every((entry) => isObject(entry) && typeof entry['kind'] === 'string');
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** What is known of a run whose spec is lost: nobody's child, in no conversation. */
+function identity({ requestId, agent }: RunTexts): StoredSpec {
+  return {
+    request_id: requestId,
+    run_id: requestId,
+    agent,
+    query: '',
+    messages: [],
+    overrides: {},
+    metadata: {},
+    conversation_id: null,
+    parent: null,
+  };
+}

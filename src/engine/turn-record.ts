@@ -1,0 +1,65 @@
+// A worked-out turn as the journal writes it.
+// Must never hold what the journal could not: a turn that JSON cannot say is replaced by the end of its run.
+import type { Prepared } from '../queue/prepare.ts';
+import type { RunCommit } from '../journal/run-journal.ts';
+import { newIdentifier } from '../telemetry/identifier.ts';
+import { type BrokenRunParts, guarded } from './broken-run.ts';
+import { begun, type Folded, isOver } from './fold.ts';
+import { runSignal } from './run-signal.ts';
+import type { StoredRun } from './run-store.ts';
+import type { RunSpec } from './transition.ts';
+
+/** What a turn will write. `spec` null: as it was. */
+export interface Turn {
+  folded: Folded;
+  spec: RunSpec | null;
+}
+
+export type TurnTexts = Pick<RunCommit, 'document' | 'signals'>;
+
+/** Changes the turn where it cannot be written. */
+export function textsOf(parts: BrokenRunParts, run: StoredRun, turn: Turn): TurnTexts {
+  return guarded(
+    parts,
+    run,
+    () => written(run, turn.folded),
+    (end) => {
+      turn.folded = begun(end, run.spec.run_id);
+      return written(run, turn.folded);
+    },
+  );
+}
+
+function written({ requestId, traceparent, now }: StoredRun, { document, signals }: Folded): TurnTexts {
+  const origin = { requestId, traceparent, now };
+  return {
+    document: JSON.stringify(document),
+    signals: signals.map(({ signal, cause }) => runSignal(signal, { ...origin, cause })),
+  };
+}
+
+export function commitOf(
+  run: StoredRun,
+  { folded, spec }: Turn,
+  texts: TurnTexts,
+  prepared: readonly Prepared[],
+): RunCommit {
+  const { requestId, version, inboxBytes, signals } = run;
+  const { document } = folded;
+  return {
+    requestId,
+    version,
+    token: newIdentifier(),
+    inboxBytes,
+    ...texts,
+    spec: spec ? JSON.stringify(spec) : '',
+    status: document.status,
+    wakeAt: document.wake_at,
+    final: isOver(document),
+    outbox: document.outbox.length,
+    inputsConsumed: signals.filter(({ type }) => type === 'ai.request.input').length,
+    inputsHeld: document.inputs,
+    maxOpen: run.spec.overrides.limits?.max_pending ?? document.setup.agent.limits.max_pending,
+    directives: prepared.map(({ acceptance }) => acceptance),
+  };
+}

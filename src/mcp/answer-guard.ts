@@ -1,0 +1,72 @@
+/** Looks at each answer before the protocol does: a listing that never ends, or a result of too many items, is refused.
+ *  It must never touch an answer within the limits. */
+import type { JSONRPCMessage } from '@modelcontextprotocol/client';
+import { refusedAnswer } from './message-delivery.ts';
+import { LISTING_LIMITS, MAX_CONTENT_ITEMS } from './message-limits.ts';
+
+export interface AnswerGuard {
+  /** Every message on its way to the server. */
+  sends(message: JSONRPCMessage): void;
+  /** The message itself, or the error that stands in for it. */
+  checked(message: JSONRPCMessage): JSONRPCMessage;
+}
+
+/** The pages of one listing so far. */
+interface Listing {
+  pages: number;
+  tools: number;
+  bytes: number;
+  readonly cursors: Set<unknown>;
+}
+
+interface Page {
+  readonly listing: Listing;
+  readonly cursor: unknown;
+}
+
+export function createAnswerGuard(): AnswerGuard {
+  const asked = new Map<string | number, Page>();
+  let current: Listing | null = null;
+  return {
+    sends(message) {
+      if (!('method' in message && 'id' in message) || message.method !== 'tools/list') return;
+      const cursor: unknown = message.params?.['cursor'];
+      if (cursor === undefined || current === null)
+        current = { pages: 0, tools: 0, bytes: 0, cursors: new Set() };
+      asked.set(message.id, { listing: current, cursor });
+    },
+    checked(message) {
+      if ('method' in message || message.id === undefined) return message;
+      const page = asked.get(message.id);
+      asked.delete(message.id);
+      if (!('result' in message)) return message;
+      const { result } = message;
+      const reason = page === undefined ? contentExcess(result) : listingExcess(page, result);
+      return reason === null ? message : refusedAnswer(message.id, reason);
+    },
+  };
+}
+
+type Result = Readonly<Record<string, unknown>>;
+
+/** The protocol's check of a wrong item is dear: it tries every kind of content and notes each fault. */
+function contentExcess({ content }: Result): string | null {
+  const items = Array.isArray(content) ? content.length : 0;
+  return items > MAX_CONTENT_ITEMS ? `has more than ${MAX_CONTENT_ITEMS} items of content` : null;
+}
+
+function listingExcess({ listing, cursor }: Page, result: Result): string | null {
+  const { tools, nextCursor } = result;
+  listing.pages += 1;
+  listing.tools += Array.isArray(tools) ? tools.length : 0;
+  listing.bytes += JSON.stringify(result).length;
+  const { maxPages, maxTools, maxBytes } = LISTING_LIMITS;
+  if (listing.tools > maxTools) return `lists more than ${maxTools} tools`;
+  if (listing.bytes > maxBytes) return `lists tools of more than ${maxBytes} bytes`;
+  if (nextCursor === undefined) return null;
+  if (listing.pages >= maxPages) return `lists tools on more than ${maxPages} pages`;
+  // Some servers end a list by repeating its last page; the SDK understands them.
+  const isLoop = nextCursor !== cursor && listing.cursors.has(nextCursor);
+  listing.cursors.add(nextCursor);
+  return isLoop ? 'lists its tools in a circle of pages' : null;
+}

@@ -1,0 +1,23 @@
+/** Lets only a few answers to a server's own requests be on the wire at once.
+ *  It must never hold back a request or a notification of ours. */
+import type { JSONRPCMessage } from '@modelcontextprotocol/client';
+
+/** Each answer is an HTTP request: a server that asks without end must not make this process send without end. */
+const MAX_REPLIES = 64;
+
+/** What comes past the limit is left out: a server that asks so much does without an answer. */
+export type ReplyGate = (message: JSONRPCMessage, send: () => Promise<void>) => Promise<void>;
+
+export function createReplyGate(): ReplyGate {
+  let replies = 0;
+  return async (message, send) => {
+    if ('method' in message) return send();
+    if (replies >= MAX_REPLIES) return;
+    replies += 1;
+    try {
+      await send();
+    } finally {
+      replies -= 1;
+    }
+  };
+}

@@ -1,0 +1,77 @@
+/** What a run asks of the world is repeated until it is known to be done: a repeat meets nothing that came in between.
+ *  It must not wait for an engine: each entry is performed as an engine performs it, and then again. */
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
+import { type OutboxParts, performOutbox } from '../../../src/engine/outbox.ts';
+import type { StoredRun } from '../../../src/engine/run-store.ts';
+import { createRunTeller } from '../../../src/engine/run-teller.ts';
+import type { OutboxEntry } from '../../../src/engine/transition.ts';
+import { createCanceller } from '../../../src/queue/cancel.ts';
+import { Simulation } from '../../unit/engine/simulation.ts';
+import { type EngineTest, openEngineTest } from '../../support/engine.ts';
+import { eventually } from '../../support/eventually.ts';
+import { startRedis, type TestRedis } from '../../support/redis.ts';
+
+let redis: TestRedis;
+let engines: EngineTest;
+
+beforeAll(async () => {
+  redis = await startRedis();
+});
+afterAll(async () => {
+  await redis?.stop();
+});
+beforeEach(async () => {
+  engines = await openEngineTest(redis.url);
+});
+afterEach(async () => {
+  await engines?.[Symbol.asyncDispose]();
+});
+
+async function perform(requestId: string, outbox: OutboxEntry[]): Promise<void> {
+  const parts = {
+    canceller: createCanceller(engines),
+    teller: createRunTeller(engines.runs, engines.ring),
+  } as OutboxParts;
+  await performOutbox(parts, { requestId, document: { outbox } } as StoredRun);
+}
+
+async function submit(request_id: string, id: string): Promise<void> {
+  await engines.requests.submit({ type: 'tool_exec', tool_name: 'test.x', request_id, id });
+}
+
+async function statusOf(requestId: string, id: string): Promise<string | undefined> {
+  return (await engines.journal.directive(requestId, id))?.status;
+}
+
+test('the end of a run cancels what the run asked for, and never what a client submitted to its request', async () => {
+  const run = new Simulation({ spec: { request_id: 'r1' } }).cancel();
+  const [own] = run.ids();
+  await submit('r1', own ?? '');
+  await submit('r1', 'foreign');
+  await perform('r1', run.outbox);
+  await submit('r1', 'later');
+  await perform('r1', run.outbox);
+  expect(await statusOf('r1', own ?? '')).toBe('failed');
+  expect(await statusOf('r1', 'foreign')).toBe('accepted');
+  expect(await statusOf('r1', 'later')).toBe('accepted');
+});
+
+test('an agent that cancels another request cancels it as it was', async () => {
+  await submit('r2', 'before');
+  const asked_at = (await engines.journal.directive('r2', 'before'))?.acceptedAt ?? 0;
+  const entry = {
+    id: 'cancel-1',
+    kind: 'cancel_request',
+    request_id: 'r2',
+    reason: 'enough',
+    asked_at,
+  } as const;
+  await perform('r1', [entry]);
+  await eventually(
+    async () => Number((await engines.connection.time()).map(String).join('.')) * 1000,
+  ).toBeGreaterThan(asked_at + 1);
+  await submit('r2', 'later');
+  await perform('r1', [entry]);
+  expect(await statusOf('r2', 'before')).toBe('failed');
+  expect(await statusOf('r2', 'later')).toBe('accepted');
+});

@@ -1,0 +1,130 @@
+/** Servers that send more than a process can hold, on every way in: each costs its own call, and the process lives.
+ *  It must never run them against the process of the tests: a fault here ends the one that has it. */
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import type { McpServerOptions } from '../../../src/mcp/server-options.ts';
+import { failureOf, openPool } from '../../support/mcp-pool.ts';
+import { type HttpServer, hostilePeer, startHostilePeer } from '../../support/mcp-servers.ts';
+import { type Child, spawnNode } from '../../support/process.ts';
+
+const CALLER = fileURLToPath(new URL('../../support/servers/caller.ts', import.meta.url));
+/** MiB. Less than any of the answers would take. */
+const HEAP = 96;
+
+function startCaller(servers: readonly McpServerOptions[]): Child {
+  return spawnNode([`--max-old-space-size=${HEAP}`, CALLER, JSON.stringify(servers)]);
+}
+
+interface Ending {
+  readonly end: unknown;
+}
+
+async function call(caller: Child, server: string, tool: string, timeoutMs = 60_000): Promise<Ending> {
+  const told = caller.lines.length;
+  caller.write(`${server} ${tool} ${timeoutMs}\n`);
+  const wanted = new RegExp(`^\\{"server":"${server}","tool":"${tool}"`);
+  for (;;) {
+    const line = caller.lines.slice(told).find((each) => wanted.test(each));
+    if (line !== undefined) return JSON.parse(line) as Ending;
+    await caller.nextLine(timeoutMs);
+  }
+}
+
+/** An answer without an end costs the connection that it came on: calls on their way are lost with it. */
+async function callAgain(caller: Child, server: string, tool: string): Promise<Ending> {
+  const ending = await call(caller, server, tool);
+  const isLost = (ending.end as { type?: string }).type === 'network';
+  return isLost ? callAgain(caller, server, tool) : ending;
+}
+
+const named = (name: string, options: McpServerOptions): McpServerOptions => ({ ...options, name });
+const HERE = { end: [{ type: 'text', text: 'here' }] };
+
+describe('a process with little memory', () => {
+  let peer: HttpServer;
+  let caller: Child;
+
+  beforeAll(async () => {
+    peer = await startHostilePeer();
+    const sse: McpServerOptions = {
+      name: 'sse',
+      transport: { kind: 'http', url: `${peer.origin}/sse`, headers: {} },
+    };
+    caller = startCaller([named('stdio', hostilePeer()), named('http', peer.options), sse]);
+  });
+  afterAll(async () => void (await Promise.all([caller.kill9(), peer.child.kill9()])));
+
+  test.each([
+    ['stdio', 'deep', 'is nested deeper than 512 levels'],
+    ['http', 'deep', 'is nested deeper than 512 levels'],
+    ['sse', 'deep', 'is nested deeper than 512 levels'],
+    ['stdio', 'wide', 'has more than 250000 values'],
+    ['http', 'wide', 'has more than 250000 values'],
+    ['sse', 'wide', 'has more than 250000 values'],
+    ['stdio', 'items', 'has more than 4096 items of content'],
+    ['http', 'items', 'has more than 4096 items of content'],
+    ['sse', 'items', 'has more than 4096 items of content'],
+    ['http', 'endless', 'is larger than 16777216 bytes'],
+    ['http', 'gzip', 'is larger than 16777216 bytes'],
+    ['http', 'lines', 'has more than 100000 lines'],
+    ['sse', 'lines', 'has more than 100000 lines'],
+    ['sse', 'endless', 'is larger than 16777216 bytes'],
+    ['stdio', 'endless', 'is larger than 16777216 bytes'],
+  ])('over %s outlives an answer that is %s: it %s', async (server, tool, reason) => {
+    expect(await call(caller, server, tool)).toMatchObject({
+      end: {
+        type: 'invalid_result',
+        retryable: false,
+        message: `The answer of the MCP server ${reason}`,
+      },
+    });
+    expect(await callAgain(caller, server, 'echo')).toMatchObject(HERE);
+  });
+
+  test('reads only the beginning of a refusal', async () => {
+    expect(await call(caller, 'http', 'refusal')).toMatchObject({
+      end: { type: 'provider_error', message: 'The MCP server answered HTTP 500' },
+    });
+  });
+
+  test.each(['stdio', 'http'])('over %s serves others while one server asks without end', async (server) => {
+    const flooded = call(caller, server, 'flood', 2_000);
+    expect(await call(caller, 'sse', 'echo')).toMatchObject(HERE);
+    expect(await flooded).toMatchObject({ end: { type: 'timeout' } });
+    expect(await call(caller, 'sse', 'echo')).toMatchObject(HERE);
+  });
+});
+
+describe('a server whose list', () => {
+  test.each([
+    ['lists-much', 'lists tools of more than 16777216 bytes'],
+    ['lists-many', 'lists more than 10000 tools'],
+    ['lists-in-a-circle', 'lists its tools in a circle of pages'],
+  ])('%s is unavailable at once, with the reason', async (habit, reason) => {
+    const caller = startCaller([named('list', hostilePeer(habit))]);
+    onTestFinished(async () => void (await caller.kill9()));
+    expect(await call(caller, 'list', 'echo')).toMatchObject({
+      end: { type: 'network', message: expect.stringContaining(reason) as string },
+    });
+    expect(await call(caller, 'list', 'echo')).toMatchObject({
+      end: { message: expect.stringContaining(reason) as string },
+    });
+  });
+});
+
+test('a redirect to another origin gets neither the call nor the token', async () => {
+  const other = await startHostilePeer();
+  onTestFinished(async () => void (await other.child.kill9()));
+  const peer = await startHostilePeer('polite', `${other.origin}/mcp`);
+  onTestFinished(async () => void (await peer.child.kill9()));
+  const { transport } = peer.options;
+  if (transport.kind !== 'http') throw new Error('An HTTP server is expected.');
+  const { call: callHere } = openPool({
+    name: 'hostile',
+    transport: { ...transport, headers: { authorization: 'Bearer token' } },
+  });
+  const failed = failureOf(await callHere('redirect'));
+  expect(failed.error).toMatchObject({ type: 'executor', details: { status: 307 } });
+  const seen = await fetch(`${other.origin}/seen`).then((response) => response.text());
+  expect(seen).toBe('0');
+});

@@ -1,0 +1,37 @@
+/** A process with a pool of the servers given on its command line: calls what it reads on stdin, prints how each call ends.
+ *  It must never end by itself: a process that is gone was taken down by a server. */
+import { createInterface } from 'node:readline';
+import { createMcpPool } from '../../../src/mcp/pool.ts';
+import type { McpServerOptions } from '../../../src/mcp/server-options.ts';
+import { TRACEPARENT } from '../mcp-pool.ts';
+
+const print = (line: unknown): void => console.log(JSON.stringify(line));
+const silent = (): void => {};
+const servers = JSON.parse(process.argv[2] ?? '[]') as McpServerOptions[];
+const pool = createMcpPool({
+  servers,
+  logger: { debug: silent, warn: silent, info: silent },
+  onStatus: (server, status, error) => print({ server, status, error }),
+});
+pool.start();
+
+createInterface({ input: process.stdin }).on('line', (line) => {
+  const [server = '', tool = '', timeoutMs = '20000'] = line.split(' ');
+  void call(server, tool, Number(timeoutMs));
+});
+
+async function call(server: string, tool: string, timeoutMs: number): Promise<void> {
+  const outcome = await pool.call({
+    server,
+    tool,
+    arguments: {},
+    signal: new AbortController().signal,
+    timeoutMs,
+    maxTotalMs: 60_000,
+    traceparent: TRACEPARENT,
+    idempotencyKey: 'request/directive',
+  });
+  const end = outcome.kind === 'failed' ? outcome.error : outcome.result.content;
+  const rssMb = Math.round(process.resourceUsage().maxRSS / 1024);
+  print({ server, tool, end, rssMb });
+}

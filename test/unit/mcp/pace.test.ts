@@ -1,0 +1,26 @@
+/** How fast a server is listened to.
+ *  It must never depend on a real clock. */
+import { expect, test } from 'vitest';
+import { createPace } from '../../../src/mcp/pace.ts';
+
+test('a burst is heard at once, and what comes above the rate waits', () => {
+  let now = 0;
+  const pace = createPace(() => now);
+  pace.heard(2_000);
+  expect(pace.restMs()).toBe(0);
+  pace.heard(1_000);
+  expect(pace.restMs()).toBe(2_000);
+  now = 2_000;
+  expect(pace.restMs()).toBe(0);
+  pace.heard(1);
+  expect(pace.restMs()).toBe(2);
+});
+
+test('answers never wait, however many calls are made', () => {
+  const pace = createPace(() => 0);
+  for (let calls = 0; calls < 100_000; calls += 1) {
+    pace.asked();
+    pace.heard(2);
+  }
+  expect(pace.restMs()).toBe(0);
+});
