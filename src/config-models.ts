@@ -9,6 +9,7 @@ import { BUILT_IN_PROVIDERS, parseModelName } from './contract/model-name.ts';
 import { ownMember } from './contract/own-member.ts';
 import type { FieldError } from './contract/problem.ts';
 import type { Environment } from './environment-values.ts';
+import { schemaErrors } from './known-keys.ts';
 
 const usdPerMillion = z.number().min(0).max(1_000_000);
 
@@ -138,7 +139,7 @@ function parseProviders(
   for (const [name, raw] of [...configured, ...builtIn]) {
     const parsed = providerSchema.safeParse(withType(name, raw));
     if (!parsed.success) {
-      errors.push(...fieldErrors(parsed.error, `providers.${name}`));
+      errors.push(...schemaErrors(parsed.error, providerSchema, withType(name, raw), `providers.${name}`));
       continue;
     }
     const provider = { ...parsed.data, key: keyOf(parsed.data, environment) };

@@ -1,8 +1,10 @@
 // The configuration: adjutant.json and the environment, read once and checked whole.
 // Must never let another file read the environment, nor start with a key it does not understand.
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import * as z from 'zod';
+import { ConfigError } from './config-error.ts';
+import { type FilePlace, readConfigFile } from './config-file.ts';
 import { durationMs, laneSchema } from './config-lane.ts';
 import { missingKeys, type ModelConfig, modelSections, parseModels } from './config-models.ts';
 import { byName, recordByName } from './config-names.ts';
@@ -10,10 +12,11 @@ import { runSections } from './config-runs.ts';
 import { CONTROL_DIRECTIVE_TYPES } from './contract/control-directive.ts';
 import { fieldErrors } from './contract/field-error.ts';
 import { serverNameSchema } from './contract/identifiers.ts';
-import type { FieldError } from './contract/problem.ts';
 import { effectSchema } from './contract/work-directive.ts';
 import { contextSharingSchema } from './executors/tool-context.ts';
 import { fillIn, type Environment } from './environment-values.ts';
+import { schemaErrors } from './known-keys.ts';
+import { redisUrlFault } from './redis-address.ts';
 
 const trustSchema = z.union([
   z.enum(['all', 'none']),
@@ -121,24 +124,17 @@ export interface Config extends PlainSections, ModelConfig {
   logLevel: string;
 }
 
-/** The configuration cannot be used; `errors` name each place. */
-export class ConfigError extends Error {
-  override readonly name = 'ConfigError';
-  readonly errors: readonly FieldError[];
-
-  constructor(source: string, errors: readonly FieldError[]) {
-    super(
-      `${source}: ${errors.map(({ path, message }) => `${path || '(whole file)'} ${message}`).join('; ')}`,
-    );
-    this.errors = errors;
-  }
-}
-
 /** As in a Host header, without the port. */
 const HOST_NAME = /^([A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])$/;
 
 const environmentSchema = z.object({
-  REDIS_URL: z.string().min(1).optional(),
+  REDIS_URL: z
+    .string()
+    .superRefine((url, context) => {
+      const fault = redisUrlFault(url);
+      if (fault !== null) context.addIssue({ code: 'custom', message: `${fault.says}; ${fault.fix}` });
+    })
+    .optional(),
   ADJUTANT_PREFIX: z
     .string()
     .regex(/^[A-Za-z0-9._-]{1,64}$/, 'must be 1 to 64 of A-Z a-z 0-9 . _ -')
@@ -168,21 +164,18 @@ export function loadConfig(file?: string, environment: Environment = process.env
   const path = resolve(named ?? CONFIG_FILE);
   if (!existsSync(path) && named !== undefined)
     throw new ConfigError(path, [{ path: '', message: 'does not exist' }]);
-  const raw = existsSync(path) ? readJson(path) : {};
-  return parseConfig(raw, { source: path, directory: dirname(path), environment });
-}
-
-function readJson(path: string): unknown {
-  try {
-    return JSON.parse(readFileSync(path, 'utf8')) as unknown;
-  } catch (error) {
-    throw new ConfigError(path, [{ path: '', message: `is not JSON: ${withoutExcerpt(error as Error)}` }]);
+  if (!existsSync(path)) return parseConfig({}, { source: path, directory: dirname(path), environment });
+  const read = readConfigFile(path);
+  if (!read.ok) {
+    const placeOf = (): FilePlace | null => read.place;
+    throw new ConfigError(path, [{ path: '', message: read.message }], { placeOf });
   }
-}
-
-/** What the parser says, without the piece of the file that it quotes. */
-function withoutExcerpt({ message }: Error): string {
-  return message.replace(/, (\.\.\.)?".*$/s, '');
+  try {
+    return parseConfig(read.value, { source: path, directory: dirname(path), environment });
+  } catch (error) {
+    if (!(error instanceof ConfigError) || error.source !== path) throw error;
+    throw new ConfigError(path, error.errors, { fix: error.fix, placeOf: read.placeOf });
+  }
 }
 
 /** A variable that is set to nothing counts as not set, as compose files leave them. */
@@ -196,10 +189,13 @@ interface ParseOptions {
   environment: Environment;
 }
 
+const CORRECT_VARIABLE = 'Correct the variable, or unset it.';
+const SET_VARIABLE = 'Set the variable, or give it a default in the file: ${NAME:-default}.';
+
 /** The pure part of `loadConfig`. */
 export function parseConfig(raw: unknown, { source, directory, environment }: ParseOptions): Config {
   const filled = fillIn(raw, environment);
-  if (filled.errors.length > 0) throw new ConfigError(source, filled.errors);
+  if (filled.errors.length > 0) throw new ConfigError(source, filled.errors, { fix: SET_VARIABLE });
   const {
     mcpServers,
     providers,
@@ -207,7 +203,7 @@ export function parseConfig(raw: unknown, { source, directory, environment }: Pa
     $schema: _,
     ...rest
   } = parseOrThrow(fileSchema, filled.value, source);
-  const variables = parseOrThrow(environmentSchema, withoutEmpty(environment), 'environment');
+  const variables = parseVariables(environment);
   return {
     ...rest,
     ...parseModelsOrThrow({ providers, models }, environment, source),
@@ -220,6 +216,12 @@ export function parseConfig(raw: unknown, { source, directory, environment }: Pa
     port: variables.ADJUTANT_PORT,
     logLevel: variables.ADJUTANT_LOG_LEVEL,
   };
+}
+
+function parseVariables(environment: Environment): z.output<typeof environmentSchema> {
+  const parsed = environmentSchema.safeParse(withoutEmpty(environment));
+  if (parsed.success) return parsed.data;
+  throw new ConfigError('environment', fieldErrors(parsed.error), { fix: CORRECT_VARIABLE });
 }
 
 function parseModelsOrThrow(
@@ -235,7 +237,8 @@ function parseModelsOrThrow(
 /** Throws `ConfigError` when a configured provider has no key: who calls models needs it, who submits does not. */
 export function requireKeys({ providers }: ModelConfig): void {
   const errors = missingKeys(providers);
-  if (errors.length > 0) throw new ConfigError('environment', errors);
+  const fix = `Set the variable, or take the provider out of the configuration.`;
+  if (errors.length > 0) throw new ConfigError('environment', errors, { fix });
 }
 
 function parseOrThrow<S extends z.ZodType>(
@@ -245,8 +248,8 @@ function parseOrThrow<S extends z.ZodType>(
   prefix = '',
 ): z.output<S> {
   const parsed = schema.safeParse(value);
-  if (!parsed.success) throw new ConfigError(source, fieldErrors(parsed.error, prefix));
-  return parsed.data;
+  if (parsed.success) return parsed.data;
+  throw new ConfigError(source, schemaErrors(parsed.error, schema, value, prefix));
 }
 
 /** A server with a `url` is reached over HTTP, any other is started as a process. */

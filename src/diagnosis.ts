@@ -8,41 +8,24 @@ import type { ProviderConfig } from './config-models.ts';
 import { BUILT_IN_PROVIDERS, modelLane, parseModelName } from './contract/model-name.ts';
 import type { ConnectFault } from './mcp/connect-fault.ts';
 import { probeServer, type Probe } from './mcp/probe.ts';
-import { closeRedis, connectRedis } from './redis.ts';
+import { askRedis, RedisAway } from './redis-reach.ts';
 import { type RedisFacts, redisFacts, unfitness, type Unfitness } from './redis-fitness.ts';
 import { serverOptions } from './tool-wiring.ts';
 
 /** A first `npx` has a package to fetch. */
 const SERVER_LIMIT_MS = 30_000;
 
-/** Connects for the length of one question. */
 export async function examineRedis(url: string): Promise<Finding[]> {
-  const connection = connectRedis(url, 'submit');
-  // The command only says that it timed out; the connection knows why.
-  let lastError: Error | null = null;
-  connection.on('error', (error: Error) => {
-    lastError = error;
-  });
-  const startedAt = performance.now();
   try {
-    const facts = await redisFacts(connection);
-    return redisFindings(facts, performance.now() - startedAt);
+    return await askRedis(url, async (connection) => {
+      const startedAt = performance.now();
+      const facts = await redisFacts(connection);
+      return redisFindings(facts, performance.now() - startedAt);
+    });
   } catch (error) {
-    return [redisAway(url, lastError ?? (error as Error))];
-  } finally {
-    await closeRedis(connection);
+    const away = error instanceof RedisAway ? error : new RedisAway(url, error as Error);
+    return [fault('redis', away.message, away.fix)];
   }
-}
-
-function redisAway(url: string, error: Error): Finding {
-  const why = error.message || ('code' in error ? String(error.code) : error.name);
-  const says = `does not answer at ${url.replace(/\/\/[^@/]*@/, '//…@')}: ${why}`;
-  const denied = /NOAUTH|WRONGPASS|NOPERM/.test(why);
-  return fault(
-    'redis',
-    says,
-    denied ? 'Put the right user and password into REDIS_URL.' : 'Start it, or correct REDIS_URL.',
-  );
 }
 
 /** Version and eviction decide whether the service starts at all, persistence whether a restart of Redis forgets. */
@@ -140,6 +123,11 @@ export function examineModels({ providers, models }: Pick<Config, 'providers' | 
   );
   if (found.length > 0) return [...found, ...faults];
   return [fine('models', `no provider. ${waysTo([...BUILT_IN_PROVIDERS.keys()])} to use models`), ...faults];
+}
+
+/** The providers that cannot be called for want of a key. */
+export function missingKeyFindings({ providers }: Pick<Config, 'providers'>): Finding[] {
+  return [...providers].map(([name, provider]) => providerFinding(name, provider)).filter(({ ok }) => !ok);
 }
 
 function providerFinding(name: string, provider: ProviderConfig): Finding {

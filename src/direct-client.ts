@@ -6,6 +6,7 @@ import { type DirectiveKind, submittableKinds } from './engine/core/directive-ex
 import { DEFAULT_PREFIX } from './journal/keys.ts';
 import { NO_MODELS } from './queue/known-models.ts';
 import type { Durability } from './queue/durability.ts';
+import { redisUrlFault } from './redis-address.ts';
 import { closeRedis, connectRedis } from './redis.ts';
 
 export interface DirectClientOptions {
@@ -31,8 +32,10 @@ const DEFAULT_MAX_OPEN = 100_000;
 const DEFAULT_ARGUMENTS_BYTES = 1_024 * 1_024;
 const DEFAULT_BATCH = 1_000;
 
-/** Connects in the background; the first call waits for Redis. */
+/** Connects in the background; the first call waits for Redis. Throws when `redisUrl` has not the form of one. */
 export async function createDirectClient(options: DirectClientOptions): Promise<DirectiveClient> {
+  const wrong = redisUrlFault(options.redisUrl);
+  if (wrong !== null) throw new TypeError(`redisUrl: ${wrong.says}. ${wrong.fix}`);
   const connection = connectRedis(options.redisUrl, 'submit');
   const listening = connectRedis(options.redisUrl, 'subscriber');
   const { maxQueued = DEFAULT_MAX_QUEUED } = options;

@@ -3,7 +3,8 @@
 import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { type Config, ConfigError, requireKeys } from './config.ts';
+import { type Config, requireKeys } from './config.ts';
+import { ConfigError } from './config-error.ts';
 import type { ProviderConfig } from './config-models.ts';
 import { fieldErrors } from './contract/field-error.ts';
 import { modelLane, type ModelRef, type ModelTable } from './contract/model-name.ts';

@@ -2,16 +2,22 @@
 // Must never take a thing that is not what it should be: the error names the module and what is wrong with it.
 import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { type Config, ConfigError } from './config.ts';
+import type { Config } from './config.ts';
+import { ConfigError } from './config-error.ts';
 import { type AgentDefinition, agentDefinitionSchema } from './contract/agent-definition.ts';
 import { CUSTOM_CONTEXT } from './contract/custom-directive.ts';
-import { fieldErrors } from './contract/field-error.ts';
 import type { FieldError } from './contract/problem.ts';
 import { knownEffect } from './contract/work-directive.ts';
 import { readExecution } from './custom-execution.ts';
-import { type DirectiveKind, type OwnDirective, queuedKinds } from './engine/core/directive-exec.ts';
+import {
+  type DirectiveKind,
+  kindNameFault,
+  type OwnDirective,
+  queuedKinds,
+} from './engine/core/directive-exec.ts';
 import type { AnyStrategy } from './engine/strategies/strategy.ts';
 import type { QueuedDefinition } from './executors/definition.ts';
+import { schemaErrors } from './known-keys.ts';
 
 export interface Modules {
   agents: readonly AgentDefinition[];
@@ -20,6 +26,8 @@ export interface Modules {
 }
 
 export const NO_MODULES: Modules = { agents: [], strategies: [], directives: [] };
+
+const CORRECT_MODULE = { fix: 'Correct the module, or the place of the configuration that names it.' };
 
 type Named = Pick<Config, 'agents' | 'strategies' | 'directives' | 'directory'>;
 
@@ -70,7 +78,11 @@ async function loadAgent(directory: string, name: string, agent: string | object
 function agentOf(value: object, path: string, place: string): AgentDefinition {
   const parsed = agentDefinitionSchema.safeParse(value);
   if (parsed.success) return parsed.data;
-  throw new ConfigError(path, fieldErrors(parsed.error, place));
+  throw new ConfigError(
+    path,
+    schemaErrors(parsed.error, agentDefinitionSchema, value, place),
+    CORRECT_MODULE,
+  );
 }
 
 function requireUnique(names: readonly string[]): void {
@@ -125,6 +137,8 @@ function kindFault(value: object): string | null {
     execute?: unknown;
   };
   if (typeof kind.type !== 'string' || kind.type === '') return 'exports a kind of directive without a type';
+  const wrongName = kindNameFault(kind.type);
+  if (wrongName !== null) return `exports a kind with a name that it cannot have: ${wrongName}`;
   const named = `exports a kind of directive "${kind.type}"`;
   if (kind.mode !== 'immediate' && kind.mode !== 'queued')
     return `${named} whose mode is neither "immediate" nor "queued"`;
@@ -136,7 +150,7 @@ function kindFault(value: object): string | null {
 
 function fault(path: string, place: string, message: string): ConfigError {
   const error: FieldError = { path: place, message };
-  return new ConfigError(path, [error]);
+  return new ConfigError(path, [error], CORRECT_MODULE);
 }
 
 /** The kinds that workers carry out, as their registry holds them. */

@@ -18,8 +18,9 @@ import { configuredModels } from './model-wiring.ts';
 import { confirmation } from './queue/durability.ts';
 import type { WakeRun } from './queue/run-bell.ts';
 import { toolLane } from './queue/route.ts';
-import { closeRedis, connectRedis, type RedisConnection } from './redis.ts';
+import type { RedisConnection } from './redis.ts';
 import { createRedisOutage } from './redis-outage.ts';
+import { askRedis } from './redis-reach.ts';
 import { requireFitRedis } from './redis-fitness.ts';
 import { version } from './version.ts';
 import { workerParts } from './worker-wiring.ts';
@@ -135,13 +136,10 @@ function fitnessPart(ground: Ground): Startable {
   return {
     name: 'redis check',
     async start() {
-      const connection = connectRedis(ground.redisUrl, 'submit');
-      try {
+      await askRedis(ground.redisUrl, async (connection) => {
         await requireFitRedis(connection);
         await confirmation(connection, ground.config.durability);
-      } finally {
-        await closeRedis(connection);
-      }
+      });
     },
     stop: () => Promise.resolve(),
   };

@@ -25,7 +25,14 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
 const SHARED_FILES = ['lifecycle.ts'];
 
 /** The role commands load the service lazily, so that the client verbs never pay for it. */
-const LAZY_FROM_CLI = ['service.ts', 'config.ts', 'modules.ts', 'default-agent.ts', 'diagnosis.ts'];
+const LAZY_FROM_CLI = [
+  'service.ts',
+  'config.ts',
+  'modules.ts',
+  'default-agent.ts',
+  'diagnosis.ts',
+  'start-check.ts',
+];
 
 /** Library (or prefix of it) → the places of src that may import it. */
 const SOLE_IMPORTERS: readonly (readonly [RegExp, readonly string[]])[] = [

@@ -2,6 +2,8 @@
  *  It must never hide a fault of our own behind a kind sentence: that keeps its stack. */
 import { DirectiveRefused, type Problem, ServiceUnavailable } from '../contract/problem.ts';
 import { CliFailure, EXIT, type ExitCode } from './failure.ts';
+import type { Finding } from './finding.ts';
+import { StartFault } from './start-fault.ts';
 import { oneLine, type Terminal } from './terminal.ts';
 import { ownMember } from '../contract/own-member.ts';
 
@@ -31,9 +33,6 @@ export function explain(error: unknown): Explanation | null {
   if (error instanceof ServiceUnavailable)
     return { what: error.message, how: remedyOf(error), exitCode: EXIT.unreachable };
   if (error instanceof DirectiveRefused) return explainRefusal(error.problem);
-  if (isNamed(error, 'ConfigError'))
-    return configuration(error, 'Correct the file, or start from `adjutant init`.');
-  if (isNamed(error, 'UnfitRedis')) return configuration(error, '`adjutant doctor` says more.');
   return null;
 }
 
@@ -44,16 +43,22 @@ function remedyOf(error: ServiceUnavailable): string {
     : 'The service answers, but not all of it works: `adjutant doctor` says what.';
 }
 
-/** Prints the explanation and answers with the exit code. */
+/** Prints each explanation and answers with the exit code. */
 export function report(error: unknown, terminal: Terminal): ExitCode {
-  const explanation = explain(error);
-  if (explanation === null) {
-    terminal.err(error instanceof Error ? (error.stack ?? error.message) : String(error));
-    return EXIT.failed;
+  const explanations = error instanceof StartFault ? error.findings.map(explainFinding) : [explain(error)];
+  for (const explanation of explanations) {
+    if (explanation === null) {
+      terminal.err(error instanceof Error ? (error.stack ?? error.message) : String(error));
+      continue;
+    }
+    terminal.err(`${terminal.paintErr('red', 'error')} ${oneLine(explanation.what, 2_000)}`);
+    terminal.err(`${terminal.paintErr('cyan', '  fix')} ${explanation.how}`);
   }
-  terminal.err(`${terminal.paintErr('red', 'error')} ${oneLine(explanation.what, 2_000)}`);
-  terminal.err(`${terminal.paintErr('cyan', '  fix')} ${explanation.how}`);
-  return explanation.exitCode;
+  return explanations[0]?.exitCode ?? EXIT.failed;
+}
+
+function explainFinding({ subject, says, fix }: Finding): Explanation {
+  return { what: `${subject}: ${says}`, how: fix ?? '`adjutant doctor` says more.', exitCode: EXIT.failed };
 }
 
 function explainRefusal(problem: Problem): Explanation {
@@ -75,13 +80,4 @@ function remedyFor({ code, errors = [] }: Problem): string {
   if (code === 'not_found' && errors.some(({ path }) => path === 'agent'))
     return '`adjutant agents` lists the agents there are.';
   return ownMember(REMEDIES, code) ?? 'Correct what is named, and submit again.';
-}
-
-/** By name: their modules belong to the service, which the client verbs do not load. */
-function isNamed(error: unknown, name: string): error is Error {
-  return error instanceof Error && error.name === name;
-}
-
-function configuration(error: Error, how: string): Explanation {
-  return { what: error.message, how, exitCode: EXIT.failed };
 }

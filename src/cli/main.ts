@@ -24,10 +24,18 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   process.kill(process.pid, 'SIGTERM');
 });
 
-process.exitCode = await runCli(process.argv.slice(2), {
+const exitCode = await runCli(process.argv.slice(2), {
   terminal: createTerminal(process.stdout, process.stderr),
   keyboard: createKeyboard(process.stdin, process.stderr, () => process.kill(process.pid, 'SIGINT')),
   interrupt,
   version: manifest.version,
   environment: process.env,
 });
+process.exitCode = exitCode;
+function end(): void {
+  // oxlint-disable-next-line unicorn/no-process-exit
+  process.exit();
+}
+
+// What failed may have left something open, a user's module for one: nothing of it is worth to go on for.
+if (exitCode !== 0) process.stdout.write('', () => process.stderr.write('', end));

@@ -37,14 +37,25 @@ export async function privateRedisUrl(folder: string): Promise<string | null> {
 /** Starts it, or adopts the one that a killed service left running. Throws `CliFailure`. */
 export async function startPrivateRedis(folder: string, program = 'redis-server'): Promise<PrivateRedis> {
   const dir = redisFolder(folder);
-  await mkdir(dir, { recursive: true, mode: 0o700 });
-  await writeFile(join(folder, '.adjutant', '.gitignore'), '*\n');
+  await makeFolder(folder, dir);
   const left = await takeLock(dir);
   try {
     return (await adopt(dir, left)) ?? (await start(dir, program));
   } catch (error) {
     await releaseLock(dir);
     throw error;
+  }
+}
+
+async function makeFolder(folder: string, dir: string): Promise<void> {
+  try {
+    await mkdir(dir, { recursive: true, mode: 0o700 });
+    await writeFile(join(folder, '.adjutant', '.gitignore'), '*\n');
+  } catch (error) {
+    throw new CliFailure({
+      what: `The private Redis has no place: ${(error as Error).message}.`,
+      how: 'Start in a folder that you may write to, or set REDIS_URL to a Redis that runs.',
+    });
   }
 }
 

@@ -472,7 +472,7 @@ describe('the roles', () => {
   test('api and worker alone say that they need a Redis', async () => {
     for (const role of ['api', 'worker']) {
       const { code, stderr } = await run([role]);
-      expect(code).toBe(2);
+      expect(code).toBe(1);
       expect(stderr).toContain('REDIS_URL');
     }
   });

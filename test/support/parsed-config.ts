@@ -1,6 +1,7 @@
 /** Configurations of tests, read without a file.
  *  It must never take anything from the environment of the test. */
-import { type Config, ConfigError, parseConfig } from '../../src/config.ts';
+import { type Config, parseConfig } from '../../src/config.ts';
+import { ConfigError } from '../../src/config-error.ts';
 import type { Environment } from '../../src/environment-values.ts';
 
 export function parse(raw: unknown, environment: Environment = {}): Config {

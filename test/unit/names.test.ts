@@ -1,7 +1,7 @@
 /** Names from outside that every object has something under, through all that is read by name without Redis.
  *  It must never be satisfied with "does not throw": each name is looked up like any other. */
 import { describe, expect, test } from 'vitest';
-import { ConfigError } from '../../src/config.ts';
+import { ConfigError } from '../../src/config-error.ts';
 import { explain } from '../../src/cli/explanation.ts';
 import { gistOf } from '../../src/cli/signal-gist.ts';
 import { ControlDirectiveError, deserializeDirective } from '../../src/contract/control-directive.ts';

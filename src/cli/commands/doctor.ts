@@ -14,6 +14,7 @@ export interface DoctorOptions {
   readonly json: boolean;
 }
 
+type Config = Awaited<ReturnType<typeof import('../../config.ts').loadConfig>>;
 type Environment = Readonly<Record<string, string | undefined>>;
 
 const HEALTH_LIMIT_MS = 5_000;
@@ -52,6 +53,7 @@ async function examine(
   const names = config === null ? [] : [...config.mcpServers.keys()];
   return [
     [nodeFinding(process.versions.node), finding],
+    config === null ? [] : examineModules(config),
     whereRedis === null ? [noRedisYet] : examineRedis(whereRedis),
     ...servers.map(async (server) => [await server]),
     config === null ? [] : examineModels(config),
@@ -67,9 +69,26 @@ async function readConfiguration(file: string | undefined, environment: Environm
     return { finding, config, redisUrl: config.redisUrl };
   } catch (error) {
     if (!(error instanceof Error && error.name === 'ConfigError')) throw error;
-    const fix = 'Correct the file, or write a new one with `adjutant init` in another folder.';
     const redisUrl = environment['REDIS_URL'] || undefined;
-    return { finding: fault('configuration', error.message, fix), config: null, redisUrl };
+    return {
+      finding: fault('configuration', error.message, (error as Error & { fix: string }).fix),
+      config: null,
+      redisUrl,
+    };
+  }
+}
+
+/** The modules are loaded, as a start would. */
+async function examineModules(config: Config): Promise<Finding[]> {
+  const [{ loadModules }, { examineAgents }] = await Promise.all([
+    import('../../modules.ts'),
+    import('../../start-check.ts'),
+  ]);
+  try {
+    return examineAgents(config, await loadModules(config), { alone: false });
+  } catch (error) {
+    if (!(error instanceof Error && error.name === 'ConfigError')) throw error;
+    return [fault('modules', error.message, (error as Error & { fix: string }).fix)];
   }
 }
 
@@ -117,8 +136,13 @@ function awayFinding({ name, status, error }: ListedServer): Finding {
   return fault('workers', says, fix);
 }
 
+function markOf(ok: boolean, hasAdvice: boolean, { paint }: Terminal): string {
+  if (!ok) return paint('red', '✗');
+  return hasAdvice ? paint('yellow', '!') : paint('green', '✓');
+}
+
 function findingLines({ subject, ok, says, fix }: Finding, terminal: Terminal): string[] {
-  const mark = ok ? terminal.paint('green', '✓') : terminal.paint('red', '✗');
+  const mark = markOf(ok, fix !== null, terminal);
   const line = `${mark} ${terminal.paint('bold', subject)}  ${oneLine(says, 500)}`;
   return fix === null ? [line] : [line, `  ${terminal.paint('cyan', 'fix')}  ${fix}`];
 }

@@ -1,9 +1,10 @@
 /** `adjutant up`, `api`, `engine`, `worker`: runs the service in this process until it is told to stop.
  *  It must never know what the roles do: the service does. */
-import { ServiceUnavailable } from '../../contract/problem.ts';
-import { CliFailure, EXIT, type ExitCode } from '../failure.ts';
+import { EXIT, type ExitCode } from '../failure.ts';
+import { fault, type Finding } from '../finding.ts';
 import { type PrivateRedis, startPrivateRedis } from '../private-redis.ts';
-import type { Terminal } from '../terminal.ts';
+import { requireSound, StartFault, startFault } from '../start-fault.ts';
+import { oneLine, type Terminal } from '../terminal.ts';
 
 export interface ServeOptions {
   readonly roles: { readonly api?: boolean; readonly engine?: boolean; readonly worker?: boolean };
@@ -17,33 +18,49 @@ export interface ServeOptions {
   readonly mayStartRedis: boolean;
 }
 
+type Config = Awaited<ReturnType<typeof import('../../config.ts').loadConfig>>;
+type Modules = Awaited<ReturnType<typeof import('../../modules.ts').loadModules>>;
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Resolves when `stop` aborts and everything has stopped. */
+/** Resolves when `stop` aborts and everything has stopped. Throws `StartFault` when it cannot start. */
 export async function serve(
   terminal: Terminal,
   stop: AbortSignal,
   options: ServeOptions,
   environment: Environment = process.env,
 ): Promise<ExitCode> {
+  const env = withOptions(environment, options);
+  try {
+    await run(terminal, stop, options, env);
+    return EXIT.done;
+  } catch (error) {
+    throw startFault(error);
+  }
+}
+
+async function run(
+  terminal: Terminal,
+  stop: AbortSignal,
+  options: ServeOptions,
+  env: Environment,
+): Promise<void> {
   const [{ loadConfig }, { loadModules }, { withDefaultAgent }, { createService }] = await Promise.all([
     import('../../config.ts'),
     import('../../modules.ts'),
     import('../../default-agent.ts'),
     import('../../service.ts'),
   ]);
-  const env = withOptions(environment, options);
-  // Before anything is started: a wrong file, or a module that cannot be loaded, is reported at once.
-  const modules = await loadModules(loadConfig(options.config, env));
-  if (stop.aborted) return EXIT.done;
+  // Before anything is started: what is wrong is said at once, and all of it.
+  const declared = loadConfig(options.config, env);
+  const modules = await loadModules(declared);
+  await check(terminal, declared, modules, options.roles);
+  if (stop.aborted) return;
   const redis = await redisFor(env, options.mayStartRedis);
   try {
-    const config = loadConfig(options.config, { ...env, REDIS_URL: redis.url });
-    const service = createService(config, options.roles, {
-      ...modules,
-      agents: withDefaultAgent(modules.agents),
-    });
-    await started(service.start(stop));
+    const config = { ...declared, redisUrl: redis.url };
+    const agents = withDefaultAgent(modules.agents);
+    const service = createService(config, options.roles, { ...modules, agents });
+    await service.start(stop);
     if (!stop.aborted) announce(terminal, service.url);
     await aborted(stop);
     terminal.err('stopping');
@@ -51,7 +68,26 @@ export async function serve(
   } finally {
     await redis.stop();
   }
-  return EXIT.done;
+}
+
+async function check(
+  terminal: Terminal,
+  config: Config,
+  modules: Modules,
+  roles: ServeOptions['roles'],
+): Promise<void> {
+  const { examinePort, examineStart } = await import('../../start-check.ts');
+  const findings = [
+    ...examineStart(config, modules, roles),
+    ...(roles.api === true ? await examinePort(config) : []),
+  ];
+  for (const finding of findings) if (finding.ok) tellAdvice(terminal, finding);
+  requireSound(findings);
+}
+
+function tellAdvice(terminal: Terminal, { subject, says, fix }: Finding): void {
+  terminal.err(`${terminal.paintErr('yellow', 'warning')} ${oneLine(`${subject}: ${says}`, 500)}`);
+  if (fix !== null) terminal.err(`${terminal.paintErr('cyan', '    fix')} ${oneLine(fix, 500)}`);
 }
 
 function announce(terminal: Terminal, url: string | null): void {
@@ -73,40 +109,9 @@ async function redisFor(
 ): Promise<PrivateRedis> {
   if (url !== '') return { url, stop: async () => {} };
   if (mayStart) return startPrivateRedis(process.cwd(), program);
-  throw new CliFailure({
-    what: 'REDIS_URL is not set; a role alone has to share its Redis with the others.',
-    how: 'Set REDIS_URL, as in redis://127.0.0.1:6379; or run `adjutant up`, which brings its own.',
-    exitCode: EXIT.usage,
-  });
-}
-
-/** What stands in the way of a start, in words. */
-async function started(starting: Promise<void>): Promise<void> {
-  try {
-    await starting;
-  } catch (error) {
-    throw explained(error as NodeJS.ErrnoException);
-  }
-}
-
-function explained(error: NodeJS.ErrnoException): Error {
-  if (error.code === 'EADDRINUSE' || error.code === 'EACCES') {
-    return new CliFailure({
-      what: `The API cannot listen: ${error.message}.`,
-      how: 'Stop what uses the port, or name another with --port or ADJUTANT_PORT.',
-    });
-  }
-  if (
-    error instanceof ServiceUnavailable ||
-    /Command timed out|ECONNREFUSED|WRONGPASS|NOAUTH/.test(error.message)
-  ) {
-    return new CliFailure({
-      what: `Redis does not answer: ${error.message}.`,
-      how: 'Check REDIS_URL and that the Redis runs; `adjutant doctor` says more.',
-      exitCode: EXIT.unreachable,
-    });
-  }
-  return error;
+  const says = 'REDIS_URL is not set; a role alone has to share its Redis with the others';
+  const fix = 'Set REDIS_URL, as in redis://127.0.0.1:6379; or run `adjutant up`, which brings its own.';
+  throw new StartFault([fault('redis', says, fix)]);
 }
 
 async function aborted(signal: AbortSignal): Promise<void> {

@@ -89,12 +89,17 @@ const TAKEN: ReadonlySet<string> = new Set([
   ...CONTROL_DIRECTIVE_TYPES,
 ]);
 
+/** What is wrong with the name of a kind; null = nothing. */
+export function kindNameFault(type: string): string | null {
+  if (!CUSTOM_TYPE_PATTERN.test(type))
+    return `directive type "${type}": a letter, then up to 63 of A-Z a-z 0-9 _ . -`;
+  return TAKEN.has(type) ? `directive type "${type}" is one of the service's own` : null;
+}
+
 /** Declares a kind of directive; throws when its name is not a name or is one of the service's own. */
 export function defineDirective<P extends JsonObject>(kind: ImmediateKind<P> | QueuedKind<P>): DirectiveKind {
-  if (!CUSTOM_TYPE_PATTERN.test(kind.type)) {
-    throw new TypeError(`directive type "${kind.type}": a letter, then up to 63 of A-Z a-z 0-9 _ . -`);
-  }
-  if (TAKEN.has(kind.type)) throw new TypeError(`directive type "${kind.type}" is one of the service's own`);
+  const wrong = kindNameFault(kind.type);
+  if (wrong !== null) throw new TypeError(wrong);
   return kind as unknown as DirectiveKind;
 }
 
