@@ -79,6 +79,11 @@ const limitsSchema = z.strictObject({
     .default(1_024 * 1_024),
   /** What becomes of a larger result: cut to a marked preview, or an `invalid_result` error. Default: truncate. */
   result_overflow: z.enum(['truncate', 'refuse']).default('truncate'),
+  /**
+   * How long holding a value against a tool's schema, or a directive's, may take when that is done in a thread of its own,
+   * milliseconds. Small values and schemas without patterns, references or comparisons are checked at once. Default: 2 000.
+   */
+  schema_check_ms: durationMs.default(2_000),
   /** Open directives of the whole service; more are refused with 429. Default: 100 000. */
   max_open: z.int().min(1).default(100_000),
 });

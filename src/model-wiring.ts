@@ -13,6 +13,7 @@ import { llmEmbed } from './executors/llm-embed.ts';
 import { llmGenerate } from './executors/llm-generate.ts';
 import { llmStream } from './executors/llm-stream.ts';
 import type { KeySpace } from './journal/keys.ts';
+import type { SchemaChecks } from './json-schema/schema-checks.ts';
 import { createModelCatalog, type ModelCatalog } from './journal/model-catalog.ts';
 import { PRESENT_EVERY_MS } from './journal/presence.ts';
 import { createRateLimits, type LimitsOfModel, type MinuteLimits } from './journal/rate-limits.ts';
@@ -152,18 +153,21 @@ export interface ModelWiringOptions {
   keys: KeySpace;
   /** For tools that a directive names without describing them. */
   catalog: ToolCatalog;
+  schemas: SchemaChecks;
   onError: (error: Error) => void;
 }
 
 /** What a worker needs to call models. */
 export function wireModels(options: ModelWiringOptions): ModelWiring {
-  const { config, providers, connection, keys, catalog, onError } = options;
+  const { config, providers, connection, keys, catalog, schemas, onError } = options;
   const models = createModelCatalog(connection, keys);
   const providerOfLane = new Map([...config.providers.keys()].map((name) => [modelLane(name), name]));
   const limiter: ModelLimiter = createRateLimits({ connection, keys, limitsOf: limitsOf(config), onError });
   const describeTool = toolDescriber(catalog);
   return {
-    calls: [llmStream, llmGenerate, llmEmbed].map((define) => define({ providers, limiter, describeTool })),
+    calls: [llmStream, llmGenerate, llmEmbed].map((define) =>
+      define({ providers, limiter, describeTool, schemas }),
+    ),
     announcer: modelAnnouncer(config, models, onError),
     noteBlocked(lane, pauseMs) {
       const provider = providerOfLane.get(lane);

@@ -8,6 +8,7 @@ import { type Effect, knownEffect, type ToolExec } from './contract/work-directi
 import type { ToolPlace } from './executors/tool-exec.ts';
 import { PRESENT_EVERY_MS } from './journal/presence.ts';
 import type { CatalogEntry, ToolCatalog } from './journal/tool-catalog.ts';
+import type { SchemaChecks } from './json-schema/schema-checks.ts';
 import { effectOf } from './mcp/effect.ts';
 import { createMcpPool, type McpPool, type ServerStatus } from './mcp/pool.ts';
 import type { McpLogger } from './mcp/logger.ts';
@@ -94,10 +95,12 @@ export interface ToolWiringOptions {
   config: Config;
   catalog: ToolCatalog;
   logger: McpLogger;
+  /** Checks arguments and results. Default: some of the pool's own. */
+  schemas?: SchemaChecks;
   onError: (error: Error) => void;
 }
 
-export function wireTools({ config, catalog, logger, onError }: ToolWiringOptions): ToolWiring {
+export function wireTools({ config, catalog, logger, schemas, onError }: ToolWiringOptions): ToolWiring {
   const write = catalogWriter(config, catalog, onError);
   const serverOfLane = new Map([...config.mcpServers.keys()].map((name) => [toolLane(name), name]));
   const pool = createMcpPool({
@@ -109,6 +112,7 @@ export function wireTools({ config, catalog, logger, onError }: ToolWiringOption
     onStatus: (server, status: ServerStatus, error) =>
       void write(server, { status, ...(error === undefined ? {} : { error }) }),
     logger,
+    ...(schemas === undefined ? {} : { schemas }),
   });
 
   async function effectFromCatalog(server: string, tool: string): Promise<Effect | undefined> {

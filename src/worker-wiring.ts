@@ -14,6 +14,7 @@ import {
   sweeperPart,
 } from './ground.ts';
 import type { Hearing } from './journal/subscriptions.ts';
+import { createSchemaChecks } from './json-schema/schema-checks.ts';
 import type { Startable } from './lifecycle.ts';
 import { queuedDefinitions } from './modules.ts';
 import { modelLanes, modelProviders, wireModels } from './model-wiring.ts';
@@ -63,8 +64,9 @@ function servedLanes({ config, modules }: Ground): ServedLane[] {
 function executionParts(ground: Ground, parts: JournalParts) {
   const { config, logger, onError } = ground;
   const providers = modelProviders(config);
-  const tools = wireTools({ config, catalog: parts.catalog, logger, onError });
-  const models = wireModels({ config, providers, ...parts, onError });
+  const schemas = createSchemaChecks({ limitMs: config.limits.schema_check_ms });
+  const tools = wireTools({ config, catalog: parts.catalog, logger, schemas, onError });
+  const models = wireModels({ config, providers, ...parts, schemas, onError });
   const own = queuedDefinitions(ground.modules);
   const registry = createRegistry([
     toolExec(tools),
@@ -73,7 +75,8 @@ function executionParts(ground: Ground, parts: JournalParts) {
     emitRequestError,
     ...own,
   ]);
-  return { tools, models, registry };
+  const checks = { name: 'schema checks', start: () => Promise.resolve(), stop: () => schemas.stop() };
+  return { tools, models, registry, checks };
 }
 
 export interface WorkerWiring {
@@ -87,7 +90,7 @@ export interface WorkerWiring {
 export function workerParts(ground: Ground): WorkerWiring {
   const { connection, part } = open(ground, 'commands', 'worker connection');
   const parts = journalParts(connection, ground);
-  const { tools, models, registry } = executionParts(ground, parts);
+  const { tools, models, registry, checks } = executionParts(ground, parts);
   const listening = open(ground, 'subscriber', 'worker subscriber');
   const running = createRunningAttempts();
   const reach = createReachLog(ground.logger);
@@ -112,7 +115,7 @@ export function workerParts(ground: Ground): WorkerWiring {
     running,
   );
   const sweeper = sweeperPart(parts, ground);
-  const before = [part, listening.part, lanes, sweeper, models.announcer, pool, cancels];
+  const before = [part, listening.part, lanes, sweeper, models.announcer, checks, pool, cancels];
   return { worker, hearing: cancels.hearing, parts: [...before, worker] };
 }
 

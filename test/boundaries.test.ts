@@ -10,10 +10,11 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   telemetry: ['contract'],
   journal: ['contract', 'telemetry', 'redis.ts'],
   bounds: [],
-  mcp: ['bounds', 'contract', 'telemetry'],
-  llm: ['bounds', 'contract', 'telemetry'],
+  'json-schema': [],
+  mcp: ['bounds', 'contract', 'telemetry', 'json-schema'],
+  llm: ['bounds', 'contract', 'telemetry', 'json-schema'],
   queue: ['contract', 'journal', 'telemetry', 'redis.ts'],
-  executors: ['contract', 'mcp', 'llm', 'telemetry'],
+  executors: ['contract', 'mcp', 'llm', 'telemetry', 'json-schema'],
   worker: ['contract', 'journal', 'queue', 'executors', 'telemetry', 'redis.ts'],
   engine: ['contract', 'journal', 'queue', 'executors', 'telemetry'],
   api: ['contract', 'journal', 'queue', 'engine', 'telemetry'],
@@ -43,6 +44,7 @@ const SOLE_IMPORTERS: readonly (readonly [RegExp, readonly string[]])[] = [
   [/^@ai-sdk\/provider$/, ['llm/', 'executors/llm-']],
   [/^(fastify|@fastify\/|fastify-)/, ['api/']],
   [/^commander($|\/)/, ['cli/']],
+  [/^ajv/, ['json-schema/']],
 ];
 
 const ENVIRONMENT_READERS = ['main.ts', 'config.ts', 'cli/'];

@@ -2,6 +2,7 @@
 // Must never ask a model twice for the same, but for the one repair of an answer that does not fit its schema.
 import type { LanguageModelV4 } from '@ai-sdk/provider';
 import type { ErrorEnvelope } from '../contract/error-envelope.ts';
+import type { SchemaChecks } from '../json-schema/schema-checks.ts';
 import type { ModelRef } from '../contract/model-name.ts';
 import type { ModelTurn } from '../contract/model-turn.ts';
 import { mergeUsage } from '../contract/usage.ts';
@@ -29,6 +30,7 @@ export interface LlmOptions {
   providers: ModelProviders;
   limiter: ModelLimiter;
   describeTool: DescribeTool;
+  schemas: SchemaChecks;
 }
 
 /** How the model is asked: piece by piece, or for the whole. */
@@ -74,7 +76,7 @@ async function prepare(
 ): Promise<Prepared | { error: ErrorEnvelope }> {
   const model: LanguageModelV4 | { error: ErrorEnvelope } = options.providers.language(ref);
   if ('error' in model) return model;
-  const read = await prepareRequest(directive, model.provider, options.describeTool);
+  const read = await prepareRequest(directive, { ...options, provider: model.provider, signal });
   if (!read.ok) return read;
   const { request } = read;
   const settings = options.providers.settings(ref.provider);
@@ -138,8 +140,9 @@ async function withOutput(
   check: CheckOutput,
   schema: OutputSchema,
 ): Promise<Execution> {
-  const read = readOutput(turn.text, check);
+  const read = await readOutput(turn.text, check);
   if (read.ok) return toldTurn(prepared, { ...turn, output: read.value });
+  if (!read.mayBeRepaired) return misfit(prepared, turn, read.faults);
   if (turn.finish_reason === 'length') return misfit(prepared, turn, ['the answer was cut at max_tokens']);
   const { call } = prepared;
   const { tools: _tools, toolChoice: _choice, ...options } = call.options;
@@ -148,7 +151,7 @@ async function withOutput(
   const reply = await generateAnswer({ ...call, limits, options: { ...options, prompt } });
   if (!reply.ok) return failed(prepared, reply);
   const repaired = repairedTurn(prepared, turn, reply.answer);
-  const again = readOutput(repaired.text, check);
+  const again = await readOutput(repaired.text, check);
   return again.ok
     ? toldTurn(prepared, { ...repaired, output: again.value }, { repaired: true })
     : misfit(prepared, repaired, again.faults);

@@ -6,9 +6,9 @@ import type { Message } from '../contract/message.ts';
 import type { LlmGenerate, LlmStream, OfferedTool } from '../contract/work-directive.ts';
 import type { CallOptions } from '../llm/model-call.ts';
 import { promptOf, toolNamesIn } from '../llm/prompt.ts';
-import { type CheckOutput, outputFormat } from '../llm/structured-output.ts';
+import type { CheckedSchema, SchemaChecks } from '../json-schema/schema-checks.ts';
+import { type CheckOutput, outputFormat, type OutputFaults } from '../llm/structured-output.ts';
 import { toolNames, type ToolNames } from '../llm/tool-names.ts';
-import { compileSchema } from '../mcp/schema-validator.ts';
 
 /** A tool as the catalog knows it. */
 export interface DescribedTool {
@@ -31,11 +31,17 @@ export interface LanguageRequest {
 
 export type PreparedRequest = { ok: true; request: LanguageRequest } | { ok: false; error: ErrorEnvelope };
 
-/** `provider`: as the model's client names itself. */
+export interface RequestOptions {
+  /** As the model's client names itself. */
+  readonly provider: string;
+  readonly describeTool: DescribeTool;
+  readonly schemas: SchemaChecks;
+  readonly signal: AbortSignal;
+}
+
 export async function prepareRequest(
   directive: LanguageDirective,
-  provider: string,
-  describeTool: DescribeTool,
+  { provider, describeTool, schemas, signal }: RequestOptions,
 ): Promise<PreparedRequest> {
   const tools = await offeredTools(directive.tools, describeTool);
   if ('error' in tools) return { ok: false, error: tools.error };
@@ -49,7 +55,7 @@ export async function prepareRequest(
   if (choice !== null && 'error' in choice) return { ok: false, error: choice.error };
   const prompt = readPrompt(directive, messages, names, provider);
   if ('error' in prompt) return { ok: false, error: prompt.error };
-  const output = readOutputSchema(directive);
+  const output = await readOutputSchema(directive, schemas, signal);
   if ('error' in output) return { ok: false, error: output.error };
   const options: CallOptions = {
     prompt: prompt.prompt,
@@ -152,16 +158,29 @@ function readPrompt(
   return read.prompt.length > 0 ? { prompt: read.prompt } : invalid('context', 'holds no message');
 }
 
-function readOutputSchema({
-  output_schema,
-}: LanguageDirective): { check: CheckOutput | null } | { error: ErrorEnvelope } {
-  if (output_schema === undefined) return { check: null };
-  const compiled = compileSchema(output_schema);
-  if (!compiled.ok) return invalid('output_schema', `is not a JSON Schema: ${compiled.reason}`);
-  return {
-    check: (value) =>
-      compiled.validate(value, 'output')?.map(({ path, message }) => `${path} ${message}`) ?? null,
-  };
+async function readOutputSchema(
+  { output_schema: given }: LanguageDirective,
+  schemas: SchemaChecks,
+  signal: AbortSignal,
+): Promise<{ check: CheckOutput | null } | { error: ErrorEnvelope }> {
+  if (given === undefined) return { check: null };
+  const schema = schemas.of(given);
+  const verdict = await schema.compile(signal);
+  if (verdict.kind === 'unusable') return invalid('output_schema', `is not a JSON Schema: ${verdict.reason}`);
+  if (verdict.kind === 'unchecked') return invalid('output_schema', `cannot be used: ${verdict.reason}`);
+  return { check: (value) => outputFaults(schema, value, signal) };
+}
+
+async function outputFaults(
+  schema: CheckedSchema,
+  value: unknown,
+  signal: AbortSignal,
+): Promise<OutputFaults | null> {
+  const verdict = await schema.check(value, 'output', signal);
+  if (verdict.kind === 'passed') return null;
+  if (verdict.kind === 'faults')
+    return { faults: verdict.faults.map(({ path, message }) => `${path} ${message}`), mayBeRepaired: true };
+  return { faults: [`output could not be checked: ${verdict.reason}`], mayBeRepaired: false };
 }
 
 function invalid(field: string, message: string): { error: ErrorEnvelope } {

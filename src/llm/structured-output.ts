@@ -4,25 +4,38 @@ import type { LanguageModelV4CallOptions, LanguageModelV4Prompt } from '@ai-sdk/
 
 export type OutputSchema = Readonly<Record<string, unknown>>;
 
-/** One sentence each, naming the place; null: the value fits. */
-export type CheckOutput = (value: unknown) => string[] | null;
+/** One sentence each, naming the place. `mayBeRepaired`: the answer is wrong, and not only unchecked. */
+export interface OutputFaults {
+  readonly faults: string[];
+  readonly mayBeRepaired: boolean;
+}
 
-export type ReadOutput = { ok: true; value: unknown } | { ok: false; faults: string[] };
+/** null: the value fits. */
+export type CheckOutput = (value: unknown) => Promise<OutputFaults | null>;
+
+export type ReadOutput = { ok: true; value: unknown } | ({ ok: false } & OutputFaults);
 
 /** Reads the JSON in an answer, also inside of a fence, and checks it. */
-export function readOutput(text: string, check: CheckOutput): ReadOutput {
+export async function readOutput(text: string, check: CheckOutput): Promise<ReadOutput> {
   let value: unknown;
   try {
     value = JSON.parse(withoutFence(text));
   } catch {
-    return { ok: false, faults: ['the answer is not JSON'] };
+    return { ok: false, faults: ['the answer is not JSON'], mayBeRepaired: true };
   }
-  const faults = check(value);
-  return faults === null ? { ok: true, value } : { ok: false, faults };
+  const misfit = await check(value);
+  return misfit === null ? { ok: true, value } : { ok: false, ...misfit };
 }
 
+const FENCE = '```';
+
+/** In one pass: a pattern for it would try every line break against every other one. */
 function withoutFence(text: string): string {
-  return /^\s*```(?:json)?\s*\n(?<inside>[\s\S]*?)\n?\s*```\s*$/i.exec(text)?.groups?.['inside'] ?? text;
+  const trimmed = text.trim();
+  const lineEnd = trimmed.indexOf('\n');
+  if (lineEnd < 0 || !trimmed.startsWith(FENCE) || !trimmed.endsWith(FENCE)) return text;
+  const language = trimmed.slice(FENCE.length, lineEnd).trim().toLowerCase();
+  return language === '' || language === 'json' ? trimmed.slice(lineEnd + 1, -FENCE.length) : text;
 }
 
 type ResponseFormat = NonNullable<LanguageModelV4CallOptions['responseFormat']>;

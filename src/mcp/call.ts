@@ -3,13 +3,13 @@
 import { errorEnvelope } from '../contract/error-envelope.ts';
 import { isDeeperThan } from '../contract/json-guard.ts';
 import { DEEPEST_RESULT } from '../contract/result.ts';
+import type { SchemaFault, SchemaVerdict } from '../json-schema/schema-checks.ts';
 import { type CallDeadline, startCallDeadline } from './call-deadline.ts';
 import { endedCall, failedCall } from './call-failure.ts';
 import type { CallSlots } from './call-slots.ts';
 import { closeNames } from './close-names.ts';
 import type { Connection } from './connection.ts';
 import { createProgressGate } from './progress-gate.ts';
-import type { CompiledSchema, SchemaFault } from './schema-validator.ts';
 import type { CallParams, Session } from './session.ts';
 import type { RawToolResult, ToolCallOutcome, ToolCallRequest, ToolProgress } from './tool-call.ts';
 import type { ListedTool, ToolList } from './tool-list.ts';
@@ -94,8 +94,8 @@ async function sendUntilTaken(call: Call): Promise<ToolCallOutcome> {
     const list = connection.tools();
     if (session === null || list === null || deadline.ending() !== null) return notSent(call);
     const tool = list.find(call.request.tool);
-    const refusal = tool === undefined || isRepeat || !call.announced ? refusalOf(call, list) : null;
-    if (tool === undefined || refusal !== null) return refusal ?? notSent(call);
+    const refusal = tool === undefined || isRepeat || !call.announced ? await refusalOf(call, list) : null;
+    if (tool === undefined || refusal !== null || deadline.ending() !== null) return refusal ?? notSent(call);
     const outcome = await exchange(call, session, tool);
     if (outcome.kind !== 'refused') return outcome;
     connection.giveUp(session, outcome.failed.error.message);
@@ -116,7 +116,7 @@ async function exchange(call: Call, session: Session, tool: ListedTool): Promise
       gate.offer(progress as ToolProgress);
     });
     gate.close();
-    return checkedResult(tool, result as RawToolResult);
+    return await checkedResult(call, tool, result as RawToolResult);
   } catch (error) {
     gate.close();
     const ending = deadline.ending();
@@ -127,20 +127,30 @@ async function exchange(call: Call, session: Session, tool: ListedTool): Promise
   }
 }
 
-function checkedResult(tool: ListedTool, result: RawToolResult): ToolCallOutcome {
+async function checkedResult(call: Call, tool: ListedTool, result: RawToolResult): Promise<ToolCallOutcome> {
   if (isDeeperThan(result, DEEPEST_RESULT)) return tooDeep(tool);
-  const output = tool.output();
-  if (output === null || !output.ok || result.isError === true) return { kind: 'result', result };
-  const errors =
+  if (tool.output === null || result.isError === true) return { kind: 'result', result };
+  const { signal, ending } = call.deadline;
+  const verdict: SchemaVerdict =
     result.structuredContent === undefined
-      ? [{ path: 'structuredContent', message: 'is required' }]
-      : output.validate(result.structuredContent, 'structuredContent');
-  if (errors === null) return { kind: 'result', result };
-  const message = 'The result does not match the output schema of the tool';
-  const { server, name } = tool.definition;
+      ? { kind: 'faults', faults: [{ path: 'structuredContent', message: 'is required' }] }
+      : await tool.output.check(result.structuredContent, 'structuredContent', signal);
+  const ended = verdict.kind === 'unchecked' ? ending() : null;
+  if (ended !== null) return { kind: 'failed', error: endedCall(ended, call.request), sent: true };
+  return misfitOf(tool, verdict) ?? { kind: 'result', result };
+}
+
+/** null: the result fits, or its schema checks nothing. */
+function misfitOf({ definition: { server, name: tool } }: ListedTool, verdict: SchemaVerdict): Failed | null {
+  if (verdict.kind === 'passed' || verdict.kind === 'unusable') return null;
+  const isMisfit = verdict.kind === 'faults';
+  const message = isMisfit
+    ? 'The result does not match the output schema of the tool'
+    : `The result could not be checked against the output schema of the tool: ${verdict.reason}`;
+  const why = isMisfit ? { errors: verdict.faults } : { reason: verdict.reason };
   return {
     kind: 'failed',
-    error: errorEnvelope('invalid_result', message, { server, tool: name, errors }),
+    error: errorEnvelope('invalid_result', message, { server, tool, ...why }),
     sent: true,
   };
 }
@@ -153,7 +163,7 @@ function tooDeep({ definition: { server, name } }: ListedTool): Failed {
 }
 
 /** null: the server has this tool, and the arguments fit it. */
-function refusalOf(call: Call, list: ToolList): Failed | null {
+async function refusalOf(call: Call, list: ToolList): Promise<Failed | null> {
   const { server, tool: name } = call.request;
   const tool = list.find(name);
   if (tool === undefined) {
@@ -161,14 +171,25 @@ function refusalOf(call: Call, list: ToolList): Failed | null {
     const details = { server, tool: name, close_names: closeNames(name, names) };
     return unsent('unknown_tool', `The MCP server "${server}" has no tool "${name}"`, details);
   }
-  const errors = argumentFaults(tool.input(), call.request.arguments);
-  if (errors === null) return null;
-  return unsent('validation_error', messageOf(errors), { server, tool: name, errors });
+  const { deadline, request } = call;
+  const verdict = await tool.input.check(request.arguments, 'arguments', deadline.signal);
+  switch (verdict.kind) {
+    case 'faults': {
+      const { faults: errors } = verdict;
+      return unsent('validation_error', messageOf(errors), { server, tool: name, errors });
+    }
+    case 'unchecked':
+      return deadline.ending() === null ? uncheckedArguments(call, verdict.reason) : notSent(call);
+    // A schema that cannot be used refuses nothing: the server checks for itself.
+    case 'passed':
+    case 'unusable':
+      return null;
+  }
 }
 
-/** A schema that cannot be compiled refuses nothing: the server checks for itself. */
-function argumentFaults(schema: CompiledSchema, value: unknown): SchemaFault[] | null {
-  return schema.ok ? schema.validate(value, 'arguments') : null;
+function uncheckedArguments({ request: { server, tool } }: Call, reason: string): Failed {
+  const message = `The arguments could not be checked against the input schema of the tool: ${reason}`;
+  return unsent('validation_error', message, { server, tool, reason });
 }
 
 function messageOf(errors: readonly SchemaFault[]): string {

@@ -1,5 +1,6 @@
 /** One server kept connected: opened on first need, opened again after a loss, its tools known throughout.
  *  It must never end a call itself, nor open two sessions at once. */
+import type { SchemaChecks } from '../json-schema/schema-checks.ts';
 import type { ConnectFault } from './connect-fault.ts';
 import { describe, isRefusedAnswer } from './connect-fault.ts';
 import type { McpLogger } from './logger.ts';
@@ -33,6 +34,7 @@ export interface ConnectionOptions {
   readonly server: McpServerOptions;
   readonly logger: McpLogger;
   readonly random: () => number;
+  readonly schemas: SchemaChecks;
   readonly onTools: (list: ToolList) => void;
   readonly onStatus: (status: ServerStatus, error?: string) => void;
 }
@@ -208,6 +210,7 @@ class ServerConnection implements Connection {
       previous: this.#tools,
       signal: this.#stopping.signal,
       logger: this.#given.logger,
+      schemas: this.#given.schemas,
     });
   }
 

@@ -1,6 +1,7 @@
 /** All MCP servers of this process behind one call: names in, outcomes out.
  *  It must never let one server's trouble reach another's calls. */
 import { errorEnvelope } from '../contract/error-envelope.ts';
+import { type SchemaChecks, createSchemaChecks } from '../json-schema/schema-checks.ts';
 import { type CallTools, callTool } from './call.ts';
 import type { CallDeadline } from './call-deadline.ts';
 import { createCallSlots } from './call-slots.ts';
@@ -22,6 +23,8 @@ export interface McpPoolOptions {
   readonly logger: McpLogger;
   /** From 0 up to 1; spreads reconnections. Default Math.random. */
   readonly random?: () => number;
+  /** Checks arguments and results. Default: some of its own. */
+  readonly schemas?: SchemaChecks;
 }
 
 export interface McpPool {
@@ -43,12 +46,16 @@ const MAX_IN_FLIGHT = 64;
 
 export function createMcpPool(options: McpPoolOptions): McpPool {
   const active = new Set<CallDeadline>();
-  const served = new Map(options.servers.map((server) => [server.name, serve(server, options, active)]));
+  const schemas = options.schemas ?? createSchemaChecks();
+  const served = new Map(
+    options.servers.map((server) => [server.name, serve(server, options, schemas, active)]),
+  );
   let stopping: Promise<void> | null = null;
 
   const stop = async (): Promise<void> => {
     for (const deadline of active) deadline.end('stopped');
     await Promise.all([...served.values()].map(({ connection }) => connection.stop()));
+    if (options.schemas === undefined) await schemas.stop();
   };
 
   return {
@@ -68,13 +75,19 @@ export function createMcpPool(options: McpPoolOptions): McpPool {
   };
 }
 
-function serve(server: McpServerOptions, options: McpPoolOptions, active: Set<CallDeadline>): CallTools {
+function serve(
+  server: McpServerOptions,
+  options: McpPoolOptions,
+  schemas: SchemaChecks,
+  active: Set<CallDeadline>,
+): CallTools {
   const { name } = server;
   const logger = forServer(options.logger, name);
   const connection = createConnection({
     server,
     logger,
     random: options.random ?? Math.random,
+    schemas,
     onTools: (list) => safely(logger, () => options.onTools?.(name, list.definitions)),
     onStatus: (status, error) => safely(logger, () => options.onStatus?.(name, status, error)),
   });

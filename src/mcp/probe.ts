@@ -1,5 +1,6 @@
 /** One look at a server: connects, reads its tools once, takes the time of both, and leaves.
  *  It must never call a tool, nor leave a process or a stream behind. */
+import { createSchemaChecks } from '../json-schema/schema-checks.ts';
 import type { ConnectFault } from './connect-fault.ts';
 import { describe } from './connect-fault.ts';
 import type { McpLogger } from './logger.ts';
@@ -58,7 +59,8 @@ export async function probeServer(
 
 async function listed(session: Session, server: string, signal: AbortSignal) {
   const startedAt = performance.now();
-  const list = await readTools({ session, server, previous: null, signal, logger: silent });
+  const schemas = createSchemaChecks();
+  const list = await readTools({ session, server, previous: null, signal, logger: silent, schemas });
   const listMs = performance.now() - startedAt;
   return { ok: true, transport: session.transportKind, tools: list.definitions.length, listMs } as const;
 }

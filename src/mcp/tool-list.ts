@@ -1,15 +1,17 @@
-/** The tools of one server by name, with their schemas compiled on first use and kept as long as they do not change.
- *  It must never compile during a call what an earlier call has compiled. */
+/** The tools of one server by name, with their schemas, which are kept as long as they do not change.
+ *  It must never have compiled during a call what an earlier call has compiled. */
 import type { Tool } from '@modelcontextprotocol/client';
+import type { CheckedSchema, SchemaChecks, SchemaVerdict } from '../json-schema/schema-checks.ts';
 import type { McpLogger } from './logger.ts';
-import { type CompiledSchema, compileSchema } from './schema-validator.ts';
 import type { ToolDefinition } from './tool-definition.ts';
+
+export type ToolSchema = Pick<CheckedSchema, 'check'>;
 
 export interface ListedTool {
   readonly definition: ToolDefinition;
-  input(): CompiledSchema;
+  readonly input: ToolSchema;
   /** null: the tool declares no output schema. */
-  output(): CompiledSchema | null;
+  readonly output: ToolSchema | null;
 }
 
 export interface ToolList {
@@ -22,17 +24,18 @@ export interface ToolListOptions {
   /** Lends its compiled schemas to the tools that have not changed. */
   readonly previous: ToolList | null;
   readonly logger: McpLogger;
+  readonly schemas: SchemaChecks;
 }
 
 export function createToolList(tools: readonly Tool[], options: ToolListOptions): ToolList {
-  const { server, previous, logger } = options;
+  const { server, previous } = options;
   const byName = new Map<string, ListedTool>();
   for (const tool of tools) {
     const definition = readDefinition(server, tool);
     const before = previous?.find(definition.name);
     const unchanged =
       before !== undefined && JSON.stringify(before.definition) === JSON.stringify(definition);
-    byName.set(definition.name, unchanged ? before : createListedTool(definition, logger));
+    byName.set(definition.name, unchanged ? before : createListedTool(definition, options));
   }
   return {
     definitions: [...byName.values()].map((tool) => tool.definition),
@@ -40,20 +43,30 @@ export function createToolList(tools: readonly Tool[], options: ToolListOptions)
   };
 }
 
-function createListedTool(definition: ToolDefinition, logger: McpLogger): ListedTool {
+function createListedTool(definition: ToolDefinition, { logger, schemas }: ToolListOptions): ListedTool {
   const { name, inputSchema, outputSchema } = definition;
-  const compile = (schema: ToolDefinition['inputSchema']): CompiledSchema => {
-    const compiled = compileSchema(schema);
-    if (!compiled.ok)
-      logger.warn({ tool: name, reason: compiled.reason }, 'MCP tool has a schema that checks nothing');
-    return compiled;
-  };
-  let input: CompiledSchema | null = null;
-  let output: CompiledSchema | null = null;
+  const onUnusable = (reason: string): void =>
+    logger.warn({ tool: name, reason }, 'MCP tool has a schema that checks nothing');
   return {
     definition,
-    input: () => (input ??= compile(inputSchema)),
-    output: () => (outputSchema === undefined ? null : (output ??= compile(outputSchema))),
+    input: reported(schemas.of(inputSchema), onUnusable),
+    output: outputSchema === undefined ? null : reported(schemas.of(outputSchema), onUnusable),
+  };
+}
+
+/** Says once that the schema cannot be used. */
+function reported(schema: CheckedSchema, onUnusable: (reason: string) => void): ToolSchema {
+  let isSaid = false;
+  const read = (verdict: SchemaVerdict): SchemaVerdict => {
+    if (verdict.kind === 'unusable' && !isSaid) onUnusable(verdict.reason);
+    isSaid ||= verdict.kind === 'unusable';
+    return verdict;
+  };
+  return {
+    check(value, root, signal) {
+      const verdict = schema.check(value, root, signal);
+      return verdict instanceof Promise ? verdict.then(read) : read(verdict);
+    },
   };
 }
 

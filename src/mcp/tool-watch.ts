@@ -1,6 +1,7 @@
 /** Keeps a session's tool list fresh: read again when the server says that it changed, soon and never twice at once.
  *  It must never end the session because a list could not be read: the old one still serves. */
 import { setTimeout as delay } from 'node:timers/promises';
+import type { SchemaChecks } from '../json-schema/schema-checks.ts';
 import { describe } from './connect-fault.ts';
 import type { McpLogger } from './logger.ts';
 import { LISTING_LIMITS } from './message-limits.ts';
@@ -29,6 +30,7 @@ export interface ReadToolsOptions {
   readonly previous: ToolList | null;
   readonly signal: AbortSignal;
   readonly logger: McpLogger;
+  readonly schemas: SchemaChecks;
 }
 
 /** Every page of the server's list, within its limits. Throws what the SDK throws. */

@@ -9,6 +9,7 @@ import { type Signal, signalSchema } from '../../src/contract/signal.ts';
 import { llmEmbed } from '../../src/executors/llm-embed.ts';
 import { llmGenerate } from '../../src/executors/llm-generate.ts';
 import { llmStream } from '../../src/executors/llm-stream.ts';
+import { createSchemaChecks } from '../../src/json-schema/schema-checks.ts';
 import { createModelCatalog } from '../../src/journal/model-catalog.ts';
 import type { ModelProviders } from '../../src/llm/providers.ts';
 import { providersAt, recordingLimiter } from '../support/model-calls.ts';
@@ -39,7 +40,8 @@ async function openModels(providers: ModelProviders): Promise<Pipeline> {
     providers: new Map([['p', { type: 'openai-compatible' }]]),
     aliases: new Map([['fast', ['p:m']]]),
   });
-  const options = { providers, limiter: recordingLimiter(), describeTool: async () => null };
+  const schemas = createSchemaChecks();
+  const options = { providers, limiter: recordingLimiter(), describeTool: async () => null, schemas };
   await open.startWorker(() => Promise.reject(new Error('no tools here')), {
     definitions: [llmStream(options), llmGenerate(options), llmEmbed(options)],
     lanes: ['llm.p'],

@@ -1,7 +1,7 @@
 /** A pool under test: its calls with everything filled in, its events awaited instead of polled.
  *  It must never outlive its test: `open` registers the stop. */
 import { onTestFinished } from 'vitest';
-import { type McpPool, type ServerStatus, createMcpPool } from '../../src/mcp/pool.ts';
+import { type McpPool, type McpPoolOptions, type ServerStatus, createMcpPool } from '../../src/mcp/pool.ts';
 import type { McpServerOptions } from '../../src/mcp/server-options.ts';
 import type { ToolCallOutcome, ToolCallRequest } from '../../src/mcp/tool-call.ts';
 import type { ToolDefinition } from '../../src/mcp/tool-definition.ts';
@@ -31,6 +31,14 @@ export interface PoolUnderTest {
 export const TRACEPARENT = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
 
 export function openPool(...servers: McpServerOptions[]): PoolUnderTest {
+  return openPoolWith({}, ...servers);
+}
+
+/** With options of the pool that matter to the test. */
+export function openPoolWith(
+  options: Pick<McpPoolOptions, 'schemas'>,
+  ...servers: McpServerOptions[]
+): PoolUnderTest {
   const logs: LogLine[] = [];
   const statuses: { server: string; status: ServerStatus; error?: string }[] = [];
   const listings: { server: string; tools: readonly ToolDefinition[] }[] = [];
@@ -45,6 +53,7 @@ export function openPool(...servers: McpServerOptions[]): PoolUnderTest {
       happened();
     };
   const pool = createMcpPool({
+    ...options,
     servers,
     logger: { debug: log('debug'), info: log('info'), warn: log('warn') },
     random: () => 0,

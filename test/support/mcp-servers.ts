@@ -73,6 +73,10 @@ export async function startHostilePeer(habit = 'polite', elsewhere = ''): Promis
   };
 }
 
+/** Tools by name, or by definition with what they answer. */
+export const namedTools = (tools: readonly unknown[]): StdioServer =>
+  stdio('named', [ownServer('named-tools.mjs'), JSON.stringify(tools)]);
+
 export interface HttpServer {
   readonly child: Child;
   readonly origin: string;

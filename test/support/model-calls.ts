@@ -9,6 +9,7 @@ import { llmEmbed } from '../../src/executors/llm-embed.ts';
 import { llmGenerate } from '../../src/executors/llm-generate.ts';
 import type { DescribedTool } from '../../src/executors/llm-request.ts';
 import { llmStream } from '../../src/executors/llm-stream.ts';
+import { createSchemaChecks } from '../../src/json-schema/schema-checks.ts';
 import { createRegistry } from '../../src/executors/registry.ts';
 import type { ModelLimiter, Reservation } from '../../src/llm/model-limiter.ts';
 import type { RemoteProviderOptions } from '../../src/llm/provider-options.ts';
@@ -80,6 +81,8 @@ export interface CallSetup {
   limiter?: ReturnType<typeof recordingLimiter>;
   tools?: Readonly<Record<string, DescribedTool>>;
   context?: Partial<ExecutionContext>;
+  /** The longest check of an output schema. Default: 20 s. */
+  schemaLimitMs?: number;
   /** Hears of every delta as it comes. */
   onDelta?: (delta: Delta) => void;
 }
@@ -107,7 +110,9 @@ export async function call(fields: Fields, setup: CallSetup): Promise<CallResult
     drained: () => Promise.resolve(),
     ...setup.context,
   };
-  const options = { providers, limiter, describeTool: async (name: string) => tools[name] ?? null };
+  const describeTool = async (name: string) => tools[name] ?? null;
+  const schemas = createSchemaChecks({ limitMs: setup.schemaLimitMs ?? 20_000 });
+  const options = { providers, limiter, describeTool, schemas };
   const registry = createRegistry([llmStream(options), llmGenerate(options), llmEmbed(options)]);
   const definition = registry.queued(fields.type);
   if (!definition) throw new Error(`no executor of ${fields.type}`);

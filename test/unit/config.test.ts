@@ -30,6 +30,7 @@ describe('an empty configuration', () => {
         arguments_bytes: 1_048_576,
         result_bytes: 1_048_576,
         result_overflow: 'truncate',
+        schema_check_ms: 2_000,
         max_open: 100_000,
       },
       durability: 'memory',

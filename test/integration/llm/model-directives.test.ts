@@ -248,6 +248,23 @@ describe('an answer that shall fit a schema', () => {
     expect(result.execution.metadata).not.toHaveProperty('repaired');
   });
 
+  test('and is a fence with thousands of empty lines is read in one pass', async () => {
+    const lines = '\n'.repeat(100_000);
+    await using server = await startProvider(answers(`\`\`\`json\n${lines}{"age":7}${lines}x`, '{"age":7}'));
+    const result = await call({ ...GENERATE, output_schema }, at(server));
+    expect(turnIn(result).output).toEqual({ age: 7 });
+    expect(server.seen).toHaveLength(2);
+  });
+
+  test('and cannot be checked in time is not asked for again', async () => {
+    await using server = await startProvider(answers(JSON.stringify(`${'a'.repeat(40)}!`)));
+    const slow = { type: 'string', pattern: '^(a+)+$' };
+    const result = await call({ ...GENERATE, output_schema: slow }, { ...at(server), schemaLimitMs: 1_000 });
+    expect(errorIn(result)).toMatchObject({ type: 'invalid_result', retryable: false });
+    expect(errorIn(result).message).toContain('could not be checked: the check took longer than 1000 ms');
+    expect(server.seen).toHaveLength(1);
+  });
+
   test('and does not at first is repaired once, without tools, and both are paid for', async () => {
     await using server = await startProvider(answers('{"age":-1}', '{"age":1}'));
     const tool = { name: 'x', input_schema: {} };

@@ -1,8 +1,15 @@
-/** A stdio server written by hand whose tools have the names that its first argument lists, as JSON.
- *  It must never refuse a call: what is done with the names is the client's affair. */
+/** A stdio server written by hand whose tools its first argument lists, as JSON: each a name, or a definition with a `result`.
+ *  It must never refuse a call: what is done with names and schemas is the client's affair. */
 import { createInterface } from 'node:readline';
 
-const names = JSON.parse(process.argv[2] ?? '[]');
+const listed = JSON.parse(process.argv[2] ?? '[]').map((tool) =>
+  typeof tool === 'string' ? { name: tool } : tool,
+);
+const definitions = listed.map(({ result: _result, ...tool }) => ({
+  inputSchema: { type: 'object' },
+  ...tool,
+}));
+const results = new Map(listed.map(({ name, result }) => [name, result]));
 const INITIALIZED = {
   protocolVersion: '2025-06-18',
   capabilities: { tools: {} },
@@ -10,8 +17,8 @@ const INITIALIZED = {
 };
 const ANSWERS = {
   initialize: () => INITIALIZED,
-  'tools/list': () => ({ tools: names.map((name) => ({ name, inputSchema: { type: 'object' } })) }),
-  'tools/call': ({ name }) => ({ content: [{ type: 'text', text: name }] }),
+  'tools/list': () => ({ tools: definitions }),
+  'tools/call': ({ name }) => ({ content: [{ type: 'text', text: name }], ...results.get(name) }),
 };
 
 createInterface({ input: process.stdin }).on('line', (line) => {

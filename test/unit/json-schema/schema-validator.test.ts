@@ -1,7 +1,7 @@
 /** Whether a value fits a tool's schema, and where it does not.
  *  It must never pass a value because its schema could not be read. */
 import { describe, expect, test } from 'vitest';
-import { compileSchema } from '../../../src/mcp/schema-validator.ts';
+import { compileSchema } from '../../../src/json-schema/schema-validator.ts';
 
 function faults(schema: Record<string, unknown>, value: unknown): Record<string, string> | null {
   const compiled = compileSchema(schema);

@@ -1,4 +1,4 @@
-/** JSON Schema, compiled once and asked often: whether a value fits, and if not, where.
+/** JSON Schema, compiled once and asked often: whether a value fits, and if not, where. Takes as long as it takes.
  *  It must never fetch a reference, keep a schema that is no longer used, or throw at a schema it cannot compile. */
 import { Ajv, type ErrorObject, type Options, type ValidateFunction } from 'ajv';
 import { Ajv2019 } from 'ajv/dist/2019.js';
@@ -27,8 +27,6 @@ const OPTIONS: Options = {
   validateFormats: true,
   // The schema comes from a server and need not follow its own meta-schema; compiling finds what matters.
   validateSchema: false,
-  // Two tools may well share an `$id`.
-  addUsedSchema: false,
   logger: false,
 };
 
@@ -54,8 +52,9 @@ export function compileSchema(schema: Schema): CompiledSchema {
   }
 }
 
-function compileOnce(schema: Schema, allErrors: boolean): ValidateFunction {
-  // An instance keeps what it compiled for ever; one of its own lets the schema go with the tool.
+/** `$async` is a keyword of the library's own: with it every value would pass, and a fault would end the process. */
+function compileOnce({ $async: _async, ...schema }: Schema, allErrors: boolean): ValidateFunction {
+  // An instance keeps what it compiled for ever, by its `$id`: one of its own lets the schema go with the tool.
   const ajv = addFormats(createAjv(dialectOf(schema), { ...OPTIONS, allErrors }));
   return ajv.compile(schema);
 }

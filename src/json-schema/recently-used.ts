@@ -1,0 +1,24 @@
+/** Values by number, of which only those used last are kept.
+ *  It must never keep more than it was allowed: two sides that are asked alike keep alike. */
+
+export class RecentlyUsed<T> {
+  readonly #most: number;
+  readonly #values = new Map<number, T>();
+
+  constructor(most: number) {
+    this.#most = most;
+  }
+
+  get(id: number): T | undefined {
+    const value = this.#values.get(id);
+    if (value !== undefined) this.set(id, value);
+    return value;
+  }
+
+  set(id: number, value: T): void {
+    this.#values.delete(id);
+    this.#values.set(id, value);
+    const [oldest] = this.#values.keys();
+    if (this.#values.size > this.#most && oldest !== undefined) this.#values.delete(oldest);
+  }
+}

@@ -1,0 +1,46 @@
+/** The thread in which the schemas of strangers are compiled and held against values.
+ *  It must never be waited for without a time limit: what it is given may keep it busy for ever. */
+import { parentPort } from 'node:worker_threads';
+import { RecentlyUsed } from './recently-used.ts';
+import { type CompiledSchema, compileSchema, type SchemaFault } from './schema-validator.ts';
+
+/** One check. Schema and value are JSON. */
+export interface CheckRequest {
+  readonly schemaId: number;
+  /** Absent: the thread has been given it before. */
+  readonly schema?: string;
+  /** Absent: the schema is compiled, and that is all. */
+  readonly value?: string;
+  readonly root: string;
+}
+
+/** What the thread says: that it is there, and then one verdict for each request. */
+export type CheckReply =
+  | { readonly kind: 'ready' }
+  | { readonly kind: 'passed' }
+  | { readonly kind: 'faults'; readonly faults: SchemaFault[] }
+  | { readonly kind: 'unusable'; readonly reason: string };
+
+/** Compiled schemas that are kept; who asks counts along, and sends a schema again that is gone. */
+export const KEPT_SCHEMAS = 500;
+
+const compiled = new RecentlyUsed<CompiledSchema>(KEPT_SCHEMAS);
+
+function schemaOf({ schemaId, schema }: CheckRequest): CompiledSchema {
+  const known = compiled.get(schemaId);
+  if (known !== undefined) return known;
+  const made = compileSchema(JSON.parse(schema ?? 'false') as Record<string, unknown>);
+  compiled.set(schemaId, made);
+  return made;
+}
+
+function check(request: CheckRequest): CheckReply {
+  const schema = schemaOf(request);
+  if (!schema.ok) return { kind: 'unusable', reason: schema.reason };
+  if (request.value === undefined) return { kind: 'passed' };
+  const faults = schema.validate(JSON.parse(request.value), request.root);
+  return faults === null ? { kind: 'passed' } : { kind: 'faults', faults };
+}
+
+parentPort?.on('message', (request: CheckRequest) => parentPort?.postMessage(check(request)));
+parentPort?.postMessage({ kind: 'ready' } satisfies CheckReply);
