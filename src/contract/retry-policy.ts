@@ -20,7 +20,7 @@ export type RetryPolicy = z.infer<typeof retryPolicySchema>;
  * Milliseconds to wait before the next attempt.
  *
  * `failedAttempts` counts from 1. `random` returns 0..1 and is asked only when there is jitter, which shortens
- * the delay by at most its fraction. A `retryAfterMs` longer than the policy's delay wins, also over the cap.
+ * the delay by at most its fraction. `max_backoff_ms` caps what doubling adds, never what the policy begins with. A `retryAfterMs` longer than the policy's delay wins, also over the cap.
  */
 export function retryDelayMs(
   policy: Pick<RetryPolicy, 'retry_backoff_ms' | 'backoff' | 'max_backoff_ms' | 'jitter'>,
@@ -29,7 +29,8 @@ export function retryDelayMs(
   retryAfterMs?: number | null,
 ): number {
   const doublings = policy.backoff === 'exponential' ? Math.max(0, failedAttempts - 1) : 0;
-  const capped = Math.min(policy.retry_backoff_ms * 2 ** Math.min(doublings, 52), policy.max_backoff_ms);
+  const cap = Math.max(policy.max_backoff_ms, policy.retry_backoff_ms);
+  const capped = Math.min(policy.retry_backoff_ms * 2 ** Math.min(doublings, 52), cap);
   const jittered = policy.jitter > 0 ? capped * (1 - policy.jitter * random()) : capped;
   return Math.max(Math.round(jittered), usableDelay(retryAfterMs));
 }

@@ -18,7 +18,7 @@ const DEFAULT_SOURCE = '/agent';
 
 /** A signal as the journal takes it: CloudEvents without the sequence. */
 export function runSignal(
-  { type, source, data }: EmittedSignal,
+  { type, source, subject, data }: EmittedSignal,
   { requestId, cause, traceparent, now }: RunSignalOrigin,
 ): object {
   return {
@@ -26,7 +26,7 @@ export function runSignal(
     id: newIdentifier(),
     source: ownMember<string>(SIGNAL_SOURCES, type) ?? source ?? DEFAULT_SOURCE,
     type,
-    subject: requestId,
+    subject: (Object.hasOwn(SIGNAL_SOURCES, type) ? null : subject) ?? requestId,
     time: new Date(now).toISOString(),
     datacontenttype: 'application/json',
     traceparent: childTraceparent(traceparent),

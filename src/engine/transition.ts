@@ -74,7 +74,9 @@ export type OutboxEntry =
 /** A signal as the core says it; the shell adds identity, time, trace and cause. */
 export interface EmittedSignal {
   type: SignalDraft['type'] | (string & {});
-  source?: string;
+  source?: string | undefined;
+  /** What it is about; absent = the request. Signals of the service's own types are always about the request. */
+  subject?: string | undefined;
   data: JsonObject;
   /** Id of the signal or directive that caused it; absent = the signal the turn reads. */
   cause?: string;

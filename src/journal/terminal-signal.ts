@@ -34,6 +34,18 @@ export function directiveMetadata(directive: Directive): SignalMetadata {
   };
 }
 
+/** Longer than any id of the service; what a caller noted under such a name may be anything. */
+const LONGEST_CORRELATION = 256;
+
+/** The same for signals that there may be thousands of: only what is short. */
+export function correlationOf(directive: Directive): SignalMetadata {
+  const isShort = (value: unknown): boolean =>
+    typeof value === 'number' || (typeof value === 'string' && value.length <= LONGEST_CORRELATION);
+  return Object.fromEntries(
+    Object.entries(directiveMetadata(directive)).filter(([, value]) => isShort(value)),
+  );
+}
+
 /** The terminal signal of `directive` with `result`. `content`: what the model reads of a tool's result. */
 export function terminalSignal(
   directive: Directive,
@@ -51,8 +63,9 @@ export function terminalSignal(
       return draftSignal('ai.tool.result', data, origin, stamp);
     }
     case 'emit_tool_error': {
-      const { tool_name, metadata: given } = directive;
-      const data = { call_id, tool_name, result, content: toolContent(result), metadata: given };
+      const { tool_name, metadata: given, request_id } = directive;
+      const noted = { ...directiveMetadata(directive), ...given, request_id };
+      const data = { call_id, tool_name, result, content: toolContent(result), metadata: noted };
       return draftSignal('ai.tool.result', data, origin, stamp);
     }
     case 'llm_stream':

@@ -76,7 +76,9 @@ export function modelFailure(thrown: unknown, ref: ModelRef, now: number): Model
   // The provider's client itself stumbled over what it got.
   if (thrown instanceof TypeError || thrown instanceof RangeError || thrown instanceof SyntaxError)
     return failure('invalid_result', `the provider’s answer cannot be read: ${thrown.message}`, details);
-  return failure('provider_error', textOf(thrown), { ...details, reason: 'unexplained' });
+  // Nothing says that another attempt would go better; another model might.
+  const unexplained = { ...details, reason: 'unexplained' };
+  return failure('llm_error', textOf(thrown), unexplained, { unavailable: true });
 }
 
 /** A status in a response, or in an error inside of a stream. `body`: the provider's own words. */

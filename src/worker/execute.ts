@@ -5,6 +5,7 @@ import { errorEnvelope } from '../contract/error-envelope.ts';
 import { errorResult } from '../contract/result.ts';
 import type { Execution, ExecutionContext } from '../executors/definition.ts';
 import type { ClaimRef } from '../journal/journal.ts';
+import { correlationOf } from '../journal/terminal-signal.ts';
 import { type AttemptParts, type Claimed, remainingMsOf } from './claimed.ts';
 import type { StopReason } from './outcome.ts';
 import { createReporter, type Reporter } from './reporter.ts';
@@ -86,13 +87,14 @@ function contextFor(
 
 function reporterFor(
   { journal, running, logger }: AttemptParts,
-  { claim: ref, origin }: Claimed,
+  { claim: ref, origin, envelope }: Claimed,
   handle: AttemptHandle,
 ): Reporter {
   return createReporter({
     journal,
     claim: ref,
     origin,
+    correlation: correlationOf(envelope.directive),
     signal: handle.signal,
     givenUp: running.givenUp,
     onLost: () => handle.stop('lost'),

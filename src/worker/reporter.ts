@@ -3,6 +3,7 @@
 import type { Report } from '../executors/definition.ts';
 import type { ClaimRef, Journal } from '../journal/journal.ts';
 import { draftSignal, type SignalOrigin } from '../journal/signal-draft.ts';
+import type { SignalMetadata } from '../journal/terminal-signal.ts';
 import { pause } from '../lifecycle.ts';
 import { type Amount, amountOf, createPendingReports, type Said } from './pending-reports.ts';
 import { persistently } from './persistently.ts';
@@ -24,6 +25,8 @@ export interface ReporterOptions {
   journal: Pick<Journal, 'append'>;
   claim: ClaimRef;
   origin: SignalOrigin;
+  /** Added to the metadata of everything that has some, so that readers find the run it belongs to. Default: {}. */
+  correlation?: SignalMetadata;
   /** Of the attempt: when it aborts, nobody needs to wait for room any more. */
   signal: AbortSignal;
   /** Redis is not waited for any longer. */
@@ -40,7 +43,7 @@ const UNSAID: Amount = { signals: 1, characters: 0 };
 const MUCH_PENDING = 262_144;
 
 export function createReporter(options: ReporterOptions): Reporter {
-  const { journal, claim, origin, signal, givenUp } = options;
+  const { journal, claim, origin, signal, givenUp, correlation = {} } = options;
   const pending = createPendingReports();
   const budget = createReportBudget();
   const hurry = new AbortController();
@@ -73,13 +76,17 @@ export function createReporter(options: ReporterOptions): Reporter {
   async function append(batch: readonly Said[]): Promise<boolean> {
     const amount = amountOf(batch);
     if (!budget.fits(amount.characters)) return refuse(amount, 'call');
-    const drafts = batch.map(({ type, data }) => draftSignal(type, data as never, origin));
+    const drafts = batch.map(({ type, data }) => draftSignal(type, correlated(data) as never, origin));
     const verdict = await persistently(() => journal.append(claim, drafts), givenUp);
     if (verdict === 'full') return refuse(amount, 'request_bytes');
     if (verdict === 'stale') options.onLost();
     else spoken = true;
     budget.wrote(amount);
     return verdict === 'appended';
+  }
+
+  function correlated(data: Said['data']): object {
+    return 'metadata' in data ? { ...data, metadata: { ...correlation, ...data.metadata } } : data;
   }
 
   /** From here on what is said is only counted. */

@@ -129,8 +129,8 @@ export interface Run {
   /** With the overrides applied. */
   readonly agent: AgentDefinition;
   readonly now: number;
-  /** What the turn reads; null = the clock. */
-  readonly signal: StrategySignal | null;
+  /** What is being read, by the strategy too; null = the clock, before something has come due. */
+  signal: StrategySignal | null;
   readonly state: RunState;
   outbox: OutboxEntry[];
   readonly signals: EmittedSignal[];

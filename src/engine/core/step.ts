@@ -38,6 +38,7 @@ function firstState(run: Run, strategy: AnyStrategy): unknown {
 export function step(run: Run, signal: StrategySignal): void {
   const strategy = run.state.ended ? null : strategyOf(run);
   if (!strategy) return;
+  run.signal = signal;
   guarded(run, () => {
     const taken: unknown = strategy.reduce(run.state.strategy, signal, strategyContext(run));
     if (!isStep(taken)) throw new TypeError('reduce answers a step, {state, …}, and at once');

@@ -29,8 +29,9 @@ describe('retryDelayMs', () => {
     expect(retryDelayMs({ ...exponential, retry_backoff_ms: 0 }, 2000, never)).toBe(0);
   });
 
-  test('the cap holds for fixed backoff too', () => {
-    expect(retryDelayMs({ ...fixed, max_backoff_ms: 50 }, 1, never)).toBe(50);
+  test.each([fixed, exponential])('a first wait above the cap is kept as it is: $backoff', (policy) => {
+    for (const failures of [1, 2, 10])
+      expect(retryDelayMs({ ...policy, retry_backoff_ms: 60_000 }, failures, never)).toBe(60_000);
   });
 
   test.each([

@@ -56,8 +56,9 @@ describe('a client', () => {
       'invalid_result',
       false,
     ],
-    ['that does not explain itself', 'what?', 'provider_error', true],
-    ['that throws nothing at all', undefined, 'provider_error', true],
+    ['that does not explain itself', 'what?', 'llm_error', false],
+    ['that throws nothing at all', undefined, 'llm_error', false],
+    ['that throws an error of no known kind', new Error('odd'), 'llm_error', false],
   ])('%s', (_what, thrown, type, retryable) => {
     expect(modelFailure(thrown, REF, 0).error).toMatchObject({ type, retryable });
   });
@@ -65,7 +66,11 @@ describe('a client', () => {
   test('whose causes go round in a circle', () => {
     const one = new Error('one');
     one.cause = new Error('two', { cause: one });
-    expect(modelFailure(one, REF, 0).error.type).toBe('provider_error');
+    expect(modelFailure(one, REF, 0).error.type).toBe('llm_error');
+  });
+
+  test('that does not explain itself leaves the directive to the next model', () => {
+    expect(modelFailure('what?', REF, 0).unavailable).toBe(true);
   });
 });
 

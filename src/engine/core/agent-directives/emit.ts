@@ -9,8 +9,7 @@ import type { AgentDirectiveOf } from './agent-executor.ts';
 const RESERVED = /^(?:ai|agent|directive)(?:\.|$)/;
 
 export function emit({ signal }: AgentDirectiveOf<'emit'>, run: Run): Executed<Run> {
-  const { type, source, data } = signal;
-  emitOwn(run, { type, data, ...(source === undefined ? {} : { source }) });
+  emitOwn(run, signal);
   return { ok: true, state: run };
 }
 
