@@ -30,17 +30,23 @@ const GISTS: Gists = {
   'ai.request.started': ({ query }) => query,
   'ai.request.input': ({ content }) => content,
   'ai.request.cancel_requested': ({ reason }) => reason ?? '',
-  'ai.request.completed': ({ result }) => ['green', payloadText(result)],
+  'ai.request.completed': ({ result, termination_reason: reason }) =>
+    reason === 'length' ? ['yellow', `${payloadText(result)} (cut off)`] : ['green', payloadText(result)],
   'ai.request.failed': ({ error }) => ['red', anyErrorText(error)],
   'ai.request.error': ({ reason, message }) => ['red', `${reason}: ${message}`],
   'directive.retry_scheduled': (data) => ['yellow', retryText(data)],
-  'directive.rejected': (data) => JSON.stringify(data),
-  'directive.ignored': (data) => JSON.stringify(data),
+  'directive.rejected': ({ directive_type: type, reason, message }) => [
+    'yellow',
+    withReason(`${type ?? 'a directive'} rejected: ${reason}`, message),
+  ],
+  'directive.ignored': ({ directive_type: type, reason }) => ['yellow', `${type} ignored: ${reason}`],
   'directive.result': ({ result }) => resultGist(result),
   'agent.scheduled': ({ timer_id: id, message }) => `${id} ${JSON.stringify(message)}`,
   'agent.child.started': ({ tag, agent, child_request_id: child }) => `${tag}: ${agent} in ${child}`,
   'agent.child.exit': ({ tag, status }) => `${tag}: ${status}`,
   'agent.parent.exit': ({ parent_request_id: parent, reason }) => `${parent}: ${reason}`,
+  'agent.tier_changed': ({ tier, previous, reason }) =>
+    withReason(`${previous ?? 'own model'} → ${tier}`, reason || undefined),
   'agent.error': ({ error }) => ['red', anyErrorText(error)],
 };
 

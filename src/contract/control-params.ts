@@ -44,7 +44,8 @@ export const CONTROL_PARAMS = {
   delegate: z.strictObject({
     target: nameSchema,
     task: textSchema,
-    max_turns: z.int().min(1).optional(),
+    /** null, as absent: the target's own limit. */
+    max_turns: z.int().min(1).nullable().optional(),
   }),
   pipeline: z.strictObject({ stages: z.array(nameSchema).min(2), task: textSchema }),
   complete: z.strictObject({

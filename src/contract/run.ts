@@ -131,6 +131,8 @@ export const runViewSchema = z.object({
   cost: z.number().nullable(),
   result: z.unknown(),
   error: z.unknown(),
+  /** As in `ai.request.completed`. */
+  details: z.record(z.string(), z.unknown()).optional(),
   /** final_answer, max_iterations, a budget's name, …; null while the run is under way. */
   termination_reason: z.string().nullable(),
   waiting_for: z.array(waitSchema),

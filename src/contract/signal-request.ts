@@ -1,16 +1,19 @@
 // Signals about a whole request.
 // Must never be mistaken for the answer to one directive, save `ai.request.error` of `emit_request_error`.
 import * as z from 'zod';
-import { identifierSchema } from './identifiers.ts';
-import { signalType } from './signal-envelope.ts';
+import { identifierSchema, jsonObjectSchema } from './identifiers.ts';
+import { metadataSchema, signalType } from './signal-envelope.ts';
 
 const requestId = { request_id: identifierSchema };
+/** Why the run ended: `final_answer`, `length` (the model's answer was cut off), `max_iterations`, …; an error's type. */
+const terminationReason = { termination_reason: z.string().optional() };
 const runId = { run_id: z.string().min(1).optional() };
 
 export const requestError = signalType('ai.request.error', '/ai/strategy', {
   ...requestId,
   reason: z.string().min(1),
   message: z.string(),
+  metadata: metadataSchema,
 });
 
 export const requestStarted = signalType('ai.request.started', '/ai/request', {
@@ -23,10 +26,14 @@ export const requestCompleted = signalType('ai.request.completed', '/ai/request'
   ...requestId,
   result: z.unknown(),
   ...runId,
+  ...terminationReason,
+  /** Said beside the result: of a tool's `complete` its coverage_gap, gap_description and suggested_files. */
+  details: jsonObjectSchema.optional(),
 });
 
 export const requestFailed = signalType('ai.request.failed', '/ai/request', {
   ...requestId,
   error: z.unknown(),
   ...runId,
+  ...terminationReason,
 });

@@ -58,6 +58,15 @@ export const agentError = signalType('agent.error', '/agent', {
   metadata: metadataSchema,
 });
 
+/** A tool's `tier_change` was obeyed: model calls from here on are of this alias. `previous` null = the agent's own model. */
+export const agentTierChanged = signalType('agent.tier_changed', '/agent', {
+  call_id: z.string().min(1),
+  tier: z.string(),
+  previous: z.string().nullable(),
+  reason: z.string(),
+  metadata: metadataSchema,
+});
+
 /** A parent tells its child that it has ended; the child's own policy decides what follows. */
 export const agentParentExit = signalType('agent.parent.exit', '/agent', {
   parent_request_id: identifierSchema,

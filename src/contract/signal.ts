@@ -10,6 +10,7 @@ import {
   agentError,
   agentParentExit,
   agentScheduled,
+  agentTierChanged,
   directiveResult,
   requestCancelRequested,
   requestInput,
@@ -42,6 +43,7 @@ export const signalSchema = z.discriminatedUnion('type', [
   agentChildExit.wire,
   agentParentExit.wire,
   agentError.wire,
+  agentTierChanged.wire,
   directiveResult.wire,
 ]);
 
@@ -69,6 +71,7 @@ export const signalDraftSchema = z.discriminatedUnion('type', [
   agentChildExit.draft,
   agentParentExit.draft,
   agentError.draft,
+  agentTierChanged.draft,
   directiveResult.draft,
 ]);
 
@@ -105,6 +108,7 @@ export const SIGNAL_SOURCES = {
   'agent.child.exit': agentChildExit.source,
   'agent.parent.exit': agentParentExit.source,
   'agent.error': agentError.source,
+  'agent.tier_changed': agentTierChanged.source,
   'directive.result': directiveResult.source,
 } as const satisfies Record<SignalType, string>;
 

@@ -14,6 +14,8 @@ export const listedToolSchema = z.object({
   output_schema: jsonObjectSchema.optional(),
   annotations: jsonObjectSchema.optional(),
   effect: effectSchema,
+  /** Which control directives of its results are believed; absent = none. */
+  directives: z.union([z.literal('all'), z.array(z.string())]).optional(),
 });
 
 export const listedServerSchema = z.object({

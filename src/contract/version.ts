@@ -4,4 +4,4 @@
 export const CONTRACT_VERSION = '1.1.0';
 
 /** SHA-256 over every generated schema, in file name order. */
-export const CONTRACT_SHA256 = '48c3e2c3cc0587d5558e0957afddeb4888bf216dce8ed9858bdb522c2dead847';
+export const CONTRACT_SHA256 = '32f9387d95b6385119f64d4a360d0f6184a10417d78fbb592ce7d4593ee97b71';

@@ -3,8 +3,10 @@
 import type { Directive } from '../contract/directive.ts';
 import { errorResult, type Result } from '../contract/result.ts';
 import type { ErrorEnvelope } from '../contract/error-envelope.ts';
+import type { ImmediateDirective } from '../contract/immediate-directive.ts';
 import type { SignalDraft } from '../contract/signal.ts';
 import { toolContent } from '../contract/tool-content.ts';
+import { normalizeUsage, type Usage } from '../contract/usage.ts';
 import { draftSignal, systemStamp, type SignalOrigin, type Stamp } from './signal-draft.ts';
 import { ownMember } from '../contract/own-member.ts';
 
@@ -46,37 +48,42 @@ export function correlationOf(directive: Directive): SignalMetadata {
   );
 }
 
-/** The terminal signal of `directive` with `result`. `content`: what the model reads of a tool's result. */
+/** What a terminal signal says beside its result. */
+export interface Beside {
+  /** What the model reads of a tool's result. Default: made of the result. */
+  content?: string | undefined;
+  /** The payload as it was before it was cut. Default: that of the result. */
+  payload?: unknown;
+}
+
+/** The terminal signal of `directive` with `result`. */
 export function terminalSignal(
   directive: Directive,
   result: Result,
   origin: SignalOrigin,
   metadata: SignalMetadata = {},
   stamp: Stamp = systemStamp,
-  content: string = toolContent(result),
+  beside: Beside = {},
 ): SignalDraft {
   const call_id = directive.id;
   const merged = { ...directiveMetadata(directive), ...metadata };
   switch (directive.type) {
     case 'tool_exec': {
+      const { content = toolContent(result) } = beside;
       const data = { call_id, tool_name: directive.tool_name, result, content, metadata: merged };
       return draftSignal('ai.tool.result', data, origin, stamp);
     }
-    case 'emit_tool_error': {
-      const { tool_name, metadata: given, request_id } = directive;
-      const noted = { ...directiveMetadata(directive), ...given, request_id };
-      const data = { call_id, tool_name, result, content: toolContent(result), metadata: noted };
-      return draftSignal('ai.tool.result', data, origin, stamp);
-    }
+    case 'emit_tool_error':
+    case 'emit_request_error':
+      return immediateSignal(directive, result, origin, stamp);
     case 'llm_stream':
-    case 'llm_generate':
-      return draftSignal('ai.llm.response', { call_id, result, metadata: merged }, origin, stamp);
+    case 'llm_generate': {
+      const { payload = result.ok ? result.payload : null } = beside;
+      const data = { call_id, result, ...modelFacts(payload, metadata), metadata: merged };
+      return draftSignal('ai.llm.response', data, origin, stamp);
+    }
     case 'llm_embed':
       return draftSignal('ai.embed.result', { call_id, result, metadata: merged }, origin, stamp);
-    case 'emit_request_error': {
-      const { request_id, reason, message } = directive;
-      return draftSignal('ai.request.error', { request_id, reason, message }, origin, stamp);
-    }
     default: {
       // Of a kind that a user's module defines.
       const { type: directive_type } = directive as { type: string };
@@ -84,6 +91,43 @@ export function terminalSignal(
       return draftSignal('directive.result', data, origin, stamp);
     }
   }
+}
+
+/** Its metadata is what the caller noted, and which request it belongs to. */
+function immediateSignal(
+  directive: ImmediateDirective,
+  result: Result,
+  origin: SignalOrigin,
+  stamp: Stamp,
+): SignalDraft {
+  const { request_id, id: call_id } = directive;
+  const metadata = { ...directiveMetadata(directive), ...directive.metadata, request_id };
+  if (directive.type === 'emit_request_error') {
+    const { reason, message } = directive;
+    return draftSignal('ai.request.error', { request_id, reason, message, metadata }, origin, stamp);
+  }
+  const { tool_name } = directive;
+  const data = { call_id, tool_name, result, content: toolContent(result), metadata };
+  return draftSignal('ai.tool.result', data, origin, stamp);
+}
+
+interface ModelFacts {
+  usage?: Usage;
+  model?: string;
+  duration_ms?: number;
+}
+
+/** Which model answered, how long it took, and of an answer what it used. */
+function modelFacts(payload: unknown, metadata: SignalMetadata): ModelFacts {
+  const turn = Object(payload) as { usage?: unknown; duration_ms?: unknown };
+  const usage = normalizeUsage(turn.usage);
+  const { model } = metadata;
+  const durationMs = [turn.duration_ms, metadata['duration_ms']].find((ms) => typeof ms === 'number');
+  return {
+    ...(usage === null ? {} : { usage }),
+    ...(typeof model === 'string' ? { model } : {}),
+    ...(durationMs === undefined ? {} : { duration_ms: durationMs }),
+  };
 }
 
 /** The terminal signal of a directive that ended in `error`. */

@@ -122,7 +122,8 @@ async function recordEnd(
   const metadata = attemptMetadata(claimed, { ...made.metadata, ...cut });
   // Content speaks of a success; an error that was decided here has words of its own.
   const read = result.ok && !truncated ? made.content : undefined;
-  const signal = terminalSignal(envelope.directive, result, origin, metadata, systemStamp, read);
+  const beside = { content: read, ...(full.ok ? { payload: full.payload } : {}) };
+  const signal = terminalSignal(envelope.directive, result, origin, metadata, systemStamp, beside);
   const status = result.ok ? 'succeeded' : 'failed';
   const signals = result.ok ? [...usageSignals(claimed, made), signal] : [signal];
   const verdict = await durably(parts, () => parts.journal.finish(ref, status, signals));

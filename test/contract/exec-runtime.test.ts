@@ -230,6 +230,14 @@ describe('stream', () => {
     const seqs = log.slice(0, -2).map(({ data }) => (data as { seq: number }).seq);
     expect(seqs).toEqual(seqs.map((_, index) => index));
     expect(endOf(log).metadata).toMatchObject({ operation: 'stream_text', origin: 'directive' });
+    const { input_tokens, output_tokens } = dataOf(log, 'ai.usage');
+    expect(dataOf(log, 'ai.llm.response')).toMatchObject({
+      usage: { input_tokens, output_tokens },
+      model: 'p:m',
+      duration_ms: expect.any(Number),
+    });
+    const [delta] = log;
+    expect(delta?.data).toMatchObject({ metadata: { request_id: delta?.subject, operation: 'stream_text' } });
   });
 
   test('tells content, thinking and tool calls apart', async () => {

@@ -67,7 +67,7 @@ const cases: Record<SignalType, Case> = {
   'ai.request.error': {
     source: '/ai/strategy',
     required: { request_id: 'r1', reason: 'busy', message: 'Agent is busy' },
-    optional: {},
+    optional: { metadata },
   },
   'ai.request.started': {
     source: '/ai/request',
@@ -77,7 +77,7 @@ const cases: Record<SignalType, Case> = {
   'ai.request.completed': {
     source: '/ai/request',
     required: { request_id: 'r1', result: { any: 1 } },
-    optional: { run_id: 'run' },
+    optional: { run_id: 'run', termination_reason: 'length', details: { coverage_gap: true } },
   },
   'ai.request.failed': {
     source: '/ai/request',
@@ -144,6 +144,11 @@ const cases: Record<SignalType, Case> = {
   'agent.error': {
     source: '/agent',
     required: { error: 'any', context: null },
+    optional: { metadata },
+  },
+  'agent.tier_changed': {
+    source: '/agent',
+    required: { ...call, tier: 'capable', previous: null, reason: '' },
     optional: { metadata },
   },
   'directive.result': {

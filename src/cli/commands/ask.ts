@@ -98,6 +98,8 @@ function tell(
   const printed = printer.lastWords();
   if (printed === null || payloadText(printed) !== answer) terminal.write(answer);
   terminal.endLine();
+  if (ending.data.termination_reason === 'length')
+    terminal.err(terminal.paintErr('yellow', 'The answer was cut off: the model reached its max_tokens.'));
   if (view !== null) terminal.err(terminal.paintErr('dim', [runLine(view), ...printer.models()].join(' · ')));
   return EXIT.done;
 }

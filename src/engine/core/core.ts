@@ -23,7 +23,7 @@ import { type CoreParts, newRun, openRun, type Run, sealRun, stateOf, unchanged 
 import { runView } from './run-view.ts';
 import { beginStrategy, settleTurn, step } from './step.ts';
 import { tick } from './timers.ts';
-import { narrowTools } from './tool-policy.ts';
+import { narrowTools, unmatchedPatterns } from './tool-policy.ts';
 
 export interface CoreOptions {
   /** Beside `react`; one of the same name takes its place. */
@@ -73,14 +73,36 @@ function begin(parts: CoreParts, spec: RunSpec, setup: RunSetup, now: number): T
   const given = spec.messages as unknown as readonly Message[];
   run.state.messages = answerCalls(given, errorEnvelope('cancelled', 'This call has no result'));
   announceStart(run);
+  tellMissingTools(run, unmatchedPatterns(setup));
   if (narrowed.ok) beginStrategy(run);
   else failForTools(run, narrowed.unmatched);
   settleTurn(run);
   return sealRun(run);
 }
 
+/** The run goes on without them: its model is not shown what nobody has. */
+function tellMissingTools(run: Run, patterns: readonly string[]): void {
+  if (patterns.length === 0) return;
+  const message = `the agent "${run.agent.name}" is allowed tools that nobody has: ${named(patterns)}`;
+  requestError(run, 'unknown_allowed_tools', message);
+}
+
+function requestError(run: Run, reason: string, message: string): void {
+  const { request_id, run_id, agent } = run.spec;
+  const data = { request_id, reason, message, metadata: { run_id, agent } };
+  run.signals.push({ type: 'ai.request.error', data });
+}
+
+const NAMED_PATTERNS = 20;
+
+function named(patterns: readonly string[]): string {
+  const left = patterns.length - NAMED_PATTERNS;
+  return patterns.slice(0, NAMED_PATTERNS).join(', ') + (left > 0 ? ` and ${left} more` : '');
+}
+
 function failForTools(run: Run, unmatched: readonly string[]): void {
-  const message = `allowed_tools: the agent has no tool ${unmatched.join(', ')}`;
+  const message = `allowed_tools: the agent has no tool ${named(unmatched)}`;
+  requestError(run, 'unknown_allowed_tools', message);
   failRun(run, 'unknown_tool', message, { allowed_tools: unmatched });
 }
 
@@ -94,8 +116,7 @@ function refuse(
   const unheard = { ...spec, conversation_id: null };
   const run = newRun({ parts, spec: unheard, setup: { agent, tools: [] }, now, signal: null });
   run.state.messages = spec.messages as unknown as readonly Message[];
-  const { request_id } = spec;
-  run.signals.push({ type: 'ai.request.error', data: { request_id, reason, message } });
+  requestError(run, reason, message);
   refused(run, reason, message, details);
   return sealRun(run);
 }

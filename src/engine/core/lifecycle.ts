@@ -5,11 +5,11 @@ import { strategyContext } from './strategy-context.ts';
 import { answerCalls } from './history.ts';
 import { NORMAL_LOOKING_REASONS, type StopCause } from './directive-exec.ts';
 import { messageFaults } from './message-faults.ts';
-import type { OutboxEntry } from '../transition.ts';
+import type { JsonObject, OutboxEntry } from '../transition.ts';
 import type { Run } from './run-state.ts';
 
 export type Ending =
-  | { status: 'completed'; result: unknown; reason: string }
+  | { status: 'completed'; result: unknown; details?: JsonObject | undefined; reason: string }
   | { status: 'failed' | 'cancelled' | 'timeout'; error: ErrorEnvelope; reason: string };
 
 /** How the run's end treats what is still going on. */
@@ -32,8 +32,10 @@ export function endRun(run: Run, ending: Ending, manner: Manner = {}): void {
   const { state } = run;
   state.ended = ending.status;
   state.termination_reason = ending.reason;
-  if (ending.status === 'completed') state.result = ending.result ?? null;
-  else state.error = ending.error;
+  if (ending.status === 'completed') {
+    state.result = ending.result ?? null;
+    state.details = ending.details;
+  } else state.error = ending.error;
   announceEnd(run);
   tellChildren(run);
   tellParent(run);
@@ -104,11 +106,13 @@ function release(run: Run, manner: Manner): void {
 
 function announceEnd(run: Run): void {
   const { request_id, run_id } = run.spec;
-  const { state } = run;
-  if (state.ended === 'completed') {
-    run.signals.push({ type: 'ai.request.completed', data: { request_id, result: state.result, run_id } });
+  const { ended, result, details, error, termination_reason } = run.state;
+  const about = { request_id, run_id, termination_reason };
+  if (ended === 'completed') {
+    const said = details === undefined ? { result } : { result, details };
+    run.signals.push({ type: 'ai.request.completed', data: { ...about, ...said } });
   } else {
-    run.signals.push({ type: 'ai.request.failed', data: { request_id, error: state.error, run_id } });
+    run.signals.push({ type: 'ai.request.failed', data: { ...about, error } });
   }
 }
 

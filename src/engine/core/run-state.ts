@@ -107,6 +107,8 @@ export interface RunState {
   deadline_at: number;
   ended: Extract<RunStatus, 'completed' | 'failed' | 'cancelled' | 'timeout'> | null;
   result: unknown;
+  /** What was said beside the result. */
+  details?: JsonObject | undefined;
   error: ErrorEnvelope | null;
   termination_reason: string | null;
 }

@@ -21,6 +21,7 @@ export function runView(spec: RunSpec, document: RunDocument): Omit<RunView, 'en
     cost: state.cost,
     result: state.result,
     error: state.error,
+    ...(state.details === undefined ? {} : { details: state.details }),
     termination_reason: state.termination_reason,
     waiting_for: state.ended ? [] : waits(state),
     messages: [...state.messages],

@@ -132,8 +132,8 @@ function overflows(run: Run, added: number): boolean {
 
 function conclude(run: Run, outcome: NonNullable<Step<unknown>['outcome']>): void {
   if (outcome.status === 'completed') {
-    const { result, reason = 'final_answer' } = outcome;
-    endRun(run, { status: 'completed', result, reason }, { ownOutcome: true });
+    const { result, details, reason = 'final_answer' } = outcome;
+    endRun(run, { status: 'completed', result, details, reason }, { ownOutcome: true });
   } else {
     const error = normalizeError(outcome.error);
     const { reason = error.type } = outcome;

@@ -3,6 +3,7 @@
 import type { ApprovalMode } from '../../contract/agent-definition.ts';
 import type { ListedTool } from '../../contract/tool-listing.ts';
 import { toolMatches } from '../tool-pattern.ts';
+import type { RunSetup } from '../transition.ts';
 import type { Run } from './run-state.ts';
 
 export type ToolLeave = ApprovalMode | 'unknown';
@@ -39,6 +40,13 @@ function annotated(tool: ListedTool): ApprovalMode {
 function stricter(left: ApprovalMode, right: ApprovalMode): ApprovalMode {
   const order: ApprovalMode[] = ['auto', 'ask', 'deny'];
   return order.indexOf(left) > order.indexOf(right) ? left : right;
+}
+
+/** What the agent's definition allows and no tool there is answers to. `*` alone names nothing in particular. */
+export function unmatchedPatterns({ agent, tools }: RunSetup): string[] {
+  return agent.tools.filter(
+    (pattern) => !/^\*+$/.test(pattern) && !tools.some(({ name }) => toolMatches(pattern, name)),
+  );
 }
 
 export type Narrowed = { ok: true; tools: readonly ListedTool[] } | { ok: false; unmatched: string[] };

@@ -127,6 +127,8 @@ export type Outcome =
   | {
       status: 'completed';
       result: unknown;
+      /** Said beside the result in the run's end. */
+      details?: JsonObject;
       /** Default `final_answer`. */
       reason?: string;
     }

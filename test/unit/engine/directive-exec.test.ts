@@ -8,6 +8,8 @@ import {
   type Step,
   type StrategyDirective,
 } from '../../../src/engine/strategies/strategy.ts';
+import { runSignal } from '../../../src/engine/run-signal.ts';
+import type { EmittedSignal } from '../../../src/engine/transition.ts';
 import { Simulation, type SimulationOptions, T0 } from './simulation.ts';
 
 type Script = Record<string, Partial<Step<unknown>>>;
@@ -35,11 +37,32 @@ function start(
   return new Simulation({ ...options, agent: { strategy: 'scripted', ...options.agent }, core });
 }
 
+function subjectOf(signal: EmittedSignal): unknown {
+  const origin = { requestId: 'r1', cause: 'c', traceparent: '00', now: T0 };
+  return (runSignal(signal, origin) as { subject: unknown }).subject;
+}
+
 describe('core directives (upstream: directive_exec)', () => {
   test('Emit: the signal is in the log', () => {
     const run = start([{ type: 'emit', signal: { type: 'shop.sold', data: { n: 1 }, source: '/shop' } }]);
     expect(run.log[1]).toEqual({ type: 'shop.sold', data: { n: 1 }, source: '/shop' });
     expect(run.ids()).toEqual(['m']);
+  });
+
+  test('Emit: a subject arrives; one that is no name is refused, and the service’s own are about the request', () => {
+    const run = start([
+      { type: 'emit', signal: { type: 'shop.sold', subject: 'order-7' } },
+      { type: 'emit', signal: { type: 'shop.sold' } },
+    ]);
+    const written = run.log.slice(1).map((signal) => subjectOf(signal));
+    expect(written).toEqual(['order-7', 'r1']);
+    expect(subjectOf({ type: 'agent.error', subject: 'order-7', data: {} })).toBe('r1');
+    const signals = [{ type: 'shop.sold', subject: 'a b', data: {} }];
+    const odd = new Simulation({
+      agent: { strategy: 'scripted' },
+      core: { strategies: [scripted({ start: { signals, directives: [MODEL] } })] },
+    });
+    expect(odd.signalsOf('directive.ignored')).toMatchObject([{ reason: 'invalid_subject' }]);
   });
 
   test.each(['ai.request.completed', 'agent.error', 'directive.result', 'ai'])(
@@ -394,6 +417,25 @@ describe('kinds of users', () => {
     expect(run.ids()).toEqual(['t', 'm']);
   });
 
+  test('immediate: exec is given the signal that is read, at the start and of a timer too', () => {
+    const seen: (string | null)[] = [];
+    const look = defineDirective({
+      mode: 'immediate',
+      type: 'look',
+      schema: z.strictObject({}),
+      exec: (_directive, signal, state) => {
+        seen.push(signal?.type ?? null);
+        return { ok: true, state };
+      },
+    });
+    const run = start([{ type: 'look' }, { type: 'schedule', delay_ms: 10, message: null }], {
+      core: { directives: [look] },
+      later: { 'agent.scheduled': { directives: [{ type: 'look' }] } },
+    });
+    run.pass(10);
+    expect(seen).toEqual(['ai.request.started', 'agent.scheduled']);
+  });
+
   test('queued: accepted with its own fields, its answer reaches the strategy', () => {
     const run = start([{ type: 'send_mail', id: 'mail', to: 'a@b', metadata: { x: 1 } }], {
       core: { directives: [mail] },
@@ -477,7 +519,7 @@ describe('kinds of users', () => {
       'ai.llm.response': { directives: [{ type: 'k' }, { type: 'llm_generate', id: 'm2' }] },
     } as Script;
     start([{ type: 'k' }], { core: { directives: [kind] }, later }).model('m', {});
-    expect(seen).toEqual([null, 'ai.llm.response']);
+    expect(seen).toEqual(['ai.request.started', 'ai.llm.response']);
   });
 
   test('fields that the schema refuses fail the run, by path', () => {

@@ -62,7 +62,12 @@ describe('the answer of the model (upstream: react machine)', () => {
   test('awaiting_llm → completed with the text', () => {
     const run = new Simulation().model('model-1', { text: 'Five.' });
     expect(run.types()).toEqual(['ai.request.started', 'ai.request.completed']);
-    expect(run.log[1]?.data).toEqual({ request_id: 'r1', result: 'Five.', run_id: 'run-1' });
+    expect(run.log[1]?.data).toEqual({
+      request_id: 'r1',
+      result: 'Five.',
+      run_id: 'run-1',
+      termination_reason: 'final_answer',
+    });
     expect(run.view).toMatchObject({ result: 'Five.', termination_reason: 'final_answer', iterations: 1 });
     expect(told(run)).toEqual([
       ['user', 'What is 2+3?'],

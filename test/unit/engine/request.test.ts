@@ -33,12 +33,21 @@ describe('lifecycle (upstream: request lifecycle parity)', () => {
       T0,
     );
     expect(signals).toEqual([
-      { type: 'ai.request.error', data: { request_id: 'r1', reason: 'busy', message: 'Agent is busy' } },
+      {
+        type: 'ai.request.error',
+        data: {
+          request_id: 'r1',
+          reason: 'busy',
+          message: 'Agent is busy',
+          metadata: { run_id: 'run-1', agent: 'helper' },
+        },
+      },
       {
         type: 'ai.request.failed',
         data: {
           request_id: 'r1',
           run_id: 'run-1',
+          termination_reason: 'busy',
           error: { type: 'busy', message: 'Agent is busy', details: {}, retryable: false },
         },
       },
@@ -73,6 +82,32 @@ describe('lifecycle (upstream: request lifecycle parity)', () => {
     expect(run.view).toMatchObject({ status: 'failed', termination_reason: 'unknown_tool' });
     expect(run.view.error).toMatchObject({ details: { allowed_tools: ['nope'] } });
     expect(run.ids()).toEqual([]);
+    expect(run.signalsOf('ai.request.error')).toMatchObject([
+      { reason: 'unknown_allowed_tools', message: expect.stringContaining('nope') },
+    ]);
+  });
+
+  test('tools that the agent is allowed and nobody has are an ai.request.error, and the run goes on', () => {
+    const tools = ['math.*', 'maths.add', 'gone.*'];
+    const run = new Simulation({ agent: { tools } });
+    expect(run.types()).toEqual(['ai.request.started', 'ai.request.error']);
+    expect(run.signalsOf('ai.request.error')).toMatchObject([
+      {
+        reason: 'unknown_allowed_tools',
+        message: 'the agent "helper" is allowed tools that nobody has: maths.add, gone.*',
+      },
+    ]);
+    expect(run.ids()).toEqual(['model-1']);
+    const any = new Simulation({ agent: { tools: ['*'] }, tools: [] });
+    expect(any.types()).toEqual(['ai.request.started']);
+  });
+
+  test('an answer that was cut off is visible in the end of the run', () => {
+    const run = new Simulation().model('model-1', { text: 'half an', finish_reason: 'length' });
+    expect(run.signalsOf('ai.request.completed')).toEqual([
+      { request_id: 'r1', run_id: 'run-1', result: 'half an', termination_reason: 'length' },
+    ]);
+    expect(run.view.termination_reason).toBe('length');
   });
 
   test('allowed_tools narrow what the model is shown and may call', () => {

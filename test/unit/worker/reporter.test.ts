@@ -14,7 +14,7 @@ const claim = { requestId: 'r', id: 'a', fence: 1 };
 
 type Delta = SignalData<'ai.llm.delta'>;
 
-function setUp() {
+function setUp(correlation?: Record<string, unknown>) {
   type Verdict = Awaited<ReturnType<Journal['append']>>;
   const appends: { drafts: readonly SignalDraft[]; answer: PromiseWithResolvers<Verdict> }[] = [];
   const append: Journal['append'] = (_claim, drafts) => {
@@ -29,6 +29,7 @@ function setUp() {
     journal: { append },
     claim,
     origin,
+    ...(correlation ? { correlation } : {}),
     signal: stop.signal,
     givenUp: givenUp.signal,
     onLost: () => heard.push('lost'),
@@ -57,6 +58,16 @@ test('a report is written at once, with its attempt and cause', () => {
   expect(appends[0]?.drafts).toMatchObject([
     { type: 'ai.tool.progress', attempt: 2, causationid: 'a', subject: 'r', data: { progress: 1 } },
   ]);
+});
+
+test('progress and pieces of text say which run they belong to', async () => {
+  const { appends, progress, delta, deltas } = setUp({ request_id: 'r', run_id: 'run' });
+  progress(1);
+  delta('content', 'Hi');
+  appends[0]?.answer.resolve('appended');
+  await settle();
+  expect(appends[0]?.drafts[0]?.data).toMatchObject({ metadata: { request_id: 'r', run_id: 'run' } });
+  expect(deltas()[1]).toMatchObject([{ delta: 'Hi', metadata: { request_id: 'r', run_id: 'run' } }]);
 });
 
 test('what is said while one is being written is written next, the newest only', async () => {

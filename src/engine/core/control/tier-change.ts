@@ -3,6 +3,10 @@
 import { type ControlHandler, ignoreControl } from './control-context.ts';
 
 export const tierChange: ControlHandler<'tier_change'> = (context, { type, params }) => {
-  if (context.isModelAlias(params.tier)) context.modelAlias = params.tier;
-  else ignoreControl(context, type, 'unknown_tier');
+  const { tier, reason } = params;
+  if (!context.isModelAlias(tier)) return ignoreControl(context, type, 'unknown_tier');
+  const { callId, index, modelAlias: previous } = context;
+  const data = { call_id: callId, tier, previous, reason, metadata: { index } };
+  context.signals.push({ type: 'agent.tier_changed', data });
+  context.modelAlias = tier;
 };
