@@ -146,7 +146,6 @@ function createEndFinder(): EndFinder {
     lines: () => lines,
     next(bytes, from) {
       if (from === 0) nextReturn = bytes.indexOf(CARRIAGE_RETURN);
-      if (isLineEmpty && lines > 0) lines = 0;
       for (let at = from; at < bytes.length;) {
         if (wasReturn) {
           wasReturn = false;

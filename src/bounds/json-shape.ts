@@ -6,6 +6,8 @@ export interface JsonLimits {
   readonly maxDepth: number;
   /** Members, elements and containers together. */
   readonly maxValues: number;
+  /** Containers alone. Default: as `maxValues`. */
+  readonly maxContainers?: number;
 }
 
 const QUOTE = 0x22;
@@ -20,15 +22,19 @@ const CLOSE_OBJECT = 0x7d;
 const SHORT_STRING_BYTES = 48;
 
 /** Each level needs two bytes, each value one: most texts are too short to cross a limit. */
-export function isWithin(bytes: number, { maxDepth, maxValues }: JsonLimits): boolean {
-  return bytes <= 2 * maxDepth && bytes <= maxValues;
+export function isWithin(
+  bytes: number,
+  { maxDepth, maxValues, maxContainers = maxValues }: JsonLimits,
+): boolean {
+  return bytes <= 2 * maxDepth && bytes <= maxValues && bytes <= maxContainers;
 }
 
 /** In words, which limit the text crosses; null: none. */
 export function jsonExcess(json: Buffer, limits: JsonLimits): string | null {
   if (isWithin(json.length, limits)) return null;
-  const { maxDepth, maxValues } = limits;
+  const { maxDepth, maxValues, maxContainers = maxValues } = limits;
   let depth = 0;
+  let containers = 0;
   let values = 0;
   for (let at = 0; at < json.length; at += 1) {
     const byte = json[at];
@@ -36,10 +42,12 @@ export function jsonExcess(json: Buffer, limits: JsonLimits): string | null {
     else if (byte === COMMA) values += 1;
     else if (byte === OPEN_ARRAY || byte === OPEN_OBJECT) {
       values += 1;
+      containers += 1;
       depth += 1;
     } else if (byte === CLOSE_ARRAY || byte === CLOSE_OBJECT) depth -= 1;
     if (depth > maxDepth) return `is nested deeper than ${maxDepth} levels`;
     if (values > maxValues) return `has more than ${maxValues} values`;
+    if (containers > maxContainers) return `has more than ${maxContainers} objects and arrays`;
   }
   return null;
 }

@@ -2,6 +2,7 @@
 // Must never hold a piece back: what is told joined is what the answer says.
 import type { LanguageModelV4StreamPart, SharedV4ProviderMetadata } from '@ai-sdk/provider';
 import { plainText } from '../contract/plain-text.ts';
+import { MAX_ANSWER_PARTS, MAX_WRITTEN_CHARACTERS } from './answer-limits.ts';
 import {
   type AnswerPart,
   filePartOf,
@@ -11,6 +12,7 @@ import {
   wireNameOf,
   type WrittenCall,
 } from './model-answer.ts';
+import { RefusedAnswer } from './refused-answer.ts';
 import { reportedTokens, type ReportedTokens } from './spent-tokens.ts';
 import { ownMember, setOwnMember } from '../contract/own-member.ts';
 
@@ -30,6 +32,8 @@ export interface AnswerCollector {
   readonly reported: ReportedTokens;
   /** Characters the model has written. */
   written(): number;
+  /** Which limit the answer crosses so far; null: none. */
+  excess(): RefusedAnswer | null;
 }
 
 export function createCollector(): AnswerCollector {
@@ -122,7 +126,15 @@ export function createCollector(): AnswerCollector {
     }
   }
 
-  return { take, answer, reported, written: () => characters };
+  function excess(): RefusedAnswer | null {
+    if (characters > MAX_WRITTEN_CHARACTERS)
+      return new RefusedAnswer('too_large', `the answer has more than ${MAX_WRITTEN_CHARACTERS} characters`);
+    if (answer.parts.length + blocks.size + open.size > MAX_ANSWER_PARTS)
+      return new RefusedAnswer('too_large', `the answer has more than ${MAX_ANSWER_PARTS} parts`);
+    return null;
+  }
+
+  return { take, answer, reported, written: () => characters, excess };
 }
 
 /** The last word of a provider about a part counts, and says no less than the ones before. */

@@ -4,6 +4,7 @@ import type { EmbeddingModelV4 } from '@ai-sdk/provider';
 import type { EncodingFormat, Embeddings } from '../contract/embedding.ts';
 import type { ModelRef } from '../contract/model-name.ts';
 import { normalizeUsage } from '../contract/usage.ts';
+import { MAX_EMBEDDED_TEXTS } from './answer-limits.ts';
 import { failure, type ModelFailure } from './model-failure.ts';
 import type { ResponseHeaders } from './rate-headers.ts';
 
@@ -15,13 +16,10 @@ export interface EmbeddedBatch {
   headers: ResponseHeaders;
 }
 
-/** Texts of a provider that does not say how many it takes at once. */
-const DEFAULT_BATCH = 256;
-
-/** The texts in pieces of at most what the model takes in one call. */
+/** The texts in pieces of at most what the model takes in one call, and of what an answer to it may hold. */
 export async function batchesOf(model: EmbeddingModelV4, texts: readonly string[]): Promise<string[][]> {
-  const most = (await model.maxEmbeddingsPerCall) ?? DEFAULT_BATCH;
-  const size = Number.isFinite(most) ? Math.max(1, most) : Math.max(1, texts.length);
+  const most = (await model.maxEmbeddingsPerCall) ?? MAX_EMBEDDED_TEXTS;
+  const size = Math.max(1, Math.min(most, MAX_EMBEDDED_TEXTS));
   const batches: string[][] = [];
   for (let start = 0; start < texts.length; start += size) batches.push(texts.slice(start, start + size));
   return batches;

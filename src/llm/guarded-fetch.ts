@@ -1,22 +1,98 @@
-// fetch for a provider: what it refuses is passed on without the secrets that the refusal may repeat.
-// Must never change an answer.
+// fetch for a provider: answers within limits, no redirects, and refusals without the secrets that they may repeat.
+// Must never change an answer within its limits, nor send a key to where a redirect points.
+import { boundedBody, boundedEvents, withBody } from '../bounds/bounded-response.ts';
+import type { RefusedEvent } from '../bounds/event-cutter.ts';
+import { jsonExcess } from '../bounds/json-shape.ts';
 import { REDACTED } from '../contract/redaction.ts';
+import { type AnswerLimits, MAX_ERROR_BYTES, MAX_STREAM_BYTES } from './answer-limits.ts';
+import { RefusedAnswer } from './refused-answer.ts';
 
 type Fetch = typeof globalThis.fetch;
 
 /** Shorter texts are no secrets, and would be found everywhere. */
 const SHORTEST_SECRET = 6;
 
-/** `secrets`: texts that no error may show. */
-export function guardedFetch(secrets: readonly string[]): Fetch {
+export interface GuardedFetchOptions {
+  /** Texts that no error may show. */
+  readonly secrets: readonly string[];
+  readonly limits: AnswerLimits;
+}
+
+export function guardedFetch({ secrets, limits }: GuardedFetchOptions): Fetch {
   const hidden = secrets.filter(({ length }) => length >= SHORTEST_SECRET);
   return async (input, init) => {
-    const response = await globalThis.fetch(input, init);
-    if (response.ok || hidden.length === 0) return response;
-    const text = await response.text();
-    const { status, statusText, headers } = response;
-    return new Response(without(hidden, text), { status, statusText, headers: safeHeaders(hidden, headers) });
+    const response = await globalThis.fetch(input, { ...init, redirect: 'manual' });
+    if (isRedirect(response)) throw redirected(response, input);
+    if (!response.ok) return refusal(response, hidden);
+    if (response.body === null) return response;
+    return asksForStream(input, init)
+      ? withBody(response, boundedStream(response.body, limits))
+      : whole(response, limits);
   };
+}
+
+function isRedirect({ status }: Response): boolean {
+  return [301, 302, 303, 307, 308].includes(status);
+}
+
+/** Says where to, so that somebody can put it into the configuration: never its query, which may hold the key. */
+function redirected(response: Response, input: Parameters<Fetch>[0]): RefusedAnswer {
+  void response.body?.cancel().catch(() => {});
+  const from = input instanceof Request ? input.url : String(input);
+  const target = URL.parse(response.headers.get('location') ?? '', from);
+  const where = target === null ? '' : ` to ${target.origin}${target.pathname}`;
+  return new RefusedAnswer(
+    'redirect',
+    `the provider redirects${where}; redirects are not followed: correct its base_url`,
+  );
+}
+
+/** Google says it in the address, the others in the body. In a text of a caller the quotes are escaped. */
+function asksForStream(input: Parameters<Fetch>[0], init: Parameters<Fetch>[1]): boolean {
+  const url = input instanceof Request ? input.url : String(input);
+  return (
+    url.includes(':streamGenerateContent') ||
+    (typeof init?.body === 'string' && init.body.includes('"stream":true'))
+  );
+}
+
+async function whole(response: Response, limits: AnswerLimits): Promise<Response> {
+  const { ok, bytes } = await boundedBody(response.body, limits.maxBodyBytes);
+  const excess = ok ? jsonExcess(bytes, limits) : `is larger than ${limits.maxBodyBytes} bytes`;
+  if (excess !== null) throw tooLarge(excess);
+  return withBody(response, bytes);
+}
+
+function boundedStream(
+  body: ReadableStream<Uint8Array<ArrayBuffer>>,
+  limits: AnswerLimits,
+): ReadableStream<Uint8Array<ArrayBuffer>> {
+  const onRefused = ({ reason }: RefusedEvent): never => {
+    throw tooLarge(`has an event that ${reason}`);
+  };
+  return boundedEvents(body.pipeThrough(countedTo(MAX_STREAM_BYTES)), { limits, onRefused });
+}
+
+function countedTo(maxBytes: number): TransformStream<Uint8Array<ArrayBuffer>, Uint8Array<ArrayBuffer>> {
+  let bytes = 0;
+  return new TransformStream({
+    transform(chunk, controller) {
+      bytes += chunk.length;
+      if (bytes > maxBytes) throw tooLarge(`is larger than ${maxBytes} bytes`);
+      controller.enqueue(chunk);
+    },
+  });
+}
+
+function tooLarge(excess: string): RefusedAnswer {
+  return new RefusedAnswer('too_large', `the answer of the provider ${excess}`);
+}
+
+async function refusal(response: Response, hidden: readonly string[]): Promise<Response> {
+  const { bytes } = await boundedBody(response.body, MAX_ERROR_BYTES);
+  const { status, statusText, headers } = response;
+  const said = new Response(null, { status, statusText, headers: safeHeaders(hidden, headers) });
+  return withBody(said, without(hidden, bytes.toString('utf8')));
 }
 
 function without(secrets: readonly string[], text: string): string {

@@ -14,6 +14,7 @@ import type { ModelRef } from '../contract/model-name.ts';
 import { readStatus } from './provider-status.ts';
 import { type ResponseHeaders, retryAfterMs } from './rate-headers.ts';
 import { networkCode, NEVER_SENT, HTTP_TIMEOUTS } from './network-code.ts';
+import { type RefusedAnswer, refusedAnswer } from './refused-answer.ts';
 import { withoutSecrets } from './secret-text.ts';
 
 export interface ModelFailure {
@@ -57,6 +58,8 @@ export function failure(
 /** Whatever a provider's client threw, or put into a stream. `now`: milliseconds since the epoch. */
 export function modelFailure(thrown: unknown, ref: ModelRef, now: number): ModelFailure {
   const details = { model: ref.name };
+  const refused = refusedAnswer(thrown);
+  if (refused !== null) return notRead(refused, details);
   if (APICallError.isInstance(thrown)) return fromCall(thrown, ref, now);
   if (LoadAPIKeyError.isInstance(thrown))
     return failure('auth', `no key is set for the provider "${ref.provider}"`, details, {
@@ -79,6 +82,17 @@ export function modelFailure(thrown: unknown, ref: ModelRef, now: number): Model
   // Nothing says that another attempt would go better; another model might.
   const unexplained = { ...details, reason: 'unexplained' };
   return failure('llm_error', textOf(thrown), unexplained, { unavailable: true });
+}
+
+/** The next time it would be the same; another provider may do better. */
+function notRead({ reason, message }: RefusedAnswer, details: Details): ModelFailure {
+  const type = reason === 'redirect' ? 'executor' : 'invalid_result';
+  return failure(
+    type,
+    message,
+    { ...details, reason },
+    { unavailable: true, mayHaveCost: type !== 'executor' },
+  );
 }
 
 /** A status in a response, or in an error inside of a stream. `body`: the provider's own words. */

@@ -81,6 +81,8 @@ async function readParts(
     if (part.type === 'error' && isMissingEnd(part.error)) return null;
     if (part.type === 'error') return { error: part.error };
     const piece = reading.collector.take(part);
+    const excess = reading.collector.excess();
+    if (excess !== null) return { error: excess };
     if (piece) {
       reading.firstPieceAt ??= performance.now();
       reading.pieces += 1;

@@ -7,6 +7,7 @@ import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
 import type { EmbeddingModelV4, LanguageModelV4 } from '@ai-sdk/provider';
 import { errorEnvelope, type ErrorEnvelope } from '../contract/error-envelope.ts';
 import type { ModelRef } from '../contract/model-name.ts';
+import { type AnswerLimits, EMBEDDING_LIMITS, LANGUAGE_LIMITS } from './answer-limits.ts';
 import { guardedFetch } from './guarded-fetch.ts';
 import type { ModelPrice } from './pricing.ts';
 import type { ProviderOptions, RemoteProviderOptions, ScriptedProviderOptions } from './provider-options.ts';
@@ -95,30 +96,45 @@ const OWN_URL = {
   'openai-compatible': '',
 } as const;
 
+/** What every provider's client is made from. `language` and `embedding` differ in how much may come back. */
+interface ClientSettings {
+  readonly baseURL: string;
+  readonly headers: Record<string, string>;
+  readonly fetch: typeof fetch;
+}
+
 function remote(name: string, options: RemoteProviderOptions): ModelMaker {
   const key = options.key() ?? '';
   const headers = { ...options.headers };
-  const shared = {
+  const settings = (limits: AnswerLimits): ClientSettings => ({
     baseURL: options.baseUrl ?? OWN_URL[options.type],
     headers,
-    fetch: guardedFetch([key, ...Object.values(headers)]),
-  };
+    fetch: guardedFetch({ secrets: [key, ...Object.values(headers)], limits }),
+  });
+  const language = settings(LANGUAGE_LIMITS);
+  const embedding = settings(EMBEDDING_LIMITS);
   switch (options.type) {
     case 'anthropic':
-      return { language: createAnthropic({ ...shared, apiKey: key }).languageModel, embedding: null };
-    case 'google': {
-      const google = createGoogle({ ...shared, apiKey: key });
-      return { language: google.languageModel, embedding: google.embeddingModel };
-    }
+      return { language: createAnthropic({ ...language, apiKey: key }).languageModel, embedding: null };
+    case 'google':
+      return {
+        language: createGoogle({ ...language, apiKey: key }).languageModel,
+        embedding: createGoogle({ ...embedding, apiKey: key }).embeddingModel,
+      };
     case 'openai': {
-      const openai = createOpenAI({ ...shared, apiKey: key });
+      const openai = createOpenAI({ ...language, apiKey: key });
       return {
         language: options.api === 'chat' ? openai.chat : openai.responses,
-        embedding: openai.embeddingModel,
+        embedding: createOpenAI({ ...embedding, apiKey: key }).embeddingModel,
       };
     }
-    case 'openai-compatible':
-      return compatible(name, key, shared);
+    case 'openai-compatible': {
+      const answering = compatible(name, key, language);
+      return {
+        language: (model) => answering.languageModel(model),
+        embedding: compatible(name, key, embedding).embeddingModel,
+      };
+    }
   }
 }
 
@@ -126,14 +142,13 @@ function remote(name: string, options: RemoteProviderOptions): ModelMaker {
 function compatible(
   name: string,
   key: string,
-  shared: { baseURL: string; headers: Record<string, string>; fetch: typeof fetch },
-): ModelMaker {
-  const provider = createOpenAICompatible({
-    ...shared,
+  settings: ClientSettings,
+): ReturnType<typeof createOpenAICompatible> {
+  return createOpenAICompatible({
+    ...settings,
     name,
     ...(key === '' ? {} : { apiKey: key }),
     includeUsage: true,
     supportsStructuredOutputs: true,
   });
-  return { language: (model) => provider.languageModel(model), embedding: provider.embeddingModel };
 }
