@@ -54,6 +54,8 @@ export const BUILT_IN_PROVIDERS: ReadonlyMap<string, readonly string[]> = new Ma
 /** Names listed in an error, at most. */
 const LISTED_NAMES = 50;
 const MODEL_NAME = /^(?<provider>[A-Za-z0-9_-]{1,64}):(?<model>[^\p{Cc}\p{Zl}\p{Zp}]+)$/u;
+/** Some providers have the model in the address of the call, where these would lead to another one, with the key. */
+const LEAVES_ADDRESS = /[?#\\%]|\.\.|^\/|\/\/|\/$|(?:^|\/)\.(?:\/|$)/;
 const MODEL_LANE = 'llm.';
 
 /** The lane of every model of a provider. */
@@ -61,10 +63,14 @@ export function modelLane(provider: string): string {
   return `${MODEL_LANE}${provider}`;
 }
 
-/** `provider:model`; the model's own name may hold further colons. null: it is not of that form. */
+/**
+ * `provider:model`; the model's own name may hold further colons, and slashes within. null: it is not of that form, or
+ * could lead a call away from the provider's models.
+ */
 export function parseModelName(name: string): ModelRef | null {
   const { provider, model } = MODEL_NAME.exec(name)?.groups ?? {};
-  return provider === undefined || model === undefined ? null : { provider, model, name };
+  if (provider === undefined || model === undefined || LEAVES_ADDRESS.test(model)) return null;
+  return { provider, model, name };
 }
 
 /** The models a directive may be answered by, in order. A non-empty `model` wins over the alias, and may be one. */
@@ -106,12 +112,20 @@ function chainOf(named: string, field: keyof ModelChoice, table: ModelTable): re
 
 function unknownName(named: string, field: keyof ModelChoice, table: ModelTable): ErrorEnvelope {
   const aliases = [...table.aliases.keys()].slice(0, LISTED_NAMES);
-  const what = field === 'model' ? 'neither provider:model nor a known alias' : 'not a known alias';
+  const what = field === 'model' ? notAModel(named) : 'not a known alias';
   return errorEnvelope('unknown_model', `"${named}" is ${what}; known aliases: ${aliases.join(', ')}`, {
     field,
     [field]: named,
     aliases,
   });
+}
+
+function notAModel(named: string): string {
+  const model = MODEL_NAME.exec(named)?.groups?.['model'] ?? '';
+  const isMisleading = LEAVES_ADDRESS.test(model);
+  return isMisleading
+    ? 'no name of a model: it may not hold .. ? # \\ %, nor begin, end or double a slash'
+    : 'neither provider:model nor a known alias';
 }
 
 function outOfReach(

@@ -1,5 +1,6 @@
 /** Names of models: how they are read, what aliases stand for, and what is said when nothing can answer.
  *  It must never need a provider. */
+import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import {
   BUILT_IN_PROVIDERS,
@@ -45,6 +46,86 @@ describe('a name', () => {
       expect(parseModelName(name)).toBeNull();
     },
   );
+});
+
+describe('a name that goes into an address', () => {
+  const misleading = [
+    'google:../../../admin/keys?x=',
+    'google:..',
+    'google:a/../b',
+    'google:.\t./b',
+    'google:m?alt=x',
+    'google:m#x',
+    'google:a\\..\\b',
+    'google:%2e%2e/admin',
+    'google:/admin',
+    'google://evil.example/m',
+    'google:a/./b',
+    'google:.',
+    'google:m/',
+    'google:a\u0000b',
+    'google:a\u2028b',
+  ];
+
+  test.each(misleading)('%j is none, and says why', (name) => {
+    expect(parseModelName(name)).toBeNull();
+    expect(error({ model: name }, table(['google']))).toMatchObject({ type: 'unknown_model' });
+  });
+
+  test('the reason names what it may not hold', () => {
+    expect(error({ model: 'google:../x' }, table(['google'])).message).toContain('may not hold .. ? #');
+  });
+
+  test.each([
+    'openrouter:anthropic/claude-3.5-sonnet:beta',
+    'google:models/gemini-2.5-flash',
+    'google:tunedModels/mine-1',
+    'local:hf.co/bartowski/Llama-3.2-3B-Instruct-GGUF:Q4_K_M',
+    'local:Qwen/Qwen2.5@main',
+    'p:.hidden',
+    'p:v1.',
+    'p:Mein Modell',
+  ])('%s still is one, and stays where it is put', (name) => {
+    const ref = parseModelName(name);
+    expect(ref?.name).toBe(name);
+    const url = new URL(`https://host/v1/models/${ref?.model}:generate`);
+    expect(decodeURI(url.pathname)).toBe(`/v1/models/${ref?.model}:generate`);
+    expect(url.search + url.hash).toBe('');
+  });
+
+  test('no text leads away from where it is put', () => {
+    const parts = fc.constantFrom(
+      '..',
+      '.',
+      '/',
+      '\\',
+      '%2e',
+      '?',
+      '#',
+      ':',
+      '@',
+      'a',
+      '\t',
+      '\u0000',
+      ';',
+      '\u{ff0e}',
+    );
+    const text = fc.oneof(
+      fc.array(parts).map((list) => list.join('')),
+      fc.string({ unit: 'binary' }),
+    );
+    fc.assert(
+      fc.property(text, (model) => {
+        const ref = parseModelName(`p:${model}`);
+        if (ref === null) return;
+        const url = new URL(`https://host/v1/models/${ref.model}:generate`);
+        expect(url.host).toBe('host');
+        expect(url.pathname).toMatch(/^\/v1\/models\/[^/].*:generate$/);
+        expect(url.search + url.hash).toBe('');
+      }),
+      { numRuns: 2_000 },
+    );
+  });
 });
 
 describe('a choice', () => {
