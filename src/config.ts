@@ -36,14 +36,22 @@ const policyFields = {
   disabled: z.boolean().default(false),
 };
 
-const stdioServerSchema = z.strictObject({
-  type: z.literal('stdio').optional(),
-  command: z.string().min(1),
-  args: z.array(z.string()).default([]),
-  env: recordByName(z.string(), z.string()).prefault({}),
-  cwd: z.string().optional(),
-  ...policyFields,
-});
+const stdioServerSchema = z
+  .strictObject({
+    type: z.literal('stdio').optional(),
+    command: z.string().min(1),
+    args: z.array(z.string()).default([]),
+    env: recordByName(z.string(), z.string()).prefault({}),
+    cwd: z.string().optional(),
+    /** The user that the server's process runs as, numbers as of `id`; both or none. Needs the right to change users. */
+    uid: z.int().min(0).optional(),
+    gid: z.int().min(0).optional(),
+    ...policyFields,
+  })
+  .refine(({ uid, gid }) => (uid === undefined) === (gid === undefined), {
+    path: ['gid'],
+    message: 'and uid go together: with one of them the process would keep the other of ours',
+  });
 
 const httpServerSchema = z.strictObject({
   type: z.enum(['http', 'streamable-http', 'sse']).optional(),

@@ -27,10 +27,11 @@ export function serverOptions(name: string, server: ServerConfig, directory: str
       transport: { kind: 'http', url: server.url, headers: { ...server.headers, ...bearer } },
     };
   }
-  const { command, args, env } = server;
+  const { command, args, env, uid, gid } = server;
+  const user = uid === undefined || gid === undefined ? {} : { user: { uid, gid } };
   return {
     ...shared,
-    transport: { kind: 'stdio', command, args, env, cwd: resolve(directory, server.cwd ?? '.') },
+    transport: { kind: 'stdio', command, args, env, cwd: resolve(directory, server.cwd ?? '.'), ...user },
   };
 }
 

@@ -87,7 +87,12 @@ async function start(dir: string, program: string): Promise<PrivateRedis> {
 async function launch(dir: string, url: string, program: string): Promise<ChildProcess> {
   const file = join(dir, 'redis.conf');
   await writeFile(file, redisConfig(dir, new URL(url)), { mode: 0o600 });
-  const child = spawn(program, [file], { detached: true, stdio: 'ignore' });
+  const child = spawn(program, [file], {
+    detached: true,
+    stdio: 'ignore',
+    // Every process of this user can read what it was started with.
+    env: { PATH: process.env['PATH'] },
+  });
   const failed = once(child, 'error').then(([error]) => error as Error);
   const spawned = once(child, 'spawn').then(() => null);
   const error = await Promise.race([failed, spawned]);

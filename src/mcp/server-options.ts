@@ -9,6 +9,8 @@ export interface StdioTransportOptions {
   /** Added to the few variables every child inherits (PATH, HOME, …). Nothing else of this process leaks. */
   readonly env: Readonly<Record<string, string>>;
   readonly cwd?: string;
+  /** Whom the process runs as, without any other group. Default: as this process. */
+  readonly user?: { readonly uid: number; readonly gid: number };
 }
 
 /** A server somebody else runs: Streamable HTTP, or the older SSE transport when it answers nothing else. */

@@ -29,6 +29,7 @@ export async function startServerProcess(options: StdioTransportOptions): Promis
     stdio: ['pipe', 'pipe', 'pipe'],
     windowsHide: true,
     ...(options.cwd === undefined ? {} : { cwd: options.cwd }),
+    ...options.user,
   });
   await new Promise<void>((resolve, reject) => {
     child.once('spawn', resolve);

@@ -1,5 +1,6 @@
 /** `adjutant doctor`: what the service needs, looked at piece by piece; for each fault what is wrong and how to fix it.
  *  It must never change anything. */
+import { hideEnvironment } from '../environment-block.ts';
 import { createHttpClient } from '../../client/http-client.ts';
 import type { ListedServer } from '../../contract/tool-listing.ts';
 import { EXIT, type ExitCode } from '../failure.ts';
@@ -26,6 +27,7 @@ export async function doctor(
   options: DoctorOptions,
   environment: Environment = process.env,
 ): Promise<ExitCode> {
+  hideEnvironment();
   let sound = true;
   for (const looking of await examine(interrupt, options, environment)) {
     const findings = await looking;

@@ -1,5 +1,6 @@
 /** `adjutant up`, `api`, `engine`, `worker`: runs the service in this process until it is told to stop.
  *  It must never know what the roles do: the service does. */
+import { hideEnvironment } from '../environment-block.ts';
 import { EXIT, type ExitCode } from '../failure.ts';
 import { fault, type Finding } from '../finding.ts';
 import { type PrivateRedis, startPrivateRedis } from '../private-redis.ts';
@@ -29,6 +30,7 @@ export async function serve(
   options: ServeOptions,
   environment: Environment = process.env,
 ): Promise<ExitCode> {
+  hideEnvironment();
   const env = withOptions(environment, options);
   try {
     await run(terminal, stop, options, env);
