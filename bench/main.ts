@@ -7,12 +7,16 @@ import { type Measured, type Measurement, measure, type Plan } from './measureme
 import { commandReport, medians, report } from './report.ts';
 import { type Scenario, SCENARIOS } from './scenarios.ts';
 import { benchStreams } from './streams.ts';
+import { benchTakeovers } from './takeover.ts';
 
 const USAGE = `npm run bench -- [options]
   --n 5000                      operations with 100 in flight
   --single 500                  operations one at a time
   --only bullmq,direct,http,mcp,chain,run  these scenarios; ratios need 'bullmq' among them, those of runs 'chain'
   --only streams                answers of a model that are followed while they are written, once
+  --only takeover               from the SIGKILL of a worker to the next claim, quiet and in crash loops
+  --takeovers 20                of each case
+  --life 1800                   milliseconds that a worker of a crash loop works
   --streams 200                 such answers at once
   --pieces 500                  of each answer
   --pace 50                     milliseconds between two pieces of an answer
@@ -33,12 +37,15 @@ const { values } = parseArgs({
     streams: { type: 'string', default: '200' },
     pieces: { type: 'string', default: '500' },
     pace: { type: 'string', default: '50' },
+    takeovers: { type: 'string', default: '20' },
+    life: { type: 'string', default: '1800' },
     help: { type: 'boolean', default: false },
   },
 });
 
 /** Measured in its own way: nothing of it is an operation that begins and ends. */
 const STREAMS = 'streams';
+const TAKEOVER = 'takeover';
 
 const COUNTED: LoadRequest = { count: 100, concurrency: 1 };
 
@@ -58,6 +65,7 @@ async function run(fsync: 'always' | 'everysec'): Promise<void> {
   const args = ['--auto-aof-rewrite-percentage', '0'];
   await using redis = await startRedis({ appendonly: true, appendfsync: fsync, args });
   if (values.only === STREAMS) return await followStreams(fsync, redis);
+  if (values.only === TAKEOVER) return await takeOver(fsync, redis);
   const scenarios = values.only.split(',').map(scenarioNamed);
   const measurements: Measurement[] = [];
   const commands = new Map<Scenario, Measured['commands']>();
@@ -80,6 +88,12 @@ async function followStreams(fsync: string, redis: TestRedis): Promise<void> {
   const { streams, pieces, pace } = values;
   const counts = { streams: Number(streams), pieces: Number(pieces), paceMs: Number(pace) };
   console.log(await benchStreams(redis, counts));
+}
+
+async function takeOver(fsync: string, redis: TestRedis): Promise<void> {
+  console.log(`… AOF ${fsync}: ${TAKEOVER}`);
+  const { takeovers, life } = values;
+  console.log(await benchTakeovers(redis, { takeovers: Number(takeovers), lifeMs: Number(life) }));
 }
 
 function labels({ name, baseline }: Scenario) {

@@ -1,6 +1,5 @@
 // What the parts of a process stand on: configuration, modules, log, and what every role needs on one connection to Redis.
 // Must never hold behaviour of its own.
-import { randomUUID } from 'node:crypto';
 import type { Logger } from 'pino';
 import type { Config } from './config.ts';
 import type { Engine } from './engine/engine.ts';
@@ -19,7 +18,7 @@ import { createSweeper } from './queue/sweep.ts';
 import type { RedisOutage } from './redis-outage.ts';
 import { closeRedis, connectRedis, type ConnectionRole, type RedisConnection } from './redis.ts';
 
-/** BullMQ's lock and check: a dead worker's jobs are handed out again after 4.5 to 6.2 s. */
+/** BullMQ's lock at most, and its check. Where workers live too short for the check, the sweeper rings when the lease ends. */
 export const JOB_LOCK_MS = 5_000;
 export const STALLED_CHECK_MS = 2_000;
 
@@ -75,5 +74,5 @@ export function open(
 
 export function sweeperPart(parts: JournalParts, ground: Ground): Startable {
   const retentionMs = ground.config.retention.closed_ms;
-  return createSweeper({ ...parts, retentionMs, owner: randomUUID(), onError: ground.onError });
+  return createSweeper({ ...parts, retentionMs, onError: ground.onError });
 }

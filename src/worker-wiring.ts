@@ -119,6 +119,13 @@ export function workerParts(ground: Ground): WorkerWiring {
   return { worker, hearing: cancels.hearing, parts: [...before, worker] };
 }
 
+/** Share of a lease, so that BullMQ has let go of a dead worker's job when its lease ends, and the sweeper can ring anew. */
+const LOCK_PER_LEASE = 0.6;
+
+function lockMsFor(leaseMs: number): number {
+  return Math.min(JOB_LOCK_MS, Math.ceil(leaseMs * LOCK_PER_LEASE));
+}
+
 function settings(ground: Ground) {
   const { config, logger, onError } = ground;
   const { limits, worker, prefix } = config;
@@ -129,7 +136,7 @@ function settings(ground: Ground) {
     leaseMs: worker.lease_ms,
     serves: servedLanes(ground),
     drainMs: worker.drain_ms,
-    lockMs: JOB_LOCK_MS,
+    lockMs: lockMsFor(worker.lease_ms),
     stalledCheckMs: STALLED_CHECK_MS,
     logger,
     onError,

@@ -11,8 +11,6 @@ export interface KeySpace {
   conversation(conversationId: string): [active: string, waiting: string, history: string];
   /** Sorted set of `<request>/<directive>`, score = when to look at it next, milliseconds since the epoch. */
   readonly sweep: string;
-  /** Lock of the one process that sweeps. */
-  readonly sweeper: string;
   /** Sorted set of dead letters, score = when they ended, milliseconds since the epoch. */
   readonly dead: string;
   /** Hash of server name → its published tools. */
@@ -45,7 +43,6 @@ export function keySpace(prefix: string = DEFAULT_PREFIX): KeySpace {
       return [`${tag}:active`, `${tag}:waiting`, `${tag}:history`];
     },
     sweep: `${prefix}:sweep`,
-    sweeper: `${prefix}:sweeper`,
     dead: `${prefix}:dead`,
     catalog: `${prefix}:catalog`,
     models: `${prefix}:models`,

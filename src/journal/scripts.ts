@@ -15,6 +15,8 @@ export type ScriptName =
   | 'extend'
   | 'finish'
   | 'index-add'
+  | 'index-put-off'
+  | 'index-take'
   | 'limit-block'
   | 'limit-reserve'
   | 'limit-settle'

@@ -16,6 +16,14 @@ export interface DirectiveRef {
 export interface DueEntry extends DirectiveRef {
   missedBefore: boolean;
   settledBefore?: boolean;
+  /** Its score since it was taken: tells whether anybody has said since when to look. */
+  takenAs: string;
+}
+
+/** What one sweeper has to look at now. `now`: milliseconds since the epoch, by the clock of Redis. */
+export interface Due {
+  now: number;
+  entries: DueEntry[];
 }
 
 export type SweepIndex = ReturnType<typeof createSweepIndex>;
@@ -25,8 +33,11 @@ const FLUSH_BATCH = 256;
 
 /** Half a millisecond in the score marks an entry whose directive was missing once. */
 const MISSED_MARK = 0.5;
-/** A quarter marks one whose directive was settled. */
+/** A quarter marks one whose directive was settled. An eighth belongs to index-take.lua. */
 const SETTLED_MARK = 0.25;
+
+/** What a sweeper took and did not put off, because it died, is due again after this time. */
+const HOLD_MS = 1_000;
 
 function memberOf(ref: DirectiveRef): string {
   return `${ref.requestId}/${ref.id}`;
@@ -39,6 +50,8 @@ function refOf(member: string): DirectiveRef {
 
 export function createSweepIndex(connection: RedisConnection, keys: KeySpace) {
   const run = prepareScripts(connection);
+  /** How far the clock of Redis is ahead of this process', milliseconds: known from the first look of its sweeper on. */
+  let aheadMs = 0;
   let ended: string[] = [];
   let flushTimer: NodeJS.Timeout | undefined;
 
@@ -52,8 +65,18 @@ export function createSweepIndex(connection: RedisConnection, keys: KeySpace) {
     await run('index-add', [keys.sweep], [afterMs, ...refs.map(memberOf)]);
   }
 
-  async function lookAgain(ref: DirectiveRef, dueAt: number, missed = false): Promise<void> {
-    await connection.zadd(keys.sweep, 'XX', Math.round(dueAt) + (missed ? MISSED_MARK : 0), memberOf(ref));
+  /**
+   * Before a claim is asked for: should its worker die, somebody looks when its lease ends, not when the directive was to
+   * be looked at anyhow. One plain write, of a microsecond: every claim makes it. By the clock of Redis, as leases are.
+   */
+  async function lookWithin(ref: DirectiveRef, ms: number): Promise<void> {
+    await connection.zadd(keys.sweep, 'LT', Date.now() + aheadMs + ms, memberOf(ref));
+  }
+
+  /** Of an entry that this sweeper took. What was said meanwhile stands, a claim's instant above all. */
+  async function lookAgain(entry: DueEntry, dueAt: number, missed = false): Promise<void> {
+    const score = Math.round(dueAt) + (missed ? MISSED_MARK : 0);
+    await run('index-put-off', [keys.sweep], [memberOf(entry), entry.takenAs, score]);
   }
 
   async function lookOnceMore(ref: DirectiveRef, dueAt: number): Promise<void> {
@@ -75,20 +98,23 @@ export function createSweepIndex(connection: RedisConnection, keys: KeySpace) {
     if (members.length > 0) connection.zrem(keys.sweep, ...members).catch(() => {});
   }
 
-  async function due(now: number, limit: number): Promise<DueEntry[]> {
-    const reply = await connection.zrangebyscore(keys.sweep, '-inf', now, 'WITHSCORES', 'LIMIT', 0, limit);
+  /** At most `limit` entries that are due. No other sweeper gets them until they are put off, or this one is lost. */
+  async function take(limit: number): Promise<Due> {
+    const [now, ...reply] = await run('index-take', [keys.sweep], [limit, HOLD_MS]);
+    aheadMs = Number(now) - Date.now();
     const entries: DueEntry[] = [];
-    for (let index = 0; index < reply.length; index += 2) {
-      const mark = Number(reply[index + 1]) % 1;
-      const settled = mark === SETTLED_MARK ? { settledBefore: true } : {};
-      entries.push({ ...refOf(reply[index] ?? ''), missedBefore: mark === MISSED_MARK, ...settled });
+    for (let index = 0; index < reply.length; index += 3) {
+      const [member, takenAs, mark] = reply.slice(index, index + 3);
+      const settled = Number(mark) === SETTLED_MARK ? { settledBefore: true } : {};
+      const missedBefore = Number(mark) === MISSED_MARK;
+      entries.push({ ...refOf(String(member)), takenAs: String(takenAs), missedBefore, ...settled });
     }
-    return entries;
+    return { now: Number(now), entries };
   }
 
   async function size(): Promise<number> {
     return connection.zcard(keys.sweep);
   }
 
-  return { add, announce, lookAgain, lookOnceMore, forget, flush, due, size };
+  return { add, announce, lookWithin, lookAgain, lookOnceMore, forget, flush, take, size };
 }

@@ -55,6 +55,19 @@ export function createLanes(connection: RedisConnection, prefix: string) {
     await queue(lane).add(JOB_NAME, data, { jobId: jobId(data.request_id, data.id), ...delay });
   }
 
+  /**
+   * Rings for a directive that is due and nobody comes for: its job may lie where a worker died, or wait for an instant by a
+   * wrong clock. One that waits in its lane stays there, one that a living worker holds stays with it.
+   */
+  async function ringAnew(lane: string, data: Ring): Promise<void> {
+    const id = jobId(data.request_id, data.id);
+    const state = await queue(lane).getJobState(id);
+    if (state === 'waiting' || state === 'prioritized') return;
+    // Refused while BullMQ's lock holds; then adding it changes nothing either.
+    await queue(lane).remove(id);
+    await queue(lane).add(JOB_NAME, data, { jobId: id, lifo: true });
+  }
+
   async function ringAll(lane: string, rings: readonly Ring[]): Promise<void> {
     await queue(lane).addBulk(
       rings.map((data) => ({ name: JOB_NAME, data, opts: { jobId: jobId(data.request_id, data.id) } })),
@@ -120,5 +133,17 @@ export function createLanes(connection: RedisConnection, prefix: string) {
     queues.clear();
   }
 
-  return { ring, ringAll, silence, setGlobalConcurrency, setRate, pauseFor, isPaused, queued, counts, close };
+  return {
+    ring,
+    ringAnew,
+    ringAll,
+    silence,
+    setGlobalConcurrency,
+    setRate,
+    pauseFor,
+    isPaused,
+    queued,
+    counts,
+    close,
+  };
 }

@@ -22,7 +22,11 @@ const LONGEST_LOOK_MS = 60_000;
 /** A run that is in the index but not in the journal is given this long to appear. */
 const MISSING_GRACE_MS = 60_000;
 
-export function runDecision(entry: DueEntry, head: RunHead | null, now: number): RunDecision {
+export function runDecision(
+  entry: Pick<DueEntry, 'missedBefore'>,
+  head: RunHead | null,
+  now: number,
+): RunDecision {
   if (head === null)
     return entry.missedBefore ? { kind: 'forget' } : { kind: 'missing', at: now + MISSING_GRACE_MS };
   if (head.ended && head.outbox === 0) return { kind: 'forget' };

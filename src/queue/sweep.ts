@@ -1,5 +1,5 @@
 // The sweeper: looks at directives that should have ended or begun, rings again or ends them.
-// Must never need to be the only one: every step is safe to repeat, the lock only saves work.
+// Must never need to be the only one, nor to live on: every step is safe to repeat, and what it took others get after it.
 import type { Result } from '../contract/result.ts';
 import { deadlineExceededError } from '../contract/cancellation.ts';
 import { pause, settledWithin } from '../lifecycle.ts';
@@ -30,10 +30,8 @@ export interface SweeperOptions {
   settlement: Settlement;
   /** How long a closed request stays readable, milliseconds. */
   retentionMs: number;
-  /** Time between two looks, milliseconds. Default 1 000. */
+  /** Time between two looks at the index, milliseconds. Default 500: the end of a lease is noticed within that. */
   intervalMs?: number;
-  /** Name of this process in the lock. */
-  owner: string;
   onError: (error: Error) => void;
   onEnded?(requestId: string, id: string): void;
 }
@@ -47,26 +45,29 @@ export type SweepDecision =
   | { kind: 'expire' };
 
 const BATCH = 200;
-const LOCK_MS = 5_000;
 /** Every step may be left undone: a stop does not wait for a Redis that is away. */
 const LONGEST_STOP_MS = 1_000;
 const SHORTEST_LOOK_MS = 5_000;
 const LONGEST_LOOK_MS = 60_000;
-/** How long after the end of a lease, or the time of an attempt, somebody should have come. */
+/** How long after the time of its next attempt somebody should have come. */
 const OVERDUE_MS = 500;
+/** What has lost its worker is looked at this soon after it was rung for: the job may have been held until then. */
+const SHORTEST_TAKEOVER_LOOK_MS = 500;
 /** A directive that is in the index but not in the journal is given this long to appear. */
 const MISSING_GRACE_MS = 60_000;
+/** How often dead letters are dropped whose directives are no longer readable. */
+const DEAD_LETTER_LOOK_MS = 10_000;
+const DEFAULT_INTERVAL_MS = 500;
 
-/** Looks often at the young and seldom at the old, and always at the deadline. */
-function nextLook(record: DirectiveRecord, now: number): number {
-  const age = now - record.acceptedAt;
-  return Math.min(
-    now + Math.min(Math.max(age, SHORTEST_LOOK_MS), LONGEST_LOOK_MS),
-    Math.max(record.deadlineAt, now + 1),
-  );
+/** Looks the more seldom the longer it has been so, and always at the deadline. */
+function nextLook({ deadlineAt }: DirectiveRecord, now: number, soForMs: number, shortestMs: number): number {
+  const pauseMs = Math.min(Math.max(soForMs, shortestMs), LONGEST_LOOK_MS);
+  return Math.min(now + pauseMs, Math.max(deadlineAt, now + 1));
 }
 
-export function sweepDecision(entry: DueEntry, record: DirectiveRecord | null, now: number): SweepDecision {
+type Seen = Pick<DueEntry, 'missedBefore' | 'settledBefore'>;
+
+export function sweepDecision(entry: Seen, record: DirectiveRecord | null, now: number): SweepDecision {
   if (!record)
     return entry.missedBefore
       ? { kind: 'forget' }
@@ -74,35 +75,31 @@ export function sweepDecision(entry: DueEntry, record: DirectiveRecord | null, n
   if (record.terminal !== null)
     return { kind: record.status === 'failed' && !entry.settledBefore ? 'settle' : 'forget' };
   if (record.deadlineAt <= now) return { kind: 'expire' };
-  const at = nextLook(record, now);
-  // An attempt that was taken without a job has nobody else who notices that its worker died.
-  const dueAt = record.status === 'running' ? record.leaseUntil : record.nextAttemptAt;
-  if (dueAt !== null && dueAt > now) return { kind: 'look_again', at: Math.min(at, dueAt + OVERDUE_MS) };
+  if (record.status === 'running') return leaseDecision(record, record.leaseUntil ?? now, now);
+  const at = nextLook(record, now, now - record.acceptedAt, SHORTEST_LOOK_MS);
+  const { nextAttemptAt } = record;
+  if (nextAttemptAt !== null && nextAttemptAt > now)
+    return { kind: 'look_again', at: Math.min(at, nextAttemptAt + OVERDUE_MS) };
   return { kind: 'ring', at };
 }
 
-const LOCK_SCRIPT = `
-local owner = redis.call('GET', KEYS[1])
-if owner and owner ~= ARGV[1] then return 0 end
-redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
-return 1`;
+/** The end of a lease is looked at when it comes: nobody else may be there long enough to notice that a worker died. */
+function leaseDecision(record: DirectiveRecord, leaseUntil: number, now: number): SweepDecision {
+  if (leaseUntil > now) return { kind: 'look_again', at: nextLook(record, now, leaseUntil - now, 1) };
+  return { kind: 'ring', at: nextLook(record, now, now - leaseUntil, SHORTEST_TAKEOVER_LOOK_MS) };
+}
 
 export function createSweeper(options: SweeperOptions) {
-  const { connection, keys, journal, index, lanes, dead, settlement, onError } = options;
+  const { journal, index, lanes, dead, settlement, onError } = options;
   const bell = createRunBell(lanes);
   const sweepRun = createRunSweep({ runs: createRunJournal(options), index, bell });
   const stopping = new AbortController();
   let loop: Promise<void> | undefined;
+  let deadLetterLookAt = 0;
 
-  async function serverTime(): Promise<number> {
-    const [seconds, micros] = await connection.time();
-    return Number(seconds) * 1000 + Math.floor(Number(micros) / 1000);
-  }
-
-  /** One look at everything that is due; returns how many entries there were. */
+  /** One look at what is due and no other sweeper has taken; returns how many entries there were. */
   async function sweep(): Promise<number> {
-    const now = await serverTime();
-    const entries = await index.due(now, BATCH);
+    const { now, entries } = await index.take(BATCH);
     await Promise.all(
       entries.map((entry) => settle(entry, now).catch((error: unknown) => putOff(entry, now, error))),
     );
@@ -145,8 +142,11 @@ export function createSweeper(options: SweeperOptions) {
 
   async function ringAgain(entry: DueEntry, record: DirectiveRecord, at: number): Promise<void> {
     const json = await journal.envelope(entry.requestId, entry.id);
-    if (json && record.lane)
-      await lanes.ring(record.lane, ringFor(decodeEnvelope(json), record.digest, json.length));
+    if (json && record.lane) {
+      const ring = ringFor(decodeEnvelope(json), record.digest, json.length);
+      // Where somebody had it, its job may still lie where a worker died.
+      await (record.fence > 0 ? lanes.ringAnew(record.lane, ring) : lanes.ring(record.lane, ring));
+    }
     await index.lookAgain(entry, at);
   }
 
@@ -174,23 +174,21 @@ export function createSweeper(options: SweeperOptions) {
     options.onEnded?.(entry.requestId, entry.id);
   }
 
-  async function holdsLock(): Promise<boolean> {
-    return (await connection.eval(LOCK_SCRIPT, 1, keys.sweeper, options.owner, LOCK_MS)) === 1;
-  }
-
   async function sweepAll(): Promise<void> {
+    while ((await sweep()) >= BATCH && !stopping.signal.aborted);
+    if (performance.now() < deadLetterLookAt) return;
+    deadLetterLookAt = performance.now() + DEAD_LETTER_LOOK_MS;
     await dead.expire(options.retentionMs);
-    while ((await sweep()) >= BATCH && (await holdsLock()));
   }
 
   async function run(): Promise<void> {
     while (!stopping.signal.aborted) {
       try {
-        if (await holdsLock()) await sweepAll();
+        await sweepAll();
       } catch (error) {
         onError(error instanceof Error ? error : new Error(String(error)));
       }
-      await pause(options.intervalMs ?? 1_000, stopping.signal);
+      await pause(options.intervalMs ?? DEFAULT_INTERVAL_MS, stopping.signal);
     }
   }
 

@@ -112,7 +112,14 @@ async function claim(
   const token = newIdentifier();
   const { leaseMs } = parts;
   const request = { requestId, id, digest, lane, token, leaseMs, ...(started ? { started } : {}) };
-  return durably(parts, () => parts.journal.claim(request));
+  return durably(parts, async () => {
+    // They leave together, this one first: a worker that dies right after its claim is missed when the lease ends.
+    const [, verdict] = await Promise.all([
+      parts.index.lookWithin({ requestId, id }, leaseMs),
+      parts.journal.claim(request),
+    ]);
+    return verdict;
+  });
 }
 
 function startedSignal(directive: Directive, data: SignalDraft['data'], origin: SignalOrigin): SignalDraft {

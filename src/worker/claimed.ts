@@ -8,6 +8,7 @@ import type { ClaimRef, Journal } from '../journal/journal.ts';
 import type { PayloadStore } from '../journal/payload-store.ts';
 import type { Settlement } from '../journal/settlement.ts';
 import type { SignalOrigin } from '../journal/signal-draft.ts';
+import type { SweepIndex } from '../journal/sweep-index.ts';
 import type { ClaimVerdict } from '../journal/verdicts.ts';
 import type { JobOutcome } from '../queue/consume.ts';
 import type { Lanes } from '../queue/lanes.ts';
@@ -20,6 +21,7 @@ import type { StageRecord } from './stage.ts';
 
 export interface AttemptParts extends DurableWriting {
   journal: Journal;
+  index: Pick<SweepIndex, 'lookWithin'>;
   settlement: Settlement;
   payloads: PayloadStore;
   registry: Registry;

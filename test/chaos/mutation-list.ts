@@ -26,8 +26,8 @@ export const MUTATIONS: Readonly<Record<string, readonly Patch[]>> = {
   sweeper: [
     {
       file: 'src/queue/sweep.ts',
-      from: 'if (await holdsLock()) await sweepAll();',
-      to: 'await holdsLock();',
+      from: '        await sweepAll();\n',
+      to: '',
     },
   ],
   'idempotent-accept': [

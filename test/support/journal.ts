@@ -7,11 +7,11 @@ import { errorResult, okResult, type Result } from '../../src/contract/result.ts
 import { toolExecSchema, type ToolExec } from '../../src/contract/work-directive.ts';
 import { encodeEnvelope } from '../../src/journal/envelope.ts';
 import { createJournal, type Acceptance } from '../../src/journal/journal.ts';
-import { keySpace } from '../../src/journal/keys.ts';
+import { type KeySpace, keySpace } from '../../src/journal/keys.ts';
 import { draftSignal } from '../../src/journal/signal-draft.ts';
 import { terminalSignal } from '../../src/journal/terminal-signal.ts';
 import { digestOf } from '../../src/queue/prepare.ts';
-import { closeRedis, connectRedis } from '../../src/redis.ts';
+import { closeRedis, connectRedis, type RedisConnection } from '../../src/redis.ts';
 import { newTraceparent } from '../../src/telemetry/trace-context.ts';
 
 export const RETENTION_MS = 60_000;
@@ -63,6 +63,18 @@ export function claimOf(directive: ToolExec, leaseMs = 10_000) {
     token: randomUUID(),
     started: startedOf(directive),
   };
+}
+
+/** What is due in the sweep index at an instant, without taking it. */
+export async function dueAt(
+  { connection, keys }: { connection: RedisConnection; keys: KeySpace },
+  at: number,
+) {
+  const members = await connection.zrangebyscore(keys.sweep, '-inf', at);
+  return members.map((member) => {
+    const slash = member.indexOf('/');
+    return { requestId: member.slice(0, slash), id: member.slice(slash + 1) };
+  });
 }
 
 export async function openJournal(url: string, prefix = uniquePrefix()) {

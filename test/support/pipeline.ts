@@ -1,6 +1,5 @@
 /** Submitters, workers and sweepers of one test on a real Redis, with executors that the test writes itself.
  *  It must never leave a worker behind: what it starts, it stops when it is disposed of. */
-import { randomUUID } from 'node:crypto';
 import {
   llmStreamSchema,
   toolExecSchema,
@@ -117,6 +116,7 @@ export async function openPipeline(
     closing.push(async () => beating.close());
     return {
       journal,
+      index,
       settlement,
       payloads: createPayloadStore(connection, keys),
       registry: createRegistry([testTool(execute), ...definitions]),
@@ -163,7 +163,7 @@ export async function openPipeline(
     return worker;
   }
 
-  function sweeper(owner: string = randomUUID(), intervalMs = 50) {
+  function sweeper(intervalMs = 50) {
     const made = createSweeper({
       connection,
       keys,
@@ -173,7 +173,6 @@ export async function openPipeline(
       dead,
       settlement,
       retentionMs: RETENTION_MS,
-      owner,
       intervalMs,
       onError: (error) => void errors.push(error),
     });

@@ -2,7 +2,7 @@
  *  It must never hold more than identities and instants. */
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { createSweepIndex } from '../../../src/journal/sweep-index.ts';
-import { openJournal } from '../../support/journal.ts';
+import { dueAt, openJournal } from '../../support/journal.ts';
 import { startRedis, type TestRedis } from '../../support/redis.ts';
 
 let redis: TestRedis;
@@ -18,32 +18,66 @@ async function setUp() {
 
 const ref = (id: string) => ({ requestId: 'r:1', id });
 
+const ids = (entries: readonly { id: string }[]): string[] => entries.map(({ id }) => id);
+
 test('entries are due in their order, from their instant on', async () => {
   await using open = await setUp();
-  await open.index.add([ref('late')], 300);
-  await open.index.add([ref('a.b:c'), ref('second')], 100);
-  expect(await open.index.due(99, 10)).toEqual([]);
-  expect((await open.index.due(100, 10)).map(({ id }) => id)).toEqual(['a.b:c', 'second']);
-  expect(await open.index.due(300, 1)).toEqual([{ ...ref('a.b:c'), missedBefore: false }]);
+  await open.index.add([ref('late')], Date.now() + 60_000);
+  await open.index.add([ref('second')], 200);
+  await open.index.add([ref('a.b:c')], 100);
+  expect(ids((await open.index.take(1)).entries)).toEqual(['a.b:c']);
+  expect((await open.index.take(10)).entries).toMatchObject([{ ...ref('second'), missedBefore: false }]);
+});
+
+test('what one sweeper took no other gets, until that one is lost', async () => {
+  await using open = await setUp();
+  await open.index.add([ref('a')], 100);
+  const { now, entries } = await open.index.take(10);
+  expect(ids(entries)).toEqual(['a']);
+  expect((await open.index.take(10)).entries).toEqual([]);
+  const [, score] = await open.connection.zrange(open.keys.sweep, '0', '-1', 'WITHSCORES');
+  expect(Number(score)).toBeGreaterThan(now);
+  expect(Number(score)).toBeLessThanOrEqual(now + 1_001);
 });
 
 test('a later look replaces the earlier, and keeps in mind what was missing', async () => {
   await using open = await setUp();
   await open.index.add([ref('a')], 100);
-  await open.index.lookAgain(ref('a'), 200, true);
-  expect(await open.index.due(199, 10)).toEqual([]);
-  expect(await open.index.due(201, 10)).toEqual([{ ...ref('a'), missedBefore: true }]);
-  await open.index.lookAgain(ref('a'), 200);
-  expect(await open.index.due(201, 10)).toEqual([{ ...ref('a'), missedBefore: false }]);
+  const taken = async () => (await open.index.take(10)).entries[0];
+  const first = await taken();
+  if (!first) throw new Error('nothing taken');
+  await open.index.lookAgain(first, 200, true);
+  const second = await taken();
+  expect(second).toMatchObject({ ...ref('a'), missedBefore: true });
+  if (second) await open.index.lookAgain(second, 200);
+  expect(await taken()).toMatchObject({ ...ref('a'), missedBefore: false });
+});
+
+test('a look that was asked for after the sweeper took the entry is not put off', async () => {
+  await using open = await setUp();
+  await open.index.add([ref('a')], 100);
+  const [entry] = (await open.index.take(10)).entries;
+  await open.index.lookWithin(ref('a'), 300);
+  if (entry) await open.index.lookAgain(entry, Date.now() + 60_000);
+  expect(ids(await dueAt(open, Date.now() + 10_000))).toEqual(['a']);
+});
+
+test('a look within a time is never later than the one that is due', async () => {
+  await using open = await setUp();
+  await open.index.add([ref('a')], 100);
+  await open.index.lookWithin(ref('a'), 60_000);
+  expect(ids((await open.index.take(10)).entries)).toEqual(['a']);
+  await open.index.lookWithin(ref('new'), 60_000);
+  expect(ids(await dueAt(open, Date.now() + 65_000))).toEqual(['a', 'new']);
 });
 
 test('a repeated announcement puts nothing off', async () => {
   await using open = await setUp();
   await open.index.add([ref('a')], 100);
-  await open.index.add([ref('a')], 200);
-  expect(await open.index.due(100, 10)).toHaveLength(1);
+  await open.index.add([ref('a')], Date.now() + 60_000);
+  expect(await dueAt(open, 100)).toHaveLength(1);
   await open.index.add([ref('a')], 50);
-  expect(await open.index.due(50, 10)).toHaveLength(1);
+  expect(await dueAt(open, 50)).toHaveLength(1);
 });
 
 test('an announcement is due by the clock of Redis, whatever the process takes for the time', async () => {
@@ -64,18 +98,19 @@ test('an announcement is due by the clock of Redis, whatever the process takes f
   expect(await open.index.due(now + 60_000, 1)).toHaveLength(1);
   await open.index.announce([ref('a')], 0);
   await open.index.announce([ref('a')], 50_000);
-  expect((await open.index.due(now + 4_000, 10)).map(({ id }) => id)).toEqual(['a']);
+  expect((await dueAt(open, now + 4_000)).map(({ id }) => id)).toEqual(['a']);
 });
 
 test('a last look keeps in mind that the directive was settled', async () => {
   await using open = await setUp();
   await open.index.lookOnceMore(ref('a'), 200);
-  expect(await open.index.due(201, 10)).toEqual([{ ...ref('a'), missedBefore: false, settledBefore: true }]);
+  const settled = { ...ref('a'), missedBefore: false, settledBefore: true };
+  expect((await open.index.take(10)).entries).toMatchObject([settled]);
 });
 
 test('what was forgotten meanwhile does not come back with a later look', async () => {
   await using open = await setUp();
-  await open.index.lookAgain(ref('a'), 200);
+  await open.index.lookAgain({ ...ref('a'), missedBefore: false, takenAs: '100.125' }, 200);
   expect(await open.index.size()).toBe(0);
 });
 
@@ -85,5 +120,5 @@ test('many forgotten entries leave together, soon', async () => {
   await open.index.add([...refs, ref('stays')], 100);
   for (const each of refs) open.index.forget(each);
   await vi.waitFor(async () => expect(await open.index.size()).toBe(1), 5_000);
-  expect((await open.index.due(100, 10)).map(({ id }) => id)).toEqual(['stays']);
+  expect(ids(await dueAt(open, 100))).toEqual(['stays']);
 });

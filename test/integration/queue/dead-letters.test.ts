@@ -9,7 +9,7 @@ import { errorEnvelope } from '../../../src/contract/error-envelope.ts';
 import { errorResult, okResult } from '../../../src/contract/result.ts';
 import { DirectiveRefused } from '../../../src/contract/problem.ts';
 import type { Execution } from '../../../src/executors/definition.ts';
-import { failureOf, toolCall } from '../../support/journal.ts';
+import { dueAt, failureOf, toolCall } from '../../support/journal.ts';
 import { errorOf, LANE, openPipeline, type Pipeline } from '../../support/pipeline.ts';
 import { startRedis, type TestRedis } from '../../support/redis.ts';
 
@@ -76,7 +76,7 @@ describe('the list', () => {
       ended_at: expect.any(String) as string,
     });
     // The sweeper looks once more for the ring of what was cancelled before it was taken.
-    const left = await open.index.due(Number.MAX_SAFE_INTEGER, 10);
+    const left = await dueAt(open, Number.MAX_SAFE_INTEGER);
     expect(left.map(({ requestId }) => requestId)).toEqual([cancelled.request_id]);
   });
 
@@ -308,7 +308,7 @@ describe('a redrive', () => {
     await sweeper.sweep();
     open.index.flush();
     await vi.waitFor(async () => {
-      const due = await open.index.due(Number.MAX_SAFE_INTEGER, 10);
+      const due = await dueAt(open, Number.MAX_SAFE_INTEGER);
       expect(due.map(({ id }) => id)).toEqual(['a.redrive-1']);
     });
     expect(await open.dead.size()).toBe(0);

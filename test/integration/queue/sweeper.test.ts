@@ -1,10 +1,12 @@
 /** The sweeper on a real Redis: what was never rung for, what nobody served, what is not there any more.
  *  It must never wait for the sweeper's patience: entries are made due by their scores. */
 import { randomUUID } from 'node:crypto';
+import { Worker } from 'bullmq';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { okResult } from '../../../src/contract/result.ts';
 import type { ToolExec } from '../../../src/contract/work-directive.ts';
-import { acceptance, claimOf, endOf, toolCall } from '../../support/journal.ts';
+import { lanePrefix } from '../../../src/queue/lanes.ts';
+import { acceptance, claimOf, dueAt, endOf, toolCall } from '../../support/journal.ts';
 import { errorOf, LANE, openPipeline, type Pipeline } from '../../support/pipeline.ts';
 import { startRedis, type TestRedis } from '../../support/redis.ts';
 
@@ -179,6 +181,69 @@ describe('a deadline that passed', () => {
   });
 });
 
+describe('a job that lies where its worker died', () => {
+  /** Takes the job as a worker does, and never comes back: BullMQ's lock is all that is left of it. */
+  async function takeJob(open: Pipeline, lockMs: number): Promise<void> {
+    const { connection, prefix } = open;
+    const lane = { connection, prefix: lanePrefix(prefix, LANE), lockDuration: lockMs };
+    const worker = new Worker(LANE, null, { ...lane, skipStalledCheck: true });
+    await vi.waitFor(async () => expect(await worker.getNextJob('gone')).toBeDefined(), 10_000);
+    await worker.close(true);
+  }
+
+  async function lose(open: Pipeline, lockMs: number): Promise<ToolExec> {
+    const call = await acceptUnrung(open, { effect: 'read' });
+    const { digest } = acceptance(call);
+    await open.lanes.ring(LANE, { request_id: call.request_id, id: call.id, digest });
+    await takeJob(open, lockMs);
+    await open.journal.claim(claimOf(call, 1));
+    expect(await open.lanes.counts(LANE)).toMatchObject({ active: 1, waiting: 0 });
+    return call;
+  }
+
+  test('is handed out again by the sweeper as soon as neither lease nor lock holds, without a worker that looks for it', async () => {
+    await using open = await openPipeline(redis.url);
+    await lose(open, 200);
+    await vi.waitFor(async () => {
+      await makeDue(open);
+      await open.sweeper().sweep();
+      expect(await open.lanes.counts(LANE)).toMatchObject({ active: 0, waiting: 1 });
+    }, 10_000);
+  });
+
+  test('stays with its worker while BullMQ holds it for that one', async () => {
+    await using open = await openPipeline(redis.url);
+    await lose(open, 60_000);
+    await makeDue(open);
+    await open.sweeper().sweep();
+    expect(await open.lanes.counts(LANE)).toMatchObject({ active: 1, waiting: 0 });
+  });
+
+  test('keeps its place when it waits in its lane', async () => {
+    await using open = await openPipeline(redis.url);
+    const [lost, other] = [await acceptUnrung(open, { effect: 'read' }), await acceptUnrung(open)];
+    const ringOf = (call: ToolExec) => {
+      const { digest } = acceptance(call);
+      return { request_id: call.request_id, id: call.id, digest };
+    };
+    await open.lanes.ring(LANE, ringOf(lost));
+    await open.lanes.ring(LANE, ringOf(other));
+    await open.journal.claim(claimOf(lost, 1));
+    await makeDue(open);
+    await open.sweeper().sweep();
+    const order: string[] = [];
+    await open.startWorker(
+      async ({ id }) => {
+        order.push(id);
+        return done();
+      },
+      { concurrency: 1 },
+    );
+    await Promise.all([lost, other].map((call) => open.client.result(call.request_id, call.id)));
+    expect(order).toEqual([lost.id, other.id]);
+  });
+});
+
 describe('what is out of step', () => {
   test('a job of a directive that had ended goes, also in a lane without workers', async () => {
     await using open = await openPipeline(redis.url);
@@ -230,8 +295,8 @@ describe('what is out of step', () => {
     const ref = { requestId: randomUUID(), id: 'a' };
     await open.index.add([ref], PAST);
     await open.sweeper().sweep();
-    expect(await open.index.due(Number.MAX_SAFE_INTEGER, 10)).toEqual([{ ...ref, missedBefore: true }]);
-    expect(await open.index.due(Date.now() + 55_000, 10)).toEqual([]);
+    expect(await dueAt(open, Date.now() + 65_000)).toEqual([ref]);
+    expect(await dueAt(open, Date.now() + 55_000)).toEqual([]);
     await open.connection.zadd(open.keys.sweep, PAST + 0.5, `${ref.requestId}/${ref.id}`);
     await open.sweeper().sweep();
     await emptied(open);
@@ -253,14 +318,14 @@ describe('sweeping', () => {
     await open.journal.claim(claimOf(call, 60_000));
     await open.sweeper().sweep();
     expect(await open.jobs()).toBe(0);
-    expect(await open.index.due(Date.now(), 10)).toEqual([]);
+    expect(await dueAt(open, Date.now())).toEqual([]);
     expect(await open.index.size()).toBe(1);
   });
 
   test('goes on by itself until the index is empty, with several sweepers and more than one batch', async () => {
     await using open = await openPipeline(redis.url);
     const calls = await Promise.all(Array.from({ length: 450 }, () => acceptUnrung(open)));
-    for (const sweeper of [open.sweeper('one'), open.sweeper('two')]) await sweeper.start();
+    for (const sweeper of [open.sweeper(), open.sweeper()]) await sweeper.start();
     await open.startWorker(done);
     const ends = await Promise.all(calls.map((call) => open.client.result(call.request_id, call.id)));
     expect(ends.every((signal) => signal?.type === 'ai.tool.result')).toBe(true);
@@ -272,9 +337,9 @@ describe('sweeping', () => {
 
   test('is taken over when the one that swept has gone', async () => {
     await using open = await openPipeline(redis.url);
-    await open.connection.set(open.keys.sweeper, 'dead', 'PX', 100);
-    await open.sweeper('heir').start();
     const call = await acceptUnrung(open);
+    expect((await open.index.take(10)).entries).toHaveLength(1);
+    await open.sweeper().start();
     await open.startWorker(done);
     expect(await open.client.result(call.request_id, call.id)).not.toBeNull();
   });

@@ -9,7 +9,7 @@ import type { ClaimVerdict } from '../../../src/journal/verdicts.ts';
 import { createCanceller } from '../../../src/queue/cancel.ts';
 import { attemptDirective } from '../../../src/worker/attempt.ts';
 import { createThreadedHeartbeat } from '../../../src/worker/threaded-heartbeat.ts';
-import { acceptance, claimOf, failureOf, toolCall } from '../../support/journal.ts';
+import { acceptance, claimOf, dueAt, failureOf, toolCall } from '../../support/journal.ts';
 import {
   errorOf,
   type Execute,
@@ -189,6 +189,22 @@ describe('a directive whose worker died and whose deadline passed', () => {
     expect(error).toMatchObject({ type: 'deadline_exceeded' });
     expect(error.details).not.toHaveProperty('outcome');
   });
+});
+
+test('a claim is announced before it is made: whenever its worker dies, somebody looks when the lease ends', async () => {
+  await using open = await openPipeline(redis.url);
+  const call = await accepted(open);
+  const member = `${call.request_id}/${call.id}`;
+  await open.connection.zadd(open.keys.sweep, Date.now() + 3_600_000, member);
+  const parts = open.attemptParts(done, { leaseMs: 5_000 });
+  const looks: string[] = [];
+  const claim: typeof open.journal.claim = async (asked) => {
+    const verdict = await open.journal.claim(asked);
+    looks.push(...(await dueAt(open, Date.now() + 6_000)).map(({ id }) => id));
+    return verdict;
+  };
+  await attemptDirective({ ...parts, journal: { ...parts.journal, claim } }, ringOf(call));
+  expect(looks).toEqual([call.id]);
 });
 
 test('a cancellation that was slow says that a worker had the call meanwhile, and died', async () => {

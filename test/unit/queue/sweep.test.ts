@@ -69,12 +69,23 @@ test('a running one is left alone while its lease holds, and rung for after', ()
   expect(decide({ status: 'running', leaseUntil: NOW }).kind).toBe('ring');
 });
 
-test.each([
-  ['the end of its lease', { status: 'running', leaseUntil: NOW + 1_000 }],
-  ['the time of its next attempt', { status: 'waiting', nextAttemptAt: NOW + 1_000 }],
-] as const)('an old one is looked at soon after %s: it may have no job that would come', (_what, fields) => {
-  const decision = decide({ ...fields, acceptedAt: NOW - 50_000 });
-  expect(decision).toEqual({ kind: 'look_again', at: NOW + 1_500 });
+test('a running one is looked at when its lease ends, however old it is: nobody else may notice that its worker died', () => {
+  const running = { status: 'running', acceptedAt: NOW - 50_000 } as const;
+  expect(decide({ ...running, leaseUntil: NOW + 1 })).toEqual({ kind: 'look_again', at: NOW + 1 });
+  expect(decide({ ...running, leaseUntil: NOW + 30_000 })).toEqual({ kind: 'look_again', at: NOW + 30_000 });
+  expect(decide({ ...running, leaseUntil: NOW + 9, deadlineAt: NOW + 5 })).toMatchObject({ at: NOW + 5 });
+});
+
+test('one that has lost its worker is looked at soon again, and the more seldom the longer nobody comes', () => {
+  const lost = { status: 'running', acceptedAt: NOW - 86_400_000 } as const;
+  expect(decide({ ...lost, leaseUntil: NOW })).toEqual({ kind: 'ring', at: NOW + 500 });
+  expect(decide({ ...lost, leaseUntil: NOW - 4_000 })).toEqual({ kind: 'ring', at: NOW + 4_000 });
+  expect(decide({ ...lost, leaseUntil: NOW - 86_400_000 })).toEqual({ kind: 'ring', at: NOW + 60_000 });
+});
+
+test('an old one is looked at soon after the time of its next attempt: it may have no job that would come', () => {
+  const waiting = { status: 'waiting', nextAttemptAt: NOW + 1_000, acceptedAt: NOW - 50_000 } as const;
+  expect(decide(waiting)).toEqual({ kind: 'look_again', at: NOW + 1_500 });
 });
 
 test('a waiting one is left alone until its next attempt is due', () => {
