@@ -46,6 +46,8 @@ export interface TestWorkerOptions {
   concurrency?: number;
   serial?: boolean;
   rate?: { max: number; per_ms: number };
+  /** How long BullMQ holds a job for a silent worker, milliseconds. Default: 1 000. */
+  lockMs?: number;
   heartbeat?: Heartbeat;
   /** Beside the `tool_exec`. Default: none. */
   definitions?: readonly DirectiveDefinition[];
@@ -142,6 +144,7 @@ export async function openPipeline(
       drainMs = 30_000,
       lanes: served = [LANE],
       rate = null,
+      lockMs = 1_000,
     } = options;
     const worker = createWorker({
       ...parts,
@@ -150,7 +153,7 @@ export async function openPipeline(
       lanes,
       serves: served.map((name) => ({ name, concurrency, globalConcurrency: serial ? 1 : null, rate })),
       drainMs,
-      lockMs: 1_000,
+      lockMs,
       stalledCheckMs: 300,
       onError: (error) => void errors.push(error),
     });
