@@ -131,7 +131,8 @@ function sceneOn(redis: TestRedis, config: string, wanted: number, prefix: strin
     }
   }
 
-  const stop = async (): Promise<void> => void (await Promise.all(workers.map((worker) => worker?.kill9())));
+  const stop = async (): Promise<void> =>
+    void (await Promise.all(workers.map(async (worker) => worker?.kill9())));
   return { start, kill, nextHolder, stop, takeovers, ended: ending.signal };
 }
 
