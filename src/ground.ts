@@ -10,7 +10,7 @@ import { createPayloadStore } from './journal/payload-store.ts';
 import { createSettlement } from './journal/settlement.ts';
 import { createSweepIndex } from './journal/sweep-index.ts';
 import { createToolCatalog } from './journal/tool-catalog.ts';
-import type { Startable } from './lifecycle.ts';
+import type { Deadline, Startable } from './lifecycle.ts';
 import type { Modules } from './modules.ts';
 import { createLanes } from './queue/lanes.ts';
 import { createRunBell, ringForRuns } from './queue/run-bell.ts';
@@ -68,7 +68,8 @@ export function open(
 ): { connection: RedisConnection; part: Startable } {
   const connection = connectRedis(ground.redisUrl, role);
   ground.outage.watch(connection);
-  const part = { name, start: () => Promise.resolve(), stop: () => closeRedis(connection) };
+  const stop = (by?: Deadline): Promise<void> => closeRedis(connection, by?.leftMs());
+  const part = { name, start: () => Promise.resolve(), stop };
   return { connection, part };
 }
 

@@ -1,11 +1,25 @@
 // Start in order, stop in reverse: the lifecycle that every long-lived part follows.
 // Must never know what the parts do.
 
-/** A long-lived part. `stop` tolerates never having been started and being called twice. */
+/** The end of a stop, which all parts share. */
+export interface Deadline {
+  /** Milliseconds; 0 or less: it has passed. */
+  leftMs(): number;
+}
+
+export function deadlineIn(ms: number, now: () => number = () => performance.now()): Deadline {
+  const at = now() + ms;
+  return { leftMs: () => at - now() };
+}
+
+/**
+ * A long-lived part. `stop` tolerates never having been started and being called twice; past the deadline it is left
+ * behind, so that what has to be let go of by then is let go of before it waits for anything.
+ */
 export interface Startable {
   readonly name: string;
   start(): Promise<void>;
-  stop(): Promise<void>;
+  stop(by?: Deadline): Promise<void>;
 }
 
 /**
@@ -31,17 +45,32 @@ function whenAborted(signal: AbortSignal): Promise<void> {
   return promise;
 }
 
-/** Stops the parts in reverse order; every one is stopped, then the first error is thrown. */
-export async function stopAll(parts: readonly Startable[]): Promise<void> {
+/**
+ * Stops the parts in reverse order; every one is stopped, then the first error is thrown. Names those that had not stopped
+ * by the deadline.
+ */
+export async function stopAll(parts: readonly Startable[], by?: Deadline): Promise<string[]> {
   const errors: unknown[] = [];
+  const left: string[] = [];
   for (const part of parts.toReversed()) {
-    try {
-      await part.stop();
-    } catch (error) {
-      errors.push(error);
-    }
+    let isStopped = false;
+    const stopped = stopOf(part, by).then(
+      () => (isStopped = true),
+      (error: unknown) => {
+        isStopped = true;
+        errors.push(error);
+      },
+    );
+    await (by ? settledWithin(stopped, Math.max(by.leftMs(), 0)) : stopped);
+    if (!isStopped) left.push(part.name);
   }
   if (errors.length > 0) throw errors[0];
+  return left;
+}
+
+/** Also of a part that throws instead of rejecting. */
+async function stopOf(part: Startable, by: Deadline | undefined): Promise<void> {
+  await part.stop(by);
 }
 
 /** A promise of `ms` milliseconds which `signal` ends early; it never rejects. */

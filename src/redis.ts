@@ -23,6 +23,9 @@ const RECONNECT_CAP_MS = 1_000;
 /** How long a submission may wait for Redis before the caller is told that it is away. */
 const SUBMIT_COMMAND_TIMEOUT_MS = 5_000;
 
+/** How long Redis may take to say goodbye. */
+const CLOSE_MS = 500;
+
 /** A failover leaves a master behind as replica: reconnect and send the refused command again. */
 function reconnectOnError(error: Error): 2 | false {
   return error.message.startsWith('READONLY') ? 2 : false;
@@ -127,7 +130,22 @@ export function connectRedis(url: string, role: ConnectionRole): RedisConnection
   // Reconnecting is the connection's own work; without a listener an outage would end the process.
   connection.on('error', () => {});
   gatherWrites(connection);
+  keepDuplicates(connection);
   return connection;
+}
+
+/** What was made from a connection, here or by BullMQ, by the connection. */
+const duplicates = new WeakMap<RedisConnection, RedisConnection[]>();
+
+function keepDuplicates(connection: RedisConnection): void {
+  const made: RedisConnection[] = [];
+  const duplicate = connection.duplicate.bind(connection) as (...args: never[]) => RedisConnection;
+  duplicates.set(connection, made);
+  connection.duplicate = ((...args: never[]) => {
+    const another = duplicate(...args);
+    made.push(another);
+    return another;
+  }) as typeof connection.duplicate;
 }
 
 /** Commands of one turn of the event loop leave in one system call, here and at Redis, instead of one each. */
@@ -166,10 +184,15 @@ export async function mastersOf(connection: RedisConnection): Promise<readonly R
   return connection.nodes('master');
 }
 
-/** Closes politely, and by force when Redis does not answer. */
-export async function closeRedis(connection: RedisConnection): Promise<void> {
-  const answered = connection.status === 'ready' && (await Promise.race([quit(connection), after(500)]));
+/**
+ * Closes politely, and by force when Redis does not answer in time. What was duplicated from the connection ends with it:
+ * BullMQ asks a Redis that is away to close its own, waits for the answer for ever, and the process with it.
+ */
+export async function closeRedis(connection: RedisConnection, withinMs = CLOSE_MS): Promise<void> {
+  const isAsked = connection.status === 'ready' && withinMs > 0;
+  const answered = isAsked && (await Promise.race([quit(connection), after(Math.min(withinMs, CLOSE_MS))]));
   if (!answered) connection.disconnect();
+  for (const another of duplicates.get(connection) ?? []) another.disconnect();
 }
 
 async function quit(connection: RedisConnection): Promise<boolean> {

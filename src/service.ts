@@ -11,7 +11,7 @@ import { NO_NEIGHBOUR, type Neighbour } from './engine/turn.ts';
 import { engineParts } from './engine-wiring.ts';
 import { type Ground, journalParts, type Onward, open, sweeperPart } from './ground.ts';
 import type { Hearing } from './journal/subscriptions.ts';
-import { startAll, stopAll, type Startable } from './lifecycle.ts';
+import { deadlineIn, startAll, stopAll, type Startable } from './lifecycle.ts';
 import { submittableKinds } from './engine/core/directive-exec.ts';
 import { type Modules, NO_MODULES } from './modules.ts';
 import { configuredModels } from './model-wiring.ts';
@@ -145,6 +145,9 @@ function fitnessPart(ground: Ground): Startable {
   };
 }
 
+/** What a stop may take beyond the drains: 5 s for Redis to take what is known, and the goodbyes. */
+const STOP_MS = 8_000;
+
 /** Builds a process with the given roles; `modules` as `loadModules` found them. Throws when the configuration names no Redis. */
 export function createService(config: Config, roles: Roles, modules: Modules = NO_MODULES): Service {
   if (config.redisUrl === undefined) throw new Error('no Redis is configured: set REDIS_URL');
@@ -181,6 +184,13 @@ export function createService(config: Config, roles: Roles, modules: Modules = N
       return api?.url() ?? null;
     },
     start: (interrupt) => startAll(parts, interrupt),
-    stop: () => stopAll(parts),
+    async stop() {
+      const drains = [
+        ...(running ? [config.engine.drain_ms] : []),
+        ...(working ? [config.worker.drain_ms] : []),
+      ];
+      const left = await stopAll(parts, deadlineIn(STOP_MS + drains.reduce((sum, ms) => sum + ms, 0)));
+      if (left.length > 0) logger.warn({ left }, 'not everything stopped in time; it is left behind');
+    },
   };
 }

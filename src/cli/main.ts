@@ -37,5 +37,14 @@ function end(): void {
   process.exit();
 }
 
-// What failed may have left something open, a user's module for one: nothing of it is worth to go on for.
-if (exitCode !== 0) process.stdout.write('', () => process.stderr.write('', end));
+function endWhenWritten(): void {
+  process.stdout.write('', () => process.stderr.write('', end));
+}
+
+/** For what ends by itself after a stop. */
+const LEFT_BEHIND_MS = 500;
+
+// What failed may have left something open, a user's module for one; what a stop left behind, because it did not answer in
+// time, is no reason to go on either.
+if (exitCode !== 0) endWhenWritten();
+else setTimeout(endWhenWritten, LEFT_BEHIND_MS).unref();

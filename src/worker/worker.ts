@@ -4,7 +4,7 @@ import { modelLane } from '../contract/model-name.ts';
 import { consumeLane, type JobOutcome, type LaneConsumer } from '../queue/consume.ts';
 import type { Ring } from '../queue/job.ts';
 import type { Lanes } from '../queue/lanes.ts';
-import { pause } from '../lifecycle.ts';
+import { type Deadline, pause } from '../lifecycle.ts';
 import type { RedisConnection } from '../redis.ts';
 import { attemptDirective } from './attempt.ts';
 import type { AttemptParts } from './claimed.ts';
@@ -139,13 +139,14 @@ export function createWorker(options: WorkerOptions) {
   }
 
   /** Takes nothing more, waits for what runs, then aborts it; what was aborted goes back to its lane. */
-  async function drain(): Promise<void> {
+  async function drain(by?: Deadline): Promise<void> {
     for (const timer of paused.values()) clearTimeout(timer);
     const [closed, emptied] = [new AbortController(), new AbortController()];
     const closing = Promise.all(consumers.map((each) => each.stop())).finally(() => closed.abort());
     closing.catch(() => {});
     whenNothingIsInHand = () => emptied.abort();
-    if (inHand > 0) await pause(options.drainMs, AbortSignal.any([closed.signal, emptied.signal]));
+    const drainMs = Math.min(options.drainMs, (by?.leftMs() ?? Infinity) - LAST_WORDS_MS);
+    if (inHand > 0) await pause(drainMs, AbortSignal.any([closed.signal, emptied.signal]));
     running.stopAll('shutdown');
     await pause(LAST_WORDS_MS, closed.signal);
     running.giveUp();
@@ -163,8 +164,8 @@ export function createWorker(options: WorkerOptions) {
     canTake,
     take,
     pauseLane,
-    stop(): Promise<void> {
-      stopping ??= drain();
+    stop(by?: Deadline): Promise<void> {
+      stopping ??= drain(by);
       return stopping;
     },
   };

@@ -1,7 +1,7 @@
 /** Start in order, stop in reverse, whatever fails on the way.
  *  It must never depend on what a part does. */
 import { describe, expect, test } from 'vitest';
-import { pause, startAll, type Startable, stopAll, settledWithin } from '../../src/lifecycle.ts';
+import { deadlineIn, pause, startAll, type Startable, stopAll, settledWithin } from '../../src/lifecycle.ts';
 
 function setUp(faults: Record<string, 'start' | 'stop' | 'both'> = {}) {
   const events: string[] = [];
@@ -81,6 +81,23 @@ test('a part that throws instead of rejecting stops nobody else from stopping', 
   };
   await expect(stopAll([...parts, rude])).rejects.toThrow('rude');
   expect(events).toEqual(['stop c', 'stop b', 'stop a']);
+});
+
+test('a stop has one deadline: what does not answer is left behind and named, and the others are stopped still', async () => {
+  const { events, parts } = setUp();
+  const left: number[] = [];
+  const deaf: Startable = {
+    name: 'deaf',
+    start: async () => {},
+    stop: (by) => {
+      left.push(by?.leftMs() ?? Infinity);
+      return new Promise(() => {});
+    },
+  };
+  expect(await stopAll([deaf, ...parts, deaf], deadlineIn(20))).toEqual(['deaf', 'deaf']);
+  expect(events).toEqual(['stop c', 'stop b', 'stop a']);
+  expect(left[0]).toBeLessThanOrEqual(20);
+  expect(left[1]).toBeLessThan(2);
 });
 
 describe('a pause', () => {

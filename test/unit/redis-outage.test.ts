@@ -17,7 +17,7 @@ async function setUp() {
   const connections = [new EventEmitter(), new EventEmitter()] as const;
   for (const connection of connections) outage.watch(connection as unknown as RedisConnection);
   await outage.start();
-  onTestFinished(outage.stop);
+  onTestFinished(() => outage.stop());
   const refuse = (): void => {
     for (const connection of connections)
       connection.emit('error', new Error('connect ECONNREFUSED 127.0.0.1:6379'));

@@ -1,0 +1,28 @@
+/** A process that has closed its connections ends, whether or not Redis is there.
+ *  It must not end because something ends it. */
+import { describe, expect, test } from 'vitest';
+import { freePort, spawnNode } from '../../support/process.ts';
+
+const CODE = `
+  import { closeRedis, connectRedis } from '${new URL('../../../src/redis.ts', import.meta.url).href}';
+  const [url, way] = process.argv.slice(1);
+  const connection = connectRedis(url, 'commands');
+  const another = connection.duplicate();
+  another.on('error', () => {});
+  // What BullMQ does as it closes: a blocking command waits in the queue, and so does the goodbye behind it.
+  another.blpop('never', 0).catch(() => {});
+  await new Promise((resolve) => another.once('error', resolve));
+  another.quit().catch(() => {});
+  await closeRedis(connection);
+`;
+
+describe('while Redis is away', () => {
+  test.each(['redis', 'redis+sentinel', 'redis+cluster'])('on %s://', async (scheme) => {
+    const port = await freePort();
+    const child = spawnNode(
+      ['--input-type=module', '-e', CODE, `${scheme}://127.0.0.1:${port}/mymaster`],
+      {},
+    );
+    expect(await child.exited).toEqual({ code: 0, signal: null });
+  });
+});
