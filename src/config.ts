@@ -99,6 +99,10 @@ const limitsSchema = z.strictObject({
 const workerSchema = z.strictObject({
   /** How long a silent worker keeps its claims, milliseconds. Default: 6 000. */
   lease_ms: durationMs.default(6_000),
+  /**
+   * How long a worker whose event loop is blocked, as by the code of a module, keeps its claims, milliseconds. Default: 60 000.
+   */
+  blocked_ms: durationMs.default(60_000),
   /** How long a stop waits for running attempts, milliseconds. Default: 20 000. */
   drain_ms: z.int().min(0).default(20_000),
 });

@@ -41,7 +41,14 @@ function heartbeatOf(ground: Ground): Heartbeat {
   const { config, redisUrl, onError } = ground;
   const { prefix, worker } = config;
   const slots = attemptSlots(ground);
-  return createThreadedHeartbeat({ redisUrl, prefix, leaseMs: worker.lease_ms, slots, onError });
+  return createThreadedHeartbeat({
+    redisUrl,
+    prefix,
+    leaseMs: worker.lease_ms,
+    blockedMs: worker.blocked_ms,
+    slots,
+    onError,
+  });
 }
 
 function servedLanes({ config, modules }: Ground): ServedLane[] {

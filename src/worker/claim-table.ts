@@ -12,7 +12,9 @@ export interface TableEntry {
   claim: ClaimRef;
 }
 
+/** The writer's signs of life, counted, and nothing. */
 const HEADER_BYTES = 8;
+const SIGNS_OF_LIFE = 0;
 /** Generation, fence, two lengths, start, then two identifiers of at most 128 ASCII characters. */
 const SLOT_BYTES = 288;
 const START_OFFSET = 16;
@@ -88,6 +90,7 @@ class Slots {
 /** The worker's side. */
 export function writeClaims(memory: SharedArrayBuffer) {
   const slots = new Slots(memory);
+  const signs = new Int32Array(memory);
   const free = Array.from({ length: slots.count }, (_, index) => slots.count - 1 - index);
   return {
     /** null when every slot is taken. */
@@ -97,11 +100,20 @@ export function writeClaims(memory: SharedArrayBuffer) {
       slots.write(slot, claim, startedAt);
       return { slot, generation: slots.advance(slot) };
     },
+    /** The writer's thread does something: it is not blocked. */
+    live(): void {
+      Atomics.add(signs, SIGNS_OF_LIFE, 1);
+    },
     remove(slot: number): void {
       slots.advance(slot);
       free.push(slot);
     },
   };
+}
+
+/** The heartbeat's side: how often the writer has shown that it lives. No clock is shared, only that the count changes. */
+export function signsOfLife(memory: SharedArrayBuffer): number {
+  return Atomics.load(new Int32Array(memory), SIGNS_OF_LIFE);
 }
 
 /** The heartbeat's side: every claim that was put before `before`. */

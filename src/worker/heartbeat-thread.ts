@@ -1,16 +1,18 @@
-// The thread that beats for a worker: leases are extended even while executors keep the main thread busy.
+// The thread that beats for a worker: leases are extended even while executors keep the main thread busy, for a bounded time.
 // Must never do anything else, so that nothing can make it late.
 import { parentPort, workerData } from 'node:worker_threads';
 import { createJournal } from '../journal/journal.ts';
 import { keySpace } from '../journal/keys.ts';
 import { connectRedis } from '../redis.ts';
-import { readClaims, type TableEntry } from './claim-table.ts';
+import { readClaims, signsOfLife, type TableEntry } from './claim-table.ts';
 
 /** What the thread is started with. */
 export interface HeartbeatThreadData {
   redisUrl: string;
   prefix: string;
   leaseMs: number;
+  /** A main thread without a sign of life for this long is blocked for good: its claims are extended no more. Milliseconds. */
+  blockedMs: number;
   /** The claim table. */
   memory: SharedArrayBuffer;
 }
@@ -24,11 +26,23 @@ export type BeatMessage =
 const BEATS_PER_LEASE = 3;
 const LOOKS_PER_BEAT = 4;
 
-function run({ redisUrl, prefix, leaseMs, memory }: HeartbeatThreadData): void {
+/** How long the count of signs has stood still, by this thread's own clock. */
+function silenceOf(memory: SharedArrayBuffer): () => number {
+  let [signs, changedAt] = [signsOfLife(memory), performance.now()];
+  return () => {
+    const now = signsOfLife(memory);
+    if (now !== signs) [signs, changedAt] = [now, performance.now()];
+    return performance.now() - changedAt;
+  };
+}
+
+function run({ redisUrl, prefix, leaseMs, blockedMs, memory }: HeartbeatThreadData): void {
   const connection = connectRedis(redisUrl, 'commands');
   // An extension needs no retention: it never closes a request.
   const journal = createJournal({ connection, keys: keySpace(prefix), retentionMs: 0 });
   const periodMs = Math.max(20, Math.floor(leaseMs / BEATS_PER_LEASE));
+  const silenceMs = silenceOf(memory);
+  let isBlocked = false;
   const tell = (message: BeatMessage): void => parentPort?.postMessage(message);
   /** When a use of a slot is due again; one beat of it is under way while this is Infinity. */
   const dueAt = new Map<string, number>();
@@ -44,7 +58,16 @@ function run({ redisUrl, prefix, leaseMs, memory }: HeartbeatThreadData): void {
     dueAt.set(key, Date.now() + periodMs);
   }
 
+  /** Said once for each time; the main thread reads it when it goes on. */
+  function noteBlocked(): boolean {
+    const wasBlocked = isBlocked;
+    isBlocked = silenceMs() > blockedMs;
+    if (isBlocked && !wasBlocked) tell({ kind: 'error', message: blockedMessage(blockedMs) });
+    return isBlocked;
+  }
+
   function look(): void {
+    if (noteBlocked()) return;
     const now = Date.now();
     const entries = readClaims(memory, now - periodMs);
     const living = new Set(entries.map(({ slot, generation }) => `${slot}/${generation}`));
@@ -56,6 +79,10 @@ function run({ redisUrl, prefix, leaseMs, memory }: HeartbeatThreadData): void {
   }
 
   setInterval(look, Math.max(5, Math.floor(periodMs / LOOKS_PER_BEAT)));
+}
+
+function blockedMessage(blockedMs: number): string {
+  return `the event loop was blocked for more than ${blockedMs} ms: this worker's claims were not extended, and others may have taken them over`;
 }
 
 run(workerData as HeartbeatThreadData);

@@ -5,7 +5,9 @@ import { claimTableBytes, writeClaims } from './claim-table.ts';
 import type { Heartbeat, StopAttempt } from './heartbeat.ts';
 import type { BeatMessage, HeartbeatThreadData } from './heartbeat-thread.ts';
 
-export interface ThreadedHeartbeatOptions extends Omit<HeartbeatThreadData, 'memory'> {
+export interface ThreadedHeartbeatOptions extends Omit<HeartbeatThreadData, 'memory' | 'blockedMs'> {
+  /** How long claims are extended without a sign of life from this thread, milliseconds. Default: 60 000. */
+  blockedMs?: number;
   /** Attempts at once in this process, at most. Default: 1 024. */
   slots?: number;
   onError: (error: Error) => void;
@@ -23,9 +25,12 @@ const THREAD_FILE = new URL(
 );
 
 const DEFAULT_SLOTS = 1_024;
+const DEFAULT_BLOCKED_MS = 60_000;
+const MAX_SIGN_PERIOD_MS = 1_000;
 
 export function createThreadedHeartbeat({
   slots = DEFAULT_SLOTS,
+  blockedMs = DEFAULT_BLOCKED_MS,
   onError,
   ...data
 }: ThreadedHeartbeatOptions): Heartbeat {
@@ -34,10 +39,12 @@ export function createThreadedHeartbeat({
   const watched = new Map<number, Watched>();
   let closed = false;
   let thread = startThread();
+  const living = setInterval(() => claims.live(), Math.min(MAX_SIGN_PERIOD_MS, blockedMs / 4));
+  living.unref();
 
   function startThread(): Worker {
     const started = new Worker(THREAD_FILE, {
-      workerData: { ...data, memory } satisfies HeartbeatThreadData,
+      workerData: { ...data, blockedMs, memory } satisfies HeartbeatThreadData,
     });
     started.unref();
     started.on('message', hear);
@@ -73,6 +80,7 @@ export function createThreadedHeartbeat({
     },
     close() {
       closed = true;
+      clearInterval(living);
       watched.clear();
       void thread.terminate();
     },

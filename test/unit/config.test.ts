@@ -34,7 +34,7 @@ describe('an empty configuration', () => {
         max_open: 100_000,
       },
       durability: 'memory',
-      worker: expect.objectContaining({ lease_ms: 6_000, drain_ms: 20_000 }),
+      worker: { lease_ms: 6_000, blocked_ms: 60_000, drain_ms: 20_000 },
       directory: '/etc/adjutant',
       redisUrl: undefined,
       prefix: 'adjutant',

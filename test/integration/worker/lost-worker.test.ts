@@ -333,6 +333,32 @@ describe('a living worker', () => {
     expect(open.errors).toEqual([]);
   });
 
+  test('loses its claim when its main thread shows no sign of life for too long, and says nothing more', async () => {
+    await using open = await openPipeline(redis.url);
+    const call = await accepted(open, { effect: 'read' });
+    const errors: string[] = [];
+    const onError = ({ message }: Error): void => void errors.push(message);
+    const { url: redisUrl } = redis;
+    const data = { redisUrl, prefix: open.prefix, leaseMs: 300, blockedMs: 500, onError };
+    const heartbeat = createThreadedHeartbeat(data);
+    const leaseUntil = async () => (await open.journal.directive(call.request_id, call.id))?.leaseUntil ?? 0;
+    let rival = '';
+    const parts = open.attemptParts(
+      async () => {
+        const first = await leaseUntil();
+        await vi.waitFor(async () => expect(await leaseUntil()).toBeGreaterThan(first), 10_000);
+        Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 3_000);
+        rival = (await open.journal.claim(claimOf(call))).kind;
+        return done();
+      },
+      { leaseMs: 300, heartbeat },
+    );
+    await attemptDirective(parts, ringOf(call));
+    expect(rival).toBe('granted');
+    expect(await types(open, call)).toEqual(['ai.tool.started']);
+    expect(errors).toEqual([expect.stringContaining('the event loop was blocked for more than 500 ms')]);
+  });
+
   test('is told that its directive was ended elsewhere, and says nothing more', async () => {
     await using open = await openPipeline(redis.url);
     const call = await accepted(open, { effect: 'read', max_retries: 5 });

@@ -1,6 +1,6 @@
 /** The table of claims that the worker's threads share: what the reader finds, and what it must not. */
 import { expect, test } from 'vitest';
-import { claimTableBytes, readClaims, writeClaims } from '../../../src/worker/claim-table.ts';
+import { claimTableBytes, readClaims, signsOfLife, writeClaims } from '../../../src/worker/claim-table.ts';
 
 const claimOf = (name: string) => ({
   requestId: `request-${name}`,
@@ -33,4 +33,15 @@ test('identifiers of every length fit', () => {
   const claim = { requestId: 'r'.repeat(128), id: 'd'.repeat(128), fence: 2 ** 31 - 1 };
   writeClaims(memory).put(claim, 1);
   expect(readClaims(memory, 1)[0]?.claim).toEqual(claim);
+});
+
+test('signs of life are counted beside the claims', () => {
+  const memory = new SharedArrayBuffer(claimTableBytes(1));
+  const table = writeClaims(memory);
+  table.put(claimOf('a'), 1);
+  expect(signsOfLife(memory)).toBe(0);
+  table.live();
+  table.live();
+  expect(signsOfLife(memory)).toBe(2);
+  expect(readClaims(memory, 1).map(({ claim }) => claim)).toEqual([claimOf('a')]);
 });
