@@ -16,7 +16,7 @@ import { createRunTeller } from './engine/run-teller.ts';
 import { createAgentCatalog } from './journal/agent-catalog.ts';
 import { createDeadLetterIndex } from './journal/dead-letter-index.ts';
 import { createFollower, RECHECK_MS } from './journal/follower.ts';
-import { createJournal } from './journal/journal.ts';
+import { createJournal, DEFAULT_REQUEST_BYTES } from './journal/journal.ts';
 import { keySpace, type KeySpace } from './journal/keys.ts';
 import { createRunJournal } from './journal/run-journal.ts';
 import { createPayloadStore } from './journal/payload-store.ts';
@@ -26,12 +26,13 @@ import { createSweepIndex } from './journal/sweep-index.ts';
 import { createModelCatalog } from './journal/model-catalog.ts';
 import { createToolCatalog } from './journal/tool-catalog.ts';
 import { createCanceller } from './queue/cancel.ts';
-import { createCapacity } from './queue/capacity.ts';
+import { type Capacity, type CapacityOptions, createCapacity } from './queue/capacity.ts';
 import { createDeadLetters } from './queue/dead-letters.ts';
 import { confirmations, type Durability } from './queue/durability.ts';
 import { knownModels } from './queue/known-models.ts';
 import { knownServers } from './queue/known-servers.ts';
 import { createLanes } from './queue/lanes.ts';
+import { createMemoryRoom } from './queue/memory-room.ts';
 import { createPreparer, type Preparer } from './queue/prepare.ts';
 import { createQueueClient } from './queue/queue-client.ts';
 import { createSubmitter } from './queue/submit.ts';
@@ -46,6 +47,10 @@ export interface ClientOptions {
   retentionMs: number;
   durability: Durability;
   argumentsBytes: number;
+  /** As in `JournalOptions`. */
+  requestBytes?: number;
+  /** As `limits.total_bytes`. */
+  totalBytes?: number | undefined;
   maxDirectives: number;
   maxQueuedIn: (lane: string) => number | null;
   maxOpen: number | null;
@@ -86,13 +91,13 @@ export function assembleClient(
   options: ClientOptions,
 ): AssembledClient {
   const { prefix, retentionMs, maxDirectives, recheckMs = RECHECK_MS, verifyMs } = options;
+  const { argumentsBytes, requestBytes = DEFAULT_REQUEST_BYTES } = options;
   const keys = keySpace(prefix);
   const lanes = createLanes(connection, prefix);
   const wakeRun = options.runs.wake ?? ringForRuns(createRunBell(lanes));
-  const journal = createJournal({ connection, keys, retentionMs, wakeRun });
+  const journal = createJournal({ connection, keys, retentionMs, wakeRun, requestBytes });
   const index = createSweepIndex(connection, keys);
-  const { maxQueuedIn, maxOpen, argumentsBytes } = options;
-  const capacity = createCapacity({ lanes, index, maxQueuedIn, maxOpen });
+  const capacity = capacityOf(connection, { lanes, index }, options);
   const ordered = !connection.isCluster;
   const confirm = confirmations(connection, options.durability);
   const subscriber = createSubscriber(
@@ -100,7 +105,7 @@ export function assembleClient(
     keys,
   );
   const known = knowledge(connection, keys, options);
-  const entrance = { journal, index, lanes, capacity, confirm, ordered };
+  const entrance = { journal, index, lanes, capacity, confirm, ordered, requestBytes };
   const submitter = createSubmitter({ ...entrance, preparer: preparerOf(known), argumentsBytes });
   const close = async (): Promise<void> => {
     index.flush();
@@ -114,7 +119,7 @@ export function assembleClient(
     recheckMs,
     submitter,
     canceller: createCanceller({ connection, keys, journal, index, lanes }),
-    payloads: createPayloadStore(connection, keys),
+    payloads: createPayloadStore({ connection, keys, requestBytes }),
     deadLetters: createDeadLetters({ journal, dead: createDeadLetterIndex(connection, keys), submitter }),
     ...known,
     lanes,
@@ -124,6 +129,15 @@ export function assembleClient(
   });
   const listen = async (): Promise<void> => void (await subscriber.openInbox());
   return { client, listen, hearing: subscriber.hearing };
+}
+
+function capacityOf(
+  connection: RedisConnection,
+  counted: Pick<CapacityOptions, 'lanes' | 'index'>,
+  { maxQueuedIn, maxOpen, totalBytes }: ClientOptions,
+): Capacity {
+  const memory = createMemoryRoom(connection, totalBytes);
+  return createCapacity({ ...counted, maxQueuedIn, maxOpen, memory });
 }
 
 /** What is known of tools and models: from the configuration, and from what the workers publish. */
@@ -146,17 +160,21 @@ function preparerOf({ servers, models }: ReturnType<typeof knowledge>): Preparer
 function runClientOf(
   connection: RedisConnection,
   keys: KeySpace,
-  { retentionMs, runs: options }: ClientOptions,
-  starting: Omit<Parameters<typeof createRunStarter>[0], 'runs' | 'agents'>,
+  { retentionMs, requestBytes = DEFAULT_REQUEST_BYTES, runs: options }: ClientOptions,
+  starting: Omit<Parameters<typeof createRunStarter>[0], 'runs' | 'agents' | 'requestBytes' | 'capacity'> & {
+    capacity: Capacity;
+  },
 ) {
-  const runs = createRunJournal({ connection, keys, retentionMs });
+  const runs = createRunJournal({ connection, keys, retentionMs, requestBytes });
   const agents = knownAgents(createAgentCatalog(connection, keys), options.agents);
   return createRunClient({
     runs,
     store: createRunStore(runs),
-    starter: createRunStarter({ runs, agents, ...starting }),
+    starter: createRunStarter({ runs, agents, requestBytes, ...starting }),
     teller: createRunTeller(runs, starting.wake),
     agents,
     view: runView,
+    requireMemory: starting.capacity.requireMemory,
+    requestBytes,
   });
 }

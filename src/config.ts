@@ -94,6 +94,16 @@ const limitsSchema = z.strictObject({
   schema_check_ms: durationMs.default(2_000),
   /** Open directives of the whole service; more are refused with 429. Default: 100 000. */
   max_open: z.int().min(1).default(100_000),
+  /** What a request may hold in Redis: log, payloads, its run; more is refused with 413, bytes. Default: 64 MiB. */
+  request_bytes: z
+    .int()
+    .min(65_536)
+    .default(64 * 1_024 * 1_024),
+  /**
+   * What Redis may hold in all before new work is refused with 429, bytes; 0 = no such limit. Default: 80 % of Redis'
+   * `maxmemory`; without one half of its machine's memory.
+   */
+  total_bytes: z.int().min(0).optional(),
 });
 
 const workerSchema = z.strictObject({

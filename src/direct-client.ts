@@ -22,6 +22,10 @@ export interface DirectClientOptions {
   durability?: Durability;
   /** Directives that may wait in one lane; null = no limit. Default: 10 000. */
   maxQueued?: number | null;
+  /** As `limits.request_bytes` of the installation. Default: 64 MiB. */
+  requestBytes?: number;
+  /** As `limits.total_bytes` of the installation. Default: 80 % of Redis' maxmemory, or half of its machine's memory. */
+  totalBytes?: number;
   /** Kinds of directives that the installation's workers have from modules: only these may be submitted. Default: none. */
   directives?: readonly DirectiveKind[];
 }
@@ -48,6 +52,8 @@ export async function createDirectClient(options: DirectClientOptions): Promise<
       retentionMs: options.retentionMs ?? DEFAULT_RETENTION_MS,
       durability: options.durability ?? 'memory',
       argumentsBytes: DEFAULT_ARGUMENTS_BYTES,
+      ...(options.requestBytes === undefined ? {} : { requestBytes: options.requestBytes }),
+      totalBytes: options.totalBytes,
       maxDirectives: DEFAULT_BATCH,
       maxQueuedIn: () => maxQueued,
       maxOpen: maxQueued === null ? null : DEFAULT_MAX_OPEN,

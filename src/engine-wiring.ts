@@ -127,7 +127,8 @@ function turnParts({ connection, config, modules }: EngineWiringOptions) {
   const keys = keySpace(config.prefix);
   const retentionMs = config.retention.closed_ms;
   const agentCatalog = createAgentCatalog(connection, keys);
-  const runs = createRunJournal({ connection, keys, retentionMs });
+  const requestBytes = config.limits.request_bytes;
+  const runs = createRunJournal({ connection, keys, retentionMs, requestBytes });
   const lanes = createLanes(connection, config.prefix);
   return {
     agentCatalog,
@@ -135,7 +136,7 @@ function turnParts({ connection, config, modules }: EngineWiringOptions) {
     toolsOf: agentTools(createToolCatalog(connection, keys)),
     conversations: createConversationJournal({ connection, keys, retentionMs }),
     runs,
-    store: createRunStore(runs, wholeResults(createPayloadStore(connection, keys))),
+    store: createRunStore(runs, wholeResults(createPayloadStore({ connection, keys, requestBytes }))),
     index: createSweepIndex(connection, keys),
     lanes,
     bell: createRunBell(lanes),
@@ -152,10 +153,12 @@ function toOtherRuns(
 ) {
   const keys = keySpace(config.prefix);
   const wake = async (requestId: string, version: number): Promise<void> => wakeEngine(requestId, version);
-  const journal = createJournal({ connection, keys, retentionMs: config.retention.closed_ms, wakeRun: wake });
+  const retentionMs = config.retention.closed_ms;
+  const requestBytes = config.limits.request_bytes;
+  const journal = createJournal({ connection, keys, retentionMs, wakeRun: wake, requestBytes });
   const teller = createRunTeller(runs, wake);
   return {
-    starter: createRunStarter({ runs, agents, index, wake, capacity: null, confirm, ordered }),
+    starter: createRunStarter({ runs, agents, index, wake, capacity: null, confirm, ordered, requestBytes }),
     teller,
     canceller: createCanceller({ connection, keys, journal, index, lanes }),
     interrupt: async (requestId: string, reason: string): Promise<void> =>

@@ -41,11 +41,13 @@ export function journalParts(connection: RedisConnection, { config, engine }: Gr
   const keys = keySpace(config.prefix);
   const lanes = createLanes(connection, config.prefix);
   const wakeRun = engine ? engine.wake : ringForRuns(createRunBell(lanes));
-  const journal = createJournal({ connection, keys, retentionMs: config.retention.closed_ms, wakeRun });
+  const retentionMs = config.retention.closed_ms;
+  const requestBytes = config.limits.request_bytes;
+  const journal = createJournal({ connection, keys, retentionMs, wakeRun, requestBytes });
   const index = createSweepIndex(connection, keys);
   const dead = createDeadLetterIndex(connection, keys);
   const settlement = createSettlement(index, dead);
-  const payloads = createPayloadStore(connection, keys);
+  const payloads = createPayloadStore({ connection, keys, requestBytes });
   return {
     connection,
     keys,

@@ -58,6 +58,8 @@ function clientOptions({ config, modules, engine }: Ground): ClientOptions {
     retentionMs: config.retention.closed_ms,
     durability: config.durability,
     argumentsBytes: limits.arguments_bytes,
+    requestBytes: limits.request_bytes,
+    totalBytes: limits.total_bytes,
     maxDirectives: limits.batch,
     maxQueuedIn: (lane) => limitOf.get(lane) ?? null,
     maxOpen: limits.max_open,

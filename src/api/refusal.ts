@@ -66,5 +66,7 @@ function frameworkRefusal(error: { code?: string; statusCode?: number; message?:
 }
 
 function retryAfter(refusal: Problem): number | null {
-  return refusal.status === 429 || refusal.status === 503 ? RETRY_AFTER_SECONDS : null;
+  if (refusal.status !== 429 && refusal.status !== 503) return null;
+  const { retry_after_ms: ms } = refusal;
+  return typeof ms === 'number' ? Math.max(RETRY_AFTER_SECONDS, Math.ceil(ms / 1_000)) : RETRY_AFTER_SECONDS;
 }

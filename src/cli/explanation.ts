@@ -22,6 +22,8 @@ const REMEDIES: Readonly<Record<string, string>> = {
   request_closed: 'It has ended; go on under another request id.',
   already_decided: 'The first decision holds: `adjutant tail` shows it.',
   lane_full: 'Try again later, or start more workers.',
+  service_full: 'Try again later; give Redis more memory, or shorten retention.closed_ms.',
+  request_full: 'Use another request, or raise limits.request_bytes.',
   input_queue_full: 'Wait until the run has read some of them.',
   body_too_large: 'Submit less at once.',
   internal_error: 'The log of the service says what broke.',

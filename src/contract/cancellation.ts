@@ -3,6 +3,7 @@
 import * as z from 'zod';
 import { errorEnvelope, type ErrorEnvelope } from './error-envelope.ts';
 import { identifierSchema } from './identifiers.ts';
+import { boundedText } from './json-safe.ts';
 import { signalSchema } from './signal.ts';
 
 /**
@@ -23,12 +24,22 @@ export const cancellationSchema = z.object({
 /** The body of a cancellation; may be absent. */
 export const cancelBodySchema = z.strictObject({ reason: z.string().max(1_000).optional() });
 
+/** As JSON; a thousand plain characters pass. */
+const LARGEST_REASON_BYTES = 1_100;
+const SHORT_REASON = 160;
+
 /** The error of a cancelled directive. `mayHaveRun`: a call that does harm twice was under way, and may have happened. */
 export function cancelledError(reason: string | null, mayHaveRun: boolean): ErrorEnvelope {
   return errorEnvelope('cancelled', 'cancelled by a caller', {
-    ...(reason === null ? {} : { reason }),
+    ...(reason === null ? {} : { reason: shortReason(reason) }),
     ...(mayHaveRun ? { outcome: 'unknown' } : {}),
   });
+}
+
+/** What was cancelled ends in few bytes, also when its request is full of such ends. */
+function shortReason(reason: string): string {
+  const bytes = new TextEncoder().encode(JSON.stringify(reason)).length;
+  return bytes <= LARGEST_REASON_BYTES ? reason : boundedText(reason, SHORT_REASON);
 }
 
 /** The error of a directive without a result by its deadline. */

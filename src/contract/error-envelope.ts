@@ -44,6 +44,7 @@ export const ERROR_TYPES = [
   'incomplete_response',
   'invalid_options',
   'queue_overflow',
+  'request_full',
   'spawn_failed',
   'stalled',
   'stopped',

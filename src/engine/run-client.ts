@@ -16,6 +16,8 @@ import {
 } from '../contract/run.ts';
 import type { RunJournal } from '../journal/run-journal.ts';
 import type { ClientRuns } from '../queue/queue-client.ts';
+import type { Capacity } from '../queue/capacity.ts';
+import { requestFull } from '../queue/request-full.ts';
 import { whileAvailable } from '../queue/unavailable.ts';
 import { newIdentifier } from '../telemetry/identifier.ts';
 import { isTraceparent, newTraceparent } from '../telemetry/trace-context.ts';
@@ -33,6 +35,10 @@ export interface RunClientParts {
   agents: Agents;
   /** Shows what is inside a document. */
   view: EngineCore['view'];
+  /** Throws `DirectiveRefused` (`service_full`): asked before an input, which makes a run go on. */
+  requireMemory: Capacity['requireMemory'];
+  /** As in `RunJournalOptions`. */
+  requestBytes: number;
 }
 
 const MOST_INPUTS = 64;
@@ -56,6 +62,7 @@ export function createRunClient(parts: RunClientParts): ClientRuns {
     const data = { request_id: requestId, input_id, content, ...input_source };
     const signal = { type: 'ai.request.input', data };
     const telling = { name: `input:${input_id}`, digest: digestOf(data), limit: MOST_INPUTS, signal };
+    await parts.requireMemory();
     const told = await whileAvailable(() => teller.tell(requestId, telling, { cause: input_id }));
     switch (told.kind) {
       case 'posted':
@@ -63,6 +70,8 @@ export function createRunClient(parts: RunClientParts): ClientRuns {
         return { request_id: requestId, input_id, queued: told.waiting };
       case 'conflict':
         throw refusal('id_conflict', `the input "${input_id}" was given with other content`);
+      case 'no_room':
+        throw requestFull(requestId, told.bytes, parts.requestBytes);
       case 'full':
         throw refusal('input_queue_full', `${MOST_INPUTS} inputs wait already`);
       case 'ended':

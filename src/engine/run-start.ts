@@ -8,6 +8,7 @@ import type { RunJournal, StartVerdict } from '../journal/run-journal.ts';
 import type { SweepIndex } from '../journal/sweep-index.ts';
 import type { Capacity } from '../queue/capacity.ts';
 import type { Confirm } from '../queue/durability.ts';
+import { requestFullProblem } from '../queue/request-full.ts';
 import { RUN_ENTRY, RUN_LANE, type WakeRun } from '../queue/run-bell.ts';
 import type { Agents } from './agents.ts';
 import type { JsonObject, RunSpec } from './transition.ts';
@@ -23,6 +24,8 @@ export interface RunStarterParts {
   confirm: () => Promise<Confirm | null>;
   /** Redis Cluster keeps no order between slots, so there each step waits for the one before it. */
   ordered: boolean;
+  /** As in `RunJournalOptions`. */
+  requestBytes: number;
 }
 
 export type NamedRun = ParsedRun & { request_id: string };
@@ -39,12 +42,14 @@ const NAMED_AGENTS = 100;
 export function createRunStarter(parts: RunStarterParts) {
   const { runs, agents, index, wake, capacity, confirm } = parts;
 
-  /** `traceparent`: of the trace the run belongs to. Throws `DirectiveRefused` (`lane_full`) where there is no room. */
+  /** `traceparent`: of the trace the run belongs to. Throws `DirectiveRefused` (`lane_full`, `service_full`) where there is no room. */
   async function start(run: NamedRun, traceparent: string, parent: RunSpec['parent'] = null): Promise<Start> {
     if ((await agents.find(run.agent)) === null) return { ok: false, refusal: await unknownAgent(run.agent) };
     await capacity?.reserve(new Map([[RUN_LANE, 1]]));
     const confirmed = await confirm();
     const verdict = await write(run, traceparent, parent);
+    if (verdict.kind === 'no_room')
+      return { ok: false, refusal: requestFullProblem(run.request_id, verdict.bytes, parts.requestBytes) };
     if (verdict.kind === 'conflict') return { ok: false, refusal: conflict(run.request_id) };
     await confirmed?.();
     const version = verdict.kind === 'existing' ? verdict.version : 0;

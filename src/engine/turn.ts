@@ -127,6 +127,9 @@ async function write(parts: TurnParts, run: StoredRun, turn: Turn): Promise<Comm
   if (verdict.kind === 'overflow') {
     const message = `${verdict.open} directives would be open at once`;
     turn.folded = failed(parts, run, { reason: 'queue_overflow', message });
+  } else if (verdict.kind === 'no_room') {
+    const message = `the request holds ${verdict.bytes} bytes, and limits.request_bytes has no room for more`;
+    turn.folded = failed(parts, run, { reason: 'request_full', message });
   } else if (verdict.kind === 'conflict') {
     const message = `the request holds another directive with the id "${verdict.id}"`;
     turn.folded = failed(parts, run, { reason: 'id_conflict', message });

@@ -40,6 +40,8 @@ export interface JournalOptions {
   keys: KeySpace;
   /** How long a closed request stays readable, milliseconds. */
   retentionMs: number;
+  /** The most bytes that a request holds: its log, what was accepted, its run, its payloads. Default: 64 MiB. */
+  requestBytes?: number;
   /**
    * A directive of a run has ended, and the run, then of `version`, has it to read; `news` where that is all it has.
    * Never rejects. Default: nobody cares.
@@ -80,14 +82,17 @@ export interface ClaimRef {
   fence: number;
 }
 
+export const DEFAULT_REQUEST_BYTES = 64 * 1_024 * 1_024;
+
 /** How early an attempt may begin: BullMQ delays by the workers' clocks, the journal judges by Redis'. */
 const EARLY_SLACK_MS = 20;
 
 export type Journal = ReturnType<typeof createJournal>;
 
 /** Opens the journal on a connection it does not own. All methods reject when Redis does not answer. */
-export function createJournal({ connection, keys, retentionMs, wakeRun }: JournalOptions) {
+export function createJournal({ connection, keys, retentionMs, wakeRun, requestBytes }: JournalOptions) {
   const run = prepareScripts(connection);
+  const mostBytes = requestBytes ?? DEFAULT_REQUEST_BYTES;
 
   async function wake<V extends object>(requestId: string, verdict: V, news?: RunNews): Promise<V> {
     const version = 'run' in verdict ? (verdict.run as number | null) : null;
@@ -100,10 +105,12 @@ export function createJournal({ connection, keys, retentionMs, wakeRun }: Journa
     const reply = await run('accept', keys.request(requestId), [
       retentionMs,
       inbox,
+      mostBytes,
       ...batch.flatMap(acceptanceArguments),
     ]);
     if (reply[0] === 'conflict')
       return { kind: 'conflict', id: String(reply[1]), storedDigest: String(reply[2]) };
+    if (reply[0] === 'no_room') return { kind: 'no_room', bytes: Number(reply[1]) };
     return wake(requestId, {
       kind: 'ok',
       acceptedAt: Number(reply[1]),
@@ -126,7 +133,7 @@ export function createJournal({ connection, keys, retentionMs, wakeRun }: Journa
     signals: readonly SignalDraft[],
     { attempted = true }: { attempted?: boolean } = {},
   ): Promise<FinishVerdict> {
-    const args = [ref.id, ref.fence, status, retentionMs, attempted ? 0 : 1];
+    const args = [ref.id, ref.fence, status, retentionMs, attempted ? 0 : 1, mostBytes];
     return end(ref.requestId, args, signals);
   }
 
@@ -137,7 +144,7 @@ export function createJournal({ connection, keys, retentionMs, wakeRun }: Journa
     status: EndStatus,
     signals: readonly SignalDraft[],
   ): Promise<FinishVerdict> {
-    return end(requestId, [id, '', status, retentionMs, 0], signals);
+    return end(requestId, [id, '', status, retentionMs, 0, mostBytes], signals);
   }
 
   async function end(requestId: string, args: (string | number)[], signals: readonly SignalDraft[]) {
@@ -154,7 +161,7 @@ export function createJournal({ connection, keys, retentionMs, wakeRun }: Journa
     move?: Move,
   ): Promise<RetryVerdict> {
     const texts = signals.map((signal) => JSON.stringify(signal));
-    const args = [ref.id, ref.fence, delayMs, move?.stage ?? '', move?.lane ?? '', ...texts];
+    const args = [ref.id, ref.fence, delayMs, move?.stage ?? '', move?.lane ?? '', mostBytes, ...texts];
     const reply = await run('retry', keys.request(ref.requestId), args);
     if (reply[0] === 'waiting') return { kind: 'waiting', nextAttemptAt: Number(reply[1]) };
     return { kind: reply[0] as 'cancelled' | 'ended' | 'stale' | 'unknown' };
@@ -180,11 +187,11 @@ export function createJournal({ connection, keys, retentionMs, wakeRun }: Journa
   async function append(
     ref: ClaimRef,
     signals: readonly SignalDraft[],
-  ): Promise<'appended' | 'stale' | 'full'> {
+  ): Promise<'appended' | 'stale' | 'no_room'> {
     const texts = signals.map((signal) => JSON.stringify(signal));
-    const args = [ref.id, ref.fence, signals.at(-1)?.id ?? '', ...texts];
+    const args = [ref.id, ref.fence, signals.at(-1)?.id ?? '', mostBytes, ...texts];
     const reply = await run('append', keys.request(ref.requestId), args);
-    return reply[0] as 'appended' | 'stale' | 'full';
+    return reply[0] as 'appended' | 'stale' | 'no_room';
   }
 
   /**

@@ -1,21 +1,35 @@
 // Keeps payloads that are too large for the signal log, for those who ask for them whole.
 // Must never outlive the request they belong to, nor let an attempt overwrite what another one answered.
 import type { RedisConnection } from '../redis.ts';
-import type { ClaimRef } from './journal.ts';
+import { type ClaimRef, DEFAULT_REQUEST_BYTES } from './journal.ts';
 import type { KeySpace } from './keys.ts';
 import { prepareScripts } from './scripts.ts';
 
 export type PayloadStore = ReturnType<typeof createPayloadStore>;
 
+/** `bytes`: what the request holds already. */
+type PutVerdict = { kind: 'kept' | 'stale' } | { kind: 'no_room'; bytes: number };
+
+export interface PayloadStoreOptions {
+  connection: RedisConnection;
+  keys: KeySpace;
+  /** As in `JournalOptions`. */
+  requestBytes?: number;
+}
+
 /** The field of a request's bodies that holds the payload of a directive, as the journal's scripts name it. */
 const FIELD = '@payload|';
 
-export function createPayloadStore(connection: RedisConnection, keys: KeySpace) {
+export function createPayloadStore(options: PayloadStoreOptions) {
+  const { connection, keys, requestBytes = DEFAULT_REQUEST_BYTES } = options;
   const run = prepareScripts(connection);
   return {
     /** `json`: the payload that the attempt of this claim got. Without effect where the claim was taken over. */
-    async put({ requestId, id, fence }: ClaimRef, json: string): Promise<void> {
-      await run('payload-put', keys.request(requestId), [id, fence, json]);
+    async put({ requestId, id, fence }: ClaimRef, json: string): Promise<PutVerdict> {
+      const args = [id, fence, json, requestBytes];
+      const [kind, bytes] = await run('payload-put', keys.request(requestId), args);
+      if (kind === 'no_room') return { kind, bytes: Number(bytes) };
+      return { kind: kind as 'kept' | 'stale' };
     },
     /** The payload as JSON; null when there is none, or no longer. */
     async get(requestId: string, id: string): Promise<string | null> {

@@ -2,7 +2,7 @@
 // Must never look inside a document; it decides only whether a change is still allowed.
 import type { RunStatus } from '../contract/run.ts';
 import type { RedisConnection } from '../redis.ts';
-import { acceptanceArguments, type Acceptance } from './journal.ts';
+import { acceptanceArguments, type Acceptance, DEFAULT_REQUEST_BYTES } from './journal.ts';
 import type { KeySpace } from './keys.ts';
 import { prepareScripts, type ScriptReply } from './scripts.ts';
 
@@ -11,6 +11,8 @@ export interface RunJournalOptions {
   keys: KeySpace;
   /** How long a closed request stays readable, milliseconds. */
   retentionMs: number;
+  /** As in `JournalOptions`. */
+  requestBytes?: number;
 }
 
 export interface NewRun {
@@ -26,7 +28,9 @@ export interface NewRun {
 export type StartVerdict =
   | { kind: 'started' }
   | { kind: 'existing'; version: number; status: RunStatus }
-  | { kind: 'conflict'; storedDigest: string };
+  | { kind: 'conflict'; storedDigest: string }
+  /** `bytes`: what the request holds already. */
+  | { kind: 'no_room'; bytes: number };
 
 /** What a turn reads. Instants are milliseconds since the epoch, by the clock of Redis. */
 export interface RunReading {
@@ -82,6 +86,8 @@ export type CommitVerdict =
   | { kind: 'more' }
   | { kind: 'conflict'; id: string }
   | { kind: 'overflow'; open: number }
+  /** The request would hold too much; the end of the run may. */
+  | { kind: 'no_room'; bytes: number }
   | { kind: 'unknown' };
 
 export interface RunPost {
@@ -97,6 +103,7 @@ export interface RunPost {
 export type PostVerdict =
   | { kind: 'posted'; version: number; waiting: number }
   | { kind: 'existing'; waiting: number }
+  | { kind: 'no_room'; bytes: number }
   | { kind: 'conflict' | 'ended' | 'full' | 'unknown' };
 
 /** What the sweeper needs to know of a run. */
@@ -115,11 +122,14 @@ export interface RunHead {
 export type RunJournal = ReturnType<typeof createRunJournal>;
 
 /** Opens the runs of a journal on a connection it does not own. All methods reject when Redis does not answer. */
-export function createRunJournal({ connection, keys, retentionMs }: RunJournalOptions) {
+export function createRunJournal({ connection, keys, retentionMs, requestBytes }: RunJournalOptions) {
   const run = prepareScripts(connection);
+  const mostBytes = requestBytes ?? DEFAULT_REQUEST_BYTES;
 
   async function start({ requestId, digest, agent, spec, traceparent }: NewRun): Promise<StartVerdict> {
-    const reply = await run('run-start', keys.request(requestId), [digest, agent, spec, traceparent]);
+    const args = [digest, agent, spec, traceparent, mostBytes];
+    const reply = await run('run-start', keys.request(requestId), args);
+    if (reply[0] === 'no_room') return { kind: 'no_room', bytes: Number(reply[1]) };
     if (reply[0] === 'conflict') return { kind: 'conflict', storedDigest: String(reply[1]) };
     if (reply[0] === 'started') return { kind: 'started' };
     return { kind: 'existing', version: Number(reply[1]), status: reply[2] as RunStatus };
@@ -152,6 +162,7 @@ export function createRunJournal({ connection, keys, retentionMs }: RunJournalOp
       turn.inputsHeld,
       turn.maxOpen ?? '',
       retentionMs,
+      mostBytes,
       turn.signals.length,
       ...turn.signals.map((signal) => JSON.stringify(signal)),
       ...turn.directives.flatMap(acceptanceArguments),
@@ -159,11 +170,12 @@ export function createRunJournal({ connection, keys, retentionMs }: RunJournalOp
   }
 
   async function post({ requestId, name, digest, limit, signal }: RunPost): Promise<PostVerdict> {
-    const args = [name, digest, limit ?? '', JSON.stringify(signal)];
+    const args = [name, digest, limit ?? '', JSON.stringify(signal), mostBytes];
     const reply = await run('run-post', keys.request(requestId), args);
     if (reply[0] === 'posted')
       return { kind: 'posted', version: Number(reply[2]), waiting: Number(reply[3]) };
     if (reply[0] === 'existing') return { kind: 'existing', waiting: Number(reply[2]) };
+    if (reply[0] === 'no_room') return { kind: 'no_room', bytes: Number(reply[1]) };
     return { kind: reply[0] as 'conflict' | 'ended' | 'full' | 'unknown' };
   }
 
@@ -238,5 +250,6 @@ function commitVerdict(reply: ScriptReply): CommitVerdict {
   if (kind === 'committed') return { kind, version: Number(first), now: Number(second), more: third === 1 };
   if (kind === 'conflict') return { kind, id: String(first) };
   if (kind === 'overflow') return { kind, open: Number(first) };
+  if (kind === 'no_room') return { kind, bytes: Number(first) };
   return { kind: kind as 'version' | 'more' | 'unknown' };
 }

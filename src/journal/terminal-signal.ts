@@ -20,32 +20,29 @@ const OPERATIONS: Readonly<Partial<Record<Directive['type'], string>>> = {
   llm_embed: 'embed',
 };
 
+const LONGEST_NAME = 128;
+
 /** The metadata every signal of a directive carries. */
 export function directiveMetadata(directive: Directive): SignalMetadata {
   const given = directive.metadata as SignalMetadata;
   const operation = ownMember(OPERATIONS, directive.type);
-  const runId = given['run_id'] ?? directive.request_id;
-  const iteration = 'iteration' in directive ? directive.iteration : given['iteration'];
+  const runId = short(given['run_id']) ?? directive.request_id;
+  const iteration = 'iteration' in directive ? directive.iteration : short(given['iteration']);
+  const strategy = short(given['strategy']);
   return {
     ...(operation === undefined ? {} : { operation }),
     origin: directive.type === 'tool_exec' ? 'worker_runtime' : 'directive',
     request_id: directive.request_id,
     run_id: runId,
     ...(iteration === undefined ? {} : { iteration }),
-    ...(given['strategy'] === undefined ? {} : { strategy: given['strategy'] }),
+    ...(strategy === undefined ? {} : { strategy }),
   };
 }
 
-/** Longer than any id of the service; what a caller noted under such a name may be anything. */
-const LONGEST_CORRELATION = 256;
-
-/** The same for signals that there may be thousands of: only what is short. */
-export function correlationOf(directive: Directive): SignalMetadata {
-  const isShort = (value: unknown): boolean =>
-    typeof value === 'number' || (typeof value === 'string' && value.length <= LONGEST_CORRELATION);
-  return Object.fromEntries(
-    Object.entries(directiveMetadata(directive)).filter(([, value]) => isShort(value)),
-  );
+/** Callers write anything into metadata, and each signal would repeat it. */
+function short(value: unknown): string | number | undefined {
+  const isShort = typeof value === 'number' || (typeof value === 'string' && value.length <= LONGEST_NAME);
+  return isShort ? value : undefined;
 }
 
 /** What a terminal signal says beside its result. */

@@ -7,7 +7,9 @@ export type EndStatus = 'succeeded' | 'failed';
 export type AcceptVerdict =
   /** `run`: of the run that has the end of an immediate one to read; null = there is none. */
   | { kind: 'ok'; acceptedAt: number; run: number | null; verdicts: ('accepted' | 'existing')[] }
-  | { kind: 'conflict'; id: string; storedDigest: string };
+  | { kind: 'conflict'; id: string; storedDigest: string }
+  /** `bytes`: what the request holds already. */
+  | { kind: 'no_room'; bytes: number };
 
 export type ClaimVerdict =
   | {
@@ -37,6 +39,8 @@ export type FinishVerdict =
   /** `alone`: the run had nothing else to read then. `now`: milliseconds since the epoch, by the clock of Redis. */
   | { kind: 'ended'; sequence: number; closed: boolean; run: number | null; now: number; alone: boolean }
   | { kind: 'already'; status: EndStatus; terminal: number; run: number | null }
+  /** Of the request: a small end is written in any case. */
+  | { kind: 'no_room'; bytes: number }
   | { kind: 'stale' | 'unknown' };
 
 export type RetryVerdict =
@@ -84,5 +88,6 @@ export function finishVerdict(reply: ScriptReply): FinishVerdict {
   }
   if (kind === 'already')
     return { kind, status: first as EndStatus, terminal: Number(second), run: runVersion(third) };
+  if (kind === 'no_room') return { kind, bytes: Number(first) };
   return { kind: kind as 'stale' | 'unknown' };
 }

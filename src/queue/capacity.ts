@@ -3,6 +3,7 @@
 import { DirectiveRefused, problem } from '../contract/problem.ts';
 import type { SweepIndex } from '../journal/sweep-index.ts';
 import type { Lanes } from './lanes.ts';
+import type { MemoryRoom } from './memory-room.ts';
 
 export interface CapacityOptions {
   lanes: Lanes;
@@ -11,12 +12,18 @@ export interface CapacityOptions {
   maxQueuedIn: (lane: string) => number | null;
   /** The most open directives of the whole service; null = no limit. */
   maxOpen: number | null;
+  memory: MemoryRoom;
   now?: () => number;
 }
 
 export interface Capacity {
-  /** Throws `DirectiveRefused` (`lane_full`) when `additions` directives per lane do not fit. */
+  /**
+   * Throws `DirectiveRefused`: `lane_full` when `additions` directives per lane ('' = those without one) do not fit,
+   * `service_full` when Redis holds as much as it may.
+   */
   reserve(additions: ReadonlyMap<string, number>): Promise<void>;
+  /** Throws `DirectiveRefused` (`service_full`). */
+  requireMemory(): Promise<void>;
 }
 
 /** Counts are read this often; in between, what this process adds is counted along. */
@@ -29,7 +36,7 @@ interface Count {
 }
 
 export function createCapacity(options: CapacityOptions): Capacity {
-  const { lanes, index, maxQueuedIn, maxOpen, now = Date.now } = options;
+  const { lanes, index, maxQueuedIn, maxOpen, memory, now = Date.now } = options;
   const counts = new Map<string, Count>();
 
   async function current(name: string, read: () => Promise<number>): Promise<Count> {
@@ -41,9 +48,10 @@ export function createCapacity(options: CapacityOptions): Capacity {
   }
 
   async function reserve(additions: ReadonlyMap<string, number>): Promise<void> {
+    await memory.require();
     const reserved: [Count, number][] = [];
     for (const [lane, added] of additions) {
-      const limit = maxQueuedIn(lane);
+      const limit = lane === '' ? null : maxQueuedIn(lane);
       if (limit === null) continue;
       const count = await current(lane, () => lanes.queued(lane));
       if (count.value + added > limit) throw full(`lane ${lane}`, limit);
@@ -58,7 +66,7 @@ export function createCapacity(options: CapacityOptions): Capacity {
     for (const [count, added] of reserved) count.value += added;
   }
 
-  return { reserve };
+  return { reserve, requireMemory: () => memory.require() };
 }
 
 function full(what: string, limit: number): DirectiveRefused {

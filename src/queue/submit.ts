@@ -13,7 +13,7 @@ import type { Confirm } from './durability.ts';
 import { identify } from './identify.ts';
 import type { Lanes } from './lanes.ts';
 import { type Prepared, type Preparer, ringAll } from './prepare.ts';
-import { ownMember } from '../contract/own-member.ts';
+import { requestFull } from './request-full.ts';
 
 export interface SubmitterOptions {
   journal: Journal;
@@ -21,8 +21,10 @@ export interface SubmitterOptions {
   lanes: Lanes;
   preparer: Preparer;
   capacity: Capacity;
-  /** The largest arguments, context, texts or tools of one directive, bytes as JSON. */
+  /** The largest member of one directive (arguments, context, texts, tools, error, metadata), bytes as JSON. */
   argumentsBytes: number;
+  /** As in `JournalOptions`. */
+  requestBytes: number;
   /** Begun before each acceptance; null = Redis' own durability. */
   confirm: () => Promise<Confirm | null>;
   /** Redis Cluster keeps no order between slots, so there the job is added after the acceptance is known. */
@@ -86,6 +88,7 @@ export function createSubmitter(options: SubmitterOptions) {
     const rung = options.ordered && alone ? ringAll(lanes, open) : undefined;
     rung?.catch(() => {});
     const [verdict] = await Promise.all([accepting, indexed]);
+    if (verdict.kind === 'no_room') throw requestFull(requestId, verdict.bytes, options.requestBytes);
     if (verdict.kind === 'conflict') throw conflict(requestId, prepared, verdict);
     if (refs.length > 0 && now() - begunAt > SLOW_ACCEPT_MS) await index.announce(refs, 0);
     // The directives are durable: a ring that fails is repeated by the sweeper.
@@ -96,22 +99,15 @@ export function createSubmitter(options: SubmitterOptions) {
   return { submit };
 }
 
-/** How many directives each lane would get. */
+/** How many directives each lane would get; '' stands for those that are answered at once. */
 function additionsOf(prepared: readonly Prepared[]): Map<string, number> {
   const additions = new Map<string, number>();
   for (const { acceptance } of prepared) {
-    if (acceptance.lane !== null) additions.set(acceptance.lane, (additions.get(acceptance.lane) ?? 0) + 1);
+    const lane = acceptance.lane ?? '';
+    additions.set(lane, (additions.get(lane) ?? 0) + 1);
   }
   return additions;
 }
-
-/** What a caller may make as large as he likes; the rest is bounded by its schema. */
-const BOUNDED: Readonly<Partial<Record<Directive['type'], readonly string[]>>> = {
-  tool_exec: ['arguments', 'context'],
-  llm_stream: ['context', 'system_prompt', 'tools', 'output_schema'],
-  llm_generate: ['context', 'system_prompt', 'tools', 'output_schema'],
-  llm_embed: ['texts'],
-};
 
 /** The envelope holds these members: where it fits, they do. */
 function requireBounded(
@@ -128,8 +124,7 @@ function requireBounded(
 }
 
 function oversized(directive: Directive, limit: number): FieldError[] {
-  return (ownMember(BOUNDED, directive.type) ?? []).flatMap((path) => {
-    const value = (directive as unknown as Record<string, unknown>)[path];
+  return Object.entries(directive).flatMap(([path, value]: [string, unknown]) => {
     const bytes = value === undefined ? 0 : Buffer.byteLength(JSON.stringify(value));
     return bytes > limit ? [{ path, message: `has ${bytes} bytes as JSON, the limit is ${limit}` }] : [];
   });

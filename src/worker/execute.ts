@@ -5,7 +5,7 @@ import { errorEnvelope } from '../contract/error-envelope.ts';
 import { errorResult } from '../contract/result.ts';
 import type { Execution, ExecutionContext } from '../executors/definition.ts';
 import type { ClaimRef } from '../journal/journal.ts';
-import { correlationOf } from '../journal/terminal-signal.ts';
+import { directiveMetadata } from '../journal/terminal-signal.ts';
 import { type AttemptParts, type Claimed, remainingMsOf } from './claimed.ts';
 import type { StopReason } from './outcome.ts';
 import { createReporter, type Reporter } from './reporter.ts';
@@ -94,7 +94,7 @@ function reporterFor(
     journal,
     claim: ref,
     origin,
-    correlation: correlationOf(envelope.directive),
+    correlation: directiveMetadata(envelope.directive),
     signal: handle.signal,
     givenUp: running.givenUp,
     onLost: () => handle.stop('lost'),

@@ -17,6 +17,8 @@ import { type AttemptParts, cancelReason, type Claimed, DONE, settle } from './c
 import type { Outcome } from './outcome.ts';
 import { durably } from './durably.ts';
 import { boundError, boundResult } from './result-bound.ts';
+import { boundReport } from './report-bound.ts';
+import { smallEnd, smallMetadata } from './small-end.ts';
 import { stageAfter } from './stage.ts';
 
 const SAID_RETRIES = 100;
@@ -117,9 +119,12 @@ async function recordEnd(
 ): Promise<JobOutcome> {
   const { claim: ref, envelope, origin } = claimed;
   const { result, truncated } = boundResult(full, parts.resultBound, payloadPath(ref));
-  if (truncated) await durably(parts, () => parts.payloads.put(ref, truncated.json));
+  if (truncated) {
+    const kept = await durably(parts, () => parts.payloads.put(ref, truncated.json));
+    if (kept.kind === 'no_room') return recordSmall(parts, claimed, full, made, kept.bytes);
+  }
   const cut = truncated ? { result_truncated_bytes: truncated.bytes } : {};
-  const metadata = attemptMetadata(claimed, { ...made.metadata, ...cut });
+  const metadata = attemptMetadata(claimed, { ...boundMetadata(made.metadata), ...cut });
   // Content speaks of a success; an error that was decided here has words of its own.
   const read = result.ok && !truncated ? made.content : undefined;
   const beside = { content: read, ...(full.ok ? { payload: full.payload } : {}) };
@@ -127,9 +132,33 @@ async function recordEnd(
   const status = result.ok ? 'succeeded' : 'failed';
   const signals = result.ok ? [...usageSignals(claimed, made), signal] : [signal];
   const verdict = await durably(parts, () => parts.journal.finish(ref, status, signals));
+  if (verdict.kind === 'no_room') return recordSmall(parts, claimed, full, made, verdict.bytes);
   if (verdict.kind === 'stale')
     parts.logger.warn({ ...ref }, 'the claim was taken over; this attempt says nothing');
   else settle(parts, claimed, result.ok ? null : result.error.type);
+  return DONE;
+}
+
+/** A user's executor and a server's list of rejected directives are not trusted with the size of it. */
+function boundMetadata(metadata: SignalMetadata): SignalMetadata {
+  return boundReport({ metadata }).metadata;
+}
+
+/** Of a request that has no room for the end as it is, an end that is written in any case. `held`: bytes of the request. */
+async function recordSmall(
+  parts: AttemptParts,
+  claimed: Claimed,
+  full: Result,
+  { metadata }: Made,
+  held: number,
+): Promise<JobOutcome> {
+  const { claim: ref, envelope, origin } = claimed;
+  const error = smallEnd(full, held);
+  const said = attemptMetadata(claimed, smallMetadata(metadata));
+  const signal = terminalSignal(envelope.directive, errorResult(error), origin, said);
+  await durably(parts, () => parts.journal.finish(ref, 'failed', [signal]));
+  parts.logger.warn({ ...ref, held_bytes: held }, 'limits.request_bytes has no room for a result');
+  settle(parts, claimed, error.type);
   return DONE;
 }
 

@@ -78,7 +78,7 @@ export function createReporter(options: ReporterOptions): Reporter {
     if (!budget.fits(amount.characters)) return refuse(amount, 'call');
     const drafts = batch.map(({ type, data }) => draftSignal(type, correlated(data) as never, origin));
     const verdict = await persistently(() => journal.append(claim, drafts), givenUp);
-    if (verdict === 'full') return refuse(amount, 'request_bytes');
+    if (verdict === 'no_room') return refuse(amount, 'request_bytes');
     if (verdict === 'stale') options.onLost();
     else spoken = true;
     budget.wrote(amount);

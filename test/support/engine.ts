@@ -14,7 +14,7 @@ import { emitRequestError } from '../../src/executors/emit-request-error.ts';
 import { emitToolError } from '../../src/executors/emit-tool-error.ts';
 import { createRegistry } from '../../src/executors/registry.ts';
 import { createAgentCatalog } from '../../src/journal/agent-catalog.ts';
-import { createJournal } from '../../src/journal/journal.ts';
+import { createJournal, DEFAULT_REQUEST_BYTES } from '../../src/journal/journal.ts';
 import { keySpace } from '../../src/journal/keys.ts';
 import { createModelCatalog } from '../../src/journal/model-catalog.ts';
 import { createRunJournal } from '../../src/journal/run-journal.ts';
@@ -42,6 +42,8 @@ export interface EngineTestOptions {
   prefix?: string;
   core?: EngineCore;
   agents?: readonly SubmittedAgentDefinition[];
+  /** As in `JournalOptions`. */
+  requestBytes?: number;
 }
 
 export type EngineTest = Awaited<ReturnType<typeof openEngineTest>>;
@@ -64,6 +66,7 @@ export function makeEngine(
   {
     core = scriptedCore(),
     agents = [{ name: 'scripted' }],
+    requestBytes = DEFAULT_REQUEST_BYTES,
     logger,
     onError = () => {},
   }: Omit<EngineTestOptions, 'prefix'> & {
@@ -73,7 +76,7 @@ export function makeEngine(
 ) {
   const connection = connectRedis(redisUrl, 'commands');
   const environment = { REDIS_URL: redisUrl, ADJUTANT_PREFIX: prefix };
-  const raw = { retention: { closed_ms: RETENTION_MS } };
+  const raw = { retention: { closed_ms: RETENTION_MS }, limits: { request_bytes: requestBytes } };
   const config = parseConfig(raw, { source: 'test', directory: process.cwd(), environment });
   const silent = { info: () => {}, warn: () => {}, error: () => {} };
   const wired = wireEngine({
@@ -92,11 +95,12 @@ export function makeEngine(
 
 export async function openEngineTest(redisUrl: string, options: EngineTestOptions = {}) {
   const { prefix = uniquePrefix(), core = scriptedCore(), agents = [{ name: 'scripted' }] } = options;
-  const pipeline = await openPipeline(redisUrl, prefix);
+  const requestBytes = options.requestBytes ?? DEFAULT_REQUEST_BYTES;
+  const pipeline = await openPipeline(redisUrl, prefix, 'memory', { requestBytes });
   const { connection, keys, errors } = pipeline;
   const lanes = createLanes(connection, prefix);
   const ring = ringForRuns(createRunBell(lanes));
-  const runs = createRunJournal({ connection, keys, retentionMs: RETENTION_MS });
+  const runs = createRunJournal({ connection, keys, retentionMs: RETENTION_MS, requestBytes });
   const catalog = createAgentCatalog(connection, keys);
   await catalog.publish(agents.map(defineAgent));
   const known = knownAgents(catalog, []);
@@ -117,7 +121,10 @@ export async function openEngineTest(redisUrl: string, options: EngineTestOption
         capacity: null,
         confirm: noConfirm,
         ordered: true,
+        requestBytes,
       }),
+      requireMemory: () => Promise.resolve(),
+      requestBytes,
       teller: createRunTeller(runs, wake),
       agents: known,
       view: core.view,
@@ -126,7 +133,7 @@ export async function openEngineTest(redisUrl: string, options: EngineTestOption
 
   async function startEngine(over: { core?: EngineCore } = {}): Promise<TestEngine> {
     const onError = (error: Error): void => void errors.push(error);
-    const made = makeEngine(redisUrl, prefix, { core, agents, onError, ...over });
+    const made = makeEngine(redisUrl, prefix, { core, agents, requestBytes, onError, ...over });
     for (const part of made.parts) await part.start();
     let stopped: Promise<void> | undefined;
     const stop = async (): Promise<void> => {

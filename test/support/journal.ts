@@ -6,7 +6,7 @@ import { errorEnvelope } from '../../src/contract/error-envelope.ts';
 import { errorResult, okResult, type Result } from '../../src/contract/result.ts';
 import { toolExecSchema, type ToolExec } from '../../src/contract/work-directive.ts';
 import { encodeEnvelope } from '../../src/journal/envelope.ts';
-import { createJournal, type Acceptance } from '../../src/journal/journal.ts';
+import { createJournal, DEFAULT_REQUEST_BYTES, type Acceptance } from '../../src/journal/journal.ts';
 import { type KeySpace, keySpace } from '../../src/journal/keys.ts';
 import { draftSignal } from '../../src/journal/signal-draft.ts';
 import { terminalSignal } from '../../src/journal/terminal-signal.ts';
@@ -77,10 +77,14 @@ export async function dueAt(
   });
 }
 
-export async function openJournal(url: string, prefix = uniquePrefix()) {
+export async function openJournal(
+  url: string,
+  prefix = uniquePrefix(),
+  requestBytes = DEFAULT_REQUEST_BYTES,
+) {
   const connection = connectRedis(url, 'commands');
   const keys = keySpace(prefix);
-  const journal = createJournal({ connection, keys, retentionMs: RETENTION_MS });
+  const journal = createJournal({ connection, keys, retentionMs: RETENTION_MS, requestBytes });
   await connection.ping();
   return { connection, keys, journal, [Symbol.asyncDispose]: () => closeRedis(connection) };
 }

@@ -18,6 +18,7 @@ import {
 } from '../../src/executors/definition.ts';
 import { createRegistry } from '../../src/executors/registry.ts';
 import { createDeadLetterIndex } from '../../src/journal/dead-letter-index.ts';
+import { DEFAULT_REQUEST_BYTES } from '../../src/journal/journal.ts';
 import { createPayloadStore } from '../../src/journal/payload-store.ts';
 import { createSettlement } from '../../src/journal/settlement.ts';
 import { createSweepIndex } from '../../src/journal/sweep-index.ts';
@@ -84,14 +85,21 @@ export function testModel(execute: Stream): DirectiveDefinition {
   });
 }
 
+/** As in `DirectClientOptions`. */
+export interface BytesLimits {
+  requestBytes?: number;
+  totalBytes?: number;
+}
+
 export type Pipeline = Awaited<ReturnType<typeof openPipeline>>;
 
 export async function openPipeline(
   redisUrl: string,
   prefix = uniquePrefix(),
   durability: Durability = 'memory',
+  { requestBytes = DEFAULT_REQUEST_BYTES, ...totals }: BytesLimits = {},
 ) {
-  const open = await openJournal(redisUrl, prefix);
+  const open = await openJournal(redisUrl, prefix, requestBytes);
   const { connection, keys, journal } = open;
   const client = await createDirectClient({
     redisUrl,
@@ -99,6 +107,8 @@ export async function openPipeline(
     knownServers: ['test'],
     retentionMs: RETENTION_MS,
     durability,
+    requestBytes,
+    ...totals,
   });
   const index = createSweepIndex(connection, keys);
   const lanes = createLanes(connection, prefix);
@@ -120,7 +130,7 @@ export async function openPipeline(
       journal,
       index,
       settlement,
-      payloads: createPayloadStore(connection, keys),
+      payloads: createPayloadStore({ connection, keys, requestBytes }),
       registry: createRegistry([testTool(execute), ...definitions]),
       heartbeat: beating,
       running: createRunningAttempts(),

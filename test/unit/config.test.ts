@@ -28,6 +28,7 @@ describe('an empty configuration', () => {
         body_bytes: 4_194_304,
         batch: 1_000,
         arguments_bytes: 1_048_576,
+        request_bytes: 67_108_864,
         result_bytes: 1_048_576,
         result_overflow: 'truncate',
         schema_check_ms: 2_000,

@@ -23,7 +23,19 @@ local function judge_batch(first)
 end
 
 -- The fields to read for `open_request`.
-local OPENING_FIELDS = { 'created_at', 'status', 'open', 'count', 'seq', RUN_INBOX }
+local OPENING_FIELDS = { 'created_at', 'status', 'open', 'count', 'seq', RUN_INBOX, 'bytes' }
+
+-- What the directives that `judge_batch` found new will hold.
+local function bytes_of_batch(first, verdicts)
+  local bytes = 0
+  for position = 1, #verdicts do
+    if verdicts[position] == 'accepted' then
+      local at = first + (position - 1) * ACCEPT_FIELDS
+      bytes = bytes + RECORD_BYTES + #ARGV[at + 5] + #ARGV[at + 7]
+    end
+  end
+  return bytes
+end
 
 -- Opens the request for `opened` more things that must end, `counted` of them directives. `request`: its OPENING_FIELDS.
 -- Returns the facts that `end_directive` needs.
@@ -46,10 +58,12 @@ end
 
 -- Writes the directives that `judge_batch` found new, which `facts.open` counts already; immediate ones end here.
 local function accept_batch(first, verdicts, now, retention_ms, facts)
+  local bytes = 0
   for position = 1, #verdicts do
     local at = first + (position - 1) * ACCEPT_FIELDS
     local id = ARGV[at]
     if verdicts[position] == 'accepted' then
+      bytes = bytes + RECORD_BYTES + #ARGV[at + 5]
       local record = { id .. '|status', 'accepted', id .. '|type', ARGV[at + 1], id .. '|digest', ARGV[at + 2],
         id .. '|lane', ARGV[at + 3], id .. '|accepted_at', int(now),
         id .. '|deadline_at', int(now + tonumber(ARGV[at + 4])) }
@@ -64,5 +78,8 @@ local function accept_batch(first, verdicts, now, retention_ms, facts)
         facts.open = facts.open - 1
       end
     end
+  end
+  if bytes > 0 then
+    grow(bytes)
   end
 end

@@ -11,6 +11,32 @@
 -- core that Redis has, and another line of the append-only file.
 local STATE, BODIES, LOG = KEYS[1], KEYS[2], KEYS[3]
 
+-- The field `bytes` of the state: what the request's keys and payloads hold, about. Each script counts what it writes
+-- together with writing it, so that the sum cannot drift.
+-- What the log adds to a signal, and what the state holds of a directive, a run, or something said to one.
+local ENTRY_BYTES, RECORD_BYTES = 64, 512
+-- Room that is kept for each open thing, so that its end fits whatever the rest has taken. An end that is no larger is
+-- written in any case.
+local END_BYTES = 5120
+
+local function grow(bytes)
+  redis.call('HINCRBY', STATE, 'bytes', string.format('%.0f', bytes))
+end
+
+-- Whether `more` bytes may be written to a request that holds `bytes` and has `open` things to end.
+local function has_room(more, bytes, open, limit)
+  return tonumber(bytes or '0') + more + tonumber(open or '0') * END_BYTES <= tonumber(limit)
+end
+
+-- Bytes of ARGV from `first` to `last` as signals.
+local function bytes_of_signals(first, last)
+  local bytes = 0
+  for index = first, last do
+    bytes = bytes + #ARGV[index] + ENTRY_BYTES
+  end
+  return bytes
+end
+
 -- Larger signals are announced by number only; the follower reads them from the log.
 local MAX_PUBLISHED_BYTES = 65536
 
@@ -39,6 +65,9 @@ end
 -- follows until the request is opened again. Returns the last sequence and its announcement.
 local function emit(before, first, last, closed)
   local sequence, announcement = before, nil
+  if last >= first then
+    grow(bytes_of_signals(first, last))
+  end
   for index = first, last do
     sequence = sequence + 1
     local number = int(sequence)

@@ -5,11 +5,11 @@
 --
 -- ARGV[1] directive id   ARGV[2] fence   ARGV[3] delay_ms
 -- ARGV[4] stage from now on, opaque ('' = as before)   ARGV[5] lane from now on ('' = as before)
--- ARGV[6..] signals, JSON
+-- ARGV[6] the most bytes of a request: what does not fit is not said   ARGV[7..] signals, JSON
 -- Returns { 'waiting', next_attempt_at } | { 'cancelled' } | { 'ended' } | { 'stale' } | { 'unknown' }.
 local id = ARGV[1]
 local record = redis.call('HMGET', STATE, id .. '|status', id .. '|fence', id .. '|next_attempt_at', id .. '|cancel',
-  id .. '|failures', 'seq')
+  id .. '|failures', 'seq', 'bytes', 'open')
 if not record[1] then
   return { 'unknown' }
 elseif is_terminal(record[1]) then
@@ -22,7 +22,8 @@ elseif record[1] == 'waiting' then
   return { 'waiting', record[3] }
 end
 local next_attempt_at = int(now_ms() + tonumber(ARGV[3]))
-local sequence = emit(tonumber(record[6] or '0'), 6, #ARGV, false)
+local last = has_room(bytes_of_signals(7, #ARGV), record[7], record[8], ARGV[6]) and #ARGV or 6
+local sequence = emit(tonumber(record[6] or '0'), 7, last, false)
 local waiting = { id .. '|status', 'waiting', id .. '|next_attempt_at', next_attempt_at,
   id .. '|failures', int(tonumber(record[5] or '0') + 1), 'seq', int(sequence) }
 if ARGV[4] ~= '' then

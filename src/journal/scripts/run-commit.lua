@@ -7,9 +7,11 @@
 -- ARGV[6] status   ARGV[7] wake_at ('' = never)   ARGV[8] 1 = the run ends here   ARGV[9] entries in the outbox
 -- ARGV[10] inputs consumed of the inbox   ARGV[11] inputs that the document holds
 -- ARGV[12] the most directives that may be open ('' = no limit)   ARGV[13] retention_ms
--- ARGV[14] number of signals, then the signals, JSON, then the directives, as include-accept.lua says
+-- ARGV[14] the most bytes of a request, which only the end of the run may pass
+-- ARGV[15] number of signals, then the signals, JSON, then the directives, as include-accept.lua says
 -- Returns { 'committed', version, now, 1 = there is more to read, last sequence } | { 'version', current one } | { 'more' }
---   | { 'conflict', id, stored digest } | { 'overflow', directives that would be open } | { 'unknown' }.
+--   | { 'conflict', id, stored digest } | { 'overflow', directives that would be open }
+--   | { 'no_room', bytes that the request holds } | { 'unknown' }.
 local run = redis.call('HMGET', STATE, '@run|version', '@run|token', RUN_INBOX, '@run|inputs', unpack(OPENING_FIELDS))
 local version, inbox, final = tonumber(run[1] or '-1'), run[3], ARGV[8] == '1'
 if not run[1] then
@@ -26,8 +28,8 @@ local rest = inbox and string.sub(inbox, tonumber(ARGV[3]) + 1)
 if final and inbox and rest ~= '' then
   return { 'more' }
 end
-local signals = 15
-local directives = signals + tonumber(ARGV[14])
+local signals = 16
+local directives = signals + tonumber(ARGV[15])
 local verdicts, fresh, stored = judge_batch(directives)
 if not verdicts then
   return { 'conflict', fresh, stored }
@@ -36,6 +38,14 @@ end
 local open = tonumber(run[7]) + fresh
 if ARGV[12] ~= '' and fresh > 0 and open - 1 > tonumber(ARGV[12]) then
   return { 'overflow', open - 1 }
+end
+local bytes = #ARGV[4] - redis.call('HSTRLEN', BODIES, '@run')
+if ARGV[5] ~= '' then
+  bytes = bytes + #ARGV[5] - redis.call('HSTRLEN', BODIES, '@spec')
+end
+local added = bytes + bytes_of_signals(signals, directives - 1) + bytes_of_batch(directives, verdicts)
+if not final and added > 0 and not has_room(added, run[11], open, ARGV[14]) then
+  return { 'no_room', tonumber(run[11] or '0') }
 end
 
 local ends = final and inbox
@@ -57,6 +67,7 @@ elseif inbox then
   changed[#changed + 1] = RUN_INBOX
   changed[#changed + 1] = rest
 end
+grow(bytes)
 redis.call('HSET', BODIES, '@run', ARGV[4])
 if ARGV[5] ~= '' then
   redis.call('HSET', BODIES, '@spec', ARGV[5])

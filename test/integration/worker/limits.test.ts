@@ -154,7 +154,7 @@ test('a whole payload stays as long as its request is open, and no longer than i
 
 test('a payload is kept for the current claim alone', async () => {
   await using open = await openPipeline(redis.url);
-  const payloads = createPayloadStore(open.connection, open.keys);
+  const payloads = createPayloadStore({ connection: open.connection, keys: open.keys });
   const request_id = randomUUID();
   const { directives } = await open.client.submit(call('a', request_id));
   const ref = { requestId: request_id, id: 'a' };

@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { directiveSchema, type Directive } from '../../../src/contract/directive.ts';
 import { errorEnvelope } from '../../../src/contract/error-envelope.ts';
 import { errorResult, okResult } from '../../../src/contract/result.ts';
-import { correlationOf, terminalSignal } from '../../../src/journal/terminal-signal.ts';
+import { directiveMetadata, terminalSignal } from '../../../src/journal/terminal-signal.ts';
 import { newTraceparent } from '../../../src/telemetry/trace-context.ts';
 
 const origin = { requestId: 'r', causationId: 'a', traceparent: newTraceparent() };
@@ -60,9 +60,10 @@ describe('an immediate that was submitted by itself', () => {
 
 test('what is said thousands of times carries no long note of a caller', () => {
   const metadata = { run_id: 'x'.repeat(300), strategy: { deep: 1 } };
-  expect(correlationOf({ ...asked, metadata } as Directive)).toEqual({
+  expect(directiveMetadata({ ...asked, metadata } as Directive)).toEqual({
     operation: 'generate_text',
     origin: 'directive',
     request_id: 'r',
+    run_id: 'r',
   });
 });

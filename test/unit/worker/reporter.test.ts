@@ -347,7 +347,7 @@ describe('a call that says very much', () => {
     const { reporter, appends, delta } = setUp();
     delta('content', 'one');
     delta('content', 'two');
-    appends[0]?.answer.resolve('full');
+    appends[0]?.answer.resolve('no_room');
     await settle();
     delta('content', 'three');
     await reporter.close();
