@@ -15,9 +15,25 @@ export const CALL_KINDS = {
   orphan: 2,
   unknown_tool: 3,
   large: 2,
+  hostile: 3,
+  hostile_list: 1,
 } as const;
 
 export type CallKind = keyof typeof CALL_KINDS;
+
+/** Ways in which the hostile server answers, all of them past a limit. */
+const HOSTILE_TOOLS = [
+  'deep',
+  'wide',
+  'items',
+  'garbage',
+  'endless',
+  'flood',
+  'gzip',
+  'lines',
+  'refusal',
+  'redirect',
+];
 
 /** More than what a body may have to travel inside the job. */
 const PADDING_BYTES = 40_000;
@@ -68,6 +84,20 @@ export function shapeOf(chance: Chance, kind: CallKind): CallShape {
         fields: { deadline_ms: chance.between(500, 8_000) },
         toolName: 'orphan.read',
         expect: 'deadline',
+      };
+    case 'hostile':
+      return {
+        args: {},
+        fields: { timeout_ms: chance.between(1_000, 5_000) },
+        toolName: `${chance.pick(['mallory', 'trudy'])}.${chance.pick(HOSTILE_TOOLS)}`,
+        expect: 'hostile',
+      };
+    case 'hostile_list':
+      return {
+        args: {},
+        fields: { deadline_ms: chance.between(2_000, 8_000) },
+        toolName: 'lister.read',
+        expect: 'hostile',
       };
     case 'unknown_tool':
       return { args: {}, toolName: chance.pick(['alpha.nothing', 'nowhere.read']), expect: 'unknown_tool' };

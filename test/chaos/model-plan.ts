@@ -25,11 +25,15 @@ export interface PlannedModel {
   readonly streams: boolean;
 }
 
+/** Ways in which the hostile provider answers, none of them with a word. */
+const HOSTILE_MODELS = ['event', 'lines', 'packed', 'wide', 'redirect', 'refuses', 'garbage'] as const;
+
 /** Aliases of the configuration. The provider `dead` cannot be reached. */
 export const CHAINS: Readonly<Record<string, readonly string[]>> = {
   only: ['main:m1'],
   'second-choice': ['main:m1', 'spare:m2'],
   'behind-dead': ['dead:m0', 'main:m1'],
+  ...Object.fromEntries(HOSTILE_MODELS.map((name) => [`hostile-${name}`, [`hostile:${name}`]])),
 };
 
 export const MODEL_KINDS = {
@@ -44,6 +48,7 @@ export const MODEL_KINDS = {
   llm_behind_dead: 3,
   llm_failing: 2,
   llm_unknown: 1,
+  llm_hostile: 2,
 } as const;
 
 export type ModelKind = keyof typeof MODEL_KINDS;
@@ -250,6 +255,14 @@ function shapeOf(chance: Chance, kind: Exclude<ModelKind, 'llm_embed'>, maxRetri
       return { alias: 'behind-dead', faults: {} };
     case 'llm_failing':
       return { alias, faults: { error: 100, most: ALWAYS }, expect: 'model_failure' };
+    case 'llm_hostile':
+      return {
+        alias: `hostile-${chance.pick(HOSTILE_MODELS)}`,
+        type: chance.pick(['llm_stream', 'llm_generate']),
+        faults: {},
+        fields: { timeout_ms: 5_000 },
+        expect: 'hostile',
+      };
     case 'llm_unknown':
       return { alias: 'nobody', faults: {}, expect: 'unknown_model' };
   }

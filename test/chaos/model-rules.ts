@@ -24,7 +24,7 @@ export function checkModelCall(all: Case): string[] {
 function checkTerminal({ planned, model, terminal, result }: ModelCase): string[] {
   const wanted = model.vectors === null ? 'ai.llm.response' : 'ai.embed.result';
   if (terminal.type !== wanted || result === null) return [`ended in ${terminal.type}`];
-  const fails = planned.expect === 'model_failure' || planned.expect === 'unknown_model';
+  const fails = ['model_failure', 'unknown_model', 'hostile'].includes(planned.expect);
   return fails && result.ok ? ['succeeded'] : [];
 }
 

@@ -9,7 +9,7 @@ export type Effect = 'read' | 'idempotent' | 'once';
 /**
  * What may become of a directive beside the faults of the run.
  * `answer`: the sum; `tool_failure`: the tool's own error; `immediate`: its own words, at once; `turn`: the model's words or
- * vectors; `model_failure`: the model's own error.
+ * vectors; `model_failure`: the model's own error; `hostile`: an error that says what the other side did.
  */
 export type Expectation =
   | 'answer'
@@ -20,7 +20,8 @@ export type Expectation =
   | 'immediate'
   | 'turn'
   | 'model_failure'
-  | 'unknown_model';
+  | 'unknown_model'
+  | 'hostile';
 
 export interface PlannedDirective {
   readonly id: string;
@@ -220,7 +221,8 @@ function planCall(chance: Chance, { requestId, id, kind, deadlineMs }: Asked<Cal
     body,
     kind,
     expect,
-    effect: said ?? TOOL_EFFECTS[tool],
+    // The hostile tools say nothing of what a repeat would do.
+    effect: said ?? (expect === 'hostile' ? 'once' : TOOL_EFFECTS[tool]),
     label,
     sum: a + b,
     toolFailures: Number(args['failures'] ?? 0),

@@ -46,6 +46,8 @@ export interface System {
 
 const TOOL_SERVER = fileURLToPath(new URL('./tool-server.ts', import.meta.url));
 const MODEL_SERVER = fileURLToPath(new URL('./model-server.ts', import.meta.url));
+const HOSTILE_SERVER = fileURLToPath(new URL('../support/servers/hostile-peer.mjs', import.meta.url));
+const HOSTILE_MODEL = fileURLToPath(new URL('./hostile-model.ts', import.meta.url));
 const MODEL_PROVIDERS = ['main', 'spare'] as const;
 const APIS = 2;
 /** Beside one process of all roles. */
@@ -65,6 +67,7 @@ export async function startSystem(options: SystemOptions): Promise<System> {
     dir: join(folder, 'redis'),
   });
   const [httpPort, deadPort] = [await freePort(), await freePort()];
+  const [hostilePort, hostileModelPort] = [await freePort(), await freePort()];
   const modelPorts = await Promise.all(MODEL_PROVIDERS.map(async () => freePort()));
   const apiPorts = await Promise.all(Array.from({ length: APIS }, async () => freePort()));
   const upPort = await freePort();
@@ -75,8 +78,9 @@ export async function startSystem(options: SystemOptions): Promise<System> {
   const providers = Object.fromEntries([
     ...MODEL_PROVIDERS.map((name, index) => [name, provider(modelPorts[index] ?? 0)] as const),
     ['dead', provider(deadPort)] as const,
+    ['hostile', provider(hostileModelPort)] as const,
   ]);
-  writeConfigs(folder, { httpPort, providers, retentionMs: options.retentionMs });
+  writeConfigs(folder, { httpPort, hostilePort, providers, retentionMs: options.retentionMs });
 
   function slot(name: string, args: readonly string[], ready: RegExp): Slot {
     const place: Slot = { name, child: null, busy: false, start: async () => startIn(place, args, ready) };
@@ -105,6 +109,14 @@ export async function startSystem(options: SystemOptions): Promise<System> {
   const modelServers = modelPorts.map((port, index) =>
     slot(`model ${MODEL_PROVIDERS[index]}`, [MODEL_SERVER, String(port)], /^listens on/),
   );
+  const hostile = [
+    slot(
+      'hostile server',
+      [HOSTILE_SERVER, 'http', 'polite', 'http://127.0.0.1:1/', String(hostilePort)],
+      /^port/,
+    ),
+    slot('hostile model', [HOSTILE_MODEL, String(hostileModelPort)], /^listens on/),
+  ];
   const apis = apiPorts.map((port, index) =>
     slot(
       `api ${index + 1}`,
@@ -131,7 +143,7 @@ export async function startSystem(options: SystemOptions): Promise<System> {
       /^adjutant works/,
     ),
   );
-  const slots = [httpServer, ...modelServers, ...apis, ...workers, up, ...engines];
+  const slots = [httpServer, ...modelServers, ...hostile, ...apis, ...workers, up, ...engines];
   for (const place of slots) await place.start();
   return {
     folder,
@@ -174,17 +186,22 @@ function provider(port: number): object {
 
 interface Configured {
   readonly httpPort: number;
+  readonly hostilePort: number;
   readonly providers: Readonly<Record<string, object>>;
   readonly retentionMs: number;
 }
 
 /** The API knows a server that no worker serves. */
-function writeConfigs(folder: string, { httpPort, providers, retentionMs }: Configured): void {
+function writeConfigs(folder: string, { httpPort, hostilePort, providers, retentionMs }: Configured): void {
   const stdio = { command: process.execPath, args: [TOOL_SERVER], env: { CHAOS_FOLDER: folder } };
   const effects = { plain: 'idempotent' };
   const mcpServers = {
     alpha: { ...stdio, effects, lane: { concurrency: 20 } },
     beta: { ...stdio, effects, lane: { concurrency: 8 } },
+    // Beside them, servers that send more than anyone can hold: nobody else may notice.
+    mallory: { command: process.execPath, args: [HOSTILE_SERVER, 'stdio'] },
+    trudy: { url: `http://127.0.0.1:${hostilePort}/mcp` },
+    lister: { command: process.execPath, args: [HOSTILE_SERVER, 'stdio', 'lists-many'] },
     gamma: { url: `http://127.0.0.1:${httpPort}/mcp`, effects, lane: { concurrency: 20 } },
   };
   const shared = {

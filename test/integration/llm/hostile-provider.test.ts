@@ -1,80 +1,22 @@
 /** Providers that send more than a process can hold, or send it elsewhere: each costs its own call, and the process lives.
  *  It must never run them against the process of the tests: a fault here ends the one that has it. */
-import { once } from 'node:events';
-import type { ServerResponse } from 'node:http';
 import { fileURLToPath } from 'node:url';
-import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { HOSTILE_ANSWERS } from '../../support/hostile-answers.ts';
 import { type Api, call, errorIn, KEY, providersAt } from '../../support/model-calls.ts';
 import { type Child, spawnNode } from '../../support/process.ts';
-import {
-  bodyOf,
-  json,
-  type ProviderServer,
-  startProvider,
-  STREAM_HEAD,
-} from '../../support/provider-server.ts';
+import { bodyOf, json, type ProviderServer, startProvider } from '../../support/provider-server.ts';
 
 const CALLER = fileURLToPath(new URL('../../support/servers/model-caller.ts', import.meta.url));
 /** MiB. Far less than any of the answers would take. */
 const HEAP = 160;
-const MIB = 1024 * 1024;
-const PIECE = 'x'.repeat(MIB);
-const PACKED = gzipSync(PIECE.repeat(64), { level: 1 });
-const WIDE = `[${Array.from({ length: 1_500_000 }, () => '{}').join()}]`;
-
-const chunk = (content: string): string =>
-  `data: ${JSON.stringify({ id: 'x', object: 'chat.completion.chunk', choices: [{ index: 0, delta: { content } }] })}\n\n`;
-const newCalls = (from: number): string =>
-  Array.from({ length: 200 }, (_, i) => {
-    const call = { index: from + i, id: `c${from + i}`, function: { name: 't', arguments: '' } };
-    return `data: ${JSON.stringify({ id: 'x', choices: [{ index: 0, delta: { tool_calls: [call] } }] })}\n\n`;
-  }).join('');
-
-/** Writes for as long as anybody reads. */
-async function pour(response: ServerResponse, pieceAt: (index: number) => string): Promise<void> {
-  const closed = once(response, 'close');
-  for (let index = 0; !response.destroyed; index += 1) {
-    if (!response.write(pieceAt(index))) await Promise.race([once(response, 'drain'), closed]);
-  }
-}
-
-const HABITS: Readonly<Record<string, (response: ServerResponse) => void | Promise<void>>> = {
-  endless: (response) => pour(response.writeHead(200, { 'content-type': 'application/json' }), () => PIECE),
-  packed: (response) =>
-    void response
-      .writeHead(200, {
-        'content-type': 'application/json',
-        'content-encoding': 'gzip',
-        'content-length': PACKED.length,
-      })
-      .end(PACKED),
-  wide: (response) =>
-    void response
-      .writeHead(200, { 'content-type': 'text/plain' })
-      .end(`{"id":"x","model":"m","choices":${WIDE},"data":${WIDE}}`),
-  event: (response) =>
-    pour(response.writeHead(200, STREAM_HEAD), (index) => (index === 0 ? 'data: "' : PIECE)),
-  lines: (response) => pour(response.writeHead(200, STREAM_HEAD), () => 'data:\n'.repeat(10_000)),
-  talks: (response) => pour(response.writeHead(200, STREAM_HEAD), () => chunk('x'.repeat(100_000))),
-  calls: (response) => pour(response.writeHead(200, STREAM_HEAD), (index) => newCalls(index * 200)),
-  comments: (response) => pour(response.writeHead(200, STREAM_HEAD), () => `: ${'x'.repeat(100_000)}\n\n`),
-  refuses: (response) => pour(response.writeHead(500, { 'content-type': 'application/json' }), () => PIECE),
-  whole: (response) =>
-    json(200, { id: 'x', model: 'm', choices: [{ message: { content: 'Hi' }, finish_reason: 'stop' }] })(
-      response,
-      { path: '', headers: {}, body: null, closed: Promise.resolve() },
-      0,
-    ) as void,
-};
-
 describe('a process with little memory outlives', () => {
   let server: ProviderServer;
   let caller: Child;
 
   beforeAll(async () => {
     server = await startProvider((response, { body }) =>
-      HABITS[(body as { model: string }).model]?.(response),
+      HOSTILE_ANSWERS[(body as { model: string }).model]?.(response),
     );
     caller = spawnNode([`--max-old-space-size=${HEAP}`, CALLER, server.url, 'compatible']);
   });

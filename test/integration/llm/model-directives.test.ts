@@ -2,6 +2,7 @@
  *  It must never reach a real provider. */
 import { once } from 'node:events';
 import { describe, expect, test } from 'vitest';
+import { MAX_EMBEDDED_TEXTS } from '../../../src/llm/answer-limits.ts';
 import {
   call,
   type CallSetup,
@@ -101,7 +102,9 @@ describe('limits that all workers share', () => {
     const texts = Array.from({ length: 3_000 }, (_, index) => String(index));
     const { execution } = await call({ type: 'llm_embed', texts }, at(server, { limiter }));
     expect(execution.result).toMatchObject({ ok: true, payload: { count: 3_000, dimensions: 1 } });
-    expect(limiter.reserved).toHaveLength(3);
+    const batches = Math.ceil(3_000 / MAX_EMBEDDED_TEXTS);
+    expect(server.seen).toHaveLength(batches);
+    expect(limiter.reserved).toHaveLength(batches + 1);
     expect(execution.usage).toMatchObject({ input_tokens: 3_000, output_tokens: 0 });
   });
 });

@@ -109,7 +109,7 @@ function startHttp(habit) {
     const [stream] = streams;
     await reply(legacy ? eventWriter(stream) : response, habit, message, legacy);
   });
-  server.listen(0, '127.0.0.1', () => console.log(`port ${server.address().port}`));
+  server.listen(Number(PORT), '127.0.0.1', () => console.log(`port ${server.address().port}`));
 }
 
 function openStream(request, response, streams) {
@@ -180,6 +180,6 @@ async function gzipped(to, id) {
   to.end(body);
 }
 
-const [, , transport, habit = 'polite', ELSEWHERE = ''] = process.argv;
+const [, , transport, habit = 'polite', ELSEWHERE = '', PORT = '0'] = process.argv;
 if (transport === 'stdio') startStdio(habit);
 else startHttp(habit);
