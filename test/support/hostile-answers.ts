@@ -49,15 +49,13 @@ export const HOSTILE_ANSWERS: Readonly<Record<string, (response: ServerResponse)
   comments: (response) => pour(response.writeHead(200, STREAM_HEAD), () => `: ${'x'.repeat(100_000)}\n\n`),
   refuses: (response) => pour(response.writeHead(500, { 'content-type': 'application/json' }), () => PIECE),
   whole: (response) =>
-    void response
-      .writeHead(200, { 'content-type': 'application/json' })
-      .end(
-        JSON.stringify({
-          id: 'x',
-          model: 'm',
-          choices: [{ message: { content: 'Hi' }, finish_reason: 'stop' }],
-        }),
-      ),
+    void response.writeHead(200, { 'content-type': 'application/json' }).end(
+      JSON.stringify({
+        id: 'x',
+        model: 'm',
+        choices: [{ message: { content: 'Hi' }, finish_reason: 'stop' }],
+      }),
+    ),
   redirect: (response) => void response.writeHead(307, { location: 'http://127.0.0.1:1/elsewhere' }).end(),
   garbage: (response) => void response.writeHead(200, STREAM_HEAD).end('data: {"id":"x","cho\n\n'),
 };
