@@ -30,9 +30,8 @@ const GISTS: Gists = {
   'ai.request.started': ({ query }) => query,
   'ai.request.input': ({ content }) => content,
   'ai.request.cancel_requested': ({ reason }) => reason ?? '',
-  'ai.request.completed': ({ result, termination_reason: reason }) =>
-    reason === 'length' ? ['yellow', `${payloadText(result)} (cut off)`] : ['green', payloadText(result)],
-  'ai.request.failed': ({ error }) => ['red', anyErrorText(error)],
+  'ai.request.completed': completedGist,
+  'ai.request.failed': (data) => ['red', `${anyErrorText(data.error)}${unreadText(data)}`],
   'ai.request.error': ({ reason, message }) => ['red', `${reason}: ${message}`],
   'directive.retry_scheduled': (data) => ['yellow', retryText(data)],
   'directive.rejected': ({ directive_type: type, reason, message }) => [
@@ -61,6 +60,16 @@ export function gistOf({ type, data }: Signal, paint: Paint): string {
   if (typeof gist === 'string') return oneLine(gist, LONGEST);
   const [style, text] = gist;
   return paint(style, oneLine(text, style === 'red' || style === 'yellow' ? LONGEST_ERROR : LONGEST));
+}
+
+function completedGist(data: DataOf<'ai.request.completed'>): Gist {
+  const cutOff = data.termination_reason === 'length';
+  const text = `${payloadText(data.result)}${cutOff ? ' (cut off)' : ''}${unreadText(data)}`;
+  return [cutOff ? 'yellow' : 'green', text];
+}
+
+function unreadText({ unread_inputs: unread = [] }: { unread_inputs?: string[] | undefined }): string {
+  return unread.length === 0 ? '' : ` (unread inputs: ${unread.join(', ')})`;
 }
 
 function resultGist(result: Result): Gist {

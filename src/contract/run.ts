@@ -135,6 +135,8 @@ export const runViewSchema = z.object({
   details: z.record(z.string(), z.unknown()).optional(),
   /** final_answer, max_iterations, a budget's name, …; null while the run is under way. */
   termination_reason: z.string().nullable(),
+  /** Accepted inputs that the run ended without reading or answering; absent = none. */
+  unread_inputs: z.array(identifierSchema).optional(),
   waiting_for: z.array(waitSchema),
   messages: z.array(historyMessageSchema),
   children: z.array(runChildSchema),

@@ -7,6 +7,8 @@ import { metadataSchema, signalType } from './signal-envelope.ts';
 const requestId = { request_id: identifierSchema };
 /** Why the run ended: `final_answer`, `length` (the model's answer was cut off), `max_iterations`, …; an error's type. */
 const terminationReason = { termination_reason: z.string().optional() };
+/** Accepted inputs that the run ended without reading or answering; absent = none. */
+const unreadInputs = { unread_inputs: z.array(identifierSchema).optional() };
 const runId = { run_id: z.string().min(1).optional() };
 
 export const requestError = signalType('ai.request.error', '/ai/strategy', {
@@ -29,6 +31,7 @@ export const requestCompleted = signalType('ai.request.completed', '/ai/request'
   ...terminationReason,
   /** Said beside the result: of a tool's `complete` its coverage_gap, gap_description and suggested_files. */
   details: jsonObjectSchema.optional(),
+  ...unreadInputs,
 });
 
 export const requestFailed = signalType('ai.request.failed', '/ai/request', {
@@ -36,4 +39,5 @@ export const requestFailed = signalType('ai.request.failed', '/ai/request', {
   error: z.unknown(),
   ...runId,
   ...terminationReason,
+  ...unreadInputs,
 });

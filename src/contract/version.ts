@@ -4,4 +4,4 @@
 export const CONTRACT_VERSION = '1.1.0';
 
 /** SHA-256 over every generated schema, in file name order. */
-export const CONTRACT_SHA256 = '32f9387d95b6385119f64d4a360d0f6184a10417d78fbb592ce7d4593ee97b71';
+export const CONTRACT_SHA256 = '1b88ff42b9c5a49b15fa9e69ca51d4ade035d5f8cc2a5a6673670dc6f8cc1de5';

@@ -72,6 +72,11 @@ function checkStarts({ history }: RunEvidence): string[] {
   });
 }
 
+/** A limit that leaves no room to read what was said ends the run with the answer that it has. */
+function statusAfter(reason: RunEnd, { status, unread_inputs: unread = [] }: WireRun): string {
+  return unread.length > 0 && status === 'completed' ? status : STATUSES[reason];
+}
+
 function checkEnd({ history, signals }: RunEvidence, run: WireRun): string[] {
   const found: string[] = [];
   const ends = signals.filter(({ type }) => ENDS.has(type));
@@ -91,7 +96,7 @@ function checkEnd({ history, signals }: RunEvidence, run: WireRun): string[] {
     found.push(
       `ended as ${run.status} (${reason}: ${canonical(run.error)}), not as ${history.planned.ends.join(' or ')}`,
     );
-  else if (STATUSES[reason] !== run.status) found.push(`${reason} made it ${run.status}`);
+  else if (statusAfter(reason, run) !== run.status) found.push(`${reason} made it ${run.status}`);
   if (run.waiting_for.length > 0) found.push(`waits for ${JSON.stringify(run.waiting_for)}`);
   return [...found, ...checkAfter(signals, end, completed)];
 }

@@ -3,7 +3,7 @@
 import { errorEnvelope } from '../../contract/error-envelope.ts';
 import { mergeUsage, normalizeUsage, type Usage } from '../../contract/usage.ts';
 import type { StrategySignal, WorkRequest } from '../strategies/strategy.ts';
-import { endRun } from './lifecycle.ts';
+import { endRun, endWithAnswer } from './lifecycle.ts';
 import { type BudgetLimit, type OpenCall, count, type Run } from './run-state.ts';
 
 export interface Breach {
@@ -131,11 +131,12 @@ export function grant(run: Run, limit: BudgetLimit): void {
 
 const MAX_ITERATIONS_TEXT = 'Maximum iterations reached without a final answer.';
 
-/** Iterations that are used up are a result, if a poor one; everything else that is used up is a failure. */
+/** An answer in hand is the result. Without one iterations that are used up are a poor one, and everything else is a failure. */
 export function endForBreach(
   run: Run,
   { limit, message, ...counts }: Pick<Breach, 'limit' | 'message'>,
 ): void {
+  if (endWithAnswer(run, limit)) return;
   if (limit === 'max_iterations') {
     run.state.messages = [...run.state.messages, { role: 'assistant', content: MAX_ITERATIONS_TEXT }];
     return endRun(run, { status: 'completed', result: MAX_ITERATIONS_TEXT, reason: limit });

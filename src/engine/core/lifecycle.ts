@@ -9,7 +9,13 @@ import type { JsonObject, OutboxEntry } from '../transition.ts';
 import type { Run } from './run-state.ts';
 
 export type Ending =
-  | { status: 'completed'; result: unknown; details?: JsonObject | undefined; reason: string }
+  | {
+      status: 'completed';
+      result: unknown;
+      details?: JsonObject | undefined;
+      reason: string;
+      unanswered?: readonly string[];
+    }
   | { status: 'failed' | 'cancelled' | 'timeout'; error: ErrorEnvelope; reason: string };
 
 /** How the run's end treats what is still going on. */
@@ -28,8 +34,10 @@ export function announceStart(run: Run): void {
 export function endRun(run: Run, ending: Ending, manner: Manner = {}): void {
   if (run.state.ended) return;
   settleHistory(run, ending, manner);
-  release(run, manner);
   const { state } = run;
+  const unanswered = ending.status === 'completed' ? (ending.unanswered ?? []) : [];
+  state.unread_inputs = [...unanswered, ...state.inputs.map(({ id }) => id)];
+  release(run, manner);
   state.ended = ending.status;
   state.termination_reason = ending.reason;
   if (ending.status === 'completed') {
@@ -40,6 +48,15 @@ export function endRun(run: Run, ending: Ending, manner: Manner = {}): void {
   tellChildren(run);
   tellParent(run);
   endConversation(run);
+}
+
+/** What would have been the end, had the run not been spoken to, is it after all; false: there is no such answer. */
+export function endWithAnswer(run: Run, reason: string): boolean {
+  const { answer } = run.state;
+  if (!answer) return false;
+  const { result, details, inputs } = answer;
+  endRun(run, { status: 'completed', result, details, reason, unanswered: inputs });
+  return true;
 }
 
 /** An abnormal end that an executor asked for. */
@@ -106,8 +123,9 @@ function release(run: Run, manner: Manner): void {
 
 function announceEnd(run: Run): void {
   const { request_id, run_id } = run.spec;
-  const { ended, result, details, error, termination_reason } = run.state;
-  const about = { request_id, run_id, termination_reason };
+  const { ended, result, details, error, termination_reason, unread_inputs } = run.state;
+  const unread = unread_inputs.length > 0 ? { unread_inputs } : {};
+  const about = { request_id, run_id, termination_reason, ...unread };
   if (ended === 'completed') {
     const said = details === undefined ? { result } : { result, details };
     run.signals.push({ type: 'ai.request.completed', data: { ...about, ...said } });

@@ -19,6 +19,8 @@ function takeInputs(run: Run): Message[] {
   const { state } = run;
   if (state.inputs.length === 0) return [];
   const said = state.inputs.map(({ content }): Message => ({ role: 'user', content }));
+  const { answer } = state;
+  if (answer) state.answer = { ...answer, inputs: [...answer.inputs, ...state.inputs.map(({ id }) => id)] };
   state.inputs = [];
   state.messages = [...state.messages, ...said];
   return said;

@@ -61,6 +61,14 @@ export interface Input {
   content: string;
 }
 
+/** An answer that was not the end, because something had been said to the run that no model call had read. */
+export interface AnswerInHand {
+  result: unknown;
+  details?: JsonObject | undefined;
+  /** Inputs that a model call has read since, without an answer yet. */
+  inputs: readonly string[];
+}
+
 /** What was counted, for readers and tests; nothing is decided by the last four. */
 export interface Counters {
   iterations: number;
@@ -91,6 +99,8 @@ export interface RunState {
   grants: Partial<Record<BudgetLimit, number>>;
   inputs: readonly Input[];
   awaits_input: boolean;
+  /** What the run completes with when a limit keeps it from going on. */
+  answer: AnswerInHand | null;
   timers: readonly Timer[];
   children: readonly Child[];
   /** Whether the run was told that its parent has ended and lives on without one. */
@@ -111,6 +121,8 @@ export interface RunState {
   details?: JsonObject | undefined;
   error: ErrorEnvelope | null;
   termination_reason: string | null;
+  /** Inputs that the run ended without. */
+  unread_inputs: readonly string[];
 }
 
 /** What the core is made of, the same for every run. */
@@ -178,6 +190,7 @@ export function newRun(input: RunInput): Run {
     grants: {},
     inputs: [],
     awaits_input: false,
+    answer: null,
     timers: [],
     children: [],
     orphan: false,
@@ -192,6 +205,7 @@ export function newRun(input: RunInput): Run {
     result: null,
     error: null,
     termination_reason: null,
+    unread_inputs: [],
   };
   return working(input, agent, state, []);
 }

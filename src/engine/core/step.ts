@@ -96,6 +96,7 @@ function apply(run: Run, taken: Step<unknown>, trusted: boolean): void {
   if (overflows(run, directives.length)) return;
   state.strategy = taken.state ?? null;
   state.awaits_input = taken.awaits === 'input';
+  if (taken.answer) state.answer = { ...taken.answer, inputs: [] };
   if (taken.messages) state.messages = taken.messages as readonly Message[];
   if (taken.anchors) state.anchors = taken.anchors;
   for (const signal of taken.signals ?? []) {

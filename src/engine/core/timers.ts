@@ -2,12 +2,13 @@
 // Must never fire a timer twice, nor one that was set by the same turn.
 import { errorEnvelope } from '../../contract/error-envelope.ts';
 import { expireApprovals } from './approvals.ts';
-import { endRun } from './lifecycle.ts';
+import { endRun, endWithAnswer } from './lifecycle.ts';
 import type { Run } from './run-state.ts';
 import { step } from './step.ts';
 
 export function tick(run: Run): void {
   if (run.now >= run.state.deadline_at) {
+    if (endWithAnswer(run, 'deadline_exceeded')) return;
     const ms = run.agent.limits.deadline_ms;
     const error = errorEnvelope('deadline_exceeded', `The run did not end within ${ms} ms`, {
       deadline_ms: ms,

@@ -111,7 +111,8 @@ function completeRun(
 ): Step<ReactState> {
   const said: Message[] =
     summary === '' ? [...messages] : [...messages, { role: 'assistant', content: summary }];
-  if (context.waitingInputs > 0) return { ...askModel(state, context), messages: said };
+  if (context.waitingInputs > 0)
+    return { ...askModel(state, context), messages: said, answer: { result: summary } };
   return {
     state: { ...state, status: 'completed', calls: [] },
     messages: said,

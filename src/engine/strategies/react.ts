@@ -60,8 +60,8 @@ function onAnswer(
       return startRound(state, answer, context);
     case 'final': {
       const messages = answer.message ? [...context.messages, answer.message] : context.messages;
-      if (context.waitingInputs > 0) return { ...askModel(state, context), messages };
       const { result, reason } = answer;
+      if (context.waitingInputs > 0) return { ...askModel(state, context), messages, answer: { result } };
       return {
         state: { ...state, status: 'completed' },
         messages,

@@ -117,7 +117,7 @@ export interface StrategyContext<O = JsonObject> {
   readonly agentState: JsonObject;
   /** Model calls so far. */
   readonly iterations: number;
-  /** Things said to the run that no model call has taken up yet. An answer that ignores them loses them. */
+  /** Things said to the run that no model call has taken up yet. An outcome ends the run without them; see `answer`. */
   readonly waitingInputs: number;
   /** Whether this installation knows the model alias. */
   isModelAlias(name: string): boolean;
@@ -155,6 +155,8 @@ export interface Step<S> {
   withdraw?: readonly string[];
   /** `input`: nothing is under way on purpose; the run waits to be spoken to, and `reduce` sees `ai.request.input`. */
   awaits?: 'input';
+  /** Would be the outcome, but for what waits to be read: what the run completes with if a limit keeps it from going on. */
+  answer?: { result: unknown; details?: JsonObject };
   /** Ends the run; what is still under way is cancelled. */
   outcome?: Outcome;
 }

@@ -106,6 +106,7 @@ describe('two tools, three iterations', () => {
     const { points, ends, orderly } = walk({ agent: {}, rounds: [TWO, TWO], disturbances: 4 });
     expect([...ends.keys()].toSorted()).toEqual([
       'cancelled cancelled',
+      'completed deadline_exceeded',
       'completed final_answer',
       'failed worker_lost',
       'timeout deadline_exceeded',
@@ -118,7 +119,7 @@ describe('two tools, three iterations', () => {
     const agent = { limits: { parallel_tool_calls: 1 } };
     const { orderly, ends } = walk({ agent, rounds: [TWO, TWO], disturbances: 2 });
     expect(orderly.size).toBe(1);
-    expect(ends.size).toBe(4);
+    expect(ends.size).toBe(5);
   });
 
   test('with approvals: granted, refused, forgotten, late', () => {
@@ -129,7 +130,7 @@ describe('two tools, three iterations', () => {
     ];
     const { orderly, ends } = walk({ agent, rounds, disturbances: 1 });
     expect(orderly.size).toBe(1);
-    expect(ends.size).toBe(4);
+    expect(ends.size).toBe(5);
   });
 
   test('with budgets that are asked about', () => {
@@ -141,6 +142,7 @@ describe('two tools, three iterations', () => {
     expect(orderly.size).toBe(1);
     expect([...ends.keys()].toSorted()).toEqual([
       'cancelled cancelled',
+      'completed deadline_exceeded',
       'completed final_answer',
       'completed max_iterations',
       'failed max_tool_calls',

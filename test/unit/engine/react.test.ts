@@ -271,6 +271,51 @@ describe('a round of tool calls (upstream: react machine)', () => {
     expect(told(run).at(-1)).toEqual(['assistant', 'Maximum iterations reached without a final answer.']);
   });
 
+  test.each([
+    ['max_iterations', { max_iterations: 1 }],
+    ['max_tokens', { max_tokens: 4_200 }],
+    ['max_cost', { max_cost: 0.25 }],
+  ])('an answer is kept when %s leaves no room to read what was said meanwhile', (limit, limits) => {
+    const usage = { input_tokens: 90, output_tokens: 4_100, total_tokens: 4_190 };
+    const run = new Simulation({ agent: { limits } }).input('and then?', 'i1');
+    run.model('model-1', { text: 'five', usage }, { metadata: { cost: 0.25 } });
+    expect(run.view).toMatchObject({
+      status: 'completed',
+      termination_reason: limit,
+      result: 'five',
+      unread_inputs: ['i1'],
+    });
+    expect(run.signalsOf('ai.request.completed')).toMatchObject([{ result: 'five', unread_inputs: ['i1'] }]);
+    expect(told(run).at(-1)).toEqual(['assistant', 'five']);
+  });
+
+  test('an answer is kept when the deadline comes before the answer to what was said meanwhile', () => {
+    const run = new Simulation({ agent: { limits: { deadline_ms: 1_000 } } }).input('and then?', 'i1');
+    run.model('model-1', { text: 'five' }).input('and now?', 'i2').pass(1_000);
+    expect(run.ids()).toEqual(['model-1', 'model-2']);
+    expect(run.view).toMatchObject({
+      status: 'completed',
+      termination_reason: 'deadline_exceeded',
+      result: 'five',
+      unread_inputs: ['i1', 'i2'],
+    });
+  });
+
+  test('leave for more is asked before an answer is settled for, and the last answer counts', () => {
+    const agent = { limits: { max_iterations: 1 }, policies: { budget: 'ask' as const } };
+    const run = new Simulation({ agent }).input('and then?', 'i1').model('model-1', { text: 'five' });
+    run.decide('budget-1', 'approve').input('and now?', 'i2').model('model-2', { text: 'six' });
+    run.decide('budget-2', 'deny');
+    expect(run.view).toMatchObject({ status: 'completed', result: 'six', unread_inputs: ['i2'] });
+  });
+
+  test('an input that was read and answered is not named', () => {
+    const run = new Simulation().input('and then?', 'i1').model('model-1', { text: 'five' });
+    run.model('model-2', { text: 'six' });
+    expect(run.view).toMatchObject({ result: 'six', termination_reason: 'final_answer' });
+    expect(run.view.unread_inputs).toBeUndefined();
+  });
+
   test('tools see the state of the run under context.state, whatever a caller put there', () => {
     const run = new Simulation({ agent: { tool_context: { tenant: 't', state: 'mine' } } });
     run.model('model-1', calls(call('math.add')));
