@@ -113,6 +113,7 @@ export interface WireRun {
   readonly result: unknown;
   readonly error: { readonly type?: string } | null;
   readonly termination_reason: string | null;
+  readonly unread_inputs?: readonly string[];
   readonly waiting_for: readonly unknown[];
   readonly messages: readonly WireMessage[];
   readonly started_at: string | null;
