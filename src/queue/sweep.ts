@@ -148,6 +148,14 @@ export function createSweeper(options: SweeperOptions) {
       await (record.fence > 0 ? lanes.ringAnew(record.lane, ring) : lanes.ring(record.lane, ring));
     }
     await index.lookAgain(entry, at);
+    await lookAtLease(entry, at);
+  }
+
+  /** The ring may be answered before the look is put off: whoever claimed meanwhile could not bring the look forward. */
+  async function lookAtLease(entry: DueEntry, at: number): Promise<void> {
+    const record = await journal.directive(entry.requestId, entry.id);
+    const leaseUntil = record?.leaseUntil ?? null;
+    if (leaseUntil !== null && leaseUntil < at) await index.add([entry], leaseUntil);
   }
 
   async function expire(entry: DueEntry, record: DirectiveRecord, now: number): Promise<void> {

@@ -211,6 +211,22 @@ describe('a job that lies where its worker died', () => {
     }, 10_000);
   });
 
+  test('is looked at when the lease ends of a worker that took it before the sweeper had put its look off', async () => {
+    await using open = await openPipeline(redis.url);
+    const call = await acceptUnrung(open, { effect: 'read' });
+    const ring = open.lanes.ring;
+    vi.spyOn(open.lanes, 'ring').mockImplementation(async (...job) => {
+      await ring(...job);
+      await open.index.lookWithin({ requestId: call.request_id, id: call.id }, 1_000);
+      await open.journal.claim(claimOf(call, 1_000));
+    });
+    await open.sweeper().sweep();
+    const record = await open.journal.directive(call.request_id, call.id);
+    const [, score] = await open.connection.zrange(open.keys.sweep, '0', '-1', 'WITHSCORES');
+    expect(record?.status).toBe('running');
+    expect(Number(score)).toBeLessThanOrEqual(record?.leaseUntil ?? 0);
+  });
+
   test('stays with its worker while BullMQ holds it for that one', async () => {
     await using open = await openPipeline(redis.url);
     await lose(open, 60_000);
