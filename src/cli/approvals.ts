@@ -4,6 +4,7 @@ import type { ApprovalDecisionBody } from '../contract/run.ts';
 import { DirectiveRefused } from '../contract/problem.ts';
 import type { Invocation } from './invocation.ts';
 import { approvalText, type DataOf } from './signal-gist.ts';
+import { plainJson } from './terminal.ts';
 
 export interface Approvals {
   requested(approval: Approval): void;
@@ -104,7 +105,7 @@ async function editedArguments(
   keyboard: NonNullable<Invocation['keyboard']>,
   signal: AbortSignal,
 ): Promise<Record<string, unknown> | null> {
-  for (let prefill = JSON.stringify(approval.arguments ?? {}); ;) {
+  for (let prefill = plainJson(approval.arguments ?? {}); ;) {
     const text = await keyboard.ask('arguments: ', { signal, prefill });
     if (text === null) return null;
     const value = objectIn(text);

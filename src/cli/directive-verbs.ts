@@ -5,6 +5,7 @@ import { call, type CallOptions } from './commands/call.ts';
 import { cancel, type CancelOptions } from './commands/cancel.ts';
 import { type DeadOptions, listDead, redriveDead } from './commands/dead.ts';
 import { get } from './commands/get.ts';
+import { payload } from './commands/payload.ts';
 import { agents, lanes, tools } from './commands/listings.ts';
 import { submit, type SubmitOptions } from './commands/submit.ts';
 import { tail, type TailOptions } from './commands/tail.ts';
@@ -43,10 +44,20 @@ export function addDirectiveVerbs(program: Command, withClient: WithClient): voi
       withClient(async (invocation) => cancel(invocation, request, directive, given)),
     );
   addDeadVerbs(program, withClient);
+  addListings(program, withClient);
+}
+
+function addListings(program: Command, withClient: WithClient): void {
   program
-    .command('tools')
-    .description('the tools of every MCP server')
-    .action(async () => withClient(tools));
+    .command('payload <request> <directive>')
+    .description('the whole answer of a directive, where its signal holds the beginning of it')
+    .action(async (request: string, directive: string) =>
+      withClient(async (invocation) => payload(invocation, request, directive)),
+    );
+  program
+    .command('tools [server]')
+    .description('the tools of every MCP server, or of one')
+    .action(async (server?: string) => withClient(async (invocation) => tools(invocation, server)));
   program
     .command('agents')
     .description('the agents that can be asked')

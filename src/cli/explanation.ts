@@ -46,9 +46,13 @@ function remedyOf(error: ServiceUnavailable): string {
 }
 
 /** Prints each explanation and answers with the exit code. */
-export function report(error: unknown, terminal: Terminal): ExitCode {
+export function report(error: unknown, terminal: Terminal, json = false): ExitCode {
   const explanations = error instanceof StartFault ? error.findings.map(explainFinding) : [explain(error)];
   for (const explanation of explanations) {
+    if (json) {
+      terminal.out(JSON.stringify(errorJson(explanation, error)));
+      continue;
+    }
     if (explanation === null) {
       terminal.err(error instanceof Error ? (error.stack ?? error.message) : String(error));
       continue;
@@ -57,6 +61,23 @@ export function report(error: unknown, terminal: Terminal): ExitCode {
     terminal.err(`${terminal.paintErr('cyan', '  fix')} ${explanation.how}`);
   }
   return explanations[0]?.exitCode ?? EXIT.failed;
+}
+
+/** In the form of a failed result, so that a program reads one kind of answer. */
+function errorJson(explanation: Explanation | null, error: unknown): unknown {
+  const message = explanation?.what ?? String(error);
+  const fix = explanation === null ? {} : { fix: explanation.how };
+  const refusal = error instanceof DirectiveRefused ? error.problem : null;
+  const errors = refusal?.errors === undefined ? {} : { errors: refusal.errors };
+  const unavailable = error instanceof ServiceUnavailable;
+  const type = refusal?.code ?? (unavailable ? 'unavailable' : typeOf(explanation));
+  return { ok: false, error: { type, message, retryable: unavailable, details: { ...errors, ...fix } } };
+}
+
+function typeOf(explanation: Explanation | null): string {
+  if (explanation === null) return 'internal_error';
+  if (explanation.exitCode === EXIT.usage) return 'usage';
+  return explanation.exitCode === EXIT.interrupted ? 'interrupted' : 'failed';
 }
 
 function explainFinding({ subject, says, fix }: Finding): Explanation {

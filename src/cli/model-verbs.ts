@@ -24,7 +24,7 @@ function addLlm(program: Command, withClient: WithClient): void {
     .option('--temperature <t>', 'default: 0.2', decimal)
     .option('--schema <file>', 'a JSON Schema; the answer is a value that fits it')
     .option('--timeout-ms <ms>', "limit of one attempt; default: the provider's", wholeNumber)
-    .option('--retries <n>', 'attempts after a failed first one; default: 0', wholeNumber)
+    .option('--max-retries <n>', 'attempts after a failed first one; default: 0', wholeNumber)
     .option('--stream', 'print the words as they come; default: on a terminal')
     .option('--no-stream', 'ask for the whole answer at once')
     .option('--request <id>', 'the request it belongs to; default: a new one')

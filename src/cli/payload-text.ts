@@ -1,18 +1,23 @@
 /** The payload of a result as text: what the tool said, or JSON.
  *  It must never lose a part of it. */
-import { printable } from './terminal.ts';
+import { plainJson, printable } from './terminal.ts';
 
 interface ContentItem {
   readonly type: string;
   readonly text?: string;
 }
 
-/** Text alone stays text; everything else is JSON, indented. */
-export function payloadText(payload: unknown): string {
-  if (typeof payload === 'string') return printable(payload);
+/** Text alone stays text, `clean` for a terminal unless told otherwise; everything else is JSON, indented. */
+export function payloadText(payload: unknown, clean: (text: string) => string = printable): string {
+  if (typeof payload === 'string') return clean(payload);
   const items = contentOf(payload);
-  if (items !== null && items.every(isText)) return printable(items.map(({ text }) => text).join('\n'));
-  return JSON.stringify(payload, null, 2) ?? '';
+  if (items !== null && items.every(isText)) return clean(items.map(({ text }) => text).join('\n'));
+  return plainJson(payload, 2);
+}
+
+/** A file or a program is given what the tool said, to the letter. */
+export function asSaid(text: string): string {
+  return text;
 }
 
 function contentOf(payload: unknown): readonly ContentItem[] | null {

@@ -1,13 +1,14 @@
 /** The command line: verbs, their options, and where each goes.
  *  It must never do the work of a verb. */
-import { Command, CommanderError } from 'commander';
+import { Argument, Command, CommanderError } from 'commander';
 import { createHttpClient } from '../client/http-client.ts';
 import { doctor } from './commands/doctor.ts';
 import { init } from './commands/init.ts';
 import { serve, type ServeOptions } from './commands/serve.ts';
+import { completionScript, type Shell, SHELLS } from './completion.ts';
 import { addDirectiveVerbs } from './directive-verbs.ts';
 import { report } from './explanation.ts';
-import { CliFailure, EXIT, type ExitCode } from './failure.ts';
+import { CliFailure, EXIT, type ExitCode, usage } from './failure.ts';
 import type { WithClient } from './invocation.ts';
 import type { Keyboard } from './keyboard.ts';
 import { addModelVerbs } from './model-verbs.ts';
@@ -41,11 +42,20 @@ export async function runCli(args: readonly string[], options: ProgramOptions): 
     await program.parseAsync(args, { from: 'user' });
     return exitCode;
   } catch (error) {
-    if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.done : EXIT.usage;
+    const json = args.includes('--json');
+    if (error instanceof CommanderError) return usageFault(error, options.terminal, json);
     // What an interrupt broke off is not worth a word, unless the verb has one.
     if (options.interrupt.aborted && !(error instanceof CliFailure)) return EXIT.interrupted;
-    return report(error, options.terminal);
+    return report(error, options.terminal, json);
   }
+}
+
+/** commander has said what is wrong to a person; a program is told in JSON, too. */
+function usageFault(error: CommanderError, terminal: Terminal, json: boolean): ExitCode {
+  if (error.exitCode === 0) return EXIT.done;
+  const how = '`adjutant --help` lists the verbs and options.';
+  if (json) report(usage(error.message, how), terminal, true);
+  return EXIT.usage;
 }
 
 function createProgram(options: ProgramOptions, finish: (code: ExitCode) => void): Command {
@@ -66,7 +76,16 @@ function createProgram(options: ProgramOptions, finish: (code: ExitCode) => void
   addDirectiveVerbs(program, withClient);
   addModelVerbs(program, withClient);
   addSetupVerbs(program, options, finish);
+  addCompletion(program, terminal);
   return program;
+}
+
+function addCompletion(program: Command, terminal: Terminal): void {
+  program
+    .command('completion')
+    .description('print a completion script, as for: source <(adjutant completion bash)')
+    .addArgument(new Argument('<shell>').choices(SHELLS))
+    .action((shell: Shell) => terminal.out(completionScript(program, shell).trimEnd()));
 }
 
 function addRoles(

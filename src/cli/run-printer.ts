@@ -1,13 +1,12 @@
 /** Shows a run while it goes on: what its model says, its tool calls, its children, what is tried again.
  *  It must never print anything of a run twice. */
 import { type FoldedCalls, NOTHING_SAID } from '../contract/delta-fold.ts';
-import type { Result } from '../contract/result.ts';
 import type { Signal } from '../contract/signal.ts';
 import { type AnswerMode, printWords } from './answer-printer.ts';
-import { retryText } from './signal-gist.ts';
+import { type DataOf, retryText } from './signal-gist.ts';
 import { oneLine, type Terminal } from './terminal.ts';
 import { createToolBoard } from './tool-board.ts';
-import { turnIn } from './turn-text.ts';
+import { modelText, turnIn } from './turn-text.ts';
 
 export interface RunPrinter {
   show(signal: Signal): void;
@@ -34,7 +33,7 @@ export function createRunPrinter(terminal: Terminal, mode: AnswerMode): RunPrint
     calls = printWords(terminal, calls, signal, mode).calls;
     if (signal.type !== 'ai.llm.response') return;
     terminal.endLine();
-    const model = modelOf(signal.data.result);
+    const model = modelOf(signal.data);
     if (model !== null) models.add(model);
     lastWords = mode === 'live' ? (calls.get(signal.data.call_id)?.content ?? null) : null;
   }
@@ -62,10 +61,12 @@ export function createRunPrinter(terminal: Terminal, mode: AnswerMode): RunPrint
   };
 }
 
-function modelOf(result: Result): string | null {
+function modelOf({ result, metadata }: DataOf<'ai.llm.response'>): string | null {
   const turn = result.ok ? turnIn(result.payload) : null;
   if (turn === null) return null;
-  return turn.scripted === true ? `${turn.model} (scripted: no model was asked)` : turn.model;
+  return turn.scripted === true
+    ? `${turn.model} (scripted: no model was asked)`
+    : modelText(turn, metadata['provider']);
 }
 
 function remarkOf(signal: Signal): string | null {

@@ -103,8 +103,10 @@ export function anyErrorText(error: unknown): string {
   return envelope.success ? errorText(envelope.data) : payloadText(error);
 }
 
-export function errorText({ type, message }: ErrorEnvelope): string {
-  return `${type}: ${oneLine(message, 500)}`;
+export function errorText({ type, message, details }: ErrorEnvelope): string {
+  const { reason } = details;
+  const why = typeof reason === 'string' && !message.includes(reason) ? reason : undefined;
+  return withReason(`${type}: ${oneLine(message, 500)}`, why === undefined ? why : oneLine(why, 200));
 }
 
 export function progressText({ progress, total, message }: DataOf<'ai.tool.progress'>): string {
@@ -117,7 +119,10 @@ export function retryText({
   max_retries: most,
   delay_ms: delayMs,
   error,
+  metadata,
 }: DataOf<'directive.retry_scheduled'>): string {
+  const { from, to } = Object(Object(metadata)['fallback']) as { from?: unknown; to?: unknown };
+  if (typeof to === 'string') return `goes on from ${String(from)} to ${to} after ${errorText(error)}`;
   return `retry ${failures}/${most} in ${delayMs} ms after ${errorText(error)}`;
 }
 

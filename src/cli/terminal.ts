@@ -79,14 +79,14 @@ function createScreen(stdout: Output, stderr: Output) {
       if (side === 'out') endLine('err');
       else if (shared) endLine('out');
       if (asLine) endLine(side);
-      streams[side].write(text);
+      streams[side].write(shownOn(streams[side], text));
       open[side] = !text.endsWith('\n');
     },
     /** Not while a line is open there: taking the live line away would take the text with it. */
     status(text: string): void {
       if (open.err || (shared && open.out)) return;
       clear();
-      if (text !== '') stderr.write(fitted(text, stderr.columns || DEFAULT_COLUMNS));
+      if (text !== '') stderr.write(shownOn(stderr, fitted(text, stderr.columns || DEFAULT_COLUMNS)));
       shown = text !== '';
     },
   };
@@ -98,10 +98,31 @@ function fitted(text: string, columns: number): string {
   return plain.length < columns ? text : `${plain.slice(0, Math.max(1, columns - 2))}…`;
 }
 
+/** The styles of `Paint`, or what a terminal would obey: controls, and marks that turn the order of letters around. */
+const COMMANDS =
+  // oxlint-disable-next-line no-control-regex
+  /\u001B\[(?:1|2|22|3[1236]|39)m|[\u0000-\u0008\u000B-\u001F\u007F-\u009F\u202A-\u202E\u2066-\u2069]/g;
+
+/** Whatever a verb forgets to clean: a terminal is given no command but our colours, a file is given all as it is. */
+function shownOn(stream: Output, text: string): string {
+  return stream.isTTY === true
+    ? text.replace(COMMANDS, (found) => (found.length > 1 ? found : '\uFFFD'))
+    : text;
+}
+
 /** Text from a tool or a server on a terminal: control characters could move the cursor or fake output. */
 export function printable(text: string): string {
   // oxlint-disable-next-line no-control-regex
-  return text.replaceAll(/[\u0000-\u0008\u000B-\u001F\u007F-\u009F]/g, '\uFFFD');
+  return text.replaceAll(/[\u0000-\u0008\u000B-\u001F\u007F-\u009F\u202A-\u202E\u2066-\u2069]/g, '\uFFFD');
+}
+
+/** JSON in which nothing is left that a terminal would obey; it is the same value. */
+export function plainJson(value: unknown, indent?: number): string {
+  const json = JSON.stringify(value, null, indent) ?? '';
+  return json.replaceAll(
+    /[\u007F-\u009F\u202A-\u202E\u2066-\u2069]/g,
+    (found) => `\\u${found.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
 }
 
 /** The same in one line. */

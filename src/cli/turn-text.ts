@@ -14,16 +14,22 @@ export function answerText(turn: ModelTurn): string {
   return 'output' in turn && turn.output !== undefined ? JSON.stringify(turn.output, null, 2) : turn.text;
 }
 
-/** Model, tokens, duration; and whether anybody was asked at all. */
-export function turnLine(turn: ModelTurn): string {
+/** Provider and model, tokens, duration; and whether anybody was asked at all. */
+export function turnLine(turn: ModelTurn, provider: unknown): string {
   const parts = [
-    turn.model,
+    modelText(turn, provider),
     ...(turn.usage === null ? [] : [tokensText(turn.usage)]),
     `${(turn.duration_ms / 1_000).toFixed(1)} s`,
     ...(turn.finish_reason === null || turn.finish_reason === 'stop' ? [] : [turn.finish_reason]),
     ...(turn.scripted === true ? ['scripted: no model was asked'] : []),
   ];
   return parts.join(' · ');
+}
+
+/** `provider` as the metadata of an answer has it: providers call their models without it. */
+export function modelText({ model, scripted }: ModelTurn, provider: unknown): string {
+  const isNamed = typeof provider !== 'string' || scripted === true || model.startsWith(`${provider}:`);
+  return isNamed ? model : `${provider}:${model}`;
 }
 
 type Tokens = Pick<Usage, 'input_tokens' | 'output_tokens'>;

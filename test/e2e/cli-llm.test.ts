@@ -122,7 +122,7 @@ describe('an answer', () => {
 
 describe('a stream that breaks off', () => {
   test('is begun again, which a reader of its words is told, and a pipe need not know', async () => {
-    const retried = ['--retries', '1', '--model', 'mock:m'];
+    const retried = ['--max-retries', '1', '--model', 'mock:m'];
     const live = await run(['llm', 'cut', '--stream', ...retried]);
     expect(live.code).toBe(0);
     expect(live.stderr).toMatch(/retry 1\/1/);

@@ -104,7 +104,7 @@ describe('call', () => {
     expect(stderr).not.toContain('\u001B');
   });
 
-  test('interrupted exits 130 and says where the result will be', async () => {
+  test('interrupted cancels the call, and exits 130', async () => {
     const running = start(['call', 'peer.wait', '--request', 'interrupted', '--id', 'a'], {
       cwd: home,
       env: { ADJUTANT_URL: url },
@@ -113,7 +113,19 @@ describe('call', () => {
     running.child.kill('SIGINT');
     const { code, stderr } = await running.ended;
     expect(code).toBe(130);
-    expect(stderr).toContain('adjutant get interrupted a');
+    expect(stderr).toMatch(/failed cancelled: .*interrupted at the terminal/);
+    expect((await run(['get', 'interrupted', 'a'])).stdout).toMatch(/status\s+failed/);
+  });
+
+  test('writes the whole answer into a file, also where its signal holds the beginning', async () => {
+    const args = ['call', 'peer.large', '{"bytes":2000000}'];
+    const { code, stdout } = await run([...args, '--request', 'large', '--id', 'a']);
+    expect(code).toBe(0);
+    expect(stdout).toBe(`${'x'.repeat(2_000_000)}\n`);
+    const payload = await run(['payload', 'large', 'a']);
+    expect(payload).toMatchObject({ code: 0, stdout });
+    const json = JSON.parse((await run([...args, '--json'])).stdout) as { payload: unknown };
+    expect(JSON.stringify(json.payload).length).toBeGreaterThan(2_000_000);
   });
 });
 
@@ -174,6 +186,10 @@ describe('submit, tail and get', () => {
 describe('the lists', () => {
   test('show tools and lanes', async () => {
     expect((await run(['tools'])).stdout).toMatch(/^peer\.echo\s+read/m);
+    expect((await run(['tools', 'peer'])).stdout).toMatch(/^peer\.echo\s+read/m);
+    const unknown = await run(['tools', 'pear']);
+    expect(unknown).toMatchObject({ code: 1, stdout: '' });
+    expect(unknown.stderr).toContain('There are peer.');
     expect((await run(['lanes'])).stdout).toMatch(/^tool\.peer\s/m);
     expect(JSON.parse((await run(['lanes', '--json'])).stdout)).toMatchObject({
       lanes: expect.arrayContaining([expect.objectContaining({ name: 'tool.peer' })]) as unknown,
@@ -201,6 +217,8 @@ describe('cancel', () => {
       status: 'failed',
       result: { data: { result: { error: { type: 'cancelled', details: { reason: 'no longer needed' } } } } },
     });
+    expect((await run(['tail', 'cut'])).stdout).toContain('(no longer needed)');
+    expect((await run(['get', 'cut'])).stdout).toMatch(/errors\n\s+a\s+cancelled: .*no longer needed/);
     expect((await run(['cancel', 'cut', 'a'])).stdout).toMatch(/^a\s+had ended before$/m);
   });
 
@@ -282,6 +300,19 @@ describe('a command line that makes no sense', () => {
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
     expect(stderr).not.toBe('');
     expect(stderr).not.toMatch(/^\s+at /m);
+  });
+
+  test('is told as JSON where JSON was asked for', async () => {
+    const type = async (args: readonly string[], env: Env = {}): Promise<unknown> => {
+      const { stdout } = await run([...args, '--json'], { env });
+      return (JSON.parse(stdout) as { ok: boolean; error: { type: string } }).error.type;
+    };
+    expect(await type(['call', 'peer.echo', '{oops'])).toBe('usage');
+    expect(await type(['call', 'peer.echo', '--effect', 'maybe'])).toBe('usage');
+    expect(await type(['get', 'none'])).toBe('not_found');
+    expect(await type(['tools'], { ADJUTANT_URL: `http://127.0.0.1:${await freePort()}` })).toBe(
+      'unavailable',
+    );
   });
 
   test('--help and --version exit 0', async () => {

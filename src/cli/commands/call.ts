@@ -7,8 +7,9 @@ import { tellFailure } from '../failure-lines.ts';
 import type { Invocation } from '../invocation.ts';
 import { createLiveLine } from '../live-line.ts';
 import { objectArgument } from '../object-argument.ts';
-import { payloadText } from '../payload-text.ts';
+import { cancelOnInterrupt } from '../cancel-on-interrupt.ts';
 import { callIdOf } from '../signal-line.ts';
+import { tellPayload } from './payload.ts';
 
 export interface CallOptions {
   readonly timeoutMs?: number;
@@ -34,23 +35,25 @@ export async function call(
     argumentText === undefined ? {} : objectArgument(argumentText),
     options,
   );
-  const submission = await client.submit(directive, { signal: interrupt });
+  using cancellation = cancelOnInterrupt(invocation);
+  const submission = await client.submit(directive, { signal: cancellation.giveUp });
+  const { request_id: requestId } = submission;
   const id = submission.directives[0]?.id ?? '';
+  cancellation.watch(requestId, id);
   const line = json ? null : createLiveLine(terminal, tool, 'queued');
   try {
-    for await (const signal of client.signals(submission.request_id, { signal: interrupt })) {
+    for await (const signal of client.signals(requestId, { signal: cancellation.giveUp })) {
       if (callIdOf(signal) !== id) continue;
-      if (isTerminalSignal(signal)) return answer(signal, invocation);
-      line?.show(signal);
+      if (!isTerminalSignal(signal)) line?.show(signal);
+      else return await answer(signal, invocation, { requestId, id }, () => line?.end());
     }
   } finally {
     line?.end();
   }
-  if (!interrupt.aborted)
-    throw new Error(`Request ${submission.request_id} was closed without a result of ${id}.`);
+  if (!interrupt.aborted) throw new Error(`Request ${requestId} was closed without a result of ${id}.`);
   throw new CliFailure({
-    what: 'Interrupted; the call goes on.',
-    how: `Its result: adjutant get ${submission.request_id} ${id}`,
+    what: 'Interrupted; the cancellation has not been confirmed.',
+    how: `What became of it: adjutant get ${requestId} ${id}`,
     exitCode: EXIT.interrupted,
   });
 }
@@ -71,17 +74,25 @@ function directiveOf(tool: string, args: Record<string, unknown>, options: CallO
   return { type: 'tool_exec', tool_name: tool, arguments: args, ...given };
 }
 
-function answer(signal: TerminalSignal, { terminal, json }: Invocation): ExitCode {
+async function answer(
+  signal: TerminalSignal,
+  { client, terminal, json, interrupt }: Invocation,
+  { requestId, id }: { readonly requestId: string; readonly id: string },
+  endLine: () => void,
+): Promise<ExitCode> {
   if (signal.type === 'ai.request.error') throw new Error(signal.data.message);
-  const { result } = signal.data;
-  if (json) {
-    terminal.out(JSON.stringify(result));
-    return result.ok ? EXIT.done : EXIT.failed;
-  }
-  if (result.ok) {
-    terminal.out(payloadText(result.payload));
-    return EXIT.done;
-  }
-  tellFailure(terminal, result.error);
-  return EXIT.failed;
+  const { result, metadata } = signal.data;
+  const size = metadata['result_truncated_bytes'];
+  // A person is shown the beginning; what is kept or read by a program is whole.
+  const isCut = result.ok && typeof size === 'number';
+  const whole =
+    isCut && !terminal.liveOut ? { ...result, payload: await client.payload(requestId, id) } : result;
+  endLine();
+  if (json) terminal.out(JSON.stringify(whole));
+  else if (whole.ok) tellPayload(terminal, whole.payload);
+  else tellFailure(terminal, whole.error);
+  if (isCut && terminal.liveOut)
+    terminal.err(`This is the beginning of ${size} bytes. All of it: adjutant payload ${requestId} ${id}`);
+  if (whole.ok) return EXIT.done;
+  return interrupt.aborted ? EXIT.interrupted : EXIT.failed;
 }

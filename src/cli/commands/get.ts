@@ -1,5 +1,6 @@
 /** `adjutant get`: what became of a request, or of one directive.
  *  It must never wait for anything. */
+import type { DirectiveClient } from '../../contract/directive-client.ts';
 import { DirectiveRefused, problem } from '../../contract/problem.ts';
 import type {
   DirectiveStatus,
@@ -10,10 +11,13 @@ import type {
 import { EXIT, type ExitCode } from '../failure.ts';
 import type { Invocation } from '../invocation.ts';
 import { durationText, elapsedMs, runLines, section } from '../run-lines.ts';
+import { gistOf } from '../signal-gist.ts';
 import { signalLine } from '../signal-line.ts';
 import { table } from '../table.ts';
 import type { Style, Terminal } from '../terminal.ts';
 import { ownMember } from '../../contract/own-member.ts';
+
+const MOST_ERRORS = 20;
 
 export async function get(
   { client, terminal, json }: Invocation,
@@ -28,7 +32,7 @@ export async function get(
   const lines = json
     ? [JSON.stringify(view)]
     : 'directives' in view
-      ? requestLines(view, terminal)
+      ? [...requestLines(view, terminal), ...(await errorLines(view, client, terminal))]
       : directiveLines(view, terminal);
   for (const line of lines) terminal.out(line);
   return hasFailed(view) ? EXIT.failed : EXIT.done;
@@ -52,6 +56,25 @@ function requestLines(view: RequestView, terminal: Terminal): string[] {
   if (view.run === undefined) return [head, ...directives];
   const { paint } = terminal;
   return [head, ...section('directives', directives, paint), ...runLines(view.run, paint)];
+}
+
+/** Why directives failed; a run tells its own story. */
+async function errorLines(
+  view: RequestView,
+  client: DirectiveClient,
+  { paint }: Terminal,
+): Promise<string[]> {
+  if (view.run !== undefined) return [];
+  const failed = view.directives.filter(({ status }) => status === 'failed');
+  const shown = failed.slice(0, MOST_ERRORS).map(async ({ id }) => {
+    const result = (await client.directive(view.request_id, id))?.result ?? null;
+    return result === null ? [] : [[id, gistOf(result, paint)]];
+  });
+  const more = failed.length - MOST_ERRORS;
+  return [
+    ...section('errors', table((await Promise.all(shown)).flat()), paint),
+    ...(more > 0 ? [`  and ${more} more: adjutant get ${view.request_id} <directive>`] : []),
+  ];
 }
 
 function summaryRow(summary: DirectiveSummary, { paint }: Terminal): string[] {

@@ -1,14 +1,18 @@
 /** `adjutant tools`, `agents` and `lanes`: what can be called and run, and how busy the lanes are.
  *  It must never change anything. */
 import type { ListedLane } from '../../contract/lane-listing.ts';
-import type { ListedServer, ListedTool } from '../../contract/tool-listing.ts';
-import { EXIT, type ExitCode } from '../failure.ts';
+import type { ListedServer, ListedTool, ToolListing } from '../../contract/tool-listing.ts';
+import { CliFailure, EXIT, type ExitCode } from '../failure.ts';
 import type { Invocation } from '../invocation.ts';
 import { table } from '../table.ts';
 import { oneLine, type Terminal } from '../terminal.ts';
 
-export async function tools({ client, terminal, json }: Invocation): Promise<ExitCode> {
-  const listing = await client.tools();
+/** `server`: only its tools. Throws `CliFailure` when there is none of that name. */
+export async function tools(
+  { client, terminal, json }: Invocation,
+  server: string | undefined,
+): Promise<ExitCode> {
+  const listing = ofServer(await client.tools(), server);
   if (json) terminal.out(JSON.stringify(listing));
   else {
     for (const line of table(listing.tools.map((tool) => toolRow(tool, terminal)))) terminal.out(line);
@@ -17,6 +21,18 @@ export async function tools({ client, terminal, json }: Invocation): Promise<Exi
     if (listing.servers.length === 0) terminal.err('No worker has reported an MCP server yet.');
   }
   return EXIT.done;
+}
+
+function ofServer(listing: ToolListing, server: string | undefined): ToolListing {
+  if (server === undefined) return listing;
+  const servers = listing.servers.filter(({ name }) => name === server);
+  if (servers.length > 0)
+    return { ...listing, servers, tools: listing.tools.filter((tool) => tool.server === server) };
+  const known = listing.servers.map(({ name }) => name).join(', ');
+  throw new CliFailure({
+    what: `No worker has reported an MCP server "${oneLine(server, 80)}".`,
+    how: known === '' ? 'Start a worker: `adjutant worker`, or `adjutant up`.' : `There are ${known}.`,
+  });
 }
 
 function toolRow({ name, effect, description = '' }: ListedTool, terminal: Terminal): string[] {

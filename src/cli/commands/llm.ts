@@ -26,7 +26,7 @@ export interface LlmOptions {
   /** A file with the JSON Schema that the answer has to fit. */
   readonly schema?: string;
   readonly timeoutMs?: number;
-  readonly retries?: number;
+  readonly maxRetries?: number;
   /** Default: as the words come on a terminal, whole elsewhere. False also asks the model for the whole at once. */
   readonly stream?: boolean;
   readonly request?: string;
@@ -83,7 +83,7 @@ async function directiveOf(prompt: string, options: LlmOptions): Promise<Submitt
     temperature: options.temperature,
     output_schema: options.schema === undefined ? undefined : await readSchema(options.schema),
     timeout_ms: options.timeoutMs,
-    max_retries: options.retries,
+    max_retries: options.maxRetries,
   };
   const given = Object.fromEntries(Object.entries(named).filter(([, value]) => value !== undefined));
   const type = options.stream === false ? 'llm_generate' : 'llm_stream';
@@ -121,7 +121,7 @@ async function tell(
   call: Call,
   printer: AnswerPrinter,
 ): Promise<ExitCode> {
-  const { result } = (response ?? unanswered(call, interrupt)).data;
+  const { result, metadata } = (response ?? unanswered(call, interrupt)).data;
   if (!result.ok) {
     tellFailure(terminal, result.error);
     return interrupt.aborted ? EXIT.interrupted : EXIT.failed;
@@ -129,7 +129,7 @@ async function tell(
   const turn = turnIn(result.payload) ?? turnIn(await client.payload(call.requestId, call.id));
   if (turn === null) throw new Error(`The answer of ${call.id} is not a turn of a model.`);
   printer.finish(answerText(turn));
-  terminal.err(terminal.paintErr('dim', turnLine(turn)));
+  terminal.err(terminal.paintErr('dim', turnLine(turn, metadata['provider'])));
   return EXIT.done;
 }
 

@@ -41,7 +41,7 @@ const response = (payload: object, attempt = 1) => {
   return {
     type: 'ai.llm.response',
     attempt,
-    data: { call_id: 'c', result: { ok: true, payload, effects: [] } },
+    data: { call_id: 'c', result: { ok: true, payload, effects: [] }, metadata: {} },
   };
 };
 
@@ -83,7 +83,12 @@ describe('the words of a model', () => {
     [{ ...TURN, usage: null, finish_reason: 'length' } as const, 'm · 1.2 s · length'],
     [{ ...TURN, scripted: true } as const, 'm · 3 → 4 tokens · 1.2 s · scripted: no model was asked'],
   ])('come with a line about who said them', (turn, line) => {
-    expect(turnLine(turn)).toBe(line);
+    expect(turnLine(turn, undefined)).toBe(line);
+  });
+
+  test('and the provider whose model it was, unless the name says it', () => {
+    expect(turnLine(TURN, 'openai')).toMatch(/^openai:m · /);
+    expect(turnLine({ ...TURN, model: 'openai:m' }, 'openai')).toMatch(/^openai:m · /);
   });
 });
 

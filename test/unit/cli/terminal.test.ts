@@ -1,6 +1,6 @@
 /** The terminal: what goes where, when colours and the live line appear, and what a tool cannot do to it. */
 import { expect, test } from 'vitest';
-import { createTerminal, oneLine, printable } from '../../../src/cli/terminal.ts';
+import { createTerminal, oneLine, plainJson, printable } from '../../../src/cli/terminal.ts';
 import { textStream as stream } from '../../support/text-stream.ts';
 
 test('results go to stdout, everything else to stderr', () => {
@@ -39,6 +39,31 @@ test('the live line never wraps', () => {
 test('control characters of others lose their power', () => {
   expect(printable('a\u001B[2Jb\u0007c\td\ne\u009B')).toBe('a\uFFFD[2Jb\uFFFDc\td\ne\uFFFD');
   expect(oneLine(' a\n b\r\nc ', 4)).toBe('a b…');
+});
+
+test('a terminal is given no command but our colours, whatever a verb prints; a file is given it all', () => {
+  const text = 'a\u001B]0;t\u0007b\u001B[8mc\u009B2Jd\u202Ee';
+  const [shown, kept] = [stream(true), stream(false)];
+  const terminal = createTerminal(shown, shown);
+  terminal.out(text);
+  terminal.write(text);
+  terminal.endLine();
+  terminal.err(text);
+  terminal.status(text);
+  createTerminal(kept, kept).out(text);
+  const seen = shown.text().replaceAll('\r\u001B[K', '');
+  for (const command of ['\u0007', '\u001B', '\u009B', '\u202E']) expect(seen).not.toContain(command);
+  expect(kept.text()).toBe(`${text}\n`);
+  const coloured = stream(true);
+  createTerminal(coloured, coloured).out('\u001B[31mred\u001B[39m');
+  expect(coloured.text()).toBe('\u001B[31mred\u001B[39m\n');
+});
+
+test('JSON for a terminal is the same value without anything that it would obey', () => {
+  const value = { text: 'a\u001B\u009B\u202Eb\u007F' };
+  for (const command of ['\u001B', '\u009B', '\u202E', '\u007F'])
+    expect(plainJson(value)).not.toContain(command);
+  expect(JSON.parse(plainJson(value))).toEqual(value);
 });
 
 test('pieces of text are one line, until something else is said', () => {

@@ -80,6 +80,23 @@ describe('a signal', () => {
       { call_id: 'c', failures: 1, max_retries: 2, delay_ms: 5, error },
       'c retry 1/2 in 5 ms after timeout: too slow',
     ],
+    [
+      'directive.retry_scheduled',
+      {
+        call_id: 'c',
+        failures: 1,
+        max_retries: 0,
+        delay_ms: 0,
+        error,
+        metadata: { fallback: { from: 'a:x', to: 'b:y', reason: 'timeout' } },
+      },
+      'c goes on from a:x to b:y after timeout: too slow',
+    ],
+    [
+      'ai.tool.result',
+      { call_id: 'c', result: { ok: false, error: { ...error, details: { reason: 'not\u001Bneeded' } } } },
+      'c timeout: too slow (not\uFFFDneeded)',
+    ],
     ['ai.request.error', { reason: 'busy', message: 'later' }, 'r busy: later'],
     ['ai.llm.delta', { call_id: 'c', chunk_type: 'thinking', delta: 'so\nwhat' }, 'c thinking so what'],
     ['ai.llm.response', { call_id: 'c', result: { ok: true, payload: turn({ text: 'a\nb' }) } }, 'c a b'],

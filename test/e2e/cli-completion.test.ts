@@ -1,0 +1,55 @@
+/** Completion in a shell as a person has it: the script that the program prints, read by a real bash.
+ *  It must not look into the script: what the shell offers counts. */
+import { execFile } from 'node:child_process';
+import { resolve } from 'node:path';
+import { promisify } from 'node:util';
+import { beforeAll, expect, test } from 'vitest';
+import { startCli } from '../support/cli.ts';
+
+const run = promisify(execFile);
+
+let script: string;
+
+beforeAll(async () => {
+  const { code, stdout } = await startCli(['completion', 'bash'], { cwd: resolve('.') }).ended;
+  expect(code).toBe(0);
+  script = stdout;
+});
+
+/** What bash offers for the last of these words. */
+async function offered(...words: string[]): Promise<string[]> {
+  const commands = `${script}
+COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _adjutant; printf '%s\\n' "\${COMPREPLY[@]}"`;
+  const { stdout } = await run('bash', ['-c', commands, 'bash', 'adjutant', ...words], { cwd: resolve('.') });
+  return stdout.split('\n').filter((line) => line !== '');
+}
+
+test.each<[string[], string[]]>([
+  [['ca'], ['call', 'cancel']],
+  [['dead', 're'], ['redrive']],
+  [
+    ['dead', 'redrive', '--l'],
+    ['--lane', '--limit'],
+  ],
+  [
+    ['call', 'a.b', '--backoff', ''],
+    ['fixed', 'exponential'],
+  ],
+  [['call', 'a.b', '--backoff', 'fixed', '--max'], ['--max-retries']],
+  [['--url', 'http://x', 'll'], ['llm']],
+  [['tools', '--js'], ['--json']],
+  [['up', '--config', 'adjutant.j'], ['adjutant.json']],
+  [['submit', 'adjutant.j'], ['adjutant.json']],
+  [['completion', 'no-verb-follows', 'x'], []],
+])('%j offers %j', async (words, expected) => {
+  expect(await offered(...words)).toEqual(expected);
+});
+
+test('an unknown shell is refused, and the others have a script', async () => {
+  const cwd = resolve('.');
+  expect((await startCli(['completion', 'tcsh'], { cwd }).ended).code).toBe(2);
+  expect((await startCli(['completion', 'zsh'], { cwd }).ended).stdout).toContain('bashcompinit');
+  const fish = (await startCli(['completion', 'fish'], { cwd }).ended).stdout;
+  expect(fish).toMatch(/-a call -d '/);
+  expect(fish).toMatch(/seen_subcommand_from call.* -l backoff -x -a 'fixed exponential'/);
+});
