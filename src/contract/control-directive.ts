@@ -4,6 +4,7 @@ import type * as z from 'zod';
 import { CONTROL_PARAMS, type ControlDirectiveType } from './control-params.ts';
 import { fieldErrors } from './field-error.ts';
 import { findJsonHazard } from './json-guard.ts';
+import { boundedText } from './json-safe.ts';
 import { type ToolReply, readReply } from './tool-reply.ts';
 
 export type ControlDirective = {
@@ -71,6 +72,9 @@ export interface Extraction {
   rejected: RejectedDirective[];
 }
 
+/** A message may quote the names of members. */
+const MESSAGE_CHARACTERS = 500;
+
 /** More than any tool has reason to send; the rest is rejected as one. */
 const MAX_ENTRIES = 100;
 
@@ -118,7 +122,8 @@ function rejection(
   reason: RejectionReason,
   message: string,
 ): RejectedDirective {
-  return { index, type: typeNameOf(entry), reason, message, count: 1 };
+  const said = boundedText(message, MESSAGE_CHARACTERS);
+  return { index, type: typeNameOf(entry), reason, message: said, count: 1 };
 }
 
 function surplus(count: number): RejectedDirective {

@@ -1,6 +1,7 @@
 // What a kind of directive is to the service: how it is checked, and how it is carried out.
 // Must never reach the journal or the queue: an executor gets a directive and returns what came of it.
 import type * as z from 'zod';
+import type { RejectedDirective } from '../contract/control-directive.ts';
 import type { Directive } from '../contract/directive.ts';
 import type { Result } from '../contract/result.ts';
 import type { SignalDraft } from '../contract/signal.ts';
@@ -75,6 +76,8 @@ export interface Execution {
   result: Result;
   /** What the model reads, where it is more than the result as JSON (contract.md §7). */
   content?: string;
+  /** Control directives in the result that were not accepted: each becomes a `directive.rejected` before the terminal signal. */
+  rejected?: readonly RejectedDirective[];
   /** The outside may have acted although no answer came (connection lost, timeout after sending). */
   ambiguous?: boolean;
   /** The other side could not be reached at all; nothing was sent. */

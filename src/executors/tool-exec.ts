@@ -104,5 +104,6 @@ function read(outcome: ToolCallOutcome, place: ToolPlace): Execution {
   }
   const { result, content, rejected } = readToolResult(outcome.result, { trust: place.trust });
   const execution = { result, content };
-  return rejected.length > 0 ? { ...execution, metadata: { rejected_directives: rejected } } : execution;
+  if (rejected.length === 0) return execution;
+  return { ...execution, rejected, metadata: { rejected_directives: rejected } };
 }

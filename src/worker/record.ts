@@ -26,7 +26,7 @@ const SAID_RETRIES = 100;
 const LARGEST_RETRY_ERROR_BYTES = 16_384;
 
 /** What an attempt leaves beside its outcome. */
-export interface Made extends Pick<Execution, 'content' | 'usage'> {
+export interface Made extends Pick<Execution, 'content' | 'usage' | 'rejected'> {
   metadata: SignalMetadata;
   /** Something of it is in the log. */
   seen: boolean;
@@ -130,7 +130,8 @@ async function recordEnd(
   const beside = { content: read, ...(full.ok ? { payload: full.payload } : {}) };
   const signal = terminalSignal(envelope.directive, result, origin, metadata, systemStamp, beside);
   const status = result.ok ? 'succeeded' : 'failed';
-  const signals = result.ok ? [...usageSignals(claimed, made), signal] : [signal];
+  const used = result.ok ? usageSignals(claimed, made) : [];
+  const signals = [...rejectedSignals(parts, claimed, made), ...used, signal];
   const verdict = await durably(parts, () => parts.journal.finish(ref, status, signals));
   if (verdict.kind === 'no_room') return recordSmall(parts, claimed, full, made, verdict.bytes);
   if (verdict.kind === 'stale')
@@ -172,6 +173,21 @@ function usageSignals({ envelope, origin }: Claimed, { usage }: Made): SignalDra
   if (!usage || usage.input_tokens + usage.output_tokens === 0) return [];
   const metadata = { ...directiveMetadata(envelope.directive), ...usage.metadata };
   return [draftSignal('ai.usage', { ...usage, metadata }, origin)];
+}
+
+/** Control directives that were not accepted are never silent; those of an attempt that is repeated are in its metadata. */
+function rejectedSignals(
+  { logger }: AttemptParts,
+  { claim: ref, envelope: { directive }, origin }: Claimed,
+  { rejected = [] }: Made,
+): SignalDraft[] {
+  if (rejected.length === 0) return [];
+  logger.warn({ ...ref, rejected }, 'control directives in the result of a tool were rejected');
+  return rejected.map(({ index, type, reason, message, count }) => {
+    const metadata = { ...directiveMetadata(directive), ...(count > 1 ? { count } : {}) };
+    const data = { call_id: ref.id, index, directive_type: type, reason, message, metadata };
+    return draftSignal('directive.rejected', data, origin);
+  });
 }
 
 async function recordRetry(

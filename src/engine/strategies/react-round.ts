@@ -4,7 +4,7 @@ import { errorEnvelope } from '../../contract/error-envelope.ts';
 import type { Message, ToolCall } from '../../contract/message.ts';
 import { toolContent } from '../../contract/tool-content.ts';
 import { applyControls, stopsRound } from '../core/control/apply-controls.ts';
-import type { ControlContext } from '../core/control/control-context.ts';
+import type { Completion, ControlContext } from '../core/control/control-context.ts';
 import { toolMessage } from '../core/history.ts';
 import { countRepeats, repeatWarning } from './duplicate-calls.ts';
 import type { ModelAnswer } from './model-answer.ts';
@@ -81,14 +81,15 @@ function finishRound(state: ReactState, context: ReactContext): Step<ReactState>
       messages,
       anchors: context.anchors,
       modelAlias: state.model_alias,
+      todos: state.todos ?? null,
       depth: context.spec.parent?.depth ?? 0,
       isModelAlias: context.isModelAlias,
     },
     state.calls,
   );
   const warned = withWarning(controls.messages, state.warn, context);
-  const { anchors, signals, modelAlias } = controls;
-  const next = { ...state, model_alias: modelAlias };
+  const { anchors, signals, modelAlias, todos } = controls;
+  const next = { ...state, model_alias: modelAlias, todos };
   return { anchors, signals, messages: warned, ...afterRound(next, controls, warned, context) };
 }
 
@@ -105,18 +106,18 @@ function afterRound(
 
 function completeRun(
   state: ReactState,
-  summary: string,
+  { text, details }: Completion,
   messages: readonly Message[],
   context: ReactContext,
 ): Step<ReactState> {
-  const said: Message[] =
-    summary === '' ? [...messages] : [...messages, { role: 'assistant', content: summary }];
+  const said: Message[] = text === '' ? [...messages] : [...messages, { role: 'assistant', content: text }];
   if (context.waitingInputs > 0)
-    return { ...askModel(state, context), messages: said, answer: { result: summary } };
+    return { ...askModel(state, context), messages: said, answer: { result: text } };
+  const beside = Object.keys(details).length === 0 ? {} : { details };
   return {
     state: { ...state, status: 'completed', calls: [] },
     messages: said,
-    outcome: { status: 'completed', result: summary, reason: 'completed_by_tool' },
+    outcome: { status: 'completed', result: text, reason: 'completed_by_tool', ...beside },
   };
 }
 

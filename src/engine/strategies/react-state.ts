@@ -41,6 +41,8 @@ export interface ReactState {
   warn: string | null;
   /** A tool's `tier_change`; null = the agent's own model. */
   model_alias: string | null;
+  /** Items of the list of things to do, as the tool that keeps it last sent them. Absent in states of older versions. */
+  todos?: unknown;
   /** The first is under way. */
   delegations: readonly OpenDelegation[];
 }

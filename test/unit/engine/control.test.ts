@@ -62,6 +62,54 @@ describe('context', () => {
     expect(given(run, 'model-3').at(-1)).toMatchObject({ role: 'tool' });
   });
 
+  const ITEMS = [
+    { content: 'mine', status: 'pending' },
+    { content: 'write it', status: 'completed', target_tier: 'code' },
+    { content: 'test it', status: 'in_progress', target_tier: 'code' },
+  ];
+  const LEFT = [
+    '[CURRENT TODO STATE]',
+    '  For code tier:',
+    '    [1] [x] write it',
+    '    [2] [>] test it',
+    'Progress: 1/2 completed',
+    '[END TODO STATE]',
+  ].join('\n');
+  const cleared = (before: unknown[]): Simulation => {
+    const run = round(before);
+    return run.model('model-2', calls(call('fs.list'))).tool('tool-2-0', 1, [control('clear_self_todos')]);
+  };
+
+  test.each([
+    ['the list', ITEMS],
+    ['an object that holds the list', { conversation_id: 'c', items: ITEMS }],
+  ])('clear_self_todos leaves what others shall do, of %s', (_what, items) => {
+    const run = cleared([control('todo_state_changed', { state: 'all three', count: 3, items })]);
+    expect(given(run, 'model-3').at(-1)?.content).toBe(`[CONTEXT ANCHOR todo_state]\n${LEFT}`);
+    expect(run.signalsOf('presenter.notified').at(-1)).toEqual({
+      key: 'todo_update',
+      data: { items: ITEMS.slice(1), count: 2 },
+      call_id: 'tool-2-0',
+    });
+  });
+
+  test('clear_self_todos touches no list on which nothing is the agent’s own', () => {
+    const targeted = ITEMS.slice(1);
+    const run = cleared([control('todo_state_changed', { state: 'theirs', items: targeted })]);
+    expect(given(run, 'model-3').at(-1)?.content).toBe('[CONTEXT ANCHOR todo_state]\ntheirs');
+  });
+
+  test('clear_self_todos takes the group of the agent’s own out of a list that came as text only', () => {
+    const groups =
+      '  For code tier:\n    [1] [ ] write it\n  For self:\n    [0] [ ] mine\nProgress: 0/2 completed';
+    const content = `[CURRENT TODO STATE]\n${groups}\n[END TODO STATE]`;
+    const run = cleared([control('context_anchor', { key: 'todo_state', content })]);
+    const left = String(given(run, 'model-3').at(-1)?.content);
+    expect(left).toContain('write it');
+    expect(left).not.toContain('mine');
+    expect(left).toContain('[END TODO STATE]');
+  });
+
   test('prune_messages leaves a note of older results and keeps the newest', () => {
     const long = 'x'.repeat(500);
     const run = new Simulation().model('model-1', calls(call('math.add', {}, 'x'))).tool('tool-1-0', long);
@@ -88,6 +136,17 @@ describe('the course of the run', () => {
     expect(run.directive('model-3')).toMatchObject({ model_alias: 'capable' });
   });
 
+  test('tier_change is a signal, with what it was before and why', () => {
+    const run = round([control('tier_change', { tier: 'capable', reason: 'hard' })]);
+    run
+      .model('model-2', calls(call('fs.list')))
+      .tool('tool-2-0', 1, [control('tier_change', { tier: 'fast' })]);
+    expect(run.signalsOf('agent.tier_changed')).toEqual([
+      { call_id: 'tool-1-0', tier: 'capable', previous: null, reason: 'hard', metadata: { index: 0 } },
+      { call_id: 'tool-2-0', tier: 'fast', previous: 'capable', reason: '', metadata: { index: 0 } },
+    ]);
+  });
+
   test('tier_change to an alias nobody knows is ignored and recorded', () => {
     const core = { modelAliases: ['fast'] };
     const run = round([control('tier_change', { tier: 'capable' })], [], { core });
@@ -106,6 +165,18 @@ describe('the course of the run', () => {
     });
     expect(run.messages.at(-1)).toEqual({ role: 'assistant', content: 'Done.\n\nNot covered: y' });
     expect(run.ids()).not.toContain('model-2');
+  });
+
+  test('complete keeps what its tool says is missing, for readers and for the model of a parent', () => {
+    const gap = { coverage_gap: true, suggested_files: ['a.ts', 'b.ts'] };
+    const run = round([control('complete', { summary: 'Done.', ...gap })]);
+    expect(run.view).toMatchObject({
+      result: 'Done.\n\nNot covered: a part of the task\n\nSuggested files: a.ts, b.ts',
+      details: gap,
+    });
+    expect(run.signalsOf('ai.request.completed')).toMatchObject([{ details: gap }]);
+    const plain = round([control('complete', { summary: 'Done.' })]);
+    expect(plain.view).not.toHaveProperty('details');
   });
 
   test('complete while something waits to be read goes on', () => {
@@ -156,9 +227,9 @@ describe('the course of the run', () => {
 
   test('what is no control directive is recorded and does not stop the others', () => {
     const run = round([{ type: 'nope' }, 7, control('inject_context', { content: 'ok' })]);
-    expect(run.signalsOf('directive.ignored')).toMatchObject([
-      { directive_type: 'nope', reason: 'invalid' },
-      { directive_type: 'unknown', reason: 'invalid' },
+    expect(run.signalsOf('directive.rejected')).toMatchObject([
+      { call_id: 'tool-1-0', index: 0, directive_type: 'nope', reason: 'unknown_type' },
+      { call_id: 'tool-1-0', index: 1, directive_type: null, reason: 'unknown_type' },
     ]);
     expect(given(run).at(-1)).toEqual({ role: 'user', content: 'ok' });
   });
@@ -200,6 +271,12 @@ describe('delegation', () => {
     });
     exit(run, tag, { result: 'written' });
     expect(given(run).at(-1)).toEqual({ role: 'user', content: '[DELEGATION COMPLETE: coder] written' });
+  });
+
+  test('delegate: null turns are as many as the target has', () => {
+    const run = round([control('delegate', { target: 'coder', task: 'write it', max_turns: null })]);
+    expect(childOf(run)).toMatchObject({ agent: 'coder', overrides: {} });
+    expect(run.signalsOf('directive.rejected')).toEqual([]);
   });
 
   test('delegate: a child that fails is told as such, and so is one that cannot start', () => {

@@ -14,6 +14,7 @@ import {
   type ControlHandler,
   type HandledType,
   ignoreControl,
+  rejectControl,
   type TranslatedType,
 } from './control-context.ts';
 import { delegate } from './delegate.ts';
@@ -47,7 +48,7 @@ export interface CallControls {
 
 export type ControlStart = Pick<
   ControlContext,
-  'messages' | 'anchors' | 'modelAlias' | 'depth' | 'isModelAlias'
+  'messages' | 'anchors' | 'modelAlias' | 'todos' | 'depth' | 'isModelAlias'
 >;
 
 /** Applies them in the order of the calls; the context is what came of it all. */
@@ -69,7 +70,8 @@ function contextFor(start: ControlStart, callId: string, index: number): Control
 
 function applyOne(context: ControlContext, raw: unknown, heard: boolean): void {
   const directive = read(raw);
-  if (directive === null) return ignoreControl(context, typeOf(raw), 'invalid');
+  if (directive instanceof ControlDirectiveError)
+    return rejectControl(context, typeOf(raw), directive.reason, directive.message);
   if (!heard) return ignoreControl(context, directive.type, 'stopped');
   for (const one of isTranslated(directive) ? translateTodoStateChanged(directive) : [directive]) {
     if (!isTranslated(one)) dispatch(context, one);
@@ -86,14 +88,17 @@ function dispatch(
 
 /** Whether a result asks to drop the calls of its round that have not started. */
 export function stopsRound(controls: readonly unknown[]): boolean {
-  return controls.some((raw) => read(raw)?.type === 'stop_processing');
+  return controls.some((raw) => {
+    const directive = read(raw);
+    return !(directive instanceof ControlDirectiveError) && directive.type === 'stop_processing';
+  });
 }
 
-function read(raw: unknown): ControlDirective | null {
+function read(raw: unknown): ControlDirective | ControlDirectiveError {
   try {
     return deserializeDirective(raw);
   } catch (error) {
-    if (error instanceof ControlDirectiveError) return null;
+    if (error instanceof ControlDirectiveError) return error;
     throw error;
   }
 }
@@ -104,7 +109,7 @@ function isTranslated(
   return directive.type === 'todo_state_changed';
 }
 
-function typeOf(raw: unknown): string {
+function typeOf(raw: unknown): string | null {
   const type = (Object(raw) as { type?: unknown }).type;
-  return typeof type === 'string' ? type.slice(0, 128) : 'unknown';
+  return typeof type === 'string' ? type.slice(0, 128) : null;
 }

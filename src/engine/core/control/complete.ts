@@ -1,10 +1,20 @@
 // complete: the task is done, says a tool.
-// Must never lose the summary: it is the run's result.
+// Must never lose the summary, nor what the tool says is missing: both are the run's result.
+import type { ControlDirective } from '../../../contract/control-directive.ts';
 import type { ControlHandler } from './control-context.ts';
 
 export const complete: ControlHandler<'complete'> = (context, { params }) => {
-  const { summary, gap_description } = params;
-  const gap =
-    gap_description === undefined || gap_description === '' ? '' : `\n\nNot covered: ${gap_description}`;
-  context.completion = summary + gap;
+  const { summary, ...details } = params;
+  context.completion = { text: [summary, ...remarks(details)].join('\n\n'), details };
 };
+
+type Details = Omit<Extract<ControlDirective, { type: 'complete' }>['params'], 'summary'>;
+
+/** Whoever reads only the result, a parent's model above all, reads what is missing too. */
+function remarks({ coverage_gap, gap_description = '', suggested_files = [] }: Details): string[] {
+  const gap = gap_description || (coverage_gap === true ? 'a part of the task' : '');
+  return [
+    ...(gap === '' ? [] : [`Not covered: ${gap}`]),
+    ...(suggested_files.length === 0 ? [] : [`Suggested files: ${suggested_files.join(', ')}`]),
+  ];
+}

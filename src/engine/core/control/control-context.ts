@@ -3,7 +3,7 @@
 import type { ControlDirective, translateTodoStateChanged } from '../../../contract/control-directive.ts';
 import type { ControlDirectiveType } from '../../../contract/control-params.ts';
 import type { Message } from '../../../contract/message.ts';
-import type { EmittedSignal } from '../../transition.ts';
+import type { EmittedSignal, JsonObject } from '../../transition.ts';
 
 /** Agents that take over, one after the other; of a pipeline more than one. */
 export interface Delegation {
@@ -14,6 +14,13 @@ export interface Delegation {
   max_turns: number | null;
 }
 
+export interface Completion {
+  /** The summary, and in words what it does not cover. */
+  text: string;
+  /** What the tool said beside the summary, as it said it. */
+  details: JsonObject;
+}
+
 export interface ControlContext {
   messages: readonly Message[];
   anchors: Readonly<Record<string, string>>;
@@ -22,7 +29,9 @@ export interface ControlContext {
   /** The directives of later calls of this round are not heard any more. */
   stopped: boolean;
   /** The run is complete, with this as its result. */
-  completion: string | null;
+  completion: Completion | null;
+  /** The list of things to do, as the tool that keeps it last sent its items; null = it sent none. */
+  todos: unknown;
   delegations: Delegation[];
   signals: EmittedSignal[];
   /** The tool call whose result carried the directive, and its place there. */
@@ -43,6 +52,18 @@ export type ControlHandler<T extends ControlDirectiveType> = (
 /** Types that are heard under their own name; the others are translated into these first. */
 export type HandledType = Exclude<ControlDirectiveType, TranslatedType>;
 export type TranslatedType = Parameters<typeof translateTodoStateChanged>[0]['type'];
+
+/** What arrived is no control directive, and the log says so. */
+export function rejectControl(
+  context: ControlContext,
+  type: string | null,
+  reason: string,
+  message: string,
+): void {
+  const { callId, index } = context;
+  const data = { call_id: callId, index, directive_type: type, reason, message, metadata: {} };
+  context.signals.push({ type: 'directive.rejected', data });
+}
 
 /** Nothing is done about the directive, and the log says why. */
 export function ignoreControl(context: ControlContext, type: string, reason: string): void {
