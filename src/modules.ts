@@ -8,7 +8,7 @@ import { type AgentDefinition, agentDefinitionSchema } from './contract/agent-de
 import { CUSTOM_CONTEXT } from './contract/custom-directive.ts';
 import type { FieldError } from './contract/problem.ts';
 import { knownEffect } from './contract/work-directive.ts';
-import { readExecution } from './custom-execution.ts';
+import { ownReport, readExecution } from './custom-execution.ts';
 import {
   type DirectiveKind,
   kindNameFault,
@@ -163,7 +163,8 @@ export function queuedDefinitions({ directives }: Modules): QueuedDefinition[] {
     started: () => null,
     execute: async (stored, context) => {
       const { directive, toolContext } = parted(stored as unknown as OwnDirective);
-      return readExecution(await kind.execute(directive, { ...context, toolContext }));
+      const report = ownReport(kind.type, context.report);
+      return readExecution(await kind.execute(directive, { ...context, report, toolContext }));
     },
   }));
 }

@@ -86,8 +86,13 @@ function close(response: ServerResponse, stopped: boolean): void {
   });
 }
 
-function frame(signal: Signal): string {
-  return `id: ${signal.sequence}\nevent: ${signal.type}\ndata: ${JSON.stringify(signal)}\n\n`;
+/** What ends a line ends a field, and two of it a frame: a name that holds any is written without. */
+function field(text: string): string {
+  return text.replace(/[\r\n\0]/g, '');
+}
+
+export function frame(signal: Signal): string {
+  return `id: ${Number(signal.sequence)}\nevent: ${field(signal.type)}\ndata: ${JSON.stringify(signal)}\n\n`;
 }
 
 function endFrame(lastSequence: number): string {

@@ -1,5 +1,6 @@
 // Builds signals: CloudEvents without the sequence, which the journal gives when it appends.
 // Must never read the clock or draw ids for a decision; both come from the caller's `Stamp`.
+import { ownMember } from '../contract/own-member.ts';
 import { SIGNAL_SOURCES, type SignalDraft } from '../contract/signal.ts';
 import { newIdentifier } from '../telemetry/identifier.ts';
 import { childTraceparent } from '../telemetry/trace-context.ts';
@@ -19,6 +20,9 @@ export interface Stamp {
   id(): string;
 }
 
+/** Of signals that a user's own kind of directive reports. */
+const OWN_KIND_SOURCE = '/directive';
+
 export const systemStamp: Stamp = { now: () => Date.now(), id: newIdentifier };
 
 type SignalType = SignalDraft['type'];
@@ -34,7 +38,7 @@ export function draftSignal<T extends SignalType>(
   return {
     specversion: '1.0',
     id: stamp.id(),
-    source: SIGNAL_SOURCES[type],
+    source: ownMember<string>(SIGNAL_SOURCES, type) ?? OWN_KIND_SOURCE,
     type,
     subject: origin.requestId,
     time: new Date(stamp.now()).toISOString(),

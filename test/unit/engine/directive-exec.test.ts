@@ -65,7 +65,29 @@ describe('core directives (upstream: directive_exec)', () => {
     expect(odd.signalsOf('directive.ignored')).toMatchObject([{ reason: 'invalid_subject' }]);
   });
 
-  test.each(['ai.request.completed', 'agent.error', 'directive.result', 'ai'])(
+  test.each([
+    ['a line', { type: 'x\nevent: ai.request.completed', data: {} }, 'invalid_type'],
+    ['a carriage return', { type: 'x\ry', data: {} }, 'invalid_type'],
+    ['a line separator', { type: 'x\u2028y', data: {} }, 'invalid_type'],
+    ['an escape', { type: 'x\u001b[2J', data: {} }, 'invalid_type'],
+    ['the end of a stream', { type: 'adjutant.end', data: {} }, 'reserved_type'],
+    ['no name', { type: 7, data: {} }, 'invalid_type'],
+    ['a source of two lines', { type: 'x', source: 'a\nb', data: {} }, 'invalid_source'],
+    ['a cause of two lines', { type: 'x', cause: 'a\nb', data: {} }, 'invalid_cause'],
+    ['no data', { type: 'x' }, 'invalid_data'],
+  ])('a signal with %s is refused, from a step and from emit', (_name, signal, reason) => {
+    const said = new Simulation({
+      agent: { strategy: 'scripted' },
+      core: { strategies: [scripted({ start: { signals: [signal as never], directives: [MODEL] } })] },
+    });
+    expect(said.types()).toEqual(['ai.request.started', 'directive.ignored']);
+    expect(said.signalsOf('directive.ignored')).toMatchObject([{ directive_type: 'emit', reason }]);
+    if ('cause' in signal || typeof signal.type !== 'string' || !('data' in signal)) return;
+    const emitted = start([{ type: 'emit', signal }]);
+    expect(emitted.signalsOf('directive.ignored')).toMatchObject([{ reason }]);
+  });
+
+  test.each(['ai.request.completed', 'agent.error', 'directive.result', 'ai', 'AI.usage', 'adjutant.end'])(
     'Emit: %s is the service’s own and ignored',
     (type) => {
       const run = start([{ type: 'emit', signal: { type } }]);

@@ -1,0 +1,38 @@
+// Signals that somebody else than the service says: an agent, a strategy, a directive of a user's own kind.
+// Must never let through a type that the service answers for, nor a character that ends a line.
+import { ID_PATTERN } from './identifiers.ts';
+
+/** Without white space and control characters: a type is a line of an event stream and of a terminal. */
+const OWN_TYPE = /^[^\s\p{C}\p{Z}]{1,256}$/u;
+/** Types of the service; `adjutant.` are the events of its streams. */
+const RESERVED_TYPE = /^(?:ai|agent|directive|adjutant)(?:\.|$)/i;
+const SOURCE = /^[^\s\p{C}\p{Z}]{1,256}$/u;
+
+export type OwnSignalFault =
+  | 'invalid_type'
+  | 'reserved_type'
+  | 'invalid_source'
+  | 'invalid_subject'
+  | 'invalid_cause'
+  | 'invalid_data';
+
+/** Why nobody but the service may say a signal of this type; null: anybody may. */
+export function ownTypeFault(type: unknown): 'invalid_type' | 'reserved_type' | null {
+  if (typeof type !== 'string' || !OWN_TYPE.test(type)) return 'invalid_type';
+  return RESERVED_TYPE.test(type) ? 'reserved_type' : null;
+}
+
+/** What is wrong with a signal that a user's code says, its type first; null: nothing is. */
+export function ownSignalFault(said: object): OwnSignalFault | null {
+  const { type, source, subject, cause, data } = said as Record<string, unknown>;
+  const fault = ownTypeFault(type);
+  if (fault) return fault;
+  if (source !== undefined && !isText(source, SOURCE)) return 'invalid_source';
+  if (subject !== undefined && !isText(subject, ID_PATTERN)) return 'invalid_subject';
+  if (cause !== undefined && !isText(cause, SOURCE)) return 'invalid_cause';
+  return typeof data === 'object' && data !== null && !Array.isArray(data) ? null : 'invalid_data';
+}
+
+function isText(value: unknown, pattern: RegExp): value is string {
+  return typeof value === 'string' && pattern.test(value);
+}
