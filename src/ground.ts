@@ -7,6 +7,7 @@ import { createDeadLetterIndex } from './journal/dead-letter-index.ts';
 import { createJournal } from './journal/journal.ts';
 import { keySpace } from './journal/keys.ts';
 import { createPayloadStore } from './journal/payload-store.ts';
+import { createSerialLanes } from './journal/serial-lanes.ts';
 import { createSettlement } from './journal/settlement.ts';
 import { createSweepIndex } from './journal/sweep-index.ts';
 import { createToolCatalog } from './journal/tool-catalog.ts';
@@ -47,6 +48,7 @@ export function journalParts(connection: RedisConnection, { config, engine }: Gr
   const index = createSweepIndex(connection, keys);
   const dead = createDeadLetterIndex(connection, keys);
   const settlement = createSettlement(index, dead);
+  const serial = createSerialLanes(connection, keys, journal);
   const payloads = createPayloadStore({ connection, keys, requestBytes });
   return {
     connection,
@@ -55,6 +57,7 @@ export function journalParts(connection: RedisConnection, { config, engine }: Gr
     index,
     dead,
     settlement,
+    serial,
     payloads,
     lanes,
     catalog: createToolCatalog(connection, keys),

@@ -57,6 +57,7 @@ function servedLanes({ config, modules }: Ground): ServedLane[] {
     concurrency: serial ? 1 : lane.concurrency,
     globalConcurrency: serial ? 1 : (lane.global_concurrency ?? null),
     rate: lane.rate ?? null,
+    serial,
   }));
   const own = queuedDefinitions(modules).map(({ type }) => ({
     name: customLane(type),

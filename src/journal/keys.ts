@@ -21,6 +21,12 @@ export interface KeySpace {
   limits(model: { provider: string; model: string }): [buckets: string, provider: string, model: string];
   /** String: a reservation whose tokens were corrected. */
   settled(provider: string, reservation: string): string;
+  /** String: there while a worker says that the lane is serial. */
+  serial(lane: string): string;
+  /** Hash: which claim has the place in a serial lane. */
+  place(lane: string): string;
+  /** Hash of worker → what it allows of each of its lanes over all workers. */
+  readonly laneLimits: string;
   /** Hash of agent name → its definition. */
   readonly agents: string;
   /** Channel on which cancellations are announced to the workers. */
@@ -51,6 +57,9 @@ export function keySpace(prefix: string = DEFAULT_PREFIX): KeySpace {
       return [`${tag}:buckets`, `${tag}:block`, `${tag}:block:${model}`];
     },
     settled: (provider, reservation) => `${prefix}:{limits:${provider}}:settled:${reservation}`,
+    serial: (lane) => `${prefix}:{lane:${lane}}:serial`,
+    place: (lane) => `${prefix}:{lane:${lane}}:place`,
+    laneLimits: `${prefix}:lane-limits`,
     agents: `${prefix}:agents`,
     cancellations: `${prefix}:cancellations`,
   };

@@ -17,6 +17,8 @@ export type ScriptName =
   | 'index-add'
   | 'index-put-off'
   | 'index-take'
+  | 'lane-enter'
+  | 'lane-leave'
   | 'limit-block'
   | 'limit-reserve'
   | 'limit-settle'

@@ -32,6 +32,10 @@ export function toolLane(server: string): string {
   return `${TOOL_LANE}${server}`;
 }
 
+export function isToolLane(lane: string): boolean {
+  return lane.startsWith(TOOL_LANE);
+}
+
 /** The lane of a kind that a user's module defines. */
 export function customLane(type: string): string {
   return `${CUSTOM_LANE}${type}`;

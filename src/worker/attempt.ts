@@ -10,6 +10,7 @@ import { directiveMetadata } from '../journal/terminal-signal.ts';
 import type { ClaimVerdict } from '../journal/verdicts.ts';
 import type { JobOutcome } from '../queue/consume.ts';
 import type { Ring } from '../queue/job.ts';
+import { isToolLane } from '../queue/route.ts';
 import { newIdentifier } from '../telemetry/identifier.ts';
 import { childTraceparent } from '../telemetry/trace-context.ts';
 import {
@@ -27,6 +28,7 @@ import { durably } from './durably.ts';
 import { isProgrammingError, persistently } from './persistently.ts';
 import { type Made, record, recordLost } from './record.ts';
 import { unrecordable } from './recordable.ts';
+import { inTurn } from './serial-turn.ts';
 import { stageOf } from './stage.ts';
 import { endCancelled, endExpired, endWithout } from './unattempted.ts';
 
@@ -49,10 +51,11 @@ export async function attemptDirective(
   const definition = parts.registry.queued(envelope.directive.type);
   if (!definition) return endWithout(parts, { envelope, lane }, internalError(envelope.directive));
   const taken: Taken = { envelope, lane, definition, digest: ring.digest };
-  const granted = await claim(parts, taken);
+  const claimedAt = performance.now();
+  const [granted, serial] = await claim(parts, taken);
   switch (granted.kind) {
     case 'granted':
-      return makeAttempt(parts, claimed(taken, granted));
+      return makeAttempt(parts, { ...claimed(taken, granted), claimedAt, serial });
     case 'moved':
       return ringElsewhere(parts, ring, granted.lane);
     case 'held':
@@ -103,7 +106,7 @@ function internalError(directive: Directive): ErrorEnvelope {
 async function claim(
   parts: AttemptParts,
   { envelope, lane, definition, digest }: Taken,
-): Promise<ClaimVerdict> {
+): Promise<[ClaimVerdict, serial: boolean]> {
   const { directive, traceparent } = envelope;
   const { request_id: requestId, id } = directive;
   const data = definition.started(directive);
@@ -114,11 +117,12 @@ async function claim(
   const request = { requestId, id, digest, lane, token, leaseMs, ...(started ? { started } : {}) };
   return durably(parts, async () => {
     // They leave together, this one first: a worker that dies right after its claim is missed when the lease ends.
-    const [, verdict] = await Promise.all([
+    const [, serial, verdict] = await Promise.all([
       parts.index.lookWithin({ requestId, id }, leaseMs),
+      isToolLane(lane) ? parts.serial.isDeclared(lane) : false,
       parts.journal.claim(request),
     ]);
-    return verdict;
+    return [verdict, serial];
   });
 }
 
@@ -127,7 +131,7 @@ function startedSignal(directive: Directive, data: SignalDraft['data'], origin: 
   return draftSignal('ai.tool.started', withMetadata, origin);
 }
 
-function claimed(taken: Taken, granted: Granted): Claimed {
+function claimed(taken: Taken, granted: Granted): Omit<Claimed, 'claimedAt' | 'serial'> {
   const { directive, traceparent } = taken.envelope;
   const attempt = granted.fence - granted.released;
   const { request_id: requestId, id } = directive;
@@ -137,12 +141,16 @@ function claimed(taken: Taken, granted: Granted): Claimed {
 }
 
 async function makeAttempt(parts: AttemptParts, claimed: Claimed): Promise<JobOutcome> {
-  const { directive } = claimed.envelope;
   if (claimed.granted.lost) {
     const effect = await effectOf(claimed);
     const error = lostAttemptError(effect, claimed.granted.redeliveries);
     if (error) return recordLost(parts, claimed, error, effect);
   }
+  return inTurn(parts, claimed, () => executeAndRecord(parts, claimed));
+}
+
+async function executeAndRecord(parts: AttemptParts, claimed: Claimed): Promise<JobOutcome> {
+  const { directive } = claimed.envelope;
   const startedAt = performance.now();
   const { execution, stop, seen, unreachedForMs } =
     stoppedLane(parts, claimed) ?? (await execute(parts, claimed));

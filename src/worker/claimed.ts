@@ -8,6 +8,7 @@ import type { ClaimRef, Journal } from '../journal/journal.ts';
 import type { PayloadStore } from '../journal/payload-store.ts';
 import type { Settlement } from '../journal/settlement.ts';
 import type { SignalOrigin } from '../journal/signal-draft.ts';
+import type { SerialLanes } from '../journal/serial-lanes.ts';
 import type { SweepIndex } from '../journal/sweep-index.ts';
 import type { ClaimVerdict } from '../journal/verdicts.ts';
 import type { JobOutcome } from '../queue/consume.ts';
@@ -22,6 +23,7 @@ import type { StageRecord } from './stage.ts';
 export interface AttemptParts extends DurableWriting {
   journal: Journal;
   index: Pick<SweepIndex, 'lookWithin'>;
+  serial: SerialLanes;
   settlement: Settlement;
   payloads: PayloadStore;
   registry: Registry;
@@ -49,6 +51,10 @@ export interface Claimed {
   definition: QueuedDefinition;
   claim: ClaimRef;
   granted: Granted;
+  /** When the claim was asked for, by the process' monotonic clock, milliseconds. */
+  claimedAt: number;
+  /** One attempt of the lane at a time over all workers. */
+  serial: boolean;
   origin: SignalOrigin;
   attempt: number;
 }

@@ -93,7 +93,7 @@ async function recordPause(
 }
 
 /** Gives the claim back; what was cancelled meanwhile ends here instead of waiting for an attempt that never comes. */
-async function recordRelease(
+export async function recordRelease(
   parts: AttemptParts,
   claimed: Claimed,
   delayMs: number,

@@ -1,6 +1,8 @@
 // A worker: serves lanes, makes attempts, and stops without losing any.
 // Must never stop taking care of an attempt before it has been recorded.
 import { modelLane } from '../contract/model-name.ts';
+import { keySpace } from '../journal/keys.ts';
+import { createLaneLimits } from '../journal/lane-limits.ts';
 import { consumeLane, type JobOutcome, type LaneConsumer } from '../queue/consume.ts';
 import type { Ring } from '../queue/job.ts';
 import type { Lanes } from '../queue/lanes.ts';
@@ -9,6 +11,7 @@ import type { RedisConnection } from '../redis.ts';
 import { attemptDirective } from './attempt.ts';
 import type { AttemptParts } from './claimed.ts';
 import { createLaneSlots } from './lane-slots.ts';
+import { createSharedLimits } from './shared-limits.ts';
 
 /** One lane a worker serves. */
 export interface ServedLane {
@@ -19,6 +22,8 @@ export interface ServedLane {
   globalConcurrency: number | null;
   /** Attempts that begin in a period over all workers; null = no such limit. */
   rate: { max: number; per_ms: number } | null;
+  /** One attempt at a time over all workers, whatever freezes and whatever other workers are configured with. */
+  serial?: boolean;
 }
 
 export interface WorkerOptions extends AttemptParts {
@@ -50,6 +55,10 @@ export function createWorker(options: WorkerOptions) {
   const { serves, running, heartbeat, onError } = options;
   const consumers: LaneConsumer[] = [];
   const paused = new Map<string, NodeJS.Timeout>();
+  const shared = createSharedLimits({
+    ...options,
+    limits: createLaneLimits(options.connection, keySpace(options.prefix)),
+  });
   const slots = new Map(
     serves.filter(isLocal).map(({ name, concurrency }) => [name, createLaneSlots(concurrency)]),
   );
@@ -91,7 +100,7 @@ export function createWorker(options: WorkerOptions) {
 
   /** The lane is served here, is not limited over all workers, is not paused, and has a free slot. */
   function canTake(lane: string): boolean {
-    if (stopping || paused.has(lane) || options.lanes.isPaused(lane)) return false;
+    if (stopping || paused.has(lane) || options.lanes.isPaused(lane) || shared.isLimited(lane)) return false;
     return slots.get(lane)?.hasRoom() ?? false;
   }
 
@@ -112,11 +121,8 @@ export function createWorker(options: WorkerOptions) {
   }
 
   async function start(): Promise<void> {
-    for (const lane of serves) {
-      await options.lanes.setGlobalConcurrency(lane.name, lane.globalConcurrency);
-      await options.lanes.setRate(lane.name, lane.rate);
-      consumers.push(consumer(lane));
-    }
+    await shared.start();
+    consumers.push(...serves.map(consumer));
     await Promise.all(consumers.map((each) => each.start()));
   }
 
@@ -141,6 +147,7 @@ export function createWorker(options: WorkerOptions) {
   /** Takes nothing more, waits for what runs, then aborts it; what was aborted goes back to its lane. */
   async function drain(by?: Deadline): Promise<void> {
     for (const timer of paused.values()) clearTimeout(timer);
+    shared.stop();
     const [closed, emptied] = [new AbortController(), new AbortController()];
     const closing = Promise.all(consumers.map((each) => each.stop())).finally(() => closed.abort());
     closing.catch(() => {});

@@ -20,6 +20,7 @@ import { createRegistry } from '../../src/executors/registry.ts';
 import { createDeadLetterIndex } from '../../src/journal/dead-letter-index.ts';
 import { DEFAULT_REQUEST_BYTES } from '../../src/journal/journal.ts';
 import { createPayloadStore } from '../../src/journal/payload-store.ts';
+import { createSerialLanes } from '../../src/journal/serial-lanes.ts';
 import { createSettlement } from '../../src/journal/settlement.ts';
 import { createSweepIndex } from '../../src/journal/sweep-index.ts';
 import { createLanes } from '../../src/queue/lanes.ts';
@@ -129,6 +130,7 @@ export async function openPipeline(
     return {
       journal,
       index,
+      serial: createSerialLanes(connection, keys, journal),
       settlement,
       payloads: createPayloadStore({ connection, keys, requestBytes }),
       registry: createRegistry([testTool(execute), ...definitions]),
@@ -161,7 +163,13 @@ export async function openPipeline(
       connection: own,
       prefix,
       lanes,
-      serves: served.map((name) => ({ name, concurrency, globalConcurrency: serial ? 1 : null, rate })),
+      serves: served.map((name) => ({
+        name,
+        concurrency,
+        globalConcurrency: serial ? 1 : null,
+        rate,
+        serial,
+      })),
       drainMs,
       lockMs,
       stalledCheckMs: 300,

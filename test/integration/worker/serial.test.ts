@@ -1,0 +1,230 @@
+/** Serial lanes and shared limits on a real Redis: freezes, dead holders, workers that are configured otherwise.
+ *  It must never judge by how fast something is, only by what overlaps with what. */
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { okResult } from '../../../src/contract/result.ts';
+import type { ToolExec } from '../../../src/contract/work-directive.ts';
+import { createLaneLimits, type LaneLimit, tighter } from '../../../src/journal/lane-limits.ts';
+import { createSerialLanes } from '../../../src/journal/serial-lanes.ts';
+import { attemptDirective } from '../../../src/worker/attempt.ts';
+import { acceptance, claimOf, toolCall } from '../../support/journal.ts';
+import { type Execute, gate, LANE, openPipeline, type Pipeline } from '../../support/pipeline.ts';
+import { startRedis, type TestRedis } from '../../support/redis.ts';
+
+let redis: TestRedis;
+beforeAll(async () => {
+  redis = await startRedis({ args: ['--enable-debug-command', 'yes'] });
+});
+afterAll(() => redis.stop());
+
+async function accepted(open: Pipeline, fields: Partial<ToolExec> = {}): Promise<ToolExec> {
+  const call = toolCall({ tool_name: 'test.echo', effect: 'read', ...fields });
+  await open.index.add([{ requestId: call.request_id, id: call.id }], Date.now() + 60_000);
+  await open.journal.accept(call.request_id, [acceptance(call, LANE)]);
+  return call;
+}
+
+const ringOf = (call: ToolExec) => ({
+  request_id: call.request_id,
+  id: call.id,
+  digest: acceptance(call).digest,
+});
+
+/** A claim on a directive of its own, with a lease of `leaseMs`. */
+async function claimed(open: Pipeline, leaseMs = 60_000) {
+  const call = await accepted(open);
+  const verdict = await open.journal.claim(claimOf(call, leaseMs));
+  if (verdict.kind !== 'granted') throw new Error(verdict.kind);
+  const ref = { requestId: call.request_id, id: call.id, fence: verdict.fence };
+  return { call, ref };
+}
+
+const serialOf = ({ connection, keys, journal }: Pipeline) => createSerialLanes(connection, keys, journal);
+
+/** How many attempts run at once at most, with an executor that takes a moment. */
+function overlap(open: Pipeline) {
+  let [running, most] = [0, 0];
+  const execute: Execute = async () => {
+    running += 1;
+    most = Math.max(most, running);
+    await open.connection.ping();
+    await open.connection.ping();
+    running -= 1;
+    return { result: okResult('done') };
+  };
+  return { execute, most: () => most };
+}
+
+describe('the place in a serial lane', () => {
+  test('has one claim at a time, and the next one once it is given back', async () => {
+    await using open = await openPipeline(redis.url);
+    const serial = serialOf(open);
+    const [one, two] = [await claimed(open), await claimed(open)];
+    expect(await serial.enter(LANE, one.ref, Date.now(), 1_000)).toBe(true);
+    expect(await serial.enter(LANE, one.ref, Date.now(), 1_000)).toBe(true);
+    expect(await serial.enter(LANE, two.ref, Date.now(), 1_000)).toBe(false);
+    await serial.leave(LANE, two.ref);
+    expect(await serial.enter(LANE, two.ref, Date.now(), 1_000)).toBe(false);
+    await serial.leave(LANE, one.ref);
+    expect(await serial.enter(LANE, two.ref, Date.now(), 1_000)).toBe(true);
+  });
+
+  test('is free at once when its holder has ended without giving it back', async () => {
+    await using open = await openPipeline(redis.url);
+    const serial = serialOf(open);
+    const [one, two] = [await claimed(open), await claimed(open)];
+    await serial.enter(LANE, one.ref, Date.now(), 60_000);
+    await open.journal.release(one.ref, 0);
+    expect(await serial.enter(LANE, two.ref, Date.now(), 60_000)).toBe(true);
+  });
+
+  test('of a dead holder is free after its lease and a grace in which nothing extends it', async () => {
+    await using open = await openPipeline(redis.url);
+    const serial = serialOf(open);
+    const [one, two] = [await claimed(open, 1), await claimed(open)];
+    await serial.enter(LANE, one.ref, Date.now(), 300);
+    const later = Date.now() + 60_000;
+    expect(await serial.enter(LANE, two.ref, later, 300)).toBe(false);
+    await vi.waitFor(async () => expect(await serial.enter(LANE, two.ref, later, 300)).toBe(true), {
+      timeout: 10_000,
+      interval: 50,
+    });
+  });
+
+  test('stays with a holder whose Redis stood still for longer than its lease, and that goes on then', async () => {
+    await using open = await openPipeline(redis.url);
+    const serial = serialOf(open);
+    const [one, two] = [await claimed(open, 1), await claimed(open)];
+    await serial.enter(LANE, one.ref, Date.now(), 500);
+    const afterIt = async (): Promise<number> => Date.now() + 60_000;
+    expect(await serial.enter(LANE, two.ref, await afterIt(), 500)).toBe(false);
+    expect(await open.journal.extend(one.ref, 120_000)).toBe('extended');
+    for (let asked = 0; asked < 20; asked += 1) {
+      expect(await serial.enter(LANE, two.ref, await afterIt(), 500)).toBe(false);
+    }
+    const suspected = await open.connection.hget(open.keys.place(LANE), 'suspected_at');
+    expect(suspected).toBeNull();
+  });
+});
+
+describe('calls of a serial lane', () => {
+  test('do not overlap when BullMQ has given both out: a lock ran out under a living worker', async () => {
+    await using open = await openPipeline(redis.url);
+    await serialOf(open).declare(LANE);
+    const [started, resumed] = [gate(), gate()];
+    const ran: string[] = [];
+    const parts = open.attemptParts(async ({ id }) => {
+      ran.push(id);
+      started.open();
+      await resumed.passed;
+      return { result: okResult(id) };
+    });
+    const [one, two] = [await accepted(open), await accepted(open)];
+    const first = attemptDirective(parts, ringOf(one), LANE);
+    await started.passed;
+    const second = await attemptDirective(parts, ringOf(two), LANE);
+    expect(second.kind).toBe('later');
+    expect(ran).toEqual([one.id]);
+    // It waits in its lane, which is quiet for a moment; no attempt is counted.
+    expect(open.lanes.isPaused(LANE)).toBe(true);
+    const waiting = await open.journal.directive(two.request_id, two.id);
+    expect(waiting).toMatchObject({ status: 'waiting', failures: 0, fence: 1, released: 1 });
+    resumed.open();
+    expect(await first).toEqual({ kind: 'done' });
+    await vi.waitFor(async () => {
+      expect(await attemptDirective(parts, ringOf(two), LANE)).toEqual({ kind: 'done' });
+    }, 10_000);
+    expect(ran).toEqual([one.id, two.id]);
+  });
+
+  test('do not overlap when Redis stands still for longer than lock and lease', async () => {
+    await using open = await openPipeline(redis.url);
+    await serialOf(open).declare(LANE);
+    const [started, resumed] = [gate(), gate()];
+    const ran: string[] = [];
+    const execute: Execute = async ({ id }) => {
+      ran.push(id);
+      started.open();
+      await resumed.passed;
+      return { result: okResult(id) };
+    };
+    const [holder, rival] = [1, 2].map(() => open.attemptParts(execute, { leaseMs: 1_200 }));
+    const [one, two] = [await accepted(open), await accepted(open)];
+    if (!holder || !rival) throw new Error('two workers');
+    const first = attemptDirective(holder, ringOf(one), LANE);
+    await started.passed;
+    const before = (await open.journal.directive(one.request_id, one.id))?.leaseUntil ?? 0;
+    const asked = open.connection.call('DEBUG', 'SLEEP', '1.6');
+    // On its way when Redis wakes: before the holder's heartbeat has been answered, perhaps.
+    const other = attemptDirective(rival, ringOf(two), LANE);
+    await asked;
+    expect((await other).kind).toBe('later');
+    await vi.waitFor(async () => {
+      expect((await attemptDirective(rival, ringOf(two), LANE)).kind).toBe('later');
+      const extended = (await open.journal.directive(one.request_id, one.id))?.leaseUntil ?? 0;
+      expect(extended).toBeGreaterThan(before + 1_600);
+    }, 10_000);
+    expect(ran).toEqual([one.id]);
+    resumed.open();
+    expect(await first).toEqual({ kind: 'done' });
+  });
+
+  test('run one after the other also on a worker whose configuration lacks it', async () => {
+    await using open = await openPipeline(redis.url);
+    const { execute, most } = overlap(open);
+    await open.startWorker(execute, { serial: true });
+    await open.startWorker(execute, { concurrency: 20 });
+    const request_id = randomUUID();
+    const calls = Array.from({ length: 30 }, (_, number) => ({
+      type: 'tool_exec' as const,
+      tool_name: 'test.echo',
+      id: `c-${number}`,
+      request_id,
+    }));
+    await open.client.submit(calls);
+    for (const { id } of calls)
+      expect((await open.client.result(request_id, id))?.data).toMatchObject({ result: { ok: true } });
+    expect(most()).toBe(1);
+  });
+});
+
+describe('limits of several workers', () => {
+  const limit = (concurrency: number | null, max: number | null = null): LaneLimit => ({
+    concurrency,
+    rate: max === null ? null : { max, per_ms: 1_000 },
+  });
+
+  test.each([
+    [limit(null), limit(null), limit(null)],
+    [limit(3), limit(null), limit(3)],
+    [limit(3), limit(2), limit(2)],
+    [limit(null, 5), limit(4), limit(4, 5)],
+    [limit(null, 5), limit(null, 50), limit(null, 5)],
+  ])('%j and %j make %j', (one, other, both) => {
+    expect(tighter(one, other)).toEqual(both);
+    expect(tighter(other, one)).toEqual(both);
+  });
+
+  test('hold together: one that starts later without a limit does not take away what is there', async () => {
+    await using open = await openPipeline(redis.url);
+    const execute = async () => ({ result: okResult('done') });
+    await open.startWorker(execute, { serial: true });
+    const loose = await open.startWorker(execute);
+    expect((await open.lanes.counts(LANE)).globalConcurrency).toBe(1);
+    expect(loose.canTake(LANE)).toBe(false);
+    expect(open.warnings).toContain('another worker limits this lane more tightly: its limit holds');
+  });
+
+  test('are forgotten with the worker that has not been there for minutes', async () => {
+    await using open = await openPipeline(redis.url);
+    let now = Date.now();
+    const limits = createLaneLimits(open.connection, open.keys, () => now);
+    await limits.announce('one', { [LANE]: limit(1) });
+    now += 100_000;
+    await limits.announce('two', { [LANE]: limit(7) });
+    expect((await limits.read()).get(LANE)).toEqual(limit(1));
+    now += 100_000;
+    expect((await limits.read()).get(LANE)).toEqual(limit(7));
+    expect(await open.connection.hkeys(open.keys.laneLimits)).toEqual(['two']);
+  });
+});
