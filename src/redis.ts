@@ -7,6 +7,7 @@ import {
   type SentinelConnectionOptions,
   SentinelConnector,
 } from 'ioredis';
+import { keepArgumentsOutOfErrors } from './redis-error.ts';
 
 /** A connection of any topology; scripts and single commands work on each. */
 export type RedisConnection = Redis | Cluster;
@@ -126,6 +127,7 @@ function connectSentinel(url: string, role: ConnectionRole): Redis {
  * `redis+cluster://host:port,host:port`, `redis+sentinel://host:port,host:port/master-name`.
  */
 export function connectRedis(url: string, role: ConnectionRole): RedisConnection {
+  keepArgumentsOutOfErrors();
   const connection = openConnection(url, role);
   // Reconnecting is the connection's own work; without a listener an outage would end the process.
   connection.on('error', () => {});

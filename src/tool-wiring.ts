@@ -2,7 +2,7 @@
 // Must never call a tool.
 import { randomUUID } from 'node:crypto';
 import { resolve } from 'node:path';
-import type { Config, ServerConfig } from './config.ts';
+import type { Config, HttpServerConfig, ServerConfig } from './config.ts';
 import type { ListedTool } from './contract/tool-listing.ts';
 import { type Effect, knownEffect, type ToolExec } from './contract/work-directive.ts';
 import type { ToolPlace } from './executors/tool-exec.ts';
@@ -12,21 +12,27 @@ import type { SchemaChecks } from './json-schema/schema-checks.ts';
 import { effectOf } from './mcp/effect.ts';
 import { createMcpPool, type McpPool, type ServerStatus } from './mcp/pool.ts';
 import type { McpLogger } from './mcp/logger.ts';
-import type { McpServerOptions } from './mcp/server-options.ts';
+import type { HttpTransportOptions, McpServerOptions } from './mcp/server-options.ts';
+import { withoutPercents } from './mcp/server-secrets.ts';
 import type { ToolDefinition } from './mcp/tool-definition.ts';
 import { toolLane, toolOnServer } from './queue/route.ts';
+
+/** User and password of the URL travel as a header: clients of HTTP refuse them in a URL, and repeat it in the refusal. */
+function addressOf({ url, headers, bearer_token: token }: HttpServerConfig): HttpTransportOptions {
+  const address = new URL(url);
+  const user = [address.username, address.password].map(withoutPercents).join(':');
+  address.username = '';
+  address.password = '';
+  const own = Object.keys(headers).some((name) => name.toLowerCase() === 'authorization');
+  const basic = user === ':' || own ? {} : { Authorization: `Basic ${Buffer.from(user).toString('base64')}` };
+  const bearer = token === undefined ? {} : { Authorization: `Bearer ${token}` };
+  return { kind: 'http', url: address.href, headers: { ...basic, ...headers, ...bearer } };
+}
 
 /** One server as the pool wants it. */
 export function serverOptions(name: string, server: ServerConfig, directory: string): McpServerOptions {
   const shared = { name, serial: server.serial, maxInFlight: server.lane.concurrency };
-  if ('url' in server) {
-    const bearer =
-      server.bearer_token === undefined ? {} : { Authorization: `Bearer ${server.bearer_token}` };
-    return {
-      ...shared,
-      transport: { kind: 'http', url: server.url, headers: { ...server.headers, ...bearer } },
-    };
-  }
+  if ('url' in server) return { ...shared, transport: addressOf(server) };
   const { command, args, env, uid, gid } = server;
   const user = uid === undefined || gid === undefined ? {} : { user: { uid, gid } };
   return {

@@ -38,7 +38,7 @@ const LAZY_FROM_CLI = [
 /** Library (or prefix of it) → the places of src that may import it. */
 const SOLE_IMPORTERS: readonly (readonly [RegExp, readonly string[]])[] = [
   [/^bullmq($|\/)/, ['queue/']],
-  [/^ioredis($|\/)/, ['journal/', 'queue/', 'redis.ts']],
+  [/^ioredis($|\/)/, ['journal/', 'queue/', 'redis.ts', 'redis-error.ts']],
   [/^@modelcontextprotocol\//, ['mcp/']],
   [/^@ai-sdk\/(?!provider$)/, ['llm/']],
   [/^@ai-sdk\/provider$/, ['llm/', 'executors/llm-']],

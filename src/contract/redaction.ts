@@ -23,18 +23,34 @@ const SENSITIVE_KEYS: ReadonlySet<string> = new Set([
   'apisecret',
   'client_secret',
   'clientsecret',
+  'authorization',
+  'proxy_authorization',
+  'cookie',
+  'set_cookie',
 ]);
 
 const SENSITIVE_ENDINGS = ['_secret', '_key', '_token', '_password'];
 const MAX_DEPTH = 512;
 
+/** The same for `access_token`, `access-token`, `accessToken` and `ACCESS_TOKEN`. */
 export function isSensitiveKey(key: string): boolean {
-  const name = key.toLowerCase().replaceAll('-', '_');
+  return isSensitiveName(wordsOf(key)) || isSensitiveName(wordsOf(key.toLowerCase()));
+}
+
+function isSensitiveName(name: string): boolean {
   return (
     SENSITIVE_KEYS.has(name) ||
     name.includes('secret_') ||
     SENSITIVE_ENDINGS.some((ending) => name.endsWith(ending))
   );
+}
+
+/** The words of a name in any style, as one in snake case. */
+function wordsOf(key: string): string {
+  return key
+    .replaceAll(/([a-z0-9])([A-Z])/g, '$1_$2')
+    .replaceAll(/[-. ]/g, '_')
+    .toLowerCase();
 }
 
 /** A copy of a JSON value with `[REDACTED]` in place of what sensitive keys hold. */

@@ -5,8 +5,9 @@ import { REDACTED } from '../contract/redaction.ts';
 const SECRETS: readonly RegExp[] = [
   /\b(?:sk|pk|rk|gsk|xai|key)-[A-Za-z0-9_*.-]{6,}/g,
   /\bAIza[A-Za-z0-9_-]{10,}/g,
-  /(?<=\bBearer\s+)[^\s"']{6,}/gi,
-  /(?<=\b(?:api[-_ ]?key|authorization|access[-_ ]?token|x-api-key)["']?\s*[:=]\s*["']?)[^\s"',]{6,}/gi,
+  // A look back over any number of spaces would be made again at each of them.
+  /(?<=\bBearer\s{1,4})[^\s"']{6,}/gi,
+  /(?<=\b(?:api[-_ ]?key|authorization|access[-_ ]?token|x-api-key)["']?\s{0,4}[:=]\s{0,4}["']?)[^\s"',]{6,}/gi,
 ];
 
 export function withoutSecrets(text: string): string {

@@ -3,12 +3,15 @@
 
 const MAX_SUGGESTIONS = 3;
 const MAX_COMPARED_CHARACTERS = 64;
+/** Each costs some microseconds; a server may list any number. */
+const MAX_COMPARED_NAMES = 2_000;
 
 /** Best first, at most three: the same name spelled otherwise, all its words and more, or a few letters off. */
 export function closeNames(asked: string, known: readonly string[]): string[] {
   const wanted = wordsOf(asked);
   const furthest = Math.max(2, Math.floor(wanted.join('').length / 3));
   return known
+    .slice(0, MAX_COMPARED_NAMES)
     .map((name) => ({ name, distance: distanceOf(wanted, wordsOf(name)) }))
     .filter(({ distance }) => distance <= furthest)
     .toSorted((a, b) => a.distance - b.distance || a.name.localeCompare(b.name))

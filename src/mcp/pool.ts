@@ -8,6 +8,7 @@ import { createCallSlots } from './call-slots.ts';
 import { closeNames } from './close-names.ts';
 import { createConnection } from './connection.ts';
 import type { McpLogger } from './logger.ts';
+import { type Hide, hideSecretsOf } from './server-secrets.ts';
 import type { McpServerOptions } from './server-options.ts';
 import type { ServerStatus } from './server-status.ts';
 import type { ToolCallOutcome, ToolCallRequest } from './tool-call.ts';
@@ -44,6 +45,10 @@ export interface McpPool {
 
 const MAX_IN_FLIGHT = 64;
 
+interface ServedServer extends CallTools {
+  readonly hide: Hide;
+}
+
 export function createMcpPool(options: McpPoolOptions): McpPool {
   const active = new Set<CallDeadline>();
   const schemas = options.schemas ?? createSchemaChecks();
@@ -66,7 +71,8 @@ export function createMcpPool(options: McpPoolOptions): McpPool {
     async call(request) {
       const tools = served.get(request.server);
       if (tools === undefined) return unknownServer(request.server, [...served.keys()]);
-      return callTool(tools, request);
+      const outcome = await callTool(tools, request);
+      return outcome.kind === 'failed' ? tools.hide(outcome) : outcome;
     },
     tools: (server) => served.get(server)?.connection.tools()?.definitions ?? null,
     describe: (server, tool) => served.get(server)?.connection.tools()?.find(tool)?.definition ?? null,
@@ -80,19 +86,20 @@ function serve(
   options: McpPoolOptions,
   schemas: SchemaChecks,
   active: Set<CallDeadline>,
-): CallTools {
+): ServedServer {
   const { name } = server;
-  const logger = forServer(options.logger, name);
+  const hide = hideSecretsOf(server);
+  const logger = forServer(options.logger, name, hide);
   const connection = createConnection({
     server,
     logger,
     random: options.random ?? Math.random,
     schemas,
     onTools: (list) => safely(logger, () => options.onTools?.(name, list.definitions)),
-    onStatus: (status, error) => safely(logger, () => options.onStatus?.(name, status, error)),
+    onStatus: (status, error) => safely(logger, () => options.onStatus?.(name, status, hide(error))),
   });
   const slots = createCallSlots(server.serial === true ? 1 : (server.maxInFlight ?? MAX_IN_FLIGHT));
-  return { connection, slots, active };
+  return { connection, slots, active, hide };
 }
 
 /** A listener's fault is its own; the connection goes on. */
@@ -104,11 +111,11 @@ function safely(logger: McpLogger, listener: () => void): void {
   }
 }
 
-function forServer(logger: McpLogger, server: string): McpLogger {
+function forServer(logger: McpLogger, server: string, hide: Hide): McpLogger {
   return {
-    debug: (fields, message) => logger.debug({ server, ...fields }, message),
-    info: (fields, message) => logger.info({ server, ...fields }, message),
-    warn: (fields, message) => logger.warn({ server, ...fields }, message),
+    debug: (fields, message) => logger.debug({ server, ...hide(fields) }, message),
+    info: (fields, message) => logger.info({ server, ...hide(fields) }, message),
+    warn: (fields, message) => logger.warn({ server, ...hide(fields) }, message),
   };
 }
 

@@ -5,6 +5,7 @@ import type { ConnectFault } from './connect-fault.ts';
 import { describe } from './connect-fault.ts';
 import type { McpLogger } from './logger.ts';
 import { openSession } from './open-session.ts';
+import { hideSecretsOf } from './server-secrets.ts';
 import type { McpServerOptions } from './server-options.ts';
 import type { Session } from './session.ts';
 import { readTools } from './tool-watch.ts';
@@ -31,10 +32,11 @@ export interface ProbeLimits {
 }
 
 /** Never rejects. */
-export async function probeServer(
-  server: McpServerOptions,
-  { limitMs, interrupt }: ProbeLimits,
-): Promise<Probe> {
+export async function probeServer(server: McpServerOptions, limits: ProbeLimits): Promise<Probe> {
+  return hideSecretsOf(server)(await probed(server, limits));
+}
+
+async function probed(server: McpServerOptions, { limitMs, interrupt }: ProbeLimits): Promise<Probe> {
   const limit = AbortSignal.timeout(limitMs);
   const stopped = interrupt === undefined ? limit : AbortSignal.any([limit, interrupt]);
   const startedAt = performance.now();

@@ -28,6 +28,16 @@ describe('isSensitiveKey', () => {
     'stripe_key',
     'x-api-key',
     'refresh_token',
+    'accessToken',
+    'stripeApiKey',
+    'APIKey',
+    'XApiKey',
+    'dbPassword',
+    'secretName',
+    'authorization',
+    'Authorization',
+    'Proxy-Authorization',
+    'Set-Cookie',
   ])('%s', (key) => {
     expect(isSensitiveKey(key)).toBe(true);
   });
@@ -36,6 +46,9 @@ describe('isSensitiveKey', () => {
     'key',
     'tokens',
     'max_tokens',
+    'maxTokens',
+    'sortedKeys',
+    'authorizations',
     'input_tokens',
     'keyboard',
     'passwordless',

@@ -1,0 +1,19 @@
+// Errors of Redis without the arguments of the command: these are what callers sent and what tools answered.
+// Must never change how an error is recognised: its class, message and code stay.
+import { ReplyError } from 'ioredis';
+
+interface FailedCommand {
+  readonly name?: unknown;
+}
+
+/** The client assigns the whole command to every error it makes, and whoever prints one prints that too. */
+export function keepArgumentsOutOfErrors(): void {
+  const errors = Object.getPrototypeOf((ReplyError as { prototype: object }).prototype) as object;
+  Object.defineProperty(errors, 'command', {
+    configurable: true,
+    set(this: object, command: FailedCommand | undefined) {
+      const value = { name: command?.name };
+      Object.defineProperty(this, 'command', { value, enumerable: true, configurable: true, writable: true });
+    },
+  });
+}
