@@ -18,10 +18,13 @@ import { requestRoutes } from './routes/requests.ts';
 import { runRoutes } from './routes/runs.ts';
 import { signalRoutes } from './routes/signals.ts';
 import { readBeforeRefusal } from './unread-body.ts';
+import { createUnreadBudget } from './unread-budget.ts';
 
 export interface ApiLimits {
   /** The largest body. Default: 4 MiB. */
   readonly bodyBytes?: number;
+  /** What all readers of streams together may leave unread. Default: 64 MiB. */
+  readonly unreadBytes?: number;
 }
 
 export interface ApiOptions {
@@ -38,6 +41,7 @@ export interface ApiOptions {
 }
 
 const DEFAULT_BODY_BYTES = 4 * 1024 * 1024;
+const DEFAULT_UNREAD_BYTES = 64 * 1024 * 1024;
 const DEFAULT_HEARTBEAT_MS = 15_000;
 /** Room for two percent-encoded ids; longer ones are refused by their schema, not by the router. */
 const MAX_PARAM_CHARACTERS = 1_024;
@@ -83,7 +87,8 @@ function routes(app: App, options: ApiOptions, stop: AbortSignal): void {
   cancellationRoutes(app, client);
   payloadRoutes(app, client);
   deadLetterRoutes(app, client);
-  signalRoutes(app, { client, heartbeatMs, stop });
+  const unread = createUnreadBudget(options.limits?.unreadBytes ?? DEFAULT_UNREAD_BYTES);
+  signalRoutes(app, { client, heartbeatMs, stop, unread });
   listingRoutes(app, client);
   healthRoutes(app, options.ready, options.version);
   serveDescription(app);

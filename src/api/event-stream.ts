@@ -3,6 +3,7 @@
 import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import type { Signal } from '../contract/signal.ts';
+import type { UnreadBudget } from './unread-budget.ts';
 
 /** How soon a browser's EventSource comes back after a cut. */
 const RETRY_MS = 1_000;
@@ -20,6 +21,8 @@ export interface EventStreamOptions {
   readonly heartbeatMs: number;
   /** Ends the stream without its closing event: the service stops, the reader comes back elsewhere. */
   readonly stop: AbortSignal;
+  /** Shared by all streams of the process. */
+  readonly unread: UnreadBudget;
 }
 
 /** Resolves when the log is at its end, the reader is gone, or the service stops; rejects when `source` fails. */
@@ -34,7 +37,7 @@ export async function streamSignals(
   open(response);
   const heartbeat = setInterval(() => keepAlive(response), options.heartbeatMs);
   try {
-    await copy(response, source(reader), reader, options.after);
+    await copy(response, source(reader), reader, options);
   } catch (error) {
     if (!reader.aborted) throw error;
   } finally {
@@ -52,15 +55,25 @@ async function copy(
   response: ServerResponse,
   signals: AsyncIterable<Signal>,
   reader: AbortSignal,
-  after: number,
+  { after, unread }: EventStreamOptions,
 ): Promise<void> {
   let last = after;
   for await (const signal of signals) {
     if (reader.aborted) return;
     last = signal.sequence;
-    if (!write(response, frame(signal))) await once(response, 'drain', { signal: reader });
+    if (!write(response, frame(signal))) await drained(response, reader, unread);
   }
   if (!reader.aborted) write(response, endFrame(last));
+}
+
+/** A reader that is cut comes back with `Last-Event-ID`, so nothing is kept for it. */
+async function drained(response: ServerResponse, reader: AbortSignal, unread: UnreadBudget): Promise<void> {
+  const release = unread.hold(response.writableLength, () => response.destroy());
+  try {
+    await once(response, 'drain', { signal: reader });
+  } finally {
+    release();
+  }
 }
 
 /** Frames of the same tick leave in one packet. */

@@ -4,4 +4,4 @@
 export const CONTRACT_VERSION = '1.1.0';
 
 /** SHA-256 over every generated schema, in file name order. */
-export const CONTRACT_SHA256 = '1b88ff42b9c5a49b15fa9e69ca51d4ade035d5f8cc2a5a6673670dc6f8cc1de5';
+export const CONTRACT_SHA256 = '9d40737e44e81eb65dfa1207afd9db120e2607c780d10e5d4f49772489cdf833';

@@ -4,9 +4,11 @@ import type { Signal } from '../contract/signal.ts';
 import type { Journal } from './journal.ts';
 import type { Announcement, Subscriber } from './subscriber.ts';
 
-const PAGE = 256;
-/** Announcements held for a slow reader; beyond this the log is read instead. */
+/** What is read of the log at once: a slow reader holds no more. */
+const PIECE = { limit: 256, bytes: 262_144 };
+/** Announcements held for a slow reader, and their characters; beyond this the log is read instead. */
 const MAX_HELD = 256;
+const MAX_HELD_CHARACTERS = 131_072;
 /** A follower that hears nothing looks into the log this often: announcements may be lost without a trace. */
 export const RECHECK_MS = 5_000;
 
@@ -19,7 +21,8 @@ export interface FollowOptions {
 
 /** Announcements of one request, held until the reader takes them. */
 class Inbox {
-  held: Announcement[] = [];
+  #held: Announcement[] = [];
+  #characters = 0;
   /** The log must be read: something was lost, dropped, or too large to announce. */
   gap = false;
   #wake: (() => void) | undefined;
@@ -30,18 +33,34 @@ class Inbox {
   }
 
   receive = (announcement: Announcement | null): void => {
-    if (announcement === null || this.held.length >= MAX_HELD) {
-      this.held = [];
+    if (announcement === null || this.#isFull(announcement)) {
+      this.#held = [];
+      this.#characters = 0;
       this.gap = true;
-    } else {
-      this.held.push(announcement);
+    } else if (!this.gap) {
+      this.#held.push(announcement);
+      this.#characters += announcement.json.length;
     }
     this.#wake?.();
   };
 
+  #isFull({ json }: Announcement): boolean {
+    return this.#held.length >= MAX_HELD || this.#characters + json.length > MAX_HELD_CHARACTERS;
+  }
+
+  take(): Announcement | undefined {
+    const announcement = this.#held.shift();
+    this.#characters -= announcement?.json.length ?? 0;
+    return announcement;
+  }
+
+  get isEmpty(): boolean {
+    return this.#held.length === 0;
+  }
+
   /** Waits for an announcement, a gap, the end of `signal` or the time for another look; then a gap is assumed. */
   async wait(signal?: AbortSignal): Promise<void> {
-    if (this.held.length > 0 || this.gap || signal?.aborted) return;
+    if (!this.isEmpty || this.gap || signal?.aborted) return;
     await new Promise<void>((resolve) => {
       const finish = (): void => {
         clearTimeout(timer);
@@ -85,12 +104,12 @@ export function createFollower(journal: Journal, subscriber: Subscriber, recheck
   ): AsyncGenerator<Signal, number> {
     let last = after;
     while (!signal?.aborted) {
-      const page = await journal.read(requestId, last, PAGE);
-      for (const entry of page) {
+      const { signals, more } = await journal.readPiece(requestId, last, PIECE);
+      for (const entry of signals) {
         yield entry;
         last = entry.sequence;
       }
-      if (page.length < PAGE) break;
+      if (!more) break;
     }
     return last;
   }
@@ -110,14 +129,14 @@ export function createFollower(journal: Journal, subscriber: Subscriber, recheck
         last = yield* written(requestId, last, signal);
         if (await isOver(requestId, last)) return;
       }
-      const announcement = inbox.held.shift();
+      const announcement = inbox.take();
       if (!announcement) {
         await inbox.wait(signal);
       } else if (announcement.sequence > last) {
         if (announcement.sequence === last + 1 && announcement.json !== '') {
           last = announcement.sequence;
           yield JSON.parse(announcement.json) as Signal;
-          if (announcement.closed && inbox.held.length === 0 && !inbox.gap) return;
+          if (announcement.closed && inbox.isEmpty && !inbox.gap) return;
         } else {
           inbox.gap = true;
         }

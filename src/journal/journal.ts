@@ -3,6 +3,7 @@
 import type { Signal, SignalDraft } from '../contract/signal.ts';
 import type { RedisConnection } from '../redis.ts';
 import type { KeySpace } from './keys.ts';
+import { createLogReader } from './log-reader.ts';
 import {
   directiveFields,
   directiveRecord,
@@ -251,17 +252,6 @@ export function createJournal({ connection, keys, retentionMs, wakeRun, requestB
     return requestRecord(fields);
   }
 
-  /** At most `limit` signals with a sequence above `after`, in order. */
-  async function read(requestId: string, after: number, limit: number): Promise<Signal[]> {
-    const entries = await connection.xrange(keys.log(requestId), `(${after}-0`, '+', 'COUNT', limit);
-    return entries.map(([, fields]) => JSON.parse(fields[1] ?? 'null') as Signal);
-  }
-
-  async function signalAt(requestId: string, sequence: number): Promise<Signal | null> {
-    const [signal] = await read(requestId, sequence - 1, 1);
-    return signal?.sequence === sequence ? signal : null;
-  }
-
   return {
     accept,
     claim,
@@ -277,8 +267,7 @@ export function createJournal({ connection, keys, retentionMs, wakeRun, requestB
     envelope,
     request,
     head,
-    read,
-    signalAt,
+    ...createLogReader(connection, keys, run),
   };
 }
 

@@ -22,6 +22,7 @@ export type ScriptName =
   | 'limit-block'
   | 'limit-reserve'
   | 'limit-settle'
+  | 'log-read'
   | 'payload-put'
   | 'release'
   | 'retry'

@@ -74,6 +74,8 @@ export interface QueueClientParts {
 const LONGEST_WAIT_MS = 2_147_483_647;
 const DEFAULT_PAGE = 100;
 const LARGEST_PAGE = 1_000;
+/** Larger ones would hold up the process as they are read and written. A signal above it is a page of its own. */
+const PAGE_BYTES = 2_097_152;
 
 /** A wait that was called off leaves the submission as it is: accepted. */
 function unlessAborted(signal: AbortSignal | undefined): (error: unknown) => null {
@@ -217,11 +219,13 @@ export function createQueueClient(parts: QueueClientParts): DirectiveClient {
     return whileAvailable(async () => {
       const head = await journal.head(requestId);
       if (!head) throw unknownRequest(requestId);
-      const read = await journal.read(requestId, after, Math.min(limit, LARGEST_PAGE));
+      const size = { limit: Math.min(limit, LARGEST_PAGE), bytes: PAGE_BYTES };
+      const { signals: read, more } = await journal.readPiece(requestId, after, size);
       const last = read.at(-1)?.sequence ?? Math.min(after, head.sequence);
       return {
         signals: read,
         last_sequence: last,
+        more,
         closed: head.status === 'closed' && last >= head.sequence,
       };
     });

@@ -8,12 +8,14 @@ import type { App } from '../app.ts';
 import { isRedisAway } from '../../queue/unavailable.ts';
 import { streamSignals } from '../event-stream.ts';
 import { problems } from '../openapi.ts';
+import type { UnreadBudget } from '../unread-budget.ts';
 import { DEFAULT_PAGE, readerHeaders, requestParams, signalsQuery } from '../request-input.ts';
 
 export interface SignalRouteOptions {
   readonly client: DirectiveClient;
   readonly heartbeatMs: number;
   readonly stop: AbortSignal;
+  readonly unread: UnreadBudget;
 }
 
 const schema = {
@@ -67,12 +69,12 @@ async function stream(
   after: number,
   request: FastifyRequest,
   reply: FastifyReply,
-  { client, heartbeatMs, stop }: SignalRouteOptions,
+  { client, heartbeatMs, stop, unread }: SignalRouteOptions,
 ): Promise<void> {
   reply.hijack();
   try {
     const follow = (signal: AbortSignal) => client.signals(requestId, { after, signal });
-    await streamSignals(reply.raw, follow, { after, heartbeatMs, stop });
+    await streamSignals(reply.raw, follow, { after, heartbeatMs, stop, unread });
   } catch (error) {
     // The headers are gone: the cut tells the reader to come back.
     // Of a Redis that is away there are lines of their own, and there may be a thousand readers.

@@ -6,19 +6,23 @@
 -- Returns { 'unknown' } | { 'run', version, status, now, created_at, ended_at ('' = not ended), traceparent, agent,
 --   bytes of the inbox that the signals cover, 1 = there are more, spec JSON, document JSON ('' = none, or held),
 --   then the signals, JSON }.
+-- What a turn reads beyond this is read by the next one.
+local MAX_READ_BYTES = 4194304
+
 local run = redis.call('HMGET', STATE, '@run|version', '@run|status', '@run|created_at', '@run|ended_at', '@run|trace',
   '@run|agent', RUN_INBOX)
 if not run[1] then
   return { 'unknown' }
 end
 local inbox = run[7] or ''
-local signals, bytes = {}, 0
+local signals, bytes, size = {}, 0, 0
 for number in string.gmatch(inbox, '%d+') do
-  if #signals == tonumber(ARGV[2]) then
+  if #signals == tonumber(ARGV[2]) or size > MAX_READ_BYTES then
     break
   end
   local entry = redis.call('XRANGE', LOG, number .. '-0', number .. '-0')[1]
   signals[#signals + 1] = entry and entry[2][2] or 'null'
+  size = size + #signals[#signals]
   bytes = bytes + #number + 1
 end
 local spec, document = '', ''

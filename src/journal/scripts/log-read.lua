@@ -1,0 +1,33 @@
+-- Reads a piece of the log: signals in order, until there are enough of them or of their bytes.
+-- Must never write, nor give fewer than one where there is one.
+-- @include include-record.lua
+--
+-- ARGV[1] only signals after this sequence   ARGV[2] the most signals   ARGV[3] the most bytes
+-- Returns { 1 = there are more, then the signals, JSON }.
+
+-- How many are fetched at once: few, since nothing says how large they are before they are there.
+local FIRST_STEP, LARGEST_STEP = 4, 32
+
+local most, left = tonumber(ARGV[2]), tonumber(ARGV[3])
+local reply, from, used = { 0 }, '(' .. ARGV[1] .. '-0', 0
+local step = math.min(FIRST_STEP, most + 1)
+while true do
+  local entries = redis.call('XRANGE', LOG, from, '+', 'COUNT', step)
+  for index = 1, #entries do
+    local json = entries[index][2][2]
+    if #reply > 1 and (#reply > most or used + #json > left) then
+      reply[1] = 1
+      return reply
+    end
+    used = used + #json
+    reply[#reply + 1] = json
+    from = '(' .. entries[index][1]
+  end
+  if #entries < step then
+    return reply
+  end
+  -- One more than fit, so that it is known whether there are more.
+  local average = used / (#reply - 1)
+  step = math.min(LARGEST_STEP, step * 2, 1 + math.floor((left - used) / average), most - #reply + 2)
+  step = math.max(1, step)
+end

@@ -1,0 +1,29 @@
+/** Who is cut when readers leave too much unread.
+ *  It must not need a connection. */
+import { expect, test } from 'vitest';
+import { createUnreadBudget } from '../../../src/api/unread-budget.ts';
+
+test('those that wait longest are cut, until the rest fits; who has read since waits no more', () => {
+  const cuts: string[] = [];
+  const budget = createUnreadBudget(100);
+  const hold = (name: string, bytes: number) => budget.hold(bytes, () => void cuts.push(name));
+  hold('first', 40);
+  const second = hold('second', 40);
+  second();
+  const third = hold('third', 50);
+  expect(cuts).toEqual([]);
+  hold('fourth', 30);
+  expect(cuts).toEqual(['first']);
+  third();
+  third();
+  hold('fifth', 70);
+  expect(cuts).toEqual(['first']);
+  hold('sixth', 90);
+  expect(cuts).toEqual(['first', 'fourth', 'fifth']);
+});
+
+test('more than there may be at all is cut itself', () => {
+  const cuts: string[] = [];
+  createUnreadBudget(100).hold(101, () => void cuts.push('only'));
+  expect(cuts).toEqual(['only']);
+});
