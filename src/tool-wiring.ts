@@ -41,9 +41,8 @@ export function serverOptions(name: string, server: ServerConfig, directory: str
   };
 }
 
-const NO_EFFECTS: ReadonlyMap<string, Effect> = new Map();
-
-function listedTool(tool: ToolDefinition, effects: ReadonlyMap<string, Effect>): ListedTool {
+function listedTool(tool: ToolDefinition, server: ServerConfig | undefined): ListedTool {
+  const { effects, directives = 'none' } = server ?? {};
   return {
     name: `${tool.server}.${tool.name}`,
     server: tool.server,
@@ -53,7 +52,8 @@ function listedTool(tool: ToolDefinition, effects: ReadonlyMap<string, Effect>):
     input_schema: { ...tool.inputSchema },
     ...(tool.outputSchema === undefined ? {} : { output_schema: { ...tool.outputSchema } }),
     ...(tool.annotations === undefined ? {} : { annotations: { ...tool.annotations } }),
-    effect: effects.get(tool.name) ?? effectOf(tool.annotations),
+    effect: effects?.get(tool.name) ?? effectOf(tool.annotations),
+    ...(directives === 'none' ? {} : { directives }),
   };
 }
 
@@ -114,7 +114,7 @@ export function wireTools({ config, catalog, logger, schemas, onError }: ToolWir
     servers: [...config.mcpServers].map(([name, server]) => serverOptions(name, server, config.directory)),
     onTools: (server, tools) =>
       void write(server, {
-        tools: tools.map((tool) => listedTool(tool, config.mcpServers.get(server)?.effects ?? NO_EFFECTS)),
+        tools: tools.map((tool) => listedTool(tool, config.mcpServers.get(server))),
       }),
     onStatus: (server, status: ServerStatus, error) =>
       void write(server, { status, ...(error === undefined ? {} : { error }) }),

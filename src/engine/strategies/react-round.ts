@@ -11,7 +11,8 @@ import type { ModelAnswer } from './model-answer.ts';
 import { askModel } from './react-call.ts';
 import { startDelegation } from './react-delegation.ts';
 import type { ReactContext, ReactState, RoundCall } from './react-state.ts';
-import { callTool, type Step, type StrategyDirective, type StrategySignal } from './strategy.ts';
+import { beginCalls, dropCalls, holdsBack } from './round-order.ts';
+import type { Step, StrategySignal } from './strategy.ts';
 
 type ToolAnswer = Extract<StrategySignal, { type: 'ai.tool.result' }>['data'];
 
@@ -27,26 +28,19 @@ export function startRound(
     const error = errorEnvelope('duplicate_calls', text, { tool_name: stopped });
     return { state: { ...state, status: 'error' }, messages, outcome: { status: 'failed', error } };
   }
-  const round = calls.map((call, index): RoundCall => roundCall(call, `tool-${state.iteration}-${index}`));
+  const asked = calls.map((call, index) => roundCall(call, `tool-${state.iteration}-${index}`, context));
+  const { calls: round, directives } = beginCalls(asked);
   return {
     state: { ...state, status: 'awaiting_tool', calls: round, streak, warn: warned },
     messages,
-    directives: calls.map((call, index) => toolDirective(call, round[index]?.id ?? '')),
+    directives,
   };
 }
 
-function roundCall({ id: callId, name }: ToolCall, id: string): RoundCall {
-  return { id, call_id: callId, name, content: null, is_error: false, controls: [] };
-}
-
-/** Arguments that are no object cannot be sent to any tool; the model is told. */
-function toolDirective(call: ToolCall, id: string): StrategyDirective {
-  const given: unknown = call.arguments;
-  if (typeof given === 'object' && given !== null && !Array.isArray(given)) {
-    return callTool(id, call.name, call.arguments);
-  }
-  const error = errorEnvelope('validation_error', 'The arguments of a tool call are a JSON object');
-  return { type: 'emit_tool_error', id, tool_name: call.name, error };
+function roundCall(call: ToolCall, id: string, context: ReactContext): RoundCall {
+  const { id: callId, name } = call;
+  const holds = holdsBack(name, context) ? { holds: true } : {};
+  return { id, call_id: callId, name, content: null, is_error: false, controls: [], ...holds, held: call };
 }
 
 export function recordResult(state: ReactState, answer: ToolAnswer, context: ReactContext): Step<ReactState> {
@@ -54,10 +48,10 @@ export function recordResult(state: ReactState, answer: ToolAnswer, context: Rea
   const call = state.calls[at];
   if (call === undefined || call.content !== null) return { state };
   const calls = state.calls.with(at, answered(call, answer));
-  const next = { ...state, calls };
-  if (calls.every(({ content }) => content !== null)) return finishRound(next, context);
-  const withdraw = stopsRound(calls[at]?.controls ?? []) ? laterCalls(calls, at) : [];
-  return { state: next, withdraw };
+  if (calls.every(({ content }) => content !== null)) return finishRound({ ...state, calls }, context);
+  const isStopped = stopsRound(calls[at]?.controls ?? []);
+  const { calls: next, directives } = isStopped ? dropCalls(calls) : beginCalls(calls);
+  return { state: { ...state, calls: next }, withdraw: isStopped ? laterCalls(calls, at) : [], directives };
 }
 
 function answered(call: RoundCall, { result, content }: ToolAnswer): RoundCall {
@@ -69,8 +63,10 @@ function answered(call: RoundCall, { result, content }: ToolAnswer): RoundCall {
   };
 }
 
+/** Those that have begun and wait at the gate: they are not made either. */
 function laterCalls(calls: readonly RoundCall[], at: number): string[] {
-  return calls.slice(at + 1).flatMap(({ id, content }) => (content === null ? [id] : []));
+  const waits = ({ content, held }: RoundCall): boolean => content === null && held === undefined;
+  return calls.slice(at + 1).flatMap((call) => (waits(call) ? [call.id] : []));
 }
 
 /** All have answered: their results enter the history, then what the tools themselves asked for is done. */
@@ -111,9 +107,9 @@ function completeRun(
   context: ReactContext,
 ): Step<ReactState> {
   const said: Message[] = text === '' ? [...messages] : [...messages, { role: 'assistant', content: text }];
-  if (context.waitingInputs > 0)
-    return { ...askModel(state, context), messages: said, answer: { result: text } };
   const beside = Object.keys(details).length === 0 ? {} : { details };
+  if (context.waitingInputs > 0)
+    return { ...askModel(state, context), messages: said, answer: { result: text, ...beside } };
   return {
     state: { ...state, status: 'completed', calls: [] },
     messages: said,

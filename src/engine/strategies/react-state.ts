@@ -1,6 +1,7 @@
 // What the ReAct machine remembers between signals.
 // Must never hold what the run itself remembers: history, usage, open calls.
 import * as z from 'zod';
+import type { ToolCall } from '../../contract/message.ts';
 import type { Delegation } from '../core/control/control-context.ts';
 import type { StrategyContext } from './strategy.ts';
 import type { Streak } from './duplicate-calls.ts';
@@ -8,6 +9,8 @@ import type { Streak } from './duplicate-calls.ts';
 export const reactOptionsSchema = z.strictObject({
   /** Identical tool calls in a row that are tolerated: at the last the model is warned, the next ends the run. 0 = any. */
   duplicate_calls: z.int().min(0).default(3),
+  /** Calls of a round begin one after the other, each when the one before it has its answer. Default: all at once. */
+  calls_in_order: z.boolean().default(false),
 });
 
 export type ReactOptions = z.infer<typeof reactOptionsSchema>;
@@ -23,6 +26,10 @@ export interface RoundCall {
   content: string | null;
   is_error: boolean;
   controls: readonly unknown[];
+  /** Later calls of the round do not begin before this one has its answer. */
+  holds?: boolean;
+  /** It has not begun, and this is what the model asked for. */
+  held?: ToolCall;
 }
 
 /** A delegation under way: its stages that have ended, and what the last of them said. */

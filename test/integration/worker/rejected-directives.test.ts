@@ -51,5 +51,7 @@ test('each rejected entry is a signal, with its place, type and reason; the othe
   ]);
   for (const signal of signals) expect(signalSchema.parse(signal)).toStrictEqual(signal);
   expect(JSON.stringify(signals).length).toBeLessThan(12_000);
+  const { tools } = await client.tools();
+  expect(tools.find(({ tool }) => tool === 'echo')).toMatchObject({ directives: ['clear_self_todos'] });
   await client.close();
 });

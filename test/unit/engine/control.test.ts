@@ -1,7 +1,7 @@
 /** What tools ask of the agent that called them, as a ReAct run does it.
  *  It must not call a handler by itself: a control directive comes with a tool's result. */
 import { describe, expect, test } from 'vitest';
-import { call, calls, Simulation, type SimulationOptions } from './simulation.ts';
+import { call, calls, Simulation, type SimulationOptions, tool, TOOLS } from './simulation.ts';
 
 const control = (type: string, params: Record<string, unknown> = {}): unknown => ({ type, params });
 
@@ -202,6 +202,53 @@ describe('the course of the run', () => {
     expect(run.ids().at(-1)).toBe('model-2');
     expect(run.messages.filter(({ role }) => role === 'tool')).toHaveLength(3);
     expect(run.view.tool_calls).toBe(1);
+  });
+
+  const stopper = { ...tool('ctl.stop'), directives: ['stop_processing'] };
+  const three = (names: readonly string[], options: SimulationOptions = {}): Simulation =>
+    new Simulation({ tools: [...TOOLS, stopper], ...options }).model(
+      'model-1',
+      calls(...names.map((name, nth) => call(name, {}, `c${nth}`))),
+    );
+
+  test('stop_processing holds back what follows a call of a tool that may send it', () => {
+    const run = three(['math.add', 'ctl.stop', 'fs.list']);
+    expect(run.ids()).toEqual(['model-1', 'tool-1-0', 'tool-1-1']);
+    run.tool('tool-1-0', 1);
+    expect(run.ids()).not.toContain('tool-1-2');
+    run.tool('tool-1-1', 1, [control('stop_processing')]);
+    expect(run.directive('tool-1-2')).toMatchObject({
+      type: 'emit_tool_error',
+      error: { type: 'cancelled' },
+    });
+    run.emitted('tool-1-2');
+    expect(run.ids().at(-1)).toBe('model-2');
+    expect(run.view.tool_calls).toBe(2);
+    expect(run.messages.filter(({ role }) => role === 'tool')).toHaveLength(3);
+  });
+
+  test('a tool that may stop the round and does not lets the rest of it begin', () => {
+    const run = three(['ctl.stop', 'math.add', 'fs.list']);
+    expect(run.ids()).toEqual(['model-1', 'tool-1-0']);
+    run.tool('tool-1-0', 1);
+    expect(run.ids()).toEqual(['model-1', 'tool-1-0', 'tool-1-1', 'tool-1-2']);
+    run.tool('tool-1-2', 1).tool('tool-1-1', 1);
+    expect(run.ids().at(-1)).toBe('model-2');
+  });
+
+  test('a run that ends while calls are held back leaves none of them without an answer', () => {
+    const run = three(['ctl.stop', 'math.add']).cancel();
+    expect(run.messages.filter(({ role }) => role === 'tool')).toHaveLength(2);
+  });
+
+  test('by option the calls of a round begin one after the other, whatever their tools may send', () => {
+    const run = three(['math.add', 'fs.list', 'math.add'], { agent: { options: { calls_in_order: true } } });
+    expect(run.ids()).toEqual(['model-1', 'tool-1-0']);
+    run.tool('tool-1-0', 1);
+    expect(run.ids()).toEqual(['model-1', 'tool-1-0', 'tool-1-1']);
+    run.tool('tool-1-1', 1, [control('stop_processing')]).emitted('tool-1-2');
+    expect(run.ids().at(-1)).toBe('model-2');
+    expect(run.view.tool_calls).toBe(2);
   });
 
   test('stop_processing: what later calls of the round ask for is not heard, and recorded', () => {

@@ -1,0 +1,60 @@
+// When the calls of a round begin: all at once, but none before the answer of an earlier one that may stop the round.
+// Must never begin a call that an answer could still have held back, nor leave one without an answer.
+import { errorEnvelope } from '../../contract/error-envelope.ts';
+import type { ToolCall } from '../../contract/message.ts';
+import type { ListedTool } from '../../contract/tool-listing.ts';
+import type { ReactContext, RoundCall } from './react-state.ts';
+import { callTool, type StrategyDirective } from './strategy.ts';
+
+/** The calls as they are from now on, and what makes those that have just begun. */
+export interface Begun {
+  calls: readonly RoundCall[];
+  directives: readonly StrategyDirective[];
+}
+
+/** Whether later calls of a round wait for the answer of a call of this tool. */
+export function holdsBack(toolName: string, { options, tools }: ReactContext): boolean {
+  return options.calls_in_order || tools.some((tool) => tool.name === toolName && mayStop(tool));
+}
+
+/** Its server is trusted with `stop_processing`. */
+function mayStop({ directives = [] }: ListedTool): boolean {
+  return directives === 'all' || directives.includes('stop_processing');
+}
+
+/** Begins every call that no earlier one holds back. */
+export function beginCalls(calls: readonly RoundCall[]): Begun {
+  const directives: StrategyDirective[] = [];
+  let isBlocked = false;
+  const next = calls.map((call) => {
+    if (isBlocked) return call;
+    isBlocked = call.holds === true && call.content === null;
+    if (call.held === undefined) return call;
+    directives.push(toolDirective(call.held, call.id));
+    return begun(call);
+  });
+  return { calls: next, directives };
+}
+
+/** Answers every call that has not begun with an error, in its place. */
+export function dropCalls(calls: readonly RoundCall[]): Begun {
+  const error = errorEnvelope('cancelled', 'The call was not made: a tool stopped the round before it began');
+  const directives = calls.flatMap(({ id, name, held }): StrategyDirective[] =>
+    held === undefined ? [] : [{ type: 'emit_tool_error', id, tool_name: name, error }],
+  );
+  return { calls: calls.map(begun), directives };
+}
+
+function begun({ held: _held, ...call }: RoundCall): RoundCall {
+  return call;
+}
+
+/** Arguments that are no object cannot be sent to any tool; the model is told. */
+function toolDirective(call: ToolCall, id: string): StrategyDirective {
+  const given: unknown = call.arguments;
+  if (typeof given === 'object' && given !== null && !Array.isArray(given)) {
+    return callTool(id, call.name, call.arguments);
+  }
+  const error = errorEnvelope('validation_error', 'The arguments of a tool call are a JSON object');
+  return { type: 'emit_tool_error', id, tool_name: call.name, error };
+}
