@@ -1,8 +1,12 @@
 /** The same interface without the HTTP hop, for a program that may touch Redis.
- *  Run it beside a worker: REDIS_URL=… node --conditions=adjutant-source examples/queue.ts */
-import { createDirectClient } from 'adjutant/queue';
+ *  Run it beside `npm start`: node --conditions=adjutant-source examples/queue.ts */
+import { createDirectClient, privateRedisUrl } from 'adjutant/queue';
 
-const client = await createDirectClient({ redisUrl: process.env['REDIS_URL'] ?? 'redis://127.0.0.1:6379' });
+/** `npm start` brings a Redis of its own, unless REDIS_URL names one; so it is for whoever runs in its folder. */
+const redisUrl = process.env['REDIS_URL'] ?? (await privateRedisUrl('.'));
+if (redisUrl === null) throw new Error('No Redis: set REDIS_URL, or run `npm start` in this folder.');
+
+const client = await createDirectClient({ redisUrl });
 
 const ended = await client.execute({
   type: 'tool_exec',

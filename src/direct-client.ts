@@ -9,6 +9,9 @@ import type { Durability } from './queue/durability.ts';
 import { redisUrlFault } from './redis-address.ts';
 import { closeRedis, connectRedis } from './redis.ts';
 
+export { privateRedisUrl } from './cli/private-redis.ts';
+export * from './contract/client-names.ts';
+
 export interface DirectClientOptions {
   /** Forms as in `connectRedis`: standalone, TLS, `redis+sentinel://`, `redis+cluster://`. */
   redisUrl: string;

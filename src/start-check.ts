@@ -138,7 +138,7 @@ export async function examinePort({ host, port }: Pick<Config, 'host' | 'port'>)
   }
 }
 
-export function portFault(
+function portFault(
   { code, message }: NodeJS.ErrnoException,
   { host, port }: Pick<Config, 'host' | 'port'>,
 ): Finding {

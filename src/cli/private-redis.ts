@@ -28,7 +28,7 @@ export interface PrivateRedis {
   stop(): Promise<void>;
 }
 
-/** Where the private Redis of a service that runs in `folder` listens, or null. */
+/** Where the private Redis of an `adjutant up` (or `npm start`) in `folder` listens, with its password; null: there is none. */
 export async function privateRedisUrl(folder: string): Promise<string | null> {
   const lock = await readLock(redisFolder(folder));
   return lock !== null && lock.url !== null && (await answers(lock.url)) ? lock.url : null;

@@ -18,6 +18,7 @@ import { createHttpRuns } from './http-runs.ts';
 import { createReconnection } from './reconnection.ts';
 import { followSignals } from './signal-follower.ts';
 
+export * from '../contract/client-names.ts';
 export { followText, textOf } from './answer-text.ts';
 
 export interface HttpClientOptions {

@@ -1,0 +1,48 @@
+// What a program names when it uses a client of either transport: the errors it catches, the types it writes down.
+// Must never hold anything of its own.
+export type { AgentListing, ListedAgent } from './agent-listing.ts';
+export type { Cancellation, CancelledDirective } from './cancellation.ts';
+export type { DeadLetter, DeadLetterFilter, DeadLetterPage, Redrive, RedriveBody } from './dead-letter.ts';
+export type { TextEvent } from './delta-fold.ts';
+export type { DirectiveClient, RunClient, SubmitOptions } from './directive-client.ts';
+export type { Directive, DirectiveType, SubmittedDirective } from './directive.ts';
+export type { ErrorEnvelope } from './error-envelope.ts';
+export type { LaneListing, ListedLane } from './lane-listing.ts';
+export type { AssistantMessage, ContentPart, Message, ToolCall, ToolMessage } from './message.ts';
+export type { ModelTurn } from './model-turn.ts';
+export {
+  DirectiveRefused,
+  type FieldError,
+  type Problem,
+  type ProblemCode,
+  ServiceUnavailable,
+} from './problem.ts';
+export type { DirectiveStatus, DirectiveSummary, DirectiveView, RequestView } from './request-view.ts';
+export type { Result } from './result.ts';
+export type {
+  AcceptedInput,
+  ApprovalDecisionBody,
+  RecordedDecision,
+  RunInputBody,
+  RunOverrides,
+  RunStatus,
+  RunView,
+  RunWait,
+  StartedRun,
+  SubmittedRun,
+} from './run.ts';
+export type { SignalPage } from './signal-page.ts';
+export type { Signal, SignalType, TerminalSignal, TerminalSignalType } from './signal.ts';
+export type { Submission } from './submission.ts';
+export type { ListedServer, ListedTool, ToolListing } from './tool-listing.ts';
+export type { Usage } from './usage.ts';
+export type {
+  Effect,
+  LlmEmbed,
+  LlmGenerate,
+  LlmStream,
+  OfferedTool,
+  Reasoning,
+  ToolExec,
+  WorkDirective,
+} from './work-directive.ts';

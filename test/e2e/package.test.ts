@@ -1,0 +1,133 @@
+/** The package as a user has it: packed, installed in an empty project, type-checked, and run there.
+ *  It must not fetch anything: what it depends on comes from the clone's own dependencies, and only what it declares. */
+import { spawnSync } from 'node:child_process';
+import { globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join, resolve } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { spawnProcess } from '../support/process.ts';
+
+const EXAMPLE = 'example-of-the-queue.ts';
+const EVERYTHING = {
+  command: 'node',
+  args: ['node_modules/@modelcontextprotocol/server-everything/dist/index.js', 'stdio'],
+};
+
+let project: string;
+
+beforeAll(() => {
+  project = mkdtempSync(join(tmpdir(), 'adjutant-package-'));
+  const packed = run('npm', ['pack', '--pack-destination', project, '--json', '--loglevel=error'], '.');
+  const [name = ''] = globSync('*.tgz', { cwd: project });
+  expect(name, packed).not.toBe('');
+  install(join(project, name));
+}, 180_000);
+afterAll(() => rmSync(project, { recursive: true, force: true }));
+
+function run(command: string, args: readonly string[], cwd: string): string {
+  const { REDIS_URL: _, ...env } = process.env;
+  const { status, stdout, stderr } = spawnSync(command, args, { cwd, env, encoding: 'utf8' });
+  expect(status, `${command} ${args.join(' ')}\n${stdout}${stderr}`).toBe(0);
+  return stdout;
+}
+
+/** As npm does it, with links instead of downloads; nothing that only the clone's own work needs. */
+function install(tarball: string): void {
+  const modules = join(project, 'node_modules');
+  mkdirSync(join(modules, '.bin'), { recursive: true });
+  mkdirSync(join(modules, 'adjutant'));
+  run('tar', ['-xzf', tarball, '-C', join(modules, 'adjutant'), '--strip-components=1'], project);
+  const { packages } = JSON.parse(readFileSync('package-lock.json', 'utf8')) as {
+    packages: Record<string, { dev?: boolean; devOptional?: boolean; optional?: boolean }>;
+  };
+  const needed = Object.entries(packages).filter(([path, { dev, devOptional, optional }]) => {
+    const isTop = /^node_modules\/(@[^/]+\/)?[^/]+$/.test(path);
+    return isTop && !dev && !devOptional && !optional;
+  });
+  for (const path of [...needed.map(([each]) => each), 'node_modules/@types/node']) {
+    mkdirSync(dirname(join(project, path)), { recursive: true });
+    symlinkSync(resolve(path), join(project, path));
+  }
+  symlinkSync('../adjutant/scripts/adjutant.mjs', join(modules, '.bin', 'adjutant'));
+  writeFileSync(
+    join(project, 'package.json'),
+    JSON.stringify({ name: 'empty', private: true, type: 'module' }),
+  );
+}
+
+/** The programs of the documents and the examples; what a piece takes for granted stands before it. */
+function samples(): [name: string, code: string][] {
+  const given = {
+    client: `declare const client: import('adjutant/client').DirectiveClient;`,
+    request_id: 'declare const request_id: string;',
+    call_id: 'declare const call_id: string;',
+  };
+  const blocks = ['README.md', ...globSync('docs/*.md')].flatMap((file) =>
+    [...readFileSync(file, 'utf8').matchAll(/```ts\n([\s\S]*?)```/g)].map(([, code = '']) => code),
+  );
+  const programs = globSync('examples/{*,modules/{webhook,briefing}}.ts').map((file) =>
+    readFileSync(file, 'utf8'),
+  );
+  return [...blocks, ...programs].map((code, index) => {
+    const missing = Object.entries(given).filter(
+      ([name]) => new RegExp(`\\b${name}\\b`).test(code) && !new RegExp(`const (\\{ )?${name}\\b`).test(code),
+    );
+    return [`sample-${index}.ts`, `${missing.map(([, line]) => line).join('\n')}\n${code}\nexport {};\n`];
+  });
+}
+
+/** Every name that a program needs to write down, from both doors. */
+const NAMES = ['client', 'queue'].map(
+  (door) => `import {
+  DirectiveRefused, ServiceUnavailable,
+  type DirectiveClient, type SubmittedDirective, type Submission, type Signal, type TerminalSignal, type Result,
+  type ErrorEnvelope, type Problem, type FieldError, type RequestView, type DirectiveView, type RunView, type SubmittedRun,
+  type ToolListing, type LaneListing, type AgentListing, type DeadLetter, type Cancellation, type ModelTurn, type Message,
+} from 'adjutant/${door}';
+export function why(error: unknown): string | null {
+  if (error instanceof DirectiveRefused) return error.problem.code;
+  return error instanceof ServiceUnavailable ? String(error.retryAfterMs) : null;
+}
+export type All = [DirectiveClient, SubmittedDirective, Submission, Signal, TerminalSignal, Result, ErrorEnvelope, Problem,
+  FieldError, RequestView, DirectiveView, RunView, SubmittedRun, ToolListing, LaneListing, AgentListing, DeadLetter,
+  Cancellation, ModelTurn, Message];
+`,
+);
+
+test.each([
+  ['nodenext', 'nodenext'],
+  ['esnext', 'bundler'],
+])('the documented programs fit its types: module %s, resolution %s', (module, moduleResolution) => {
+  const files = [...samples(), ...NAMES.map((code, index) => [`names-${index}.ts`, code] as const)];
+  expect(files.length).toBeGreaterThan(8);
+  for (const [name, code] of files) writeFileSync(join(project, name), code);
+  const compilerOptions = {
+    target: 'es2024',
+    lib: ['es2024', 'esnext.disposable'],
+    types: ['node'],
+    module,
+    moduleResolution,
+    strict: true,
+    noEmit: true,
+    skipLibCheck: false,
+  };
+  writeFileSync(
+    join(project, 'tsconfig.json'),
+    JSON.stringify({ compilerOptions, files: files.map(([name]) => name) }),
+  );
+  run(resolve('node_modules/.bin/tsc'), ['-p', 'tsconfig.json'], project);
+});
+
+test('npx adjutant up runs in the empty project', async () => {
+  writeFileSync(join(project, 'adjutant.json'), JSON.stringify({ mcpServers: { everything: EVERYTHING } }));
+  writeFileSync(join(project, EXAMPLE), readFileSync('examples/queue.ts'));
+  const env = { REDIS_URL: undefined, ADJUTANT_LOG_LEVEL: 'warn' };
+  const up = spawnProcess('npx', ['--no-install', 'adjutant', 'up', '--port', '0'], { cwd: project, env });
+  const url = /http:\S+/.exec(await up.waitForLine(/^adjutant listens on/, 60_000))?.[0] ?? '';
+  expect((await fetch(`${url}/readyz`)).status).toBe(200);
+  // The example finds the private Redis of the folder.
+  const example = run(process.execPath, [EXAMPLE], project);
+  expect(example).toContain('ai.tool.result');
+  expect(example).toContain('straight through the queue');
+  await up.stop();
+});
