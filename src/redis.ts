@@ -24,6 +24,13 @@ const RECONNECT_CAP_MS = 1_000;
 /** How long a submission may wait for Redis before the caller is told that it is away. */
 const SUBMIT_COMMAND_TIMEOUT_MS = 5_000;
 
+/**
+ * A connection on which a command waits and nothing comes for so long is made anew, and the command sent again: a host that
+ * is gone without a word closes nothing, and the operating system notices after a quarter of an hour. Longer than BullMQ
+ * lets a command block, which is 10 s.
+ */
+const LONGEST_SILENCE_MS = 20_000;
+
 /** How long Redis may take to say goodbye. */
 const CLOSE_MS = 500;
 
@@ -39,6 +46,7 @@ function optionsFor(role: ConnectionRole) {
     retryStrategy: (times: number) => Math.min(times * RECONNECT_STEP_MS, RECONNECT_CAP_MS),
     reconnectOnError,
     enableReadyCheck: true,
+    socketTimeout: LONGEST_SILENCE_MS,
   } satisfies RedisOptions;
   // Whoever subscribes does it again at every `ready`, and knows what has been confirmed.
   if (role === 'subscriber') return { ...shared, autoResubscribe: false };
