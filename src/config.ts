@@ -92,6 +92,10 @@ const limitsSchema = z.strictObject({
    * milliseconds. Small values and schemas without patterns, references or comparisons are checked at once. Default: 2 000.
    */
   schema_check_ms: durationMs.default(2_000),
+  /**
+   * How long a server's or provider's "slow down" holds at most before it is asked again, milliseconds. Default: 5 minutes.
+   */
+  pause_ms: durationMs.default(300_000),
   /** Open directives of the whole service; more are refused with 429. Default: 100 000. */
   max_open: z.int().min(1).default(100_000),
   /** What a request may hold in Redis: log, payloads, its run; more is refused with 413, bytes. Default: 64 MiB. */

@@ -162,7 +162,13 @@ export function wireModels(options: ModelWiringOptions): ModelWiring {
   const { config, providers, connection, keys, catalog, schemas, onError } = options;
   const models = createModelCatalog(connection, keys);
   const providerOfLane = new Map([...config.providers.keys()].map((name) => [modelLane(name), name]));
-  const limiter: ModelLimiter = createRateLimits({ connection, keys, limitsOf: limitsOf(config), onError });
+  const limiter: ModelLimiter = createRateLimits({
+    connection,
+    keys,
+    limitsOf: limitsOf(config),
+    longestBlockMs: config.limits.pause_ms,
+    onError,
+  });
   const describeTool = toolDescriber(catalog);
   return {
     calls: [llmStream, llmGenerate, llmEmbed].map((define) =>

@@ -142,6 +142,7 @@ function settings(ground: Ground) {
     heartbeat: heartbeatOf(ground),
     resultBound: { bytes: limits.result_bytes, overflow: limits.result_overflow },
     leaseMs: worker.lease_ms,
+    longestPauseMs: limits.pause_ms,
     serves: servedLanes(ground),
     drainMs: worker.drain_ms,
     lockMs: lockMsFor(worker.lease_ms),

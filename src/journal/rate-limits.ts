@@ -22,6 +22,8 @@ export interface RateLimitsOptions {
   connection: RedisConnection;
   keys: KeySpace;
   limitsOf(ref: ModelRef): LimitsOfModel;
+  /** A provider's wish to be left alone holds no longer, milliseconds. Default: as long as it says. */
+  longestBlockMs?: number;
   /** Told when a correction could not be written; the estimate stays. */
   onError(error: Error): void;
   now?: () => number;
@@ -111,7 +113,7 @@ export function createRateLimits(options: RateLimitsOptions) {
 
   async function block(ref: ModelRef, scope: Scope, ms: number): Promise<void> {
     const [, provider, model] = keys.limits(ref);
-    const whole = Math.ceil(ms);
+    const whole = Math.ceil(Math.min(ms, options.longestBlockMs ?? Infinity));
     if (!(whole > 0)) return;
     await run('limit-block', [scope === 'provider' ? provider : model], [whole]);
     blocks.clear();

@@ -54,7 +54,7 @@ const NO_MESSAGE = 'The tool reported an error without a message';
 /** What the tool says about its own failure, if it says it as JSON; otherwise its text. Nothing else it said is lost. */
 function toolError(items: readonly unknown[], structured: unknown): ReturnType<typeof normalizeError> {
   const source = errorSource(items, structured);
-  if (source !== null) return normalizeError(withKept(source), 'tool_error', NO_MESSAGE);
+  if (source !== null) return normalizeError(withHint(withKept(source)), 'tool_error', NO_MESSAGE);
   const others = items.filter((item) => !isText(item)).map(describedItem);
   const details = {
     ...(others.length > 0 ? { content: others } : {}),
@@ -115,6 +115,13 @@ function withKept({ error, beside }: ErrorSource): Members {
   const coded =
     typeof error['type'] === 'string' && error['code'] !== undefined ? { code: error['code'] } : {};
   return { ...error, details: { ...coded, ...others, ...beside, ...own } };
+}
+
+/** Who says when to come again, and not that it is of no use, asks for another try. */
+function withHint(error: Members): Members {
+  const told = typeof (error['retryable'] ?? error['retryable?']) === 'boolean';
+  const waitMs = isMembers(error['details']) ? error['details']['retry_after_ms'] : undefined;
+  return told || typeof waitMs !== 'number' || !(waitMs >= 0) ? error : { ...error, retryable: true };
 }
 
 function textOf(items: readonly unknown[]): string {

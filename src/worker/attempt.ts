@@ -167,6 +167,7 @@ async function executeAndRecord(parts: AttemptParts, claimed: Claimed): Promise<
     cancelReason: stop === 'cancelled' ? await cancelReason(parts, directive.request_id, directive.id) : null,
     remainingMs,
     unreachedForMs,
+    longestPauseMs: parts.longestPauseMs,
     random: Math.random,
   };
   const metadata = { effect, ...execution.metadata, duration_ms: durationMs };

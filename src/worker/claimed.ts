@@ -32,6 +32,8 @@ export interface AttemptParts extends DurableWriting {
   breaker: CircuitBreaker;
   resultBound: ResultBound;
   leaseMs: number;
+  /** As in `OutcomeFacts`. */
+  longestPauseMs: number;
   logger: AttemptLogger;
 }
 

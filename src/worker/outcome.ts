@@ -39,6 +39,8 @@ export interface OutcomeFacts {
   remainingMs: number;
   /** The server of the lane cannot be reached and is tried again after this time, milliseconds; null = it can. */
   unreachedForMs: number | null;
+  /** A server's "slow down" holds no longer than this, milliseconds. */
+  longestPauseMs: number;
   random: () => number;
 }
 
@@ -78,7 +80,7 @@ function retriesOf(directive: Directive): RetryPolicy {
 
 function retryAfterMs(error: ErrorEnvelope): number | null {
   const hint = error.details['retry_after_ms'];
-  return typeof hint === 'number' ? hint : null;
+  return typeof hint === 'number' && hint > 0 ? hint : null;
 }
 
 /** An attempt that was told to stop and did not succeed first. */
@@ -132,7 +134,8 @@ function waitingOf(facts: OutcomeFacts, error: ErrorEnvelope): Outcome | null {
   if (delayMs >= remainingMs) return null;
   const ownLimit =
     execution.pauseScope === 'directive' || (model !== null && delayMs > LONGEST_LANE_PAUSE_MS);
-  return { kind: 'pause', delayMs, lane: limited && !ownLimit };
+  const pauseMs = Math.ceil(Math.min(delayMs, facts.longestPauseMs));
+  return { kind: 'pause', delayMs: pauseMs, lane: limited && !ownLimit };
 }
 
 /** null: it is not to be tried again, or no more often. */

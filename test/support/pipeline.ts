@@ -141,6 +141,7 @@ export async function openPipeline(
       breaker: createCircuitBreaker({ ...DEFAULT_BREAKER, firstPauseMs: 100, onChange: () => {} }),
       resultBound: { bytes: 1_048_576, overflow: 'truncate' },
       leaseMs,
+      longestPauseMs: 300_000,
       logger: { warn: (_fields, message) => void warnings.push(message) },
     };
   }

@@ -33,6 +33,7 @@ describe('an empty configuration', () => {
         result_overflow: 'truncate',
         schema_check_ms: 2_000,
         max_open: 100_000,
+        pause_ms: 300_000,
       },
       durability: 'memory',
       worker: { lease_ms: 6_000, blocked_ms: 60_000, drain_ms: 20_000 },

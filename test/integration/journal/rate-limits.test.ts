@@ -187,6 +187,16 @@ test('a block holds for every worker, with limits or without, once what it knew 
   }
 });
 
+test('a block is no longer than it may be, whatever the provider says', async () => {
+  const keys = keySpace(uniquePrefix());
+  const limitsOf = () => ({ provider: NONE, model: NONE });
+  const limits = createRateLimits({ connection, keys, limitsOf, longestBlockMs: 5_000, onError: () => {} });
+  await limits.block(small, 'provider', 86_400_000);
+  const refused = await limits.reserve(small, { tokens: 1 });
+  if (refused.ok) throw new Error('not blocked');
+  expect(refused.retryAfterMs).toBeLessThanOrEqual(5_000);
+});
+
 test('a block of a model holds for that one only, and is never shortened', async () => {
   const limits = worker({});
   await limits.block(small, 'model', 60_000);

@@ -95,6 +95,19 @@ describe('an error', () => {
     expect(result).toMatchObject({ ok: false, error: { ...told, retryable: true } });
   });
 
+  test.each([
+    ['{"message":"busy","retry_after_ms":5000}', true],
+    ['{"type":"quota","message":"busy","retry_after_ms":5000}', true],
+    ['{"error":{"message":"busy"},"retry_after_ms":5000}', true],
+    ['{"message":"busy","details":{"retry_after_ms":5000}}', true],
+    ['{"message":"busy","retry_after_ms":5000,"retryable":false}', false],
+    ['{"message":"busy","retry_after_ms":"soon"}', false],
+    ['{"message":"busy"}', false],
+  ])('that says when to come again is heard: %s', (json, retryable) => {
+    const { result } = readToolResult({ isError: true, content: [text(json)] });
+    expect(result).toMatchObject({ ok: false, error: { message: 'busy', retryable } });
+  });
+
   const picture = { type: 'image', data: base64, mimeType: 'image/png' };
   const seen = { type: 'image', mimeType: 'image/png', bytes: expect.any(Number) };
 

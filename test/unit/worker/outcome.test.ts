@@ -54,6 +54,7 @@ function outcome({
     cancelReason: null,
     remainingMs: 900_000,
     unreachedForMs: null,
+    longestPauseMs: 300_000,
     random: () => {
       throw new Error('chance was asked');
     },
@@ -163,6 +164,7 @@ describe('a failure', () => {
       cancelReason: null,
       remainingMs: 9e5,
       unreachedForMs: null,
+      longestPauseMs: 300_000,
     } as const;
     expect(outcomeOf({ ...facts, random: () => 0 }).kind).toBe('end');
     const some = { ...directive, max_retries: 1 };
@@ -186,6 +188,7 @@ describe('a failure', () => {
       cancelReason: null,
       remainingMs: 9e5,
       unreachedForMs: null,
+      longestPauseMs: 300_000,
       random: () => 0,
     } as const;
     expect(outcomeOf({ directive: toolCall(), execution: { result }, ...facts })).toEqual({
@@ -315,6 +318,20 @@ describe('what is nobody’s failure', () => {
       lane: true,
     });
     expect(outcome({ fields, error: limited() })).toMatchObject({ kind: 'pause', delayMs: 1_000 });
+  });
+
+  test('a pause is no longer than the configuration allows, and one that makes no sense is the default', () => {
+    const facts = { fields: { max_retries: 0 }, remainingMs: 36_000_000 };
+    expect(outcome({ ...facts, error: limited({ retry_after_ms: 3_600_000 }) })).toEqual({
+      kind: 'pause',
+      delayMs: 300_000,
+      lane: true,
+    });
+    const short = { ...facts, longestPauseMs: 50 };
+    expect(outcome({ ...short, error: limited({ retry_after_ms: 50.4 }) })).toMatchObject({ delayMs: 50 });
+    expect(outcome({ ...facts, error: limited({ retry_after_ms: 1.5 }) })).toMatchObject({ delayMs: 2 });
+    for (const retry_after_ms of [-5, 0, '9', null])
+      expect(outcome({ ...facts, error: limited({ retry_after_ms }) })).toMatchObject({ delayMs: 1_000 });
   });
 
   test('a pause that would outlast the deadline ends the directive with that error', () => {
