@@ -44,6 +44,8 @@ export const agentPoliciesSchema = z.strictObject({
   budget: z.enum(['stop', 'ask']).default('stop'),
   /** What an `error` directive does. */
   error: errorPolicySchema.default('log'),
+  /** What a run's own limits and approvals may do: only tighten the agent's, or replace them. */
+  overrides: z.enum(['narrow', 'any']).default('narrow'),
   /** What becomes of the run when its parent ends. */
   parent_death: z.enum(['stop', 'continue', 'orphan']).default('stop'),
 });

@@ -4,4 +4,4 @@
 export const CONTRACT_VERSION = '1.1.0';
 
 /** SHA-256 over every generated schema, in file name order. */
-export const CONTRACT_SHA256 = '9d40737e44e81eb65dfa1207afd9db120e2607c780d10e5d4f49772489cdf833';
+export const CONTRACT_SHA256 = '0dddf05cfbb1977b3058713a7f05d35cd728780632a530cf9ddb28ba1ecafebd';

@@ -6,6 +6,7 @@ import type { ConversationJournal } from '../journal/conversation-journal.ts';
 import type { RunJournal } from '../journal/run-journal.ts';
 import type { Agents } from './agents.ts';
 import { type BrokenRunParts, guarded, refusalOf, type RunFailure } from './broken-run.ts';
+import { limitsOf } from './overrides.ts';
 import type { StoredRun } from './run-store.ts';
 import type { JsonObject, RunSpec, Transition } from './transition.ts';
 
@@ -74,7 +75,7 @@ async function inTurn(
     return inTurn(parts, run, agent, conversationId);
   }
   if (entry.kind === 'busy') return refused(parts, run, busy(conversationId, entry.active));
-  const until = spec.started_at + (spec.overrides.limits?.deadline_ms ?? agent.limits.deadline_ms);
+  const until = spec.started_at + limitsOf(agent, spec.overrides).deadline_ms;
   if (until <= now)
     return refused(parts, run, { reason: 'deadline', message: 'its turn in the conversation did not come' });
   if (policy === 'interrupt')

@@ -2,7 +2,7 @@
 // Must never answer before the run is durable.
 import { hash } from 'node:crypto';
 import { canonicalJson } from '../contract/canonical-json.ts';
-import { type Problem, problem } from '../contract/problem.ts';
+import { type FieldError, type Problem, problem } from '../contract/problem.ts';
 import type { ParsedRun, StartedRun } from '../contract/run.ts';
 import type { RunJournal, StartVerdict } from '../journal/run-journal.ts';
 import type { SweepIndex } from '../journal/sweep-index.ts';
@@ -11,6 +11,7 @@ import type { Confirm } from '../queue/durability.ts';
 import { requestFullProblem } from '../queue/request-full.ts';
 import { RUN_ENTRY, RUN_LANE, type WakeRun } from '../queue/run-bell.ts';
 import type { Agents } from './agents.ts';
+import { looserLimits } from './overrides.ts';
 import type { JsonObject, RunSpec } from './transition.ts';
 
 export interface RunStarterParts {
@@ -44,7 +45,11 @@ export function createRunStarter(parts: RunStarterParts) {
 
   /** `traceparent`: of the trace the run belongs to. Throws `DirectiveRefused` (`lane_full`, `service_full`) where there is no room. */
   async function start(run: NamedRun, traceparent: string, parent: RunSpec['parent'] = null): Promise<Start> {
-    if ((await agents.find(run.agent)) === null) return { ok: false, refusal: await unknownAgent(run.agent) };
+    const agent = await agents.find(run.agent);
+    if (agent === null) return { ok: false, refusal: await unknownAgent(run.agent) };
+    // A child is no caller: it gets what its agent allows, be it less than its parent asked for.
+    const errors = parent === null ? looserLimits(agent, run.overrides) : [];
+    if (errors.length > 0) return { ok: false, refusal: tooLoose(errors) };
     await capacity?.reserve(new Map([[RUN_LANE, 1]]));
     const confirmed = await confirm();
     const verdict = await write(run, traceparent, parent);
@@ -76,6 +81,11 @@ export function createRunStarter(parts: RunStarterParts) {
   }
 
   return { start };
+}
+
+function tooLoose(errors: FieldError[]): Problem {
+  const [first] = errors;
+  return problem('invalid_body', { detail: `${first?.path} ${first?.message}`, errors });
 }
 
 function conflict(requestId: string): Problem {

@@ -73,9 +73,11 @@ function isDocument(value: unknown): value is RunDocument {
   const { status, setup, wake_at, outbox, inner } = value;
   const agent = isObject(setup) && isObject(setup['agent']) ? setup['agent'] : {};
   const isTime = wake_at === null || typeof wake_at === 'number';
-  return (
-    typeof status === 'string' && isTime && isOutbox(outbox) && isObject(inner) && isObject(agent['limits'])
-  );
+  return typeof status === 'string' && isTime && isOutbox(outbox) && isObject(inner) && isSet(agent);
+}
+
+function isSet({ limits, policies }: Record<string, unknown>): boolean {
+  return isObject(limits) && isObject(policies);
 }
 
 function isOutbox(value: unknown): boolean {

@@ -6,6 +6,7 @@ import { newIdentifier } from '../telemetry/identifier.ts';
 import { type BrokenRunParts, guarded } from './broken-run.ts';
 import { begun, type Folded, isOver } from './fold.ts';
 import { runSignal } from './run-signal.ts';
+import { limitsOf } from './overrides.ts';
 import type { StoredRun } from './run-store.ts';
 import type { RunSpec } from './transition.ts';
 
@@ -59,7 +60,7 @@ export function commitOf(
     outbox: document.outbox.length,
     inputsConsumed: signals.filter(({ type }) => type === 'ai.request.input').length,
     inputsHeld: document.inputs,
-    maxOpen: run.spec.overrides.limits?.max_pending ?? document.setup.agent.limits.max_pending,
+    maxOpen: limitsOf(document.setup.agent, run.spec.overrides).max_pending,
     directives: prepared.map(({ acceptance }) => acceptance),
   };
 }

@@ -16,6 +16,7 @@ import type {
   RunSpec,
   Transition,
 } from '../transition.ts';
+import { limitsOf, mayLoosen } from '../overrides.ts';
 import type { DirectiveKind } from './directive-exec.ts';
 
 /** A directive that was accepted and has no answer yet. */
@@ -280,7 +281,7 @@ function effectiveAgent(spec: RunSpec, agent: AgentDefinition): AgentDefinition 
   const { overrides } = spec;
   if (isEmpty(overrides)) return agent;
   const {
-    limits,
+    limits: _limits,
     approvals,
     busy,
     allowed_tools: _tools,
@@ -294,11 +295,12 @@ function effectiveAgent(spec: RunSpec, agent: AgentDefinition): AgentDefinition 
     ...present(same),
     ...(overrides.model_alias !== undefined && overrides.model === undefined ? { model: undefined } : {}),
     tool_context: { ...agent.tool_context, ...tool_context },
-    limits: { ...agent.limits, ...present(limits ?? {}) },
+    limits: limitsOf(agent, overrides),
     policies: {
       ...policies,
       busy: busy ?? policies.busy,
-      approvals: { ...policies.approvals, ...approvals },
+      // Where a run may only tighten them, they are held against its own at each call.
+      approvals: mayLoosen(agent) ? { ...policies.approvals, ...approvals } : policies.approvals,
     },
   } as AgentDefinition;
 }

@@ -2,6 +2,7 @@
 // Must never let a call of a denied tool through because another pattern, as long as its own, allows it.
 import type { ApprovalMode } from '../../contract/agent-definition.ts';
 import type { ListedTool } from '../../contract/tool-listing.ts';
+import { mayLoosen } from '../overrides.ts';
 import { toolMatches } from '../tool-pattern.ts';
 import type { RunSetup } from '../transition.ts';
 import type { Run } from './run-state.ts';
@@ -10,7 +11,10 @@ export type ToolLeave = ApprovalMode | 'unknown';
 
 export function leaveFor(run: Run, toolName: string): ToolLeave {
   const tool = run.setup.tools.find((listed) => listed.name === toolName);
-  return tool ? (configured(run.agent.policies.approvals, toolName) ?? annotated(tool)) : 'unknown';
+  if (!tool) return 'unknown';
+  const agents = configured(run.agent.policies.approvals, toolName) ?? annotated(tool);
+  const own = mayLoosen(run.agent) ? null : configured(run.spec.overrides.approvals ?? {}, toolName);
+  return own === null ? agents : stricter(own, agents);
 }
 
 /** The longest pattern that matches; of two as long, the stricter. */

@@ -217,6 +217,10 @@ describe('starting', () => {
       { agent: 'scripted', query: 'a', overrides: { limits: { max_iterations: 0 } } },
       'overrides.limits.max_iterations',
     ],
+    [
+      { agent: 'narrow', query: 'a', overrides: { limits: { max_pending: 6 } } },
+      'overrides.limits.max_pending',
+    ],
     [{ agent: 'scripted', query: 'a', surprise: 1 }, 'surprise'],
   ])('%j is refused at %s', async (body, path) => {
     const problem = await refusal(engines.client.start(body as never));

@@ -1,5 +1,6 @@
 /** The gate between a strategy and the world: calls at once, approvals, budgets, deadlines.
  *  It must not measure time: the tests say what time it is. */
+import { limitsOf } from '../../../src/engine/overrides.ts';
 import { describe, expect, test } from 'vitest';
 import { estimateTokens } from '../../../src/engine/core/token-estimate.ts';
 import { callModel, defineStrategy } from '../../../src/engine/strategies/strategy.ts';
@@ -153,10 +154,39 @@ describe('approvals', () => {
     expect(run.directive('tool-1-0')['type']).toBe(type);
   });
 
-  test('the policy of the run wins over that of the agent', () => {
-    const run = new Simulation({ spec: { overrides: { approvals: { 'fs.remove': 'auto' } } } });
-    run.model('model-1', calls(call('fs.remove')));
-    expect(run.directive('tool-1-0')['type']).toBe('tool_exec');
+  test.each([
+    ['narrow', { '*': 'auto' }, 'fs.remove', 'waits'],
+    ['narrow', { 'fs.list': 'auto' }, 'fs.list', 'emit_tool_error'],
+    ['narrow', { 'math.*': 'ask' }, 'math.add', 'waits'],
+    ['narrow', { '*': 'deny', 'math.add': 'auto' }, 'math.add', 'tool_exec'],
+    ['any', { 'fs.remove': 'auto' }, 'fs.remove', 'tool_exec'],
+    ['any', { 'fs.list': 'auto' }, 'fs.list', 'tool_exec'],
+  ] as const)(
+    'where the agent lets runs be %s, approvals %j make a call of %s %s',
+    (overrides, approvals, name, what) => {
+      const agent = { policies: { overrides, approvals: { 'fs.list': 'deny' as const } } };
+      const run = new Simulation({ agent, spec: { overrides: { approvals } } });
+      run.model('model-1', calls(call(name)));
+      const waits = run.view.waiting_for.some(({ kind }) => kind === 'approval');
+      expect(waits ? 'waits' : run.directive('tool-1-0')['type']).toBe(what);
+    },
+  );
+
+  test.each([
+    ['narrow', { max_iterations: 5, max_cost: null }, { max_iterations: 2, max_cost: 1 }],
+    ['narrow', { max_iterations: 1, max_tool_calls: 3 }, { max_iterations: 1, max_tool_calls: 3 }],
+    ['any', { max_iterations: 5, max_cost: null }, { max_iterations: 5, max_cost: null }],
+  ] as const)('where the agent lets runs be %s, limits %j leave %j', (overrides, limits, left) => {
+    const agent = { limits: { max_iterations: 2, max_cost: 1 }, policies: { overrides } };
+    const { setup, spec } = new Simulation({ agent, spec: { overrides: { limits } } });
+    expect(limitsOf(setup.agent, spec.overrides)).toMatchObject(left);
+  });
+
+  test('a run cannot make its own limits looser than those of its agent', () => {
+    const agent = { limits: { max_iterations: 1 } };
+    const run = new Simulation({ agent, spec: { overrides: { limits: { max_iterations: 9 } } } });
+    run.model('model-1', calls(call('math.add'))).tool('tool-1-0', 1);
+    expect(run.view).toMatchObject({ iterations: 1, termination_reason: 'max_iterations' });
   });
 });
 
