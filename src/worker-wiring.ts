@@ -15,6 +15,7 @@ import {
 } from './ground.ts';
 import type { Hearing } from './journal/subscriptions.ts';
 import { createSchemaChecks } from './json-schema/schema-checks.ts';
+import { PRESENT_EVERY_MS } from './journal/presence.ts';
 import type { Startable } from './lifecycle.ts';
 import { queuedDefinitions } from './modules.ts';
 import { modelLanes, modelProviders, wireModels } from './model-wiring.ts';
@@ -113,7 +114,7 @@ export function workerParts(ground: Ground): WorkerWiring {
   });
   const confirm = confirmations(connection, ground.config.durability);
   const worker = createWorker({ ...parts, ...settings(ground), registry, running, confirm, breaker });
-  const lanes = { name: 'worker lanes', start: () => Promise.resolve(), stop: () => parts.lanes.close() };
+  const lanes = servedLanesPart(parts.lanes, servedLanes(ground));
   const start = (): Promise<void> => tools.announce().then(() => tools.pool.start());
   const stop = (): Promise<void> => tools.leave().then(() => tools.pool.stop());
   const pool = { name: 'mcp pool', start, stop };
@@ -132,6 +133,25 @@ const LOCK_PER_LEASE = 0.6;
 
 function lockMsFor(leaseMs: number): number {
   return Math.min(JOB_LOCK_MS, Math.ceil(leaseMs * LOCK_PER_LEASE));
+}
+
+/** Says that the lanes are used: what nobody uses is removed, with the limits that a worker gave it. */
+function servedLanesPart(lanes: JournalParts['lanes'], served: readonly ServedLane[]): Startable {
+  const names = served.map(({ name }) => name);
+  let timer: NodeJS.Timeout | undefined;
+  return {
+    name: 'worker lanes',
+    start: () => {
+      lanes.note(names);
+      timer = setInterval(() => lanes.note(names), PRESENT_EVERY_MS);
+      timer.unref();
+      return Promise.resolve();
+    },
+    stop: () => {
+      clearInterval(timer);
+      return lanes.close();
+    },
+  };
 }
 
 function settings(ground: Ground) {

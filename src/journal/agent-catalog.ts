@@ -3,7 +3,7 @@
 import type { AgentDefinition } from '../contract/agent-definition.ts';
 import type { RedisConnection } from '../redis.ts';
 import type { KeySpace } from './keys.ts';
-import { createPresence, isPresence } from './presence.ts';
+import { createPresence, isPresence, publishFields } from './presence.ts';
 
 export type AgentCatalog = ReturnType<typeof createAgentCatalog>;
 
@@ -12,17 +12,15 @@ export function createAgentCatalog(
   keys: KeySpace,
   now: () => number = Date.now,
 ) {
-  const presence = createPresence(connection, keys.agents, now);
+  const presence = createPresence(connection, keys.agents, now, (name, _json, served) => !served.has(name));
 
   /** `engine`: whose agents they are, until it leaves. */
   async function publish(agents: readonly AgentDefinition[], engine?: string): Promise<void> {
+    const names = agents.map(({ name }) => name);
+    // First: what nobody is known to serve, others would drop.
+    if (engine !== undefined) await presence.say(engine, names);
     const fields = agents.flatMap((agent) => [agent.name, JSON.stringify(agent)]);
-    if (fields.length > 0) await connection.hset(keys.agents, ...fields);
-    if (engine !== undefined)
-      await presence.say(
-        engine,
-        agents.map(({ name }) => name),
-      );
+    await publishFields(connection, keys.agents, fields);
   }
 
   /** Without those that only engines had that have left. */

@@ -21,13 +21,17 @@ export interface ConversationJournalOptions {
 
 export type ConversationJournal = ReturnType<typeof createConversationJournal>;
 
+/** The longest deadline of a run. A conversation whose run is lost without a trace is free after that. */
+const LONGEST_RUN_MS = 2_147_483_647;
+
 export function createConversationJournal({ connection, keys, retentionMs }: ConversationJournalOptions) {
   const run = prepareScripts(connection);
+  const keptMs = LONGEST_RUN_MS + retentionMs;
 
   return {
     /** Asked again, it is the same entry. `wait` false: a busy conversation is left alone. */
     async enter(conversationId: string, requestId: string, wait: boolean): Promise<Entry> {
-      const args = [requestId, wait ? 1 : 0];
+      const args = [requestId, wait ? 1 : 0, keptMs];
       const [kind, rest] = await run('conversation-enter', keys.conversation(conversationId), args);
       if (kind !== 'active') return { kind: kind as 'waiting' | 'busy', active: String(rest) };
       return { kind, messages: rest === '' ? [] : readMessages(String(rest)) };
@@ -38,7 +42,7 @@ export function createConversationJournal({ connection, keys, retentionMs }: Con
       requestId: string,
       messages: readonly Message[] | null,
     ): Promise<string | null> {
-      const args = [requestId, messages === null ? '' : JSON.stringify(messages), retentionMs];
+      const args = [requestId, messages === null ? '' : JSON.stringify(messages), retentionMs, keptMs];
       const [active] = await run('conversation-leave', keys.conversation(conversationId), args);
       return String(active) || null;
     },

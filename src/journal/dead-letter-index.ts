@@ -17,10 +17,14 @@ export type DeadLetterIndex = ReturnType<typeof createDeadLetterIndex>;
 
 /** Entries that one script drops, so that it holds nobody up. */
 const MOST_DROPPED = 1_000;
+/** The newest that are listed; older ones are still in their requests. */
+const MOST_LISTED = 100_000;
+const LONGEST_TYPE = 128;
 
 /** Identifiers hold no '/', lanes no tab; a tool may name any type of error. */
 function memberOf({ requestId, id, lane, errorType }: Omit<DeadEntry, 'endedAt'>): string {
-  return [`${requestId}/${id}`, lane ?? '', errorType.replaceAll(/[\t\n]/g, ' ')].join('\t');
+  const type = errorType.slice(0, LONGEST_TYPE).replaceAll(/[\t\n]/g, ' ');
+  return [`${requestId}/${id}`, lane ?? '', type].join('\t');
 }
 
 function entryOf(member: string, endedAt: number): DeadEntry {
@@ -40,7 +44,7 @@ export function createDeadLetterIndex(connection: RedisConnection, keys: KeySpac
   return {
     /** Lists it as of now, by the clock of Redis; one that is listed already keeps its instant. */
     async add(entry: Omit<DeadEntry, 'endedAt'>): Promise<void> {
-      await run('dead-add', [keys.dead], [memberOf(entry)]);
+      await run('dead-add', [keys.dead], [memberOf(entry), MOST_LISTED]);
     },
     async remove(entry: Omit<DeadEntry, 'endedAt'>): Promise<boolean> {
       return (await connection.zrem(keys.dead, memberOf(entry))) === 1;

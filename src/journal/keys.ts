@@ -27,6 +27,8 @@ export interface KeySpace {
   place(lane: string): string;
   /** Hash of worker → what it allows of each of its lanes over all workers. */
   readonly laneLimits: string;
+  /** Sorted set of lanes, score = when each was last used, milliseconds since the epoch, by the clock of Redis. */
+  readonly lanes: string;
   /** Hash of agent name → its definition. */
   readonly agents: string;
   /** Channel on which cancellations are announced to the workers. */
@@ -60,6 +62,7 @@ export function keySpace(prefix: string = DEFAULT_PREFIX): KeySpace {
     serial: (lane) => `${prefix}:{lane:${lane}}:serial`,
     place: (lane) => `${prefix}:{lane:${lane}}:place`,
     laneLimits: `${prefix}:lane-limits`,
+    lanes: `${prefix}:lanes`,
     agents: `${prefix}:agents`,
     cancellations: `${prefix}:cancellations`,
   };

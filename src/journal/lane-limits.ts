@@ -3,6 +3,7 @@
 import * as z from 'zod';
 import type { RedisConnection } from '../redis.ts';
 import type { KeySpace } from './keys.ts';
+import { publishFields } from './presence.ts';
 
 const limitSchema = z.object({
   /** Attempts at once over all workers; null = no such limit. */
@@ -41,7 +42,8 @@ function slower(one: LaneLimit['rate'], other: LaneLimit['rate']): LaneLimit['ra
 export function createLaneLimits(connection: RedisConnection, keys: KeySpace, now: () => number = Date.now) {
   /** Says what this worker allows, until it says something else or is silent. */
   async function announce(worker: string, lanes: Readonly<Record<string, LaneLimit>>): Promise<void> {
-    await connection.hset(keys.laneLimits, worker, JSON.stringify({ lanes, seenAt: now() }));
+    const said = JSON.stringify({ lanes, seenAt: now() });
+    await publishFields(connection, keys.laneLimits, [worker, said]);
   }
 
   /** Lane → what all workers that are there allow of it. */

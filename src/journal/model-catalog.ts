@@ -3,10 +3,7 @@
 import type { KnownProvider, ModelTable } from '../contract/model-name.ts';
 import type { RedisConnection } from '../redis.ts';
 import type { KeySpace } from './keys.ts';
-import { createPresence } from './presence.ts';
-
-/** What no worker has published for this long is forgotten: a day. Workers publish every minute. */
-const FORGOTTEN_AFTER_MS = 86_400_000;
+import { createPresence, FORGOTTEN_AFTER_MS, publishFields } from './presence.ts';
 
 const PROVIDER = 'provider:';
 const ALIAS = 'alias:';
@@ -32,7 +29,7 @@ export function createModelCatalog(
   keys: KeySpace,
   now: () => number = Date.now,
 ) {
-  const presence = createPresence(connection, keys.models, now);
+  const presence = createPresence(connection, keys.models, now, isForgotten);
 
   /** `worker`: whose providers they are, until it leaves. */
   async function publish({ providers, aliases }: ModelTable, worker?: string): Promise<void> {
@@ -42,13 +39,19 @@ export function createModelCatalog(
       ...[...aliases].map(([name, models]) => [`${ALIAS}${name}`, { models, seenAt }] as const),
     ];
     const fields = entries.flatMap(([field, entry]) => [field, JSON.stringify(entry)]);
-    if (fields.length > 0) await connection.hset(keys.models, ...fields);
+    await publishFields(connection, keys.models, fields);
     if (worker !== undefined) await presence.say(worker, [...providers.keys()]);
   }
 
   /** Tells that the provider's lane waits until then (milliseconds since the epoch), or goes on (0). */
   async function noteBlocked(provider: string, until: number): Promise<void> {
-    await connection.hset(keys.models, `${BLOCKED}${provider}`, until);
+    await publishFields(connection, keys.models, [`${BLOCKED}${provider}`, until]);
+  }
+
+  /** Providers and aliases by their own age; a pause that nobody's provider has. */
+  function isForgotten(field: string, value: string, served: ReadonlySet<string>): boolean {
+    if (field.startsWith(BLOCKED)) return !served.has(field.slice(BLOCKED.length));
+    return now() - (JSON.parse(value) as Seen).seenAt >= FORGOTTEN_AFTER_MS;
   }
 
   async function read(): Promise<PublishedModels> {

@@ -11,8 +11,8 @@ const GONE_AFTER_MS = 150_000;
 const RESTART_MS = 20_000;
 /** How long a stop waits for its leave to be written. */
 const LEAVE_MS = 500;
-/** Its entry is kept a day, for clocks that differ. */
-const FORGOTTEN_AFTER_MS = 86_400_000;
+/** Its entry is kept a day, for clocks that differ, and so is what only it served; the whole hash a day after the last word. */
+export const FORGOTTEN_AFTER_MS = 86_400_000;
 
 /** No server, provider or alias has a name that begins so. */
 const WORKER = 'worker:';
@@ -27,7 +27,29 @@ export function isPresence(field: string): boolean {
   return field.startsWith(WORKER);
 }
 
-export function createPresence(connection: RedisConnection, key: string, now: () => number = Date.now) {
+/** Whether nobody needs a field any more; `served`: the names that somebody served within a day. */
+export type IsForgotten = (field: string, value: string, served: ReadonlySet<string>) => boolean;
+
+/** Writes fields of a hash that nobody keeps for ever: it goes a day after the last word. */
+export async function publishFields(
+  connection: RedisConnection,
+  key: string,
+  fields: readonly (string | number)[],
+): Promise<void> {
+  if (fields.length === 0) return;
+  await connection
+    .multi()
+    .hset(key, ...fields)
+    .pexpire(key, FORGOTTEN_AFTER_MS)
+    .exec();
+}
+
+export function createPresence(
+  connection: RedisConnection,
+  key: string,
+  now: () => number,
+  isForgotten: IsForgotten,
+) {
   function seenWithin(fields: Readonly<Record<string, string>>, ms: number): [string, PresentWorker][] {
     return Object.entries(fields)
       .filter(([field]) => isPresence(field))
@@ -36,12 +58,16 @@ export function createPresence(connection: RedisConnection, key: string, now: ()
   }
 
   async function say(worker: string, serves: readonly string[]): Promise<void> {
-    await connection.hset(key, `${WORKER}${worker}`, JSON.stringify({ serves, seenAt: now() }));
+    const said = JSON.stringify({ serves, seenAt: now() });
+    await publishFields(connection, key, [`${WORKER}${worker}`, said]);
     // Those that were killed never leave.
     const fields = await connection.hgetall(key);
-    const kept = new Set(seenWithin(fields, FORGOTTEN_AFTER_MS).map(([field]) => field));
-    const gone = Object.keys(fields).filter((field) => isPresence(field) && !kept.has(field));
-    if (gone.length > 0) await connection.hdel(key, ...gone);
+    const kept = new Map(seenWithin(fields, FORGOTTEN_AFTER_MS));
+    const served = new Set([...kept.values()].flatMap(({ serves: names }) => names));
+    const gone = Object.entries(fields).filter(([field, value]) =>
+      isPresence(field) ? !kept.has(field) : isForgotten(field, value, served),
+    );
+    if (gone.length > 0) await connection.hdel(key, ...gone.map(([field]) => field));
   }
 
   /**
@@ -59,7 +85,7 @@ export function createPresence(connection: RedisConnection, key: string, now: ()
     if (json === null) return;
     const { serves } = JSON.parse(json) as PresentWorker;
     const seenAt = now() - GONE_AFTER_MS + RESTART_MS;
-    await connection.hset(key, field, JSON.stringify({ serves, seenAt }));
+    await publishFields(connection, key, [field, JSON.stringify({ serves, seenAt })]);
   }
 
   /** Whether a worker serves the name, by the hash as it was read; where no worker is known, nobody can say no. */

@@ -3,7 +3,7 @@
 import type { RedisConnection } from '../redis.ts';
 import type { ToolListing } from '../contract/tool-listing.ts';
 import type { KeySpace } from './keys.ts';
-import { createPresence, isPresence } from './presence.ts';
+import { createPresence, isPresence, publishFields } from './presence.ts';
 
 export type PublishedTool = ToolListing['tools'][number];
 export type ServerStatus = ToolListing['servers'][number]['status'];
@@ -24,11 +24,11 @@ export interface CatalogEntry {
 export type ToolCatalog = ReturnType<typeof createToolCatalog>;
 
 export function createToolCatalog(connection: RedisConnection, keys: KeySpace, now: () => number = Date.now) {
-  const presence = createPresence(connection, keys.catalog, now);
+  const presence = createPresence(connection, keys.catalog, now, (name, _json, served) => !served.has(name));
 
   async function publish(entry: CatalogEntry): Promise<void> {
     const { served: _, ...stored } = entry;
-    await connection.hset(keys.catalog, entry.server, JSON.stringify(stored));
+    await publishFields(connection, keys.catalog, [entry.server, JSON.stringify(stored)]);
   }
 
   /** Every known server, by name. */

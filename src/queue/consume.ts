@@ -4,7 +4,7 @@ import { DelayedError, Worker, type Job } from 'bullmq';
 import { pause } from '../lifecycle.ts';
 import type { RedisConnection } from '../redis.ts';
 import type { Ring } from './job.ts';
-import { lanePrefix } from './lanes.ts';
+import { lanePrefix } from './lane-registry.ts';
 
 /** What becomes of a job after it was handled: forgotten, or rung again at an instant (ms since the epoch). */
 export type JobOutcome = { kind: 'done' } | { kind: 'later'; at: number };

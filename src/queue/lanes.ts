@@ -3,6 +3,7 @@
 import { Queue } from 'bullmq';
 import type { RedisConnection } from '../redis.ts';
 import { jobId, type Ring } from './job.ts';
+import { createLaneRegistry, lanePrefix } from './lane-registry.ts';
 
 /** Nobody listens to BullMQ's own events, so their stream is kept short. */
 const EVENT_STREAM_ENTRIES = 100;
@@ -23,19 +24,20 @@ export interface LaneCounts {
 
 export type Lanes = ReturnType<typeof createLanes>;
 
-/** The lane's keys share one cluster slot of their own. */
-export function lanePrefix(prefix: string, lane: string): string {
-  return `{${prefix}:${lane}}`;
-}
-
 export function createLanes(connection: RedisConnection, prefix: string) {
   const queues = new Map<string, Queue>();
+  const registry = createLaneRegistry(connection, prefix);
   /** Until when a lane is paused, as far as this process paused it; milliseconds since the epoch. */
   const pausedUntil = new Map<string, number>();
 
   function queue(lane: string): Queue {
     const known = queues.get(lane);
-    if (known) return known;
+    const isUsable = known !== undefined && !registry.mayBeGone(lane);
+    // Before the lane has a key.
+    registry.note([lane]);
+    if (isUsable) return known;
+    // Opening it writes what others may have removed.
+    known?.close().catch(() => {});
     const opened = new Queue(lane, {
       connection,
       prefix: lanePrefix(prefix, lane),
@@ -144,6 +146,9 @@ export function createLanes(connection: RedisConnection, prefix: string) {
     isPaused,
     queued,
     counts,
+    /** Says that these lanes are used, whether or not anything waits in them. */
+    note: registry.note,
+    forgetIdle: registry.forgetIdle,
     close,
   };
 }

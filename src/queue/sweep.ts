@@ -187,6 +187,7 @@ export function createSweeper(options: SweeperOptions) {
     if (performance.now() < deadLetterLookAt) return;
     deadLetterLookAt = performance.now() + DEAD_LETTER_LOOK_MS;
     await dead.expire(options.retentionMs);
+    await lanes.forgetIdle();
   }
 
   async function run(): Promise<void> {

@@ -2,8 +2,11 @@
  *  It must never be used for anything else; whatever can be read through the API is read there. */
 import { Redis } from 'ioredis';
 
-/** What belongs to the installation and not to any directive: the catalogs of tools, models and agents, and what BullMQ keeps once for each lane. */
-const PERMANENT = [/^chaos:(catalog|models|agents)$/, /^\{chaos:[^}]+\}:[^:]+:(meta|id|marker|events)$/];
+/** What belongs to the installation and not to any directive: the catalogs of tools, models and agents, the list of lanes, and what BullMQ keeps once for each lane. */
+const PERMANENT = [
+  /^chaos:(catalog|models|agents|lanes|lane-limits)$/,
+  /^\{chaos:[^}]+\}:[^:]+:(meta|id|marker|events)$/,
+];
 /** BullMQ's own events are cut to about a hundred; Redis cuts whole nodes. */
 const MOST_EVENTS = 300;
 

@@ -3,6 +3,8 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { defineAgent } from '../../../src/engine/define-agent.ts';
 import { createAgentCatalog } from '../../../src/journal/agent-catalog.ts';
+import { createModelCatalog } from '../../../src/journal/model-catalog.ts';
+import { type CatalogEntry, createToolCatalog } from '../../../src/journal/tool-catalog.ts';
 import { keySpace } from '../../../src/journal/keys.ts';
 import { closeRedis, connectRedis, type RedisConnection } from '../../../src/redis.ts';
 import { uniquePrefix } from '../../support/journal.ts';
@@ -37,6 +39,44 @@ test('agents are those of the engines that are there; when none is, all that wer
   await catalog.leave('second');
   clock.now += 20_000;
   expect(await names()).toEqual(['cook', 'editor']);
+});
+
+test('what nobody has served for a day is gone, and all of it a day after the last word', async () => {
+  const clock = { now: Date.now() };
+  const keys = keySpace(uniquePrefix());
+  const now = (): number => clock.now;
+  const agents = createAgentCatalog(connection, keys, now);
+  const tools = createToolCatalog(connection, keys, now);
+  const models = createModelCatalog(connection, keys, now);
+  const table = (name: string) => ({
+    providers: new Map([[name, { type: 'openai' as const }]]),
+    aliases: new Map([[`alias-${name}`, [`${name}:m`]]]),
+  });
+  const server = (name: string) =>
+    ({ server: name, status: 'connected', tools: [], updatedAt: clock.now }) as unknown as CatalogEntry;
+  const publish = async (name: string): Promise<void> => {
+    await agents.publish([defineAgent({ name })], name);
+    await tools.present(name, [name]);
+    await tools.publish(server(name));
+    await models.publish(table(name), name);
+    await models.noteBlocked(name, clock.now);
+  };
+  const leave = (name: string) => Promise.all([agents.leave(name), tools.leave(name), models.leave(name)]);
+  const fields = async (): Promise<string[]> =>
+    (await Promise.all([keys.agents, keys.catalog, keys.models].map((key) => connection.hkeys(key)))).flat();
+  await publish('old');
+  await leave('old');
+  await publish('new');
+  expect((await fields()).filter((field) => field.includes('old'))).toHaveLength(8);
+  clock.now += 86_400_000;
+  await publish('new');
+  expect((await fields()).filter((field) => field.includes('old'))).toEqual([]);
+  expect((await fields()).filter((field) => field.includes('new'))).toHaveLength(8);
+  for (const key of [keys.agents, keys.catalog, keys.models]) {
+    const leftMs = await connection.pttl(key);
+    expect(leftMs).toBeGreaterThan(0);
+    expect(leftMs).toBeLessThanOrEqual(86_400_000);
+  }
 });
 
 test('nothing is known where nothing was published, and publishing nothing is no fault', async () => {

@@ -5,7 +5,7 @@ import { Worker } from 'bullmq';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { okResult } from '../../../src/contract/result.ts';
 import type { ToolExec } from '../../../src/contract/work-directive.ts';
-import { lanePrefix } from '../../../src/queue/lanes.ts';
+import { lanePrefix } from '../../../src/queue/lane-registry.ts';
 import { acceptance, claimOf, dueAt, endOf, toolCall } from '../../support/journal.ts';
 import { errorOf, LANE, openPipeline, type Pipeline } from '../../support/pipeline.ts';
 import { startRedis, type TestRedis } from '../../support/redis.ts';

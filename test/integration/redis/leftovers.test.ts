@@ -1,0 +1,18 @@
+/** What many mixed requests leave in Redis when their retention is over: nothing. The long form is `npm run test:leftovers`.
+ *  It must never run on a Redis that anybody else uses. */
+import { expect, test } from 'vitest';
+import { leftoversOf } from '../../support/leftover-load.ts';
+import { startRedis } from '../../support/redis.ts';
+
+const REQUESTS = 2_000;
+
+test(
+  'requests of every sort leave nothing behind, nor do servers, agents, models and lanes that were',
+  { timeout: 180_000 },
+  async () => {
+    await using redis = await startRedis();
+    const { before, left } = await leftoversOf(redis.url, REQUESTS);
+    expect(before).toBeGreaterThan(10);
+    expect(left).toEqual([]);
+  },
+);

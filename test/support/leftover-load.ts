@@ -1,0 +1,146 @@
+/** Many requests of every sort against one service, and what is left of them in Redis when their retention is over.
+ *  It must never know what a key is for: whatever is not in the short list of constants counts. */
+import { randomUUID } from 'node:crypto';
+import type { SubmittedDirective } from '../../src/contract/directive.ts';
+import { createDirectClient } from '../../src/direct-client.ts';
+import { createLanes } from '../../src/queue/lanes.ts';
+import { connectRedis, closeRedis, type RedisConnection } from '../../src/redis.ts';
+import { uniquePrefix } from './journal.ts';
+import { startService } from './running-service.ts';
+
+const RETENTION_MS = 2_000;
+/** What is left a day after the last process has left, at most. */
+const A_DAY_MS = 86_400_000;
+const TEN_MINUTES_MS = 600_000;
+const LONGEST_LOOK_MS = 65_000;
+const CATALOGS = ['catalog', 'models', 'agents', 'lane-limits'];
+/** Submissions under way at once. */
+const AT_ONCE = 50;
+
+const CONFIG = {
+  retention: { closed_ms: RETENTION_MS },
+  limits: { result_bytes: 1_024 },
+  providers: {
+    scripted: { type: 'scripted', requests_per_minute: 10_000_000, tokens_per_minute: 1_000_000_000 },
+  },
+  models: { fast: ['scripted:demo'] },
+  agents: { helper: { model_alias: 'fast', policies: { busy: 'queue' } } },
+};
+
+type Client = Awaited<ReturnType<typeof createDirectClient>>;
+
+/** One request of each sort in turn. Resolves when it has ended, or was refused. */
+async function oneRequest(client: Client, nth: number): Promise<void> {
+  const request_id = randomUUID();
+  const call = (fields: object): SubmittedDirective =>
+    ({
+      type: 'tool_exec',
+      server: 'peer',
+      tool_name: 'echo',
+      request_id,
+      deadline_ms: 3_000,
+      ...fields,
+    }) as SubmittedDirective;
+  const sorts: (() => Promise<unknown>)[] = [
+    () => client.execute(call({ arguments: { text: 'x' } })),
+    () => client.execute(call({ arguments: { text: 'y'.repeat(5_000) } })),
+    () => client.execute(call({ tool_name: 'no_such_tool' })),
+    () => client.execute(call({ server: `nobody-${nth % 7}` })),
+    () => client.execute({ type: 'emit_tool_error', request_id, tool_name: 't', error: 'e' }),
+    () => client.submit({ type: 'emit_request_error', request_id, reason: 'r', message: 'm' }),
+    () => client.execute({ type: 'llm_stream', request_id, model_alias: 'fast', context: [] }),
+    () => client.execute({ type: 'llm_generate', request_id, model: 'nobody:model', context: [] }),
+    async () => {
+      await client.submit([1, 2, 3].map((id) => call({ id: `c${id}` })));
+      await client.cancel(request_id);
+    },
+    async () => {
+      await client.runs.start({
+        request_id,
+        agent: 'helper',
+        query: 'hello',
+        conversation_id: `c-${nth % 11}`,
+      });
+      if (nth % 3 === 0) await client.runs.input(request_id, { content: 'and more' });
+    },
+    () => client.execute(call({ deadline_ms: 1 })),
+    () => client.submit(call({ id: 'twice' }), { idempotencyKey: `key-${nth}` }),
+  ];
+  await sorts[nth % sorts.length]?.().catch(() => {});
+}
+
+/** Resolves when every request is closed: from then on its keys expire. */
+async function untilClosed(connection: RedisConnection, prefix: string): Promise<void> {
+  for (;;) {
+    const states = await connection.keys(`${prefix}:{*}:state`);
+    const expiries = await Promise.all(states.map((key) => connection.pttl(key)));
+    if (!expiries.includes(-1)) return;
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+}
+
+async function allKeys(connection: RedisConnection): Promise<string[]> {
+  return (await connection.keys('*')).toSorted((left, right) => left.localeCompare(right));
+}
+
+export interface Leftovers {
+  /** Keys while the requests were still readable. */
+  before: number;
+  /** Keys that stay although nothing needs them, with their time to live. */
+  left: string[];
+}
+
+/** On a Redis of its own, which holds nothing else. */
+export async function leftoversOf(redisUrl: string, requests: number): Promise<Leftovers> {
+  const prefix = uniquePrefix();
+  const connection = connectRedis(redisUrl, 'commands');
+  const client = await createDirectClient({ redisUrl, prefix, retentionMs: RETENTION_MS });
+  const service = await startService({ redisUrl, prefix, config: CONFIG });
+  let next = 0;
+  const work = async (): Promise<void> => {
+    while (next < requests) await oneRequest(client, next++);
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, work));
+  await untilClosed(connection, prefix);
+  const before = (await allKeys(connection)).length;
+  await service.stop();
+  await client.close();
+  const left = await leftWhenOver(connection, prefix);
+  await closeRedis(connection);
+  return { before, left };
+}
+
+async function leftWhenOver(connection: RedisConnection, prefix: string): Promise<string[]> {
+  const lanes = createLanes(connection, prefix);
+  const until = Date.now() + 10 * RETENTION_MS;
+  let left: string[] = [];
+  do {
+    await new Promise((resolve) => setTimeout(resolve, RETENTION_MS / 4));
+    await lanes.forgetIdle(0);
+    left = await unexplained(connection, prefix);
+  } while (left.length > 0 && Date.now() < until);
+  await lanes.close();
+  return left;
+}
+
+async function unexplained(connection: RedisConnection, prefix: string): Promise<string[]> {
+  const left: string[] = [];
+  for (const key of await allKeys(connection)) {
+    const leftMs = await connection.pttl(key);
+    if (!(await isConstant(connection, prefix, key, leftMs))) left.push(`${key} (${leftMs} ms)`);
+  }
+  return left;
+}
+
+/** The constants, which go by themselves too: catalogs, marks of corrected reservations, what the sweeper looks at once more. */
+async function isConstant(
+  connection: RedisConnection,
+  prefix: string,
+  key: string,
+  leftMs: number,
+): Promise<boolean> {
+  if (CATALOGS.some((name) => key === `${prefix}:${name}`)) return leftMs > 0 && leftMs <= A_DAY_MS;
+  if (/:\{limits:[^}]+\}:(settled:|buckets)/.test(key)) return leftMs > 0 && leftMs <= TEN_MINUTES_MS;
+  if (key !== `${prefix}:sweep`) return false;
+  return (await connection.zcount(key, Date.now() + LONGEST_LOOK_MS, '+inf')) === 0;
+}
