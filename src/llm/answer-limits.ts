@@ -24,6 +24,9 @@ export const MAX_STREAM_BYTES = 128 * MIB;
 export const MAX_WRITTEN_CHARACTERS = 4_000_000;
 export const MAX_ANSWER_PARTS = 10_000;
 
+/** Tool calls of one answer: a run makes, waits for and records each. */
+export const MAX_TOOL_CALLS = 256;
+
 /** Texts of one call for embeddings, whatever the provider takes. */
 export const MAX_EMBEDDED_TEXTS = 256;
 

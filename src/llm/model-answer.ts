@@ -9,6 +9,7 @@ import type {
 } from '@ai-sdk/provider';
 import type { ModelRef } from '../contract/model-name.ts';
 import { normalizeUsage, type Usage } from '../contract/usage.ts';
+import { MAX_TOOL_CALLS } from './answer-limits.ts';
 import { contentType, failure, type ModelFailure } from './model-failure.ts';
 import type { ResponseHeaders } from './rate-headers.ts';
 import type { SpentTokens } from './spent-tokens.ts';
@@ -53,13 +54,14 @@ export type ModelReply =
   /** `spent`: what the failed call may have cost all the same; null: nothing. */
   | { readonly ok: false; readonly failure: ModelFailure; readonly spent: SpentTokens | null };
 
-/** null: the answer is whole. */
+/** null: the answer is whole, and not more than a run can do. */
 export function incompleteness(answer: ModelAnswer, ref: ModelRef): ModelFailure | null {
   const { finish, parts, calls, headers } = answer;
   const isEmpty = calls.length === 0 && parts.every((part) => part.type !== 'file' && part.text === '');
   const details = { model: ref.name, ...contentType(headers) };
   const fail = (message: string, reason: string): ModelFailure =>
     failure('provider_error', message, { ...details, reason });
+  if (calls.length > MAX_TOOL_CALLS) return tooManyCalls(calls.length, details);
   if (finish === null || finish.unified === 'interrupted') {
     if (isEmpty && String(headers['content-type']).includes('text/html'))
       return fail('the provider answered with a web page', 'html');
@@ -71,6 +73,11 @@ export function incompleteness(answer: ModelAnswer, ref: ModelRef): ModelFailure
     return fail(`the provider gave up: ${finish.raw ?? 'it does not say why'}`, 'error');
   const mayBeEmpty = finish.unified === 'length' || finish.unified === 'content-filter';
   return isEmpty && !mayBeEmpty ? fail('the provider’s answer is empty', 'empty_answer') : null;
+}
+
+function tooManyCalls(count: number, details: object): ModelFailure {
+  const message = `the answer asks for ${count} tool calls, the limit is ${MAX_TOOL_CALLS}`;
+  return failure('invalid_result', message, { ...details, reason: 'too_large' }, { unavailable: true });
 }
 
 /** The tokens as the provider's client counts them; what only its raw report knows is read there. */

@@ -1,0 +1,24 @@
+/** Which answers of a model are taken for whole.
+ *  It must not ask a provider. */
+import { expect, test } from 'vitest';
+import { incompleteness, type ModelAnswer } from '../../../src/llm/model-answer.ts';
+
+const ref = { name: 'mock:m', provider: 'mock', model: 'm' };
+
+function asking(calls: number): ModelAnswer {
+  const call = (index: number) => ({ id: `c-${index}`, wireName: 'peer_echo', input: '{}' });
+  const finish = { unified: 'tool-calls', raw: undefined } as const;
+  const told = { usage: null, modelId: null, warnings: [], headers: {}, durationMs: 1, firstChunkMs: null };
+  return { parts: [], calls: Array.from({ length: calls }, (_, index) => call(index)), finish, ...told };
+}
+
+test('as many tool calls as a run can make at once are an answer', () => {
+  expect(incompleteness(asking(256), ref)).toBeNull();
+});
+
+test('more are a failure, which another model may do better', () => {
+  expect(incompleteness(asking(257), ref)).toMatchObject({
+    unavailable: true,
+    error: { type: 'invalid_result', retryable: false, message: expect.stringContaining('256') as string },
+  });
+});
