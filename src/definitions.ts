@@ -18,8 +18,18 @@ export {
 export { toolMessage } from './engine/core/history.ts';
 export { defineAgent } from './engine/define-agent.ts';
 export { type ModelAnswer, readAnswer } from './engine/strategies/model-answer.ts';
+export type {
+  AppliedControls,
+  Completion,
+  ControlContext,
+  ControlHandler,
+  ControlHandlers,
+  ControlOptions,
+} from './engine/core/control/control-context.ts';
+export { reactWith } from './engine/strategies/react.ts';
 export {
   type AnyStrategy,
+  applyControls,
   callModel,
   callTool,
   defineStrategy,

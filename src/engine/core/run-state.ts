@@ -149,6 +149,8 @@ export interface Run {
   readonly state: RunState;
   outbox: OutboxEntry[];
   readonly signals: EmittedSignal[];
+  /** Signals that the service made for the strategy's step: it answers for them, whatever their type. */
+  readonly granted: Set<EmittedSignal>;
   readonly directives: Transition['directives'];
   readonly log: LogEntry[];
 }
@@ -224,7 +226,20 @@ export function stateOf(document: RunDocument): RunState {
 
 function working(input: RunInput, agent: AgentDefinition, state: RunState, outbox: OutboxEntry[]): Run {
   const { parts, spec, setup, now, signal } = input;
-  return { parts, spec, setup, agent, now, signal, state, outbox, signals: [], directives: [], log: [] };
+  return {
+    parts,
+    spec,
+    setup,
+    agent,
+    now,
+    signal,
+    state,
+    outbox,
+    signals: [],
+    granted: new Set(),
+    directives: [],
+    log: [],
+  };
 }
 
 /** What the transition made, as the shell writes it. */

@@ -1,6 +1,8 @@
 // What a strategy is shown of its run.
 // Must never show anything that another turn of the same run could not show again.
 import type { StrategyContext } from '../strategies/strategy.ts';
+import { applyControls } from './control/apply-controls.ts';
+import type { AppliedControls, CallControls, ControlOptions } from './control/control-context.ts';
 import type { Run } from './run-state.ts';
 
 export function strategyContext(run: Run): StrategyContext {
@@ -16,6 +18,27 @@ export function strategyContext(run: Run): StrategyContext {
     agentState: state.agent_state,
     iterations: state.counters.iterations,
     waitingInputs: state.inputs.length,
-    isModelAlias: (name) => run.parts.modelAliases?.has(name) ?? true,
+    isModelAlias: (name) => isModelAlias(run, name),
+    applyControls: (calls, options) => applyTo(run, calls, options),
   };
+}
+
+function isModelAlias(run: Run, name: string): boolean {
+  return run.parts.modelAliases?.has(name) ?? true;
+}
+
+/** The signals of the service's own handlers may then be in the strategy's step, whatever their type. */
+function applyTo(run: Run, calls: readonly CallControls[], options: ControlOptions = {}): AppliedControls {
+  const { handlers = {}, ...begun } = options;
+  const { messages, anchors } = run.state;
+  const start = {
+    messages,
+    anchors,
+    modelAlias: null,
+    todos: null,
+    ...begun,
+    depth: run.spec.parent?.depth ?? 0,
+    isModelAlias: (name: string) => isModelAlias(run, name),
+  };
+  return applyControls(start, calls, { handlers, grant: (signal) => run.granted.add(signal) });
 }

@@ -3,8 +3,8 @@
 import { errorEnvelope } from '../../contract/error-envelope.ts';
 import type { Message, ToolCall } from '../../contract/message.ts';
 import { toolContent } from '../../contract/tool-content.ts';
-import { applyControls, stopsRound } from '../core/control/apply-controls.ts';
-import type { Completion, ControlContext } from '../core/control/control-context.ts';
+import { stopsRound } from '../core/control/apply-controls.ts';
+import type { AppliedControls, Completion } from '../core/control/control-context.ts';
 import { toolMessage } from '../core/history.ts';
 import { countRepeats, repeatWarning } from './duplicate-calls.ts';
 import type { ModelAnswer } from './model-answer.ts';
@@ -72,17 +72,8 @@ function laterCalls(calls: readonly RoundCall[], at: number): string[] {
 /** All have answered: their results enter the history, then what the tools themselves asked for is done. */
 function finishRound(state: ReactState, context: ReactContext): Step<ReactState> {
   const messages = [...context.messages, ...state.calls.map(resultMessage)];
-  const controls = applyControls(
-    {
-      messages,
-      anchors: context.anchors,
-      modelAlias: state.model_alias,
-      todos: state.todos ?? null,
-      depth: context.spec.parent?.depth ?? 0,
-      isModelAlias: context.isModelAlias,
-    },
-    state.calls,
-  );
+  const { model_alias: current, todos: known = null } = state;
+  const controls = context.applyControls(state.calls, { messages, modelAlias: current, todos: known });
   const warned = withWarning(controls.messages, state.warn, context);
   const { anchors, signals, modelAlias, todos } = controls;
   const next = { ...state, model_alias: modelAlias, todos };
@@ -92,7 +83,7 @@ function finishRound(state: ReactState, context: ReactContext): Step<ReactState>
 /** A tool that says the task is complete wins over one that would hand it on. */
 function afterRound(
   state: ReactState,
-  { completion, delegations }: ControlContext,
+  { completion, delegations }: AppliedControls,
   messages: readonly Message[],
   context: ReactContext,
 ): Step<ReactState> {

@@ -1,24 +1,44 @@
 // ReAct: the model is asked, its tools are called, it is asked again, until it answers.
 // Must never ask the model while a call of its last turn has no answer.
 import type { Message } from '../../contract/message.ts';
+import type { ControlHandlers } from '../core/control/control-context.ts';
 import { toolMessage } from '../core/history.ts';
 import { readAnswer } from './model-answer.ts';
 import { continueDelegation } from './react-delegation.ts';
 import { IDLE, type ReactContext, reactOptionsSchema, type ReactState } from './react-state.ts';
 import { recordResult, startRound } from './react-round.ts';
 import { askModel } from './react-call.ts';
-import { defineStrategy, type Step, type StrategySignal } from './strategy.ts';
+import { type AnyStrategy, defineStrategy, type Step, type StrategySignal } from './strategy.ts';
 import { ownMember } from '../../contract/own-member.ts';
 
 type SignalOf<T extends StrategySignal['type']> = Extract<StrategySignal, { type: T }>;
 
-export const react = defineStrategy<ReactState, ReactContext['options']>({
-  name: 'react',
-  options: reactOptionsSchema,
-  init: () => IDLE,
-  reduce,
-  close,
-});
+export interface ReactParts {
+  /** One named `react` takes the place of the built-in one. Default: react. */
+  name?: string;
+  /** What is done about control directives in another way than the built-in one. Default: nothing. */
+  handlers?: ControlHandlers;
+}
+
+/** ReAct with handlers of a user's own. */
+export function reactWith({ name = 'react', handlers = {} }: ReactParts): AnyStrategy {
+  return defineStrategy<ReactState, ReactContext['options']>({
+    name,
+    options: reactOptionsSchema,
+    init: () => IDLE,
+    reduce: (state, signal, context) => reduce(state, signal, handledBy(handlers, context)),
+    close,
+  });
+}
+
+export const react = reactWith({});
+
+function handledBy(handlers: ControlHandlers, context: ReactContext): ReactContext {
+  return {
+    ...context,
+    applyControls: (calls, options) => context.applyControls(calls, { ...options, handlers }),
+  };
+}
 
 type Reaction<T extends StrategySignal['type']> = (
   state: ReactState,

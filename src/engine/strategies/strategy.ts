@@ -8,6 +8,7 @@ import type { Message } from '../../contract/message.ts';
 import type { SignalDraft } from '../../contract/signal.ts';
 import type { ListedTool } from '../../contract/tool-listing.ts';
 import type { LlmEmbed, LlmStream, ToolExec } from '../../contract/work-directive.ts';
+import type { AppliedControls, CallControls, ControlOptions } from '../core/control/control-context.ts';
 import type { EmittedSignal, JsonObject, RunSpec } from '../transition.ts';
 
 /** A signal as a strategy reads it: its type and data, typed by the type. The first one is `ai.request.started`. */
@@ -121,6 +122,8 @@ export interface StrategyContext<O = JsonObject> {
   readonly waitingInputs: number;
   /** Whether this installation knows the model alias. */
   isModelAlias(name: string): boolean;
+  /** Obeys the control directives of a round of tool calls, in the order of the calls; what came of it is for the step. */
+  applyControls(calls: readonly CallControls[], options?: ControlOptions): AppliedControls;
 }
 
 export type Outcome =
@@ -201,4 +204,17 @@ export function callTool(
   options: Omit<ToolCallDirective, 'type' | 'id' | 'tool_name' | 'arguments'> = {},
 ): ToolCallDirective {
   return { ...options, type: 'tool_exec', id, tool_name: toolName, arguments: toolArguments };
+}
+
+/**
+ * Obeys what tools ask for in their results (`ai.tool.result` data, in the order of the calls): the history and the anchors
+ * with it, and what the strategy decides about: `completion`, `delegations`, `modelAlias`, `stopped`. `signals` go into the step.
+ */
+export function applyControls(
+  context: Pick<StrategyContext, 'applyControls'>,
+  answers: readonly Extract<StrategySignal, { type: 'ai.tool.result' }>['data'][],
+  options: ControlOptions = {},
+): AppliedControls {
+  const calls = answers.map(({ call_id: id, result }) => ({ id, controls: result.ok ? result.effects : [] }));
+  return context.applyControls(calls, options);
 }

@@ -15,7 +15,7 @@ export function emit({ signal }: AgentDirectiveOf<'emit'>, run: Run): Executed<R
 
 /** What is refused is recorded with its reason, and the run goes on without it. */
 export function emitOwn(run: Run, signal: EmittedSignal): void {
-  const reason = ownSignalFault(signal);
+  const reason = run.granted.has(signal) ? null : ownSignalFault(signal);
   if (reason === null) run.signals.push(signal);
   else ignoreDirective(run, { type: 'emit', reason, details: { signal_type: readable(signal.type) } });
 }

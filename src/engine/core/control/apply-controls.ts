@@ -6,12 +6,16 @@ import {
   deserializeDirective,
   translateTodoStateChanged,
 } from '../../../contract/control-directive.ts';
+import { ownMember } from '../../../contract/own-member.ts';
+import type { EmittedSignal } from '../../transition.ts';
 import { clearSelfTodos } from './clear-self-todos.ts';
 import { complete } from './complete.ts';
 import { contextAnchor } from './context-anchor.ts';
 import {
+  type CallControls,
   type ControlContext,
   type ControlHandler,
+  type ControlHandlers,
   type HandledType,
   ignoreControl,
   rejectControl,
@@ -40,25 +44,31 @@ const HANDLERS: { [T in HandledType]: ControlHandler<T> } = {
   phase_change: phaseChange,
 };
 
-/** What one tool call's result asks for. */
-export interface CallControls {
-  id: string;
-  controls: readonly unknown[];
-}
-
 export type ControlStart = Pick<
   ControlContext,
   'messages' | 'anchors' | 'modelAlias' | 'todos' | 'depth' | 'isModelAlias'
 >;
 
+/** Whose handlers, and who hears of the signals that the service's own make. */
+interface Dispatching {
+  handlers: ControlHandlers;
+  grant(signal: EmittedSignal): void;
+}
+
+const BUILT_IN_ONLY: Dispatching = { handlers: {}, grant: () => {} };
+
 /** Applies them in the order of the calls; the context is what came of it all. */
-export function applyControls(start: ControlStart, calls: readonly CallControls[]): ControlContext {
+export function applyControls(
+  start: ControlStart,
+  calls: readonly CallControls[],
+  dispatching: Dispatching = BUILT_IN_ONLY,
+): ControlContext {
   let context = contextFor(start, '', 0);
   for (const { id, controls } of calls) {
     const heard = !context.stopped;
     for (const [index, raw] of controls.entries()) {
       context = { ...context, callId: id, index };
-      applyOne(context, raw, heard);
+      applyOne(context, raw, heard, dispatching);
     }
   }
   return context;
@@ -68,22 +78,34 @@ function contextFor(start: ControlStart, callId: string, index: number): Control
   return { ...start, stopped: false, completion: null, delegations: [], signals: [], callId, index };
 }
 
-function applyOne(context: ControlContext, raw: unknown, heard: boolean): void {
+function applyOne(context: ControlContext, raw: unknown, heard: boolean, dispatching: Dispatching): void {
   const directive = read(raw);
+  const own = (work: () => void): void => granting(context, dispatching, work);
   if (directive instanceof ControlDirectiveError)
-    return rejectControl(context, typeOf(raw), directive.reason, directive.message);
-  if (!heard) return ignoreControl(context, directive.type, 'stopped');
+    return own(() => rejectControl(context, typeOf(raw), directive.reason, directive.message));
+  if (!heard) return own(() => ignoreControl(context, directive.type, 'stopped'));
   for (const one of isTranslated(directive) ? translateTodoStateChanged(directive) : [directive]) {
-    if (!isTranslated(one)) dispatch(context, one);
+    if (!isTranslated(one)) dispatch(context, one, dispatching);
   }
 }
 
 function dispatch(
   context: ControlContext,
   directive: Extract<ControlDirective, { type: HandledType }>,
+  dispatching: Dispatching,
 ): void {
-  const handler = HANDLERS[directive.type] as (context: ControlContext, directive: ControlDirective) => void;
-  handler(context, directive);
+  type Handle = (context: ControlContext, directive: ControlDirective) => void;
+  const users = ownMember(dispatching.handlers, directive.type) as Handle | undefined;
+  if (users) return users(context, directive);
+  const handler = HANDLERS[directive.type] as Handle;
+  granting(context, dispatching, () => handler(context, directive));
+}
+
+/** The service answers for the signals of its own handlers, whatever their type. */
+function granting({ signals }: ControlContext, { grant }: Dispatching, work: () => void): void {
+  const before = signals.length;
+  work();
+  for (const signal of signals.slice(before)) grant(signal);
 }
 
 /** Whether a result asks to drop the calls of its round that have not started. */

@@ -49,6 +49,26 @@ export type ControlHandler<T extends ControlDirectiveType> = (
   directive: ControlDirectiveOf<T>,
 ) => void;
 
+/** Handlers that take the place of the built-in ones. Pure, as a strategy is. */
+export type ControlHandlers = { readonly [T in HandledType]?: ControlHandler<T> };
+
+/** Where a round begins; what is absent is as the run has it. */
+export interface ControlOptions extends Partial<
+  Pick<ControlContext, 'messages' | 'anchors' | 'modelAlias' | 'todos'>
+> {
+  /** Default: none. */
+  handlers?: ControlHandlers;
+}
+
+/** What the control directives of a round made of it; a strategy takes from it what it needs. */
+export type AppliedControls = Omit<ControlContext, 'callId' | 'index' | 'depth' | 'isModelAlias'>;
+
+/** What one tool call's result asks for. */
+export interface CallControls {
+  id: string;
+  controls: readonly unknown[];
+}
+
 /** Types that are heard under their own name; the others are translated into these first. */
 export type HandledType = Exclude<ControlDirectiveType, TranslatedType>;
 export type TranslatedType = Parameters<typeof translateTodoStateChanged>[0]['type'];
