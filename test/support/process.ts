@@ -32,6 +32,9 @@ export interface Child {
   stop(graceMs?: number): Promise<ChildExit>;
 }
 
+/** Nine processes that start at once on a busy machine take their time; a test has a minute. */
+const LONGEST_LINE_MS = 45_000;
+
 type LineListener = (line: string) => void;
 
 /** Children that a broken test left behind end with its process. */
@@ -61,9 +64,9 @@ export function spawnProcess(command: string, args: readonly string[], options: 
     pid: child.pid ?? 0,
     lines,
     exited,
-    waitForLine: async (pattern, timeoutMs = 20_000) =>
+    waitForLine: async (pattern, timeoutMs = LONGEST_LINE_MS) =>
       waitForLine(lines, listeners, exited, pattern, timeoutMs),
-    nextLine: async (timeoutMs = 20_000) => waitForLine([], listeners, exited, /^/, timeoutMs),
+    nextLine: async (timeoutMs = LONGEST_LINE_MS) => waitForLine([], listeners, exited, /^/, timeoutMs),
     write: (text) => void child.stdin.write(text),
     kill9: async () => {
       kill('SIGKILL');

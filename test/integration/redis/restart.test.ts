@@ -124,16 +124,16 @@ describe.concurrent('while Redis is away', () => {
     return [`redis://127.0.0.1:${nodes[0]}`, `redis+sentinel://${list}/mymaster`, `redis+cluster://${list}`];
   };
 
-  test('a process that starts says so in one sentence with a remedy, and exits with 3', async () => {
+  test('a process that starts says so in one sentence with a remedy, and ends', async () => {
     const urls = away([await freePort(), await freePort()]);
     const children = urls.flatMap((REDIS_URL) =>
       ['api', 'worker'].map((role) => spawnNode([PROGRAM, role], { cwd: tmpdir(), env: { REDIS_URL } })),
     );
     for (const { exited, lines } of children) {
-      expect(await exited).toEqual({ code: 3, signal: null });
+      expect(await exited).toEqual({ code: 1, signal: null });
       expect(lines).toEqual([
-        expect.stringMatching(/error +Redis does not answer/),
-        expect.stringMatching(/fix +Check REDIS_URL/),
+        expect.stringMatching(/error +redis: does not answer at redis/),
+        expect.stringMatching(/fix +Start it, or correct REDIS_URL/),
       ]);
     }
   });
