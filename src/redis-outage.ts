@@ -28,8 +28,8 @@ const LOOK_MS = 1_000;
  * What arrives so long after an outage is still of it.
  */
 const QUIET_MS = 10_000;
-/** BullMQ loses its locks on jobs meanwhile; the journal's claims decide, and the jobs are handed out again. */
-const CONSEQUENCES = /^(could not renew lock for job|Missing lock for job|Lock mismatch for job)/;
+/** BullMQ loses its locks on jobs meanwhile, a Redis that was killed also the jobs; the journal's claims decide, and the jobs are handed out again. */
+const CONSEQUENCES = /^(could not renew lock for job|Missing (lock|key) for job|Lock mismatch for job)/;
 
 const BEGAN =
   'Redis is out of reach: submissions are refused with 503, results and runs wait for it; tried again all the time. ' +

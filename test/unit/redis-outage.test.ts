@@ -50,7 +50,8 @@ test('of all connections together: one line as it begins, one a minute, one as i
     { fields: { after_s: 149, waited: { attempts: 3 } }, message: 'Redis is back: what waited goes on' },
   ]);
   // What arrives late is of the same outage; the next one has lines of its own.
-  expect(outage.explains(new Error('Missing lock for job r/a. moveToFinished'))).toBe(true);
+  for (const what of ['lock', 'key'])
+    expect(outage.explains(new Error(`Missing ${what} for job r/a. moveToFinished`))).toBe(true);
   expect(outage.explains(new Error('Command timed out'))).toBe(true);
   expect(lines).toHaveLength(4);
   connections[0].emit('reconnecting');
