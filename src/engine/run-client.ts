@@ -23,7 +23,7 @@ import { newIdentifier } from '../telemetry/identifier.ts';
 import { isTraceparent, newTraceparent } from '../telemetry/trace-context.ts';
 import type { Agents } from './agents.ts';
 import type { RunStarter } from './run-start.ts';
-import type { RunStore, StoredRun } from './run-store.ts';
+import { NO_SIGNALS, type RunStore, type StoredRun } from './run-store.ts';
 import type { RunTeller } from './run-teller.ts';
 import type { EngineCore } from './transition.ts';
 
@@ -97,7 +97,7 @@ export function createRunClient(parts: RunClientParts): ClientRuns {
 
   /** Only what waits for a decision, or was given one already, can be decided about. */
   async function requireAsked(requestId: string, callId: string): Promise<void> {
-    const run = await store.read(requestId, 0);
+    const run = await store.read(requestId, NO_SIGNALS);
     if (!run) throw noRun(requestId);
     const waits = run.document ? parts.view(run.spec, run.document).waiting_for : [];
     const asked = waits.some(({ kind, id }) => (kind === 'approval' || kind === 'budget') && id === callId);
@@ -110,7 +110,7 @@ export function createRunClient(parts: RunClientParts): ClientRuns {
     input,
     decide,
     async view(requestId) {
-      const run = await store.read(requestId, 0);
+      const run = await store.read(requestId, NO_SIGNALS);
       return run && viewOf(parts.view, run);
     },
     async cancel(requestId, reason) {

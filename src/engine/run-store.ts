@@ -3,6 +3,7 @@
 import type { RunStatus } from '../contract/run.ts';
 import type { Signal } from '../contract/signal.ts';
 import type { RunNews } from '../journal/journal.ts';
+import type { PieceSize } from '../journal/log-reader.ts';
 import type { CommitVerdict, RunCommit, RunJournal } from '../journal/run-journal.ts';
 import { truncatedBytes, type WholeResult } from '../journal/whole-result.ts';
 import { readTexts } from './stored-text.ts';
@@ -41,17 +42,19 @@ interface Held extends Pick<StoredRun, 'version' | 'status' | 'traceparent' | 'a
 const MOST_HELD = 512;
 /** Characters; a larger document is read again for each turn. */
 const LARGEST_HELD = 262_144;
-/** Read at once. */
-export const MOST_SIGNALS = 200;
+/** What is read at once; the rest is for the next turn. */
+export const TURN_SIZE: PieceSize = { limit: 200, bytes: 4_194_304 };
+/** For who looks at the run only. */
+export const NO_SIGNALS: PieceSize = { limit: 0, bytes: 0 };
 
 /** `whole`: completes the answers that a turn reads. Default: what is in the log, for readers who show a run only. */
 export function createRunStore(runs: RunJournal, whole: WholeResult = async (signal) => signal) {
   const held = new Map<string, Held>();
 
   /** null when there is no such run. */
-  async function read(requestId: string, limit: number = MOST_SIGNALS): Promise<StoredRun | null> {
+  async function read(requestId: string, size: PieceSize = TURN_SIZE): Promise<StoredRun | null> {
     const known = held.get(requestId);
-    const reading = await runs.read(requestId, { held: known?.version ?? null, limit });
+    const reading = await runs.read(requestId, { held: known?.version ?? null, ...size });
     if (!reading) {
       held.delete(requestId);
       return null;

@@ -12,7 +12,7 @@ import { begin, type BeginningParts } from './beginning.ts';
 import { endOf, endOfUnreadable, guarded } from './broken-run.ts';
 import { type Acknowledgement, begun, fold, type Folded, isDue, isOver } from './fold.ts';
 import { type OutboxParts, performOutbox } from './outbox.ts';
-import { MOST_SIGNALS, type RunStore, type StoredRun } from './run-store.ts';
+import { TURN_SIZE, type RunStore, type StoredRun } from './run-store.ts';
 import { commitOf, textsOf, type Turn } from './turn-record.ts';
 
 export interface TurnLogger {
@@ -58,15 +58,15 @@ export async function takeTurns(
   requestId: string,
   told: StoredRun | null = null,
 ): Promise<void> {
-  let limit = MOST_SIGNALS;
+  let size = TURN_SIZE;
   for (let known = told; ; known = null) {
-    const run = known ?? (await parts.store.read(requestId, limit));
+    const run = known ?? (await parts.store.read(requestId, size));
     if (!run) return parts.index.forget({ requestId, id: RUN_ENTRY });
     const turn = await workOut(parts, run);
     if (turn === null) return;
     const verdict = await write(parts, run, turn);
     // The run would end, and there is more than was read.
-    if (verdict.kind === 'more') limit *= 4;
+    if (verdict.kind === 'more') size = { limit: size.limit * 4, bytes: size.bytes * 4 };
     else if (verdict.kind === 'unknown') return;
     else if (verdict.kind === 'committed' && !verdict.more && !hasMoreToDo(run, turn)) return;
   }

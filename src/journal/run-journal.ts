@@ -4,6 +4,7 @@ import type { RunStatus } from '../contract/run.ts';
 import type { RedisConnection } from '../redis.ts';
 import { acceptanceArguments, type Acceptance, DEFAULT_REQUEST_BYTES } from './journal.ts';
 import type { KeySpace } from './keys.ts';
+import type { PieceSize } from './log-reader.ts';
 import { prepareScripts, type ScriptReply } from './scripts.ts';
 
 export interface RunJournalOptions {
@@ -135,12 +136,15 @@ export function createRunJournal({ connection, keys, retentionMs, requestBytes }
     return { kind: 'existing', version: Number(reply[1]), status: reply[2] as RunStatus };
   }
 
-  /** `held`: the version whose document the reader has. null when there is no such run. */
+  /**
+   * `held`: the version whose document the reader has. What is read ends with the signal that passes `bytes`. null when
+   * there is no such run.
+   */
   async function read(
     requestId: string,
-    { held, limit }: { held: number | null; limit: number },
+    { held, limit, bytes }: { held: number | null } & PieceSize,
   ): Promise<RunReading | null> {
-    return reading(await run('run-read', keys.request(requestId), [held ?? '', limit]));
+    return reading(await run('run-read', keys.request(requestId), [held ?? '', limit, bytes]));
   }
 
   async function commit(turn: RunCommit): Promise<CommitVerdict> {

@@ -3,11 +3,10 @@
 -- @include include-record.lua
 --
 -- ARGV[1] version whose document the reader holds ('' = none)   ARGV[2] the most signals to read
+-- ARGV[3] the bytes of signals after which no further one is read
 -- Returns { 'unknown' } | { 'run', version, status, now, created_at, ended_at ('' = not ended), traceparent, agent,
 --   bytes of the inbox that the signals cover, 1 = there are more, spec JSON, document JSON ('' = none, or held),
 --   then the signals, JSON }.
--- What a turn reads beyond this is read by the next one.
-local MAX_READ_BYTES = 4194304
 
 local run = redis.call('HMGET', STATE, '@run|version', '@run|status', '@run|created_at', '@run|ended_at', '@run|trace',
   '@run|agent', RUN_INBOX)
@@ -17,7 +16,7 @@ end
 local inbox = run[7] or ''
 local signals, bytes, size = {}, 0, 0
 for number in string.gmatch(inbox, '%d+') do
-  if #signals == tonumber(ARGV[2]) or size > MAX_READ_BYTES then
+  if #signals == tonumber(ARGV[2]) or size > tonumber(ARGV[3]) then
     break
   end
   local entry = redis.call('XRANGE', LOG, number .. '-0', number .. '-0')[1]
