@@ -11,19 +11,32 @@ export const agentNameSchema = z
 export const toolPatternSchema = z.string().min(1).max(256);
 
 /** What a run of the agent may use up. Reserved before a call, settled after it. null = no such limit. */
-export const runLimitsSchema = z.strictObject({
-  max_iterations: z.int().min(1).max(1_000).default(10),
-  max_tool_calls: z.int().min(0).nullable().default(null),
-  max_tokens: z.int().min(1).nullable().default(null),
+const limitFields = {
+  max_iterations: z.int().min(1).max(1_000),
+  max_tool_calls: z.int().min(0).nullable(),
+  max_tokens: z.int().min(1).nullable(),
   /** USD, by the price table of the configuration. */
-  max_cost: z.number().min(0).nullable().default(null),
+  max_cost: z.number().min(0).nullable(),
   /** From the start of the run to its end. Default: one hour. */
-  deadline_ms: positiveDurationMsSchema.default(3_600_000),
+  deadline_ms: positiveDurationMsSchema,
   /** Tool calls at once. */
-  parallel_tool_calls: z.int().min(1).max(100).default(4),
+  parallel_tool_calls: z.int().min(1).max(100),
   /** Directives of the run that may be open at once; a batch that would exceed it is refused with its state change. */
-  max_pending: z.int().min(1).default(10_000),
+  max_pending: z.int().min(1),
+};
+
+export const runLimitsSchema = z.strictObject({
+  max_iterations: limitFields.max_iterations.default(10),
+  max_tool_calls: limitFields.max_tool_calls.default(null),
+  max_tokens: limitFields.max_tokens.default(null),
+  max_cost: limitFields.max_cost.default(null),
+  deadline_ms: limitFields.deadline_ms.default(3_600_000),
+  parallel_tool_calls: limitFields.parallel_tool_calls.default(4),
+  max_pending: limitFields.max_pending.default(10_000),
 });
+
+/** The limits that one run names; without defaults, so that what it does not name stays its agent's. */
+export const runLimitOverridesSchema = z.strictObject(limitFields).partial();
 
 export const approvalModeSchema = z.enum(['auto', 'ask', 'deny']);
 export const busyPolicySchema = z.enum(['reject', 'queue', 'interrupt']);

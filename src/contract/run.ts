@@ -5,7 +5,7 @@ import {
   agentNameSchema,
   approvalModeSchema,
   busyPolicySchema,
-  runLimitsSchema,
+  runLimitOverridesSchema,
   toolPatternSchema,
 } from './agent-definition.ts';
 import { identifierSchema, instantSchema, jsonObjectSchema } from './identifiers.ts';
@@ -28,7 +28,7 @@ export const runOverridesSchema = z.strictObject({
   max_tokens: z.int().min(1).optional(),
   temperature: z.number().min(0).optional(),
   stream: z.boolean().optional(),
-  limits: runLimitsSchema.partial().optional(),
+  limits: runLimitOverridesSchema.optional(),
   approvals: z.record(toolPatternSchema, approvalModeSchema).optional(),
   busy: busyPolicySchema.optional(),
   output_schema: jsonObjectSchema.optional(),

@@ -4,4 +4,4 @@
 export const CONTRACT_VERSION = '1.1.0';
 
 /** SHA-256 over every generated schema, in file name order. */
-export const CONTRACT_SHA256 = '0dddf05cfbb1977b3058713a7f05d35cd728780632a530cf9ddb28ba1ecafebd';
+export const CONTRACT_SHA256 = '2340a88af2e47083dc6824ccadb81179a3184ac77595beb381e0e838418b2e97';

@@ -195,6 +195,13 @@ describe('starting', () => {
     expect(types(log).filter((type) => type === 'ai.request.started')).toHaveLength(1);
   });
 
+  test('with one limit of its own leaves the others as its agent has them', async () => {
+    await engines.startEngine();
+    const limits = { max_iterations: 2 };
+    const id = await startRun(script({ many: 6 }), { agent: 'narrow', overrides: { limits } });
+    expect(failure(await engines.ended(id))).toBe('queue_overflow');
+  });
+
   test('other content under the same id is refused', async () => {
     const run = { request_id: engines.newId(), agent: 'scripted', query: 'one' };
     await engines.client.start(run);
