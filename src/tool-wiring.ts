@@ -74,13 +74,21 @@ function catalogWriter(config: Config, catalog: ToolCatalog, onError: (error: Er
     return entry;
   }
 
-  return (server: string, change: Partial<CatalogEntry>): Promise<unknown> => {
+  function change(server: string, changes: Partial<CatalogEntry>): Promise<unknown> {
     if (!config.mcpServers.has(server)) return Promise.resolve();
     const before = entries.get(server) ?? stored(server).catch(() => unseen(server));
-    const written = write(before, change);
+    const written = write(before, changes);
     entries.set(server, written);
     return written;
-  };
+  }
+
+  /** As it was: Redis came back without it. */
+  async function repeat(server: string): Promise<void> {
+    const entry = await entries.get(server);
+    if (entry) await catalog.publish(entry);
+  }
+
+  return { change, repeat };
 }
 
 function unseen(server: string): CatalogEntry {
@@ -108,7 +116,7 @@ export interface ToolWiringOptions {
 }
 
 export function wireTools({ config, catalog, logger, schemas, onError }: ToolWiringOptions): ToolWiring {
-  const write = catalogWriter(config, catalog, onError);
+  const { change: write, repeat } = catalogWriter(config, catalog, onError);
   const serverOfLane = new Map([...config.mcpServers.keys()].map((name) => [toolLane(name), name]));
   const pool = createMcpPool({
     servers: [...config.mcpServers].map(([name, server]) => serverOptions(name, server, config.directory)),
@@ -159,9 +167,13 @@ export function wireTools({ config, catalog, logger, schemas, onError }: ToolWir
   /** Tells who submits which servers there are, and that this worker serves them, until it leaves. */
   async function announce(): Promise<void> {
     await catalog.present(worker, servers).catch(onError);
-    timer = setInterval(() => void catalog.present(worker, servers).catch(onError), PRESENT_EVERY_MS);
-    timer.unref();
+    timer = setInterval(() => void stayKnown().catch(onError), PRESENT_EVERY_MS).unref();
     await Promise.all(servers.map((server) => write(server, {})));
+  }
+
+  /** Nobody else tells what this worker's servers offer, and they say it once. */
+  async function stayKnown(): Promise<void> {
+    for (const server of await catalog.present(worker, servers)) await repeat(server);
   }
 
   async function leave(): Promise<void> {

@@ -57,7 +57,8 @@ export function createPresence(
       .filter(([, { seenAt }]) => now() - seenAt < ms);
   }
 
-  async function say(worker: string, serves: readonly string[]): Promise<void> {
+  /** Returns the names of all fields that are there. */
+  async function say(worker: string, serves: readonly string[]): Promise<ReadonlySet<string>> {
     const said = JSON.stringify({ serves, seenAt: now() });
     await publishFields(connection, key, [`${WORKER}${worker}`, said]);
     // Those that were killed never leave.
@@ -68,6 +69,7 @@ export function createPresence(
       isPresence(field) ? !kept.has(field) : isForgotten(field, value, served),
     );
     if (gone.length > 0) await connection.hdel(key, ...gone.map(([field]) => field));
+    return new Set(Object.keys(fields));
   }
 
   /**

@@ -12,7 +12,7 @@ export interface ChannelListener {
 }
 
 export interface Hearing {
-  /** Every channel is confirmed and answers. */
+  /** Every channel is confirmed and answers, but for those that were opened a moment ago. */
   ok: boolean;
   /** Since when one is not, milliseconds since the epoch; null: all are. */
   lostAt: number | null;
@@ -182,7 +182,12 @@ export function createSubscriptions(options: SubscriptionsOptions): Subscription
   }
 
   function hearing(): Hearing {
-    const lost = [...channels.values()].flatMap(({ lostAt }) => (lostAt === null ? [] : [lostAt]));
+    const now = Date.now();
+    // A new one is on its way to Redis; each reader of a log opens one.
+    const isNew = ({ wasHeard, lostAt }: Channel): boolean => !wasHeard && now - (lostAt ?? now) < verifyMs;
+    const lost = [...channels.values()]
+      .filter((channel) => !isNew(channel))
+      .flatMap(({ lostAt }) => (lostAt === null ? [] : [lostAt]));
     return lost.length === 0 ? { ok: true, lostAt: null } : { ok: false, lostAt: Math.min(...lost) };
   }
 

@@ -44,7 +44,13 @@ export function createToolCatalog(connection: RedisConnection, keys: KeySpace, n
       .sort((left, right) => (left.server < right.server ? -1 : 1));
   }
 
-  return { publish, read, present: presence.say, leave: presence.leave };
+  /** Says that the worker serves these servers; returns those of them that nothing is known of: Redis has lost it. */
+  async function present(worker: string, servers: readonly string[]): Promise<string[]> {
+    const known = await presence.say(worker, servers);
+    return servers.filter((server) => !known.has(server));
+  }
+
+  return { publish, read, present, leave: presence.leave };
 }
 
 /** The catalog as the API tells it: without servers that no worker serves any more. */

@@ -7,6 +7,7 @@ import { type CatalogEntry, createToolCatalog, toolListing } from '../../src/jou
 import { keySpace } from '../../src/journal/keys.ts';
 import { closeRedis, connectRedis } from '../../src/redis.ts';
 import { wireTools } from '../../src/tool-wiring.ts';
+import { eventually } from '../support/eventually.ts';
 import { startRedis } from '../support/redis.ts';
 
 const SILENT = { debug: () => {}, info: () => {}, warn: () => {} };
@@ -64,6 +65,29 @@ test('a server whose last worker has left is known to be served by nobody', asyn
     clock.now += 20_000;
     expect(await served()).toEqual(['one', 'two']);
   } finally {
+    await closeRedis(connection);
+  }
+});
+
+test('what Redis has lost of a server is told again, as it was', async () => {
+  await using redis = await startRedis();
+  const connection = connectRedis(redis.url, 'commands');
+  const catalog = createToolCatalog(connection, keySpace(`test-${randomUUID()}`));
+  await catalog.publish(STORED);
+  const raw = { mcpServers: { away: { command: '/no/such/program' } } };
+  const config = parseConfig(raw, { source: 'test', directory: '/', environment: {} });
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
+  const { announce, leave } = wireTools({ config, catalog, logger: SILENT, onError: () => {} });
+  try {
+    await announce();
+    const before = await catalog.read();
+    expect(before).toMatchObject([{ tools: STORED.tools }]);
+    await connection.flushall();
+    vi.advanceTimersByTime(60_000);
+    await eventually(() => catalog.read()).toEqual(before);
+    await leave();
+  } finally {
+    vi.useRealTimers();
     await closeRedis(connection);
   }
 });

@@ -167,6 +167,24 @@ describe('subscriptions', () => {
     await Promise.all([closeRedis(publishing), closeRedis(listening)]);
   });
 
+  test('a channel that is just being opened is no fault, one that stays unconfirmed is', async () => {
+    await using redis = await startRedis();
+    await using proxy = await startFaultyProxy(redis.port);
+    const publishing = connectRedis(redis.url, 'commands');
+    const listening = connectRedis(`redis://127.0.0.1:${proxy.port}`, 'subscriber');
+    const subscriptions = createSubscriptions({ listening, publishing, verifyMs: 500 });
+    const deaf = { hear: () => {}, missed: () => {} };
+    await subscriptions.open('plain', 'inbox', deaf);
+    const opening = subscriptions.open('sharded', 'log', deaf);
+    expect(subscriptions.hearing()).toEqual({ ok: true, lostAt: null });
+    await opening;
+    proxy.holdAll();
+    subscriptions.open('sharded', 'another', deaf).catch(() => {});
+    await eventually(() => subscriptions.hearing().ok).toBe(false);
+    subscriptions.close();
+    await Promise.all([closeRedis(publishing), closeRedis(listening)]);
+  });
+
   test('a question is heard by nobody but the subscription', async () => {
     await using redis = await startRedis();
     await using open = await openSubscriptions(redis.url);
