@@ -1,10 +1,11 @@
 /** fetch for the HTTP transports: a refusal keeps its Retry-After, and nothing that comes back grows past its bound.
  *  It must never change a response that is within bounds. */
+import { setTimeout as delay } from 'node:timers/promises';
 import { type FetchLike, SdkErrorCode, SdkHttpError } from '@modelcontextprotocol/client';
 import { boundedBody, boundedEvents, withBody } from '../bounds/bounded-response.ts';
 import type { RefusedEvent } from '../bounds/event-cutter.ts';
 import { MAX_MESSAGE_BYTES, MAX_REFUSAL_BYTES, MESSAGE_LIMITS, messageExcess } from './message-limits.ts';
-import type { Pace } from './pace.ts';
+import { createPace, OPENINGS, type Pace } from './pace.ts';
 
 /** A message that is not passed on. */
 export interface RefusedMessage extends RefusedEvent {
@@ -14,20 +15,27 @@ export interface RefusedMessage extends RefusedEvent {
 
 export interface HttpFetchOptions {
   readonly pace: Pace;
+  /** How fast event streams are opened. Default: a pace of its own. */
+  readonly openings?: Pace;
   /** May be called twice for a message: when it crosses a limit, and at its end. */
   readonly onRefused: (message: RefusedMessage) => void;
 }
 
-export function createHttpFetch({ pace, onRefused }: HttpFetchOptions): FetchLike {
+export function createHttpFetch({
+  pace,
+  openings = createPace(undefined, OPENINGS),
+  onRefused,
+}: HttpFetchOptions): FetchLike {
   const restMs = (events: number): number => {
     pace.heard(events);
     return pace.restMs();
   };
   return async (url, init) => {
+    const isGet = (init?.method ?? 'GET').toUpperCase() === 'GET';
+    if (isGet) await turnOf(openings, init?.signal);
     const response = await fetch(url, init);
     if (response.status === 429 || response.status === 503) throw await refusal(response);
     if (!response.ok || response.body === null) return shortened(response);
-    const isGet = (init?.method ?? 'GET').toUpperCase() === 'GET';
     const requestId = isGet ? null : requestIdOf(init?.body);
     if (requestId !== null) pace.asked();
     const refuse = (event: RefusedEvent): void => onRefused({ ...event, requestId });
@@ -39,6 +47,13 @@ export function createHttpFetch({ pace, onRefused }: HttpFetchOptions): FetchLik
       );
     return requestId === null ? shortened(response) : wholeMessage(response, refuse);
   };
+}
+
+/** The server says how soon an ended stream is opened again: `retry: 0` would have it opened without end. */
+async function turnOf(openings: Pace, signal: AbortSignal | null | undefined): Promise<void> {
+  openings.heard(1);
+  const restMs = openings.restMs();
+  if (restMs > 0) await delay(restMs, undefined, { ref: false, ...(signal ? { signal } : {}) });
 }
 
 /** null: the body is a notification or an answer, to which nothing of interest comes back. */

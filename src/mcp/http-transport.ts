@@ -34,6 +34,8 @@ type Open = Map<string | number, AbortController>;
 const LEAVE_MS = 1_000;
 /** How long a server may take to acknowledge a cancellation before the stream is dropped anyway. Milliseconds. */
 const CANCEL_MS = 2_000;
+/** The longest pause before an ended stream is opened again. Milliseconds. */
+const MAX_REOPEN_MS = 60_000;
 
 export function createHttpTransport(options: HttpTransportOptions): HttpTransport {
   const open: Open = new Map();
@@ -45,6 +47,7 @@ export function createHttpTransport(options: HttpTransportOptions): HttpTranspor
       pace: createPace(),
       onRefused: (message) => answerRefused(open, transport, message),
     }),
+    reconnectionScheduler: reopenSoon,
   });
   const transport: HttpTransport = {
     hasPerRequestStream: true,
@@ -67,6 +70,13 @@ export function createHttpTransport(options: HttpTransportOptions): HttpTranspor
     deliverInOrder(guard.checked(message), (next) => transport.onmessage?.(next));
   };
   return transport;
+}
+
+/** A pause of the server's own choice may be longer than a timer can be, which would then fire at once. */
+function reopenSoon(reopen: () => void, pauseMs: number): () => void {
+  const timer = setTimeout(reopen, Math.min(pauseMs, MAX_REOPEN_MS));
+  timer.unref();
+  return () => clearTimeout(timer);
 }
 
 async function send(

@@ -10,23 +10,32 @@ export interface Pace {
   restMs(): number;
 }
 
-/** Messages a second, and how many may come at once. */
-const PER_SECOND = 500;
-const BURST = 2_000;
+export interface Rate {
+  readonly perSecond: number;
+  /** How many may come at once. */
+  readonly burst: number;
+}
+
+const MESSAGES: Rate = { perSecond: 500, burst: 2_000 };
+/** Event streams that are opened: whoever ends each at once, and asks for no pause, is not followed at that speed. */
+export const OPENINGS: Rate = { perSecond: 10, burst: 64 };
 /** A call may be answered, and report a little on the way. */
 const PER_REQUEST = 4;
 
-export function createPace(now: () => number = performance.now.bind(performance)): Pace {
-  let allowed = BURST;
+export function createPace(
+  now: () => number = performance.now.bind(performance),
+  { perSecond, burst }: Rate = MESSAGES,
+): Pace {
+  let allowed = burst;
   let countedAt = now();
   const refill = (): void => {
     const at = now();
-    allowed = Math.min(Math.max(BURST, allowed), allowed + ((at - countedAt) / 1_000) * PER_SECOND);
+    allowed = Math.min(Math.max(burst, allowed), allowed + ((at - countedAt) / 1_000) * perSecond);
     countedAt = at;
   };
   return {
     asked() {
-      allowed = Math.min(allowed + PER_REQUEST, 2 * BURST);
+      allowed = Math.min(allowed + PER_REQUEST, 2 * burst);
     },
     heard(messages) {
       refill();
@@ -34,7 +43,7 @@ export function createPace(now: () => number = performance.now.bind(performance)
     },
     restMs() {
       refill();
-      return allowed >= 0 ? 0 : Math.ceil((-allowed / PER_SECOND) * 1_000);
+      return allowed >= 0 ? 0 : Math.ceil((-allowed / perSecond) * 1_000);
     },
   };
 }
