@@ -22,8 +22,19 @@ export function replyWithProblem(reply: FastifyReply, refusal: Refusal): Fastify
 export function handleError(error: FastifyError, request: FastifyRequest, reply: FastifyReply): FastifyReply {
   const refusal = refusalOf(error);
   if (refusal !== null) return replyWithProblem(reply, refusal);
+  if (isCutOff(request)) return replyWithProblem(reply, CUT_OFF);
   request.log.error({ err: error, method: request.method, url: request.url }, 'A request failed');
   return replyWithProblem(reply, { problem: problem('internal_error'), retryAfterSeconds: null });
+}
+
+const CUT_OFF: Refusal = {
+  problem: problem('bad_request', { detail: 'The request ended before its body was complete.' }),
+  retryAfterSeconds: null,
+};
+
+/** The client left in the middle of its body: no fault of ours, and nobody is there to read the answer. */
+function isCutOff({ raw }: FastifyRequest): boolean {
+  return raw.destroyed && !raw.complete;
 }
 
 export function handleNotFound(request: FastifyRequest, reply: FastifyReply): FastifyReply {

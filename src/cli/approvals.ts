@@ -25,8 +25,11 @@ export function createApprovals(
   const open = new Map<string, AbortController>();
   let questions = Promise.resolve();
 
+  /** Whole, however long: nobody can approve what is not shown. */
   function announce(approval: Approval): void {
-    terminal.err(`${terminal.paintErr('yellow', '? waits for approval')} ${approvalText(approval)}`);
+    terminal.err(
+      `${terminal.paintErr('yellow', '? waits for approval')} ${approvalText(approval, Infinity)}`,
+    );
   }
 
   function tellHow({ call_id: id }: Approval): void {

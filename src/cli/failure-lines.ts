@@ -2,7 +2,7 @@
  *  It must never tell it on stdout: that is for results. */
 import type { ErrorEnvelope } from '../contract/error-envelope.ts';
 import { errorText } from './signal-gist.ts';
-import { oneLine, type Terminal } from './terminal.ts';
+import { oneLine, plainJson, type Terminal } from './terminal.ts';
 
 export function tellFailure(terminal: Terminal, error: ErrorEnvelope): void {
   terminal.err(`${terminal.paintErr('red', 'failed')} ${errorText(error)}`);
@@ -13,8 +13,15 @@ export function tellFailure(terminal: Terminal, error: ErrorEnvelope): void {
 function detailLines(details: Record<string, unknown>): string[] {
   const { errors, ...others } = details;
   const places = (Array.isArray(errors) ? errors : []).map((error: unknown) => {
-    const { path, message } = error as { path?: unknown; message?: unknown };
-    return oneLine(`${String(path)}: ${String(message)}`, 500);
+    // A tool may give its errors any form.
+    if (!isPlace(error)) return oneLine(plainJson(error), 500);
+    const { path, message } = error;
+    return oneLine(`${path}: ${message}`, 500);
   });
   return Object.keys(others).length === 0 ? places : [...places, oneLine(JSON.stringify(others), 1_000)];
+}
+
+function isPlace(error: unknown): error is { path: string; message: string } {
+  const { path, message } = Object(error) as { path?: unknown; message?: unknown };
+  return typeof path === 'string' && typeof message === 'string';
 }

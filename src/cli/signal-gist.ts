@@ -127,6 +127,6 @@ export function retryText({
 }
 
 /** The call that waits, its arguments, and why it does. */
-export function approvalText(data: DataOf<'ai.tool.approval_requested'>): string {
-  return oneLine(withReason(`${data.tool_name} ${JSON.stringify(data.arguments ?? {})}`, data.reason));
+export function approvalText(data: DataOf<'ai.tool.approval_requested'>, limit = LONGEST): string {
+  return oneLine(withReason(`${data.tool_name} ${JSON.stringify(data.arguments ?? {})}`, data.reason), limit);
 }

@@ -3,9 +3,11 @@
 import { stripVTControlCharacters } from 'node:util';
 
 const GAP = '  ';
+const BREAKS = /[\t-\r\u0085\u2028\u2029]+/g;
 
-/** Lines of the table; the last column is not padded. */
-export function table(rows: readonly (readonly string[])[]): string[] {
+/** Lines of the table; the last column is not padded. A cell is one line: what tools are called could forge another row. */
+export function table(cells: readonly (readonly string[])[]): string[] {
+  const rows = cells.map((row) => row.map((cell) => cell.replaceAll(BREAKS, ' ')));
   const widths: number[] = [];
   for (const row of rows) {
     for (const [column, cell] of row.entries()) widths[column] = Math.max(widths[column] ?? 0, width(cell));

@@ -29,7 +29,7 @@ const SENSITIVE_KEYS: ReadonlySet<string> = new Set([
   'set_cookie',
 ]);
 
-const SENSITIVE_ENDINGS = ['_secret', '_key', '_token', '_password'];
+const SENSITIVE_ENDINGS = ['_key', ...[...SENSITIVE_KEYS].map((key) => `_${key}`)];
 const MAX_DEPTH = 512;
 
 /** The same for `access_token`, `access-token`, `accessToken` and `ACCESS_TOKEN`. */
@@ -45,9 +45,10 @@ function isSensitiveName(name: string): boolean {
   );
 }
 
-/** The words of a name in any style, as one in snake case. */
+/** The words of a name in any style, as one in snake case; `APIKey` are two. */
 function wordsOf(key: string): string {
   return key
+    .replaceAll(/(?<=[A-Z])(?=[A-Z][a-z])/g, '_')
     .replaceAll(/([a-z0-9])([A-Z])/g, '$1_$2')
     .replaceAll(/[-. ]/g, '_')
     .toLowerCase();

@@ -1,5 +1,7 @@
 /** What careless and hostile callers send to a real process: each is refused at its place, and the process lives on.
  *  It must not repeat every case of the API's own tests: one of each kind. */
+import { once } from 'node:events';
+import { connect } from 'node:net';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type Problem, problemSchema } from '../../src/contract/problem.ts';
 import type { Submission } from '../../src/contract/submission.ts';
@@ -46,6 +48,17 @@ test('a body of 10 MB is refused, and its sender gets to read that, each time', 
   }
 });
 
+test('a client that leaves in the middle of its body is no failure of the service', async () => {
+  const { hostname, port } = new URL(service.url);
+  const socket = connect(Number(port), hostname);
+  const head = `POST /v1/directives HTTP/1.1\r\nHost: ${hostname}:${port}\r\nContent-Type: application/json`;
+  socket.write(`${head}\r\nExpect: 100-continue\r\nContent-Length: 100\r\n\r\n`);
+  const [told] = (await once(socket, 'data')) as [Buffer];
+  expect(told.toString()).toMatch(/^HTTP\/1.1 100 /);
+  socket.destroy();
+  await once(socket, 'close');
+});
+
 test('after all of that, the same process makes a call, and made no other', async () => {
   const call = countingCall('once', 1, { requestId: 'accepted' });
   const { status } = await post<Submission>(`${service.url}/v1/directives?wait_ms=20000`, call);
@@ -55,4 +68,5 @@ test('after all of that, the same process makes a call, and made no other', asyn
   const refused = await fetch(`${service.url}/v1/requests/refused`);
   expect(refused.status).toBe(404);
   expect(await service.stop()).toEqual({ code: 0, signal: null });
+  expect(service.lines.join()).not.toContain('"level":50');
 });

@@ -55,6 +55,13 @@ describe('an answer', () => {
     await expect.poll(() => quiet).toEqual([true, false]);
   });
 
+  test('is asked for with all arguments in sight, however long they are', async () => {
+    const { approvals, asked } = setup();
+    const args = { harmless: 'x'.repeat(5_000), path: '/etc/shadow' };
+    approvals.requested({ ...approval('c'), arguments: args });
+    await asked(/"path":"\/etc\/shadow"\}[\s\S]*approve\?/);
+  });
+
   test.each([
     ['', {}],
     ['too dear', { reason: 'too dear' }],

@@ -3,11 +3,14 @@ import { describe, expect, test } from 'vitest';
 import { workerFindings } from '../../../src/cli/commands/doctor.ts';
 import { explain } from '../../../src/cli/explanation.ts';
 import { CliFailure } from '../../../src/cli/failure.ts';
+import { tellFailure } from '../../../src/cli/failure-lines.ts';
 import { payloadText } from '../../../src/cli/payload-text.ts';
 import { signalLine } from '../../../src/cli/signal-line.ts';
 import { table } from '../../../src/cli/table.ts';
+import { createTerminal } from '../../../src/cli/terminal.ts';
 import { DirectiveRefused, problem, ServiceUnavailable } from '../../../src/contract/problem.ts';
 import type { Signal } from '../../../src/contract/signal.ts';
+import { textStream } from '../../support/text-stream.ts';
 
 const plain = (_style: string, text: string): string => text;
 
@@ -19,6 +22,30 @@ describe('a table', () => {
     ];
     expect(table(rows)).toEqual(['\u001B[1ma\u001B[22m     x  last', 'long  y  ']);
     expect(table([])).toEqual([]);
+  });
+
+  test('has a line for each row, whatever a tool is called', () => {
+    const breaks = '\t\n\u000B\f\r\u0085\u2028\u2029';
+    expect(table([[`tool${breaks}forged  read`, 'once']])).toEqual(['tool forged  read  once']);
+  });
+});
+
+describe('a failure', () => {
+  test.each([
+    [{ path: 'a.b', message: 'is\nrequired' }, 'a.b: is required'],
+    [null, 'null'],
+    ['text', '"text"'],
+    [{ path: 5 }, '{"path":5}'],
+    [['a'], '["a"]'],
+  ])('whose tool lists %j among its errors shows it', (error, line) => {
+    const stderr = textStream(false);
+    tellFailure(createTerminal(textStream(false), stderr), {
+      type: 'tool_error',
+      message: 'no',
+      details: { errors: [error] },
+      retryable: false,
+    });
+    expect(stderr.text()).toBe(`failed tool_error: no\n       ${line}\n`);
   });
 });
 
