@@ -3,7 +3,8 @@
 import * as z from 'zod';
 import type { RedisConnection } from '../redis.ts';
 import type { KeySpace } from './keys.ts';
-import { publishFields } from './presence.ts';
+import { FORGOTTEN_AFTER_MS } from './presence.ts';
+import { prepareScripts } from './scripts.ts';
 
 const limitSchema = z.object({
   /** Attempts at once over all workers; null = no such limit. */
@@ -14,15 +15,11 @@ const limitSchema = z.object({
 
 export type LaneLimit = z.infer<typeof limitSchema>;
 
-const entrySchema = z.object({
-  lanes: z.record(z.string(), limitSchema),
-  /** Milliseconds since the epoch, by the worker's clock. */
-  seenAt: z.number(),
-});
+const limitsSchema = z.record(z.string(), limitSchema);
 
 export type LaneLimits = ReturnType<typeof createLaneLimits>;
 
-/** One that has not said so for this long is gone. Workers say so every minute. */
+/** One that has not said so for this long, by the clock of Redis, is gone. Workers say so every minute. */
 const GONE_AFTER_MS = 150_000;
 
 export const NO_LIMIT: LaneLimit = { concurrency: null, rate: null };
@@ -39,22 +36,20 @@ function slower(one: LaneLimit['rate'], other: LaneLimit['rate']): LaneLimit['ra
   return one.max / one.per_ms <= other.max / other.per_ms ? one : other;
 }
 
-export function createLaneLimits(connection: RedisConnection, keys: KeySpace, now: () => number = Date.now) {
+export function createLaneLimits(connection: RedisConnection, keys: KeySpace) {
+  const run = prepareScripts(connection);
+
   /** Says what this worker allows, until it says something else or is silent. */
   async function announce(worker: string, lanes: Readonly<Record<string, LaneLimit>>): Promise<void> {
-    const said = JSON.stringify({ lanes, seenAt: now() });
-    await publishFields(connection, keys.laneLimits, [worker, said]);
+    await run('limits-announce', [keys.laneLimits], [worker, JSON.stringify(lanes), FORGOTTEN_AFTER_MS]);
   }
 
   /** Lane → what all workers that are there allow of it. */
   async function read(): Promise<Map<string, LaneLimit>> {
-    const entries = Object.entries(await connection.hgetall(keys.laneLimits));
-    const parsed = entries.map(([worker, json]) => [worker, entrySchema.parse(JSON.parse(json))] as const);
-    const gone = parsed.filter(([, { seenAt }]) => now() - seenAt >= GONE_AFTER_MS);
-    if (gone.length > 0) await connection.hdel(keys.laneLimits, ...gone.map(([worker]) => worker));
+    const said = await run('limits-read', [keys.laneLimits], [GONE_AFTER_MS]);
     const tightest = new Map<string, LaneLimit>();
-    for (const [, { lanes, seenAt }] of parsed) {
-      if (now() - seenAt >= GONE_AFTER_MS) continue;
+    for (const json of said) {
+      const lanes = limitsSchema.parse(JSON.parse(String(json)));
       for (const [lane, limit] of Object.entries(lanes))
         tightest.set(lane, tighter(tightest.get(lane) ?? NO_LIMIT, limit));
     }

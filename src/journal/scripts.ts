@@ -26,6 +26,8 @@ export type ScriptName =
   | 'limit-block'
   | 'limit-reserve'
   | 'limit-settle'
+  | 'limits-announce'
+  | 'limits-read'
   | 'log-read'
   | 'payload-put'
   | 'release'

@@ -21,15 +21,18 @@ export function createSerialLanes(
   journal: Pick<Journal, 'directive'>,
 ) {
   const run = prepareScripts(connection);
+  /** Here: they are serial even while Redis has forgotten it. */
+  const own = new Set<string>();
 
   /** From now on every worker keeps to it, whatever its own configuration says. */
   async function declare(lane: string): Promise<void> {
+    own.add(lane);
     await connection.set(keys.serial(lane), '1', 'PX', DECLARED_MS);
   }
 
   /** Whether any worker has declared it. */
   async function isDeclared(lane: string): Promise<boolean> {
-    return (await connection.exists(keys.serial(lane))) === 1;
+    return own.has(lane) || (await connection.exists(keys.serial(lane))) === 1;
   }
 
   /**

@@ -27,8 +27,20 @@ export function createSharedLimits({ serves, limits, serial, lanes, logger, onEr
   async function agree(): Promise<void> {
     await Promise.all(serves.filter((lane) => lane.serial).map(({ name }) => serial.declare(name)));
     await limits.announce(worker, own);
-    const tightest = await limits.read();
-    for (const { name } of serves) await apply(name, tightest.get(name) ?? NO_LIMIT);
+    // Another worker may have said something tighter before this one has written what it read: its limit must stand.
+    for (
+      let [before, read] = ['', await tightest()];
+      before !== JSON.stringify(read);
+      read = await tightest()
+    ) {
+      before = JSON.stringify(read);
+      for (const [lane, limit] of read) await apply(lane, limit);
+    }
+  }
+
+  async function tightest(): Promise<[lane: string, limit: LaneLimit][]> {
+    const read = await limits.read();
+    return serves.map(({ name }) => [name, read.get(name) ?? NO_LIMIT]);
   }
 
   async function apply(lane: string, limit: LaneLimit): Promise<void> {

@@ -7,6 +7,7 @@ import type { ToolExec } from '../../../src/contract/work-directive.ts';
 import { createLaneLimits, type LaneLimit, tighter } from '../../../src/journal/lane-limits.ts';
 import { createSerialLanes } from '../../../src/journal/serial-lanes.ts';
 import { attemptDirective } from '../../../src/worker/attempt.ts';
+import { createSharedLimits } from '../../../src/worker/shared-limits.ts';
 import { acceptance, claimOf, toolCall } from '../../support/journal.ts';
 import { type Execute, gate, LANE, openPipeline, type Pipeline } from '../../support/pipeline.ts';
 import { startRedis, type TestRedis } from '../../support/redis.ts';
@@ -217,14 +218,58 @@ describe('limits of several workers', () => {
 
   test('are forgotten with the worker that has not been there for minutes', async () => {
     await using open = await openPipeline(redis.url);
-    let now = Date.now();
-    const limits = createLaneLimits(open.connection, open.keys, () => now);
+    const limits = createLaneLimits(open.connection, open.keys);
     await limits.announce('one', { [LANE]: limit(1) });
-    now += 100_000;
     await limits.announce('two', { [LANE]: limit(7) });
     expect((await limits.read()).get(LANE)).toEqual(limit(1));
-    now += 100_000;
+    const said = await open.connection.hget(open.keys.laneLimits, 'one');
+    const [saidAt, json] = [parseInt(String(said), 10), String(said).replace(/^\d+ /, '')];
+    await open.connection.hset(open.keys.laneLimits, 'one', `${saidAt - 150_000} ${json}`);
     expect((await limits.read()).get(LANE)).toEqual(limit(7));
     expect(await open.connection.hkeys(open.keys.laneLimits)).toEqual(['two']);
+  });
+
+  test('hold whatever the clock of the worker that has them says', async () => {
+    await using open = await openPipeline(redis.url);
+    const [slow, other] = [0, 1].map(() => createLaneLimits(open.connection, open.keys));
+    vi.spyOn(Date, 'now').mockReturnValue(Date.now() - 600_000);
+    await slow?.announce('slow', { [LANE]: limit(1) });
+    vi.restoreAllMocks();
+    expect((await other?.read())?.get(LANE)).toEqual(limit(1));
+  });
+
+  test('are not taken away by a worker that starts at the same time', async () => {
+    await using open = await openPipeline(redis.url);
+    const limits = createLaneLimits(open.connection, open.keys);
+    let inForce: number | null = null;
+    let isFirst = true;
+    const shared = createSharedLimits({
+      serves: [{ name: LANE, concurrency: 1, globalConcurrency: null, rate: null }],
+      limits,
+      serial: serialOf(open),
+      lanes: {
+        // The other one says its limit, and writes it, between what this one reads and what it writes.
+        setGlobalConcurrency: async (_lane, most) => {
+          if (isFirst) await limits.announce('other', { [LANE]: limit(1) });
+          isFirst = false;
+          inForce = most;
+        },
+        setRate: () => Promise.resolve(),
+      },
+      logger: { warn: () => {} },
+      onError: () => {},
+    });
+    await shared.start();
+    shared.stop();
+    expect(inForce).toBe(1);
+  });
+
+  test('of a serial lane hold for its own worker although Redis has lost them', async () => {
+    await using open = await openPipeline(redis.url);
+    const serial = serialOf(open);
+    await serial.declare(LANE);
+    await open.connection.del(open.keys.serial(LANE));
+    expect(await serial.isDeclared(LANE)).toBe(true);
+    expect(await serialOf(open).isDeclared(LANE)).toBe(false);
   });
 });
