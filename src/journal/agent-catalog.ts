@@ -3,14 +3,14 @@
 import type { AgentDefinition } from '../contract/agent-definition.ts';
 import type { RedisConnection } from '../redis.ts';
 import type { KeySpace } from './keys.ts';
-import { createPresence, isPresence, publishFields } from './presence.ts';
+import { type Clock, createPresence, isPresence, publishFields, redisClock } from './presence.ts';
 
 export type AgentCatalog = ReturnType<typeof createAgentCatalog>;
 
 export function createAgentCatalog(
   connection: RedisConnection,
   keys: KeySpace,
-  now: () => number = Date.now,
+  now: Clock = redisClock(connection),
 ) {
   const presence = createPresence(connection, keys.agents, now, (name, _json, served) => !served.has(name));
 
@@ -25,8 +25,8 @@ export function createAgentCatalog(
 
   /** Without those that only engines had that have left. */
   async function read(): Promise<ReadonlyMap<string, AgentDefinition>> {
-    const fields = await connection.hgetall(keys.agents);
-    const isServed = presence.servedBy(fields);
+    const [fields, at] = await Promise.all([connection.hgetall(keys.agents), now()]);
+    const isServed = presence.servedBy(fields, at);
     const served = Object.entries(fields).filter(([name]) => !isPresence(name) && isServed(name));
     return new Map(served.map(([name, json]) => [name, JSON.parse(json) as AgentDefinition]));
   }

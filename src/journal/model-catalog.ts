@@ -3,14 +3,14 @@
 import type { KnownProvider, ModelTable } from '../contract/model-name.ts';
 import type { RedisConnection } from '../redis.ts';
 import type { KeySpace } from './keys.ts';
-import { createPresence, FORGOTTEN_AFTER_MS, publishFields } from './presence.ts';
+import { type Clock, createPresence, FORGOTTEN_AFTER_MS, publishFields, redisClock } from './presence.ts';
 
 const PROVIDER = 'provider:';
 const ALIAS = 'alias:';
 const BLOCKED = 'blocked:';
 
 interface Seen {
-  /** Milliseconds since the epoch, by the publisher's clock. */
+  /** Milliseconds since the epoch, by the clock of Redis. */
   seenAt: number;
 }
 
@@ -27,13 +27,13 @@ export type ModelCatalog = ReturnType<typeof createModelCatalog>;
 export function createModelCatalog(
   connection: RedisConnection,
   keys: KeySpace,
-  now: () => number = Date.now,
+  now: Clock = redisClock(connection),
 ) {
   const presence = createPresence(connection, keys.models, now, isForgotten);
 
   /** `worker`: whose providers they are, until it leaves. */
   async function publish({ providers, aliases }: ModelTable, worker?: string): Promise<void> {
-    const seenAt = now();
+    const seenAt = await now();
     const entries = [
       ...[...providers].map(([name, { type }]) => [`${PROVIDER}${name}`, { type, seenAt }] as const),
       ...[...aliases].map(([name, models]) => [`${ALIAS}${name}`, { models, seenAt }] as const),
@@ -49,22 +49,22 @@ export function createModelCatalog(
   }
 
   /** Providers and aliases by their own age; a pause that nobody's provider has. */
-  function isForgotten(field: string, value: string, served: ReadonlySet<string>): boolean {
+  function isForgotten(field: string, value: string, served: ReadonlySet<string>, at: number): boolean {
     if (field.startsWith(BLOCKED)) return !served.has(field.slice(BLOCKED.length));
-    return now() - (JSON.parse(value) as Seen).seenAt >= FORGOTTEN_AFTER_MS;
+    return at - (JSON.parse(value) as Seen).seenAt >= FORGOTTEN_AFTER_MS;
   }
 
   async function read(): Promise<PublishedModels> {
-    const hash = await connection.hgetall(keys.models);
+    const [hash, at] = await Promise.all([connection.hgetall(keys.models), now()]);
     const fields = Object.entries(hash);
-    const isServed = presence.servedBy(hash);
+    const isServed = presence.servedBy(hash, at);
     const named = (kind: string): [string, string][] =>
       fields
         .filter(([field]) => field.startsWith(kind))
         .map(([field, value]): [string, string] => [field.slice(kind.length), value])
         .sort(([left], [right]) => (left < right ? -1 : 1));
-    const providers = seenWithin<ProviderEntry>(named(PROVIDER), FORGOTTEN_AFTER_MS);
-    const aliases = seenWithin<AliasEntry>(named(ALIAS), FORGOTTEN_AFTER_MS);
+    const providers = seenSince<ProviderEntry>(named(PROVIDER), at - FORGOTTEN_AFTER_MS);
+    const aliases = seenSince<AliasEntry>(named(ALIAS), at - FORGOTTEN_AFTER_MS);
     return {
       providers: new Map(
         providers.map(([name, { type }]) => [name, { type, ...(isServed(name) ? {} : { served: false }) }]),
@@ -74,10 +74,10 @@ export function createModelCatalog(
     };
   }
 
-  function seenWithin<E extends Seen>(entries: readonly [string, string][], ms: number): [string, E][] {
+  function seenSince<E extends Seen>(entries: readonly [string, string][], at: number): [string, E][] {
     return entries
       .map(([name, json]): [string, E] => [name, JSON.parse(json) as E])
-      .filter(([, { seenAt }]) => now() - seenAt < ms);
+      .filter(([, { seenAt }]) => seenAt > at);
   }
 
   return { publish, leave: presence.leave, noteBlocked, read };

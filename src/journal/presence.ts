@@ -11,7 +11,7 @@ const GONE_AFTER_MS = 150_000;
 const RESTART_MS = 20_000;
 /** How long a stop waits for its leave to be written. */
 const LEAVE_MS = 500;
-/** Its entry is kept a day, for clocks that differ, and so is what only it served; the whole hash a day after the last word. */
+/** Its entry is kept a day, and so is what only it served; the whole hash a day after the last word. */
 export const FORGOTTEN_AFTER_MS = 86_400_000;
 
 /** No server, provider or alias has a name that begins so. */
@@ -19,7 +19,7 @@ const WORKER = 'worker:';
 
 interface PresentWorker {
   serves: string[];
-  /** Milliseconds since the epoch, by the worker's clock. */
+  /** Milliseconds since the epoch, by the clock of Redis. */
   seenAt: number;
 }
 
@@ -28,7 +28,18 @@ export function isPresence(field: string): boolean {
 }
 
 /** Whether nobody needs a field any more; `served`: the names that somebody served within a day. */
-export type IsForgotten = (field: string, value: string, served: ReadonlySet<string>) => boolean;
+export type IsForgotten = (field: string, value: string, served: ReadonlySet<string>, now: number) => boolean;
+
+/** Milliseconds since the epoch. */
+export type Clock = () => number | Promise<number>;
+
+/** One clock for all that say and read who is there: those of the processes may differ by more than a silence lasts. */
+export function redisClock(connection: RedisConnection): Clock {
+  return async () => {
+    const [seconds, microseconds] = await connection.time();
+    return Number(seconds) * 1_000 + Math.floor(Number(microseconds) / 1_000);
+  };
+}
 
 /** Writes fields of a hash that nobody keeps for ever: it goes a day after the last word. */
 export async function publishFields(
@@ -47,26 +58,27 @@ export async function publishFields(
 export function createPresence(
   connection: RedisConnection,
   key: string,
-  now: () => number,
+  clock: Clock,
   isForgotten: IsForgotten,
 ) {
-  function seenWithin(fields: Readonly<Record<string, string>>, ms: number): [string, PresentWorker][] {
+  function seenSince(fields: Readonly<Record<string, string>>, at: number): [string, PresentWorker][] {
     return Object.entries(fields)
       .filter(([field]) => isPresence(field))
       .map(([field, json]): [string, PresentWorker] => [field, JSON.parse(json) as PresentWorker])
-      .filter(([, { seenAt }]) => now() - seenAt < ms);
+      .filter(([, { seenAt }]) => seenAt > at);
   }
 
   /** Returns the names of all fields that are there. */
   async function say(worker: string, serves: readonly string[]): Promise<ReadonlySet<string>> {
-    const said = JSON.stringify({ serves, seenAt: now() });
+    const now = await clock();
+    const said = JSON.stringify({ serves, seenAt: now });
     await publishFields(connection, key, [`${WORKER}${worker}`, said]);
     // Those that were killed never leave.
     const fields = await connection.hgetall(key);
-    const kept = new Map(seenWithin(fields, FORGOTTEN_AFTER_MS));
+    const kept = new Map(seenSince(fields, now - FORGOTTEN_AFTER_MS));
     const served = new Set([...kept.values()].flatMap(({ serves: names }) => names));
     const gone = Object.entries(fields).filter(([field, value]) =>
-      isPresence(field) ? !kept.has(field) : isForgotten(field, value, served),
+      isPresence(field) ? !kept.has(field) : isForgotten(field, value, served, now),
     );
     if (gone.length > 0) await connection.hdel(key, ...gone.map(([field]) => field));
     return new Set(Object.keys(fields));
@@ -86,13 +98,13 @@ export function createPresence(
     const json = await connection.hget(key, field);
     if (json === null) return;
     const { serves } = JSON.parse(json) as PresentWorker;
-    const seenAt = now() - GONE_AFTER_MS + RESTART_MS;
+    const seenAt = (await clock()) - GONE_AFTER_MS + RESTART_MS;
     await publishFields(connection, key, [field, JSON.stringify({ serves, seenAt })]);
   }
 
-  /** Whether a worker serves the name, by the hash as it was read; where no worker is known, nobody can say no. */
-  function servedBy(fields: Readonly<Record<string, string>>): (name: string) => boolean {
-    const present = seenWithin(fields, GONE_AFTER_MS);
+  /** Whether a worker serves the name, by the hash as it was read at `now`; where no worker is known, nobody can say no. */
+  function servedBy(fields: Readonly<Record<string, string>>, now: number): (name: string) => boolean {
+    const present = seenSince(fields, now - GONE_AFTER_MS);
     const served = new Set(present.flatMap(([, { serves }]) => serves));
     return (name) => present.length === 0 || served.has(name);
   }

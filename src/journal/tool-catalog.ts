@@ -3,7 +3,7 @@
 import type { RedisConnection } from '../redis.ts';
 import type { ToolListing } from '../contract/tool-listing.ts';
 import type { KeySpace } from './keys.ts';
-import { createPresence, isPresence, publishFields } from './presence.ts';
+import { type Clock, createPresence, isPresence, publishFields, redisClock } from './presence.ts';
 
 export type PublishedTool = ToolListing['tools'][number];
 export type ServerStatus = ToolListing['servers'][number]['status'];
@@ -23,7 +23,11 @@ export interface CatalogEntry {
 
 export type ToolCatalog = ReturnType<typeof createToolCatalog>;
 
-export function createToolCatalog(connection: RedisConnection, keys: KeySpace, now: () => number = Date.now) {
+export function createToolCatalog(
+  connection: RedisConnection,
+  keys: KeySpace,
+  now: Clock = redisClock(connection),
+) {
   const presence = createPresence(connection, keys.catalog, now, (name, _json, served) => !served.has(name));
 
   async function publish(entry: CatalogEntry): Promise<void> {
@@ -33,8 +37,8 @@ export function createToolCatalog(connection: RedisConnection, keys: KeySpace, n
 
   /** Every known server, by name. */
   async function read(): Promise<CatalogEntry[]> {
-    const fields = await connection.hgetall(keys.catalog);
-    const isServed = presence.servedBy(fields);
+    const [fields, at] = await Promise.all([connection.hgetall(keys.catalog), now()]);
+    const isServed = presence.servedBy(fields, at);
     return Object.entries(fields)
       .filter(([field]) => !isPresence(field))
       .map(([server, json]): CatalogEntry => {

@@ -1,6 +1,6 @@
 /** The catalog of agents on a real Redis: what engines publish, and what is left of it when they leave.
  *  It must never need an engine. */
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { defineAgent } from '../../../src/engine/define-agent.ts';
 import { createAgentCatalog } from '../../../src/journal/agent-catalog.ts';
 import { createModelCatalog } from '../../../src/journal/model-catalog.ts';
@@ -85,4 +85,20 @@ test('nothing is known where nothing was published, and publishing nothing is no
   expect(await catalog.read()).toEqual(new Map());
   await catalog.publish([], 'engine');
   expect(await catalog.read()).toEqual(new Map());
+});
+
+test('who is there does not depend on the clock of any process', async () => {
+  const keys = keySpace(uniquePrefix());
+  const of = (name: string) =>
+    ({ server: name, status: 'ready', tools: [], updatedAt: 0 }) satisfies CatalogEntry;
+  const publish = async (name: string): Promise<void> => {
+    const tools = createToolCatalog(connection, keys);
+    await tools.present(name, [name]);
+    await tools.publish(of(name));
+  };
+  vi.spyOn(Date, 'now').mockReturnValue(Date.now() - 600_000);
+  await publish('slow');
+  vi.restoreAllMocks();
+  await publish('other');
+  expect(await createToolCatalog(connection, keys).read()).toEqual([of('other'), of('slow')]);
 });
