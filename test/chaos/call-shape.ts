@@ -15,6 +15,7 @@ export const CALL_KINDS = {
   orphan: 2,
   unknown_tool: 3,
   large: 2,
+  serial: 4,
   hostile: 3,
   hostile_list: 1,
 } as const;
@@ -55,6 +56,8 @@ export function shapeOf(chance: Chance, kind: CallKind): CallShape {
       const delayMs = chance.between(3_000, 8_000);
       return { args: { delay_ms: delayMs, steps: chance.between(0, 16) }, expect: 'answer' };
     }
+    case 'serial':
+      return { args: { delay_ms: chance.between(20, 400) }, expect: 'answer' };
     case 'large':
       return { args: { padding: 'x'.repeat(PADDING_BYTES) }, expect: 'answer' };
     case 'flaky': {

@@ -64,6 +64,12 @@ function failed(type: string, sequence = 2, fields: Partial<WireSignal> = {}): W
   return ended(sequence, { ok: false, error: { type, message: '', details: {}, retryable: false } }, fields);
 }
 
+/** Ended by the sweeper, after a minute. */
+function expired(details: Record<string, unknown>): WireSignal {
+  const error = { type: 'deadline_exceeded', message: '', details, retryable: false };
+  return ended(2, { ok: false, error }, { time: instant(60_100) });
+}
+
 function unattempted(given: WireSignal): WireSignal {
   const { attempt, ...rest } = given;
   return attempt === undefined ? given : rest;
@@ -227,6 +233,24 @@ describe('it tells of', () => {
       'a second run of a once tool',
       { executions: [execution(1), execution(2)] },
       'a: a once tool was executed 2 times, 0 retries were due',
+    ],
+    [
+      'a call whose worker was gone, and that nobody took over',
+      {
+        planned: { deadlineMs: 60_000, effect: 'read' },
+        signals: [started, expired({ status: 'running', attempts: 1 })],
+        view: { status: 'failed' },
+      },
+      `a: its worker was gone, and nobody took it over in the ${60_000 - (execution(1).at - AT)} ms until its deadline`,
+    ],
+    [
+      'a call that was executed, and ended as if it had not been',
+      {
+        planned: { deadlineMs: 100 },
+        signals: [started, failed('deadline_exceeded', 2, { time: instant(150) })],
+        view: { status: 'failed' },
+      },
+      'a: executed 1 times, and ended as deadline_exceeded without a word that it may have happened',
     ],
     [
       'more runs than the budget',

@@ -23,6 +23,7 @@ const AFTERMATH_MS = 60_000;
 
 export const ENDS_AN_ATTEMPT: readonly FaultKind[] = [
   'worker killed',
+  'worker in a crash loop',
   'worker stopped for a while',
   'worker told to stop',
   'redis killed',

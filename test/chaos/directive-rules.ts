@@ -11,12 +11,15 @@ import {
 } from './directive-case.ts';
 import type { Evidence } from './evidence.ts';
 import { checkModelCall, modelErrorIsExplained } from './model-rules.ts';
-import { TERMINAL_TYPES, type WireDirective } from './wire.ts';
+import { TERMINAL_TYPES, type WireDirective, type WireSignal } from './wire.ts';
 
 /** The clocks are one; what is left are roundings. */
 const ROUNDING_MS = 20;
 /** How long after its deadline a directive may end: Redis may have been away, and a sweeper has to take over. */
 const LATE_MS = 30_000;
+
+/** The longest call, a lease, and the time in which no worker may be there. */
+const LONGEST_ALONE_MS = 35_000;
 
 export function checkDirective(evidence: Evidence, view: WireDirective): string[] {
   const planned = evidence.planned.get(view.id);
@@ -37,6 +40,8 @@ export function checkDirective(evidence: Evidence, view: WireDirective): string[
     checkOrder,
     checkAttempts,
     checkExecutions,
+    checkUnknownOutcome,
+    checkTakeover,
     checkResult,
     checkTrace,
     checkLateness,
@@ -98,12 +103,9 @@ function checkExecutions(all: Case): string[] {
   const found: string[] = [];
   const keys = new Set(executions.map(({ key }) => key));
   if (keys.size > 1 || keys.has('undefined')) found.push(`executions with the keys ${[...keys].join(', ')}`);
-  const retries = signals.filter(({ type }) => type === 'directive.retry_scheduled');
-  const answered = retries.filter(
-    ({ data }) => (data['error'] as { type?: string }).type === 'execution_error',
-  );
-  if (planned.effect === 'once' && executions.length > 1 + answered.length)
-    found.push(`a once tool was executed ${executions.length} times, ${answered.length} retries were due`);
+  const answered = answeredRetries(signals);
+  if (planned.effect === 'once' && executions.length > 1 + answered)
+    found.push(`a once tool was executed ${executions.length} times, ${answered} retries were due`);
   // What a worker was told to leave is given to another one, and is nobody's failure.
   const stops = stopsDuring(all);
   const budget = 1 + view.failures + view.redeliveries + stops;
@@ -116,6 +118,12 @@ function checkExecutions(all: Case): string[] {
   if (view.redeliveries > 0 && during(all, ENDS_AN_ATTEMPT).length === 0)
     found.push('redelivered, and no worker had died');
   return found;
+}
+
+/** Retries because of the tool's own answer. */
+function answeredRetries(signals: readonly WireSignal[]): number {
+  const retries = signals.filter(({ type }) => type === 'directive.retry_scheduled');
+  return retries.filter(({ data }) => (data['error'] as { type?: string }).type === 'execution_error').length;
 }
 
 function checkResult(all: Case): string[] {
@@ -174,6 +182,31 @@ function readAnswer(payload: unknown): Answer {
   } catch {
     return nothing;
   }
+}
+
+/** Ends that come from outside, whatever an attempt was doing. */
+const ENDS_FROM_OUTSIDE: ReadonlySet<string> = new Set(['deadline_exceeded', 'cancelled']);
+
+/** A call that was executed, and that did not fail by its own word, may have happened: its end says so. */
+function checkUnknownOutcome({ planned, signals, result, executions }: Case): string[] {
+  if (result === null || result.ok || planned.effect !== 'once') return [];
+  const { type, details } = result.error;
+  const failed = Math.max(planned.toolFailures, answeredRetries(signals));
+  if (!ENDS_FROM_OUTSIDE.has(type) || executions.length <= failed) return [];
+  return details?.['outcome'] === 'unknown'
+    ? []
+    : [`executed ${executions.length} times, and ended as ${type} without a word that it may have happened`];
+}
+
+/** A worker's death is noticed long before the deadline of what it had. */
+function checkTakeover({ planned, view, result, executions }: Case): string[] {
+  if (result === null || result.ok || result.error.type !== 'deadline_exceeded') return [];
+  const { status, attempts } = result.error.details;
+  const last = executions.at(-1);
+  if (last === undefined || status !== 'running' || attempts !== executions.length) return [];
+  const aloneMs = Date.parse(view.accepted_at) + planned.deadlineMs - last.at;
+  if (planned.expect !== 'answer' || aloneMs < LONGEST_ALONE_MS) return [];
+  return [`its worker was gone, and nobody took it over in the ${aloneMs} ms until its deadline`];
 }
 
 /** Why an error of this type may be the end; a sentence when it may not. */

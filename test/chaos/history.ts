@@ -46,6 +46,7 @@ export interface RequestHistory {
 
 export type FaultKind =
   | 'worker killed'
+  | 'worker in a crash loop'
   | 'worker stopped for a while'
   | 'worker told to stop'
   | 'engine killed'

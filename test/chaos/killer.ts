@@ -13,6 +13,7 @@ export interface Killer {
 
 const WEIGHTS: Readonly<Record<FaultKind, number>> = {
   'worker killed': 3,
+  'worker in a crash loop': 1,
   'worker stopped for a while': 3,
   'worker told to stop': 2,
   'engine killed': 3,
@@ -25,6 +26,9 @@ const WEIGHTS: Readonly<Record<FaultKind, number>> = {
   'redis killed': 2,
 };
 const BETWEEN_MS = { min: 1_000, max: 6_000 };
+/** A crash loop: how long each life is from its start to work on, and how many there are. */
+const LIFE_MS = { min: 1_500, max: 2_500 };
+const LIVES = { min: 3, max: 6 };
 /** Long enough for the lease to pass, and for another worker to be in the middle of the same call. */
 const STANDSTILL_MS = { min: 3_000, max: 13_000 };
 
@@ -68,6 +72,8 @@ interface Scene {
 async function strike(kind: FaultKind, scene: Scene): Promise<void> {
   const { system, chance } = scene;
   switch (kind) {
+    case 'worker in a crash loop':
+      return void (await Promise.all(system.workers.slice(0, 2).map((slot) => crashLoop(slot, scene))));
     case 'worker killed':
     case 'worker stopped for a while':
     case 'worker told to stop':
@@ -112,6 +118,29 @@ async function strikeSlot(kind: FaultKind, slot: Slot, { chance, faults }: Scene
     await slot.start();
   }
   fault.overAt = Date.now();
+  slot.busy = false;
+}
+
+/** The workers live for a moment only, again and again: none is there long enough to see that another one has died. */
+async function crashLoop(slot: Slot, { chance, faults }: Scene): Promise<void> {
+  const lives = Array.from({ length: chance.between(LIVES.min, LIVES.max) }, () =>
+    chance.between(LIFE_MS.min, LIFE_MS.max),
+  );
+  if (slot.busy || slot.child === null) return;
+  slot.busy = true;
+  for (const lifeMs of lives) {
+    await delay(lifeMs);
+    const fault: Fault = {
+      kind: 'worker in a crash loop',
+      pid: slot.child.pid,
+      at: Date.now(),
+      overAt: null,
+    };
+    faults.push(fault);
+    await slot.child.kill9();
+    await slot.start();
+    fault.overAt = Date.now();
+  }
   slot.busy = false;
 }
 

@@ -2,9 +2,11 @@
  *  It must never be used for anything else; whatever can be read through the API is read there. */
 import { Redis } from 'ioredis';
 
-/** What belongs to the installation and not to any directive: the catalogs of tools, models and agents, the list of lanes, and what BullMQ keeps once for each lane. */
+/** What belongs to the installation and not to any directive: the catalogs of tools, models and agents, the list of lanes with
+ *  their limits and places, and what BullMQ keeps once for each lane. */
 const PERMANENT = [
   /^chaos:(catalog|models|agents|lanes|lane-limits)$/,
+  /^chaos:\{lane:[^}]+\}:(serial|place)$/,
   /^\{chaos:[^}]+\}:[^:]+:(meta|id|marker|events)$/,
 ];
 /** BullMQ's own events are cut to about a hundred; Redis cuts whole nodes. */

@@ -38,6 +38,45 @@ export const MUTATIONS: Readonly<Record<string, readonly Patch[]>> = {
     },
   ],
   'effect-policy': [{ file: 'src/worker/outcome.ts', from: "if (effect === 'once')\n", to: 'if (false)\n' }],
+  takeover: [
+    {
+      file: 'src/worker/attempt.ts',
+      from: 'parts.index.lookWithin({ requestId, id }, leaseMs),',
+      to: 'undefined,',
+    },
+    {
+      file: 'src/queue/sweep.ts',
+      from: "if (record.status === 'running') return leaseDecision(record, record.leaseUntil ?? now, now);",
+      to: "if (record.status === 'running') return { kind: 'look_again', at: Math.max(record.deadlineAt, now + 1) };",
+    },
+    // Where workers live long enough, BullMQ's own look hides it.
+    {
+      file: 'src/queue/consume.ts',
+      from: 'stalledInterval: options.stalledCheckMs,',
+      to: 'stalledInterval: 3_600_000,',
+    },
+  ],
+  'serial-place': [
+    {
+      file: 'src/worker/serial-turn.ts',
+      from: 'if (!claimed.serial) return attempt();',
+      to: 'if (claimed) return attempt();',
+    },
+    // BullMQ's own limit hides most of it.
+    {
+      file: 'src/worker/shared-limits.ts',
+      from: 'await lanes.setGlobalConcurrency(lane, limit.concurrency);',
+      to: 'await lanes.setGlobalConcurrency(lane, null);',
+    },
+  ],
+  'unknown-outcome': [
+    { file: `${SCRIPTS}/claim.lua`, from: "return { 'expired', lost }", to: "return { 'expired', 0 }" },
+    {
+      file: 'src/queue/possible-effect.ts',
+      from: "return status === 'running' && !isHarmless(directive);",
+      to: "return status === 'running' && isHarmless(directive) && false;",
+    },
+  ],
   'delta-fence': [
     {
       file: `${SCRIPTS}/append.lua`,

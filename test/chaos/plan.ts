@@ -81,6 +81,8 @@ export interface Plan {
 }
 
 const SERVERS = ['alpha', 'beta', 'gamma'] as const;
+/** One call at a time, whichever worker makes it. */
+const SERIAL_SERVER = 'delta';
 const TOOL_EFFECTS = { read: 'read', idempotent: 'idempotent', once: 'once', plain: 'idempotent' } as const;
 const KINDS = {
   ...CALL_KINDS,
@@ -211,7 +213,7 @@ function planCall(chance: Chance, { requestId, id, kind, deadlineMs }: Asked<Cal
     type: 'tool_exec',
     id,
     request_id: requestId,
-    tool_name: toolName ?? `${chance.pick(SERVERS)}.${tool}`,
+    tool_name: toolName ?? `${kind === 'serial' ? SERIAL_SERVER : chance.pick(SERVERS)}.${tool}`,
     arguments: { label, a, b, ...args },
     ...policy,
     ...(said === undefined ? {} : { effect: said }),

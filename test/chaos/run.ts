@@ -7,6 +7,7 @@ import { LONGEST_DEADLINE_MS, planRequest } from './plan.ts';
 import { chanceOf } from './random.ts';
 import { planRuns } from './run-plan.ts';
 import { directiveScene, runScene, type Scene, type Verdict } from './scene.ts';
+import { overlapsOf, serialCalls } from './serial-calls.ts';
 import { startSystem, type System } from './system.ts';
 import { createTally, type Tally } from './tally.ts';
 import { read } from './transport.ts';
@@ -165,6 +166,8 @@ function report(state: State, found: readonly string[], verdict: Verdict | null)
 /** Nothing waits in a lane, and after the retention nothing is left. */
 async function checkRest(state: State): Promise<void> {
   const { system } = state;
+  const overlaps = overlapsOf(serialCalls(system.folder), state.killer.faults);
+  if (overlaps.length > 0) report(state, overlaps, null);
   const waiting = await untilLanesAreEmpty(system);
   if (waiting.length > 0) report(state, waiting, null);
   for (const key of await untilNothingIsLeft(system)) {

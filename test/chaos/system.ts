@@ -57,7 +57,9 @@ const ENGINES = 2;
 const LEASE_MS = 4_000;
 const DRAIN_MS = 4_000;
 /** Much longer than any outage of Redis. */
-const STARTS_WITHIN_MS = 60_000;
+const STARTS_WITHIN_MS = 180_000;
+/** Of one try: a busy machine starts several at a time, and each has servers of its own to start. */
+const ONE_START_MS = 60_000;
 
 export async function startSystem(options: SystemOptions): Promise<System> {
   const folder = dataFolder();
@@ -94,7 +96,7 @@ export async function startSystem(options: SystemOptions): Promise<System> {
       const child = spawnNode(args, { env: { ...env, CHAOS_FOLDER: folder }, cwd: options.source });
       place.child = child;
       written.set(`${place.name} (pid ${child.pid})`, child.lines as string[]);
-      const works = await child.waitForLine(ready).then(
+      const works = await child.waitForLine(ready, ONE_START_MS).then(
         () => true,
         () => false,
       );
@@ -127,7 +129,7 @@ export async function startSystem(options: SystemOptions): Promise<System> {
   const workers = Array.from({ length: WORKERS }, (_, index) =>
     slot(
       `worker ${index + 1}`,
-      [program, 'worker', '--config', join(folder, 'worker.json')],
+      [program, 'worker', '--config', join(folder, index === 0 ? 'worker.json' : 'loose.json')],
       /^adjutant works/,
     ),
   );
@@ -195,7 +197,9 @@ interface Configured {
 function writeConfigs(folder: string, { httpPort, hostilePort, providers, retentionMs }: Configured): void {
   const stdio = { command: process.execPath, args: [TOOL_SERVER], env: { CHAOS_FOLDER: folder } };
   const effects = { plain: 'idempotent' };
+  const serialServer = { ...stdio, args: [TOOL_SERVER, 'serial'], effects };
   const mcpServers = {
+    delta: { ...serialServer, serial: true },
     alpha: { ...stdio, effects, lane: { concurrency: 20 } },
     beta: { ...stdio, effects, lane: { concurrency: 8 } },
     // Beside them, servers that send more than anyone can hold: nobody else may notice.
@@ -213,6 +217,9 @@ function writeConfigs(folder: string, { httpPort, hostilePort, providers, retent
   };
   const orphan = { command: 'no-such-program' };
   writeFileSync(join(folder, 'worker.json'), JSON.stringify({ mcpServers, ...shared }));
+  // One worker's file lacks what the others' have: the limit holds for it all the same.
+  const loose = { ...mcpServers, delta: serialServer };
+  writeFileSync(join(folder, 'loose.json'), JSON.stringify({ mcpServers: loose, ...shared }));
   writeFileSync(
     join(folder, 'api.json'),
     JSON.stringify({ mcpServers: { ...mcpServers, orphan }, ...shared }),

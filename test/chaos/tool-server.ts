@@ -1,6 +1,7 @@
 /** The MCP server under chaos: tools of each effect that count every execution before they do anything else.
  *  It must never keep anything in memory that a check needs: it gets killed.
- *  CHAOS_FOLDER holds the counter files. `http PORT` serves Streamable HTTP there, otherwise it is stdio. */
+ *  CHAOS_FOLDER holds the counter files. `http PORT` serves Streamable HTTP there, otherwise it is stdio; `serial` notes its calls. */
+import { randomUUID } from 'node:crypto';
 import { appendFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { join } from 'node:path';
@@ -11,8 +12,11 @@ import { type CallToolResult, createMcpHandler, McpServer } from '@modelcontextp
 import { serveStdio } from '@modelcontextprotocol/server/stdio';
 import * as z from 'zod';
 import { countExecution } from './executions.ts';
+import { noteSerialCall, type SerialLine } from './serial-calls.ts';
 
 const FOLDER = process.env['CHAOS_FOLDER'] ?? '.';
+/** One call at a time is promised of this server. */
+const isSerial = process.argv[2] === 'serial';
 
 const inputSchema = z.object({
   label: z.string().describe('Which directive asks.'),
@@ -52,6 +56,21 @@ async function work(delayMs: number, steps: number, { mcpReq }: CallContext): Pr
   await delay(delayMs / (steps + 1));
 }
 
+/** Says when the call begins, and when it is over: answered, or aborted by its worker. */
+function noteCall(label: string, aborted: AbortSignal): () => void {
+  const call = randomUUID();
+  const note = (what: SerialLine['what']): void =>
+    noteSerialCall(FOLDER, { call, what, label, at: Date.now(), pid: process.pid, workerPid: process.ppid });
+  note('begin');
+  let isOver = false;
+  const end = (what: 'end' | 'aborted'): void => {
+    if (!isOver) note(what);
+    isOver = true;
+  };
+  aborted.addEventListener('abort', () => end('aborted'), { once: true });
+  return () => end('end');
+}
+
 function createTools(): McpServer {
   const server = new McpServer({ name: 'chaos', version: '1.0.0' });
   for (const [tool, annotations] of Object.entries(TOOLS)) {
@@ -59,7 +78,9 @@ function createTools(): McpServer {
       const { label, a, b } = args;
       const key = String(ctx.mcpReq._meta?.['adjutant/idempotencyKey']);
       const { execution } = countExecution(FOLDER, { tool, key, label });
+      const over = isSerial ? noteCall(label, ctx.mcpReq.signal) : () => {};
       if (args.delay_ms > 0) await work(args.delay_ms, args.steps, ctx as unknown as CallContext);
+      over();
       if (execution <= args.failures) return failure(execution, args.retryable);
       const more = args.bare ? {} : { execution, padding: args.padding.length };
       const answer = { label, sum: a + b, ...more };

@@ -1,0 +1,58 @@
+/** The judge of the serial server: what overlaps is told, what a fault explains is not.
+ *  It must never need the service: what it gets is written by hand. */
+import { expect, test } from 'vitest';
+import type { Fault } from './history.ts';
+import { overlapsOf, type SerialLine } from './serial-calls.ts';
+
+const line = (call: string, what: SerialLine['what'], at: number, workerPid = 1): SerialLine => ({
+  call,
+  what,
+  label: call,
+  at,
+  pid: workerPid + 100,
+  workerPid,
+});
+
+const one = [line('one', 'begin', 10), line('one', 'end', 20)];
+const killed = (pid: number, at: number): Fault => ({ kind: 'worker killed', pid, at, overAt: null });
+const TOLD = ['two began on the serial server while one ran there'];
+
+test.each<[string, SerialLine[], Fault[], string[]]>([
+  ['one after the other', [...one, line('two', 'begin', 20)], [], []],
+  ['in the middle', [...one, line('two', 'begin', 19)], [], TOLD],
+  ['at the same time', [...one, line('two', 'begin', 10)], [], TOLD],
+  ['after one without an end', [line('one', 'begin', 10), line('two', 'begin', 90)], [], TOLD],
+  ['after its worker was killed', [line('one', 'begin', 10), line('two', 'begin', 90)], [killed(1, 50)], []],
+  [
+    'after its server was killed',
+    [line('one', 'begin', 10), line('two', 'begin', 90)],
+    [killed(101, 50)],
+    [],
+  ],
+  [
+    'after another worker was killed',
+    [line('one', 'begin', 10), line('two', 'begin', 90)],
+    [killed(2, 50)],
+    TOLD,
+  ],
+  [
+    'after its worker had been stopped for a while, before it began',
+    [line('one', 'begin', 10), line('two', 'begin', 40)],
+    [{ kind: 'worker stopped for a while', pid: 1, at: 2, overAt: 8 }],
+    TOLD,
+  ],
+  [
+    'before its worker was killed',
+    [line('one', 'begin', 10), line('two', 'begin', 40)],
+    [killed(1, 50)],
+    TOLD,
+  ],
+  [
+    'while an abort is on its way',
+    [line('one', 'begin', 10), line('one', 'aborted', 100), line('two', 'begin', 90)],
+    [],
+    [],
+  ],
+])('a call that begins %s', (_when, lines, faults, told) => {
+  expect(overlapsOf(lines, faults)).toEqual(told);
+});
