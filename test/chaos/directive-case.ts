@@ -45,6 +45,29 @@ export function during({ evidence, view, terminal }: Case, kinds: readonly Fault
   return evidence.faults.filter(({ kind, at }) => kinds.includes(kind) && at >= from && at <= to);
 }
 
+const WORKER_FAULTS: readonly FaultKind[] = [
+  'worker killed',
+  'worker in a crash loop',
+  'worker stopped for a while',
+];
+/** Two workers, and the process of all roles. */
+const WORKERS = 3;
+const STEP_MS = 100;
+
+/** For how long between two instants some worker was there, and all that it needs, milliseconds. */
+export function servedMs(faults: readonly Fault[], from: number, to: number): number {
+  const lasting = faults.filter(({ at, overAt }) => at < to && (overAt ?? Infinity) > from);
+  const counts = (kinds: readonly FaultKind[], now: number): number =>
+    lasting.filter(({ kind, at, overAt }) => kinds.includes(kind) && at <= now && (overAt ?? Infinity) > now)
+      .length;
+  let served = 0;
+  for (let now = from; now < to; now += STEP_MS) {
+    const away = counts(['redis killed', 'http server killed'], now) > 0;
+    if (!away && counts(WORKER_FAULTS, now) < WORKERS) served += STEP_MS;
+  }
+  return served;
+}
+
 /** Workers that were told to stop while the directive was open: what they had to leave is given to another one. */
 export function stopsDuring(all: Case): number {
   return during(all, ['worker told to stop']).filter(

@@ -6,6 +6,7 @@ import {
   ENDS_AN_ATTEMPT,
   errorType,
   MAX_REDELIVERIES,
+  servedMs,
   stopsDuring,
   TOOL_FAULTS,
 } from './directive-case.ts';
@@ -18,8 +19,8 @@ const ROUNDING_MS = 20;
 /** How long after its deadline a directive may end: Redis may have been away, and a sweeper has to take over. */
 const LATE_MS = 30_000;
 
-/** The longest call, a lease, and the time in which no worker may be there. */
-const LONGEST_ALONE_MS = 35_000;
+/** The longest call, a lease, and much more than it takes to notice its end. */
+const LONGEST_ALONE_MS = 25_000;
 
 export function checkDirective(evidence: Evidence, view: WireDirective): string[] {
   const planned = evidence.planned.get(view.id);
@@ -199,14 +200,14 @@ function checkUnknownOutcome({ planned, signals, result, executions }: Case): st
 }
 
 /** A worker's death is noticed long before the deadline of what it had. */
-function checkTakeover({ planned, view, result, executions }: Case): string[] {
+function checkTakeover({ planned, view, result, executions, evidence }: Case): string[] {
   if (result === null || result.ok || result.error.type !== 'deadline_exceeded') return [];
   const { status, attempts } = result.error.details;
   const last = executions.at(-1);
   if (last === undefined || status !== 'running' || attempts !== executions.length) return [];
-  const aloneMs = Date.parse(view.accepted_at) + planned.deadlineMs - last.at;
+  const aloneMs = servedMs(evidence.faults, last.at, Date.parse(view.accepted_at) + planned.deadlineMs);
   if (planned.expect !== 'answer' || aloneMs < LONGEST_ALONE_MS) return [];
-  return [`its worker was gone, and nobody took it over in the ${aloneMs} ms until its deadline`];
+  return [`its worker was gone, and nobody took it over in ${aloneMs} ms with workers until its deadline`];
 }
 
 /** Why an error of this type may be the end; a sentence when it may not. */
