@@ -25,6 +25,8 @@ export interface OpenOptions {
   readonly probeTimeoutMs: number;
   readonly stopped: AbortSignal;
   readonly logger: McpLogger;
+  /** The longest attempt by one transport, milliseconds. Default: 90 000. */
+  readonly connectMs?: number;
 }
 
 export type Opened =
@@ -33,6 +35,8 @@ export type Opened =
 
 /** How long a server may take to answer the handshake; a first `npx` has a package to fetch. Milliseconds. */
 const HANDSHAKE_MS = 60_000;
+/** The longest way to a server by one transport: not every step of it has a limit of its own. Milliseconds. */
+const CONNECT_MS = 90_000;
 
 export async function openSession(options: OpenOptions): Promise<Opened> {
   const { transport } = options.server;
@@ -77,22 +81,47 @@ async function connect(
   legacy: boolean,
 ): Promise<Opened> {
   const client = createClient(options.probeTimeoutMs);
-  const abandon = (): void => void transport.close().catch(() => {});
-  options.stopped.addEventListener('abort', abandon, { once: true });
+  const ended = endOf(options);
+  const connected = client.connect(transport, {
+    timeout: HANDSHAKE_MS,
+    signal: options.stopped,
+    ...(legacy ? { prior: { kind: 'legacy' } as const } : {}),
+  });
   try {
-    await client.connect(transport, {
-      timeout: HANDSHAKE_MS,
-      signal: options.stopped,
-      ...(legacy ? { prior: { kind: 'legacy' } as const } : {}),
-    });
+    await Promise.race([connected, ended.promise]);
     return { ok: true, session: openedSession(client, transport, kind, options.logger) };
   } catch (error) {
     const ending = transport.ending?.() ?? '';
     await transport.close().catch(() => {});
+    // A process that was being started is there only then.
+    if (kind === 'stdio') await connected.catch(() => {}).then(() => transport.close());
     return { ok: false, error, fault: connectFault(error, ending) };
   } finally {
-    options.stopped.removeEventListener('abort', abandon);
+    ended.dispose();
   }
+}
+
+/** Rejects at the stop, or when the attempt takes too long. A transport that waits for the other side may not end by itself. */
+function endOf({ stopped, connectMs = CONNECT_MS }: OpenOptions): {
+  promise: Promise<never>;
+  dispose(): void;
+} {
+  const { promise, reject } = Promise.withResolvers<never>();
+  promise.catch(() => {});
+  const stop = (): void =>
+    reject(new SdkError(SdkErrorCode.ConnectionClosed, 'The connection is not wanted'));
+  const expire = (): void =>
+    reject(new SdkError(SdkErrorCode.RequestTimeout, `The handshake took longer than ${connectMs} ms`));
+  const timer = setTimeout(expire, connectMs);
+  stopped.addEventListener('abort', stop, { once: true });
+  if (stopped.aborted) stop();
+  return {
+    promise,
+    dispose() {
+      clearTimeout(timer);
+      stopped.removeEventListener('abort', stop);
+    },
+  };
 }
 
 function createClient(probeTimeoutMs: number): Client {

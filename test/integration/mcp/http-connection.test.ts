@@ -3,9 +3,11 @@
 import { mkdtemp, readFile } from 'node:fs/promises';
 import { type IncomingMessage, type ServerResponse, createServer } from 'node:http';
 import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { expect, onTestFinished, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { type Opened, openSession } from '../../../src/mcp/open-session.ts';
 import type { McpServerOptions } from '../../../src/mcp/server-options.ts';
 import { freePort } from '../../support/process.ts';
 import { failureOf, openPool, textOf } from '../../support/mcp-pool.ts';
@@ -326,4 +328,38 @@ test('a broken SSE connection fails its calls and is opened again', async () => 
   await until(() => statuses.at(-1)?.status === 'unavailable');
   await served(startEverything('sse', new URL(first.origin).port));
   expect(textOf(await call('echo', { message: 'three' }))).toContain('three');
+});
+
+describe('a server of the old transport that never says where to send', () => {
+  async function silent(): Promise<McpServerOptions> {
+    const server = createServer((request, response) => {
+      if (request.method !== 'GET') return void response.writeHead(405).end();
+      response.writeHead(200, { 'content-type': 'text/event-stream' }).write(': here\n\n');
+    }).listen(0, '127.0.0.1');
+    onTestFinished(() => server.close().closeAllConnections());
+    await once(server, 'listening');
+    const { port } = server.address() as AddressInfo;
+    return { name: 'silent', transport: { kind: 'http', url: `http://127.0.0.1:${port}/sse`, headers: {} } };
+  }
+  const open = async (stopped: AbortSignal, connectMs?: number): Promise<Opened> =>
+    openSession({
+      server: await silent(),
+      memory: { legacyOnly: false, sseOnly: true },
+      probeTimeoutMs: 2_000,
+      stopped,
+      logger: { debug: () => {}, info: () => {}, warn: () => {} },
+      ...(connectMs === undefined ? {} : { connectMs }),
+    });
+
+  test('is given up, with the reason', async () => {
+    const opened = await open(new AbortController().signal, 50);
+    expect(opened).toMatchObject({
+      ok: false,
+      fault: { type: 'network', message: 'The handshake took longer than 50 ms', passing: true },
+    });
+  });
+
+  test('does not hold up a stop', async () => {
+    expect(await open(AbortSignal.timeout(50))).toMatchObject({ ok: false });
+  });
 });
