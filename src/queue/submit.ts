@@ -83,17 +83,27 @@ export function createSubmitter(options: SubmitterOptions) {
       inbox,
     );
     // One directive on one connection: Redis takes the three commands in this order, in one round trip.
-    // Alone it is only refused when its id is taken: the ring then finds that directive, or is taken out by the sweeper.
     const alone = prepared.length === 1 && open.length === 1;
     const rung = options.ordered && alone ? ringAll(lanes, open) : undefined;
     rung?.catch(() => {});
     const [verdict] = await Promise.all([accepting, indexed]);
+    if (verdict.kind !== 'ok' && rung) await unring(requestId, open, rung).catch(() => {});
     if (verdict.kind === 'no_room') throw requestFull(requestId, verdict.bytes, options.requestBytes);
     if (verdict.kind === 'conflict') throw conflict(requestId, prepared, verdict);
     if (refs.length > 0 && now() - begunAt > SLOW_ACCEPT_MS) await index.announce(refs, 0);
     // The directives are durable: a ring that fails is repeated by the sweeper.
     await (rung ?? ringAll(lanes, open)).catch(() => {});
     return verdict.verdicts;
+  }
+
+  /** What was refused leaves no job: in a lane that nobody serves it would stay. In its own lane the taken id keeps its job. */
+  async function unring(requestId: string, open: readonly Prepared[], rung: Promise<void>): Promise<void> {
+    await rung;
+    for (const { acceptance } of open) {
+      const taken = await journal.directive(requestId, acceptance.id);
+      if (acceptance.lane !== null && taken?.lane !== acceptance.lane)
+        await lanes.silence(acceptance.lane, requestId, acceptance.id);
+    }
   }
 
   return { submit };

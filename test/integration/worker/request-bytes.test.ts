@@ -6,6 +6,7 @@ import type { SubmittedDirective } from '../../../src/contract/directive.ts';
 import { DirectiveRefused, type Problem } from '../../../src/contract/problem.ts';
 import { errorResult, okResult, type Result } from '../../../src/contract/result.ts';
 import { errorEnvelope } from '../../../src/contract/error-envelope.ts';
+import { createToolCatalog } from '../../../src/journal/tool-catalog.ts';
 import { createCapacity } from '../../../src/queue/capacity.ts';
 import { createMemoryRoom, memoryFacts } from '../../../src/queue/memory-room.ts';
 import { openEngineTest } from '../../support/engine.ts';
@@ -73,6 +74,28 @@ describe('a request', () => {
     expect(held).toBeGreaterThan(2_102_400);
     expect(said).toBeGreaterThanOrEqual(held);
     expect(said).toBeLessThanOrEqual(held + texts * 1_024);
+  });
+
+  test('leaves no job of what it refuses, be it full or its id taken, in a lane that nobody serves', async () => {
+    await using pipeline = await open();
+    const request_id = randomUUID();
+    const submit = (id: string, arguments_: Record<string, unknown>, server = 'test') =>
+      pipeline.client.submit(call({ request_id, id, server, tool_name: 'echo', arguments: arguments_ }));
+    await submit('a', { text: KIB_100 });
+    await submit('b', { text: KIB_100 });
+    expect((await refusal(submit('c', { text: KIB_100 }))).code).toBe('request_full');
+    expect(await pipeline.jobs()).toBe(2);
+    const { connection, keys } = pipeline;
+    await createToolCatalog(connection, keys).publish({
+      server: 'two',
+      status: 'ready',
+      tools: [],
+      updatedAt: 0,
+    });
+    expect((await refusal(submit('a', { text: 'other' }, 'two'))).code).toBe('id_conflict');
+    expect(await pipeline.jobs('tool.two')).toBe(0);
+    expect((await refusal(submit('a', { text: 'other' }))).code).toBe('id_conflict');
+    expect(await pipeline.jobs()).toBe(2);
   });
 
   test('that is full refuses more with 413, names the limit and the sizes, and takes a part of a batch never', async () => {
