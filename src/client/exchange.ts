@@ -1,6 +1,12 @@
 /** One HTTP exchange with the service: a request out, an answer or a typed error back.
  *  It must never retry, nor pass on an answer that is not the service's. */
-import { DirectiveRefused, type Problem, problemSchema, ServiceUnavailable } from '../contract/problem.ts';
+import {
+  DirectiveRefused,
+  problem,
+  type Problem,
+  problemSchema,
+  ServiceUnavailable,
+} from '../contract/problem.ts';
 
 export type Fetch = typeof globalThis.fetch;
 
@@ -38,8 +44,13 @@ export function createExchanger(baseUrl: string, fetch: Fetch): Exchanger {
   };
 }
 
+/** An id that is a step in a path, as `..` is: `fetch` would take it, and cancel the request instead of its directive. */
+const STEP = /\/\.{1,2}(?=[/?]|$)/;
+const NO_ADDRESS = 'An id that is "." or ".." cannot be part of an address.';
+
 async function send(fetch: Fetch, base: string, exchange: Exchange): Promise<Response> {
   const { method = 'GET', path, body, signal } = exchange;
+  if (STEP.test(path)) throw new DirectiveRefused(problem('bad_request', { detail: NO_ADDRESS }));
   const headers = new Headers({ accept: 'application/json', ...exchange.headers });
   const init: RequestInit = { method, headers };
   if (body !== undefined) {
@@ -61,13 +72,13 @@ async function orUnavailable<T>(step: () => Promise<T>, message: string, signal?
 }
 
 async function errorOf(response: Response, base: string): Promise<Error> {
-  const problem = await readProblem(response);
-  if (problem === null) {
+  const refusal = await readProblem(response);
+  if (refusal === null) {
     return new ServiceUnavailable(`What answers at ${base} is not Adjutant (HTTP ${response.status}).`);
   }
-  if (response.status !== 503) return new DirectiveRefused(problem);
+  if (response.status !== 503) return new DirectiveRefused(refusal);
   const retryAfterMs = readRetryAfter(response.headers.get('retry-after'));
-  return new ServiceUnavailable(problem.detail ?? problem.title, { retryAfterMs });
+  return new ServiceUnavailable(refusal.detail ?? refusal.title, { retryAfterMs });
 }
 
 async function readProblem(response: Response): Promise<Problem | null> {

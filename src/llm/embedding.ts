@@ -67,6 +67,7 @@ export function joinEmbeddings(
       dimensions: odd.length,
       expected,
     });
+  if (count > 0 && expected === 0) return fail('the vectors have no dimensions', { dimensions: 0 });
   const payload = {
     count,
     dimensions: expected,

@@ -47,6 +47,7 @@ describe('vectors', () => {
 
   test.each([
     ['too few', [batch([1, 2])], {}],
+    ['empty', [batch([], [])], {}],
     ['too many', [batch([1], [2], [3])], {}],
     ['of different lengths', [batch([1, 2], [3])], {}],
     ['of another length than asked for', [batch([1], [2])], { dimensions: 2 }],

@@ -1,0 +1,32 @@
+/** Where a client sends to: never elsewhere than the ids that it was given say.
+ *  It must never need a service. */
+import { expect, test } from 'vitest';
+import { createHttpClient } from '../../../src/client/http-client.ts';
+
+function setup() {
+  const sent: string[] = [];
+  const client = createHttpClient({
+    baseUrl: 'http://127.0.0.1:1',
+    fetch: async (input) => {
+      sent.push(new URL(input as string).pathname);
+      return Response.json({});
+    },
+  });
+  return { sent, client };
+}
+
+test.each(['.', '..'])('the id %j is refused, for it would lead elsewhere', async (id) => {
+  const { sent, client } = setup();
+  const refused = expect.objectContaining({ name: 'DirectiveRefused' });
+  await expect(client.cancel('r', id)).rejects.toEqual(refused);
+  await expect(client.cancel(id)).rejects.toEqual(refused);
+  await expect(client.directive('r', id)).rejects.toEqual(refused);
+  await expect(client.runs.decide('r', id, { decision: 'approve' })).rejects.toEqual(refused);
+  expect(sent).toEqual([]);
+});
+
+test.each(['...', '.a', 'a/../b', '%2e%2e', 'a?b#c'])('the id %j is sent as it is', async (id) => {
+  const { sent, client } = setup();
+  await client.cancel('r', id);
+  expect(sent).toEqual([`/v1/requests/r/directives/${encodeURIComponent(id)}/cancel`]);
+});
