@@ -88,8 +88,10 @@ export function createLanes(connection: RedisConnection, prefix: string) {
 
   /** How many directives start in a period over all workers; null = as many as there are. */
   async function setRate(lane: string, rate: { max: number; per_ms: number } | null): Promise<void> {
-    if (rate === null) await queue(lane).removeGlobalRateLimit();
-    else await queue(lane).setGlobalRateLimit(rate.max, rate.per_ms);
+    const opened = queue(lane);
+    if (rate !== null) await opened.setGlobalRateLimit(rate.max, rate.per_ms);
+    // Workers say each minute that a lane has no rate: a pause that one of them asked for stands.
+    else if ((await opened.getGlobalRateLimit())?.max !== NO_RATE) await opened.removeGlobalRateLimit();
   }
 
   /** Nobody takes a job of the lane for `ms`. BullMQ looks at the pause only where a rate is set. */

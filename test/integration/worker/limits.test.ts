@@ -7,7 +7,7 @@ import { DirectiveRefused } from '../../../src/contract/problem.ts';
 import { errorResult, okResult } from '../../../src/contract/result.ts';
 import { createDirectClient } from '../../../src/direct-client.ts';
 import { createPayloadStore } from '../../../src/journal/payload-store.ts';
-import { openPipeline } from '../../support/pipeline.ts';
+import { LANE, openPipeline } from '../../support/pipeline.ts';
 import { startRedis, type TestRedis } from '../../support/redis.ts';
 
 let redis: TestRedis;
@@ -45,6 +45,18 @@ test('a server that asks to slow down stops the lane on every worker, and costs 
   expect(await open.client.directive(request_id, 'a')).toMatchObject({ attempts: 1, failures: 0 });
   const types = (await open.log(request_id)).map(({ type }) => type);
   expect(types).not.toContain('directive.retry_scheduled');
+});
+
+test('a pause of a lane stands although a worker starts and says that it has no rate; a rate that was goes', async () => {
+  await using open = await openPipeline(redis.url);
+  const isHonoured = async () =>
+    (await open.connection.hexists(`{${open.prefix}:${LANE}}:${LANE}:meta`, 'max')) === 1;
+  await open.lanes.setRate(LANE, { max: 1, per_ms: 1_000 });
+  await open.lanes.setRate(LANE, null);
+  expect(await isHonoured()).toBe(false);
+  await open.lanes.pauseFor(LANE, 60_000);
+  await open.startWorker(async ({ id }) => ({ result: okResult(id) }));
+  expect(await isHonoured()).toBe(true);
 });
 
 test('a lane that nobody reaches waits instead of using up attempts, and goes on by itself', async () => {
