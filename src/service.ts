@@ -11,7 +11,7 @@ import { NO_NEIGHBOUR, type Neighbour } from './engine/turn.ts';
 import { engineParts } from './engine-wiring.ts';
 import { type Ground, journalParts, type Onward, open, sweeperPart } from './ground.ts';
 import type { Hearing } from './journal/subscriptions.ts';
-import { deadlineIn, startAll, stopAll, type Startable } from './lifecycle.ts';
+import { deadlineIn, settledWithin, startAll, stopAll, type Startable } from './lifecycle.ts';
 import { submittableKinds } from './engine/core/directive-exec.ts';
 import { type Modules, NO_MODULES } from './modules.ts';
 import { configuredModels } from './model-wiring.ts';
@@ -110,14 +110,18 @@ function apiParts(ground: Ground, cancellations: (() => Hearing) | null): ApiPar
   return { parts: [commands.part, listening.part, sweeperPart(parts, ground), server], url: () => url };
 }
 
+/** Less than what looks at it waits: `adjutant doctor`, a supervisor. A command to a Redis that is away takes 5 s to fail. */
+const READINESS_LIMIT_MS = 2_000;
+
 async function readiness(
   connection: RedisConnection,
   channels: Readonly<Record<string, (() => Hearing) | null>>,
 ) {
-  const answered = await connection.ping().then(
-    () => true,
-    () => false,
-  );
+  let answered = false;
+  const asked = connection.ping().then(() => {
+    answered = true;
+  });
+  await settledWithin(asked, READINESS_LIMIT_MS);
   const heard = Object.entries(channels).flatMap(([name, hearing]) =>
     hearing ? [{ name, ...hearing() }] : [],
   );

@@ -393,6 +393,21 @@ describe('doctor', () => {
     for (const { fix } of faults) expect(fix).not.toBeNull();
   });
 
+  test('tells a service whose Redis is away from one that is not there', async () => {
+    await using fragile = await startRedis();
+    const cwd = await folder({ 'adjutant.json': {} });
+    const api = start(['api', '--port', '0'], { cwd, env: { REDIS_URL: fragile.url } });
+    const address = (await api.said(/http:\/\/127\.0\.0\.1:\d+/)) ?? '';
+    await fragile.kill9();
+    const env = { ADJUTANT_URL: address, REDIS_URL: fragile.url };
+    const { code, stdout } = await run(['doctor'], { cwd, env });
+    api.child.kill('SIGTERM');
+    await api.ended;
+    expect(code).toBe(1);
+    expect(stdout).toMatch(/✗ service {2}at \S+ answered 503 in \d+ ms; redis: out of reach/);
+    expect(stdout).not.toContain('Start it with `adjutant up`');
+  });
+
   test('names what is wrong in the configuration', async () => {
     const cwd = await folder({ 'adjutant.json': { mcpServers: { peer: { comand: 'node' } } } });
     const { code, stdout } = await run(['doctor'], { cwd });

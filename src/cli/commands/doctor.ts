@@ -1,5 +1,6 @@
 /** `adjutant doctor`: what the service needs, looked at piece by piece; for each fault what is wrong and how to fix it.
  *  It must never change anything. */
+import * as z from 'zod';
 import { hideEnvironment } from '../environment-block.ts';
 import { createHttpClient } from '../../client/http-client.ts';
 import type { ListedServer } from '../../contract/tool-listing.ts';
@@ -18,8 +19,11 @@ export interface DoctorOptions {
 type Config = Awaited<ReturnType<typeof import('../../config.ts').loadConfig>>;
 type Environment = Readonly<Record<string, string | undefined>>;
 
-const HEALTH_LIMIT_MS = 5_000;
+const HEALTH_LIMIT_MS = 10_000;
 const START_IT = 'Start it with `adjutant up`, or name the right one with --url or ADJUTANT_URL.';
+
+const MEND_REDIS = 'Mend what it names; it goes on by itself when Redis is back. Its log says more.';
+const LOOK_AT_LOG = 'Its process or machine is overloaded or frozen: look at its log.';
 
 export async function doctor(
   terminal: Terminal,
@@ -110,12 +114,31 @@ async function examineService(url: string, configured: readonly string[]): Promi
   try {
     const response = await fetch(`${url}/readyz`, { signal: AbortSignal.timeout(HEALTH_LIMIT_MS) });
     const says = `at ${url} answered ${response.status} in ${Math.round(performance.now() - startedAt)} ms`;
-    await response.body?.cancel();
-    if (!response.ok) return [fault('service', says, 'Its log says more; without Redis it cannot work.')];
+    const reasons = unreadyChecks(await response.text());
+    if (!response.ok) return [fault('service', [says, ...reasons].join('; '), MEND_REDIS)];
     const { servers } = await createHttpClient({ baseUrl: url }).tools();
     return [fine('service', says), ...workerFindings(servers, configured)];
+  } catch (error) {
+    return error instanceof Error && error.name === 'TimeoutError'
+      ? [fault('service', `at ${url} gave no answer within ${HEALTH_LIMIT_MS} ms`, LOOK_AT_LOG)]
+      : [fault('service', `does not answer at ${url}`, START_IT)];
+  }
+}
+
+/** What `/readyz` says is not ok; nothing where something else answers. */
+function unreadyChecks(body: string): string[] {
+  const read = readinessSchema.safeParse(jsonOf(body));
+  const checks = Object.entries(read.success ? read.data.checks : {});
+  return checks.filter(([, says]) => says !== 'ok').map(([name, says]) => `${name}: ${says}`);
+}
+
+const readinessSchema = z.object({ checks: z.record(z.string(), z.string()) });
+
+function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text);
   } catch {
-    return [fault('service', `does not answer at ${url}`, START_IT)];
+    return null;
   }
 }
 
