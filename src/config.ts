@@ -158,12 +158,14 @@ export interface Config extends PlainSections, ModelConfig {
 /** As in a Host header, without the port. */
 const HOST_NAME = /^([A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])$/;
 
+const PORT = 'must be a whole number from 0 to 65535; 0 takes a free port';
+
 const environmentSchema = z.object({
   REDIS_URL: z
     .string()
     .superRefine((url, context) => {
       const fault = redisUrlFault(url);
-      if (fault !== null) context.addIssue({ code: 'custom', message: `${fault.says}; ${fault.fix}` });
+      if (fault !== null) context.addIssue({ code: 'custom', message: `${fault.says}. ${fault.fix}` });
     })
     .optional(),
   ADJUTANT_PREFIX: z
@@ -180,7 +182,11 @@ const environmentSchema = z.object({
       (names) => names.every((name) => HOST_NAME.test(name)),
       'must be host names without ports, separated by commas',
     ),
-  ADJUTANT_PORT: z.coerce.number().int().min(0).max(65_535).default(7_420),
+  ADJUTANT_PORT: z
+    .string()
+    .refine((text) => /^\d{1,5}$/.test(text) && Number(text) <= 65_535, PORT)
+    .transform(Number)
+    .default(7_420),
   ADJUTANT_LOG_LEVEL: z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).default('info'),
 });
 

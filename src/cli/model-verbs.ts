@@ -16,7 +16,7 @@ export function addModelVerbs(program: Command, withClient: WithClient): void {
 function addLlm(program: Command, withClient: WithClient): void {
   program
     .command('llm <prompt>')
-    .description('ask a model, and print its answer as it comes; - reads the prompt from stdin')
+    .description('ask a model, and print its answer; - reads the prompt from stdin')
     .option('--model <provider:model>', 'the model; default: the alias')
     .option('--alias <name>', 'the alias of a model or a chain of them; default: fast')
     .option('--system <text>', 'the system prompt')

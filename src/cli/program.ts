@@ -13,6 +13,7 @@ import type { WithClient } from './invocation.ts';
 import type { Keyboard } from './keyboard.ts';
 import { addModelVerbs } from './model-verbs.ts';
 import { urlOf, wholeNumber } from './option-values.ts';
+import { createReachLines } from './reach-lines.ts';
 import type { Terminal } from './terminal.ts';
 
 const DEFAULT_URL = 'http://127.0.0.1:7420';
@@ -30,6 +31,16 @@ export interface ProgramOptions {
 interface GlobalOptions {
   readonly url: string;
   readonly json: boolean;
+}
+
+/** Checked here and not where it is read: `adjutant up` needs no ADJUTANT_URL. Throws a usage error. */
+function globalOptions(program: Command): GlobalOptions {
+  const { url, json } = program.opts<GlobalOptions>();
+  try {
+    return { url: urlOf(url), json };
+  } catch {
+    throw usage(`ADJUTANT_URL "${url}" is not a URL.`, 'Write it as in http://127.0.0.1:7420.');
+  }
 }
 
 /** Runs one command line, prints what there is to say, and answers with the exit code. */
@@ -66,6 +77,7 @@ function createProgram(options: ProgramOptions, finish: (code: ExitCode) => void
     .option('--url <url>', 'the service (or ADJUTANT_URL)', urlOf, environment['ADJUTANT_URL'] || DEFAULT_URL)
     .option('--json', 'results as JSON, one value a line', false)
     .exitOverride()
+    .configureHelp({ showGlobalOptions: true })
     .showHelpAfterError('(adjutant --help lists the verbs and options)')
     .configureOutput({
       writeOut: (text) => terminal.out(text.trimEnd()),
@@ -126,8 +138,11 @@ function clientOf(
   finish: (code: ExitCode) => void,
 ): WithClient {
   return async (verb) => {
-    const { url, json } = program.opts<GlobalOptions>();
-    const client = createHttpClient({ baseUrl: url });
+    const { url, json } = globalOptions(program);
+    const client = createHttpClient({
+      baseUrl: url,
+      ...(json ? {} : { onReach: createReachLines(terminal) }),
+    });
     try {
       finish(await verb({ client, json, terminal, keyboard, interrupt }));
     } finally {
@@ -146,7 +161,7 @@ function addSetupVerbs(
     .description('check Redis, the MCP servers and the service; for each fault, how to fix it')
     .option('--config <file>', 'the configuration; default: adjutant.json here')
     .action(async (given: { config?: string }) =>
-      finish(await doctor(terminal, interrupt, { ...given, ...program.opts<GlobalOptions>() })),
+      finish(await doctor(terminal, interrupt, { ...given, ...globalOptions(program) })),
     );
   program
     .command('init')

@@ -30,6 +30,8 @@ export interface HttpClientOptions {
   readonly random?: () => number;
   /** Silence after which a stream of signals counts as broken; three heartbeats of the service. Default: 45 000. */
   readonly idleTimeoutMs?: number;
+  /** Given each failed try to follow signals on, and null for each that succeeds: followers wait out an outage. Default: nobody is told. */
+  readonly onReach?: (failure: ServiceUnavailable | null) => void;
 }
 
 /** How long one exchange waits for an end before the next one takes over: under the idle limit of common proxies. */
@@ -37,7 +39,7 @@ const LONG_POLL_MS = 25_000;
 const PAGE_LIMIT = 1_000;
 
 export function createHttpClient(options: HttpClientOptions): DirectiveClient {
-  const { random = Math.random, idleTimeoutMs = 45_000 } = options;
+  const { random = Math.random, idleTimeoutMs = 45_000, onReach } = options;
   const exchanger = createExchanger(options.baseUrl, options.fetch ?? globalThis.fetch);
   const closed = new AbortController();
   const waiting: Waiting = { exchanger, random };
@@ -49,7 +51,7 @@ export function createHttpClient(options: HttpClientOptions): DirectiveClient {
     signals: (requestId, { after = 0, signal, follow = true } = {}) => {
       if (!follow) return readLog(exchanger, requestId, after, signal);
       const either = signal === undefined ? closed.signal : AbortSignal.any([signal, closed.signal]);
-      return followSignals(exchanger, requestId, { after, signal: either, idleTimeoutMs, random });
+      return followSignals(exchanger, requestId, { after, signal: either, idleTimeoutMs, random, onReach });
     },
     page: async (requestId, range = {}) => readPage(exchanger, requestId, range),
     request: async (requestId) => orNull(exchanger.json<RequestView>({ path: requestPath(requestId) })),

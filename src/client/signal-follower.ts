@@ -1,6 +1,6 @@
 /** Follows a request's signals across connections: comes back after every cut, from the last sequence it has.
  *  It must never skip or repeat a sequence. */
-import { DirectiveRefused } from '../contract/problem.ts';
+import { DirectiveRefused, ServiceUnavailable } from '../contract/problem.ts';
 import type { Signal } from '../contract/signal.ts';
 import type { Exchanger } from './exchange.ts';
 import { readEvents } from './event-reader.ts';
@@ -13,6 +13,8 @@ export interface FollowOptions {
   /** Longer than the service's heartbeat. */
   readonly idleTimeoutMs: number;
   readonly random: () => number;
+  /** Given each failed try to reach the service again, and null for each that succeeds. */
+  readonly onReach?: ((failure: ServiceUnavailable | null) => void) | undefined;
 }
 
 /** Where the follower is in the log. */
@@ -40,6 +42,7 @@ export async function* followSignals(
       if (isAborted(options)) return;
       if (error instanceof DirectiveRefused || !cursor.reached) throw error;
       failure = error;
+      if (error instanceof ServiceUnavailable) options.onReach?.(error);
     }
     if (cursor.last > before) reconnection.succeeded();
     if (!cursor.ended) await reconnection.wait(failure, options.signal);
@@ -54,12 +57,13 @@ async function* readConnection(
   exchanger: Exchanger,
   requestId: string,
   cursor: Cursor,
-  { signal, idleTimeoutMs }: FollowOptions,
+  { signal, idleTimeoutMs, onReach }: FollowOptions,
 ): AsyncGenerator<Signal, void, undefined> {
   const path = `/v1/requests/${encodeURIComponent(requestId)}/signals`;
   const headers = { accept: 'text/event-stream', 'last-event-id': String(cursor.last) };
   const response = await exchanger.open({ path, headers, signal });
   cursor.reached = true;
+  onReach?.(null);
   if (response.status === 204 || response.body === null) {
     cursor.ended = true;
     return;

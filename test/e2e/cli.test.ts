@@ -73,6 +73,8 @@ describe('call', () => {
     const unknown = await run(['call', 'peer.ad', '{}']);
     expect(unknown.code).toBe(1);
     expect(unknown.stderr).toMatch(/unknown_tool/);
+    expect(unknown.stderr).toMatch(/fix Did you mean peer\.add or /);
+    expect(unknown.stderr).toMatch(/see adjutant get [0-9a-f-]{36} [0-9a-f-]{36}/);
     const json = await run(['call', 'peer.fail', '{"text":"no"}', '--json']);
     expect(json.code).toBe(1);
     expect(JSON.parse(json.stdout)).toMatchObject({
@@ -313,6 +315,12 @@ describe('a command line that makes no sense', () => {
     expect(await type(['tools'], { ADJUTANT_URL: `http://127.0.0.1:${await freePort()}` })).toBe(
       'unavailable',
     );
+  });
+
+  test('an address that is no URL is a fault of usage, not a service that is away', async () => {
+    const { code, stderr } = await run(['tools'], { env: { ADJUTANT_URL: '127.0.0.1:7420' } });
+    expect(code).toBe(2);
+    expect(stderr).toMatch(/ADJUTANT_URL "127\.0\.0\.1:7420" is not a URL/);
   });
 
   test('--help and --version exit 0', async () => {

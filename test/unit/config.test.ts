@@ -144,6 +144,11 @@ describe('the environment', () => {
     expect(paths({}, { [name]: value })).toEqual([name]);
   });
 
+  test('that is no port is told in words', () => {
+    const read = (): unknown => parse({}, { ADJUTANT_PORT: 'many' });
+    expect(read).toThrow('ADJUTANT_PORT must be a whole number from 0 to 65535');
+  });
+
   test('set but empty is as good as not set', () => {
     const empty = {
       ADJUTANT_PORT: '',

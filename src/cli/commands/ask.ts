@@ -6,7 +6,7 @@ import type { Signal } from '../../contract/signal.ts';
 import type { AnswerMode } from '../answer-printer.ts';
 import { createApprovals } from '../approvals.ts';
 import { cancelOnInterrupt } from '../cancel-on-interrupt.ts';
-import { tellFailure } from '../failure-lines.ts';
+import { tellFailure, tellWhere } from '../failure-lines.ts';
 import { CliFailure, EXIT, type ExitCode } from '../failure.ts';
 import type { Invocation } from '../invocation.ts';
 import { payloadText } from '../payload-text.ts';
@@ -39,7 +39,7 @@ export async function ask(invocation: Invocation, query: string, options: AskOpt
   const signals = client.signals(requestId, { signal: cancellation.giveUp });
   const ending = await follow(signals, invocation, requestId, printer);
   const view = (await client.request(requestId))?.run ?? null;
-  return tell(ending ?? unended(requestId, invocation.interrupt), view, invocation, printer);
+  return tell(ending ?? unended(requestId, invocation.interrupt), view, invocation, { requestId, printer });
 }
 
 function runOf(query: string, options: AskOptions): SubmittedRun {
@@ -85,11 +85,11 @@ function tell(
   ending: Ending,
   view: RunView | null,
   { terminal, json, interrupt }: Invocation,
-  printer: RunPrinter,
+  { requestId, printer }: { readonly requestId: string; readonly printer: RunPrinter },
 ): ExitCode {
   if (json) terminal.out(JSON.stringify(view ?? ending.data));
   if (ending.type === 'ai.request.failed') {
-    if (!json) tellError(ending.data.error, terminal);
+    if (!json) tellError(ending.data.error, terminal, requestId);
     return interrupt.aborted ? EXIT.interrupted : EXIT.failed;
   }
   if (json) return EXIT.done;
@@ -100,14 +100,16 @@ function tell(
   terminal.endLine();
   if (ending.data.termination_reason === 'length')
     terminal.err(terminal.paintErr('yellow', 'The answer was cut off: the model reached its max_tokens.'));
-  if (view !== null) terminal.err(terminal.paintErr('dim', [runLine(view), ...printer.models()].join(' · ')));
+  const footer = [...(view === null ? [] : [runLine(view), ...printer.models()]), `request ${requestId}`];
+  terminal.err(terminal.paintErr('dim', footer.join(' · ')));
   return EXIT.done;
 }
 
-function tellError(error: unknown, terminal: Invocation['terminal']): void {
+function tellError(error: unknown, terminal: Invocation['terminal'], requestId: string): void {
   const envelope = errorEnvelopeSchema.safeParse(error);
-  if (envelope.success) tellFailure(terminal, envelope.data);
-  else terminal.err(`${terminal.paintErr('red', 'failed')} ${anyErrorText(error)}`);
+  if (envelope.success) return tellFailure(terminal, envelope.data, { requestId });
+  terminal.err(`${terminal.paintErr('red', 'failed')} ${anyErrorText(error)}`);
+  tellWhere(terminal, { requestId });
 }
 
 function unended(requestId: string, interrupt: AbortSignal): never {

@@ -90,7 +90,7 @@ async function answer(
   endLine();
   if (json) terminal.out(JSON.stringify(whole));
   else if (whole.ok) tellPayload(terminal, whole.payload);
-  else tellFailure(terminal, whole.error);
+  else tellFailure(terminal, whole.error, { requestId, id });
   if (isCut && terminal.liveOut)
     terminal.err(`This is the beginning of ${size} bytes. All of it: adjutant payload ${requestId} ${id}`);
   if (whole.ok) return EXIT.done;

@@ -123,7 +123,7 @@ async function tell(
 ): Promise<ExitCode> {
   const { result, metadata } = (response ?? unanswered(call, interrupt)).data;
   if (!result.ok) {
-    tellFailure(terminal, result.error);
+    tellFailure(terminal, result.error, call);
     return interrupt.aborted ? EXIT.interrupted : EXIT.failed;
   }
   const turn = turnIn(result.payload) ?? turnIn(await client.payload(call.requestId, call.id));

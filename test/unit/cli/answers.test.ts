@@ -1,10 +1,13 @@
 /** What is printed of models and runs: words live or whole, tool calls as lines, restarts that are told. */
 import { describe, expect, test } from 'vitest';
 import { createAnswerPrinter } from '../../../src/cli/answer-printer.ts';
+import { type Failed, tellFailure } from '../../../src/cli/failure-lines.ts';
+import { createReachLines } from '../../../src/cli/reach-lines.ts';
 import { runLine, runLines } from '../../../src/cli/run-lines.ts';
 import { createRunPrinter } from '../../../src/cli/run-printer.ts';
 import { createTerminal, type Terminal } from '../../../src/cli/terminal.ts';
 import { answerText, turnLine } from '../../../src/cli/turn-text.ts';
+import { type ErrorEnvelope, errorEnvelope } from '../../../src/contract/error-envelope.ts';
 import type { ModelTurn } from '../../../src/contract/model-turn.ts';
 import type { RunView } from '../../../src/contract/run.ts';
 import type { Signal } from '../../../src/contract/signal.ts';
@@ -44,6 +47,52 @@ const response = (payload: object, attempt = 1) => {
     data: { call_id: 'c', result: { ok: true, payload, effects: [] }, metadata: {} },
   };
 };
+
+describe('a failure', () => {
+  const told = (error: ErrorEnvelope, failed: Failed) => {
+    const { terminal, err } = printed();
+    tellFailure(terminal, error, failed);
+    return err().trimEnd().split('\n');
+  };
+
+  test('of a call that may have happened says what to do, and where to look', () => {
+    const error = errorEnvelope('outcome_unknown', 'the worker died', { outcome: 'unknown' });
+    expect(told(error, { requestId: 'r', id: 'a' })).toEqual([
+      'failed outcome_unknown: the worker died',
+      '       {"outcome":"unknown"}',
+      '   fix Look whether it happened; then this calls it again: adjutant dead redrive r/a',
+      '   see adjutant get r a',
+    ]);
+  });
+
+  test('of a busy conversation names the request that holds it', () => {
+    const lines = told(errorEnvelope('busy', 'busy', { active: 'first' }), { requestId: 'r' });
+    expect(lines).toContainEqual(expect.stringContaining('adjutant cancel first'));
+    expect(lines.at(-1)).toBe('   see adjutant get r');
+  });
+
+  test('with names from outside keeps to its lines', () => {
+    const error = errorEnvelope('unknown_tool', 'no', { server: 's', close_names: ['a\u001B[2J\nb'] });
+    const lines = told(error, { requestId: 'r', id: 'a' });
+    expect(lines).toHaveLength(4);
+    expect(lines.join('')).not.toContain('\u001B');
+  });
+});
+
+describe('an outage of the service', () => {
+  test('is a line when it begins and one when it ends', () => {
+    const { terminal, err } = printed();
+    const onReach = createReachLines(terminal);
+    onReach(null);
+    for (let tries = 0; tries < 3; tries += 1) onReach(new Error('No service answers at x.'));
+    onReach(null);
+    onReach(null);
+    expect(err().trimEnd().split('\n')).toEqual([
+      'No service answers at x; what it has accepted goes on, and it is asked again until it answers',
+      expect.stringMatching(/^the service answers again after \d+\.\d s$/),
+    ]);
+  });
+});
 
 describe('the words of a model', () => {
   const said = signals(

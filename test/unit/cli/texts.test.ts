@@ -39,13 +39,14 @@ describe('a failure', () => {
     [['a'], '["a"]'],
   ])('whose tool lists %j among its errors shows it', (error, line) => {
     const stderr = textStream(false);
-    tellFailure(createTerminal(textStream(false), stderr), {
+    const told = {
       type: 'tool_error',
       message: 'no',
       details: { errors: [error] },
       retryable: false,
-    });
-    expect(stderr.text()).toBe(`failed tool_error: no\n       ${line}\n`);
+    } as const;
+    tellFailure(createTerminal(textStream(false), stderr), told, { requestId: 'r', id: 'a' });
+    expect(stderr.text()).toBe(`failed tool_error: no\n       ${line}\n   see adjutant get r a\n`);
   });
 });
 

@@ -50,6 +50,20 @@ describe('signals', () => {
     expect(seen).toEqual([1, 2, 3]);
   });
 
+  test('tell whoever wants to know when the service goes away and when it is back', async () => {
+    const answers = [stream(frame(1)), new TypeError('fetch failed'), stream(frame(2), end(2))];
+    const fetch: typeof globalThis.fetch = async () => {
+      const answer = answers.shift();
+      if (answer instanceof Response) return answer;
+      throw answer ?? new Error('no answer is left');
+    };
+    const told: (ServiceUnavailable | null)[] = [];
+    const onReach = (failure: ServiceUnavailable | null): void => void told.push(failure);
+    const client = createHttpClient({ baseUrl: 'http://service', fetch, random: () => 1, onReach });
+    for await (const signal of client.signals('r')) expect(signal.sequence).toBeLessThan(3);
+    expect(told).toEqual([null, expect.any(ServiceUnavailable), null]);
+  });
+
   test('that are missing are asked for again, from the last one', async () => {
     const { seen, asked } = await sequencesOf([
       stream(frame(1), frame(2), frame(4), frame(5), end(5)),
