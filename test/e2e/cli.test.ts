@@ -281,6 +281,12 @@ describe('dead', () => {
     expect((await run(['dead', 'redrive', '--all'])).code).toBe(0);
   });
 
+  test('says which options there are when nothing is named', async () => {
+    const { code, stderr } = await run(['dead', 'redrive']);
+    expect(code).toBe(2);
+    expect(stderr).toMatch(/fix .*--lane or --error-type, or say --all/);
+  });
+
   test('refuses a name that is none', async () => {
     expect((await run(['dead', 'redrive', 'lost'])).code).toBe(2);
   });

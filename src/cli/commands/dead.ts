@@ -14,6 +14,12 @@ export interface DeadOptions {
 
 const REDRIVE_STEP = 100;
 
+const nothingNamed = (): Error =>
+  usage(
+    'Nothing is named to be redriven.',
+    'Name <request>/<directive>, give --lane or --error-type, or say --all.',
+  );
+
 function filterOf({ lane, errorType }: DeadOptions): DeadLetterFilter {
   return {
     ...(lane === undefined ? {} : { lane }),
@@ -59,6 +65,7 @@ export async function redriveDead(
     report(redrive, { terminal, json });
     return redrive.not_found.length + redrive.refused.length > 0 ? EXIT.failed : EXIT.done;
   }
+  if (options.lane === undefined && options.errorType === undefined && !options.all) throw nothingNamed();
   const everything = options.all ? { all: true as const } : {};
   let anyRefused = false;
   for (let todo = options.limit ?? Infinity; todo > 0 && !interrupt.aborted;) {
