@@ -42,7 +42,7 @@ beforeAll(async () => {
   mock.onMessage('overloaded', { error: { message: 'Overloaded', type: 'overloaded_error' }, status: 529 });
   mock.onMessage('forbidden', { error: { message: 'No', type: 'authentication_error' }, status: 401 });
   mock.onMessage('wrong', { error: { message: 'Bad', type: 'invalid_request_error' }, status: 400 });
-  mock.onMessage('cut', { content: TEXT.repeat(50) }, { disconnectAfterMs: 150, latency: 10 });
+  mock.onMessage('cut', { content: TEXT.repeat(50) }, { truncateAfterChunks: 30, latency: 10 });
   mock.onMessage('slow', { content: TEXT }, { streamingProfile: { ttft: 3_000 } });
   mock.onMessage('stalls', { content: TEXT.repeat(5) }, { latency: 2_000 });
   mock.onMessage('malformed', { content: TEXT }, { chaos: { malformedRate: 1 } });
