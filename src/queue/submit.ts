@@ -92,7 +92,7 @@ export function createSubmitter(options: SubmitterOptions) {
     if (verdict.kind === 'conflict') throw conflict(requestId, prepared, verdict);
     if (refs.length > 0 && now() - begunAt > SLOW_ACCEPT_MS) await index.announce(refs, 0);
     // The directives are durable: a ring that fails is repeated by the sweeper.
-    await (rung ?? ringAll(lanes, open)).catch(() => {});
+    await (rung ?? ringAll(lanes, asAccepted(prepared, verdict.verdicts))).catch(() => {});
     return verdict.verdicts;
   }
 
@@ -107,6 +107,16 @@ export function createSubmitter(options: SubmitterOptions) {
   }
 
   return { submit };
+}
+
+/** What has a lane; of what was there before, the journal has the body with its trace, and the ring brings no other. */
+function asAccepted(prepared: readonly Prepared[], verdicts: readonly string[]): Prepared[] {
+  return prepared
+    .map((each, position) => {
+      const { request_id, id, digest } = each.ring;
+      return verdicts[position] === 'existing' ? { ...each, ring: { request_id, id, digest } } : each;
+    })
+    .filter(({ acceptance }) => acceptance.lane !== null);
 }
 
 /** How many directives each lane would get; '' stands for those that are answered at once. */

@@ -4,9 +4,10 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { SubmittedDirective } from '../../../src/contract/directive.ts';
 import { DirectiveRefused, type Problem, ServiceUnavailable } from '../../../src/contract/problem.ts';
+import { okResult } from '../../../src/contract/result.ts';
 import { createDirectClient } from '../../../src/direct-client.ts';
 import { isTraceparent, newTraceparent } from '../../../src/telemetry/trace-context.ts';
-import { errorOf, openPipeline, type Pipeline } from '../../support/pipeline.ts';
+import { errorOf, LANE, openPipeline, type Pipeline } from '../../support/pipeline.ts';
 import { startRedis, type TestRedis } from '../../support/redis.ts';
 
 let redis: TestRedis;
@@ -157,6 +158,25 @@ describe('a batch', () => {
     expect(await open.jobs()).toBe(1_000);
     expect(await open.index.size()).toBe(1_000);
   });
+});
+
+test('a batch that is submitted again while its jobs are gone keeps its first trace', async () => {
+  await using open = await openPipeline(redis.url);
+  const request_id = randomUUID();
+  const batch = ['a', 'b'].map((id) => ({
+    type: 'tool_exec' as const,
+    tool_name: 'test.echo',
+    id,
+    request_id,
+  }));
+  const [first, second] = [newTraceparent(), newTraceparent()];
+  await open.client.submit(batch, { traceparent: first });
+  for (const { id } of batch) await open.lanes.silence(LANE, request_id, id);
+  await open.client.submit(batch, { traceparent: second });
+  await open.startWorker(async () => ({ result: okResult('done') }));
+  for (const { id } of batch) await open.client.result(request_id, id);
+  const traces = (await open.log(request_id)).map(({ traceparent }) => traceparent?.split('-')[1]);
+  expect(new Set(traces)).toEqual(new Set([first.split('-')[1]]));
 });
 
 describe('an idempotency key', () => {
