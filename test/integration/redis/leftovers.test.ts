@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { leftoversOf } from '../../support/leftover-load.ts';
 import { startRedis } from '../../support/redis.ts';
 
-const REQUESTS = 2_000;
+const REQUESTS = 800;
 
 test(
   'requests of every sort leave nothing behind, nor do servers, agents, models and lanes that were',
