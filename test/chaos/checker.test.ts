@@ -179,6 +179,26 @@ test.each<[string, Parts]>([
     },
   ],
   [
+    'a call of which four attempts and two records of its end lost their worker',
+    {
+      planned: { effect: 'read' },
+      signals: [started, { ...failed('worker_lost'), attempt: 5 }],
+      view: { status: 'failed', redeliveries: 5, attempts: 5 },
+      executions: [1, 2, 3, 4].map((number) => execution(number)),
+      faults: [KILLED],
+    },
+  ],
+  [
+    'a call of a tool that nobody has, whose worker died over it',
+    {
+      planned: { effect: 'read', expect: 'unknown_tool' },
+      signals: [started, failed('outcome_unknown')],
+      view: { status: 'failed', redeliveries: 1 },
+      executions: [],
+      faults: [KILLED],
+    },
+  ],
+  [
     'a call that the tool failed, and answered at the second try',
     {
       planned: { toolFailures: 1 },
@@ -265,6 +285,17 @@ describe('it tells of', () => {
       'more runs than the budget',
       { planned: { effect: 'read' }, executions: [execution(1), execution(2)] },
       'a: 2 executions, the budget is 1 (0 failures, 0 redeliveries, 0 stops)',
+    ],
+    [
+      'more runs than redeliveries are allowed, however many there were',
+      {
+        planned: { effect: 'read' },
+        signals: [started, failed('worker_lost')],
+        view: { status: 'failed', redeliveries: 5 },
+        executions: [1, 2, 3, 4, 5].map((number) => execution(number)),
+        faults: [KILLED],
+      },
+      'a: 5 executions, the budget is 4 (0 failures, 5 redeliveries, 0 stops)',
     ],
     [
       'more retries than asked for',
