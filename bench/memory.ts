@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { Redis } from 'ioredis';
-import { createDirectClient } from '../src/direct-client.ts';
+import { createDirectClient } from '../src/service/direct-client.ts';
 import { spawnNode } from '../test/support/process.ts';
 import { startRedis } from '../test/support/redis.ts';
 import { runLoad } from './load.ts';

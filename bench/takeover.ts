@@ -5,7 +5,7 @@ import { mkdtemp, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { createDirectClient } from '../src/direct-client.ts';
+import { createDirectClient } from '../src/service/direct-client.ts';
 import { table } from '../src/cli/table.ts';
 import { type Child, spawnNode } from '../test/support/process.ts';
 import type { TestRedis } from '../test/support/redis.ts';

@@ -129,7 +129,7 @@ describe('the table itself', () => {
     ['src/cli/commands/a.ts', "const { b } = await import('../../service.ts');"],
     ['src/queue/a.ts', "import { Queue } from 'bullmq';"],
     ['src/mcp/a.ts', "import { start } from '../lifecycle.ts';"],
-    ['src/service.ts', "import { b } from './worker/b.ts';"],
+    ['src/service/service.ts', "import { b } from './worker/b.ts';"],
     ['src/contract/a.ts', "// from '../journal/b.ts'\nimport * as z from 'zod';"],
   ])('%s: %s is allowed', (file, source) => {
     expect(violations(file, source)).toEqual([]);

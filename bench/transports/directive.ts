@@ -2,7 +2,7 @@
  *  It must use nothing but what a program outside may import. */
 import { createHttpClient } from '../../src/client/http-client.ts';
 import type { DirectiveClient } from '../../src/contract/directive-client.ts';
-import { createDirectClient } from '../../src/direct-client.ts';
+import { createDirectClient } from '../../src/service/direct-client.ts';
 import type { Target, Transport } from '../transport.ts';
 
 export async function openDirect({ redisPort }: Target): Promise<Transport> {

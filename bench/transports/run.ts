@@ -1,7 +1,7 @@
 /** The product: a run of model, tool, model with parts that do nothing, started by a direct client and followed to its end.
  *  It must use nothing but what a program outside may import. */
 import type { DirectiveClient } from '../../src/contract/directive-client.ts';
-import { createDirectClient } from '../../src/direct-client.ts';
+import { createDirectClient } from '../../src/service/direct-client.ts';
 import type { Target, Transport } from '../transport.ts';
 
 /** Of the configuration that the scenario writes. */

@@ -2,7 +2,7 @@
  *  It must never hide a fault of our own behind a kind sentence: that keeps its stack. */
 import { DirectiveRefused, type Problem, ServiceUnavailable } from '../contract/problem.ts';
 import { CliFailure, EXIT, type ExitCode } from './failure.ts';
-import type { Finding } from './finding.ts';
+import type { Finding } from '../doctor/finding.ts';
 import { StartFault } from './start-fault.ts';
 import { oneLine, type Terminal } from './terminal.ts';
 import { ownMember } from '../contract/own-member.ts';

@@ -16,7 +16,7 @@ import {
   takeLock,
   thisProcess,
   writeLock,
-} from './redis-lock.ts';
+} from '../redis/private-lock.ts';
 
 const START_ATTEMPTS = 3;
 const START_LIMIT_MS = 15_000;

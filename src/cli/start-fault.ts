@@ -2,7 +2,7 @@
  *  It must never take a fault of our own code for one of these: that keeps its stack. */
 import type { ServiceUnavailable } from '../contract/problem.ts';
 import { CliFailure } from './failure.ts';
-import { fault, type Finding } from './finding.ts';
+import { fault, type Finding } from '../doctor/finding.ts';
 
 /** A start that cannot go on; everything that was found wrong, with its fix. */
 export class StartFault extends Error {

@@ -4,7 +4,7 @@ import type { AgentDefinition } from '../contract/agent-definition.ts';
 import type { ListedTool } from '../contract/tool-listing.ts';
 import type { ConversationJournal } from '../journal/conversation-journal.ts';
 import type { RunJournal } from '../journal/run-journal.ts';
-import type { Agents } from './agents.ts';
+import type { Agents } from '../catalog/known-agents.ts';
 import { type BrokenRunParts, guarded, refusalOf, type RunFailure } from './broken-run.ts';
 import { limitsOf } from './overrides.ts';
 import type { StoredRun } from './run-store.ts';

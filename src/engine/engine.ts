@@ -3,7 +3,7 @@
 import type { RunNews } from '../journal/journal.ts';
 import { settledWithin } from '../lifecycle.ts';
 import { consumeLane, type JobOutcome } from '../queue/consume.ts';
-import { RUN_LANE } from '../queue/run-bell.ts';
+import { RUN_LANE } from '../queue/run-wake.ts';
 import { takeTurns, type TurnParts } from './turn.ts';
 
 export interface EngineOptions extends TurnParts {

@@ -5,7 +5,7 @@ import type { Canceller } from '../queue/cancel.ts';
 import type { Acknowledgement } from './fold.ts';
 import type { RunStarter } from './run-start.ts';
 import type { StoredRun } from './run-store.ts';
-import type { RunTeller } from './run-teller.ts';
+import type { RunTeller } from './run-notifier.ts';
 import type { OutboxEntry } from './transition.ts';
 
 export interface OutboxParts {

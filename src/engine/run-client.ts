@@ -18,13 +18,13 @@ import type { RunJournal } from '../journal/run-journal.ts';
 import type { ClientRuns } from '../queue/queue-client.ts';
 import type { Capacity } from '../queue/capacity.ts';
 import { requestFull } from '../queue/request-full.ts';
-import { whileAvailable } from '../queue/unavailable.ts';
+import { whileAvailable } from '../redis/unavailable.ts';
 import { newIdentifier } from '../telemetry/identifier.ts';
 import { isTraceparent, newTraceparent } from '../telemetry/trace-context.ts';
-import type { Agents } from './agents.ts';
+import type { Agents } from '../catalog/known-agents.ts';
 import type { RunStarter } from './run-start.ts';
 import { NO_SIGNALS, type RunStore, type StoredRun } from './run-store.ts';
-import type { RunTeller } from './run-teller.ts';
+import type { RunTeller } from './run-notifier.ts';
 import type { EngineCore } from './transition.ts';
 
 export interface RunClientParts {

@@ -9,8 +9,8 @@ import type { SweepIndex } from '../journal/sweep-index.ts';
 import type { Capacity } from '../queue/capacity.ts';
 import type { Confirm } from '../queue/durability.ts';
 import { requestFullProblem } from '../queue/request-full.ts';
-import { RUN_ENTRY, RUN_LANE, type WakeRun } from '../queue/run-bell.ts';
-import type { Agents } from './agents.ts';
+import { RUN_ENTRY, RUN_LANE, type WakeRun } from '../queue/run-wake.ts';
+import type { Agents } from '../catalog/known-agents.ts';
 import { looserLimits } from './overrides.ts';
 import type { JsonObject, RunSpec } from './transition.ts';
 

@@ -7,7 +7,7 @@ import type { Confirm } from '../queue/durability.ts';
 import type { Ring } from '../queue/job.ts';
 import type { Lanes } from '../queue/lanes.ts';
 import { type Prepared, type Preparer, ringAll } from '../queue/prepare.ts';
-import { RING_AHEAD_MS, RUN_ENTRY, type RunBell } from '../queue/run-bell.ts';
+import { RING_AHEAD_MS, RUN_ENTRY, type RunBell } from '../queue/run-wake.ts';
 import { begin, type BeginningParts } from './beginning.ts';
 import { endOf, endOfUnreadable, guarded } from './broken-run.ts';
 import { type Acknowledgement, begun, fold, type Folded, isDue, isOver } from './fold.ts';

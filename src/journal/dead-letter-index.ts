@@ -1,6 +1,6 @@
 // The index of dead letters: which directives ended in an error, by when.
 // Must never hold the directives themselves; the journal does, until their retention is over.
-import type { RedisConnection } from '../redis.ts';
+import type { RedisConnection } from '../redis/connection.ts';
 import type { KeySpace } from './keys.ts';
 import { prepareScripts } from './scripts.ts';
 import type { DirectiveRef } from './sweep-index.ts';

@@ -1,7 +1,7 @@
 // The journal: the record of requests and directives in Redis, and the only way to change it.
 // Must never decide what an outcome means; it decides only whether a change is still allowed.
 import type { Signal, SignalDraft } from '../contract/signal.ts';
-import type { RedisConnection } from '../redis.ts';
+import type { RedisConnection } from '../redis/connection.ts';
 import type { KeySpace } from './keys.ts';
 import { createLogReader } from './log-reader.ts';
 import {

@@ -1,7 +1,7 @@
 // Reads the log of signals of a request, in pieces that are bounded by their number and by their bytes.
 // Must never write.
 import type { Signal } from '../contract/signal.ts';
-import type { RedisConnection } from '../redis.ts';
+import type { RedisConnection } from '../redis/connection.ts';
 import type { KeySpace } from './keys.ts';
 import type { RunScript } from './scripts.ts';
 

@@ -1,7 +1,7 @@
 // Runs in the journal: the record of each run beside the directives of its request, and the only way to change it.
 // Must never look inside a document; it decides only whether a change is still allowed.
 import type { RunStatus } from '../contract/run.ts';
-import type { RedisConnection } from '../redis.ts';
+import type { RedisConnection } from '../redis/connection.ts';
 import { acceptanceArguments, type Acceptance, DEFAULT_REQUEST_BYTES } from './journal.ts';
 import type { KeySpace } from './keys.ts';
 import type { PieceSize } from './log-reader.ts';

@@ -1,7 +1,7 @@
 // Loads the journal's Lua scripts by name and runs them.
 // Must never hold a decision of its own: what a script means is written in its file.
 import { readdirSync, readFileSync } from 'node:fs';
-import type { RedisConnection } from '../redis.ts';
+import type { RedisConnection } from '../redis/connection.ts';
 
 export type ScriptName =
   | 'accept'

@@ -1,6 +1,6 @@
 // Lanes in which one call runs at a time over all workers: who has the place, and which lanes they are.
 // Must never depend on what one worker's configuration leaves out, nor on BullMQ: the holder's claim in the journal is the lease.
-import type { RedisConnection } from '../redis.ts';
+import type { RedisConnection } from '../redis/connection.ts';
 import type { ClaimRef, Journal } from './journal.ts';
 import type { KeySpace } from './keys.ts';
 import { prepareScripts } from './scripts.ts';

@@ -1,6 +1,6 @@
 // The channels that one connection has to hear: subscribed again after every reconnect, and each asked by a message to itself.
 // Must never take a subscription for granted: it holds until the connection is lost or the channel stays silent when asked.
-import type { RedisConnection } from '../redis.ts';
+import type { RedisConnection } from '../redis/connection.ts';
 
 /** A sharded channel lives in the slot of its name; a plain one is heard from every node of a cluster. */
 export type ChannelKind = 'plain' | 'sharded';

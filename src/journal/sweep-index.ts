@@ -1,6 +1,6 @@
 // The index of directives somebody must look at again: a superset of the open ones, ordered by when to look.
 // Must never be trusted: the journal says what is really open.
-import type { RedisConnection } from '../redis.ts';
+import type { RedisConnection } from '../redis/connection.ts';
 import type { KeySpace } from './keys.ts';
 import { prepareScripts } from './scripts.ts';
 

@@ -7,7 +7,7 @@ import type { SchemaFault, SchemaVerdict } from '../json-schema/schema-checks.ts
 import { type CallDeadline, startCallDeadline } from './call-deadline.ts';
 import { endedCall, failedCall } from './call-failure.ts';
 import type { CallSlots } from './call-slots.ts';
-import { closeNames } from './close-names.ts';
+import { closeNames } from '../bounds/close-names.ts';
 import type { Connection } from './connection.ts';
 import { createProgressGate } from './progress-gate.ts';
 import type { CallParams, Session } from './session.ts';

@@ -5,7 +5,7 @@ import { type SchemaChecks, createSchemaChecks } from '../json-schema/schema-che
 import { type CallTools, callTool } from './call.ts';
 import type { CallDeadline } from './call-deadline.ts';
 import { createCallSlots } from './call-slots.ts';
-import { closeNames } from './close-names.ts';
+import { closeNames } from '../bounds/close-names.ts';
 import { createConnection } from './connection.ts';
 import type { McpLogger } from './logger.ts';
 import { type Hide, hideSecretsOf } from './server-secrets.ts';

@@ -7,7 +7,7 @@ import type { KeySpace } from '../journal/keys.ts';
 import type { DirectiveRecord } from '../journal/records.ts';
 import type { SweepIndex } from '../journal/sweep-index.ts';
 import { failureSignal } from '../journal/terminal-signal.ts';
-import type { RedisConnection } from '../redis.ts';
+import type { RedisConnection } from '../redis/connection.ts';
 import type { Lanes } from './lanes.ts';
 import { mayHaveRun } from './possible-effect.ts';
 

@@ -2,7 +2,7 @@
 // Must never return a result to BullMQ, which would copy it into its event stream.
 import { DelayedError, Worker, type Job } from 'bullmq';
 import { pause } from '../lifecycle.ts';
-import type { RedisConnection } from '../redis.ts';
+import type { RedisConnection } from '../redis/connection.ts';
 import type { Ring } from './job.ts';
 import { lanePrefix } from './lane-registry.ts';
 

@@ -1,7 +1,7 @@
 // How durable a write is before it is relied upon: in memory, on disk, or on a replica too.
 // Must never confirm what the chosen durability has not been told by Redis.
 import { ServiceUnavailable } from '../contract/problem.ts';
-import type { RedisConnection } from '../redis.ts';
+import type { RedisConnection } from '../redis/connection.ts';
 
 /**
  * `memory`: as durable as Redis' own settings make it (AOF everysec: a power loss may cost the last second).

@@ -2,13 +2,13 @@
 // Must never open a lane that nobody could submit to.
 import type { LaneListing, ListedLane } from '../contract/lane-listing.ts';
 import { modelLane } from '../contract/model-name.ts';
-import type { ModelCatalog } from '../journal/model-catalog.ts';
-import type { ToolCatalog } from '../journal/tool-catalog.ts';
-import type { KnownModelsSource } from './known-models.ts';
-import type { KnownServersSource } from './known-servers.ts';
+import type { ModelCatalog } from '../catalog/model-catalog.ts';
+import type { ToolCatalog } from '../catalog/tool-catalog.ts';
+import type { KnownModelsSource } from '../catalog/known-models.ts';
+import type { KnownServersSource } from '../catalog/known-servers.ts';
 import type { Lanes } from './lanes.ts';
-import { customLane, toolLane } from './route.ts';
-import { RUN_LANE } from './run-bell.ts';
+import { customLane, toolLane } from '../catalog/route.ts';
+import { RUN_LANE } from './run-wake.ts';
 
 export interface LaneListParts {
   servers: KnownServersSource;

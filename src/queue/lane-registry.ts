@@ -2,7 +2,7 @@
 // Must never remove a lane that a worker serves or that holds a job: workers say each minute what they serve.
 import { keySpace } from '../journal/keys.ts';
 import { prepareScripts } from '../journal/scripts.ts';
-import type { RedisConnection } from '../redis.ts';
+import type { RedisConnection } from '../redis/connection.ts';
 
 /** A lane is noted as used this often at most by one process. */
 const NOTE_EVERY_MS = 60_000;

@@ -1,7 +1,7 @@
 // The lanes: one BullMQ queue for each MCP server, model provider and the runs.
 // Must never decide whether a directive runs; it only rings for it.
 import { Queue } from 'bullmq';
-import type { RedisConnection } from '../redis.ts';
+import type { RedisConnection } from '../redis/connection.ts';
 import { jobId, type Ring } from './job.ts';
 import { createLaneRegistry, lanePrefix } from './lane-registry.ts';
 

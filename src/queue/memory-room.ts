@@ -1,7 +1,7 @@
 // Bounds what the whole installation holds: a Redis that is nearly full refuses new work, so that what runs can end.
 // Must never slow a submission down: what is known of Redis' memory may be a second old.
 import { DirectiveRefused, problem } from '../contract/problem.ts';
-import { mastersOf, type RedisConnection } from '../redis.ts';
+import { mastersOf, type RedisConnection } from '../redis/connection.ts';
 
 export interface MemoryRoom {
   /** Throws `DirectiveRefused` (`service_full`) while Redis holds as much as it may. */

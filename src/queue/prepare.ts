@@ -8,10 +8,10 @@ import { encodeEnvelope, type Envelope } from '../journal/envelope.ts';
 import type { Acceptance } from '../journal/journal.ts';
 import { terminalSignal } from '../journal/terminal-signal.ts';
 import { ringFor, type Ring } from './job.ts';
-import { type KnownModelsSource, NO_MODELS } from './known-models.ts';
-import type { KnownServersSource } from './known-servers.ts';
+import { type KnownModelsSource, NO_MODELS } from '../catalog/known-models.ts';
+import type { KnownServersSource } from '../catalog/known-servers.ts';
 import type { Lanes } from './lanes.ts';
-import { routeOf, type Known, type Route } from './route.ts';
+import { routeOf, type Known, type Route } from '../catalog/route.ts';
 
 /** The result of a directive that needs no worker; null for work directives. */
 export type ExecuteImmediately = (directive: Directive) => Result | null;

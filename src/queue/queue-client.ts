@@ -21,10 +21,10 @@ import type { SignalPage } from '../contract/signal-page.ts';
 import { decodeEnvelope } from '../journal/envelope.ts';
 import type { Follower } from '../journal/follower.ts';
 import type { Journal } from '../journal/journal.ts';
-import type { ModelCatalog } from '../journal/model-catalog.ts';
+import type { ModelCatalog } from '../catalog/model-catalog.ts';
 import type { PayloadStore } from '../journal/payload-store.ts';
 import type { Subscriber } from '../journal/subscriber.ts';
-import { toolListing, type ToolCatalog } from '../journal/tool-catalog.ts';
+import { toolListing, type ToolCatalog } from '../catalog/tool-catalog.ts';
 import { truncatedBytes, wholeResults } from '../journal/whole-result.ts';
 import { newIdentifier } from '../telemetry/identifier.ts';
 import { watchInbox, watchLog, type AwaitOptions, type Awaited as Ended } from './await-result.ts';
@@ -32,11 +32,11 @@ import type { Canceller } from './cancel.ts';
 import type { DeadLetters } from './dead-letters.ts';
 import { identify } from './identify.ts';
 import type { Lanes } from './lanes.ts';
-import type { KnownModelsSource } from './known-models.ts';
-import type { KnownServersSource } from './known-servers.ts';
+import type { KnownModelsSource } from '../catalog/known-models.ts';
+import type { KnownServersSource } from '../catalog/known-servers.ts';
 import { listLanes } from './lane-list.ts';
 import type { Submitter } from './submit.ts';
-import { whileAvailable } from './unavailable.ts';
+import { whileAvailable } from '../redis/unavailable.ts';
 import { directiveView, requestView } from './views.ts';
 
 /** What the client asks of the part that knows runs. */

@@ -2,7 +2,7 @@
 // Must never take a turn, nor end a run: only an engine does.
 import type { RunHead, RunJournal } from '../journal/run-journal.ts';
 import type { DueEntry, SweepIndex } from '../journal/sweep-index.ts';
-import { RING_AHEAD_MS, type RunBell } from './run-bell.ts';
+import { RING_AHEAD_MS, type RunBell } from './run-wake.ts';
 
 export interface RunSweepParts {
   runs: RunJournal;

@@ -9,15 +9,15 @@ import type { Journal } from '../journal/journal.ts';
 import type { KeySpace } from '../journal/keys.ts';
 import type { DirectiveRecord } from '../journal/records.ts';
 import { createRunJournal } from '../journal/run-journal.ts';
-import type { Settlement } from '../journal/settlement.ts';
+import type { Settlement } from '../journal/end-recorder.ts';
 import type { DueEntry, SweepIndex } from '../journal/sweep-index.ts';
 import { failureSignal } from '../journal/terminal-signal.ts';
-import type { RedisConnection } from '../redis.ts';
+import type { RedisConnection } from '../redis/connection.ts';
 import { successorId } from './dead-letters.ts';
 import { ringFor } from './job.ts';
 import type { Lanes } from './lanes.ts';
 import { mayHaveRun } from './possible-effect.ts';
-import { createRunBell, RUN_ENTRY } from './run-bell.ts';
+import { createRunBell, RUN_ENTRY } from './run-wake.ts';
 import { createRunSweep } from './sweep-runs.ts';
 
 export interface SweeperOptions {

@@ -10,7 +10,7 @@ import { directiveMetadata } from '../journal/terminal-signal.ts';
 import type { ClaimVerdict } from '../journal/verdicts.ts';
 import type { JobOutcome } from '../queue/consume.ts';
 import type { Ring } from '../queue/job.ts';
-import { isToolLane } from '../queue/route.ts';
+import { isToolLane } from '../catalog/route.ts';
 import { newIdentifier } from '../telemetry/identifier.ts';
 import { childTraceparent } from '../telemetry/trace-context.ts';
 import {
@@ -29,8 +29,8 @@ import { isProgrammingError, persistently } from './persistently.ts';
 import { type Made, record, recordLost } from './record.ts';
 import { unrecordable } from './recordable.ts';
 import { inTurn } from './serial-turn.ts';
-import { stageOf } from './stage.ts';
-import { endCancelled, endExpired, endWithout } from './unattempted.ts';
+import { stageOf } from './model-candidate.ts';
+import { endCancelled, endExpired, endWithout } from './ended-unclaimed.ts';
 
 /** Characters of what an error says about itself. */
 const LONGEST_REASON = 512;

@@ -6,7 +6,7 @@ import type { Registry } from '../executors/registry.ts';
 import type { Envelope } from '../journal/envelope.ts';
 import type { ClaimRef, Journal } from '../journal/journal.ts';
 import type { PayloadStore } from '../journal/payload-store.ts';
-import type { Settlement } from '../journal/settlement.ts';
+import type { Settlement } from '../journal/end-recorder.ts';
 import type { SignalOrigin } from '../journal/signal-draft.ts';
 import type { SerialLanes } from '../journal/serial-lanes.ts';
 import type { SweepIndex } from '../journal/sweep-index.ts';
@@ -18,7 +18,7 @@ import type { Heartbeat } from './heartbeat.ts';
 import type { DurableWriting } from './durably.ts';
 import { persistently } from './persistently.ts';
 import type { ResultBound } from './result-bound.ts';
-import type { StageRecord } from './stage.ts';
+import type { StageRecord } from './model-candidate.ts';
 
 export interface AttemptParts extends DurableWriting {
   journal: Journal;

@@ -3,7 +3,7 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { createJournal } from '../journal/journal.ts';
 import { keySpace } from '../journal/keys.ts';
-import { connectRedis } from '../redis.ts';
+import { connectRedis } from '../redis/connection.ts';
 import { readClaims, signsOfLife, type TableEntry } from './claim-table.ts';
 
 /** What the thread is started with. */

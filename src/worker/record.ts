@@ -19,7 +19,7 @@ import { durably } from './durably.ts';
 import { boundError, boundResult } from './result-bound.ts';
 import { boundReport } from './report-bound.ts';
 import { smallEnd, smallMetadata } from './small-end.ts';
-import { stageAfter } from './stage.ts';
+import { stageAfter } from './model-candidate.ts';
 
 const SAID_RETRIES = 100;
 /** Of an attempt that is followed by another one, bytes as JSON. */

@@ -1,8 +1,8 @@
 // What this worker and the others allow of its lanes: the tightest holds, and each worker keeps to it.
 // Must never loosen what another worker that is there has configured.
 import { randomUUID } from 'node:crypto';
-import { type LaneLimit, type LaneLimits, NO_LIMIT } from '../journal/lane-limits.ts';
-import { PRESENT_EVERY_MS } from '../journal/presence.ts';
+import { type LaneLimit, type LaneLimits, NO_LIMIT } from '../catalog/lane-limits.ts';
+import { PRESENT_EVERY_MS } from '../catalog/presence.ts';
 import type { SerialLanes } from '../journal/serial-lanes.ts';
 import type { Lanes } from '../queue/lanes.ts';
 import type { AttemptLogger } from './claimed.ts';

@@ -2,12 +2,12 @@
 // Must never stop taking care of an attempt before it has been recorded.
 import { modelLane } from '../contract/model-name.ts';
 import { keySpace } from '../journal/keys.ts';
-import { createLaneLimits } from '../journal/lane-limits.ts';
+import { createLaneLimits } from '../catalog/lane-limits.ts';
 import { consumeLane, type JobOutcome, type LaneConsumer } from '../queue/consume.ts';
 import type { Ring } from '../queue/job.ts';
 import type { Lanes } from '../queue/lanes.ts';
 import { type Deadline, pause } from '../lifecycle.ts';
-import type { RedisConnection } from '../redis.ts';
+import type { RedisConnection } from '../redis/connection.ts';
 import { attemptDirective } from './attempt.ts';
 import type { AttemptParts } from './claimed.ts';
 import { createLaneSlots } from './lane-slots.ts';

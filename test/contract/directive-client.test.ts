@@ -2,7 +2,7 @@
  *  It must not hold a test of its own: what one transport promises, the other does. */
 import { afterAll, beforeAll } from 'vitest';
 import { createHttpClient } from '../../src/client/http-client.ts';
-import { createDirectClient } from '../../src/direct-client.ts';
+import { createDirectClient } from '../../src/service/direct-client.ts';
 import { startRedis, type TestRedis } from '../support/redis.ts';
 import { type RunningService, startService } from '../support/running-service.ts';
 import { directiveClientContract } from './directive-client.contract.ts';

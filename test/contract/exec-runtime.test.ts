@@ -10,7 +10,7 @@ import { llmEmbed } from '../../src/executors/llm-embed.ts';
 import { llmGenerate } from '../../src/executors/llm-generate.ts';
 import { llmStream } from '../../src/executors/llm-stream.ts';
 import { createSchemaChecks } from '../../src/json-schema/schema-checks.ts';
-import { createModelCatalog } from '../../src/journal/model-catalog.ts';
+import { createModelCatalog } from '../../src/catalog/model-catalog.ts';
 import type { ModelProviders } from '../../src/llm/providers.ts';
 import { providersAt, recordingLimiter } from '../support/model-calls.ts';
 import { openPipeline, type Pipeline } from '../support/pipeline.ts';

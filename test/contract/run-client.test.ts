@@ -3,7 +3,7 @@
 import { LLMock } from '@copilotkit/aimock';
 import { afterAll, beforeAll } from 'vitest';
 import { createHttpClient } from '../../src/client/http-client.ts';
-import { createDirectClient } from '../../src/direct-client.ts';
+import { createDirectClient } from '../../src/service/direct-client.ts';
 import { startRedis, type TestRedis } from '../support/redis.ts';
 import { type RunningService, startService } from '../support/running-service.ts';
 import { runClientContract } from './run-client.contract.ts';

@@ -11,7 +11,7 @@ import { type KeySpace, keySpace } from '../../src/journal/keys.ts';
 import { draftSignal } from '../../src/journal/signal-draft.ts';
 import { terminalSignal } from '../../src/journal/terminal-signal.ts';
 import { digestOf } from '../../src/queue/prepare.ts';
-import { closeRedis, connectRedis, type RedisConnection } from '../../src/redis.ts';
+import { closeRedis, connectRedis, type RedisConnection } from '../../src/redis/connection.ts';
 import { newTraceparent } from '../../src/telemetry/trace-context.ts';
 
 export const RETENTION_MS = 60_000;

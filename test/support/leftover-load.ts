@@ -2,9 +2,9 @@
  *  It must never know what a key is for: whatever is not in the short list of constants counts. */
 import { randomUUID } from 'node:crypto';
 import type { SubmittedDirective } from '../../src/contract/directive.ts';
-import { createDirectClient } from '../../src/direct-client.ts';
+import { createDirectClient } from '../../src/service/direct-client.ts';
 import { createLanes } from '../../src/queue/lanes.ts';
-import { connectRedis, closeRedis, type RedisConnection } from '../../src/redis.ts';
+import { connectRedis, closeRedis, type RedisConnection } from '../../src/redis/connection.ts';
 import { uniquePrefix } from './journal.ts';
 import { startService } from './running-service.ts';
 

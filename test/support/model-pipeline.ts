@@ -3,7 +3,7 @@
 import { randomUUID } from 'node:crypto';
 import type { SubmittedDirective } from '../../src/contract/directive.ts';
 import { okResult } from '../../src/contract/result.ts';
-import { createModelCatalog } from '../../src/journal/model-catalog.ts';
+import { createModelCatalog } from '../../src/catalog/model-catalog.ts';
 import { openPipeline, type Pipeline, type Stream, testModel, type TestWorkerOptions } from './pipeline.ts';
 
 export const CHAIN = ['a:large', 'b:large', 'b:small'];

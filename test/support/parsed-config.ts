@@ -1,8 +1,8 @@
 /** Configurations of tests, read without a file.
  *  It must never take anything from the environment of the test. */
-import { type Config, parseConfig } from '../../src/config.ts';
-import { ConfigError } from '../../src/config-error.ts';
-import type { Environment } from '../../src/environment-values.ts';
+import { type Config, parseConfig } from '../../src/config/config.ts';
+import { ConfigError } from '../../src/config/error.ts';
+import type { Environment } from '../../src/config/environment-values.ts';
 
 export function parse(raw: unknown, environment: Environment = {}): Config {
   return parseConfig(raw, { source: 'adjutant.json', directory: '/etc/adjutant', environment });

@@ -9,7 +9,7 @@ import {
 import type { Signal } from '../../src/contract/signal.ts';
 import type { ErrorEnvelope } from '../../src/contract/error-envelope.ts';
 import { resultSchema } from '../../src/contract/result.ts';
-import { createDirectClient } from '../../src/direct-client.ts';
+import { createDirectClient } from '../../src/service/direct-client.ts';
 import {
   defineDirective,
   type DirectiveDefinition,
@@ -21,12 +21,12 @@ import { createDeadLetterIndex } from '../../src/journal/dead-letter-index.ts';
 import { DEFAULT_REQUEST_BYTES } from '../../src/journal/journal.ts';
 import { createPayloadStore } from '../../src/journal/payload-store.ts';
 import { createSerialLanes } from '../../src/journal/serial-lanes.ts';
-import { createSettlement } from '../../src/journal/settlement.ts';
+import { createSettlement } from '../../src/journal/end-recorder.ts';
 import { createSweepIndex } from '../../src/journal/sweep-index.ts';
 import { createLanes } from '../../src/queue/lanes.ts';
 import { confirmations, type Durability } from '../../src/queue/durability.ts';
 import { createSweeper } from '../../src/queue/sweep.ts';
-import { closeRedis, connectRedis } from '../../src/redis.ts';
+import { closeRedis, connectRedis } from '../../src/redis/connection.ts';
 import type { AttemptParts } from '../../src/worker/claimed.ts';
 import { createCircuitBreaker, DEFAULT_BREAKER } from '../../src/worker/circuit-breaker.ts';
 import { createCancelListener } from '../../src/worker/cancel-listener.ts';

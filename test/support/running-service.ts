@@ -2,9 +2,9 @@
  *  It must never share keys with another one on the same Redis, unless it is told to. */
 import { randomUUID } from 'node:crypto';
 import { fileURLToPath } from 'node:url';
-import { parseConfig } from '../../src/config.ts';
-import { loadModules } from '../../src/modules.ts';
-import { createService, type Roles } from '../../src/service.ts';
+import { parseConfig } from '../../src/config/config.ts';
+import { loadModules } from '../../src/extend/modules.ts';
+import { createService, type Roles } from '../../src/service/service.ts';
 
 export interface RunningService {
   /** Of the API; empty without that role. */

@@ -1,7 +1,7 @@
 /** Names from outside that every object has something under, through all that is read by name without Redis.
  *  It must never be satisfied with "does not throw": each name is looked up like any other. */
 import { describe, expect, test } from 'vitest';
-import { ConfigError } from '../../src/config-error.ts';
+import { ConfigError } from '../../src/config/error.ts';
 import { explain } from '../../src/cli/explanation.ts';
 import { gistOf } from '../../src/cli/signal-gist.ts';
 import { ControlDirectiveError, deserializeDirective } from '../../src/contract/control-directive.ts';
@@ -17,8 +17,8 @@ import { defineStrategy } from '../../src/engine/strategies/strategy.ts';
 import { directiveMetadata } from '../../src/journal/terminal-signal.ts';
 import { createCollector } from '../../src/llm/answer-collector.ts';
 import { toolNames } from '../../src/llm/tool-names.ts';
-import { limitsOf, modelProviders } from '../../src/model-wiring.ts';
-import { targetOf, toolOnServer } from '../../src/queue/route.ts';
+import { limitsOf, modelProviders } from '../../src/service/model-wiring.ts';
+import { targetOf, toolOnServer } from '../../src/catalog/route.ts';
 import { INHERITED_NAMES, ODD_NAMES } from '../support/odd-names.ts';
 import { fault, parse } from '../support/parsed-config.ts';
 import { call, calls, Simulation, tool } from './engine/simulation.ts';

@@ -5,7 +5,7 @@ import * as z from 'zod';
 import type { DirectiveClient } from '../../contract/directive-client.ts';
 import { signalPageSchema } from '../../contract/signal-page.ts';
 import type { App } from '../app.ts';
-import { isRedisAway } from '../../queue/unavailable.ts';
+import { isRedisAway } from '../../redis/unavailable.ts';
 import { streamSignals } from '../event-stream.ts';
 import { problems } from '../openapi.ts';
 import type { UnreadBudget } from '../unread-budget.ts';

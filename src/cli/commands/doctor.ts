@@ -5,7 +5,7 @@ import { hideEnvironment } from '../environment-block.ts';
 import { createHttpClient } from '../../client/http-client.ts';
 import type { ListedServer } from '../../contract/tool-listing.ts';
 import { EXIT, type ExitCode } from '../failure.ts';
-import { fault, fine, type Finding } from '../finding.ts';
+import { fault, fine, type Finding } from '../../doctor/finding.ts';
 import { privateRedisUrl } from '../private-redis.ts';
 import { oneLine, type Terminal } from '../terminal.ts';
 
@@ -16,7 +16,7 @@ export interface DoctorOptions {
   readonly json: boolean;
 }
 
-type Config = Awaited<ReturnType<typeof import('../../config.ts').loadConfig>>;
+type Config = Awaited<ReturnType<typeof import('../../config/config.ts').loadConfig>>;
 type Environment = Readonly<Record<string, string | undefined>>;
 
 const HEALTH_LIMIT_MS = 10_000;
@@ -52,7 +52,7 @@ async function examine(
   { config: file, url }: DoctorOptions,
   environment: Environment,
 ) {
-  const { examineModels, examineRedis, examineServers } = await import('../../diagnosis.ts');
+  const { examineModels, examineRedis, examineServers } = await import('../../doctor/diagnosis.ts');
   const { finding, config, redisUrl } = await readConfiguration(file, environment);
   const whereRedis = redisUrl ?? (await privateRedisUrl(process.cwd()));
   const servers = config === null ? [] : examineServers(config, { interrupt });
@@ -68,7 +68,7 @@ async function examine(
 }
 
 async function readConfiguration(file: string | undefined, environment: Environment) {
-  const { loadConfig } = await import('../../config.ts');
+  const { loadConfig } = await import('../../config/config.ts');
   try {
     const config = loadConfig(file, environment);
     const finding = fine('configuration', `${config.mcpServers.size} MCP servers`);
@@ -87,8 +87,8 @@ async function readConfiguration(file: string | undefined, environment: Environm
 /** The modules are loaded, as a start would. */
 async function examineModules(config: Config): Promise<Finding[]> {
   const [{ loadModules }, { examineAgents }] = await Promise.all([
-    import('../../modules.ts'),
-    import('../../start-check.ts'),
+    import('../../extend/modules.ts'),
+    import('../../doctor/start-check.ts'),
   ]);
   try {
     return examineAgents(config, await loadModules(config), { alone: false });

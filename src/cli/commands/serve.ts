@@ -2,7 +2,7 @@
  *  It must never know what the roles do: the service does. */
 import { hideEnvironment } from '../environment-block.ts';
 import { EXIT, type ExitCode } from '../failure.ts';
-import { fault, type Finding } from '../finding.ts';
+import { fault, type Finding } from '../../doctor/finding.ts';
 import { type PrivateRedis, startPrivateRedis } from '../private-redis.ts';
 import { requireSound, StartFault, startFault } from '../start-fault.ts';
 import { oneLine, type Terminal } from '../terminal.ts';
@@ -19,8 +19,8 @@ export interface ServeOptions {
   readonly mayStartRedis: boolean;
 }
 
-type Config = Awaited<ReturnType<typeof import('../../config.ts').loadConfig>>;
-type Modules = Awaited<ReturnType<typeof import('../../modules.ts').loadModules>>;
+type Config = Awaited<ReturnType<typeof import('../../config/config.ts').loadConfig>>;
+type Modules = Awaited<ReturnType<typeof import('../../extend/modules.ts').loadModules>>;
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /** Resolves when `stop` aborts and everything has stopped. Throws `StartFault` when it cannot start. */
@@ -47,10 +47,10 @@ async function run(
   env: Environment,
 ): Promise<void> {
   const [{ loadConfig }, { loadModules }, { withDefaultAgent }, { createService }] = await Promise.all([
-    import('../../config.ts'),
-    import('../../modules.ts'),
-    import('../../default-agent.ts'),
-    import('../../service.ts'),
+    import('../../config/config.ts'),
+    import('../../extend/modules.ts'),
+    import('../../extend/default-agent.ts'),
+    import('../../service/service.ts'),
   ]);
   // Before anything is started: what is wrong is said at once, and all of it.
   const declared = loadConfig(options.config, env);
@@ -78,7 +78,7 @@ async function check(
   modules: Modules,
   roles: ServeOptions['roles'],
 ): Promise<void> {
-  const { examinePort, examineStart } = await import('../../start-check.ts');
+  const { examinePort, examineStart } = await import('../../doctor/start-check.ts');
   const findings = [
     ...examineStart(config, modules, roles),
     ...(roles.api === true ? await examinePort(config) : []),

@@ -3,7 +3,7 @@
 import type { ApprovalMode } from '../../contract/agent-definition.ts';
 import type { ListedTool } from '../../contract/tool-listing.ts';
 import { mayLoosen } from '../overrides.ts';
-import { toolMatches } from '../tool-pattern.ts';
+import { toolMatches } from '../../contract/tool-pattern.ts';
 import type { RunSetup } from '../transition.ts';
 import type { Run } from './run-state.ts';
 

@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createApi } from '../../../src/api/api.ts';
 import type { DirectiveClient } from '../../../src/contract/directive-client.ts';
 import type { Signal } from '../../../src/contract/signal.ts';
-import { createDirectClient } from '../../../src/direct-client.ts';
+import { createDirectClient } from '../../../src/service/direct-client.ts';
 import { startRedis, type TestRedis } from '../../support/redis.ts';
 import { type RunningService, startService } from '../../support/running-service.ts';
 

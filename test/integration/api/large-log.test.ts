@@ -6,7 +6,7 @@ import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createApi } from '../../../src/api/api.ts';
 import type { DirectiveClient } from '../../../src/contract/directive-client.ts';
-import { createDirectClient } from '../../../src/direct-client.ts';
+import { createDirectClient } from '../../../src/service/direct-client.ts';
 import { draftSignal } from '../../../src/journal/signal-draft.ts';
 import { acceptance, claimOf, endOf, openJournal, originOf, toolCall } from '../../support/journal.ts';
 import { startRedis, type TestRedis } from '../../support/redis.ts';

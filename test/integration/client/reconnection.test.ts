@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createHttpClient } from '../../../src/client/http-client.ts';
 import type { DirectiveClient } from '../../../src/contract/directive-client.ts';
 import { ServiceUnavailable } from '../../../src/contract/problem.ts';
-import { createDirectClient } from '../../../src/direct-client.ts';
+import { createDirectClient } from '../../../src/service/direct-client.ts';
 import { startCuttingProxy } from '../../support/cutting-proxy.ts';
 import { freePort } from '../../support/process.ts';
 import { startRedis, type TestRedis } from '../../support/redis.ts';

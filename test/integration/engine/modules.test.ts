@@ -6,13 +6,13 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createHttpClient } from '../../../src/client/http-client.ts';
-import { parseConfig } from '../../../src/config.ts';
+import { parseConfig } from '../../../src/config/config.ts';
 import type { DirectiveClient } from '../../../src/contract/directive-client.ts';
 import { DirectiveRefused } from '../../../src/contract/problem.ts';
 import { requestViewSchema, directiveViewSchema } from '../../../src/contract/request-view.ts';
 import { signalPageSchema } from '../../../src/contract/signal-page.ts';
 import { isTerminalSignal, type Signal } from '../../../src/contract/signal.ts';
-import { loadModules } from '../../../src/modules.ts';
+import { loadModules } from '../../../src/extend/modules.ts';
 import { startRedis, type TestRedis } from '../../support/redis.ts';
 import { type RunningService, startService } from '../../support/running-service.ts';
 

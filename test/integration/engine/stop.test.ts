@@ -6,7 +6,7 @@ import { okResult } from '../../../src/contract/result.ts';
 import { createCore } from '../../../src/engine/core/core.ts';
 import { defineDirective } from '../../../src/engine/core/directive-exec.ts';
 import { callTool, defineStrategy } from '../../../src/engine/strategies/strategy.ts';
-import { createToolCatalog } from '../../../src/journal/tool-catalog.ts';
+import { createToolCatalog } from '../../../src/catalog/tool-catalog.ts';
 import { openEngineTest } from '../../support/engine.ts';
 import { eventually } from '../../support/eventually.ts';
 import { startRedis, type TestRedis } from '../../support/redis.ts';

@@ -8,7 +8,7 @@ import { createFollower } from '../../../src/journal/follower.ts';
 import type { ClaimRef } from '../../../src/journal/journal.ts';
 import { draftSignal } from '../../../src/journal/signal-draft.ts';
 import { createSubscriber } from '../../../src/journal/subscriber.ts';
-import { closeRedis, connectRedis } from '../../../src/redis.ts';
+import { closeRedis, connectRedis } from '../../../src/redis/connection.ts';
 import { acceptance, claimOf, endOf, openJournal, originOf, toolCall } from '../../support/journal.ts';
 import { startRedis, type TestRedis } from '../../support/redis.ts';
 

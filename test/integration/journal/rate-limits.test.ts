@@ -7,7 +7,7 @@ import { type ModelRef, parseModelName } from '../../../src/contract/model-name.
 import { keySpace } from '../../../src/journal/keys.ts';
 import { createRateLimits, type LimitsOfModel, type MinuteLimits } from '../../../src/journal/rate-limits.ts';
 import { prepareScripts, scriptSources } from '../../../src/journal/scripts.ts';
-import { closeRedis, connectRedis, type RedisConnection } from '../../../src/redis.ts';
+import { closeRedis, connectRedis, type RedisConnection } from '../../../src/redis/connection.ts';
 import { uniquePrefix } from '../../support/journal.ts';
 import { startRedis, type TestRedis } from '../../support/redis.ts';
 

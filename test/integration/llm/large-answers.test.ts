@@ -8,7 +8,7 @@ import { createHttpClient } from '../../../src/client/http-client.ts';
 import type { DirectiveClient } from '../../../src/contract/directive-client.ts';
 import { embeddingsSchema } from '../../../src/contract/embedding.ts';
 import type { Signal } from '../../../src/contract/signal.ts';
-import { createDirectClient } from '../../../src/direct-client.ts';
+import { createDirectClient } from '../../../src/service/direct-client.ts';
 import { startRedis, type TestRedis } from '../../support/redis.ts';
 import { type RunningService, startService } from '../../support/running-service.ts';
 

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import type { SubmittedDirective } from '../../../src/contract/directive.ts';
 import type { ModelTable } from '../../../src/contract/model-name.ts';
 import { DirectiveRefused } from '../../../src/contract/problem.ts';
-import { createModelCatalog } from '../../../src/journal/model-catalog.ts';
+import { createModelCatalog } from '../../../src/catalog/model-catalog.ts';
 import { startRedis, type TestRedis } from '../../support/redis.ts';
 import { errorOf, openPipeline, type Pipeline } from '../../support/pipeline.ts';
 

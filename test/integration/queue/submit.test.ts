@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { SubmittedDirective } from '../../../src/contract/directive.ts';
 import { DirectiveRefused, type Problem, ServiceUnavailable } from '../../../src/contract/problem.ts';
 import { okResult } from '../../../src/contract/result.ts';
-import { createDirectClient } from '../../../src/direct-client.ts';
+import { createDirectClient } from '../../../src/service/direct-client.ts';
 import { isTraceparent, newTraceparent } from '../../../src/telemetry/trace-context.ts';
 import { errorOf, LANE, openPipeline, type Pipeline } from '../../support/pipeline.ts';
 import { startRedis, type TestRedis } from '../../support/redis.ts';

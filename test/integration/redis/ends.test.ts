@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { freePort, spawnNode } from '../../support/process.ts';
 
 const CODE = `
-  import { closeRedis, connectRedis } from '${new URL('../../../src/redis.ts', import.meta.url).href}';
+  import { closeRedis, connectRedis } from '${new URL('../../../src/redis/connection.ts', import.meta.url).href}';
   const [url, way] = process.argv.slice(1);
   const connection = connectRedis(url, 'commands');
   const another = connection.duplicate();

@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { Redis } from 'ioredis';
 import { describe, expect, test } from 'vitest';
 import { ServiceUnavailable } from '../../../src/contract/problem.ts';
-import { createDirectClient } from '../../../src/direct-client.ts';
+import { createDirectClient } from '../../../src/service/direct-client.ts';
 import { countingCall, countingCalls } from '../../support/calls.ts';
 import { install } from '../../support/installation.ts';
 import { auditLoad, startLoad } from '../../support/load.ts';

@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { ServiceUnavailable } from '../../../src/contract/problem.ts';
 import { okResult } from '../../../src/contract/result.ts';
 import { confirmation } from '../../../src/queue/durability.ts';
-import { closeRedis, connectRedis } from '../../../src/redis.ts';
+import { closeRedis, connectRedis } from '../../../src/redis/connection.ts';
 import { installOn } from '../../support/installation.ts';
 import { auditLoad, startLoad } from '../../support/load.ts';
 import { openPipeline } from '../../support/pipeline.ts';

@@ -2,7 +2,7 @@
  *  It must not wait as long as an operating system does. */
 import type { Redis } from 'ioredis';
 import { expect, test } from 'vitest';
-import { closeRedis, connectRedis, type ConnectionRole } from '../../../src/redis.ts';
+import { closeRedis, connectRedis, type ConnectionRole } from '../../../src/redis/connection.ts';
 import { startFaultyProxy } from '../../support/faulty-proxy.ts';
 import { startRedis } from '../../support/redis.ts';
 

@@ -2,12 +2,12 @@
  *  It must never leave a wait the time for such a look. */
 import { randomUUID } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
-import { assembleClient } from '../../../src/client-parts.ts';
+import { assembleClient } from '../../../src/service/client-parts.ts';
 import type { DirectiveClient } from '../../../src/contract/directive-client.ts';
 import { okResult } from '../../../src/contract/result.ts';
 import { createSubscriptions } from '../../../src/journal/subscriptions.ts';
-import { NO_MODELS } from '../../../src/queue/known-models.ts';
-import { closeRedis, connectRedis } from '../../../src/redis.ts';
+import { NO_MODELS } from '../../../src/catalog/known-models.ts';
+import { closeRedis, connectRedis } from '../../../src/redis/connection.ts';
 import { eventually } from '../../support/eventually.ts';
 import { startFaultyProxy } from '../../support/faulty-proxy.ts';
 import { openPipeline } from '../../support/pipeline.ts';

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { errorEnvelope } from '../../../src/contract/error-envelope.ts';
 import { DirectiveRefused } from '../../../src/contract/problem.ts';
 import { errorResult, okResult } from '../../../src/contract/result.ts';
-import { createDirectClient } from '../../../src/direct-client.ts';
+import { createDirectClient } from '../../../src/service/direct-client.ts';
 import { createPayloadStore } from '../../../src/journal/payload-store.ts';
 import { LANE, openPipeline } from '../../support/pipeline.ts';
 import { startRedis, type TestRedis } from '../../support/redis.ts';

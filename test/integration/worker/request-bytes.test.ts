@@ -6,7 +6,7 @@ import type { SubmittedDirective } from '../../../src/contract/directive.ts';
 import { DirectiveRefused, type Problem } from '../../../src/contract/problem.ts';
 import { errorResult, okResult, type Result } from '../../../src/contract/result.ts';
 import { errorEnvelope } from '../../../src/contract/error-envelope.ts';
-import { createToolCatalog } from '../../../src/journal/tool-catalog.ts';
+import { createToolCatalog } from '../../../src/catalog/tool-catalog.ts';
 import { createCapacity } from '../../../src/queue/capacity.ts';
 import { createMemoryRoom, memoryFacts } from '../../../src/queue/memory-room.ts';
 import { openEngineTest } from '../../support/engine.ts';

@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { okResult } from '../../../src/contract/result.ts';
 import type { ToolExec } from '../../../src/contract/work-directive.ts';
-import { createLaneLimits, type LaneLimit, tighter } from '../../../src/journal/lane-limits.ts';
+import { createLaneLimits, type LaneLimit, tighter } from '../../../src/catalog/lane-limits.ts';
 import { createSerialLanes } from '../../../src/journal/serial-lanes.ts';
 import { attemptDirective } from '../../../src/worker/attempt.ts';
 import { createSharedLimits } from '../../../src/worker/shared-limits.ts';

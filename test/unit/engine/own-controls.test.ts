@@ -7,7 +7,7 @@ import {
   type ControlHandlers,
   defineStrategy,
   reactWith,
-} from '../../../src/definitions.ts';
+} from '../../../src/extend/definitions.ts';
 import { call, calls, Simulation } from './simulation.ts';
 
 const control = (type: string, params: Record<string, unknown> = {}): unknown => ({ type, params });

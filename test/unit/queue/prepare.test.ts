@@ -4,10 +4,10 @@ import { expect, test } from 'vitest';
 import { type Directive, parseSubmission } from '../../../src/contract/directive.ts';
 import type { ModelTable } from '../../../src/contract/model-name.ts';
 import { decodeEnvelope } from '../../../src/journal/envelope.ts';
-import { NO_MODELS } from '../../../src/queue/known-models.ts';
+import { NO_MODELS } from '../../../src/catalog/known-models.ts';
 import { createPreparer } from '../../../src/queue/prepare.ts';
-import type { Recent } from '../../../src/queue/recent.ts';
-import type { KnownServers } from '../../../src/queue/route.ts';
+import type { Recent } from '../../../src/catalog/recent.ts';
+import type { KnownServers } from '../../../src/catalog/route.ts';
 
 const models: ModelTable = { aliases: new Map(), providers: new Map([['cloud', { type: 'openai' }]]) };
 const servers: KnownServers = new Map([['files', ['read']]]);

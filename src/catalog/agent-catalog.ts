@@ -1,0 +1,35 @@
+// The catalog of agents in Redis: what the engines of an installation can run, seen from every process.
+// Must never be taken for the agent of a run: that is kept with the run.
+import type { AgentDefinition } from '../contract/agent-definition.ts';
+import type { RedisConnection } from '../redis/connection.ts';
+import type { KeySpace } from '../journal/keys.ts';
+import { type Clock, createPresence, isPresence, publishFields, redisClock } from './presence.ts';
+
+export type AgentCatalog = ReturnType<typeof createAgentCatalog>;
+
+export function createAgentCatalog(
+  connection: RedisConnection,
+  keys: KeySpace,
+  now: Clock = redisClock(connection),
+) {
+  const presence = createPresence(connection, keys.agents, now, (name, _json, served) => !served.has(name));
+
+  /** `engine`: whose agents they are, until it leaves. */
+  async function publish(agents: readonly AgentDefinition[], engine?: string): Promise<void> {
+    const names = agents.map(({ name }) => name);
+    // First: what nobody is known to serve, others would drop.
+    if (engine !== undefined) await presence.say(engine, names);
+    const fields = agents.flatMap((agent) => [agent.name, JSON.stringify(agent)]);
+    await publishFields(connection, keys.agents, fields);
+  }
+
+  /** Without those that only engines had that have left. */
+  async function read(): Promise<ReadonlyMap<string, AgentDefinition>> {
+    const [fields, at] = await Promise.all([connection.hgetall(keys.agents), now()]);
+    const isServed = presence.servedBy(fields, at);
+    const served = Object.entries(fields).filter(([name]) => !isPresence(name) && isServed(name));
+    return new Map(served.map(([name, json]) => [name, JSON.parse(json) as AgentDefinition]));
+  }
+
+  return { publish, leave: presence.leave, read };
+}

@@ -1,0 +1,24 @@
+// What a submitter knows of the MCP servers: their names and tools, from configuration and the catalog.
+// Must never make a submission wait for a server.
+import type { ToolCatalog } from './tool-catalog.ts';
+import { recent, type Recent } from './recent.ts';
+import type { KnownServers } from './route.ts';
+
+export type KnownServersSource = Recent<KnownServers>;
+
+/** `configured` are servers that are known before any worker has published them. */
+export function knownServers(
+  catalog: Pick<ToolCatalog, 'read'>,
+  configured: readonly string[],
+  now: () => number = Date.now,
+): KnownServersSource {
+  async function read(): Promise<KnownServers> {
+    const entries = await catalog.read();
+    const tools = entries.map((entry) => [entry.server, entry.tools.map((tool) => tool.tool)] as const);
+    const known = new Map<string, readonly string[] | null>(configured.map((name) => [name, null]));
+    for (const [server, names] of tools) known.set(server, names);
+    return known;
+  }
+
+  return recent(read, now);
+}

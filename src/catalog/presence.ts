@@ -1,0 +1,113 @@
+// Which workers are there and what each of them serves, in a hash that also holds what they publish.
+// Must never decide what becomes of work that nobody serves.
+import { setTimeout as wait } from 'node:timers/promises';
+import type { RedisConnection } from '../redis/connection.ts';
+
+/** Workers say that they are there this often. */
+export const PRESENT_EVERY_MS = 60_000;
+/** One that has not said so for this long is gone. */
+const GONE_AFTER_MS = 150_000;
+/** One that has left is believed so much longer, in which one of its kind may come back: it is being restarted. */
+const RESTART_MS = 20_000;
+/** How long a stop waits for its leave to be written. */
+const LEAVE_MS = 500;
+/** Its entry is kept a day, and so is what only it served; the whole hash a day after the last word. */
+export const FORGOTTEN_AFTER_MS = 86_400_000;
+
+/** No server, provider or alias has a name that begins so. */
+const WORKER = 'worker:';
+
+interface PresentWorker {
+  serves: string[];
+  /** Milliseconds since the epoch, by the clock of Redis. */
+  seenAt: number;
+}
+
+export function isPresence(field: string): boolean {
+  return field.startsWith(WORKER);
+}
+
+/** Whether nobody needs a field any more; `served`: the names that somebody served within a day. */
+export type IsForgotten = (field: string, value: string, served: ReadonlySet<string>, now: number) => boolean;
+
+/** Milliseconds since the epoch. */
+export type Clock = () => number | Promise<number>;
+
+/** One clock for all that say and read who is there: those of the processes may differ by more than a silence lasts. */
+export function redisClock(connection: RedisConnection): Clock {
+  return async () => {
+    const [seconds, microseconds] = await connection.time();
+    return Number(seconds) * 1_000 + Math.floor(Number(microseconds) / 1_000);
+  };
+}
+
+/** Writes fields of a hash that nobody keeps for ever: it goes a day after the last word. */
+export async function publishFields(
+  connection: RedisConnection,
+  key: string,
+  fields: readonly (string | number)[],
+): Promise<void> {
+  if (fields.length === 0) return;
+  await connection
+    .multi()
+    .hset(key, ...fields)
+    .pexpire(key, FORGOTTEN_AFTER_MS)
+    .exec();
+}
+
+export function createPresence(
+  connection: RedisConnection,
+  key: string,
+  clock: Clock,
+  isForgotten: IsForgotten,
+) {
+  function seenSince(fields: Readonly<Record<string, string>>, at: number): [string, PresentWorker][] {
+    return Object.entries(fields)
+      .filter(([field]) => isPresence(field))
+      .map(([field, json]): [string, PresentWorker] => [field, JSON.parse(json) as PresentWorker])
+      .filter(([, { seenAt }]) => seenAt > at);
+  }
+
+  /** Returns the names of all fields that are there. */
+  async function say(worker: string, serves: readonly string[]): Promise<ReadonlySet<string>> {
+    const now = await clock();
+    const said = JSON.stringify({ serves, seenAt: now });
+    await publishFields(connection, key, [`${WORKER}${worker}`, said]);
+    // Those that were killed never leave.
+    const fields = await connection.hgetall(key);
+    const kept = new Map(seenSince(fields, now - FORGOTTEN_AFTER_MS));
+    const served = new Set([...kept.values()].flatMap(({ serves: names }) => names));
+    const gone = Object.entries(fields).filter(([field, value]) =>
+      isPresence(field) ? !kept.has(field) : isForgotten(field, value, served, now),
+    );
+    if (gone.length > 0) await connection.hdel(key, ...gone.map(([field]) => field));
+    return new Set(Object.keys(fields));
+  }
+
+  /**
+   * What only this worker served is served no more, unless somebody comes for it soon. A Redis that is away is not waited
+   * for: silence says the same.
+   */
+  async function leave(worker: string): Promise<void> {
+    const left = writeLeave(`${WORKER}${worker}`);
+    left.catch(() => {});
+    await Promise.race([left, wait(LEAVE_MS, undefined, { ref: false })]);
+  }
+
+  async function writeLeave(field: string): Promise<void> {
+    const json = await connection.hget(key, field);
+    if (json === null) return;
+    const { serves } = JSON.parse(json) as PresentWorker;
+    const seenAt = (await clock()) - GONE_AFTER_MS + RESTART_MS;
+    await publishFields(connection, key, [field, JSON.stringify({ serves, seenAt })]);
+  }
+
+  /** Whether a worker serves the name, by the hash as it was read at `now`; where no worker is known, nobody can say no. */
+  function servedBy(fields: Readonly<Record<string, string>>, now: number): (name: string) => boolean {
+    const present = seenSince(fields, now - GONE_AFTER_MS);
+    const served = new Set(present.flatMap(([, { serves }]) => serves));
+    return (name) => present.length === 0 || served.has(name);
+  }
+
+  return { say, leave, servedBy };
+}

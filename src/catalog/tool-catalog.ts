@@ -1,0 +1,73 @@
+// The catalog of tools in Redis: what each MCP server offers, seen from every process.
+// Must never be needed to run a tool; it only tells what is there.
+import type { RedisConnection } from '../redis/connection.ts';
+import type { ToolListing } from '../contract/tool-listing.ts';
+import type { KeySpace } from '../journal/keys.ts';
+import { type Clock, createPresence, isPresence, publishFields, redisClock } from './presence.ts';
+
+export type PublishedTool = ToolListing['tools'][number];
+export type ServerStatus = ToolListing['servers'][number]['status'];
+
+/** One server's entry. `updatedAt` is milliseconds since the epoch, by the publisher's clock. */
+export interface CatalogEntry {
+  server: string;
+  status: ServerStatus;
+  error?: string;
+  tools: PublishedTool[];
+  updatedAt: number;
+  /** A worker's lane waits until then because the server is out of reach; milliseconds since the epoch. */
+  blockedUntil?: number;
+  /** false: no worker serves it at present. Absent: one does, or nobody knows. Not stored. */
+  served?: boolean;
+}
+
+export type ToolCatalog = ReturnType<typeof createToolCatalog>;
+
+export function createToolCatalog(
+  connection: RedisConnection,
+  keys: KeySpace,
+  now: Clock = redisClock(connection),
+) {
+  const presence = createPresence(connection, keys.catalog, now, (name, _json, served) => !served.has(name));
+
+  async function publish(entry: CatalogEntry): Promise<void> {
+    const { served: _, ...stored } = entry;
+    await publishFields(connection, keys.catalog, [entry.server, JSON.stringify(stored)]);
+  }
+
+  /** Every known server, by name. */
+  async function read(): Promise<CatalogEntry[]> {
+    const [fields, at] = await Promise.all([connection.hgetall(keys.catalog), now()]);
+    const isServed = presence.servedBy(fields, at);
+    return Object.entries(fields)
+      .filter(([field]) => !isPresence(field))
+      .map(([server, json]): CatalogEntry => {
+        const entry = JSON.parse(json) as CatalogEntry;
+        return isServed(server) ? entry : { ...entry, served: false };
+      })
+      .sort((left, right) => (left.server < right.server ? -1 : 1));
+  }
+
+  /** Says that the worker serves these servers; returns those of them that nothing is known of: Redis has lost it. */
+  async function present(worker: string, servers: readonly string[]): Promise<string[]> {
+    const known = await presence.say(worker, servers);
+    return servers.filter((server) => !known.has(server));
+  }
+
+  return { publish, read, present, leave: presence.leave };
+}
+
+/** The catalog as the API tells it: without servers that no worker serves any more. */
+export function toolListing(entries: readonly CatalogEntry[]): ToolListing {
+  const served = entries.filter((entry) => entry.served !== false);
+  return {
+    tools: served.flatMap((entry) => entry.tools),
+    servers: served.map((entry) => ({
+      name: entry.server,
+      status: entry.status,
+      ...(entry.error === undefined ? {} : { error: entry.error }),
+      tools: entry.tools.length,
+      updated_at: new Date(entry.updatedAt).toISOString(),
+    })),
+  };
+}

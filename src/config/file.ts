@@ -1,0 +1,73 @@
+// Reads the configuration file: JSON, in which comments and trailing commas are allowed, with the place of each member.
+// Must never repeat a piece of the file in a message: it may be a secret.
+import { readFileSync } from 'node:fs';
+import { type Node, type ParseError, parseTree, printParseErrorCode } from 'jsonc-parser';
+import { fieldPath } from '../contract/field-path.ts';
+
+/** Where in the file, both from 1. */
+export interface FilePlace {
+  readonly line: number;
+  readonly column: number;
+}
+
+export type ConfigFile =
+  | { readonly ok: true; readonly value: unknown; placeOf(path: string): FilePlace | null }
+  | { readonly ok: false; readonly message: string; readonly place: FilePlace | null };
+
+export function readConfigFile(path: string): ConfigFile {
+  let text: string;
+  try {
+    text = readFileSync(path, 'utf8');
+  } catch (error) {
+    const { code = 'unknown error' } = error as NodeJS.ErrnoException;
+    return { ok: false, message: `cannot be read (${code})`, place: null };
+  }
+  return parseConfigText(text);
+}
+
+export function parseConfigText(text: string): ConfigFile {
+  const source = text.replace(/^\uFEFF/, '');
+  const errors: ParseError[] = [];
+  const root = parseTree(source, errors, { allowTrailingComma: true });
+  const [first] = errors;
+  if (first !== undefined)
+    return { ok: false, message: `is not JSON: ${faultText(first)}`, place: placeAt(source, first.offset) };
+  if (root === undefined) throw new Error('a text without errors has no value');
+  const offsets = new Map<string, number>();
+  const value = valueOf(root, [], offsets);
+  const placeOf = (path: string): FilePlace | null => {
+    const offset = offsets.get(path);
+    return offset === undefined ? null : placeAt(source, offset);
+  };
+  return { ok: true, value, placeOf };
+}
+
+/** The value of a node; on the way the offset of each member is kept under its path, of the key where it has one. */
+function valueOf(node: Node, keys: readonly PropertyKey[], offsets: Map<string, number>): unknown {
+  const { children = [] } = node;
+  const note = (offset: number): unknown => offsets.set(fieldPath(keys), offset);
+  if (!offsets.has(fieldPath(keys))) note(node.offset);
+  if (node.type === 'array') return children.map((item, index) => valueOf(item, [...keys, index], offsets));
+  if (node.type !== 'object') return node.value as unknown;
+  // `fromEntries` makes a key `__proto__` a member like any other.
+  return Object.fromEntries(
+    children.flatMap(({ children: [key, value] = [] }) => {
+      if (key === undefined || value === undefined) return [];
+      const name = String(key.value);
+      offsets.set(fieldPath([...keys, name]), key.offset);
+      return [[name, valueOf(value, [...keys, name], offsets)]];
+    }),
+  );
+}
+
+/** `PropertyNameExpected` as words. */
+function faultText({ error }: ParseError): string {
+  return printParseErrorCode(error)
+    .replaceAll(/(?<=[a-z])(?=[A-Z])/g, ' ')
+    .toLowerCase();
+}
+
+function placeAt(text: string, offset: number): FilePlace {
+  const before = text.slice(0, offset).split('\n');
+  return { line: before.length, column: (before.at(-1) ?? '').length + 1 };
+}

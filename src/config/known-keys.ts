@@ -1,0 +1,82 @@
+// The keys that a schema knows at each place of a value, to suggest the one that was meant.
+// Must never decide whether a value is right: zod does.
+import * as z from 'zod';
+import { fieldErrors } from '../contract/field-error.ts';
+import { fieldPath } from '../contract/field-path.ts';
+import type { FieldError } from '../contract/problem.ts';
+import { closeNames } from '../bounds/close-names.ts';
+
+/** What zod found wrong with `value`, and beside each unknown key those that it looks like. */
+export function schemaErrors(
+  error: z.ZodError,
+  schema: z.ZodType,
+  value: unknown,
+  prefix = '',
+): FieldError[] {
+  const suggestions = keySuggestions(schema, value, prefix);
+  return fieldErrors(error, prefix).map(({ path, message }) => {
+    const close = suggestions.get(path) ?? [];
+    return close.length === 0 ? { path, message } : { path, message: `${message}; ${didYouMean(close)}` };
+  });
+}
+
+/** As in `did you mean "command"?`. */
+export function didYouMean(names: readonly string[]): string {
+  return `did you mean ${names.map((name) => `"${name}"`).join(' or ')}?`;
+}
+
+/** Path of each unknown key of `value` → the known keys that look like it; only where there are any. */
+function keySuggestions(schema: z.ZodType, value: unknown, prefix: string): Map<string, readonly string[]> {
+  const found = new Map<string, readonly string[]>();
+  visit([schema], value, [], (keys, close) => found.set(fieldPath(keys, prefix), close));
+  return found;
+}
+
+type Suggest = (keys: readonly PropertyKey[], close: readonly string[]) => void;
+
+/** `schemas` are all that the value may be of: the alternatives of a union are looked at together. */
+function visit(
+  schemas: readonly z.core.$ZodType[],
+  value: unknown,
+  keys: readonly PropertyKey[],
+  suggest: Suggest,
+): void {
+  if (typeof value !== 'object' || value === null) return;
+  const alternatives = schemas.flatMap(alternativesOf);
+  if (Array.isArray(value)) {
+    const items = alternatives.flatMap((each) => (each instanceof z.ZodArray ? [each.element] : []));
+    for (const [index, item] of value.entries()) visit(items, item, [...keys, index], suggest);
+    return;
+  }
+  const shapes = alternatives.flatMap((each) => (each instanceof z.ZodObject ? [each.shape] : []));
+  const records = alternatives.flatMap((each) => (each instanceof z.ZodRecord ? [each.valueType] : []));
+  for (const [key, member] of Object.entries(value)) {
+    const known = shapes.flatMap((shape) => (Object.hasOwn(shape, key) ? [shape[key]] : []));
+    if (known.length > 0 || records.length > 0)
+      visit([...known, ...records], member, [...keys, key], suggest);
+    else suggestFor(key, shapes, (close) => suggest([...keys, key], close));
+  }
+}
+
+function suggestFor(
+  key: string,
+  shapes: readonly object[],
+  suggest: (close: readonly string[]) => void,
+): void {
+  const close = closeNames(key, [...new Set(shapes.flatMap((shape) => Object.keys(shape)))]);
+  if (close.length > 0) suggest(close);
+}
+
+/** What is behind defaults, optionals and unions. */
+function alternativesOf(schema: z.core.$ZodType): z.core.$ZodType[] {
+  if (schema instanceof z.ZodUnion) return schema.options.flatMap(alternativesOf);
+  if (
+    schema instanceof z.ZodOptional ||
+    schema instanceof z.ZodNullable ||
+    schema instanceof z.ZodDefault ||
+    schema instanceof z.ZodPrefault
+  )
+    return alternativesOf(schema.def.innerType);
+  if (schema instanceof z.ZodPipe) return alternativesOf(schema.def.in);
+  return [schema];
+}

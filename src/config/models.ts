@@ -1,0 +1,210 @@
+// What may be configured of model providers and aliases, and which providers the environment has keys for.
+// Must never hold a key where it could be printed or serialized.
+import * as z from 'zod';
+import { modelLaneSchema } from './lane.ts';
+import { byName, recordByName } from './names.ts';
+import { fieldErrors } from '../contract/field-error.ts';
+import { serverNameSchema } from '../contract/identifiers.ts';
+import { BUILT_IN_PROVIDERS, parseModelName } from '../contract/model-name.ts';
+import { ownMember } from '../contract/own-member.ts';
+import type { FieldError } from '../contract/problem.ts';
+import type { Environment } from './environment-values.ts';
+import { schemaErrors } from './known-keys.ts';
+
+const usdPerMillion = z.number().min(0).max(1_000_000);
+
+const priceSchema = z.strictObject({
+  /** US dollars for a million tokens that the model reads. */
+  input: usdPerMillion,
+  /** US dollars for a million tokens that the model writes, its reasoning included. */
+  output: usdPerMillion,
+  /** US dollars for a million tokens read from the provider's cache. Default: as `input`. */
+  cache_read: usdPerMillion.optional(),
+  /** US dollars for a million tokens written into the provider's cache. Default: as `input`. */
+  cache_write: usdPerMillion.optional(),
+});
+
+const rateLimits = {
+  /** Calls a minute over all workers. Default: no such limit. */
+  requests_per_minute: z.int().min(1).max(100_000_000).optional(),
+  /** Tokens read and written a minute, over all workers. Default: no such limit. */
+  tokens_per_minute: z.int().min(1).max(1_000_000_000_000).optional(),
+};
+
+const modelSchema = z.strictObject({ ...rateLimits, price: priceSchema.optional() });
+
+const httpUrl = z.url({ protocol: /^https?$/ });
+
+const shared = {
+  lane: modelLaneSchema.prefault({}),
+  ...rateLimits,
+  /** Limits and prices of single models, by the model's name without the provider. */
+  models: byName(z.string().min(1).max(256), modelSchema).prefault({}),
+  /** Left out, even when its key is set. Default: false. */
+  disabled: z.boolean().default(false),
+};
+
+const remote = {
+  ...shared,
+  /** Sent with every call. */
+  headers: recordByName(z.string(), z.string()).prefault({}),
+  /** The environment variable that holds the key; never the key itself. */
+  api_key_env: z
+    .string()
+    .regex(
+      /^[A-Z_][A-Z0-9_]{0,127}$/,
+      'must be the name of an environment variable (upper case), not the key',
+    )
+    .optional(),
+};
+
+/** With the version in its path, as `https://api.openai.com/v1`. Default: the provider's own. */
+const baseUrl = { base_url: httpUrl.optional() };
+
+const providerSchema = z.discriminatedUnion('type', [
+  z.strictObject({ type: z.literal('anthropic'), ...remote, ...baseUrl }),
+  z.strictObject({
+    type: z.literal('openai'),
+    ...remote,
+    ...baseUrl,
+    /** Which of OpenAI's two interfaces answers text. Default: responses. */
+    api: z.enum(['responses', 'chat']).default('responses'),
+  }),
+  z.strictObject({ type: z.literal('google'), ...remote, ...baseUrl }),
+  z.strictObject({ type: z.literal('openai-compatible'), ...remote, base_url: httpUrl }),
+  z.strictObject({
+    type: z.literal('scripted'),
+    ...shared,
+    /** The file of turns, relative to the configuration's folder. Default: the turns of the demonstration. */
+    file: z.string().min(1).optional(),
+    /** Pieces a second. Default: as the file says. */
+    pace: z.number().positive().max(10_000).optional(),
+  }),
+]);
+
+/** A key out of the environment. Not a value of its own, so that no log, dump or JSON ever shows it. */
+export interface ProviderKey {
+  /** The variables that may hold it, the first that is set wins; empty = none is looked for. */
+  readonly variables: readonly string[];
+  /** null: no variable is set. */
+  read(): string | null;
+}
+
+export type ProviderConfig = z.infer<typeof providerSchema> & { readonly key: ProviderKey };
+
+const aliasName = z.string().regex(/^[A-Za-z0-9._-]{1,128}$/, 'must be 1 to 128 of A-Z a-z 0-9 . _ -');
+const modelName = z
+  .string()
+  .refine((name) => parseModelName(name) !== null, 'must be provider:model, as in openai:gpt-5-mini');
+const chainSchema = z.union([modelName.transform((name) => [name]), z.array(modelName).min(1).max(16)]);
+
+/** The sections of the file that this module reads. */
+export const modelSections = {
+  /** Model providers by name. Those with a key in the environment need no entry. */
+  providers: byName(serverNameSchema, z.unknown()).prefault({}),
+  /** Aliases: one model, or several of which the next is asked when one is not available. */
+  models: byName(aliasName, z.unknown()).prefault({}),
+};
+
+export interface ModelConfig {
+  /** Providers by name: configured ones, and built-in ones whose key is set. A configured one may lack its key. */
+  readonly providers: ReadonlyMap<string, ProviderConfig>;
+  /** Configured aliases only. */
+  readonly models: ReadonlyMap<string, readonly string[]>;
+}
+
+export type ParsedModels = { ok: true; value: ModelConfig } | { ok: false; errors: FieldError[] };
+
+interface Sections {
+  readonly providers: ReadonlyMap<string, unknown>;
+  readonly models: ReadonlyMap<string, unknown>;
+}
+
+export function parseModels(sections: Sections, environment: Environment): ParsedModels {
+  const errors: FieldError[] = [];
+  const providers = parseProviders(sections.providers, environment, errors);
+  const models = parseAliases(sections, errors);
+  if (errors.length > 0) return { ok: false, errors };
+  return { ok: true, value: { providers, models } };
+}
+
+function parseProviders(
+  configured: Sections['providers'],
+  environment: Environment,
+  errors: FieldError[],
+): Map<string, ProviderConfig> {
+  const unnamed = [...BUILT_IN_PROVIDERS.keys()].filter((name) => !configured.has(name));
+  const builtIn = unnamed.map((name) => [name, {}] as const);
+  const providers = new Map<string, ProviderConfig>();
+  for (const [name, raw] of [...configured, ...builtIn]) {
+    const parsed = providerSchema.safeParse(withType(name, raw));
+    if (!parsed.success) {
+      errors.push(...schemaErrors(parsed.error, providerSchema, withType(name, raw), `providers.${name}`));
+      continue;
+    }
+    const provider = { ...parsed.data, key: keyOf(parsed.data, environment) };
+    const left = provider.disabled || (unnamed.includes(name) && provider.key.read() === null);
+    if (!left) providers.set(name, provider);
+  }
+  return providers;
+}
+
+/** A provider with the name of a type is of that type, unless it says otherwise. */
+function withType(name: string, raw: unknown): unknown {
+  const isObject = typeof raw === 'object' && raw !== null && !Array.isArray(raw);
+  return isObject && BUILT_IN_PROVIDERS.has(name) ? { type: name, ...raw } : raw;
+}
+
+function keyOf(provider: z.infer<typeof providerSchema>, environment: Environment): ProviderKey {
+  const named = 'api_key_env' in provider ? provider.api_key_env : undefined;
+  const variables = named === undefined ? (BUILT_IN_PROVIDERS.get(provider.type) ?? []) : [named];
+  const read = (): string | null =>
+    variables.map((name) => ownMember(environment, name)?.trim()).find((value) => value) ?? null;
+  return { variables, read };
+}
+
+function parseAliases({ providers, models }: Sections, errors: FieldError[]): Map<string, readonly string[]> {
+  const aliases = new Map<string, readonly string[]>();
+  for (const [alias, raw] of models) {
+    const path = `models.${alias}`;
+    const parsed = chainSchema.safeParse(raw);
+    if (!parsed.success) {
+      errors.push(...chainErrors(raw, path));
+      continue;
+    }
+    aliases.set(alias, parsed.data);
+    errors.push(...unknownProviders(parsed.data, Array.isArray(raw), path, providers));
+  }
+  return aliases;
+}
+
+/** A union says little of what is wrong: the form that was meant says more. */
+function chainErrors(raw: unknown, path: string): FieldError[] {
+  const meant = Array.isArray(raw) ? z.array(modelName).min(1).max(16) : modelName;
+  const parsed = meant.safeParse(raw);
+  return parsed.success ? [] : fieldErrors(parsed.error, path);
+}
+
+function unknownProviders(
+  chain: readonly string[],
+  isList: boolean,
+  path: string,
+  configured: Sections['providers'],
+): FieldError[] {
+  return chain.flatMap((name, position) => {
+    const provider = parseModelName(name)?.provider ?? '';
+    if (configured.has(provider) || BUILT_IN_PROVIDERS.has(provider)) return [];
+    const known = [...new Set([...configured.keys(), ...BUILT_IN_PROVIDERS.keys()])];
+    const message = `names a provider that is not configured; there are ${known.join(', ')}`;
+    return [{ path: isList ? `${path}[${position}]` : path, message }];
+  });
+}
+
+/** One fault for each provider that cannot be called for want of its key. */
+export function missingKeys(providers: ModelConfig['providers']): FieldError[] {
+  return [...providers].flatMap(([name, { key }]) => {
+    if (key.variables.length === 0 || key.read() !== null) return [];
+    const message = `needs a key: the environment variable ${key.variables.join(' or ')} is not set`;
+    return [{ path: `providers.${name}`, message }];
+  });
+}

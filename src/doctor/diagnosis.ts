@@ -1,0 +1,156 @@
+// Looks at what the service depends on, the way the service itself would: its Redis, its MCP servers, keys for its models.
+// Must never change anything, nor call a tool or a model, nor show a key.
+import { existsSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { fault, fine, type Finding } from './finding.ts';
+import type { Config, HttpServerConfig, ServerConfig, StdioServerConfig } from '../config/config.ts';
+import type { ProviderConfig } from '../config/models.ts';
+import { BUILT_IN_PROVIDERS, modelLane, parseModelName } from '../contract/model-name.ts';
+import type { ConnectFault } from '../mcp/connect-fault.ts';
+import { probeServer, type Probe } from '../mcp/probe.ts';
+import { askRedis, RedisAway } from '../redis/reach.ts';
+import { type RedisFacts, redisFacts, unfitness, type Unfitness } from '../redis/fitness.ts';
+import { serverOptions } from '../service/tool-wiring.ts';
+
+/** A first `npx` has a package to fetch. */
+const SERVER_LIMIT_MS = 30_000;
+
+export async function examineRedis(url: string): Promise<Finding[]> {
+  try {
+    return await askRedis(url, async (connection) => {
+      const startedAt = performance.now();
+      const facts = await redisFacts(connection);
+      return redisFindings(facts, performance.now() - startedAt);
+    });
+  } catch (error) {
+    const away = error instanceof RedisAway ? error : new RedisAway(url, error as Error);
+    return [fault('redis', away.message, away.fix)];
+  }
+}
+
+/** Version and eviction decide whether the service starts at all, persistence whether a restart of Redis forgets. */
+export function redisFindings(facts: RedisFacts, latencyMs: number): Finding[] {
+  const problems = unfitness(facts);
+  const about = (aspect: Unfitness['aspect'], subject: string, says: string): Finding => {
+    const problem = problems.find((each) => each.aspect === aspect);
+    return problem ? fault(subject, problem.says, `${capitalized(problem.remedy)}.`) : fine(subject, says);
+  };
+  const answers = `version ${facts.version}, ${facts.mode}, answered in ${Math.round(latencyMs)} ms`;
+  return [
+    about('version', 'redis', answers),
+    about('eviction', 'eviction', facts.evictionPolicy),
+    persistence(facts),
+  ];
+}
+
+function capitalized(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}
+
+function persistence({ appendOnly, appendFsync }: RedisFacts): Finding {
+  const subject = 'persistence';
+  if (!appendOnly) {
+    const fix = 'Set `appendonly yes` (CONFIG SET appendonly yes, then CONFIG REWRITE).';
+    return fault(subject, 'appendonly is off: a restart of Redis forgets accepted directives', fix);
+  }
+  if (appendFsync === 'no') {
+    const fix =
+      'Set `appendfsync always`, or `everysec` where the last seconds before a crash of Redis may be lost.';
+    return fault(subject, 'appendfsync is no: a power cut may lose many seconds', fix);
+  }
+  const risk = appendFsync === 'everysec' ? ': a crash of Redis itself may cost the last second or two' : '';
+  return fine(subject, `append-only file, fsync ${appendFsync ?? 'not told'}${risk}`);
+}
+
+export interface ServerExamination {
+  /** How long one server may take, milliseconds. Default: 30 000. */
+  readonly limitMs?: number;
+  /** Ends the looking; what is left is found to give no answer. */
+  readonly interrupt?: AbortSignal;
+}
+
+/** One finding for each server of the configuration, looked at side by side. They never reject. */
+export function examineServers(config: Config, options: ServerExamination = {}): Promise<Finding>[] {
+  const limits = { limitMs: SERVER_LIMIT_MS, ...options };
+  return [...config.mcpServers].map(async ([name, server]) => {
+    const probe = await probeServer(serverOptions(name, server, config.directory), limits);
+    return probe.ok
+      ? fine(`mcp ${name}`, reached(probe))
+      : fault(`mcp ${name}`, probe.fault.message, remedy(name, server, config.directory, probe.fault));
+  });
+}
+
+function reached({ transport, tools, connectMs, listMs }: Extract<Probe, { ok: true }>): string {
+  const count = `${tools} ${tools === 1 ? 'tool' : 'tools'}`;
+  return `connected over ${transport} in ${Math.round(connectMs)} ms, ${count} listed in ${Math.round(listMs)} ms`;
+}
+
+function remedy(name: string, server: ServerConfig, directory: string, found: ConnectFault): string {
+  const place = `mcpServers.${name}`;
+  return 'url' in server
+    ? httpRemedy(place, server, found)
+    : stdioRemedy(place, server, resolve(directory, server.cwd ?? '.'), found);
+}
+
+function httpRemedy(place: string, { url }: HttpServerConfig, { type }: ConnectFault): string {
+  if (type === 'auth') return `Give it credentials: ${place}.bearer_token or ${place}.headers, as \${ENV}.`;
+  const { origin, pathname } = new URL(url);
+  return `Start the server, or correct ${place}.url (${origin}${pathname}).`;
+}
+
+/** Arguments are not repeated: they may hold what the environment filled in. */
+function stdioRemedy(
+  place: string,
+  { command }: StdioServerConfig,
+  cwd: string,
+  { passing }: ConnectFault,
+): string {
+  if (!existsSync(cwd)) return `Create the folder ${cwd}, or correct ${place}.cwd.`;
+  if (!passing) return `Install \`${command}\`, or correct ${place}.command; it is looked for on the PATH.`;
+  return `Run its command (${command} …) by hand in ${cwd} to see what it says, and correct ${place}.`;
+}
+
+/** One finding for each provider and for the aliases that nothing can answer. No provider is called. */
+export function examineModels({ providers, models }: Pick<Config, 'providers' | 'models'>): Finding[] {
+  const found = [...providers].map(([name, provider]) => providerFinding(name, provider));
+  const dead = [...models].filter(([, chain]) => !chain.some((model) => providers.has(providerOf(model))));
+  const faults = dead.map(([alias, chain]) =>
+    fault(
+      `alias ${alias}`,
+      `no provider of ${chain.join(', ')} is available`,
+      `${waysTo(chain.map(providerOf))}.`,
+    ),
+  );
+  if (found.length > 0) return [...found, ...faults];
+  return [fine('models', `no provider. ${waysTo([...BUILT_IN_PROVIDERS.keys()])} to use models`), ...faults];
+}
+
+/** The providers that cannot be called for want of a key. */
+export function missingKeyFindings({ providers }: Pick<Config, 'providers'>): Finding[] {
+  return [...providers].map(([name, provider]) => providerFinding(name, provider)).filter(({ ok }) => !ok);
+}
+
+function providerFinding(name: string, provider: ProviderConfig): Finding {
+  const { type, key } = provider;
+  const subject = `model provider ${name}`;
+  const lane = modelLane(name);
+  if (type === 'scripted')
+    return fine(subject, `scripted: repeats a file of turns, and is no model; lane ${lane}`);
+  if (key.variables.length === 0) return fine(subject, `${type}, without a key; lane ${lane}`);
+  const variables = key.variables.join(' or ');
+  return key.read() === null
+    ? fault(subject, `${type}: ${variables} is not set`, `Set ${variables}, or take providers.${name} out.`)
+    : fine(subject, `${type}, key in ${variables}; lane ${lane}`);
+}
+
+function providerOf(model: string): string {
+  return parseModelName(model)?.provider ?? '';
+}
+
+function waysTo(providers: readonly string[]): string {
+  const ways = [...new Set(providers)].map((name) => {
+    const variables = BUILT_IN_PROVIDERS.get(name);
+    return variables ? `set ${variables.join(' or ')}` : `configure providers.${name}`;
+  });
+  return capitalized(ways.join(', or '));
+}

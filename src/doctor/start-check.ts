@@ -1,0 +1,156 @@
+// What can be known to be wrong before anything is started: keys, scripts of models, agents against what is installed here.
+// Must never connect to anything, nor take for a fault what another process of the installation may bring.
+import { createServer } from 'node:net';
+import { once } from 'node:events';
+import { advice, fault, type Finding } from './finding.ts';
+import { ConfigError } from '../config/error.ts';
+import type { Config } from '../config/config.ts';
+import type { AgentDefinition } from '../contract/agent-definition.ts';
+import { DEFAULT_ALIASES, parseModelName } from '../contract/model-name.ts';
+import { missingKeyFindings } from './diagnosis.ts';
+import { createCore } from '../engine/core/core.ts';
+import { didYouMean } from '../config/known-keys.ts';
+import { closeNames } from '../bounds/close-names.ts';
+import { modelProviders } from '../service/model-wiring.ts';
+import type { Modules } from '../extend/modules.ts';
+import type { Roles } from '../service/service.ts';
+
+/** The strategy that is there without any module. */
+const OWN_STRATEGY = 'react';
+
+/** Faults, which stop the start, and advice. */
+export function examineStart(config: Config, modules: Modules, roles: Roles): Finding[] {
+  const missing = roles.worker ? missingKeyFindings(config) : [];
+  return [
+    ...missing,
+    ...(roles.worker && missing.length === 0 ? scriptFindings(config) : []),
+    ...(roles.engine ? examineAgents(config, modules, { alone: roles.worker !== true }) : []),
+  ];
+}
+
+/** Files of turns that a scripted provider cannot use. */
+function scriptFindings(config: Config): Finding[] {
+  try {
+    modelProviders(config);
+    return [];
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    return [fault('models', error.message, error.fix)];
+  }
+}
+
+/** `alone`: other processes have the workers, and may know aliases that are not configured here. */
+export function examineAgents(
+  config: Pick<Config, 'mcpServers' | 'models'>,
+  { agents, strategies, directives }: Modules,
+  { alone }: { alone: boolean },
+): Finding[] {
+  const twice = namedTwice(() => void createCore({ strategies, directives }));
+  const installed = [OWN_STRATEGY, ...strategies.map(({ name }) => name)];
+  const aliases = [...new Set([...DEFAULT_ALIASES.keys(), ...config.models.keys()])];
+  const servers = [...config.mcpServers.keys()];
+  return [
+    ...twice,
+    ...agents.flatMap((agent) => strategyFinding(agent, installed)),
+    ...agents.flatMap((agent) => modelFinding(agent, aliases, alone)),
+    ...agents.flatMap((agent) => patternFindings(agent, servers)),
+  ];
+}
+
+function namedTwice(build: () => void): Finding[] {
+  try {
+    build();
+    return [];
+  } catch (error) {
+    const fix = 'Give one of them another name, or take its module out of the configuration.';
+    return [fault('modules', (error as Error).message, fix)];
+  }
+}
+
+function strategyFinding({ name, strategy }: AgentDefinition, installed: readonly string[]): Finding[] {
+  if (installed.includes(strategy)) return [];
+  const says = `no strategy "${strategy}" is installed here; ${knownNames(strategy, installed)}`;
+  return [
+    fault(
+      `agent ${name}`,
+      says,
+      `Correct agents.${name}.strategy, or name the module that brings it in strategies.`,
+    ),
+  ];
+}
+
+function modelFinding(agent: AgentDefinition, aliases: readonly string[], alone: boolean): Finding[] {
+  const field = agent.model === undefined ? 'model_alias' : 'model';
+  const asked = agent.model ?? agent.model_alias;
+  if (aliases.includes(asked) || (field === 'model' && parseModelName(asked) !== null)) return [];
+  const what = field === 'model' ? 'is neither provider:model nor an alias' : 'is no alias of models';
+  const says = `"${asked}" ${what}; ${knownNames(asked, aliases)}`;
+  const fix = `Correct agents.${agent.name}.${field}, or define the alias in models.`;
+  return [(alone ? advice : fault)(`agent ${agent.name}`, says, fix)];
+}
+
+/** Patterns that can match no tool of the servers of this configuration. */
+function patternFindings(agent: AgentDefinition, servers: readonly string[]): Finding[] {
+  const places = [
+    ...agent.tools.map((pattern) => ['tools', pattern] as const),
+    ...Object.keys(agent.policies.approvals).map((pattern) => ['policies.approvals', pattern] as const),
+  ];
+  return places
+    .filter(([, pattern]) => !mayMatch(pattern, servers))
+    .map(([place, pattern]) => {
+      const says = `the pattern "${pattern}" matches no tool of a server that is configured here; ${knownNames(
+        pattern.split('.')[0] ?? '',
+        servers,
+      )}`;
+      return advice(
+        `agent ${agent.name}`,
+        says,
+        `Correct agents.${agent.name}.${place}, unless another worker serves it.`,
+      );
+    });
+}
+
+/** What stands before the first `*` decides: it has to be the beginning of a tool's name, or have one as its beginning. */
+function mayMatch(pattern: string, servers: readonly string[]): boolean {
+  const star = pattern.indexOf('*');
+  const head = star < 0 ? pattern : pattern.slice(0, star);
+  if (star >= 0 && servers.some((server) => `${server}.`.startsWith(head))) return true;
+  return head === '' || servers.some((server) => head.startsWith(`${server}.`));
+}
+
+function knownNames(asked: string, known: readonly string[]): string {
+  const close = closeNames(asked, known);
+  if (close.length > 0) return didYouMean(close);
+  return known.length === 0 ? 'there is none' : `there are ${known.slice(0, 20).join(', ')}`;
+}
+
+/** Whether the API can listen; asked before a worker starts what another process would have to stop again. */
+export async function examinePort({ host, port }: Pick<Config, 'host' | 'port'>): Promise<Finding[]> {
+  const server = createServer();
+  try {
+    server.listen(port, host);
+    await once(server, 'listening');
+    server.close();
+    await once(server, 'close');
+    return [];
+  } catch (error) {
+    return [portFault(error as NodeJS.ErrnoException, { host, port })];
+  }
+}
+
+function portFault(
+  { code, message }: NodeJS.ErrnoException,
+  { host, port }: Pick<Config, 'host' | 'port'>,
+): Finding {
+  const where = `${host}:${port}`;
+  if (code === 'EADDRINUSE') {
+    const fix = 'Stop what uses the port, or name another with --port or ADJUTANT_PORT.';
+    return fault('api', `cannot listen on ${where}: the port is in use`, fix);
+  }
+  if (code === 'EACCES') {
+    const fix = 'Name a port above 1023 with --port or ADJUTANT_PORT.';
+    return fault('api', `cannot listen on ${where}: this user may not use the port`, fix);
+  }
+  const fix = 'Name an address of this machine with --host or ADJUTANT_HOST, as in 127.0.0.1 or 0.0.0.0.';
+  return fault('api', `cannot listen on ${where}: ${message}`, fix);
+}

@@ -1,0 +1,44 @@
+// `adjutant/engine`: what modules named in the configuration are written with: agents, strategies, kinds of directives.
+// Must never connect to anything: a definition is data and functions, and the service that loads it does the rest.
+export type { AgentDefinition, SubmittedAgentDefinition } from '../contract/agent-definition.ts';
+export { errorEnvelope, type ErrorEnvelope } from '../contract/error-envelope.ts';
+export type { AssistantMessage, Message, ToolCall, ToolMessage } from '../contract/message.ts';
+export { errorResult, okResult, type Result } from '../contract/result.ts';
+export { retryFields } from '../contract/retry-policy.ts';
+export type { Effect } from '../contract/work-directive.ts';
+export {
+  defineDirective,
+  type DirectiveKind,
+  type Executed,
+  type ImmediateKind,
+  type KindContext,
+  type OwnDirective,
+  type QueuedKind,
+} from '../engine/core/directive-exec.ts';
+export { toolMessage } from '../engine/core/history.ts';
+export { defineAgent } from '../engine/define-agent.ts';
+export { type ModelAnswer, readAnswer } from '../engine/strategies/model-answer.ts';
+export type {
+  AppliedControls,
+  Completion,
+  ControlContext,
+  ControlHandler,
+  ControlHandlers,
+  ControlOptions,
+} from '../engine/core/control/control-context.ts';
+export { reactWith } from '../engine/strategies/react.ts';
+export {
+  type AnyStrategy,
+  applyControls,
+  callModel,
+  callTool,
+  defineStrategy,
+  type Outcome,
+  type Step,
+  type Strategy,
+  type StrategyContext,
+  type StrategyDirective,
+  type StrategySignal,
+} from '../engine/strategies/strategy.ts';
+export type { JsonObject } from '../engine/transition.ts';
+export type { Execution, ExecutionContext } from '../executors/definition.ts';

@@ -1,0 +1,177 @@
+// Loads what users bring of their own: agents, strategies and kinds of directives, from modules named in the configuration.
+// Must never take a thing that is not what it should be: the error names the module and what is wrong with it.
+import { resolve } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import type { Config } from '../config/config.ts';
+import { ConfigError } from '../config/error.ts';
+import { type AgentDefinition, agentDefinitionSchema } from '../contract/agent-definition.ts';
+import { CUSTOM_CONTEXT } from '../contract/custom-directive.ts';
+import type { FieldError } from '../contract/problem.ts';
+import { knownEffect } from '../contract/work-directive.ts';
+import { ownReport, readExecution } from './custom-execution.ts';
+import {
+  type DirectiveKind,
+  kindNameFault,
+  type OwnDirective,
+  queuedKinds,
+} from '../engine/core/directive-exec.ts';
+import type { AnyStrategy } from '../engine/strategies/strategy.ts';
+import type { QueuedDefinition } from '../executors/definition.ts';
+import { schemaErrors } from '../config/known-keys.ts';
+
+export interface Modules {
+  agents: readonly AgentDefinition[];
+  strategies: readonly AnyStrategy[];
+  directives: readonly DirectiveKind[];
+}
+
+export const NO_MODULES: Modules = { agents: [], strategies: [], directives: [] };
+
+const CORRECT_MODULE = { fix: 'Correct the module, or the place of the configuration that names it.' };
+
+type Named = Pick<Config, 'agents' | 'strategies' | 'directives' | 'directory'>;
+
+/** How one sort of thing is told from others, and what is wrong with one; null = nothing. */
+interface Sort {
+  claims(value: object): boolean;
+  fault(value: object): string | null;
+}
+
+/** A module may bring several sorts: each section takes its own. */
+const STRATEGY: Sort = { claims: (value) => 'init' in value || 'reduce' in value, fault: strategyFault };
+const KIND: Sort = { claims: (value) => 'type' in value || 'mode' in value, fault: kindFault };
+const isAgent = (value: object): boolean => !STRATEGY.claims(value) && !KIND.claims(value);
+
+/** Throws `ConfigError` for a module that cannot be loaded, or exports nothing that is wanted of it. */
+export async function loadModules(config: Named): Promise<Modules> {
+  return {
+    agents: await loadAgents(config),
+    strategies: (await loadEach(config, 'strategies', STRATEGY)) as AnyStrategy[],
+    directives: (await loadEach(config, 'directives', KIND)) as DirectiveKind[],
+  };
+}
+
+async function loadAgents({ agents, directory }: Named): Promise<AgentDefinition[]> {
+  const loaded: AgentDefinition[] = [];
+  if (Array.isArray(agents)) {
+    for (const [index, path] of agents.entries())
+      for (const value of await exportsOf(directory, path, `agents[${index}]`, isAgent))
+        loaded.push(agentOf(value, path, `agents[${index}]`));
+  } else {
+    for (const [name, agent] of Object.entries(agents)) loaded.push(await loadAgent(directory, name, agent));
+  }
+  requireUnique(loaded.map(({ name }) => name));
+  return loaded;
+}
+
+async function loadAgent(directory: string, name: string, agent: string | object): Promise<AgentDefinition> {
+  const place = `agents.${name}`;
+  if (typeof agent !== 'string') return { ...(agent as Omit<AgentDefinition, 'name'>), name };
+  const found = (await exportsOf(directory, agent, place, isAgent)).map((value) =>
+    agentOf(value, agent, place),
+  );
+  const chosen = found.find((candidate) => candidate.name === name);
+  if (chosen) return chosen;
+  throw fault(agent, place, `exports no agent named "${name}"`);
+}
+
+function agentOf(value: object, path: string, place: string): AgentDefinition {
+  const parsed = agentDefinitionSchema.safeParse(value);
+  if (parsed.success) return parsed.data;
+  throw new ConfigError(
+    path,
+    schemaErrors(parsed.error, agentDefinitionSchema, value, place),
+    CORRECT_MODULE,
+  );
+}
+
+function requireUnique(names: readonly string[]): void {
+  const twice = names.find((name, index) => names.indexOf(name) !== index);
+  if (twice !== undefined) throw new ConfigError('agents', [{ path: twice, message: 'is defined twice' }]);
+}
+
+async function loadEach(config: Named, section: 'strategies' | 'directives', sort: Sort): Promise<object[]> {
+  const loaded: object[] = [];
+  for (const [index, path] of config[section].entries()) {
+    const place = `${section}[${index}]`;
+    for (const value of await exportsOf(config.directory, path, place, (each) => sort.claims(each))) {
+      const wrong = sort.fault(value);
+      if (wrong !== null) throw fault(path, place, wrong);
+      loaded.push(value);
+    }
+  }
+  return loaded;
+}
+
+/** The objects of a sort that a module exports, by themselves or in an array. */
+async function exportsOf(
+  directory: string,
+  path: string,
+  place: string,
+  claims: (value: object) => boolean,
+): Promise<object[]> {
+  const url = pathToFileURL(resolve(directory, path)).href;
+  const loaded = (await import(url).catch((error: unknown) => {
+    throw fault(path, place, `cannot be loaded: ${error instanceof Error ? error.message : String(error)}`);
+  })) as Record<string, unknown>;
+  const values = [...new Set(Object.values(loaded).flat())];
+  const objects = values.filter((value): value is object => typeof value === 'object' && value !== null);
+  const claimed = objects.filter(claims);
+  if (claimed.length === 0) throw fault(path, place, 'exports nothing of that kind');
+  return claimed;
+}
+
+function strategyFault(value: object): string | null {
+  const { name, init, reduce } = value as Partial<AnyStrategy>;
+  if (typeof name !== 'string' || name === '') return 'exports a strategy without a name';
+  const missing = Object.entries({ init, reduce }).find(([, part]) => typeof part !== 'function');
+  return missing ? `exports a strategy "${name}" without a function "${missing[0]}"` : null;
+}
+
+function kindFault(value: object): string | null {
+  const kind = value as {
+    type?: unknown;
+    mode?: unknown;
+    schema?: unknown;
+    exec?: unknown;
+    execute?: unknown;
+  };
+  if (typeof kind.type !== 'string' || kind.type === '') return 'exports a kind of directive without a type';
+  const wrongName = kindNameFault(kind.type);
+  if (wrongName !== null) return `exports a kind with a name that it cannot have: ${wrongName}`;
+  const named = `exports a kind of directive "${kind.type}"`;
+  if (kind.mode !== 'immediate' && kind.mode !== 'queued')
+    return `${named} whose mode is neither "immediate" nor "queued"`;
+  if (typeof (kind.schema as { safeParse?: unknown } | undefined)?.safeParse !== 'function')
+    return `${named} without a zod schema`;
+  const does = kind.mode === 'immediate' ? 'exec' : 'execute';
+  return typeof kind[does] === 'function' ? null : `${named} without a function "${does}"`;
+}
+
+function fault(path: string, place: string, message: string): ConfigError {
+  const error: FieldError = { path: place, message };
+  return new ConfigError(path, [error], CORRECT_MODULE);
+}
+
+/** The kinds that workers carry out, as their registry holds them. */
+export function queuedDefinitions({ directives }: Modules): QueuedDefinition[] {
+  return queuedKinds(directives).map((kind) => ({
+    mode: 'queued',
+    type: kind.type as QueuedDefinition['type'],
+    schema: kind.schema,
+    effect: async () => knownEffect(kind.effect),
+    started: () => null,
+    execute: async (stored, context) => {
+      const { directive, toolContext } = parted(stored as unknown as OwnDirective);
+      const report = ownReport(kind.type, context.report);
+      return readExecution(await kind.execute(directive, { ...context, report, toolContext }));
+    },
+  }));
+}
+
+/** The directive as its kind declared it, and what its run gave along. */
+function parted(stored: OwnDirective): { directive: OwnDirective; toolContext: Record<string, unknown> } {
+  const { [CUSTOM_CONTEXT]: given, ...directive } = stored;
+  const isObject = typeof given === 'object' && given !== null && !Array.isArray(given);
+  return { directive: directive as OwnDirective, toolContext: isObject ? { ...given } : {} };
+}

@@ -1,0 +1,219 @@
+// Connections to Redis: standalone, TLS, Sentinel and Cluster, named by one URL.
+// Must never hold an open connection that nobody asked for, nor give up reconnecting.
+import {
+  Cluster,
+  Redis,
+  type RedisOptions,
+  type SentinelConnectionOptions,
+  SentinelConnector,
+} from 'ioredis';
+import { keepArgumentsOutOfErrors } from './error.ts';
+
+/** A connection of any topology; scripts and single commands work on each. */
+export type RedisConnection = Redis | Cluster;
+
+/**
+ * What a connection is for:
+ * `commands` never gives up (retries until Redis answers), `submit` fails a command fast when Redis is away,
+ * `subscriber` follows channels, `blocking` waits in Redis for work.
+ */
+export type ConnectionRole = 'commands' | 'submit' | 'subscriber' | 'blocking';
+
+const RECONNECT_STEP_MS = 50;
+const RECONNECT_CAP_MS = 1_000;
+/** How long a submission may wait for Redis before the caller is told that it is away. */
+const SUBMIT_COMMAND_TIMEOUT_MS = 5_000;
+
+/**
+ * A connection on which a command waits and nothing comes for so long is made anew, and the command sent again: a host that
+ * is gone without a word closes nothing, and the operating system notices after a quarter of an hour. Longer than BullMQ
+ * lets a command block, which is 10 s.
+ */
+const LONGEST_SILENCE_MS = 20_000;
+
+/** How long Redis may take to say goodbye. */
+const CLOSE_MS = 500;
+
+/** A failover leaves a master behind as replica: reconnect and send the refused command again. */
+function reconnectOnError(error: Error): 2 | false {
+  return error.message.startsWith('READONLY') ? 2 : false;
+}
+
+function optionsFor(role: ConnectionRole) {
+  const shared = {
+    connectionName: `adjutant-${role}`,
+    maxRetriesPerRequest: null,
+    retryStrategy: (times: number) => Math.min(times * RECONNECT_STEP_MS, RECONNECT_CAP_MS),
+    reconnectOnError,
+    enableReadyCheck: true,
+    socketTimeout: LONGEST_SILENCE_MS,
+  } satisfies RedisOptions;
+  // Whoever subscribes does it again at every `ready`, and knows what has been confirmed.
+  if (role === 'subscriber') return { ...shared, autoResubscribe: false };
+  if (role !== 'submit') return shared;
+  return { ...shared, commandTimeout: SUBMIT_COMMAND_TIMEOUT_MS };
+}
+
+/** `host:port` pairs of a URL that names several nodes. */
+function nodesOf(url: string): { host: string; port: number }[] {
+  const authority = url.replace(/^[^/]*\/\//, '').split('/')[0] ?? '';
+  const hosts = authority.slice(authority.indexOf('@') + 1);
+  return hosts.split(',').map((node) => {
+    const colon = node.lastIndexOf(':');
+    return { host: node.slice(0, colon), port: Number(node.slice(colon + 1)) };
+  });
+}
+
+function credentialsOf(url: string): { username?: string; password?: string } {
+  const match = /^[^/]*\/\/(?<user>[^:@/]*):(?<password>[^@/]*)@/.exec(url);
+  if (!match?.groups) return {};
+  const { user, password } = match.groups;
+  return {
+    ...(user ? { username: decodeURIComponent(user) } : {}),
+    ...(password ? { password: decodeURIComponent(password) } : {}),
+  };
+}
+
+function connectCluster(url: string, role: ConnectionRole): Cluster {
+  const cluster = new Cluster(nodesOf(url), {
+    shardedSubscribers: role === 'subscriber',
+    redisOptions: {
+      ...optionsFor(role),
+      ...credentialsOf(url),
+      ...(url.startsWith('rediss') ? { tls: {} } : {}),
+    },
+    clusterRetryStrategy: (times) => Math.min(times * RECONNECT_STEP_MS, RECONNECT_CAP_MS),
+    retryDelayOnFailover: 200,
+    retryDelayOnClusterDown: 200,
+    maxRedirections: 32,
+    slotsRefreshTimeout: 2_000,
+  });
+  if (role === 'submit') limitCommands(cluster);
+  return cluster;
+}
+
+/** A cluster without a node in reach holds commands back, and the time limit of its nodes' connections does not begin. */
+function limitCommands(cluster: Cluster): void {
+  const send = cluster.sendCommand.bind(cluster);
+  cluster.sendCommand = (command, ...target) => {
+    command.setTimeout(SUBMIT_COMMAND_TIMEOUT_MS);
+    return send(command, ...target);
+  };
+}
+
+/** Ends what listens to the sentinels with the connection it was for: left alone it keeps the process alive. */
+class BoundedSentinelConnector extends SentinelConnector {
+  constructor(options: unknown) {
+    super(options as SentinelConnectionOptions);
+  }
+
+  override async connect(...args: Parameters<SentinelConnector['connect']>) {
+    const stream = await super.connect(...args);
+    stream.once('close', () => {
+      const detector = this['failoverDetector'] as { cleanup(): void } | null | undefined;
+      detector?.cleanup();
+    });
+    return stream;
+  }
+}
+
+function connectSentinel(url: string, role: ConnectionRole): Redis {
+  const name = url.replace(/^[^/]*\/\/[^/]*\//, '') || 'mymaster';
+  return new Redis({
+    ...optionsFor(role),
+    ...credentialsOf(url),
+    sentinels: nodesOf(url),
+    name,
+    // A master that hangs, or whose host is gone, closes no connection: the sentinels say who has taken over.
+    failoverDetector: true,
+    Connector: BoundedSentinelConnector,
+  });
+}
+
+/**
+ * Opens a connection. Forms of `url`: `redis://host:port/db`, `rediss://…` (TLS),
+ * `redis+cluster://host:port,host:port`, `redis+sentinel://host:port,host:port/master-name`.
+ */
+export function connectRedis(url: string, role: ConnectionRole): RedisConnection {
+  keepArgumentsOutOfErrors();
+  const connection = openConnection(url, role);
+  // Reconnecting is the connection's own work; without a listener an outage would end the process.
+  connection.on('error', () => {});
+  gatherWrites(connection);
+  keepDuplicates(connection);
+  return connection;
+}
+
+/** What was made from a connection, here or by BullMQ, by the connection. */
+const duplicates = new WeakMap<RedisConnection, RedisConnection[]>();
+
+function keepDuplicates(connection: RedisConnection): void {
+  const made: RedisConnection[] = [];
+  const duplicate = connection.duplicate.bind(connection) as (...args: never[]) => RedisConnection;
+  duplicates.set(connection, made);
+  connection.duplicate = ((...args: never[]) => {
+    const another = duplicate(...args);
+    made.push(another);
+    return another;
+  }) as typeof connection.duplicate;
+}
+
+/** Commands of one turn of the event loop leave in one system call, here and at Redis, instead of one each. */
+function gatherWrites(connection: RedisConnection): void {
+  if (connection instanceof Redis) connection.on('connect', () => gatherWritesOf(connection.stream));
+  else connection.on('+node', gatherWrites);
+}
+
+function gatherWritesOf(stream: Redis['stream']): void {
+  const write = stream.write.bind(stream) as (...args: unknown[]) => boolean;
+  let gathering = false;
+  const send = (): void => {
+    gathering = false;
+    stream.uncork();
+  };
+  stream.write = ((...args: unknown[]) => {
+    if (!gathering) {
+      gathering = true;
+      stream.cork();
+      process.nextTick(send);
+    }
+    return write(...args);
+  }) as typeof stream.write;
+}
+
+function openConnection(url: string, role: ConnectionRole): RedisConnection {
+  if (/^rediss?\+cluster:/.test(url)) return connectCluster(url, role);
+  if (/^rediss?\+sentinel:/.test(url)) return connectSentinel(url, role);
+  return new Redis(url, optionsFor(role));
+}
+
+/** The servers that take writes; which nodes a cluster has is known once one of them has answered. */
+export async function mastersOf(connection: RedisConnection): Promise<readonly RedisConnection[]> {
+  if (!(connection instanceof Cluster)) return [connection];
+  await connection.ping();
+  return connection.nodes('master');
+}
+
+/**
+ * Closes politely, and by force when Redis does not answer in time. What was duplicated from the connection ends with it:
+ * BullMQ asks a Redis that is away to close its own, waits for the answer for ever, and the process with it.
+ */
+export async function closeRedis(connection: RedisConnection, withinMs = CLOSE_MS): Promise<void> {
+  const isAsked = connection.status === 'ready' && withinMs > 0;
+  const answered = isAsked && (await Promise.race([quit(connection), after(Math.min(withinMs, CLOSE_MS))]));
+  if (!answered) connection.disconnect();
+  for (const another of duplicates.get(connection) ?? []) another.disconnect();
+}
+
+async function quit(connection: RedisConnection): Promise<boolean> {
+  return connection.quit().then(
+    () => true,
+    () => false,
+  );
+}
+
+function after(ms: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    setTimeout(() => resolve(false), ms).unref();
+  });
+}

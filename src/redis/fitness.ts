@@ -1,0 +1,87 @@
+// Checks that a Redis can keep the promises: its version, and that it never drops keys by itself.
+// Must never change a setting of it.
+import { mastersOf, type RedisConnection } from './connection.ts';
+
+/** What a Redis says of itself, as far as the promises depend on it. */
+export interface RedisFacts {
+  version: string;
+  /** `noeviction` is the only one that keeps every key. */
+  evictionPolicy: string;
+  appendOnly: boolean;
+  /** null when the server does not tell (managed services often hide it). */
+  appendFsync: string | null;
+  mode: string;
+}
+
+const OLDEST_MAJOR = 7;
+
+function field(info: string, name: string): string | null {
+  return new RegExp(`^${name}:(.*)$`, 'm').exec(info)?.[1]?.trim() ?? null;
+}
+
+/** Of a cluster, those of the master that is the least fit. */
+export async function redisFacts(connection: RedisConnection): Promise<RedisFacts> {
+  const facts = await Promise.all((await mastersOf(connection)).map(factsOf));
+  const [worst] = facts.toSorted((one, other) => demerits(other) - demerits(one));
+  return worst ?? factsOf(connection);
+}
+
+/** What would be refused weighs more than what is only advised against. */
+function demerits(facts: RedisFacts): number {
+  const unadvised = [!facts.appendOnly, facts.appendFsync === 'no'].filter(Boolean).length;
+  return 10 * unfitness(facts).length + unadvised;
+}
+
+async function factsOf(connection: RedisConnection): Promise<RedisFacts> {
+  const info = await connection.info();
+  const fsync = (await connection.call('CONFIG', 'GET', 'appendfsync').catch(() => null)) as string[] | null;
+  return {
+    version: field(info, 'redis_version') ?? field(info, 'valkey_version') ?? 'unknown',
+    evictionPolicy: field(info, 'maxmemory_policy') ?? 'unknown',
+    appendOnly: field(info, 'aof_enabled') === '1',
+    appendFsync: fsync?.[1] ?? null,
+    mode: field(info, 'redis_mode') ?? 'standalone',
+  };
+}
+
+/** One reason why a Redis cannot keep the promises, and what to do about it. */
+export interface Unfitness {
+  readonly aspect: 'version' | 'eviction';
+  readonly says: string;
+  readonly remedy: string;
+}
+
+/** A Redis that cannot keep the promises; the message names every reason with its remedy. */
+export class UnfitRedis extends Error {
+  override readonly name = 'UnfitRedis';
+  readonly problems: readonly Unfitness[];
+
+  constructor(problems: readonly Unfitness[]) {
+    super(problems.map(({ says, remedy }) => `${says}: ${remedy}.`).join(' '));
+    this.problems = problems;
+  }
+}
+
+/** What makes this Redis unusable; empty when it is fit. */
+export function unfitness({ version, evictionPolicy }: RedisFacts): Unfitness[] {
+  const problems: Unfitness[] = [];
+  const major = Number.parseInt(version, 10);
+  if (Number.isFinite(major) && major < OLDEST_MAJOR) {
+    const remedy = `use Redis ${OLDEST_MAJOR}.0 or later, or Valkey`;
+    problems.push({ aspect: 'version', says: `Redis ${version} is too old`, remedy });
+  }
+  if (evictionPolicy !== 'noeviction' && evictionPolicy !== 'unknown') {
+    const says = `This Redis may drop accepted directives (maxmemory-policy ${evictionPolicy})`;
+    const remedy = 'set `maxmemory-policy noeviction` in its configuration';
+    problems.push({ aspect: 'eviction', says, remedy });
+  }
+  return problems;
+}
+
+/** Throws `UnfitRedis`. */
+export async function requireFitRedis(connection: RedisConnection): Promise<RedisFacts> {
+  const facts = await redisFacts(connection);
+  const problems = unfitness(facts);
+  if (problems.length > 0) throw new UnfitRedis(problems);
+  return facts;
+}

@@ -1,0 +1,124 @@
+// Says in a few lines that Redis is away, for all connections and roles of a process together.
+// Must never keep back an error that an outage of Redis does not explain.
+import type { Startable } from '../lifecycle.ts';
+import { isRedisAway } from './unavailable.ts';
+import type { RedisConnection } from './connection.ts';
+import { createOutage, type OutageNews, secondsOf } from '../telemetry/outage.ts';
+
+export interface RedisOutageOptions {
+  logger: { warn(fields: object, message: string): void };
+  /** What cannot go on without Redis right now, by name. */
+  waiting: () => Readonly<Record<string, number>>;
+  /** Milliseconds; any origin. */
+  now?: () => number;
+}
+
+/** Speaks from its start to its stop: a start that fails says itself why. */
+export interface RedisOutage extends Startable {
+  watch(connection: RedisConnection): void;
+  /** Whether the error is one of an outage, which is then said in its own lines. */
+  explains(error: Error): boolean;
+}
+
+/** A connection that is back so soon was cut, not away. */
+const BLIP_MS = 250;
+const LOOK_MS = 1_000;
+/**
+ * A Redis that refuses, or lets commands time out, closes nothing: it works again after so long without another error.
+ * What arrives so long after an outage is still of it.
+ */
+const QUIET_MS = 10_000;
+/** BullMQ loses its locks on jobs meanwhile, a Redis that was killed also the jobs; the journal's claims decide, and the jobs are handed out again. */
+const CONSEQUENCES = /^(could not renew lock for job|Missing (lock|key) for job|Lock mismatch for job)/;
+
+const BEGAN =
+  'Redis is out of reach: submissions are refused with 503, results and runs wait for it; tried again all the time. ' +
+  'Check that it runs at REDIS_URL; `adjutant doctor` says more';
+
+export function createRedisOutage(options: RedisOutageOptions): RedisOutage {
+  const { logger, waiting, now = () => performance.now() } = options;
+  const outage = createOutage(now);
+  /** When each connection that is not there was lost. */
+  const lost = new Map<RedisConnection, number>();
+  let reason = '';
+  /** The most that waited at once in this outage. */
+  let waited: Record<string, number> = {};
+  let troubledAt = -Infinity;
+  let endedAt = -Infinity;
+  let looking: NodeJS.Timeout | undefined;
+
+  function say(news: OutageNews | null): void {
+    if (news === null || looking === undefined) return;
+    if (news.kind === 'began') {
+      waited = {};
+      return logger.warn({ reason }, BEGAN);
+    }
+    const { failures } = news;
+    if (news.kind === 'lasts') {
+      const fields = { reason, for_s: secondsOf(news.forMs), failures, waiting: waiting() };
+      return logger.warn(fields, 'Redis is still out of reach');
+    }
+    const fields = { after_s: secondsOf(news.afterMs), failures, waited };
+    logger.warn(fields, 'Redis is back: what waited goes on');
+  }
+
+  function look(): void {
+    const isCut = [...lost.values()].some((lostAt) => now() - lostAt >= BLIP_MS);
+    if (isCut && !outage.away) say(outage.failed());
+    count();
+    say(outage.look());
+    if (outage.away && lost.size === 0 && now() - troubledAt >= QUIET_MS) end();
+  }
+
+  /** Before those whose connection is back first go on. */
+  function count(): void {
+    for (const [name, number] of Object.entries(waiting()))
+      waited[name] = Math.max(waited[name] ?? 0, number);
+  }
+
+  function end(): void {
+    endedAt = now();
+    say(outage.works());
+  }
+
+  function back(connection: RedisConnection): void {
+    count();
+    if (lost.delete(connection) && lost.size === 0) end();
+  }
+
+  function watch(connection: RedisConnection): void {
+    connection.on('error', (error: Error) => {
+      reason = error.message;
+      if (lost.has(connection)) look();
+    });
+    connection.on('reconnecting', () => {
+      if (!lost.has(connection)) lost.set(connection, now());
+      reason ||= 'the connection was closed';
+    });
+    connection.on('ready', () => back(connection));
+    connection.on('end', () => lost.delete(connection));
+  }
+
+  function explains(error: Error): boolean {
+    const isAftermath = !outage.away && now() - endedAt < QUIET_MS;
+    if (!isRedisAway(error)) return CONSEQUENCES.test(error.message) && (outage.away || isAftermath);
+    troubledAt = now();
+    if (isAftermath) return true;
+    if (!outage.away) reason = error.message;
+    say(outage.failed());
+    return true;
+  }
+
+  return {
+    name: 'outage log',
+    watch,
+    explains,
+    start: async () => {
+      looking ??= setInterval(look, LOOK_MS).unref();
+    },
+    stop: async () => {
+      clearInterval(looking);
+      looking = undefined;
+    },
+  };
+}

@@ -1,0 +1,82 @@
+/** Who owns the private Redis of a folder: a file that names the service's process, the Redis process and its URL.
+ *  It must never let two living services own one folder. */
+import { readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { CliFailure } from '../cli/failure.ts';
+
+export interface RedisLock {
+  /** The service's process. */
+  readonly pid: number;
+  /** When it started: in a container every service has the same pid. */
+  readonly startedAt: number;
+  /** With its password; null while Redis is being started. */
+  readonly url: string | null;
+  readonly redisPid: number | null;
+}
+
+const FILE = 'owner.json';
+
+/** What the file says, or null when there is none (or an unreadable one). */
+export async function readLock(dir: string): Promise<RedisLock | null> {
+  const text = await readFile(join(dir, FILE), 'utf8').catch(() => null);
+  if (text === null) return null;
+  try {
+    return JSON.parse(text) as RedisLock;
+  } catch {
+    return null;
+  }
+}
+
+/** Takes the folder for this process and answers with what a dead owner left. Throws `CliFailure` when the owner lives. */
+export async function takeLock(dir: string): Promise<RedisLock | null> {
+  const mine: RedisLock = { ...thisProcess(), url: null, redisPid: null };
+  if (await create(dir, mine)) return null;
+  const left = await readLock(dir);
+  if (left !== null && isHeld(left)) throw owned(dir, left.pid);
+  await rm(join(dir, FILE), { force: true });
+  if (!(await create(dir, mine))) throw owned(dir, (await readLock(dir))?.pid ?? 0);
+  return left;
+}
+
+export async function writeLock(dir: string, lock: RedisLock): Promise<void> {
+  const temporary = join(dir, `${FILE}.${process.pid}`);
+  await writeFile(temporary, JSON.stringify(lock), { mode: 0o600 });
+  await rename(temporary, join(dir, FILE));
+}
+
+export async function releaseLock(dir: string): Promise<void> {
+  await rm(join(dir, FILE), { force: true });
+}
+
+async function create(dir: string, lock: RedisLock): Promise<boolean> {
+  try {
+    await writeFile(join(dir, FILE), JSON.stringify(lock), { mode: 0o600, flag: 'wx' });
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;
+    throw error;
+  }
+}
+
+export function thisProcess(): Pick<RedisLock, 'pid' | 'startedAt'> {
+  return { pid: process.pid, startedAt: performance.timeOrigin };
+}
+
+function isHeld({ pid, startedAt }: RedisLock): boolean {
+  return pid === process.pid ? startedAt === performance.timeOrigin : isAlive(pid);
+}
+
+export function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM';
+  }
+}
+
+function owned(dir: string, pid: number): CliFailure {
+  return new CliFailure({
+    what: `Adjutant is running in this folder already (process ${pid}).`,
+    how: `Use it, stop it, or start this one in another folder. (If that process is something else, remove ${join(dir, FILE)}.)`,
+  });
+}

@@ -1,0 +1,73 @@
+// `adjutant/queue`: the direct client of a program that submits and follows, but executes nothing.
+// Must never keep the process alive after `close`.
+import { assembleClient } from './client-parts.ts';
+import type { DirectiveClient } from '../contract/directive-client.ts';
+import { type DirectiveKind, submittableKinds } from '../engine/core/directive-exec.ts';
+import { DEFAULT_PREFIX } from '../journal/keys.ts';
+import { NO_MODELS } from '../catalog/known-models.ts';
+import type { Durability } from '../queue/durability.ts';
+import { redisUrlFault } from '../redis/address.ts';
+import { closeRedis, connectRedis } from '../redis/connection.ts';
+
+export { privateRedisUrl } from '../cli/private-redis.ts';
+export * from '../contract/client-names.ts';
+
+export interface DirectClientOptions {
+  /** Forms as in `connectRedis`: standalone, TLS, `redis+sentinel://`, `redis+cluster://`. */
+  redisUrl: string;
+  /** The installation's key prefix. Default: `adjutant`. */
+  prefix?: string;
+  /** Servers that are known before a worker has published them. Default: none. */
+  knownServers?: readonly string[];
+  /** How long a closed request stays readable, milliseconds. Default: 86 400 000 (one day). */
+  retentionMs?: number;
+  /** What an acceptance waits for: `memory`, `fsync` or `replica`. Default: `memory`. */
+  durability?: Durability;
+  /** Directives that may wait in one lane; null = no limit. Default: 10 000. */
+  maxQueued?: number | null;
+  /** As `limits.request_bytes` of the installation. Default: 64 MiB. */
+  requestBytes?: number;
+  /** As `limits.total_bytes` of the installation. Default: 80 % of Redis' maxmemory, or half of its machine's memory. */
+  totalBytes?: number;
+  /** Kinds of directives that the installation's workers have from modules: only these may be submitted. Default: none. */
+  directives?: readonly DirectiveKind[];
+}
+
+const DEFAULT_RETENTION_MS = 86_400_000;
+const DEFAULT_MAX_QUEUED = 10_000;
+const DEFAULT_MAX_OPEN = 100_000;
+const DEFAULT_ARGUMENTS_BYTES = 1_024 * 1_024;
+const DEFAULT_BATCH = 1_000;
+
+/** Connects in the background; the first call waits for Redis. Throws when `redisUrl` has not the form of one. */
+export async function createDirectClient(options: DirectClientOptions): Promise<DirectiveClient> {
+  const wrong = redisUrlFault(options.redisUrl);
+  if (wrong !== null) throw new TypeError(`redisUrl: ${wrong.says}. ${wrong.fix}`);
+  const connection = connectRedis(options.redisUrl, 'submit');
+  const listening = connectRedis(options.redisUrl, 'subscriber');
+  const { maxQueued = DEFAULT_MAX_QUEUED } = options;
+  const { client } = assembleClient(
+    { connection, listening },
+    {
+      prefix: options.prefix ?? DEFAULT_PREFIX,
+      knownServers: options.knownServers ?? [],
+      knownModels: NO_MODELS,
+      retentionMs: options.retentionMs ?? DEFAULT_RETENTION_MS,
+      durability: options.durability ?? 'memory',
+      argumentsBytes: DEFAULT_ARGUMENTS_BYTES,
+      ...(options.requestBytes === undefined ? {} : { requestBytes: options.requestBytes }),
+      totalBytes: options.totalBytes,
+      maxDirectives: DEFAULT_BATCH,
+      maxQueuedIn: () => maxQueued,
+      maxOpen: maxQueued === null ? null : DEFAULT_MAX_OPEN,
+      runs: { agents: [], kinds: submittableKinds(options.directives ?? []) },
+    },
+  );
+  return {
+    ...client,
+    async close() {
+      await client.close();
+      await Promise.all([closeRedis(connection), closeRedis(listening)]);
+    },
+  };
+}

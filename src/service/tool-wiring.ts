@@ -1,0 +1,192 @@
+// Joins the MCP pool with the configuration and the catalog: which servers there are, what their tools do.
+// Must never call a tool.
+import { randomUUID } from 'node:crypto';
+import { resolve } from 'node:path';
+import type { Config, HttpServerConfig, ServerConfig } from '../config/config.ts';
+import type { ListedTool } from '../contract/tool-listing.ts';
+import { type Effect, knownEffect, type ToolExec } from '../contract/work-directive.ts';
+import type { ToolPlace } from '../executors/tool-exec.ts';
+import { PRESENT_EVERY_MS } from '../catalog/presence.ts';
+import type { CatalogEntry, ToolCatalog } from '../catalog/tool-catalog.ts';
+import type { SchemaChecks } from '../json-schema/schema-checks.ts';
+import { effectOf } from '../mcp/effect.ts';
+import { createMcpPool, type McpPool, type ServerStatus } from '../mcp/pool.ts';
+import type { McpLogger } from '../mcp/logger.ts';
+import type { HttpTransportOptions, McpServerOptions } from '../mcp/server-options.ts';
+import { withoutPercents } from '../mcp/server-secrets.ts';
+import type { ToolDefinition } from '../mcp/tool-definition.ts';
+import { toolLane, toolOnServer } from '../catalog/route.ts';
+
+/** User and password of the URL travel as a header: clients of HTTP refuse them in a URL, and repeat it in the refusal. */
+function addressOf({ url, headers, bearer_token: token }: HttpServerConfig): HttpTransportOptions {
+  const address = new URL(url);
+  const user = [address.username, address.password].map(withoutPercents).join(':');
+  address.username = '';
+  address.password = '';
+  const own = Object.keys(headers).some((name) => name.toLowerCase() === 'authorization');
+  const basic = user === ':' || own ? {} : { Authorization: `Basic ${Buffer.from(user).toString('base64')}` };
+  const bearer = token === undefined ? {} : { Authorization: `Bearer ${token}` };
+  return { kind: 'http', url: address.href, headers: { ...basic, ...headers, ...bearer } };
+}
+
+/** One server as the pool wants it. */
+export function serverOptions(name: string, server: ServerConfig, directory: string): McpServerOptions {
+  const shared = { name, serial: server.serial, maxInFlight: server.lane.concurrency };
+  if ('url' in server) return { ...shared, transport: addressOf(server) };
+  const { command, args, env, uid, gid } = server;
+  const user = uid === undefined || gid === undefined ? {} : { user: { uid, gid } };
+  return {
+    ...shared,
+    transport: { kind: 'stdio', command, args, env, cwd: resolve(directory, server.cwd ?? '.'), ...user },
+  };
+}
+
+function listedTool(tool: ToolDefinition, server: ServerConfig | undefined): ListedTool {
+  const { effects, directives = 'none' } = server ?? {};
+  return {
+    name: `${tool.server}.${tool.name}`,
+    server: tool.server,
+    tool: tool.name,
+    ...(tool.title === undefined ? {} : { title: tool.title }),
+    ...(tool.description === undefined ? {} : { description: tool.description }),
+    input_schema: { ...tool.inputSchema },
+    ...(tool.outputSchema === undefined ? {} : { output_schema: { ...tool.outputSchema } }),
+    ...(tool.annotations === undefined ? {} : { annotations: { ...tool.annotations } }),
+    effect: effects?.get(tool.name) ?? effectOf(tool.annotations),
+    ...(directives === 'none' ? {} : { directives }),
+  };
+}
+
+/** Writes what the pool learns into the catalog, one change of a server after the other. */
+function catalogWriter(config: Config, catalog: ToolCatalog, onError: (error: Error) => void) {
+  const entries = new Map<string, Promise<CatalogEntry>>();
+
+  /** What another process found out stays known while this one has not reached the server. */
+  async function stored(server: string): Promise<CatalogEntry> {
+    const entry = (await catalog.read()).find((candidate) => candidate.server === server);
+    return entry ?? unseen(server);
+  }
+
+  async function write(before: Promise<CatalogEntry>, change: Partial<CatalogEntry>): Promise<CatalogEntry> {
+    const { error: _, ...known } = await before;
+    const entry: CatalogEntry = { ...known, ...change, updatedAt: Date.now() };
+    await catalog.publish(entry).catch(onError);
+    return entry;
+  }
+
+  function change(server: string, changes: Partial<CatalogEntry>): Promise<unknown> {
+    if (!config.mcpServers.has(server)) return Promise.resolve();
+    const before = entries.get(server) ?? stored(server).catch(() => unseen(server));
+    const written = write(before, changes);
+    entries.set(server, written);
+    return written;
+  }
+
+  /** As it was: Redis came back without it. */
+  async function repeat(server: string): Promise<void> {
+    const entry = await entries.get(server);
+    if (entry) await catalog.publish(entry);
+  }
+
+  return { change, repeat };
+}
+
+function unseen(server: string): CatalogEntry {
+  return { server, status: 'connecting', tools: [], updatedAt: 0 };
+}
+
+export interface ToolWiring {
+  pool: McpPool;
+  /** Makes the servers known by name before they are reached: who submits then finds their lanes. */
+  announce(): Promise<void>;
+  /** Takes back that this worker serves them. */
+  leave(): Promise<void>;
+  /** Tells in the catalog that a lane waits for `pauseMs`, or goes on (null). */
+  noteBlocked(lane: string, pauseMs: number | null): void;
+  locate: (directive: ToolExec, lane: string) => Promise<ToolPlace | null>;
+}
+
+export interface ToolWiringOptions {
+  config: Config;
+  catalog: ToolCatalog;
+  logger: McpLogger;
+  /** Checks arguments and results. Default: some of the pool's own. */
+  schemas?: SchemaChecks;
+  onError: (error: Error) => void;
+}
+
+export function wireTools({ config, catalog, logger, schemas, onError }: ToolWiringOptions): ToolWiring {
+  const { change: write, repeat } = catalogWriter(config, catalog, onError);
+  const serverOfLane = new Map([...config.mcpServers.keys()].map((name) => [toolLane(name), name]));
+  const pool = createMcpPool({
+    servers: [...config.mcpServers].map(([name, server]) => serverOptions(name, server, config.directory)),
+    onTools: (server, tools) =>
+      void write(server, {
+        tools: tools.map((tool) => listedTool(tool, config.mcpServers.get(server))),
+      }),
+    onStatus: (server, status: ServerStatus, error) =>
+      void write(server, { status, ...(error === undefined ? {} : { error }) }),
+    logger,
+    ...(schemas === undefined ? {} : { schemas }),
+  });
+
+  async function effectFromCatalog(server: string, tool: string): Promise<Effect | undefined> {
+    const entries = await catalog.read().catch(() => []);
+    return entries.find((entry) => entry.server === server)?.tools.find((listed) => listed.tool === tool)
+      ?.effect;
+  }
+
+  async function effect(directive: ToolExec, server: string, tool: string): Promise<Effect> {
+    const decided = directive.effect ?? config.mcpServers.get(server)?.effects.get(tool);
+    if (decided !== undefined) return decided;
+    const described = pool.describe(server, tool);
+    if (described) return effectOf(described.annotations);
+    return knownEffect(await effectFromCatalog(server, tool));
+  }
+
+  async function locate(directive: ToolExec, lane: string): Promise<ToolPlace | null> {
+    const server = serverOfLane.get(lane);
+    const options = server === undefined ? undefined : config.mcpServers.get(server);
+    if (server === undefined || options === undefined) return null;
+    const names = pool.tools(server)?.map((tool) => tool.name) ?? null;
+    const tool = toolOnServer(server, directive.tool_name, names);
+    return {
+      server,
+      tool,
+      effect: await effect(directive, server, tool),
+      timeoutMs: options.lane.timeout_ms,
+      trust: options.directives,
+      context: options.context,
+    };
+  }
+
+  const worker = randomUUID();
+  const servers = [...config.mcpServers.keys()];
+  let timer: NodeJS.Timeout | undefined;
+
+  /** Tells who submits which servers there are, and that this worker serves them, until it leaves. */
+  async function announce(): Promise<void> {
+    await catalog.present(worker, servers).catch(onError);
+    timer = setInterval(() => void stayKnown().catch(onError), PRESENT_EVERY_MS).unref();
+    await Promise.all(servers.map((server) => write(server, {})));
+  }
+
+  /** Nobody else tells what this worker's servers offer, and they say it once. */
+  async function stayKnown(): Promise<void> {
+    for (const server of await catalog.present(worker, servers)) await repeat(server);
+  }
+
+  async function leave(): Promise<void> {
+    if (timer === undefined) return;
+    clearInterval(timer);
+    await catalog.leave(worker).catch(onError);
+  }
+
+  function noteBlocked(lane: string, pauseMs: number | null): void {
+    const server = serverOfLane.get(lane);
+    if (server !== undefined)
+      void write(server, { blockedUntil: pauseMs === null ? 0 : Date.now() + pauseMs });
+  }
+
+  return { pool, announce, leave, noteBlocked, locate };
+}

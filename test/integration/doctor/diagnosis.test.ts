@@ -1,0 +1,146 @@
+/** The doctor's look at real things, whole and broken: each fault with what is wrong and how to fix it.
+ *  It must never leave a server's process behind. */
+import { describe, expect, test } from 'vitest';
+import type { Finding } from '../../../src/doctor/finding.ts';
+import { parseConfig } from '../../../src/config/config.ts';
+import { examineRedis, examineServers } from '../../../src/doctor/diagnosis.ts';
+import { closeRedis, connectRedis } from '../../../src/redis/connection.ts';
+import { gone } from '../../support/mcp-process.ts';
+import { legacyPeer, modernPeer, rudePeer, startLegacyPeer } from '../../support/mcp-servers.ts';
+import { freePort } from '../../support/process.ts';
+import { startRedis } from '../../support/redis.ts';
+
+async function examine(
+  server: Record<string, unknown>,
+  options: Parameters<typeof examineServers>[1] = {},
+): Promise<Finding> {
+  const config = parseConfig(
+    { mcpServers: { it: server } },
+    { source: 'test', directory: process.cwd(), environment: {} },
+  );
+  const [finding] = await Promise.all(examineServers(config, options));
+  if (finding === undefined) throw new Error('Nothing was looked at.');
+  return finding;
+}
+
+function command({ transport }: ReturnType<typeof legacyPeer>): Record<string, unknown> {
+  return { command: transport.command, args: transport.args };
+}
+
+describe('an MCP server', () => {
+  test.each([
+    ['of the legacy era', legacyPeer()],
+    ['of the modern era', modernPeer()],
+  ])('%s is connected to, its tools are counted and the time is taken', async (_, server) => {
+    const finding = await examine(command(server));
+    expect(finding).toMatchObject({ subject: 'mcp it', ok: true, fix: null });
+    expect(finding.says).toMatch(/^connected over stdio in \d+ ms, [1-9]\d* tools listed in \d+ ms$/);
+  });
+
+  test('over HTTP is connected to with its credentials, or says that they are missing', async () => {
+    const { child, options } = await startLegacyPeer({ PEER_TOKEN: 'secret' });
+    const url = 'url' in options.transport ? options.transport.url : '';
+    try {
+      expect(await examine({ url, bearer_token: 'secret' })).toMatchObject({
+        ok: true,
+        says: expect.stringMatching(/^connected over http /),
+      });
+      const denied = await examine({ url, bearer_token: 'wrong' });
+      expect(denied).toMatchObject({ ok: false, says: expect.stringContaining('denied') });
+      expect(denied.fix).toMatch(/mcpServers\.it\.bearer_token/);
+      expect(JSON.stringify(denied)).not.toContain('wrong');
+    } finally {
+      await child.kill9();
+    }
+  });
+
+  test('with a command that does not exist names it', async () => {
+    const finding = await examine({ command: 'no-such-program', args: ['--token', 'secret'] });
+    expect(finding).toMatchObject({ ok: false, says: expect.stringMatching(/cannot be started.*ENOENT/) });
+    expect(finding.fix).toMatch(/no-such-program.*mcpServers\.it\.command/);
+    expect(finding.fix).not.toContain('secret');
+  });
+
+  test('in a folder that does not exist names the folder', async () => {
+    const finding = await examine({ command: process.execPath, cwd: 'no/such/folder' });
+    expect(finding).toMatchObject({ ok: false });
+    expect(finding.fix).toMatch(/no\/such\/folder.*mcpServers\.it\.cwd/);
+  });
+
+  test('that ends at once is quoted, and to be run by hand', async () => {
+    const finding = await examine(command(rudePeer('refuses-to-start')));
+    expect(finding).toMatchObject({ ok: false });
+    expect(finding.says).toMatch(/exited with code 2.*the configuration file is missing/);
+    expect(finding.fix).toMatch(/by hand/);
+  });
+
+  test('behind a URL where nobody listens is to be started', async () => {
+    const url = `http://127.0.0.1:${await freePort()}/mcp?key=secret`;
+    const finding = await examine({ url });
+    expect(finding).toMatchObject({ ok: false, says: expect.stringContaining('ECONNREFUSED') });
+    expect(finding.fix).toMatch(/mcpServers\.it\.url \(http:\/\/127\.0\.0\.1:\d+\/mcp\)/);
+  });
+
+  test('that never lists its tools is given up, and its process ended', async () => {
+    const finding = await examine(command(rudePeer('never-lists')), { limitMs: 1_000 });
+    expect(finding).toMatchObject({ ok: false, says: 'no answer within 1000 ms' });
+  });
+
+  test('is left without a process', async () => {
+    const script = `process.stderr.write('pid ' + process.pid + '\\n'); process.exit(7)`;
+    const { says } = await examine({ command: process.execPath, args: ['-e', script] });
+    const pid = Number(/pid (\d+)/.exec(says)?.[1]);
+    expect(pid).toBeGreaterThan(0);
+    await gone(pid);
+  });
+});
+
+describe('a Redis', () => {
+  const faults = async (url: string): Promise<(readonly [string, string | null])[]> =>
+    (await examineRedis(url)).filter(({ ok }) => !ok).map(({ subject, fix }) => [subject, fix] as const);
+
+  test('that keeps everything is sound', async () => {
+    await using redis = await startRedis({ appendonly: true });
+    const findings = await examineRedis(redis.url);
+    expect(findings.map(({ subject, ok }) => [subject, ok])).toEqual([
+      ['redis', true],
+      ['eviction', true],
+      ['persistence', true],
+    ]);
+  });
+
+  test('that may evict keys is told its policy', async () => {
+    await using redis = await startRedis({ appendonly: true, args: ['--maxmemory-policy', 'allkeys-lru'] });
+    expect(await faults(redis.url)).toEqual([
+      ['eviction', expect.stringContaining('maxmemory-policy noeviction')],
+    ]);
+  });
+
+  test('without an append-only file is told how to get one', async () => {
+    await using redis = await startRedis();
+    expect(await faults(redis.url)).toEqual([['persistence', expect.stringContaining('appendonly yes')]]);
+  });
+
+  test('that leaves its file to the system is told so', async () => {
+    await using redis = await startRedis({ appendonly: true, appendfsync: 'no' });
+    expect(await faults(redis.url)).toEqual([['persistence', expect.stringContaining('appendfsync')]]);
+  });
+
+  test('that asks for another password points at the URL, and keeps the password to itself', async () => {
+    await using redis = await startRedis();
+    const operator = connectRedis(redis.url, 'commands');
+    await operator.call('CONFIG', 'SET', 'requirepass', 'right');
+    await closeRedis(operator);
+    const findings = await examineRedis(redis.url.replace('//', '//:wrong@'));
+    expect(findings).toMatchObject([{ subject: 'redis', ok: false, fix: expect.stringMatching(/password/) }]);
+    expect(findings[0]?.says).not.toMatch(/:wrong@/);
+  });
+
+  test('where nobody listens is to be started', async () => {
+    const findings = await examineRedis(`redis://127.0.0.1:${await freePort()}`);
+    expect(findings).toMatchObject([
+      { subject: 'redis', ok: false, says: expect.stringContaining('ECONNREFUSED') },
+    ]);
+    expect(findings[0]?.fix).toMatch(/REDIS_URL/);
+  });
+});

@@ -1,0 +1,93 @@
+/** What a worker writes into the catalog of tools about servers that it reaches, and about those that it does not.
+ *  It must not call a tool. */
+import { randomUUID } from 'node:crypto';
+import { expect, test, vi } from 'vitest';
+import { parseConfig } from '../../../src/config/config.ts';
+import { type CatalogEntry, createToolCatalog, toolListing } from '../../../src/catalog/tool-catalog.ts';
+import { keySpace } from '../../../src/journal/keys.ts';
+import { closeRedis, connectRedis } from '../../../src/redis/connection.ts';
+import { wireTools } from '../../../src/service/tool-wiring.ts';
+import { eventually } from '../../support/eventually.ts';
+import { startRedis } from '../../support/redis.ts';
+
+const SILENT = { debug: () => {}, info: () => {}, warn: () => {} };
+const STORED: CatalogEntry = {
+  server: 'away',
+  status: 'ready',
+  tools: [{ name: 'away.look', server: 'away', tool: 'look', input_schema: {}, effect: 'read' }],
+  updatedAt: 1,
+};
+
+test('the tools of a server out of reach stay listed with their effects', async () => {
+  await using redis = await startRedis();
+  const connection = connectRedis(redis.url, 'commands');
+  const catalog = createToolCatalog(connection, keySpace(`test-${randomUUID()}`));
+  await catalog.publish(STORED);
+  const raw = { mcpServers: { away: { command: '/no/such/program' } } };
+  const config = parseConfig(raw, { source: 'test', directory: '/', environment: {} });
+  const { pool, locate } = wireTools({ config, catalog, logger: SILENT, onError: () => {} });
+  try {
+    pool.start();
+    await vi.waitUntil(async () => (await catalog.read())[0]?.status === 'unavailable');
+    expect(await catalog.read()).toEqual([
+      { ...STORED, status: 'unavailable', error: expect.any(String), updatedAt: expect.any(Number) },
+    ]);
+    const directive = { type: 'tool_exec', tool_name: 'away.look' } as Parameters<typeof locate>[0];
+    expect(await locate(directive, 'tool.away')).toMatchObject({ tool: 'look', effect: 'read' });
+  } finally {
+    await pool.stop();
+    await closeRedis(connection);
+  }
+});
+
+test('a server whose last worker has left is known to be served by nobody', async () => {
+  await using redis = await startRedis();
+  const connection = connectRedis(redis.url, 'commands');
+  const clock = { now: Date.now() };
+  const catalog = createToolCatalog(connection, keySpace(`test-${randomUUID()}`), () => clock.now);
+  const wired = (server: string) => {
+    const raw = { mcpServers: { [server]: { command: '/no/such/program' } } };
+    const config = parseConfig(raw, { source: 'test', directory: '/', environment: {} });
+    return wireTools({ config, catalog, logger: SILENT, onError: () => {} });
+  };
+  const served = async () =>
+    (await catalog.read()).filter((entry) => entry.served !== false).map(({ server }) => server);
+  const [first, second] = [wired('one'), wired('two')];
+  try {
+    await first.announce();
+    await second.announce();
+    expect(await served()).toEqual(['one', 'two']);
+    await first.leave();
+    clock.now += 20_000;
+    expect(await served()).toEqual(['two']);
+    expect(toolListing(await catalog.read()).servers.map(({ name }) => name)).toEqual(['two']);
+    await second.leave();
+    clock.now += 20_000;
+    expect(await served()).toEqual(['one', 'two']);
+  } finally {
+    await closeRedis(connection);
+  }
+});
+
+test('what Redis has lost of a server is told again, as it was', async () => {
+  await using redis = await startRedis();
+  const connection = connectRedis(redis.url, 'commands');
+  const catalog = createToolCatalog(connection, keySpace(`test-${randomUUID()}`));
+  await catalog.publish(STORED);
+  const raw = { mcpServers: { away: { command: '/no/such/program' } } };
+  const config = parseConfig(raw, { source: 'test', directory: '/', environment: {} });
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
+  const { announce, leave } = wireTools({ config, catalog, logger: SILENT, onError: () => {} });
+  try {
+    await announce();
+    const before = await catalog.read();
+    expect(before).toMatchObject([{ tools: STORED.tools }]);
+    await connection.flushall();
+    vi.advanceTimersByTime(60_000);
+    await eventually(() => catalog.read()).toEqual(before);
+    await leave();
+  } finally {
+    vi.useRealTimers();
+    await closeRedis(connection);
+  }
+});

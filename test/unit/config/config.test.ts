@@ -1,0 +1,234 @@
+/** The configuration: its defaults, and a path for each thing that is wrong with it.
+ *  It must never show a value that may be a secret. */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, describe, expect, test } from 'vitest';
+import { loadConfig } from '../../../src/config/config.ts';
+import type { Environment } from '../../../src/config/environment-values.ts';
+import { fault, parse } from '../../support/parsed-config.ts';
+
+const SECRET = 'hunter2-hunter2';
+
+const paths = (raw: unknown, environment?: Environment): string[] =>
+  fault(() => parse(raw, environment)).errors.map(({ path }) => path);
+
+describe('an empty configuration', () => {
+  test('is whole', () => {
+    expect(parse({})).toEqual({
+      mcpServers: new Map(),
+      providers: new Map(),
+      models: new Map(),
+      agents: {},
+      directives: [],
+      strategies: [],
+      engine: { concurrency: 64, drain_ms: 5_000 },
+      retention: { closed_ms: 86_400_000 },
+      limits: {
+        body_bytes: 4_194_304,
+        batch: 1_000,
+        arguments_bytes: 1_048_576,
+        request_bytes: 67_108_864,
+        result_bytes: 1_048_576,
+        result_overflow: 'truncate',
+        schema_check_ms: 2_000,
+        max_open: 100_000,
+        pause_ms: 300_000,
+      },
+      durability: 'memory',
+      worker: { lease_ms: 6_000, blocked_ms: 60_000, drain_ms: 20_000 },
+      directory: '/etc/adjutant',
+      redisUrl: undefined,
+      prefix: 'adjutant',
+      host: '127.0.0.1',
+      allowedHosts: [],
+      port: 7_420,
+      logLevel: 'info',
+    });
+  });
+});
+
+describe('a server', () => {
+  test('with a command is started, with a url is reached', () => {
+    const { mcpServers } = parse({
+      mcpServers: { a: { command: 'node' }, b: { url: 'https://x.example/mcp' } },
+    });
+    expect(mcpServers.get('a')).toMatchObject({ command: 'node', args: [], env: {}, serial: false });
+    expect(mcpServers.get('b')).toMatchObject({
+      url: 'https://x.example/mcp',
+      headers: {},
+      directives: 'none',
+    });
+    expect(mcpServers.get('a')?.lane).toEqual({
+      concurrency: 50,
+      max_queued: 10_000,
+      timeout_ms: 30_000,
+    });
+  });
+
+  test('that is disabled is left out, but checked', () => {
+    expect(parse({ mcpServers: { a: { command: 'node', disabled: true } } }).mcpServers.size).toBe(0);
+    expect(paths({ mcpServers: { a: { command: '', disabled: true } } })).toEqual(['mcpServers.a.command']);
+  });
+});
+
+const server = (fields: object) => ({ mcpServers: { a: { command: 'node', ...fields } } });
+
+describe('each fault names its path', () => {
+  test.each<[string, unknown]>([
+    ['', []],
+    ['', 'text'],
+    ['mcpServer', { mcpServer: {} }],
+    ['mcpServers', { mcpServers: [] }],
+    ['mcpServers.a', { mcpServers: { a: 7 } }],
+    ['mcpServers.a.command', { mcpServers: { a: {} } }],
+    ['mcpServers.a.comand', server({ comand: 'x' })],
+    ['mcpServers.a.args[1]', server({ args: ['x', 1] })],
+    ['mcpServers.a.env.KEY', server({ env: { KEY: 1 } })],
+    ['mcpServers.a.lane.concurrency', server({ lane: { concurrency: 0 } })],
+    ['mcpServers.a.lane.timeout_ms', server({ lane: { timeout_ms: 2_147_483_648 } })],
+    ['mcpServers.a.effects.write', server({ effects: { write: 'twice' } })],
+    ['mcpServers.a.serial', server({ serial: 'yes' })],
+    ['mcpServers.a.url', { mcpServers: { a: { url: 'file:///etc/passwd' } } }],
+    ['mcpServers.a.headers.X', { mcpServers: { a: { url: 'http://x.example', headers: { X: 1 } } } }],
+    ['retention.closed_ms', { retention: { closed_ms: 0 } }],
+    ['limits.batch', { limits: { batch: 1_001 } }],
+    ['worker.drain_ms', { worker: { drain_ms: -1 } }],
+  ])('%s', (path, raw) => {
+    expect(paths(raw)).toEqual([path]);
+  });
+
+  test('a server whose name no lane can have', () => {
+    expect(paths({ mcpServers: { 'a b': { command: 'x' } } })[0]).toContain('a b');
+  });
+
+  test('a control directive nobody knows', () => {
+    expect(paths(server({ directives: ['stop_processing', 'nonsense'] }))[0]).toMatch(
+      /^mcpServers\.a\.directives/,
+    );
+  });
+
+  test('and the error names the file', () => {
+    const error = fault(() => parse({ worker: { drain_ms: -1 } }));
+    expect(error.message).toMatch(/^adjutant\.json: worker\.drain_ms /);
+  });
+});
+
+describe('the environment', () => {
+  test('is read', () => {
+    const environment = {
+      REDIS_URL: 'redis://x',
+      ADJUTANT_PREFIX: 'p',
+      ADJUTANT_HOST: '::1',
+      ADJUTANT_ALLOWED_HOSTS: 'box.example, [fe80::1],',
+      ADJUTANT_PORT: '0',
+    };
+    expect(parse({}, environment)).toMatchObject({
+      redisUrl: 'redis://x',
+      prefix: 'p',
+      host: '::1',
+      allowedHosts: ['box.example', '[fe80::1]'],
+      port: 0,
+    });
+  });
+
+  test.each([
+    ['ADJUTANT_PORT', 'many'],
+    ['ADJUTANT_PORT', '65536'],
+    ['ADJUTANT_PREFIX', 'a:b'],
+    ['ADJUTANT_PREFIX', '{a}'],
+    ['ADJUTANT_LOG_LEVEL', 'loud'],
+    ['ADJUTANT_ALLOWED_HOSTS', 'box.example:7420'],
+    ['ADJUTANT_ALLOWED_HOSTS', 'https://box.example'],
+  ])('%s=%s is refused by name', (name, value) => {
+    expect(paths({}, { [name]: value })).toEqual([name]);
+  });
+
+  test('that is no port is told in words', () => {
+    const read = (): unknown => parse({}, { ADJUTANT_PORT: 'many' });
+    expect(read).toThrow('ADJUTANT_PORT must be a whole number from 0 to 65535');
+  });
+
+  test('set but empty is as good as not set', () => {
+    const empty = {
+      ADJUTANT_PORT: '',
+      ADJUTANT_PREFIX: '',
+      ADJUTANT_HOST: '',
+      ADJUTANT_ALLOWED_HOSTS: '',
+      ADJUTANT_LOG_LEVEL: '',
+      REDIS_URL: '',
+    };
+    expect(parse({}, empty)).toEqual(parse({}, {}));
+  });
+});
+
+describe('a secret', () => {
+  test('is filled in from the environment', () => {
+    const raw = { mcpServers: { a: { url: 'https://x.example', bearer_token: '${TOKEN}' } } };
+    expect(parse(raw, { TOKEN: SECRET }).mcpServers.get('a')).toMatchObject({ bearer_token: SECRET });
+  });
+
+  test('that is missing is named by variable and place', () => {
+    const error = fault(() =>
+      parse({ mcpServers: { a: { url: 'https://x.example', bearer_token: '${TOKEN}' } } }),
+    );
+    expect(error.errors).toEqual([
+      { path: 'mcpServers.a.bearer_token', message: expect.stringContaining('TOKEN') as string },
+    ]);
+  });
+
+  test.each<[string, unknown]>([
+    ['a url', { mcpServers: { a: { url: '${S}' } } }],
+    ['an effect', server({ effects: { write: '${S}' } })],
+    ['a control directive', server({ directives: ['${S}'] })],
+    ['trust', server({ directives: '${S}' })],
+    ['a type', server({ type: '${S}' })],
+    ['a number', { limits: { batch: '${S}' } }],
+  ])('in the place of %s is not shown', (_place, raw) => {
+    expect(fault(() => parse(raw, { S: SECRET })).message).not.toContain(SECRET);
+  });
+});
+
+describe('a file', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'adjutant-config-'));
+  afterAll(() => rmSync(folder, { recursive: true }));
+
+  function file(text: string): string {
+    const path = join(folder, 'adjutant.json');
+    writeFileSync(path, text);
+    return path;
+  }
+
+  test('is read, and relative paths begin beside it', () => {
+    expect(loadConfig(file('{"worker": {"drain_ms": 5}}'), {})).toMatchObject({
+      directory: folder,
+      worker: { drain_ms: 5 },
+    });
+  });
+
+  test('that was named has to exist, whoever named it', () => {
+    const missing = join(folder, 'missing.json');
+    expect(fault(() => loadConfig(missing, {})).message).toContain('missing.json');
+    expect(fault(() => loadConfig(undefined, { ADJUTANT_CONFIG: missing })).message).toContain(
+      'does not exist',
+    );
+  });
+
+  test('named by an empty variable is not named', () => {
+    const { directory, mcpServers } = loadConfig(undefined, {});
+    expect(loadConfig(undefined, { ADJUTANT_CONFIG: '' })).toMatchObject({ directory, mcpServers });
+  });
+
+  test.each([
+    `{"bearer_token": ${SECRET}}`,
+    `{"bearer_token": "${SECRET}"`,
+    `{"a": "${SECRET}" "b"}`,
+    SECRET,
+  ])('that is no JSON is refused without its content: %s', (text) => {
+    const error = fault(() => loadConfig(file(text), {}));
+    expect(error.message).toContain('is not JSON');
+    for (let at = 0; at + 5 <= SECRET.length; at += 1) {
+      expect(error.message).not.toContain(SECRET.slice(at, at + 5));
+    }
+  });
+});

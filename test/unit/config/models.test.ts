@@ -1,0 +1,199 @@
+/** Providers and aliases of the configuration: their defaults, their faults by path, and where keys come from.
+ *  It must never show a key. */
+import { inspect } from 'node:util';
+import { describe, expect, test } from 'vitest';
+import { loadConfig, parseConfig, requireKeys } from '../../../src/config/config.ts';
+import type { Environment } from '../../../src/config/environment-values.ts';
+import { fault, parse } from '../../support/parsed-config.ts';
+import { limitsOf, modelProviders } from '../../../src/service/model-wiring.ts';
+
+const KEY = 'sk-hunter2-hunter2';
+
+const local = { type: 'openai-compatible', base_url: 'http://127.0.0.1:11434/v1' };
+
+describe('a provider', () => {
+  test('that needs nothing but a key is there when its variable is set', () => {
+    expect([...parse({}, { ANTHROPIC_API_KEY: KEY }).providers.keys()]).toEqual(['anthropic']);
+    expect([...parse({}, { GEMINI_API_KEY: KEY }).providers.keys()]).toEqual(['google']);
+    expect(parse({}, { OPENAI_API_KEY: '' }).providers.size).toBe(0);
+    expect(parse({}, { OPENAI_API_KEY: '  ' }).providers.size).toBe(0);
+  });
+
+  test('that is disabled is left out though its key is set', () => {
+    const { providers } = parse({ providers: { openai: { disabled: true } } }, { OPENAI_API_KEY: KEY });
+    expect(providers.size).toBe(0);
+  });
+
+  test('with the name of a type is of that type, and may be of another', () => {
+    expect(parse({ providers: { openai: {} } }).providers.get('openai')).toMatchObject({
+      type: 'openai',
+      api: 'responses',
+    });
+    expect(parse({ providers: { openai: local } }).providers.get('openai')).toMatchObject(local);
+  });
+
+  test('has a lane with the time limits of models', () => {
+    const { providers } = parse({ providers: { local: { ...local, lane: { concurrency: 3 } } } });
+    expect(providers.get('local')?.lane).toEqual({
+      concurrency: 3,
+      max_queued: 10_000,
+      timeout_ms: 120_000,
+      idle_timeout_ms: 60_000,
+    });
+  });
+
+  test('takes its key from the variable it names, the first that is set', () => {
+    const named = { providers: { eu: { type: 'openai', api_key_env: 'EU_KEY' } } };
+    expect(parse(named, { EU_KEY: KEY, OPENAI_API_KEY: 'other' }).providers.get('eu')?.key.read()).toBe(KEY);
+    const both = { GEMINI_API_KEY: 'second', GOOGLE_GENERATIVE_AI_API_KEY: ` ${KEY}\n` };
+    expect(parse({}, both).providers.get('google')?.key.read()).toBe(KEY);
+  });
+});
+
+describe('a configured provider without its key', () => {
+  const raw = { providers: { anthropic: {}, eu: { type: 'openai', api_key_env: 'EU_KEY' }, local } };
+
+  test('is known, but does not let a worker start; the message names the variable', () => {
+    const config = parse(raw);
+    expect([...config.providers.keys()]).toEqual(['anthropic', 'eu', 'local']);
+    expect(fault(() => requireKeys(config)).errors).toEqual([
+      { path: 'providers.anthropic', message: expect.stringContaining('ANTHROPIC_API_KEY') as string },
+      { path: 'providers.eu', message: expect.stringContaining('EU_KEY') as string },
+    ]);
+  });
+
+  test('is only missed where one is needed', () => {
+    expect(() => requireKeys(parse({ providers: { local, offline: { type: 'scripted' } } }))).not.toThrow();
+    const named = parse({ providers: { local: { ...local, api_key_env: 'LOCAL_KEY' } } });
+    expect(fault(() => requireKeys(named)).message).toContain('LOCAL_KEY');
+  });
+});
+
+describe('an alias', () => {
+  test('is one model or a chain, of configured and built-in providers', () => {
+    const { models } = parse({
+      providers: { local },
+      models: { fast: 'local:llama3:8b', capable: ['anthropic:claude-x', 'openai:gpt-x'] },
+    });
+    expect(Object.fromEntries(models)).toEqual({
+      fast: ['local:llama3:8b'],
+      capable: ['anthropic:claude-x', 'openai:gpt-x'],
+    });
+  });
+});
+
+const provider = (fields: object) => ({ providers: { local: { ...local, ...fields } } });
+
+describe('each fault names its path', () => {
+  test.each<[string, unknown]>([
+    ['providers', { providers: [] }],
+    ['providers.a', { providers: { a: 7 } }],
+    ['providers.a.type', { providers: { a: {} } }],
+    ['providers.a.type', { providers: { a: { type: 'mistral' } } }],
+    ['providers.local.base_url', { providers: { local: { type: 'openai-compatible' } } }],
+    ['providers.local.base_url', provider({ base_url: 'file:///etc/passwd' })],
+    ['providers.local.key', provider({ key: KEY })],
+    ['providers.local.api_key', provider({ api_key: KEY })],
+    ['providers.local.api_key_env', provider({ api_key_env: KEY })],
+    ['providers.local.api_key_env', provider({ api_key_env: 'AIzaSyHunter2' })],
+    ['providers.local.api', provider({ api: 'chat' })],
+    ['providers.local.lane.concurrency', provider({ lane: { concurrency: 0 } })],
+    ['providers.local.lane.idle_timeout_ms', provider({ lane: { idle_timeout_ms: 0 } })],
+    ['providers.local.requests_per_minute', provider({ requests_per_minute: 0 })],
+    ['providers.local.tokens_per_minute', provider({ tokens_per_minute: 0.5 })],
+    ['providers.local.models.m.price.output', provider({ models: { m: { price: { input: 1 } } } })],
+    [
+      'providers.local.models.m.price.input',
+      provider({ models: { m: { price: { input: -1, output: 1 } } } }),
+    ],
+    ['providers.local.models.m.rpm', provider({ models: { m: { rpm: 1 } } })],
+    ['providers.offline.pace', { providers: { offline: { type: 'scripted', pace: 0 } } }],
+    ['models', { models: [] }],
+    ['models.fast', { models: { fast: 'gpt-x' } }],
+    ['models.fast', { models: { fast: [] } }],
+    ['models.fast', { models: { fast: 7 } }],
+    ['models.fast[1]', { models: { fast: ['openai:gpt-x', 'gpt-y'] } }],
+    ['models.fast', { models: { fast: 'mistral:x' } }],
+    ['models.fast[1]', { models: { fast: ['openai:gpt-x', 'mistral:x'] } }],
+  ])('%s', (path, raw) => {
+    expect(fault(() => parse(raw)).errors.map((error) => error.path)).toEqual([path]);
+  });
+
+  test('and all of them are told at once', () => {
+    const error = fault(() => parse({ providers: { a: {}, b: 7 }, models: { fast: 'mistral:x' } }));
+    expect(error.errors.map(({ path }) => path)).toEqual(['providers.a.type', 'providers.b', 'models.fast']);
+  });
+
+  test('an alias that could be taken for a model', () => {
+    expect(fault(() => parse({ models: { 'openai:fast': 'openai:x' } })).message).toContain('models');
+  });
+});
+
+describe('a key', () => {
+  test('is not in a dump of the configuration, in whatever form', () => {
+    const config = parse({ providers: { openai: {} } }, { OPENAI_API_KEY: KEY, ANTHROPIC_API_KEY: KEY });
+    expect(config.providers.get('openai')?.key.read()).toBe(KEY);
+    const dumps = [
+      JSON.stringify([...config.providers]),
+      inspect(config, { depth: 9 }),
+      JSON.stringify(config),
+    ];
+    for (const dump of dumps) expect(dump).not.toContain('hunter2');
+  });
+
+  test('that stands where its variable should be is not shown', () => {
+    const error = fault(() => parse(provider({ api_key_env: '${S}' }), { S: KEY }));
+    expect(error.message).not.toContain('hunter2');
+    const aliased = fault(() => parse({ models: { fast: '${S}:x' } }, { S: KEY }));
+    expect(aliased.message).not.toContain('hunter2');
+  });
+});
+
+describe('the example of models', () => {
+  const example = (environment: Environment) => loadConfig('examples/models/adjutant.json', environment);
+
+  test('is whole with the key that it says it needs', () => {
+    const config = example({ ANTHROPIC_API_KEY: KEY });
+    const providers = modelProviders(config);
+    const named = [...config.models.values()].flat();
+    expect(named.length).toBeGreaterThan(0);
+    for (const name of named) {
+      const [provider = '', model = ''] = name.split(/:(.*)/s);
+      expect(providers.language({ provider, model, name })).not.toHaveProperty('error');
+    }
+    expect(providers.settings('local')).toEqual({ timeoutMs: 300_000, idleTimeoutMs: 60_000 });
+    const haiku = { provider: 'anthropic', model: 'claude-haiku-4-5', name: 'anthropic:claude-haiku-4-5' };
+    expect(providers.price(haiku)).toEqual({ input: 1, output: 5, cacheRead: 0.1, cacheWrite: 1.25 });
+    expect(providers.isScripted('scripted')).toBe(true);
+  });
+
+  test('and says so without it', () => {
+    expect(fault(() => modelProviders(example({}))).message).toContain('ANTHROPIC_API_KEY');
+  });
+});
+
+describe('a script that cannot be used', () => {
+  test.each([
+    ['missing.json', 'cannot be read'],
+    ['README.md', 'is not JSON'],
+    ['adjutant.json', 'providers is not a known key'],
+  ])('%s: %s', (file, message) => {
+    const raw = { providers: { offline: { type: 'scripted', file } } };
+    const config = parseConfig(raw, { source: 'test', directory: 'examples/models', environment: {} });
+    expect(fault(() => modelProviders(config)).message).toContain(message);
+  });
+});
+
+test('limits are those of the provider and of the model itself', () => {
+  const limited = { requests_per_minute: 60, models: { m: { tokens_per_minute: 1_000 } } };
+  const of = limitsOf(parse(provider(limited)));
+  const none = { requests: null, tokens: null };
+  const ref = (name: string) => ({ provider: 'local', model: name, name: `local:${name}` });
+  expect(of(ref('m'))).toEqual({
+    provider: { requests: 60, tokens: null },
+    model: { requests: null, tokens: 1_000 },
+  });
+  expect(of(ref('other'))).toEqual({ provider: { requests: 60, tokens: null }, model: none });
+  expect(of(ref('toString'))).toEqual({ provider: { requests: 60, tokens: null }, model: none });
+  expect(of({ provider: 'x', model: 'm', name: 'x:m' })).toEqual({ provider: none, model: none });
+});

@@ -1,0 +1,78 @@
+/** What is said of a Redis, from the facts it tells, and of the models, from the configuration.
+ *  It must not connect to anything: the integration test does. */
+import { describe, expect, test } from 'vitest';
+import { parseConfig } from '../../../src/config/config.ts';
+import { examineModels, redisFindings } from '../../../src/doctor/diagnosis.ts';
+import type { RedisFacts } from '../../../src/redis/fitness.ts';
+
+const good: RedisFacts = {
+  version: '7.2.4',
+  evictionPolicy: 'noeviction',
+  appendOnly: true,
+  appendFsync: 'everysec',
+  mode: 'standalone',
+};
+
+test.each([
+  [{}, []],
+  [{ version: '6.2.14' }, ['redis']],
+  [{ version: '10.0.0' }, []],
+  [{ version: 'unknown' }, []],
+  [{ evictionPolicy: 'volatile-lru' }, ['eviction']],
+  [{ evictionPolicy: 'unknown' }, []],
+  [{ appendOnly: false }, ['persistence']],
+  [{ appendFsync: 'no' }, ['persistence']],
+  [{ appendFsync: null }, []],
+  [
+    { version: '5.0.3', evictionPolicy: 'allkeys-lru', appendOnly: false },
+    ['redis', 'eviction', 'persistence'],
+  ],
+] satisfies [Partial<RedisFacts>, string[]][])('a Redis with %j has the faults %j', (facts, expected) => {
+  const findings = redisFindings({ ...good, ...facts }, 1);
+  expect(findings.map(({ subject }) => subject)).toEqual(['redis', 'eviction', 'persistence']);
+  expect(findings.filter(({ ok }) => !ok).map(({ subject }) => subject)).toEqual(expected);
+  for (const { ok, fix } of findings) expect(fix === null).toBe(ok);
+});
+
+describe('models', () => {
+  const KEY = 'sk-hunter2-hunter2';
+
+  function findings(raw: object, environment: Record<string, string> = {}) {
+    return examineModels(parseConfig(raw, { source: 'test', directory: '/', environment }));
+  }
+
+  test('without any provider are no fault, and the variables that would bring some are named', () => {
+    expect(findings({})).toEqual([
+      { subject: 'models', ok: true, says: expect.any(String) as string, fix: null },
+    ]);
+    expect(findings({})[0]?.says).toContain('Set ANTHROPIC_API_KEY, or set OPENAI_API_KEY');
+  });
+
+  test('of a provider with its key say which variable holds it, never what', () => {
+    const found = findings({}, { ANTHROPIC_API_KEY: KEY });
+    expect(found).toMatchObject([{ subject: 'model provider anthropic', ok: true }]);
+    expect(found[0]?.says).toBe('anthropic, key in ANTHROPIC_API_KEY; lane llm.anthropic');
+    expect(JSON.stringify(found)).not.toContain('hunter2');
+  });
+
+  test('of a configured provider without its key are a fault that names the variable', () => {
+    const raw = { providers: { eu: { type: 'openai', api_key_env: 'EU_KEY' }, off: { type: 'scripted' } } };
+    expect(findings(raw)).toMatchObject([
+      { subject: 'model provider eu', ok: false, fix: 'Set EU_KEY, or take providers.eu out.' },
+      { subject: 'model provider off', ok: true, says: expect.stringContaining('is no model') as string },
+    ]);
+  });
+
+  test('of an alias that nothing can answer are a fault; one that something can is none', () => {
+    const local = { type: 'openai-compatible', base_url: 'http://127.0.0.1:1/v1' };
+    const models = { fast: ['openai:a', 'local:b'], capable: ['openai:a', 'google:b'] };
+    expect(findings({ providers: { local }, models })).toMatchObject([
+      { subject: 'model provider local', ok: true },
+      {
+        subject: 'alias capable',
+        ok: false,
+        fix: 'Set OPENAI_API_KEY, or set GOOGLE_GENERATIVE_AI_API_KEY or GEMINI_API_KEY.',
+      },
+    ]);
+  });
+});

@@ -1,0 +1,69 @@
+/** Which errors mean "come back later".
+ *  It must never let a refusal or a bug look like an absent Redis. */
+import { describe, expect, test } from 'vitest';
+import { DirectiveRefused, problem, ServiceUnavailable } from '../../../src/contract/problem.ts';
+import { isRedisAway, whileAvailable } from '../../../src/redis/unavailable.ts';
+
+const AWAY = [
+  'Connection is closed.',
+  'Command timed out',
+  'connect ECONNREFUSED 127.0.0.1:6379',
+  'read ECONNRESET',
+  'write EPIPE',
+  "Stream isn't writeable and enableOfflineQueue options is false",
+  'Reached the max retries per request limit (which is 20).',
+  'LOADING Redis is loading the dataset in memory',
+  "READONLY You can't write against a read only replica.",
+  "OOM command not allowed when used memory > 'maxmemory'.",
+  'MISCONF Redis is configured to save RDB snapshots',
+  'CLUSTERDOWN The cluster is down',
+  'BUSY Redis is busy running a script.',
+  'UNBLOCKED force unblock from blocking operation, instance state changed (master -> replica?)',
+  'Too many Cluster redirections. Last error: ReplyError: CLUSTERDOWN The cluster is down',
+  'Too many Cluster redirections. Last error: Error: Connection is closed.',
+  'No subscriber for the cluster',
+];
+
+const PRESENT = [
+  'ERR unknown command',
+  'WRONGTYPE Operation against a key holding the wrong kind of value',
+  'BUSYGROUP Consumer Group name already exists',
+  'NOAUTH Authentication required.',
+  "Cannot read properties of undefined (reading 'id')",
+];
+
+describe('an error of Redis', () => {
+  test.each(AWAY)('that says "%s" means that it is away', (message) => {
+    expect(isRedisAway(new Error(message))).toBe(true);
+  });
+
+  test.each(PRESENT)('that says "%s" does not', (message) => {
+    expect(isRedisAway(new Error(message))).toBe(false);
+  });
+
+  test('has to be an error', () => {
+    expect(isRedisAway('Connection is closed.')).toBe(false);
+  });
+});
+
+describe('a call', () => {
+  test('returns what it returns', async () => {
+    expect(await whileAvailable(() => Promise.resolve(1))).toBe(1);
+  });
+
+  test('without Redis fails with when to come back, and keeps the cause', async () => {
+    const cause = new Error('Connection is closed.');
+    const error: unknown = await whileAvailable(() => Promise.reject(cause)).catch(
+      (reason: unknown) => reason,
+    );
+    expect(error).toBeInstanceOf(ServiceUnavailable);
+    expect(error).toMatchObject({ retryAfterMs: 1_000, cause });
+  });
+
+  test.each([new DirectiveRefused(problem('id_conflict')), new TypeError('broken')])(
+    'that fails otherwise fails as it did: %s',
+    async (error) => {
+      await expect(whileAvailable(() => Promise.reject(error))).rejects.toBe(error);
+    },
+  );
+});

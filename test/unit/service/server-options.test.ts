@@ -1,0 +1,24 @@
+/** A server's configuration as the pool gets it: where its credentials travel.
+ *  It must never connect to anything. */
+import { expect, test } from 'vitest';
+import type { HttpServerConfig } from '../../../src/config/config.ts';
+import { serverOptions } from '../../../src/service/tool-wiring.ts';
+import { parse } from '../../support/parsed-config.ts';
+
+function transportOf(server: object) {
+  const config = parse({ mcpServers: { s: server } }).mcpServers.get('s') as HttpServerConfig;
+  return serverOptions('s', config, '/').transport;
+}
+
+const basic = (pair: string): string => `Basic ${Buffer.from(pair).toString('base64')}`;
+
+test.each([
+  ['http://a.example/mcp?x=1', {}, {}],
+  ['http://user:p%40ss@a.example/mcp?x=1', {}, { Authorization: basic('user:p@ss') }],
+  ['http://user@a.example/mcp?x=1', {}, { Authorization: basic('user:') }],
+  ['http://user:100%25%zz@a.example/mcp?x=1', {}, { Authorization: basic('user:100%25%zz') }],
+  ['http://user:pass@a.example/mcp?x=1', { bearer_token: 't' }, { Authorization: 'Bearer t' }],
+  ['http://user:pass@a.example/mcp?x=1', { headers: { authorization: 'own' } }, { authorization: 'own' }],
+])('%s with %j', (url, more, headers) => {
+  expect(transportOf({ url, ...more })).toEqual({ kind: 'http', url: 'http://a.example/mcp?x=1', headers });
+});
