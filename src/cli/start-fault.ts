@@ -3,6 +3,7 @@
 import type { ServiceUnavailable } from '../contract/problem.ts';
 import { CliFailure } from './failure.ts';
 import { fault, type Finding } from '../doctor/finding.ts';
+import { PrivateRedisFailure } from '../redis/private-lock.ts';
 
 /** A start that cannot go on; everything that was found wrong, with its fix. */
 export class StartFault extends Error {
@@ -23,6 +24,7 @@ export function requireSound(findings: readonly Finding[]): void {
 
 /** What was thrown on the way to a start, as a `StartFault` where it is one. */
 export function startFault(error: unknown): unknown {
+  if (error instanceof PrivateRedisFailure) return new CliFailure({ what: error.message, how: error.how });
   const finding = error instanceof CliFailure ? null : findingOf(error as Fault);
   return finding === null ? error : new StartFault([finding], { cause: error });
 }

@@ -13,7 +13,6 @@ import { CONTROL_DIRECTIVE_TYPES } from '../contract/control-directive.ts';
 import { fieldErrors } from '../contract/field-error.ts';
 import { serverNameSchema } from '../contract/identifiers.ts';
 import { effectSchema } from '../contract/work-directive.ts';
-import { contextSharingSchema } from '../executors/tool-context.ts';
 import { fillIn, type Environment } from './environment-values.ts';
 import { schemaErrors } from './known-keys.ts';
 import { redisUrlFault } from '../redis/address.ts';
@@ -30,7 +29,7 @@ const policyFields = {
   /** Which control directives in this server's results are believed. Default: none. */
   directives: trustSchema.default('none'),
   /** How much of a call's context the server gets, as `_meta["adjutant/context"]`. Default: caller. */
-  context: contextSharingSchema.default('caller'),
+  context: z.enum(['none', 'caller', 'all']).default('caller'),
   /** Effect of single tools, over their annotations. */
   effects: byName(z.string(), effectSchema).prefault({}),
   disabled: z.boolean().default(false),

@@ -1,12 +1,9 @@
 // Which part of a call's context its MCP server gets, and that it is small enough to travel with a call.
 // Must never enter the arguments, a log or a trace: it may hold what only the tool shall know.
-import * as z from 'zod';
 import { type ErrorEnvelope, errorEnvelope } from '../contract/error-envelope.ts';
 
 /** `caller`: what the caller or the agent's `tool_context` gave; `all`: the runtime's snapshot `state` beside it. */
-export const contextSharingSchema = z.enum(['none', 'caller', 'all']);
-
-export type ContextSharing = z.infer<typeof contextSharingSchema>;
+export type ContextSharing = 'none' | 'caller' | 'all';
 
 /** The longest context that an MCP server is sent, bytes of JSON. */
 const MAX_CONTEXT_BYTES = 65_536;

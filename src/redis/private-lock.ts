@@ -2,7 +2,17 @@
  *  It must never let two living services own one folder. */
 import { readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { CliFailure } from '../cli/failure.ts';
+
+/** Why there is no private Redis, and how to get one. */
+export class PrivateRedisFailure extends Error {
+  override readonly name = 'PrivateRedisFailure';
+  readonly how: string;
+
+  constructor({ what, how }: { what: string; how: string }) {
+    super(what);
+    this.how = how;
+  }
+}
 
 export interface RedisLock {
   /** The service's process. */
@@ -27,7 +37,7 @@ export async function readLock(dir: string): Promise<RedisLock | null> {
   }
 }
 
-/** Takes the folder for this process and answers with what a dead owner left. Throws `CliFailure` when the owner lives. */
+/** Takes the folder for this process; returns what a dead owner left. Throws `PrivateRedisFailure` when the owner lives. */
 export async function takeLock(dir: string): Promise<RedisLock | null> {
   const mine: RedisLock = { ...thisProcess(), url: null, redisPid: null };
   if (await create(dir, mine)) return null;
@@ -74,8 +84,8 @@ export function isAlive(pid: number): boolean {
   }
 }
 
-function owned(dir: string, pid: number): CliFailure {
-  return new CliFailure({
+function owned(dir: string, pid: number): PrivateRedisFailure {
+  return new PrivateRedisFailure({
     what: `Adjutant is running in this folder already (process ${pid}).`,
     how: `Use it, stop it, or start this one in another folder. (If that process is something else, remove ${join(dir, FILE)}.)`,
   });

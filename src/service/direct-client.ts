@@ -9,7 +9,7 @@ import type { Durability } from '../queue/durability.ts';
 import { redisUrlFault } from '../redis/address.ts';
 import { closeRedis, connectRedis } from '../redis/connection.ts';
 
-export { privateRedisUrl } from '../cli/private-redis.ts';
+export { privateRedisUrl } from '../redis/private-redis.ts';
 export * from '../contract/client-names.ts';
 
 export interface DirectClientOptions {

@@ -6,7 +6,7 @@ import { createHttpClient } from '../../client/http-client.ts';
 import type { ListedServer } from '../../contract/tool-listing.ts';
 import { EXIT, type ExitCode } from '../failure.ts';
 import { fault, fine, type Finding } from '../../doctor/finding.ts';
-import { privateRedisUrl } from '../private-redis.ts';
+import { privateRedisUrl } from '../../redis/private-redis.ts';
 import { oneLine, type Terminal } from '../terminal.ts';
 
 export interface DoctorOptions {

@@ -3,7 +3,7 @@
 import { hideEnvironment } from '../environment-block.ts';
 import { EXIT, type ExitCode } from '../failure.ts';
 import { fault, type Finding } from '../../doctor/finding.ts';
-import { type PrivateRedis, startPrivateRedis } from '../private-redis.ts';
+import { type PrivateRedis, startPrivateRedis } from '../../redis/private-redis.ts';
 import { requireSound, StartFault, startFault } from '../start-fault.ts';
 import { oneLine, type Terminal } from '../terminal.ts';
 
@@ -106,11 +106,11 @@ function withOptions(environment: Environment, { port, host }: ServeOptions): En
 }
 
 async function redisFor(
-  { REDIS_URL: url = '', REDIS_SERVER: program }: Environment,
+  { REDIS_URL: url = '', REDIS_SERVER: program = 'redis-server', PATH: path }: Environment,
   mayStart: boolean,
 ): Promise<PrivateRedis> {
   if (url !== '') return { url, stop: async () => {} };
-  if (mayStart) return startPrivateRedis(process.cwd(), program);
+  if (mayStart) return startPrivateRedis(process.cwd(), { program, path });
   const says = 'REDIS_URL is not set; a role alone has to share its Redis with the others';
   const fix = 'Set REDIS_URL, as in redis://127.0.0.1:6379; or run `adjutant up`, which brings its own.';
   throw new StartFault([fault('redis', says, fix)]);

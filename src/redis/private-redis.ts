@@ -7,16 +7,16 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { createConnection, createServer } from 'node:net';
 import { join, resolve } from 'node:path';
 import { pause } from '../lifecycle.ts';
-import { CliFailure } from './failure.ts';
 import {
   isAlive,
+  PrivateRedisFailure,
   readLock,
   type RedisLock,
   releaseLock,
   takeLock,
   thisProcess,
   writeLock,
-} from '../redis/private-lock.ts';
+} from './private-lock.ts';
 
 const START_ATTEMPTS = 3;
 const START_LIMIT_MS = 15_000;
@@ -28,19 +28,26 @@ export interface PrivateRedis {
   stop(): Promise<void>;
 }
 
+export interface Launch {
+  /** Default: `redis-server`. */
+  readonly program?: string;
+  /** `PATH` of the environment, on which the program is looked for. */
+  readonly path: string | undefined;
+}
+
 /** Where the private Redis of an `adjutant up` (or `npm start`) in `folder` listens, with its password; null: there is none. */
 export async function privateRedisUrl(folder: string): Promise<string | null> {
   const lock = await readLock(redisFolder(folder));
   return lock !== null && lock.url !== null && (await answers(lock.url)) ? lock.url : null;
 }
 
-/** Starts it, or adopts the one that a killed service left running. Throws `CliFailure`. */
-export async function startPrivateRedis(folder: string, program = 'redis-server'): Promise<PrivateRedis> {
+/** Starts it, or adopts the one that a killed service left running. Throws `PrivateRedisFailure`. */
+export async function startPrivateRedis(folder: string, launch: Launch): Promise<PrivateRedis> {
   const dir = redisFolder(folder);
   await makeFolder(folder, dir);
   const left = await takeLock(dir);
   try {
-    return (await adopt(dir, left)) ?? (await start(dir, program));
+    return (await adopt(dir, left)) ?? (await start(dir, launch));
   } catch (error) {
     await releaseLock(dir);
     throw error;
@@ -52,7 +59,7 @@ async function makeFolder(folder: string, dir: string): Promise<void> {
     await mkdir(dir, { recursive: true, mode: 0o700 });
     await writeFile(join(folder, '.adjutant', '.gitignore'), '*\n');
   } catch (error) {
-    throw new CliFailure({
+    throw new PrivateRedisFailure({
       what: `The private Redis has no place: ${(error as Error).message}.`,
       how: 'Start in a folder that you may write to, or set REDIS_URL to a Redis that runs.',
     });
@@ -69,29 +76,34 @@ async function adopt(dir: string, left: RedisLock | null): Promise<PrivateRedis 
   return handle(dir, left.url, left.redisPid);
 }
 
-async function start(dir: string, program: string): Promise<PrivateRedis> {
+async function start(dir: string, { program = 'redis-server', path }: Launch): Promise<PrivateRedis> {
   for (let attempt = 1; attempt <= START_ATTEMPTS; attempt += 1) {
     const url = `redis://:${randomBytes(24).toString('hex')}@127.0.0.1:${await freePort()}`;
-    const child = await launch(dir, url, program);
+    const child = await spawnRedis(dir, url, program, path);
     await writeLock(dir, { ...thisProcess(), url, redisPid: child.pid ?? null });
     if (await untilItAnswers(url, child)) return handle(dir, url, child.pid ?? 0);
     child.kill('SIGKILL');
   }
-  throw new CliFailure({
+  throw new PrivateRedisFailure({
     what: 'The private redis-server does not start.',
     how: `Its log says why: ${join(dir, 'redis.log')}. Or set REDIS_URL to a Redis that runs.`,
   });
 }
 
 /** In a process group of its own: an interrupt from the keyboard reaches the service, which stops its Redis last. */
-async function launch(dir: string, url: string, program: string): Promise<ChildProcess> {
+async function spawnRedis(
+  dir: string,
+  url: string,
+  program: string,
+  path: string | undefined,
+): Promise<ChildProcess> {
   const file = join(dir, 'redis.conf');
   await writeFile(file, redisConfig(dir, new URL(url)), { mode: 0o600 });
   const child = spawn(program, [file], {
     detached: true,
     stdio: 'ignore',
     // Every process of this user can read what it was started with.
-    env: { PATH: process.env['PATH'] },
+    env: { PATH: path },
   });
   const failed = once(child, 'error').then(([error]) => error as Error);
   const spawned = once(child, 'spawn').then(() => null);
@@ -117,8 +129,8 @@ function redisConfig(dir: string, url: URL): string {
   ].join('\n');
 }
 
-function notInstalled(): CliFailure {
-  return new CliFailure({
+function notInstalled(): PrivateRedisFailure {
+  return new PrivateRedisFailure({
     what: 'redis-server is not installed, and REDIS_URL is not set.',
     how: 'Install it (apt-get install redis-server, or brew install redis), or set REDIS_URL.',
   });
