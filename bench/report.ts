@@ -15,7 +15,7 @@ const COLUMNS = [
   'CPU: % of a core (µs per op)',
 ] as const;
 
-/** Of each scenario and load the run with the median rate: one noisy neighbour decides nothing. */
+/** Of each scenario and load the run with the median rate: one noisy localWorker decides nothing. */
 export function medians(measurements: readonly Measurement[]): Measurement[] {
   const runs = Map.groupBy(measurements, ({ scenario, concurrency }) => `${scenario} ${concurrency}`);
   return [...runs.values()].flatMap((same) => {

@@ -18,7 +18,7 @@ export function createAgentCatalog(
   async function publish(agents: readonly AgentDefinition[], engine?: string): Promise<void> {
     const names = agents.map(({ name }) => name);
     // First: what nobody is known to serve, others would drop.
-    if (engine !== undefined) await presence.say(engine, names);
+    if (engine !== undefined) await presence.register(engine, names);
     const fields = agents.flatMap((agent) => [agent.name, JSON.stringify(agent)]);
     await publishFields(connection, keys.agents, fields);
   }
@@ -31,5 +31,5 @@ export function createAgentCatalog(
     return new Map(served.map(([name, json]) => [name, JSON.parse(json) as AgentDefinition]));
   }
 
-  return { publish, leave: presence.leave, read };
+  return { publish, leave: presence.deregister, read };
 }

@@ -40,7 +40,7 @@ export function createModelCatalog(
     ];
     const fields = entries.flatMap(([field, entry]) => [field, JSON.stringify(entry)]);
     await publishFields(connection, keys.models, fields);
-    if (worker !== undefined) await presence.say(worker, [...providers.keys()]);
+    if (worker !== undefined) await presence.register(worker, [...providers.keys()]);
   }
 
   /** Tells that the provider's lane waits until then (milliseconds since the epoch), or goes on (0). */
@@ -80,5 +80,5 @@ export function createModelCatalog(
       .filter(([, { seenAt }]) => seenAt > at);
   }
 
-  return { publish, leave: presence.leave, noteBlocked, read };
+  return { publish, leave: presence.deregister, noteBlocked, read };
 }

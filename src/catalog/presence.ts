@@ -10,7 +10,7 @@ const GONE_AFTER_MS = 150_000;
 /** One that has left is believed so much longer, in which one of its kind may come back: it is being restarted. */
 const RESTART_MS = 20_000;
 /** How long a stop waits for its leave to be written. */
-const LEAVE_MS = 500;
+const DEREGISTER_MS = 500;
 /** Its entry is kept a day, and so is what only it served; the whole hash a day after the last word. */
 export const FORGOTTEN_AFTER_MS = 86_400_000;
 
@@ -69,7 +69,7 @@ export function createPresence(
   }
 
   /** Returns the names of all fields that are there. */
-  async function say(worker: string, serves: readonly string[]): Promise<ReadonlySet<string>> {
+  async function register(worker: string, serves: readonly string[]): Promise<ReadonlySet<string>> {
     const now = await clock();
     const said = JSON.stringify({ serves, seenAt: now });
     await publishFields(connection, key, [`${WORKER}${worker}`, said]);
@@ -88,13 +88,13 @@ export function createPresence(
    * What only this worker served is served no more, unless somebody comes for it soon. A Redis that is away is not waited
    * for: silence says the same.
    */
-  async function leave(worker: string): Promise<void> {
-    const left = writeLeave(`${WORKER}${worker}`);
+  async function deregister(worker: string): Promise<void> {
+    const left = writeDeregistration(`${WORKER}${worker}`);
     left.catch(() => {});
-    await Promise.race([left, wait(LEAVE_MS, undefined, { ref: false })]);
+    await Promise.race([left, wait(DEREGISTER_MS, undefined, { ref: false })]);
   }
 
-  async function writeLeave(field: string): Promise<void> {
+  async function writeDeregistration(field: string): Promise<void> {
     const json = await connection.hget(key, field);
     if (json === null) return;
     const { serves } = JSON.parse(json) as PresentWorker;
@@ -109,5 +109,5 @@ export function createPresence(
     return (name) => present.length === 0 || served.has(name);
   }
 
-  return { say, leave, servedBy };
+  return { register, deregister, servedBy };
 }

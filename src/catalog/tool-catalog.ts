@@ -50,11 +50,11 @@ export function createToolCatalog(
 
   /** Says that the worker serves these servers; returns those of them that nothing is known of: Redis has lost it. */
   async function present(worker: string, servers: readonly string[]): Promise<string[]> {
-    const known = await presence.say(worker, servers);
+    const known = await presence.register(worker, servers);
     return servers.filter((server) => !known.has(server));
   }
 
-  return { publish, read, present, leave: presence.leave };
+  return { publish, read, present, leave: presence.deregister };
 }
 
 /** The catalog as the API tells it: without servers that no worker serves any more. */

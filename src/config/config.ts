@@ -12,7 +12,7 @@ import { runSections } from './runs.ts';
 import { CONTROL_DIRECTIVE_TYPES } from '../contract/control-directive.ts';
 import { fieldErrors } from '../contract/field-error.ts';
 import { serverNameSchema } from '../contract/identifiers.ts';
-import { effectSchema } from '../contract/work-directive.ts';
+import { repeatPolicySchema } from '../contract/work-directive.ts';
 import { fillIn, type Environment } from './environment-values.ts';
 import { schemaErrors } from './known-keys.ts';
 import { redisUrlFault } from '../redis/address.ts';
@@ -31,7 +31,7 @@ const policyFields = {
   /** How much of a call's context the server gets, as `_meta["adjutant/context"]`. Default: caller. */
   context: z.enum(['none', 'caller', 'all']).default('caller'),
   /** Effect of single tools, over their annotations. */
-  effects: byName(z.string(), effectSchema).prefault({}),
+  effects: byName(z.string(), repeatPolicySchema).prefault({}),
   disabled: z.boolean().default(false),
 };
 

@@ -37,7 +37,7 @@ export type { Submission } from './submission.ts';
 export type { ListedServer, ListedTool, ToolListing } from './tool-listing.ts';
 export type { Usage } from './usage.ts';
 export type {
-  Effect,
+  RepeatPolicy,
   LlmEmbed,
   LlmGenerate,
   LlmStream,

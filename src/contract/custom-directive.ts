@@ -15,9 +15,9 @@ export const customDirectiveSchema = z.looseObject({ type: customTypeSchema, ...
 export const submittedCustomFieldsSchema = z.object({ type: customTypeSchema, ...submittedFields });
 
 /** The kinds that an installation knows, by type, with the schema of each one's own fields. */
-export type CustomKinds = ReadonlyMap<string, z.ZodType>;
+export type CustomTypes = ReadonlyMap<string, z.ZodType>;
 
-export const NO_CUSTOM_KINDS: CustomKinds = new Map();
+export const NO_CUSTOM_TYPES: CustomTypes = new Map();
 
 /** Where a run keeps the context of a directive of such a kind: a name that no kind has for a field of its own. */
 export const CUSTOM_CONTEXT = 'adjutant/context';

@@ -4,10 +4,10 @@ import * as z from 'zod';
 import { AGENT_DIRECTIVE_TYPES } from './agent-directive.ts';
 import { CONTROL_DIRECTIVE_TYPES } from './control-directive.ts';
 import {
-  type CustomKinds,
+  type CustomTypes,
   customDirectiveSchema,
   customTypeSchema,
-  NO_CUSTOM_KINDS,
+  NO_CUSTOM_TYPES,
   ownFields,
   submittedCustomFieldsSchema,
 } from './custom-directive.ts';
@@ -104,12 +104,12 @@ export interface ParseOptions {
   /** Default: 1 000. */
   maxDirectives?: number;
   /** Kinds of users that may be submitted. Default: none. */
-  kinds?: CustomKinds;
+  kinds?: CustomTypes;
 }
 
 /** Reads one directive or `{directives: [...]}`, whatever was sent. All directives of a batch share one request. */
 export function parseSubmission(raw: unknown, options: ParseOptions = {}): ParsedSubmission {
-  const { maxDirectives = MAX_BATCH, kinds = NO_CUSTOM_KINDS } = options;
+  const { maxDirectives = MAX_BATCH, kinds = NO_CUSTOM_TYPES } = options;
   const hazard = findJsonHazard(raw);
   if (hazard) return { ok: false, errors: [hazard] };
   if (!isObject(raw)) return refused('', 'must be a directive or {"directives": [...]}');
@@ -119,7 +119,7 @@ export function parseSubmission(raw: unknown, options: ParseOptions = {}): Parse
   return parseList(raw['directives'], maxDirectives, kinds);
 }
 
-function parseList(list: unknown, maxDirectives: number, kinds: CustomKinds): ParsedSubmission {
+function parseList(list: unknown, maxDirectives: number, kinds: CustomTypes): ParsedSubmission {
   if (!Array.isArray(list)) return refused('directives', 'must be an array of directives');
   if (list.length === 0) return refused('directives', 'must hold at least one directive');
   if (list.length > maxDirectives) {
@@ -131,7 +131,7 @@ function parseList(list: unknown, maxDirectives: number, kinds: CustomKinds): Pa
 function parseBatch(
   list: readonly unknown[],
   prefixOf: (index: number) => string,
-  kinds: CustomKinds,
+  kinds: CustomTypes,
 ): ParsedSubmission {
   const directives: ParsedDirective[] = [];
   const errors: FieldError[] = [];
@@ -146,7 +146,7 @@ function parseBatch(
 
 type ParsedItem = { ok: true; directive: ParsedDirective } | { ok: false; errors: FieldError[] };
 
-function parseDirective(item: unknown, prefix: string, kinds: CustomKinds): ParsedItem {
+function parseDirective(item: unknown, prefix: string, kinds: CustomTypes): ParsedItem {
   if (!isObject(item)) return refused(prefix, 'must be a directive object');
   const type = item['type'];
   const own = typeof type === 'string' ? kinds.get(type) : undefined;
@@ -190,7 +190,7 @@ function isDirectiveType(type: unknown): type is DirectiveType {
   return typeof type === 'string' && Object.hasOwn(submittedSchemas, type);
 }
 
-function typeMessage(type: unknown, kinds: CustomKinds): string {
+function typeMessage(type: unknown, kinds: CustomTypes): string {
   const known = `known types: ${[...DIRECTIVE_TYPES, ...kinds.keys()].join(', ')}`;
   if (type === undefined) return `is required; ${known}`;
   if (typeof type !== 'string') return `must be a string; ${known}`;

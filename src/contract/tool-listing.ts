@@ -2,7 +2,7 @@
 // Must never show how a server is reached: commands, URLs, headers.
 import * as z from 'zod';
 import { instantSchema, jsonObjectSchema, serverNameSchema } from './identifiers.ts';
-import { effectSchema } from './work-directive.ts';
+import { repeatPolicySchema } from './work-directive.ts';
 
 export const listedToolSchema = z.object({
   name: z.string(),
@@ -13,7 +13,7 @@ export const listedToolSchema = z.object({
   input_schema: jsonObjectSchema,
   output_schema: jsonObjectSchema.optional(),
   annotations: jsonObjectSchema.optional(),
-  effect: effectSchema,
+  effect: repeatPolicySchema,
   /** Which control directives of its results are believed; absent = none. */
   directives: z.union([z.literal('all'), z.array(z.string())]).optional(),
 });

@@ -12,13 +12,13 @@ import {
 import { messageSchema } from './message.ts';
 import { retryFields } from './retry-policy.ts';
 
-export const effectSchema = z.enum(['read', 'idempotent', 'once']);
+export const repeatPolicySchema = z.enum(['read', 'idempotent', 'once']);
 
 /** May the tool be started again when nobody knows whether it ran? */
-export type Effect = z.infer<typeof effectSchema>;
+export type RepeatPolicy = z.infer<typeof repeatPolicySchema>;
 
 /** What is none of the three words says nothing of what a repeat would do: once. */
-export function knownEffect(effect: unknown): Effect {
+export function knownRepeatPolicy(effect: unknown): RepeatPolicy {
   return effect === 'read' || effect === 'idempotent' ? effect : 'once';
 }
 
@@ -31,7 +31,7 @@ const toolExecFields = {
   ...retryFields,
   iteration: z.int().min(0).optional(),
   server: serverNameSchema.optional(),
-  effect: effectSchema.optional(),
+  effect: repeatPolicySchema.optional(),
 };
 
 const contextSchema = z.union([z.array(messageSchema), z.strictObject({ messages: z.array(messageSchema) })]);

@@ -1,4 +1,4 @@
-// The engine: takes the turns of runs when they are rung for, one at a time for each run.
+// The engine: takes the turns of runs when they are enqueued for, one at a time for each run.
 // Must never hold what a run needs beyond the turn it takes: any engine may take the next one.
 import type { RunNews } from '../journal/journal.ts';
 import { settledWithin } from '../lifecycle.ts';
@@ -84,10 +84,10 @@ export function createEngine(options: EngineOptions) {
     return run.done;
   }
 
-  /** As `attend`, for who cannot do anything about a failure: the sweeper rings again. */
+  /** As `attend`, for who cannot do anything about a failure: the sweeper jobs again. */
   async function wake(requestId: string, version: number, news?: RunNews): Promise<void> {
     const told = news && { version, news };
-    const woken = stopping.signal.aborted ? options.bell.ring(requestId, version) : attend(requestId, told);
+    const woken = stopping.signal.aborted ? options.waker.wake(requestId, version) : attend(requestId, told);
     await woken.catch(report);
   }
 
@@ -112,7 +112,7 @@ export function createEngine(options: EngineOptions) {
     concurrency,
     lockMs,
     stalledCheckMs,
-    handle: (ring) => handle(ring.request_id),
+    handle: (job) => handle(job.request_id),
     onError,
   });
 

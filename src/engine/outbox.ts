@@ -5,16 +5,16 @@ import type { Canceller } from '../queue/cancel.ts';
 import type { Acknowledgement } from './fold.ts';
 import type { RunStarter } from './run-start.ts';
 import type { StoredRun } from './run-store.ts';
-import type { RunTeller } from './run-notifier.ts';
+import type { RunNotifier } from './run-notifier.ts';
 import type { OutboxEntry } from './transition.ts';
 
 export interface OutboxParts {
   starter: RunStarter;
-  teller: RunTeller;
+  notifier: RunNotifier;
   canceller: Canceller;
   conversations: ConversationJournal;
   /** Wakes another run; returns at once. */
-  rouse(requestId: string): void;
+  wakeRun(requestId: string): void;
 }
 
 type Entry<K extends OutboxEntry['kind']> = Extract<OutboxEntry, { kind: K }>;
@@ -41,7 +41,7 @@ async function perform(parts: OutboxParts, run: StoredRun, entry: OutboxEntry): 
       await parts.canceller.withdraw(run.requestId, entry.directive_ids, entry.reason);
       return null;
     case 'cancel_request':
-      await parts.teller.cancel(entry.request_id, entry.reason);
+      await parts.notifier.cancel(entry.request_id, entry.reason);
       await parts.canceller.cancel(entry.request_id, undefined, entry.reason, entry.asked_at);
       return null;
     case 'end_conversation':
@@ -62,18 +62,18 @@ async function startChild(
 }
 
 async function signalRun(
-  { teller }: OutboxParts,
+  { notifier: notifier }: OutboxParts,
   { requestId, traceparent }: StoredRun,
   { id, request_id: target, signal }: Entry<'signal_run'>,
 ): Promise<string | null> {
   const name = `signal:${requestId}/${id}`;
   const origin = { cause: signal.cause ?? requestId, traceparent };
-  const told = await teller.tell(target, { name, digest: '', limit: null, signal }, origin);
-  return told.kind === 'posted' || told.kind === 'existing' ? null : `the run "${target}" is ${told.kind}`;
+  const told = await notifier.notify(target, { name, digest: '', limit: null, signal }, origin);
+  return told.kind === 'sent' || told.kind === 'existing' ? null : `the run "${target}" is ${told.kind}`;
 }
 
 async function endConversation(
-  { conversations, rouse }: OutboxParts,
+  { conversations, wakeRun: rouse }: OutboxParts,
   { requestId }: StoredRun,
   { conversation_id, messages }: Entry<'end_conversation'>,
 ): Promise<null> {

@@ -24,14 +24,14 @@ import { isTraceparent, newTraceparent } from '../telemetry/trace-context.ts';
 import type { Agents } from '../catalog/known-agents.ts';
 import type { RunStarter } from './run-start.ts';
 import { NO_SIGNALS, type RunStore, type StoredRun } from './run-store.ts';
-import type { RunTeller } from './run-notifier.ts';
+import type { RunNotifier } from './run-notifier.ts';
 import type { EngineCore } from './transition.ts';
 
 export interface RunClientParts {
   runs: RunJournal;
   store: RunStore;
   starter: RunStarter;
-  teller: RunTeller;
+  notifier: RunNotifier;
   agents: Agents;
   /** Shows what is inside a document. */
   view: EngineCore['view'];
@@ -44,7 +44,7 @@ export interface RunClientParts {
 const MOST_INPUTS = 64;
 
 export function createRunClient(parts: RunClientParts): ClientRuns {
-  const { runs, store, starter, teller, agents } = parts;
+  const { runs, store, starter, notifier: notifier, agents } = parts;
 
   async function start(body: unknown, { traceparent }: { traceparent?: string } = {}): Promise<StartedRun> {
     const parsed = read(startRunBodySchema, body);
@@ -63,9 +63,9 @@ export function createRunClient(parts: RunClientParts): ClientRuns {
     const signal = { type: 'ai.request.input', data };
     const telling = { name: `input:${input_id}`, digest: digestOf(data), limit: MOST_INPUTS, signal };
     await parts.requireMemory();
-    const told = await whileAvailable(() => teller.tell(requestId, telling, { cause: input_id }));
+    const told = await whileAvailable(() => notifier.notify(requestId, telling, { cause: input_id }));
     switch (told.kind) {
-      case 'posted':
+      case 'sent':
       case 'existing':
         return { request_id: requestId, input_id, queued: told.waiting };
       case 'conflict':
@@ -87,11 +87,11 @@ export function createRunClient(parts: RunClientParts): ClientRuns {
     const data = { call_id: callId, decision, ...rest };
     const signal = { type: 'ai.tool.approval_decided', data };
     const telling = { name: decisionName(callId), digest: digestOf(data), limit: null, signal };
-    const told = await whileAvailable(() => teller.tell(requestId, telling, { cause: callId }));
+    const told = await whileAvailable(() => notifier.notify(requestId, telling, { cause: callId }));
     if (told.kind === 'conflict')
       throw refusal('already_decided', `the call "${callId}" was decided about otherwise`);
     if (told.kind === 'ended') throw refusal('request_closed', `the run of request "${requestId}" has ended`);
-    if (told.kind !== 'posted' && told.kind !== 'existing') throw noRun(requestId);
+    if (told.kind !== 'sent' && told.kind !== 'existing') throw noRun(requestId);
     return { request_id: requestId, call_id: callId, decision };
   }
 
@@ -101,7 +101,7 @@ export function createRunClient(parts: RunClientParts): ClientRuns {
     if (!run) throw noRun(requestId);
     const waits = run.document ? parts.view(run.spec, run.document).waiting_for : [];
     const asked = waits.some(({ kind, id }) => (kind === 'approval' || kind === 'budget') && id === callId);
-    if (asked || (await runs.isPosted(requestId, decisionName(callId)))) return;
+    if (asked || (await runs.isSent(requestId, decisionName(callId)))) return;
     throw refusal('not_found', `nothing named "${callId}" waits for a decision in request "${requestId}"`);
   }
 
@@ -114,7 +114,7 @@ export function createRunClient(parts: RunClientParts): ClientRuns {
       return run && viewOf(parts.view, run);
     },
     async cancel(requestId, reason) {
-      await teller.cancel(requestId, reason);
+      await notifier.cancel(requestId, reason);
     },
     async agents() {
       const listed = await whileAvailable(() => agents.list());

@@ -1,11 +1,11 @@
 // Tells a run something: a signal in its log and its inbox, and a ring.
 // Must never ring before the signal is written.
-import type { PostVerdict, RunJournal } from '../journal/run-journal.ts';
+import type { SendVerdict, RunJournal } from '../journal/run-journal.ts';
 import type { WakeRun } from '../queue/run-wake.ts';
 import { runSignal } from './run-signal.ts';
 import type { EmittedSignal } from './transition.ts';
 
-export interface Telling {
+export interface Notification {
   /** The same at every repeat. */
   name: string;
   digest: string;
@@ -14,25 +14,25 @@ export interface Telling {
   signal: EmittedSignal;
 }
 
-export interface TellingOrigin {
+export interface NotificationOrigin {
   cause: string;
   /** Of who tells it; absent = the run's own. */
   traceparent?: string;
 }
 
-export type RunTeller = ReturnType<typeof createRunTeller>;
+export type RunNotifier = ReturnType<typeof createRunNotifier>;
 
-export function createRunTeller(runs: RunJournal, wake: WakeRun) {
-  async function tell(
+export function createRunNotifier(runs: RunJournal, wake: WakeRun) {
+  async function notify(
     requestId: string,
-    { signal, ...telling }: Telling,
-    { cause, traceparent }: TellingOrigin,
-  ): Promise<PostVerdict> {
+    { signal, ...telling }: Notification,
+    { cause, traceparent }: NotificationOrigin,
+  ): Promise<SendVerdict> {
     const trace = traceparent ?? (await runs.traceparent(requestId));
     if (trace === null) return { kind: 'unknown' };
     const drafted = runSignal(signal, { requestId, cause, traceparent: trace, now: Date.now() });
-    const verdict = await runs.post({ requestId, ...telling, signal: drafted });
-    if (verdict.kind === 'posted') await wake(requestId, verdict.version);
+    const verdict = await runs.send({ requestId, ...telling, signal: drafted });
+    if (verdict.kind === 'sent') await wake(requestId, verdict.version);
     return verdict;
   }
 
@@ -43,9 +43,9 @@ export function createRunTeller(runs: RunJournal, wake: WakeRun) {
       data: { request_id: requestId, reason },
     };
     const telling = { name: 'cancel', digest: '', limit: null, signal };
-    const told = await tell(requestId, telling, { cause: requestId });
-    return told.kind === 'posted' || told.kind === 'existing';
+    const told = await notify(requestId, telling, { cause: requestId });
+    return told.kind === 'sent' || told.kind === 'existing';
   }
 
-  return { tell, cancel };
+  return { notify, cancel };
 }

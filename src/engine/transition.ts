@@ -86,7 +86,7 @@ export interface EmittedSignal {
 export type RunEvent = { kind: 'signal'; signal: Signal } | { kind: 'clock' };
 
 /** A directive of a kind that a user's module declared: its own fields beside these. */
-export interface CustomDirective {
+export interface CustomDirectiveBody {
   type: string;
   id: string;
   request_id: string;
@@ -107,7 +107,7 @@ export interface Transition {
   /** Appended to the run's log in this order, before the directives are accepted. */
   signals: EmittedSignal[];
   /** Accepted with this turn, all or none. Their ids are unique in the run and deterministic. */
-  directives: (Directive | CustomDirective)[];
+  directives: (Directive | CustomDirectiveBody)[];
   /** For the log of the process, once the turn is committed. */
   log: LogEntry[];
 }

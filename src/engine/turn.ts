@@ -1,13 +1,13 @@
-// One turn of a run: read → fold → write → ring, until it has nothing left to read. The whole story on one page.
+// One turn of a run: read → fold → write → job, until it has nothing left to read. The whole story on one page.
 // Must never do anything in the world before the turn that asks for it is written.
 import type { Directive } from '../contract/directive.ts';
 import type { CommitVerdict } from '../journal/run-journal.ts';
 import type { SweepIndex } from '../journal/sweep-index.ts';
 import type { Confirm } from '../queue/durability.ts';
-import type { Ring } from '../queue/job.ts';
+import type { JobData } from '../queue/job.ts';
 import type { Lanes } from '../queue/lanes.ts';
-import { type Prepared, type Preparer, ringAll } from '../queue/prepare.ts';
-import { RING_AHEAD_MS, RUN_ENTRY, type RunBell } from '../queue/run-wake.ts';
+import { type Prepared, type Preparer, enqueueAll } from '../queue/prepare.ts';
+import { WAKE_AHEAD_MS, RUN_ENTRY, type RunWaker } from '../queue/run-wake.ts';
 import { begin, type BeginningParts } from './beginning.ts';
 import { endOf, endOfUnreadable, guarded } from './broken-run.ts';
 import { type Acknowledgement, begun, fold, type Folded, isDue, isOver } from './fold.ts';
@@ -26,9 +26,9 @@ export interface TurnParts extends BeginningParts, OutboxParts {
   preparer: Preparer;
   index: SweepIndex;
   lanes: Lanes;
-  bell: RunBell;
-  /** The worker of this process, if it has one: it is given what it can take at once, and nobody is rung for that. */
-  neighbour: Neighbour;
+  waker: RunWaker;
+  /** The worker of this process, if it has one: it is given what it can take at once, and nobody is enqueued for that. */
+  localWorker: LocalWorker;
   /** Begun before each write; null = Redis' own durability. */
   confirm: () => Promise<Confirm | null>;
   /** Redis Cluster keeps no order between slots, so there each step waits for the one before it. */
@@ -36,15 +36,15 @@ export interface TurnParts extends BeginningParts, OutboxParts {
   logger: TurnLogger;
 }
 
-/** Who may carry out a directive without a ring. What dies with it is rung for by the sweeper. */
-export interface Neighbour {
+/** Who may carry out a directive without a job. What dies with it is enqueued for by the sweeper. */
+export interface LocalWorker {
   /** Whether it could take a directive of the lane now. */
   canTake(lane: string): boolean;
-  /** Takes an accepted directive; false: it has to be rung for. */
-  take(lane: string, ring: Ring): boolean;
+  /** Takes an accepted directive; false: it has to be enqueued for. */
+  take(lane: string, job: JobData): boolean;
 }
 
-export const NO_NEIGHBOUR: Neighbour = { canTake: () => false, take: () => false };
+export const NO_LOCAL_WORKER: LocalWorker = { canTake: () => false, take: () => false };
 
 /** The sweeper looks at a directive, and at what a turn asked of the world, this long after it. */
 const FIRST_LOOK_MS = 5_000;
@@ -146,29 +146,29 @@ async function commit(parts: TurnParts, run: StoredRun, turn: Turn): Promise<Com
   const announced = announce(parts, run, folded, open);
   if (!parts.ordered) await announced;
   const committing = parts.store.commit(run, commitOf(run, turn, texts, prepared));
-  const near = open.filter(({ acceptance }) => parts.neighbour.canTake(acceptance.lane ?? ''));
+  const near = open.filter(({ acceptance }) => parts.localWorker.canTake(acceptance.lane ?? ''));
   // One directive on one connection: Redis takes the three commands in this order, in one round trip.
   const alone = parts.ordered && open.length === 1 && near.length === 0;
-  const rung = alone ? ringAll(parts.lanes, open) : undefined;
-  rung?.catch(() => {});
+  const enqueued = alone ? enqueueAll(parts.lanes, open) : undefined;
+  enqueued?.catch(() => {});
   const [verdict] = await Promise.all([committing, announced]);
   if (verdict.kind !== 'committed') {
-    if (rung) await unring(parts, run, verdict, open);
+    if (enqueued) await removeJobs(parts, run, verdict, open);
     return verdict;
   }
-  await dispatch(parts, run, folded, rung ?? handOut(parts, open));
+  await dispatch(parts, run, folded, enqueued ?? handOut(parts, open));
   await confirmed?.();
   return verdict;
 }
 
-/** What the neighbour does not take is rung for. */
-function handOut({ neighbour, lanes }: TurnParts, open: readonly Prepared[]): Promise<void> {
-  const left = open.filter(({ acceptance, ring }) => !neighbour.take(acceptance.lane ?? '', ring));
-  return ringAll(lanes, left);
+/** What the localWorker does not take is enqueued for. */
+function handOut({ localWorker: localWorker, lanes }: TurnParts, open: readonly Prepared[]): Promise<void> {
+  const left = open.filter(({ acceptance, job }) => !localWorker.take(acceptance.lane ?? '', job));
+  return enqueueAll(lanes, left);
 }
 
 /** Another turn has accepted the same: then the ring was right. */
-async function unring(
+async function removeJobs(
   { lanes }: TurnParts,
   { requestId }: StoredRun,
   { kind }: CommitVerdict,
@@ -176,10 +176,10 @@ async function unring(
 ): Promise<void> {
   if (kind === 'version') return;
   for (const { acceptance } of open)
-    await lanes.silence(acceptance.lane ?? '', requestId, acceptance.id).catch(() => {});
+    await lanes.removeJob(acceptance.lane ?? '', requestId, acceptance.id).catch(() => {});
 }
 
-/** Before the commit: whatever dies after it, the sweeper finds what was not rung for. */
+/** Before the commit: whatever dies after it, the sweeper finds what was not enqueued for. */
 async function announce(
   { index }: TurnParts,
   { requestId, document: before, now }: StoredRun,
@@ -202,20 +202,20 @@ async function dispatch(
   parts: TurnParts,
   run: StoredRun,
   { document, log }: Folded,
-  rung: Promise<void>,
+  enqueued: Promise<void>,
 ): Promise<void> {
   const { requestId } = run;
   for (const { level, message, details } of log)
     parts.logger[level]({ request_id: requestId, ...details }, message);
-  await Promise.all([rung, ringAtWake(parts, run, document.wake_at)]).catch(() => {});
+  await Promise.all([enqueued, enqueueWake(parts, run, document.wake_at)]).catch(() => {});
   if (!isOver(document) || document.outbox.length > 0) return;
   parts.index.forget({ requestId, id: RUN_ENTRY });
 }
 
-async function ringAtWake({ bell }: TurnParts, run: StoredRun, wakeAt: number | null): Promise<void> {
+async function enqueueWake({ waker: bell }: TurnParts, run: StoredRun, wakeAt: number | null): Promise<void> {
   const before = run.document?.wake_at ?? null;
   if (wakeAt === before) return;
-  if (wakeAt !== null && wakeAt - run.now <= RING_AHEAD_MS) await bell.ringAt(run.requestId, wakeAt);
-  if (before !== null && before > run.now && before - run.now <= RING_AHEAD_MS)
-    await bell.silenceAt(run.requestId, before);
+  if (wakeAt !== null && wakeAt - run.now <= WAKE_AHEAD_MS) await bell.wakeAt(run.requestId, wakeAt);
+  if (before !== null && before > run.now && before - run.now <= WAKE_AHEAD_MS)
+    await bell.removeWakeAt(run.requestId, before);
 }

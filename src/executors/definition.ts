@@ -5,7 +5,7 @@ import type { RejectedDirective } from '../contract/control-directive.ts';
 import type { Directive } from '../contract/directive.ts';
 import type { Result } from '../contract/result.ts';
 import type { SignalDraft } from '../contract/signal.ts';
-import type { Effect } from '../contract/work-directive.ts';
+import type { RepeatPolicy } from '../contract/work-directive.ts';
 
 type SignalType = SignalDraft['type'];
 export type SignalData<T extends SignalType> = Extract<SignalDraft, { type: T }>['data'];
@@ -39,7 +39,7 @@ export interface StageFailure {
 }
 
 /** Where a directive is in its chain of models. */
-export interface Stage {
+export interface CandidateState {
   /** Of the model whose turn it is, in `models`. */
   index: number;
   /** The models before it, in order. */
@@ -53,7 +53,7 @@ export interface ExecutionContext {
   /** The models that may serve it, as resolved when it was accepted, first choice first; empty for other kinds. */
   models: readonly string[];
   /** Always at index 0 for directives without models. */
-  stage: Stage;
+  stage: CandidateState;
   /** Counts executions of this directive, from 1. */
   attempt: number;
   /** Attempts before this one whose worker died. */
@@ -98,7 +98,7 @@ export interface QueuedDefinition<D extends Directive = Directive> {
   type: D['type'];
   schema: z.ZodType;
   /** What a repeat would do; decides what happens after a worker died. */
-  effect(directive: D, lane: string): Promise<Effect>;
+  effect(directive: D, lane: string): Promise<RepeatPolicy>;
   /** Data of the signal that tells of the first attempt; null = none. */
   started(directive: D): SignalDraft['data'] | null;
   execute(directive: D, context: ExecutionContext): Promise<Execution>;

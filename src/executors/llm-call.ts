@@ -63,7 +63,7 @@ export async function callModel(
   if (!reservation.ok) return { ...refusedByLimit(ref, reservation), metadata };
   const reply = await ask(prepared.call, prepared.request.names);
   const execution = reply.ok ? await answered(prepared, reply.answer) : await failed(prepared, reply);
-  reservation.settle(tokensIn(execution));
+  reservation.record(tokensIn(execution));
   return execution;
 }
 

@@ -94,7 +94,7 @@ async function allBatches(embedding: Embedding, texts: readonly string[]): Promi
       if (!reserved.ok) return { kind: 'refusal', refusal: reserved };
       const embedded = await embedBatch(model, batch, directive.dimensions, limits.signal);
       done.push(embedded);
-      reserved.settle(embedded.tokens ?? 0);
+      reserved.record(embedded.tokens ?? 0);
       await noteAnswer(limiter, ref, embedded.headers);
     }
     return { kind: 'done', batches: done };

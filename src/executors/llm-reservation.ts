@@ -9,10 +9,10 @@ import { exhaustedForMs, type ResponseHeaders } from '../llm/rate-headers.ts';
 import type { Execution } from './definition.ts';
 
 export type Reserved =
-  | { ok: true; settle(actualTokens: number): void }
+  | { ok: true; record(actualTokens: number): void }
   | { ok: false; retryAfterMs: number; scope: LimitScope };
 
-const UNLIMITED: Reserved = { ok: true, settle: () => {} };
+const UNLIMITED: Reserved = { ok: true, record: () => {} };
 
 export async function reserve(limiter: ModelLimiter, ref: ModelRef, tokens: number): Promise<Reserved> {
   try {

@@ -4,7 +4,7 @@ import { errorEnvelope } from '../contract/error-envelope.ts';
 import { jsonSafe } from '../contract/json-safe.ts';
 import { redact } from '../contract/redaction.ts';
 import { errorResult } from '../contract/result.ts';
-import { toolExecSchema, type Effect, type ToolExec } from '../contract/work-directive.ts';
+import { toolExecSchema, type RepeatPolicy, type ToolExec } from '../contract/work-directive.ts';
 import type { McpPool } from '../mcp/pool.ts';
 import type { ToolCallOutcome } from '../mcp/tool-call.ts';
 import { readToolResult, type DirectiveTrust } from '../mcp/tool-result.ts';
@@ -20,7 +20,7 @@ import { type ContextSharing, sharedContext } from './tool-context.ts';
 export interface ToolPlace {
   server: string;
   tool: string;
-  effect: Effect;
+  repeatPolicy: RepeatPolicy;
   /** Default time limit of an attempt, milliseconds. */
   timeoutMs: number;
   /** Which control directives of this server's results are believed. */
@@ -40,7 +40,8 @@ export function toolExec({ pool, locate }: ToolExecOptions): DirectiveDefinition
     mode: 'queued',
     type: 'tool_exec',
     schema: toolExecSchema,
-    effect: async (directive, lane) => (await locate(directive, lane))?.effect ?? directive.effect ?? 'once',
+    effect: async (directive, lane) =>
+      (await locate(directive, lane))?.repeatPolicy ?? directive.effect ?? 'once',
     started: (directive) => ({
       call_id: directive.id,
       tool_name: directive.tool_name,

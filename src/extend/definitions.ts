@@ -5,15 +5,15 @@ export { errorEnvelope, type ErrorEnvelope } from '../contract/error-envelope.ts
 export type { AssistantMessage, Message, ToolCall, ToolMessage } from '../contract/message.ts';
 export { errorResult, okResult, type Result } from '../contract/result.ts';
 export { retryFields } from '../contract/retry-policy.ts';
-export type { Effect } from '../contract/work-directive.ts';
+export type { RepeatPolicy } from '../contract/work-directive.ts';
 export {
   defineDirective,
-  type DirectiveKind,
+  type CustomDirectiveType,
   type Executed,
-  type ImmediateKind,
-  type KindContext,
-  type OwnDirective,
-  type QueuedKind,
+  type ImmediateDirectiveType,
+  type CustomDirectiveContext,
+  type CustomDirective,
+  type QueuedDirectiveType,
 } from '../engine/core/directive-exec.ts';
 export { toolMessage } from '../engine/core/history.ts';
 export { defineAgent } from '../engine/define-agent.ts';

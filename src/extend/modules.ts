@@ -7,13 +7,13 @@ import { ConfigError } from '../config/error.ts';
 import { type AgentDefinition, agentDefinitionSchema } from '../contract/agent-definition.ts';
 import { CUSTOM_CONTEXT } from '../contract/custom-directive.ts';
 import type { FieldError } from '../contract/problem.ts';
-import { knownEffect } from '../contract/work-directive.ts';
+import { knownRepeatPolicy } from '../contract/work-directive.ts';
 import { ownReport, readExecution } from './custom-execution.ts';
 import {
-  type DirectiveKind,
-  kindNameFault,
-  type OwnDirective,
-  queuedKinds,
+  type CustomDirectiveType,
+  typeNameFault,
+  type CustomDirective,
+  queuedTypes,
 } from '../engine/core/directive-exec.ts';
 import type { AnyStrategy } from '../engine/strategies/strategy.ts';
 import type { QueuedDefinition } from '../executors/definition.ts';
@@ -22,7 +22,7 @@ import { schemaErrors } from '../config/known-keys.ts';
 export interface Modules {
   agents: readonly AgentDefinition[];
   strategies: readonly AnyStrategy[];
-  directives: readonly DirectiveKind[];
+  directives: readonly CustomDirectiveType[];
 }
 
 export const NO_MODULES: Modules = { agents: [], strategies: [], directives: [] };
@@ -47,7 +47,7 @@ export async function loadModules(config: Named): Promise<Modules> {
   return {
     agents: await loadAgents(config),
     strategies: (await loadEach(config, 'strategies', STRATEGY)) as AnyStrategy[],
-    directives: (await loadEach(config, 'directives', KIND)) as DirectiveKind[],
+    directives: (await loadEach(config, 'directives', KIND)) as CustomDirectiveType[],
   };
 }
 
@@ -137,7 +137,7 @@ function kindFault(value: object): string | null {
     execute?: unknown;
   };
   if (typeof kind.type !== 'string' || kind.type === '') return 'exports a kind of directive without a type';
-  const wrongName = kindNameFault(kind.type);
+  const wrongName = typeNameFault(kind.type);
   if (wrongName !== null) return `exports a kind with a name that it cannot have: ${wrongName}`;
   const named = `exports a kind of directive "${kind.type}"`;
   if (kind.mode !== 'immediate' && kind.mode !== 'queued')
@@ -155,14 +155,14 @@ function fault(path: string, place: string, message: string): ConfigError {
 
 /** The kinds that workers carry out, as their registry holds them. */
 export function queuedDefinitions({ directives }: Modules): QueuedDefinition[] {
-  return queuedKinds(directives).map((kind) => ({
+  return queuedTypes(directives).map((kind) => ({
     mode: 'queued',
     type: kind.type as QueuedDefinition['type'],
     schema: kind.schema,
-    effect: async () => knownEffect(kind.effect),
+    effect: async () => knownRepeatPolicy(kind.effect),
     started: () => null,
     execute: async (stored, context) => {
-      const { directive, toolContext } = parted(stored as unknown as OwnDirective);
+      const { directive, toolContext } = parted(stored as unknown as CustomDirective);
       const report = ownReport(kind.type, context.report);
       return readExecution(await kind.execute(directive, { ...context, report, toolContext }));
     },
@@ -170,8 +170,11 @@ export function queuedDefinitions({ directives }: Modules): QueuedDefinition[] {
 }
 
 /** The directive as its kind declared it, and what its run gave along. */
-function parted(stored: OwnDirective): { directive: OwnDirective; toolContext: Record<string, unknown> } {
+function parted(stored: CustomDirective): {
+  directive: CustomDirective;
+  toolContext: Record<string, unknown>;
+} {
   const { [CUSTOM_CONTEXT]: given, ...directive } = stored;
   const isObject = typeof given === 'object' && given !== null && !Array.isArray(given);
-  return { directive: directive as OwnDirective, toolContext: isObject ? { ...given } : {} };
+  return { directive: directive as CustomDirective, toolContext: isObject ? { ...given } : {} };
 }

@@ -9,12 +9,12 @@ export interface EndedDirective extends DirectiveRef {
   errorType: string | null;
 }
 
-export type Settlement = ReturnType<typeof createSettlement>;
+export type EndRecorder = ReturnType<typeof createEndRecorder>;
 
 /** A caller's own wish is no failure to look into. */
 const NO_DEAD_LETTER: ReadonlySet<string> = new Set(['cancelled']);
 
-export function createSettlement(index: SweepIndex, dead: DeadLetterIndex) {
+export function createEndRecorder(index: SweepIndex, dead: DeadLetterIndex) {
   async function bury({
     requestId,
     id,
@@ -25,7 +25,7 @@ export function createSettlement(index: SweepIndex, dead: DeadLetterIndex) {
   }
 
   /** Returns at once; an error leaves the entry to the sweeper. */
-  function settle(ended: EndedDirective): void {
+  function record(ended: EndedDirective): void {
     const { errorType } = ended;
     if (errorType === null || NO_DEAD_LETTER.has(errorType)) index.forget(ended);
     else
@@ -35,10 +35,10 @@ export function createSettlement(index: SweepIndex, dead: DeadLetterIndex) {
   }
 
   /** Of a directive that nobody had taken: its ring may still be on its way, so that the sweeper looks once more. */
-  async function settleUntaken(ended: EndedDirective & { errorType: string }, lookAt: number): Promise<void> {
+  async function recordUntaken(ended: EndedDirective & { errorType: string }, lookAt: number): Promise<void> {
     await bury(ended);
     await index.lookOnceMore(ended, lookAt);
   }
 
-  return { settle, settleUntaken, flush: () => index.flush() };
+  return { record, recordUntaken, flush: () => index.flush() };
 }

@@ -20,7 +20,7 @@ export interface FollowOptions {
 }
 
 /** Announcements of one request, held until the reader takes them. */
-class Inbox {
+class AnnouncementBuffer {
   #held: Announcement[] = [];
   #characters = 0;
   /** The log must be read: something was lost, dropped, or too large to announce. */
@@ -88,7 +88,7 @@ export function createFollower(journal: Journal, subscriber: Subscriber, recheck
       yield* written(requestId, after, signal);
       return;
     }
-    const inbox = new Inbox(recheckMs);
+    const inbox = new AnnouncementBuffer(recheckMs);
     const leave = await subscriber.listen(requestId, inbox.receive);
     try {
       yield* live(requestId, after, inbox, signal);
@@ -118,7 +118,7 @@ export function createFollower(journal: Journal, subscriber: Subscriber, recheck
   async function* live(
     requestId: string,
     after: number,
-    inbox: Inbox,
+    inbox: AnnouncementBuffer,
     signal?: AbortSignal,
   ): AsyncGenerator<Signal> {
     let last = after;

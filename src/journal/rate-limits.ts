@@ -32,7 +32,7 @@ export interface RateLimitsOptions {
 type Scope = 'provider' | 'model';
 
 type Reserved =
-  | { ok: true; settle(actualTokens: number): void }
+  | { ok: true; record(actualTokens: number): void }
   | { ok: false; retryAfterMs: number; scope: Scope };
 
 interface Bucket {
@@ -70,10 +70,10 @@ export function createRateLimits(options: RateLimitsOptions) {
     ]);
     const [verdict, waitMs, scope] = await run('limit-reserve', keys.limits(ref), amounts);
     if (verdict === 'refused') return { ok: false, retryAfterMs: Number(waitMs), scope: scope as Scope };
-    return { ok: true, settle: settler(ref, buckets, estimate) };
+    return { ok: true, record: recorder(ref, buckets, estimate) };
   }
 
-  function settler(ref: ModelRef, buckets: readonly Bucket[], estimate: number) {
+  function recorder(ref: ModelRef, buckets: readonly Bucket[], estimate: number) {
     const ofTokens = buckets.filter(({ kind }) => kind === 'tokens');
     const reservation = newIdentifier();
     return (actualTokens: number): void => {
@@ -81,7 +81,7 @@ export function createRateLimits(options: RateLimitsOptions) {
       if (above === 0 || ofTokens.length === 0) return;
       const [hash] = keys.limits(ref);
       const corrections = ofTokens.flatMap(({ name, perMinute }) => [name, perMinute, above]);
-      run('limit-settle', [hash, keys.settled(ref.provider, reservation)], corrections).catch(onError);
+      run('limit-record', [hash, keys.settled(ref.provider, reservation)], corrections).catch(onError);
     };
   }
 
@@ -90,7 +90,7 @@ export function createRateLimits(options: RateLimitsOptions) {
     const scope: Scope = known.model > known.provider ? 'model' : 'provider';
     const waitMs = Math.ceil(known[scope] - now());
     if (waitMs > 0) return { ok: false, retryAfterMs: waitMs, scope };
-    return { ok: true, settle: () => {} };
+    return { ok: true, record: () => {} };
   }
 
   /** One read a second and model, however many ask. */

@@ -91,7 +91,7 @@ export type CommitVerdict =
   | { kind: 'no_room'; bytes: number }
   | { kind: 'unknown' };
 
-export interface RunPost {
+export interface SentSignal {
   requestId: string;
   /** Of what is said, in this run: repeats carry the same one. */
   name: string;
@@ -101,8 +101,8 @@ export interface RunPost {
   signal: object;
 }
 
-export type PostVerdict =
-  | { kind: 'posted'; version: number; waiting: number }
+export type SendVerdict =
+  | { kind: 'sent'; version: number; waiting: number }
   | { kind: 'existing'; waiting: number }
   | { kind: 'no_room'; bytes: number }
   | { kind: 'conflict' | 'ended' | 'full' | 'unknown' };
@@ -173,11 +173,10 @@ export function createRunJournal({ connection, keys, retentionMs, requestBytes }
     ];
   }
 
-  async function post({ requestId, name, digest, limit, signal }: RunPost): Promise<PostVerdict> {
+  async function send({ requestId, name, digest, limit, signal }: SentSignal): Promise<SendVerdict> {
     const args = [name, digest, limit ?? '', JSON.stringify(signal), mostBytes];
-    const reply = await run('run-post', keys.request(requestId), args);
-    if (reply[0] === 'posted')
-      return { kind: 'posted', version: Number(reply[2]), waiting: Number(reply[3]) };
+    const reply = await run('run-send', keys.request(requestId), args);
+    if (reply[0] === 'sent') return { kind: 'sent', version: Number(reply[2]), waiting: Number(reply[3]) };
     if (reply[0] === 'existing') return { kind: 'existing', waiting: Number(reply[2]) };
     if (reply[0] === 'no_room') return { kind: 'no_room', bytes: Number(reply[1]) };
     return { kind: reply[0] as 'conflict' | 'ended' | 'full' | 'unknown' };
@@ -190,7 +189,7 @@ export function createRunJournal({ connection, keys, retentionMs, requestBytes }
   }
 
   /** Whether something of this name was ever posted to the run. */
-  async function isPosted(requestId: string, name: string): Promise<boolean> {
+  async function isSent(requestId: string, name: string): Promise<boolean> {
     const [state] = keys.request(requestId);
     return (await connection.hexists(state, `@run|post|${name}`)) === 1;
   }
@@ -201,7 +200,7 @@ export function createRunJournal({ connection, keys, retentionMs, requestBytes }
     return connection.hget(state, '@run|trace');
   }
 
-  return { start, read, commit, post, head, isPosted, traceparent };
+  return { start, read, commit, send, head, isSent, traceparent };
 }
 
 const HEAD_FIELDS = ['version', 'status', 'inbox', 'wake_at', 'outbox', 'changed_at'].map(

@@ -25,7 +25,7 @@ export type ScriptName =
   | 'lane-remove'
   | 'limit-block'
   | 'limit-reserve'
-  | 'limit-settle'
+  | 'limit-record'
   | 'limits-announce'
   | 'limits-read'
   | 'log-read'
@@ -33,7 +33,7 @@ export type ScriptName =
   | 'release'
   | 'retry'
   | 'run-commit'
-  | 'run-post'
+  | 'run-send'
   | 'run-read'
   | 'run-start';
 

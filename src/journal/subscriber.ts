@@ -49,7 +49,7 @@ function parse(message: string, start = 0): Announcement {
   };
 }
 
-function tellOfGap(listeners: Iterable<Listener>): void {
+function notifyGap(listeners: Iterable<Listener>): void {
   for (const listener of listeners) listener(null);
 }
 
@@ -70,7 +70,7 @@ export function createSubscriber(options: SubscriptionsOptions, keys: KeySpace):
   }
 
   function missedInbox(): void {
-    for (const listeners of awaited.values()) tellOfGap(listeners);
+    for (const listeners of awaited.values()) notifyGap(listeners);
   }
 
   async function openInbox(): Promise<string> {
@@ -104,7 +104,7 @@ export function createSubscriber(options: SubscriptionsOptions, keys: KeySpace):
       const announcement = parse(message);
       for (const listener of listeners) listener(announcement);
     };
-    const opened = subscriptions.open('sharded', name, { hear, missed: () => tellOfGap(listeners) });
+    const opened = subscriptions.open('sharded', name, { hear, missed: () => notifyGap(listeners) });
     const channel: Channel = { listeners, opened, idleSince: 0 };
     channels.set(name, channel);
     opened.catch(() => forget(name, channel));
@@ -128,7 +128,7 @@ export function createSubscriber(options: SubscriptionsOptions, keys: KeySpace):
     }
   }
 
-  function leave(channel: Channel, listener: Listener): void {
+  function removeListener(channel: Channel, listener: Listener): void {
     channel.listeners.delete(listener);
     if (channel.listeners.size > 0) return;
     channel.idleSince = Date.now();
@@ -142,10 +142,10 @@ export function createSubscriber(options: SubscriptionsOptions, keys: KeySpace):
     try {
       await channel.opened;
     } catch (error) {
-      leave(channel, listener);
+      removeListener(channel, listener);
       throw error;
     }
-    return () => leave(channel, listener);
+    return () => removeListener(channel, listener);
   }
 
   return {

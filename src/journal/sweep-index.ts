@@ -11,11 +11,11 @@ export interface DirectiveRef {
 
 /**
  * One due entry. `missedBefore`: the directive was not in the journal when it was last looked at.
- * `settledBefore`: it had ended and was settled, and only a ring that was still on its way is looked for.
+ * `recordedBefore`: it had ended and was settled, and only a ring that was still on its way is looked for.
  */
 export interface DueEntry extends DirectiveRef {
   missedBefore: boolean;
-  settledBefore?: boolean;
+  recordedBefore?: boolean;
   /** Its score since it was taken: tells whether anybody has said since when to look. */
   takenAs: string;
 }
@@ -34,7 +34,7 @@ const FLUSH_BATCH = 256;
 /** Half a millisecond in the score marks an entry whose directive was missing once. */
 const MISSED_MARK = 0.5;
 /** A quarter marks one whose directive was settled. An eighth belongs to index-take.lua. */
-const SETTLED_MARK = 0.25;
+const RECORDED_MARK = 0.25;
 
 /** What a sweeper took and did not put off, because it died, is due again after this time. */
 const HOLD_MS = 1_000;
@@ -80,7 +80,7 @@ export function createSweepIndex(connection: RedisConnection, keys: KeySpace) {
   }
 
   async function lookOnceMore(ref: DirectiveRef, dueAt: number): Promise<void> {
-    await connection.zadd(keys.sweep, Math.round(dueAt) + SETTLED_MARK, memberOf(ref));
+    await connection.zadd(keys.sweep, Math.round(dueAt) + RECORDED_MARK, memberOf(ref));
   }
 
   /** Forgets an ended directive, a little later and together with others: the entry does no harm meanwhile. */
@@ -105,7 +105,7 @@ export function createSweepIndex(connection: RedisConnection, keys: KeySpace) {
     const entries: DueEntry[] = [];
     for (let index = 0; index < reply.length; index += 3) {
       const [member, takenAs, mark] = reply.slice(index, index + 3);
-      const settled = Number(mark) === SETTLED_MARK ? { settledBefore: true } : {};
+      const settled = Number(mark) === RECORDED_MARK ? { recordedBefore: true } : {};
       const missedBefore = Number(mark) === MISSED_MARK;
       entries.push({ ...refOf(String(member)), takenAs: String(takenAs), missedBefore, ...settled });
     }

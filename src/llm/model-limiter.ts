@@ -9,7 +9,7 @@ export type Reservation =
   | {
       ok: true;
       /** Tells how many tokens the call really took, once it is known. Never throws, nor waits. */
-      settle(actualTokens: number): void;
+      record(actualTokens: number): void;
     }
   | {
       ok: false;

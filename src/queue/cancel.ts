@@ -9,7 +9,7 @@ import type { SweepIndex } from '../journal/sweep-index.ts';
 import { failureSignal } from '../journal/terminal-signal.ts';
 import type { RedisConnection } from '../redis/connection.ts';
 import type { Lanes } from './lanes.ts';
-import { mayHaveRun } from './possible-effect.ts';
+import { mayHaveRun } from './possible-execution.ts';
 
 export interface CancellerOptions {
   connection: RedisConnection;
@@ -94,17 +94,17 @@ export function createCanceller({ connection, keys, journal, index, lanes }: Can
     if (verdict.kind !== 'ended') return alreadyEnded(requestId, id);
     // It may have gone on to another lane since it was read.
     const ended = await journal.directive(requestId, id);
-    await silence(ended ?? record, { requestId, id });
+    await removeJob(ended ?? record, { requestId, id });
     return { ...(await endedAs(requestId, ended, id)), status: 'cancelled' };
   }
 
   /** Where the job cannot be taken out now, or is still on its way, the sweeper does it: its entry stays until then. */
-  async function silence(
+  async function removeJob(
     { lane, fence }: DirectiveRecord,
     ref: { requestId: string; id: string },
   ): Promise<void> {
     try {
-      if (lane) await lanes.silence(lane, ref.requestId, ref.id);
+      if (lane) await lanes.removeJob(lane, ref.requestId, ref.id);
       if (fence > 0) index.forget(ref);
     } catch {
       // The directive has ended all the same.

@@ -3,10 +3,10 @@
 import { DelayedError, Worker, type Job } from 'bullmq';
 import { pause } from '../lifecycle.ts';
 import type { RedisConnection } from '../redis/connection.ts';
-import type { Ring } from './job.ts';
+import type { JobData } from './job.ts';
 import { lanePrefix } from './lane-registry.ts';
 
-/** What becomes of a job after it was handled: forgotten, or rung again at an instant (ms since the epoch). */
+/** What becomes of a job after it was handled: forgotten, or enqueued again at an instant (ms since the epoch). */
 export type JobOutcome = { kind: 'done' } | { kind: 'later'; at: number };
 
 export interface ConsumeOptions {
@@ -19,7 +19,7 @@ export interface ConsumeOptions {
   lockMs: number;
   /** How often it looks for such jobs, milliseconds. */
   stalledCheckMs: number;
-  handle: (ring: Ring) => Promise<JobOutcome>;
+  handle: (job: JobData) => Promise<JobOutcome>;
   onError: (error: Error) => void;
 }
 
@@ -39,7 +39,7 @@ const SHORT_WAIT_MS = 100;
 const NEVER_GIVE_UP = 1_000_000_000;
 
 export function consumeLane(options: ConsumeOptions): LaneConsumer {
-  const worker = new Worker<Ring>(options.lane, processor(options), {
+  const worker = new Worker<JobData>(options.lane, processor(options), {
     connection: options.connection,
     prefix: lanePrefix(options.prefix, options.lane),
     autorun: false,
@@ -78,7 +78,7 @@ function shortWait(outcome: JobOutcome): number {
   return waitMs <= SHORT_WAIT_MS ? Math.max(waitMs, 0) : 0;
 }
 
-function processor({ handle }: ConsumeOptions): (job: Job<Ring>, token?: string) => Promise<null> {
+function processor({ handle }: ConsumeOptions): (job: Job<JobData>, token?: string) => Promise<null> {
   return async (job, token) => {
     let outcome = await handle(job.data);
     // BullMQ's timer is no finer than about 100 ms: a shorter wait is kept here, with the job in hand.

@@ -6,7 +6,7 @@ import type { Envelope } from '../journal/envelope.ts';
 const MAX_INLINE_BYTES = 32_768;
 
 /** The data of a job. `envelope` is absent for large directives. */
-export interface Ring {
+export interface JobData {
   request_id: string;
   id: string;
   digest: string;
@@ -19,7 +19,7 @@ export function jobId(requestId: string, directiveId: string): string {
 }
 
 /** The job data for an accepted directive; `encodedBytes` is the size of its envelope as JSON. */
-export function ringFor(envelope: Envelope, digest: string, encodedBytes: number): Ring {
+export function jobDataFor(envelope: Envelope, digest: string, encodedBytes: number): JobData {
   const { request_id, id } = envelope.directive;
   return encodedBytes > MAX_INLINE_BYTES ? { request_id, id, digest } : { request_id, id, digest, envelope };
 }

@@ -1,8 +1,8 @@
 // The lanes: one BullMQ queue for each MCP server, model provider and the runs.
-// Must never decide whether a directive runs; it only rings for it.
+// Must never decide whether a directive runs; it only jobs for it.
 import { Queue } from 'bullmq';
 import type { RedisConnection } from '../redis/connection.ts';
-import { jobId, type Ring } from './job.ts';
+import { jobId, type JobData } from './job.ts';
 import { createLaneRegistry, lanePrefix } from './lane-registry.ts';
 
 /** Nobody listens to BullMQ's own events, so their stream is kept short. */
@@ -52,7 +52,7 @@ export function createLanes(connection: RedisConnection, prefix: string) {
   }
 
   /** Rings for a directive, now or after `delayMs`; ringing again while its job exists changes nothing. */
-  async function ring(lane: string, data: Ring, delayMs = 0): Promise<void> {
+  async function enqueue(lane: string, data: JobData, delayMs = 0): Promise<void> {
     const delay = delayMs > 0 ? { delay: delayMs } : {};
     await queue(lane).add(JOB_NAME, data, { jobId: jobId(data.request_id, data.id), ...delay });
   }
@@ -61,7 +61,7 @@ export function createLanes(connection: RedisConnection, prefix: string) {
    * Rings for a directive that is due and nobody comes for: its job may lie where a worker died, or wait for an instant by a
    * wrong clock. One that waits in its lane stays there, one that a living worker holds stays with it.
    */
-  async function ringAnew(lane: string, data: Ring): Promise<void> {
+  async function requeue(lane: string, data: JobData): Promise<void> {
     const id = jobId(data.request_id, data.id);
     const state = await queue(lane).getJobState(id);
     if (state === 'waiting' || state === 'prioritized') return;
@@ -70,14 +70,14 @@ export function createLanes(connection: RedisConnection, prefix: string) {
     await queue(lane).add(JOB_NAME, data, { jobId: id, lifo: true });
   }
 
-  async function ringAll(lane: string, rings: readonly Ring[]): Promise<void> {
+  async function enqueueAll(lane: string, jobs: readonly JobData[]): Promise<void> {
     await queue(lane).addBulk(
-      rings.map((data) => ({ name: JOB_NAME, data, opts: { jobId: jobId(data.request_id, data.id) } })),
+      jobs.map((data) => ({ name: JOB_NAME, data, opts: { jobId: jobId(data.request_id, data.id) } })),
     );
   }
 
   /** Takes the job of an ended directive out of the queue; a running one stays with its worker. */
-  async function silence(lane: string, requestId: string, directiveId: string): Promise<void> {
+  async function removeJob(lane: string, requestId: string, directiveId: string): Promise<void> {
     await queue(lane).remove(jobId(requestId, directiveId));
   }
 
@@ -138,10 +138,10 @@ export function createLanes(connection: RedisConnection, prefix: string) {
   }
 
   return {
-    ring,
-    ringAnew,
-    ringAll,
-    silence,
+    enqueue,
+    requeue,
+    enqueueAll,
+    removeJob,
     setGlobalConcurrency,
     setRate,
     pauseFor,

@@ -7,7 +7,7 @@ import { errorResult, type Result } from '../contract/result.ts';
 import { encodeEnvelope, type Envelope } from '../journal/envelope.ts';
 import type { Acceptance } from '../journal/journal.ts';
 import { terminalSignal } from '../journal/terminal-signal.ts';
-import { ringFor, type Ring } from './job.ts';
+import { jobDataFor, type JobData } from './job.ts';
 import { type KnownModelsSource, NO_MODELS } from '../catalog/known-models.ts';
 import type { KnownServersSource } from '../catalog/known-servers.ts';
 import type { Lanes } from './lanes.ts';
@@ -25,7 +25,7 @@ export interface PreparerOptions {
 /** A directive on its way in: what will be accepted, and the ring that follows. */
 export interface Prepared {
   acceptance: Acceptance;
-  ring: Ring;
+  job: JobData;
 }
 
 export interface Preparer {
@@ -85,7 +85,7 @@ export function createPreparer(options: PreparerOptions): Preparer {
         ? { end: { status: endStatus(directive, result), signal: terminalSignal(directive, result, origin) } }
         : {}),
     };
-    return { acceptance, ring: ringFor(envelope, digest, encoded.length) };
+    return { acceptance, job: jobDataFor(envelope, digest, encoded.length) };
   }
 
   /** Immediate directives succeed by saying what they were told to say, even if that is an error. */
@@ -103,15 +103,15 @@ function deadlineOf(directive: Directive): number {
 }
 
 /** Rings for what has a lane. */
-export async function ringAll(lanes: Lanes, open: readonly Prepared[]): Promise<void> {
+export async function enqueueAll(lanes: Lanes, open: readonly Prepared[]): Promise<void> {
   const byLane = Map.groupBy(open, ({ acceptance }) => acceptance.lane ?? '');
   await Promise.all(
     [...byLane].map(([lane, [first, ...others]]) => {
       if (!first) return Promise.resolve();
-      if (others.length === 0) return lanes.ring(lane, first.ring);
-      return lanes.ringAll(
+      if (others.length === 0) return lanes.enqueue(lane, first.job);
+      return lanes.enqueueAll(
         lane,
-        [first, ...others].map(({ ring }) => ring),
+        [first, ...others].map(({ job }) => job),
       );
     }),
   );

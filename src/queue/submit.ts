@@ -1,4 +1,4 @@
-// The way in: identifies, routes, accepts and rings for a batch of directives.
+// The way in: identifies, routes, accepts and jobs for a batch of directives.
 // Must never answer before the journal holds every directive of the batch.
 import type { Directive, ParsedDirective } from '../contract/directive.ts';
 import type { SubmitOptions } from '../contract/directive-client.ts';
@@ -12,7 +12,7 @@ import type { Capacity } from './capacity.ts';
 import type { Confirm } from './durability.ts';
 import { identify } from './identify.ts';
 import type { Lanes } from './lanes.ts';
-import { type Prepared, type Preparer, ringAll } from './prepare.ts';
+import { type Prepared, type Preparer, enqueueAll } from './prepare.ts';
 import { requestFull } from './request-full.ts';
 
 export interface SubmitterOptions {
@@ -84,25 +84,29 @@ export function createSubmitter(options: SubmitterOptions) {
     );
     // One directive on one connection: Redis takes the three commands in this order, in one round trip.
     const alone = prepared.length === 1 && open.length === 1;
-    const rung = options.ordered && alone ? ringAll(lanes, open) : undefined;
-    rung?.catch(() => {});
+    const enqueued = options.ordered && alone ? enqueueAll(lanes, open) : undefined;
+    enqueued?.catch(() => {});
     const [verdict] = await Promise.all([accepting, indexed]);
-    if (verdict.kind !== 'ok' && rung) await unring(requestId, open, rung).catch(() => {});
+    if (verdict.kind !== 'ok' && enqueued) await removeJobs(requestId, open, enqueued).catch(() => {});
     if (verdict.kind === 'no_room') throw requestFull(requestId, verdict.bytes, options.requestBytes);
     if (verdict.kind === 'conflict') throw conflict(requestId, prepared, verdict);
     if (refs.length > 0 && now() - begunAt > SLOW_ACCEPT_MS) await index.announce(refs, 0);
     // The directives are durable: a ring that fails is repeated by the sweeper.
-    await (rung ?? ringAll(lanes, asAccepted(prepared, verdict.verdicts))).catch(() => {});
+    await (enqueued ?? enqueueAll(lanes, asAccepted(prepared, verdict.verdicts))).catch(() => {});
     return verdict.verdicts;
   }
 
   /** What was refused leaves no job: in a lane that nobody serves it would stay. In its own lane the taken id keeps its job. */
-  async function unring(requestId: string, open: readonly Prepared[], rung: Promise<void>): Promise<void> {
-    await rung;
+  async function removeJobs(
+    requestId: string,
+    open: readonly Prepared[],
+    enqueued: Promise<void>,
+  ): Promise<void> {
+    await enqueued;
     for (const { acceptance } of open) {
       const taken = await journal.directive(requestId, acceptance.id);
       if (acceptance.lane !== null && taken?.lane !== acceptance.lane)
-        await lanes.silence(acceptance.lane, requestId, acceptance.id);
+        await lanes.removeJob(acceptance.lane, requestId, acceptance.id);
     }
   }
 
@@ -113,8 +117,8 @@ export function createSubmitter(options: SubmitterOptions) {
 function asAccepted(prepared: readonly Prepared[], verdicts: readonly string[]): Prepared[] {
   return prepared
     .map((each, position) => {
-      const { request_id, id, digest } = each.ring;
-      return verdicts[position] === 'existing' ? { ...each, ring: { request_id, id, digest } } : each;
+      const { request_id, id, digest } = each.job;
+      return verdicts[position] === 'existing' ? { ...each, job: { request_id, id, digest } } : each;
     })
     .filter(({ acceptance }) => acceptance.lane !== null);
 }

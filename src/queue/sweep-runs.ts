@@ -1,21 +1,21 @@
-// The sweeper's look at a run: rings for what has something to read, to do, or has come due.
+// The sweeper's look at a run: jobs for what has something to read, to do, or has come due.
 // Must never take a turn, nor end a run: only an engine does.
 import type { RunHead, RunJournal } from '../journal/run-journal.ts';
 import type { DueEntry, SweepIndex } from '../journal/sweep-index.ts';
-import { RING_AHEAD_MS, type RunBell } from './run-wake.ts';
+import { WAKE_AHEAD_MS, type RunWaker } from './run-wake.ts';
 
 export interface RunSweepParts {
   runs: RunJournal;
   index: SweepIndex;
-  bell: RunBell;
+  waker: RunWaker;
 }
 
 /** What is to be done about one run. */
 export type RunDecision =
   | { kind: 'forget' }
   | { kind: 'missing'; at: number }
-  /** `ring`: now. `ringAt`: it comes due before it would be looked at in time. */
-  | { kind: 'look_again'; at: number; ring: boolean; ringAt: number | null };
+  /** `wake`: now. `wakeAhead`: it comes due before it would be looked at in time. */
+  | { kind: 'look_again'; at: number; wake: boolean; wakeAhead: number | null };
 
 const SHORTEST_LOOK_MS = 5_000;
 const LONGEST_LOOK_MS = 60_000;
@@ -32,22 +32,22 @@ export function runDecision(
   if (head.ended && head.outbox === 0) return { kind: 'forget' };
   const wakeAt = head.ended ? null : head.wakeAt;
   const due = wakeAt !== null && wakeAt <= now;
-  const ring = head.unread || head.outbox > 0 || head.status === 'pending' || due;
+  const wake = head.unread || head.outbox > 0 || head.status === 'pending' || due;
   const idleMs = Math.min(Math.max(now - head.changedAt, SHORTEST_LOOK_MS), LONGEST_LOOK_MS);
   const ahead = wakeAt !== null && !due ? wakeAt : null;
   const at = Math.min(now + idleMs, ahead ?? Infinity);
-  const ringAt = ahead !== null && ahead - now <= RING_AHEAD_MS ? ahead : null;
-  return { kind: 'look_again', at, ring, ringAt };
+  const wakeAhead = ahead !== null && ahead - now <= WAKE_AHEAD_MS ? ahead : null;
+  return { kind: 'look_again', at, wake, wakeAhead };
 }
 
-export function createRunSweep({ runs, index, bell }: RunSweepParts) {
+export function createRunSweep({ runs, index, waker }: RunSweepParts) {
   return async (entry: DueEntry, now: number): Promise<void> => {
     const head = await runs.head(entry.requestId);
     const decision = runDecision(entry, head, now);
     if (decision.kind === 'forget') return index.forget(entry);
     if (decision.kind === 'missing') return index.lookAgain(entry, decision.at, true);
-    if (decision.ring) await bell.ring(entry.requestId, head?.version ?? 0);
-    if (decision.ringAt !== null) await bell.ringAt(entry.requestId, decision.ringAt);
+    if (decision.wake) await waker.wake(entry.requestId, head?.version ?? 0);
+    if (decision.wakeAhead !== null) await waker.wakeAt(entry.requestId, decision.wakeAhead);
     await index.lookAgain(entry, decision.at);
   };
 }

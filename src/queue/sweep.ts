@@ -1,4 +1,4 @@
-// The sweeper: looks at directives that should have ended or begun, rings again or ends them.
+// The sweeper: looks at directives that should have ended or begun, jobs again or ends them.
 // Must never need to be the only one, nor to live on: every step is safe to repeat, and what it took others get after it.
 import type { Result } from '../contract/result.ts';
 import { deadlineExceededError } from '../contract/cancellation.ts';
@@ -9,15 +9,15 @@ import type { Journal } from '../journal/journal.ts';
 import type { KeySpace } from '../journal/keys.ts';
 import type { DirectiveRecord } from '../journal/records.ts';
 import { createRunJournal } from '../journal/run-journal.ts';
-import type { Settlement } from '../journal/end-recorder.ts';
+import type { EndRecorder } from '../journal/end-recorder.ts';
 import type { DueEntry, SweepIndex } from '../journal/sweep-index.ts';
 import { failureSignal } from '../journal/terminal-signal.ts';
 import type { RedisConnection } from '../redis/connection.ts';
 import { successorId } from './dead-letters.ts';
-import { ringFor } from './job.ts';
+import { jobDataFor } from './job.ts';
 import type { Lanes } from './lanes.ts';
-import { mayHaveRun } from './possible-effect.ts';
-import { createRunBell, RUN_ENTRY } from './run-wake.ts';
+import { mayHaveRun } from './possible-execution.ts';
+import { createRunWaker, RUN_ENTRY } from './run-wake.ts';
 import { createRunSweep } from './sweep-runs.ts';
 
 export interface SweeperOptions {
@@ -27,7 +27,7 @@ export interface SweeperOptions {
   index: SweepIndex;
   lanes: Lanes;
   dead: DeadLetterIndex;
-  settlement: Settlement;
+  ends: EndRecorder;
   /** How long a closed request stays readable, milliseconds. */
   retentionMs: number;
   /** Time between two looks at the index, milliseconds. Default 500: the end of a lease is noticed within that. */
@@ -39,9 +39,9 @@ export interface SweeperOptions {
 /** What is to be done about one directive. */
 export type SweepDecision =
   | { kind: 'forget' }
-  | { kind: 'settle' }
+  | { kind: 'record' }
   | { kind: 'look_again'; at: number; missed?: boolean }
-  | { kind: 'ring'; at: number }
+  | { kind: 'enqueue'; at: number }
   | { kind: 'expire' };
 
 const BATCH = 200;
@@ -51,7 +51,7 @@ const SHORTEST_LOOK_MS = 5_000;
 const LONGEST_LOOK_MS = 60_000;
 /** How long after the time of its next attempt somebody should have come. */
 const OVERDUE_MS = 500;
-/** What has lost its worker is looked at this soon after it was rung for: the job may have been held until then. */
+/** What has lost its worker is looked at this soon after it was enqueued for: the job may have been held until then. */
 const SHORTEST_TAKEOVER_LOOK_MS = 500;
 /** A directive that is in the index but not in the journal is given this long to appear. */
 const MISSING_GRACE_MS = 60_000;
@@ -65,7 +65,7 @@ function nextLook({ deadlineAt }: DirectiveRecord, now: number, soForMs: number,
   return Math.min(now + pauseMs, Math.max(deadlineAt, now + 1));
 }
 
-type Seen = Pick<DueEntry, 'missedBefore' | 'settledBefore'>;
+type Seen = Pick<DueEntry, 'missedBefore' | 'recordedBefore'>;
 
 export function sweepDecision(entry: Seen, record: DirectiveRecord | null, now: number): SweepDecision {
   if (!record)
@@ -73,26 +73,26 @@ export function sweepDecision(entry: Seen, record: DirectiveRecord | null, now: 
       ? { kind: 'forget' }
       : { kind: 'look_again', at: now + MISSING_GRACE_MS, missed: true };
   if (record.terminal !== null)
-    return { kind: record.status === 'failed' && !entry.settledBefore ? 'settle' : 'forget' };
+    return { kind: record.status === 'failed' && !entry.recordedBefore ? 'record' : 'forget' };
   if (record.deadlineAt <= now) return { kind: 'expire' };
   if (record.status === 'running') return leaseDecision(record, record.leaseUntil ?? now, now);
   const at = nextLook(record, now, now - record.acceptedAt, SHORTEST_LOOK_MS);
   const { nextAttemptAt } = record;
   if (nextAttemptAt !== null && nextAttemptAt > now)
     return { kind: 'look_again', at: Math.min(at, nextAttemptAt + OVERDUE_MS) };
-  return { kind: 'ring', at };
+  return { kind: 'enqueue', at };
 }
 
 /** The end of a lease is looked at when it comes: nobody else may be there long enough to notice that a worker died. */
 function leaseDecision(record: DirectiveRecord, leaseUntil: number, now: number): SweepDecision {
   if (leaseUntil > now) return { kind: 'look_again', at: nextLook(record, now, leaseUntil - now, 1) };
-  return { kind: 'ring', at: nextLook(record, now, now - leaseUntil, SHORTEST_TAKEOVER_LOOK_MS) };
+  return { kind: 'enqueue', at: nextLook(record, now, now - leaseUntil, SHORTEST_TAKEOVER_LOOK_MS) };
 }
 
 export function createSweeper(options: SweeperOptions) {
-  const { journal, index, lanes, dead, settlement, onError } = options;
-  const bell = createRunBell(lanes);
-  const sweepRun = createRunSweep({ runs: createRunJournal(options), index, bell });
+  const { journal, index, lanes, dead, ends: ends, onError } = options;
+  const bell = createRunWaker(lanes);
+  const sweepRun = createRunSweep({ runs: createRunJournal(options), index, waker: bell });
   const stopping = new AbortController();
   let loop: Promise<void> | undefined;
   let deadLetterLookAt = 0;
@@ -101,7 +101,7 @@ export function createSweeper(options: SweeperOptions) {
   async function sweep(): Promise<number> {
     const { now, entries } = await index.take(BATCH);
     await Promise.all(
-      entries.map((entry) => settle(entry, now).catch((error: unknown) => putOff(entry, now, error))),
+      entries.map((entry) => examine(entry, now).catch((error: unknown) => putOff(entry, now, error))),
     );
     return entries.length;
   }
@@ -112,40 +112,40 @@ export function createSweeper(options: SweeperOptions) {
     await index.lookAgain(entry, now + SHORTEST_LOOK_MS, entry.missedBefore);
   }
 
-  async function settle(entry: DueEntry, now: number): Promise<void> {
+  async function examine(entry: DueEntry, now: number): Promise<void> {
     if (entry.id === RUN_ENTRY) return sweepRun(entry, now);
     const record = await journal.directive(entry.requestId, entry.id);
     const decision = sweepDecision(entry, record, now);
-    if (record && record.terminal !== null) await silence(entry, record);
+    if (record && record.terminal !== null) await removeJob(entry, record);
     if (decision.kind === 'forget') index.forget(entry);
-    else if (record && decision.kind === 'settle') await settleFailed(entry, record);
+    else if (record && decision.kind === 'record') await recordFailed(entry, record);
     else if (decision.kind === 'look_again') await index.lookAgain(entry, decision.at, decision.missed);
-    else if (record && decision.kind === 'ring') await ringAgain(entry, record, decision.at);
+    else if (record && decision.kind === 'enqueue') await enqueueAgain(entry, record, decision.at);
     else if (record) await expire(entry, record, now);
   }
 
-  /** A repeated submission rings without knowing of the end, and where no worker would take that job, it would stay. */
-  async function silence({ requestId, id }: DueEntry, { lane }: DirectiveRecord): Promise<void> {
-    if (lane) await lanes.silence(lane, requestId, id);
+  /** A repeated submission jobs without knowing of the end, and where no worker would take that job, it would stay. */
+  async function removeJob({ requestId, id }: DueEntry, { lane }: DirectiveRecord): Promise<void> {
+    if (lane) await lanes.removeJob(lane, requestId, id);
   }
 
   /** Its worker died between the end and the dead letter, or it was submitted again after its end. */
-  async function settleFailed(entry: DueEntry, record: DirectiveRecord): Promise<void> {
+  async function recordFailed(entry: DueEntry, record: DirectiveRecord): Promise<void> {
     const { requestId, id } = entry;
     // Whoever redrove it took it off the list.
     if (await journal.directive(requestId, successorId(id))) return index.forget(entry);
     const signal = record.terminal === null ? null : await journal.signalAt(requestId, record.terminal);
     const result = signal && 'result' in signal.data ? (signal.data.result as Partial<Result>) : null;
     const errorType = result && 'error' in result ? (result.error?.type ?? null) : null;
-    settlement.settle({ requestId, id, lane: record.lane, errorType });
+    ends.record({ requestId, id, lane: record.lane, errorType });
   }
 
-  async function ringAgain(entry: DueEntry, record: DirectiveRecord, at: number): Promise<void> {
+  async function enqueueAgain(entry: DueEntry, record: DirectiveRecord, at: number): Promise<void> {
     const json = await journal.envelope(entry.requestId, entry.id);
     if (json && record.lane) {
-      const ring = ringFor(decodeEnvelope(json), record.digest, json.length);
+      const job = jobDataFor(decodeEnvelope(json), record.digest, json.length);
       // Where somebody had it, its job may still lie where a worker died.
-      await (record.fence > 0 ? lanes.ringAnew(record.lane, ring) : lanes.ring(record.lane, ring));
+      await (record.fence > 0 ? lanes.requeue(record.lane, job) : lanes.enqueue(record.lane, job));
     }
     await index.lookAgain(entry, at);
     await lookAtLease(entry, at);
@@ -175,10 +175,10 @@ export function createSweeper(options: SweeperOptions) {
     });
     await journal.endUnclaimed(entry.requestId, entry.id, 'failed', [signal]);
     // Before the entry goes: when it fails, the next look finds the directive ended and does it again.
-    await silence(entry, record);
+    await removeJob(entry, record);
     const ended = { requestId: entry.requestId, id: entry.id, lane: record.lane, errorType: error.type };
-    if (record.fence > 0) settlement.settle(ended);
-    else await settlement.settleUntaken(ended, now + SHORTEST_LOOK_MS);
+    if (record.fence > 0) ends.record(ended);
+    else await ends.recordUntaken(ended, now + SHORTEST_LOOK_MS);
     options.onEnded?.(entry.requestId, entry.id);
   }
 

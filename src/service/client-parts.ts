@@ -4,7 +4,7 @@ import { emitRequestError } from '../executors/emit-request-error.ts';
 import { emitToolError } from '../executors/emit-tool-error.ts';
 import { createRegistry } from '../executors/registry.ts';
 import type { AgentDefinition } from '../contract/agent-definition.ts';
-import { type CustomKinds, NO_CUSTOM_KINDS } from '../contract/custom-directive.ts';
+import { type CustomTypes, NO_CUSTOM_TYPES } from '../contract/custom-directive.ts';
 import type { DirectiveClient } from '../contract/directive-client.ts';
 import type { ModelTable } from '../contract/model-name.ts';
 import { knownAgents } from '../catalog/known-agents.ts';
@@ -12,7 +12,7 @@ import { runView } from '../engine/core/run-view.ts';
 import { createRunClient } from '../engine/run-client.ts';
 import { createRunStarter } from '../engine/run-start.ts';
 import { createRunStore } from '../engine/run-store.ts';
-import { createRunTeller } from '../engine/run-notifier.ts';
+import { createRunNotifier } from '../engine/run-notifier.ts';
 import { createAgentCatalog } from '../catalog/agent-catalog.ts';
 import { createDeadLetterIndex } from '../journal/dead-letter-index.ts';
 import { createFollower, RECHECK_MS } from '../journal/follower.ts';
@@ -36,7 +36,7 @@ import { createMemoryRoom } from '../queue/memory-room.ts';
 import { createPreparer, type Preparer } from '../queue/prepare.ts';
 import { createQueueClient } from '../queue/queue-client.ts';
 import { createSubmitter } from '../queue/submit.ts';
-import { createRunBell, ringForRuns, type WakeRun } from '../queue/run-wake.ts';
+import { createRunWaker, wakeByJob, type WakeRun } from '../queue/run-wake.ts';
 import type { RedisConnection } from '../redis/connection.ts';
 
 export interface ClientOptions {
@@ -66,7 +66,7 @@ export interface RunOptions {
   /** Agents of the own configuration. */
   agents: readonly AgentDefinition[];
   /** Users' own kinds of directives that may be submitted. Default: none. */
-  kinds?: CustomKinds;
+  kinds?: CustomTypes;
   /** Default: a ring on the lane of runs. */
   wake?: WakeRun;
 }
@@ -94,7 +94,7 @@ export function assembleClient(
   const { argumentsBytes, requestBytes = DEFAULT_REQUEST_BYTES } = options;
   const keys = keySpace(prefix);
   const lanes = createLanes(connection, prefix);
-  const wakeRun = options.runs.wake ?? ringForRuns(createRunBell(lanes));
+  const wakeRun = options.runs.wake ?? wakeByJob(createRunWaker(lanes));
   const journal = createJournal({ connection, keys, retentionMs, wakeRun, requestBytes });
   const index = createSweepIndex(connection, keys);
   const capacity = capacityOf(connection, { lanes, index }, options);
@@ -124,7 +124,7 @@ export function assembleClient(
     ...known,
     lanes,
     runs: runClientOf(connection, keys, options, { index, capacity, confirm, ordered, wake: wakeRun }),
-    parsing: { maxDirectives, kinds: options.runs.kinds ?? NO_CUSTOM_KINDS },
+    parsing: { maxDirectives, kinds: options.runs.kinds ?? NO_CUSTOM_TYPES },
     close,
   });
   const listen = async (): Promise<void> => void (await subscriber.openInbox());
@@ -171,7 +171,7 @@ function runClientOf(
     runs,
     store: createRunStore(runs),
     starter: createRunStarter({ runs, agents, requestBytes, ...starting }),
-    teller: createRunTeller(runs, starting.wake),
+    notifier: createRunNotifier(runs, starting.wake),
     agents,
     view: runView,
     requireMemory: starting.capacity.requireMemory,

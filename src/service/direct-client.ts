@@ -2,7 +2,7 @@
 // Must never keep the process alive after `close`.
 import { assembleClient } from './client-parts.ts';
 import type { DirectiveClient } from '../contract/directive-client.ts';
-import { type DirectiveKind, submittableKinds } from '../engine/core/directive-exec.ts';
+import { type CustomDirectiveType, submittableTypes } from '../engine/core/directive-exec.ts';
 import { DEFAULT_PREFIX } from '../journal/keys.ts';
 import { NO_MODELS } from '../catalog/known-models.ts';
 import type { Durability } from '../queue/durability.ts';
@@ -30,7 +30,7 @@ export interface DirectClientOptions {
   /** As `limits.total_bytes` of the installation. Default: 80 % of Redis' maxmemory, or half of its machine's memory. */
   totalBytes?: number;
   /** Kinds of directives that the installation's workers have from modules: only these may be submitted. Default: none. */
-  directives?: readonly DirectiveKind[];
+  directives?: readonly CustomDirectiveType[];
 }
 
 const DEFAULT_RETENTION_MS = 86_400_000;
@@ -60,7 +60,7 @@ export async function createDirectClient(options: DirectClientOptions): Promise<
       maxDirectives: DEFAULT_BATCH,
       maxQueuedIn: () => maxQueued,
       maxOpen: maxQueued === null ? null : DEFAULT_MAX_OPEN,
-      runs: { agents: [], kinds: submittableKinds(options.directives ?? []) },
+      runs: { agents: [], kinds: submittableTypes(options.directives ?? []) },
     },
   );
   return {

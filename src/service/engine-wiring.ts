@@ -9,12 +9,19 @@ import { agentTools, knownAgents } from '../catalog/known-agents.ts';
 import { createEngine, type Engine } from '../engine/engine.ts';
 import { createRunStarter } from '../engine/run-start.ts';
 import { createRunStore } from '../engine/run-store.ts';
-import { createRunTeller } from '../engine/run-notifier.ts';
-import { type Neighbour, NO_NEIGHBOUR, type TurnLogger } from '../engine/turn.ts';
+import { createRunNotifier } from '../engine/run-notifier.ts';
+import { type LocalWorker, NO_LOCAL_WORKER, type TurnLogger } from '../engine/turn.ts';
 import { createRegistry } from '../executors/registry.ts';
 import { emitRequestError } from '../executors/emit-request-error.ts';
 import { emitToolError } from '../executors/emit-tool-error.ts';
-import { type Ground, JOB_LOCK_MS, journalParts, open, STALLED_CHECK_MS, sweeperPart } from './ground.ts';
+import {
+  type SharedParts,
+  JOB_LOCK_MS,
+  journalParts,
+  open,
+  STALLED_CHECK_MS,
+  sweeperPart,
+} from './ground.ts';
 import { type AgentCatalog, createAgentCatalog } from '../catalog/agent-catalog.ts';
 import { createConversationJournal } from '../journal/conversation-journal.ts';
 import { createJournal } from '../journal/journal.ts';
@@ -34,7 +41,7 @@ import { knownModels } from '../catalog/known-models.ts';
 import { knownServers } from '../catalog/known-servers.ts';
 import { createLanes } from '../queue/lanes.ts';
 import { createPreparer, type Preparer } from '../queue/prepare.ts';
-import { createRunBell } from '../queue/run-wake.ts';
+import { createRunWaker } from '../queue/run-wake.ts';
 import type { RedisConnection } from '../redis/connection.ts';
 
 export interface EngineWiring {
@@ -43,7 +50,7 @@ export interface EngineWiring {
   parts: Startable[];
 }
 
-export interface EngineWiringOptions extends Pick<Ground, 'config' | 'modules' | 'onError'> {
+export interface EngineWiringOptions extends Pick<SharedParts, 'config' | 'modules' | 'onError'> {
   core: EngineCore;
   connection: RedisConnection;
   preparer: Preparer;
@@ -51,11 +58,11 @@ export interface EngineWiringOptions extends Pick<Ground, 'config' | 'modules' |
   stalledCheckMs: number;
   logger: TurnLogger;
   /** The worker of the same process. Default: none. */
-  neighbour?: Neighbour;
+  localWorker?: LocalWorker;
 }
 
 /** The engine of a process, on a connection of its own, so that a turn waits for nobody's blocking call. */
-export function engineParts(ground: Omit<Ground, 'engine'>, neighbour: Neighbour): EngineWiring {
+export function engineParts(ground: Omit<SharedParts, 'engine'>, localWorker: LocalWorker): EngineWiring {
   const { config, modules } = ground;
   const { connection, part } = open(ground, 'commands', 'engine connection');
   const keys = keySpace(config.prefix);
@@ -68,7 +75,7 @@ export function engineParts(ground: Omit<Ground, 'engine'>, neighbour: Neighbour
   const modelAliases = [...DEFAULT_ALIASES.keys(), ...config.models.keys()];
   const core = createCore({ strategies, directives, modelAliases });
   const limits = { lockMs: JOB_LOCK_MS, stalledCheckMs: STALLED_CHECK_MS };
-  const { engine, parts } = wireEngine({ ...ground, ...limits, core, connection, preparer, neighbour });
+  const { engine, parts } = wireEngine({ ...ground, ...limits, core, connection, preparer, localWorker });
   const own = { ...ground, engine };
   return { engine, parts: [part, sweeperPart(journalParts(connection, own), own), ...parts] };
 }
@@ -77,7 +84,7 @@ export function wireEngine(options: EngineWiringOptions): EngineWiring {
   const { config, modules } = options;
   const turns = turnParts(options);
   const engine = createEngine({
-    neighbour: NO_NEIGHBOUR,
+    localWorker: NO_LOCAL_WORKER,
     ...options,
     ...turns,
     ...toOtherRuns(options, turns, (requestId, version) => void engine.wake(requestId, version)),
@@ -139,7 +146,7 @@ function turnParts({ connection, config, modules }: EngineWiringOptions) {
     store: createRunStore(runs, wholeResults(createPayloadStore({ connection, keys, requestBytes }))),
     index: createSweepIndex(connection, keys),
     lanes,
-    bell: createRunBell(lanes),
+    waker: createRunWaker(lanes),
     confirm: confirmations(connection, config.durability),
     ordered: !connection.isCluster,
   };
@@ -156,13 +163,13 @@ function toOtherRuns(
   const retentionMs = config.retention.closed_ms;
   const requestBytes = config.limits.request_bytes;
   const journal = createJournal({ connection, keys, retentionMs, wakeRun: wake, requestBytes });
-  const teller = createRunTeller(runs, wake);
+  const notifier = createRunNotifier(runs, wake);
   return {
     starter: createRunStarter({ runs, agents, index, wake, capacity: null, confirm, ordered, requestBytes }),
-    teller,
+    notifier,
     canceller: createCanceller({ connection, keys, journal, index, lanes }),
     interrupt: async (requestId: string, reason: string): Promise<void> =>
-      void (await teller.cancel(requestId, reason)),
-    rouse: (requestId: string): void => wakeEngine(requestId, 0),
+      void (await notifier.cancel(requestId, reason)),
+    wakeRun: (requestId: string): void => wakeEngine(requestId, 0),
   };
 }

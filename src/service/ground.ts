@@ -8,13 +8,13 @@ import { createJournal } from '../journal/journal.ts';
 import { keySpace } from '../journal/keys.ts';
 import { createPayloadStore } from '../journal/payload-store.ts';
 import { createSerialLanes } from '../journal/serial-lanes.ts';
-import { createSettlement } from '../journal/end-recorder.ts';
+import { createEndRecorder } from '../journal/end-recorder.ts';
 import { createSweepIndex } from '../journal/sweep-index.ts';
 import { createToolCatalog } from '../catalog/tool-catalog.ts';
 import type { Deadline, Startable } from '../lifecycle.ts';
 import type { Modules } from '../extend/modules.ts';
 import { createLanes } from '../queue/lanes.ts';
-import { createRunBell, ringForRuns } from '../queue/run-wake.ts';
+import { createRunWaker, wakeByJob } from '../queue/run-wake.ts';
 import { createSweeper } from '../queue/sweep.ts';
 import type { RedisOutage } from '../redis/outage.ts';
 import { closeRedis, connectRedis, type ConnectionRole, type RedisConnection } from '../redis/connection.ts';
@@ -25,7 +25,7 @@ export const STALLED_CHECK_MS = 2_000;
 
 export type Onward = (error: Error) => void;
 
-export interface Ground {
+export interface SharedParts {
   config: Config;
   modules: Modules;
   /** Takes turns in this process; null: it is rung for them. */
@@ -38,16 +38,16 @@ export interface Ground {
 }
 
 /** What every role needs on one connection to Redis. */
-export function journalParts(connection: RedisConnection, { config, engine }: Ground) {
+export function journalParts(connection: RedisConnection, { config, engine }: SharedParts) {
   const keys = keySpace(config.prefix);
   const lanes = createLanes(connection, config.prefix);
-  const wakeRun = engine ? engine.wake : ringForRuns(createRunBell(lanes));
+  const wakeRun = engine ? engine.wake : wakeByJob(createRunWaker(lanes));
   const retentionMs = config.retention.closed_ms;
   const requestBytes = config.limits.request_bytes;
   const journal = createJournal({ connection, keys, retentionMs, wakeRun, requestBytes });
   const index = createSweepIndex(connection, keys);
   const dead = createDeadLetterIndex(connection, keys);
-  const settlement = createSettlement(index, dead);
+  const ends = createEndRecorder(index, dead);
   const serial = createSerialLanes(connection, keys, journal);
   const payloads = createPayloadStore({ connection, keys, requestBytes });
   return {
@@ -56,7 +56,7 @@ export function journalParts(connection: RedisConnection, { config, engine }: Gr
     journal,
     index,
     dead,
-    settlement,
+    ends,
     serial,
     payloads,
     lanes,
@@ -67,7 +67,7 @@ export function journalParts(connection: RedisConnection, { config, engine }: Gr
 export type JournalParts = ReturnType<typeof journalParts>;
 
 export function open(
-  ground: Pick<Ground, 'redisUrl' | 'outage'>,
+  ground: Pick<SharedParts, 'redisUrl' | 'outage'>,
   role: ConnectionRole,
   name: string,
 ): { connection: RedisConnection; part: Startable } {
@@ -78,7 +78,7 @@ export function open(
   return { connection, part };
 }
 
-export function sweeperPart(parts: JournalParts, ground: Ground): Startable {
+export function sweeperPart(parts: JournalParts, ground: SharedParts): Startable {
   const retentionMs = ground.config.retention.closed_ms;
   return createSweeper({ ...parts, retentionMs, onError: ground.onError });
 }

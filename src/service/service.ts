@@ -7,12 +7,12 @@ import { assembleClient, type ClientOptions } from './client-parts.ts';
 import type { Config } from '../config/config.ts';
 import { modelLane } from '../contract/model-name.ts';
 import type { Engine } from '../engine/engine.ts';
-import { NO_NEIGHBOUR, type Neighbour } from '../engine/turn.ts';
+import { NO_LOCAL_WORKER, type LocalWorker } from '../engine/turn.ts';
 import { engineParts } from './engine-wiring.ts';
-import { type Ground, journalParts, type Onward, open, sweeperPart } from './ground.ts';
+import { type SharedParts, journalParts, type Onward, open, sweeperPart } from './ground.ts';
 import type { Hearing } from '../journal/subscriptions.ts';
 import { deadlineIn, settledWithin, startAll, stopAll, type Startable } from '../lifecycle.ts';
-import { submittableKinds } from '../engine/core/directive-exec.ts';
+import { submittableTypes } from '../engine/core/directive-exec.ts';
 import { type Modules, NO_MODULES } from '../extend/modules.ts';
 import { configuredModels } from './model-wiring.ts';
 import { confirmation } from '../queue/durability.ts';
@@ -45,7 +45,7 @@ interface ApiPart {
   url(): string | null;
 }
 
-function clientOptions({ config, modules, engine }: Ground): ClientOptions {
+function clientOptions({ config, modules, engine }: SharedParts): ClientOptions {
   const { limits, mcpServers, providers } = config;
   const limitOf = new Map([
     ...[...mcpServers].map(([name, { lane }]) => [toolLane(name), lane.max_queued] as const),
@@ -65,7 +65,7 @@ function clientOptions({ config, modules, engine }: Ground): ClientOptions {
     maxOpen: limits.max_open,
     runs: {
       agents: modules.agents,
-      kinds: submittableKinds(modules.directives),
+      kinds: submittableTypes(modules.directives),
       ...(engine ? { wake: rouseWith(engine) } : {}),
     },
   };
@@ -76,7 +76,7 @@ function rouseWith(engine: Engine): WakeRun {
   return async (requestId, version) => void engine.wake(requestId, version);
 }
 
-function apiParts(ground: Ground, cancellations: (() => Hearing) | null): ApiPart {
+function apiParts(ground: SharedParts, cancellations: (() => Hearing) | null): ApiPart {
   const { config, logger } = ground;
   const commands = open(ground, 'submit', 'api connection');
   const listening = open(ground, 'subscriber', 'api subscriber');
@@ -138,7 +138,7 @@ function hearingText(lostAt: number | null): string {
 }
 
 /** A Redis that cannot keep the promises is refused before anything else starts. */
-function fitnessPart(ground: Ground): Startable {
+function fitnessPart(ground: SharedParts): Startable {
   return {
     name: 'redis check',
     async start() {
@@ -168,13 +168,13 @@ export function createService(config: Config, roles: Roles, modules: Modules = N
       logger.warn({ error: error.message }, 'a background task failed and goes on');
   };
   const base = { config, modules, redisUrl: config.redisUrl, outage, logger, onError };
-  let worker: Neighbour = NO_NEIGHBOUR;
-  const neighbour: Neighbour = {
+  let worker: LocalWorker = NO_LOCAL_WORKER;
+  const localWorker: LocalWorker = {
     canTake: (lane) => worker.canTake(lane),
-    take: (lane, ring) => worker.take(lane, ring),
+    take: (lane, job) => worker.take(lane, job),
   };
-  const running = roles.engine ? engineParts(base, neighbour) : null;
-  const ground: Ground = { ...base, engine: running?.engine ?? null };
+  const running = roles.engine ? engineParts(base, localWorker) : null;
+  const ground: SharedParts = { ...base, engine: running?.engine ?? null };
   const working = roles.worker ? workerParts(ground) : null;
   if (working) ({ worker } = working);
   const api = roles.api ? apiParts(ground, working?.hearing ?? null) : null;

@@ -4,12 +4,12 @@ import { randomUUID } from 'node:crypto';
 import { resolve } from 'node:path';
 import type { Config, HttpServerConfig, ServerConfig } from '../config/config.ts';
 import type { ListedTool } from '../contract/tool-listing.ts';
-import { type Effect, knownEffect, type ToolExec } from '../contract/work-directive.ts';
+import { type RepeatPolicy, knownRepeatPolicy, type ToolExec } from '../contract/work-directive.ts';
 import type { ToolPlace } from '../executors/tool-exec.ts';
 import { PRESENT_EVERY_MS } from '../catalog/presence.ts';
 import type { CatalogEntry, ToolCatalog } from '../catalog/tool-catalog.ts';
 import type { SchemaChecks } from '../json-schema/schema-checks.ts';
-import { effectOf } from '../mcp/effect.ts';
+import { repeatPolicyOf } from '../mcp/repeat-policy.ts';
 import { createMcpPool, type McpPool, type ServerStatus } from '../mcp/pool.ts';
 import type { McpLogger } from '../mcp/logger.ts';
 import type { HttpTransportOptions, McpServerOptions } from '../mcp/server-options.ts';
@@ -52,7 +52,7 @@ function listedTool(tool: ToolDefinition, server: ServerConfig | undefined): Lis
     input_schema: { ...tool.inputSchema },
     ...(tool.outputSchema === undefined ? {} : { output_schema: { ...tool.outputSchema } }),
     ...(tool.annotations === undefined ? {} : { annotations: { ...tool.annotations } }),
-    effect: effects?.get(tool.name) ?? effectOf(tool.annotations),
+    effect: effects?.get(tool.name) ?? repeatPolicyOf(tool.annotations),
     ...(directives === 'none' ? {} : { directives }),
   };
 }
@@ -130,18 +130,18 @@ export function wireTools({ config, catalog, logger, schemas, onError }: ToolWir
     ...(schemas === undefined ? {} : { schemas }),
   });
 
-  async function effectFromCatalog(server: string, tool: string): Promise<Effect | undefined> {
+  async function repeatPolicyFromCatalog(server: string, tool: string): Promise<RepeatPolicy | undefined> {
     const entries = await catalog.read().catch(() => []);
     return entries.find((entry) => entry.server === server)?.tools.find((listed) => listed.tool === tool)
       ?.effect;
   }
 
-  async function effect(directive: ToolExec, server: string, tool: string): Promise<Effect> {
+  async function effect(directive: ToolExec, server: string, tool: string): Promise<RepeatPolicy> {
     const decided = directive.effect ?? config.mcpServers.get(server)?.effects.get(tool);
     if (decided !== undefined) return decided;
     const described = pool.describe(server, tool);
-    if (described) return effectOf(described.annotations);
-    return knownEffect(await effectFromCatalog(server, tool));
+    if (described) return repeatPolicyOf(described.annotations);
+    return knownRepeatPolicy(await repeatPolicyFromCatalog(server, tool));
   }
 
   async function locate(directive: ToolExec, lane: string): Promise<ToolPlace | null> {
@@ -153,7 +153,7 @@ export function wireTools({ config, catalog, logger, schemas, onError }: ToolWir
     return {
       server,
       tool,
-      effect: await effect(directive, server, tool),
+      repeatPolicy: await effect(directive, server, tool),
       timeoutMs: options.lane.timeout_ms,
       trust: options.directives,
       context: options.context,

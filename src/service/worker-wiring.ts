@@ -5,7 +5,7 @@ import { emitRequestError } from '../executors/emit-request-error.ts';
 import { emitToolError } from '../executors/emit-tool-error.ts';
 import { toolExec } from '../executors/tool-exec.ts';
 import {
-  type Ground,
+  type SharedParts,
   JOB_LOCK_MS,
   journalParts,
   type JournalParts,
@@ -34,11 +34,11 @@ import { createWorker, type ServedLane, type Worker } from '../worker/worker.ts'
 const CUSTOM_CONCURRENCY = 50;
 
 /** Attempts at once, with room for those that were told to stop and have not yet. */
-function attemptSlots(ground: Ground): number {
+function attemptSlots(ground: SharedParts): number {
   return servedLanes(ground).reduce((sum, { concurrency }) => sum + 2 * concurrency, 64);
 }
 
-function heartbeatOf(ground: Ground): Heartbeat {
+function heartbeatOf(ground: SharedParts): Heartbeat {
   const { config, redisUrl, onError } = ground;
   const { prefix, worker } = config;
   const slots = attemptSlots(ground);
@@ -52,7 +52,7 @@ function heartbeatOf(ground: Ground): Heartbeat {
   });
 }
 
-function servedLanes({ config, modules }: Ground): ServedLane[] {
+function servedLanes({ config, modules }: SharedParts): ServedLane[] {
   const tools = [...config.mcpServers].map(([name, { lane, serial }]) => ({
     name: toolLane(name),
     concurrency: serial ? 1 : lane.concurrency,
@@ -70,7 +70,7 @@ function servedLanes({ config, modules }: Ground): ServedLane[] {
 }
 
 /** What executes: tools, models and users' own kinds. */
-function executionParts(ground: Ground, parts: JournalParts) {
+function executionParts(ground: SharedParts, parts: JournalParts) {
   const { config, logger, onError } = ground;
   const providers = modelProviders(config);
   const schemas = createSchemaChecks({ limitMs: config.limits.schema_check_ms });
@@ -96,7 +96,7 @@ export interface WorkerWiring {
 }
 
 /** The parts of a worker, in the order of their start. Throws `ConfigError` when a provider has no key. */
-export function workerParts(ground: Ground): WorkerWiring {
+export function workerParts(ground: SharedParts): WorkerWiring {
   const { connection, part } = open(ground, 'commands', 'worker connection');
   const parts = journalParts(connection, ground);
   const { tools, models, registry, checks } = executionParts(ground, parts);
@@ -154,7 +154,7 @@ function servedLanesPart(lanes: JournalParts['lanes'], served: readonly ServedLa
   };
 }
 
-function settings(ground: Ground) {
+function settings(ground: SharedParts) {
   const { config, logger, onError } = ground;
   const { limits, worker, prefix } = config;
   return {

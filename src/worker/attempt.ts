@@ -9,7 +9,7 @@ import { draftSignal, type SignalOrigin } from '../journal/signal-draft.ts';
 import { directiveMetadata } from '../journal/terminal-signal.ts';
 import type { ClaimVerdict } from '../journal/verdicts.ts';
 import type { JobOutcome } from '../queue/consume.ts';
-import type { Ring } from '../queue/job.ts';
+import type { JobData } from '../queue/job.ts';
 import { isToolLane } from '../catalog/route.ts';
 import { newIdentifier } from '../telemetry/identifier.ts';
 import { childTraceparent } from '../telemetry/trace-context.ts';
@@ -18,7 +18,7 @@ import {
   cancelReason,
   type Claimed,
   DONE,
-  effectOf,
+  repeatPolicyOf,
   type Granted,
   remainingMsOf,
 } from './claimed.ts';
@@ -28,41 +28,41 @@ import { durably } from './durably.ts';
 import { isProgrammingError, persistently } from './persistently.ts';
 import { type Made, record, recordLost } from './record.ts';
 import { unrecordable } from './recordable.ts';
-import { inTurn } from './serial-turn.ts';
-import { stageOf } from './model-candidate.ts';
+import { inPlace } from './serial-place.ts';
+import { candidateOf } from './model-candidate.ts';
 import { endCancelled, endExpired, endWithout } from './ended-unclaimed.ts';
 
 /** Characters of what an error says about itself. */
 const LONGEST_REASON = 512;
 
 /**
- * Handles one ring: makes an attempt if the journal allows it, and says what becomes of the job. `rungIn`: the lane of the
+ * Handles one job: makes an attempt if the journal allows it, and says what becomes of the job. `enqueuedIn`: the lane of the
  * job; default: the one that the directive was accepted for.
  */
 export async function attemptDirective(
   parts: AttemptParts,
-  ring: Ring,
-  rungIn?: string,
+  job: JobData,
+  enqueuedIn?: string,
 ): Promise<JobOutcome> {
   if (parts.running.isStopped()) return { kind: 'later', at: Date.now() };
-  const envelope = ring.envelope ?? (await readEnvelope(parts.journal, ring));
+  const envelope = job.envelope ?? (await readEnvelope(parts.journal, job));
   if (!envelope) return DONE;
-  const lane = rungIn ?? envelope.lane ?? '';
+  const lane = enqueuedIn ?? envelope.lane ?? '';
   const definition = parts.registry.queued(envelope.directive.type);
   if (!definition) return endWithout(parts, { envelope, lane }, internalError(envelope.directive));
-  const taken: Taken = { envelope, lane, definition, digest: ring.digest };
+  const taken: Taken = { envelope, lane, definition, digest: job.digest };
   const claimedAt = performance.now();
   const [granted, serial] = await claim(parts, taken);
   switch (granted.kind) {
     case 'granted':
       return makeAttempt(parts, { ...claimed(taken, granted), claimedAt, serial });
     case 'moved':
-      return ringElsewhere(parts, ring, granted.lane);
+      return enqueueElsewhere(parts, job, granted.lane);
     case 'held':
     case 'wait':
       return { kind: 'later', at: granted.until };
     case 'stale_body':
-      return retakeFromJournal(parts, ring, rungIn);
+      return retakeFromJournal(parts, job, enqueuedIn);
     case 'expired':
       return endExpired(parts, taken, granted.lost);
     case 'cancelled':
@@ -77,25 +77,33 @@ export async function attemptDirective(
 /** What is known of a directive before it is claimed. */
 type Taken = Pick<Claimed, 'envelope' | 'lane' | 'definition' | 'digest'>;
 
-async function readEnvelope(journal: Journal, { request_id, id }: Ring): Promise<Envelope | null> {
+async function readEnvelope(journal: Journal, { request_id, id }: JobData): Promise<Envelope | null> {
   const json = await journal.envelope(request_id, id);
   return json === null ? null : decodeEnvelope(json);
 }
 
 /** The job carried another body than the journal holds: the journal's is the accepted one. */
-async function retakeFromJournal(parts: AttemptParts, ring: Ring, rungIn?: string): Promise<JobOutcome> {
-  const record = await parts.journal.directive(ring.request_id, ring.id);
-  if (!record || record.digest === ring.digest) return DONE;
-  return attemptDirective(parts, { request_id: ring.request_id, id: ring.id, digest: record.digest }, rungIn);
+async function retakeFromJournal(
+  parts: AttemptParts,
+  job: JobData,
+  enqueuedIn?: string,
+): Promise<JobOutcome> {
+  const record = await parts.journal.directive(job.request_id, job.id);
+  if (!record || record.digest === job.digest) return DONE;
+  return attemptDirective(
+    parts,
+    { request_id: job.request_id, id: job.id, digest: record.digest },
+    enqueuedIn,
+  );
 }
 
 /** It went on to another lane, and whoever moved it may have died before ringing there. */
-async function ringElsewhere(
+async function enqueueElsewhere(
   { lanes, running }: AttemptParts,
-  ring: Ring,
+  job: JobData,
   lane: string,
 ): Promise<JobOutcome> {
-  await persistently(() => lanes.ring(lane, ring), running.givenUp);
+  await persistently(() => lanes.enqueue(lane, job), running.givenUp);
   return DONE;
 }
 
@@ -137,16 +145,16 @@ function claimed(taken: Taken, granted: Granted): Omit<Claimed, 'claimedAt' | 's
   const { request_id: requestId, id } = directive;
   const origin = { requestId, causationId: id, traceparent: childTraceparent(traceparent), attempt };
   const claim = { requestId, id, fence: granted.fence };
-  return { ...taken, granted, stage: stageOf(granted), attempt, origin, claim };
+  return { ...taken, granted, candidate: candidateOf(granted), attempt, origin, claim };
 }
 
 async function makeAttempt(parts: AttemptParts, claimed: Claimed): Promise<JobOutcome> {
   if (claimed.granted.lost) {
-    const effect = await effectOf(claimed);
-    const error = lostAttemptError(effect, claimed.granted.redeliveries);
-    if (error) return recordLost(parts, claimed, error, effect);
+    const repeatPolicy = await repeatPolicyOf(claimed);
+    const error = lostAttemptError(repeatPolicy, claimed.granted.redeliveries);
+    if (error) return recordLost(parts, claimed, error, repeatPolicy);
   }
-  return inTurn(parts, claimed, () => executeAndRecord(parts, claimed));
+  return inPlace(parts, claimed, () => executeAndRecord(parts, claimed));
 }
 
 async function executeAndRecord(parts: AttemptParts, claimed: Claimed): Promise<JobOutcome> {
@@ -157,11 +165,11 @@ async function executeAndRecord(parts: AttemptParts, claimed: Claimed): Promise<
   const durationMs = Math.round(performance.now() - startedAt);
   const remainingMs = remainingMsOf(claimed) - durationMs;
   // Only now: before its first connection to the tool's server, this worker knew nothing of the tool.
-  const effect = await effectOf(claimed);
+  const repeatPolicy = await repeatPolicyOf(claimed);
   const facts = {
     directive,
     execution,
-    effect,
+    repeatPolicy,
     ...placeInChain(claimed),
     stop,
     cancelReason: stop === 'cancelled' ? await cancelReason(parts, directive.request_id, directive.id) : null,
@@ -170,7 +178,7 @@ async function executeAndRecord(parts: AttemptParts, claimed: Claimed): Promise<
     longestPauseMs: parts.longestPauseMs,
     random: Math.random,
   };
-  const metadata = { effect, ...execution.metadata, duration_ms: durationMs };
+  const metadata = { effect: repeatPolicy, ...execution.metadata, duration_ms: durationMs };
   return recordInAnyCase(parts, claimed, outcomeOf(facts), { ...execution, metadata, seen });
 }
 
@@ -194,7 +202,7 @@ async function recordInAnyCase(
   }
 }
 
-function placeInChain({ envelope: { models = [] }, stage, granted }: Claimed) {
+function placeInChain({ envelope: { models = [] }, candidate: stage, granted }: Claimed) {
   return {
     model: models[stage.index] ?? null,
     nextModel: models[stage.index + 1] ?? null,

@@ -1,12 +1,12 @@
 // What an attempt works with: the parts of its worker, and the claimed directive on its way.
 // Must never decide anything.
-import { type Effect, knownEffect } from '../contract/work-directive.ts';
+import { type RepeatPolicy, knownRepeatPolicy } from '../contract/work-directive.ts';
 import type { QueuedDefinition } from '../executors/definition.ts';
 import type { Registry } from '../executors/registry.ts';
 import type { Envelope } from '../journal/envelope.ts';
 import type { ClaimRef, Journal } from '../journal/journal.ts';
 import type { PayloadStore } from '../journal/payload-store.ts';
-import type { Settlement } from '../journal/end-recorder.ts';
+import type { EndRecorder } from '../journal/end-recorder.ts';
 import type { SignalOrigin } from '../journal/signal-draft.ts';
 import type { SerialLanes } from '../journal/serial-lanes.ts';
 import type { SweepIndex } from '../journal/sweep-index.ts';
@@ -18,13 +18,13 @@ import type { Heartbeat } from './heartbeat.ts';
 import type { DurableWriting } from './durably.ts';
 import { persistently } from './persistently.ts';
 import type { ResultBound } from './result-bound.ts';
-import type { StageRecord } from './model-candidate.ts';
+import type { CandidateRecord } from './model-candidate.ts';
 
 export interface AttemptParts extends DurableWriting {
   journal: Journal;
   index: Pick<SweepIndex, 'lookWithin'>;
   serial: SerialLanes;
-  settlement: Settlement;
+  ends: EndRecorder;
   payloads: PayloadStore;
   registry: Registry;
   heartbeat: Heartbeat;
@@ -49,7 +49,7 @@ export interface Claimed {
   digest: string;
   /** The one it is in now. */
   lane: string;
-  stage: StageRecord;
+  candidate: CandidateRecord;
   definition: QueuedDefinition;
   claim: ClaimRef;
   granted: Granted;
@@ -63,12 +63,12 @@ export interface Claimed {
 
 export const DONE: JobOutcome = { kind: 'done' };
 
-export function settle(
-  { settlement }: AttemptParts,
+export function noteEnd(
+  { ends }: AttemptParts,
   { envelope: { directive }, lane }: Pick<Claimed, 'envelope' | 'lane'>,
   errorType: string | null,
 ): void {
-  settlement.settle({ requestId: directive.request_id, id: directive.id, lane, errorType });
+  ends.record({ requestId: directive.request_id, id: directive.id, lane, errorType });
 }
 
 /** Time left until the deadline when it was claimed, milliseconds. */
@@ -84,10 +84,10 @@ export async function cancelReason(
   return persistently(() => journal.cancelReason(requestId, id), running.givenUp);
 }
 
-export async function effectOf({
+export async function repeatPolicyOf({
   definition,
   envelope,
   lane,
-}: Pick<Claimed, 'definition' | 'envelope' | 'lane'>): Promise<Effect> {
-  return definition.effect(envelope.directive, lane).then(knownEffect, () => 'once' as const);
+}: Pick<Claimed, 'definition' | 'envelope' | 'lane'>): Promise<RepeatPolicy> {
+  return definition.effect(envelope.directive, lane).then(knownRepeatPolicy, () => 'once' as const);
 }

@@ -5,7 +5,7 @@ import type { ErrorEnvelope } from '../contract/error-envelope.ts';
 import { errorResult } from '../contract/result.ts';
 import { terminalSignal } from '../journal/terminal-signal.ts';
 import type { JobOutcome } from '../queue/consume.ts';
-import { type AttemptParts, cancelReason, type Claimed, DONE, effectOf, settle } from './claimed.ts';
+import { type AttemptParts, cancelReason, type Claimed, DONE, repeatPolicyOf, noteEnd } from './claimed.ts';
 import { durably } from './durably.ts';
 import { deadlineOf } from './outcome.ts';
 
@@ -29,7 +29,7 @@ export async function endExpired(parts: AttemptParts, taken: Known, lost: boolea
 }
 
 async function mayHaveHappened(taken: Known, lost: boolean): Promise<boolean> {
-  return lost && (await effectOf(taken)) === 'once';
+  return lost && (await repeatPolicyOf(taken)) === 'once';
 }
 
 /** Ends a directive that gets no attempt. */
@@ -42,6 +42,6 @@ export async function endWithout(
   const { request_id: requestId, id } = directive;
   const signal = terminalSignal(directive, errorResult(error), { requestId, causationId: id, traceparent });
   await durably(parts, () => parts.journal.endUnclaimed(requestId, id, 'failed', [signal]));
-  settle(parts, taken, error.type);
+  noteEnd(parts, taken, error.type);
   return DONE;
 }

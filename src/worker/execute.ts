@@ -66,7 +66,7 @@ function withUnreported(execution: Execution, reporter: Reporter): Execution {
 }
 
 function contextFor(
-  { envelope, lane, stage, attempt, granted, origin, claim: ref }: Claimed,
+  { envelope, lane, candidate: stage, attempt, granted, origin, claim: ref }: Claimed,
   { signal }: AttemptHandle,
   { report, drained }: Reporter,
 ): ExecutionContext {

@@ -7,7 +7,7 @@ export interface LaneSlots {
   tryEnter(): boolean;
   /** Resolves with a slot taken, in the order of asking. */
   enter(): Promise<void>;
-  leave(): void;
+  release(): void;
 }
 
 export function createLaneSlots(concurrency: number): LaneSlots {
@@ -29,7 +29,7 @@ export function createLaneSlots(concurrency: number): LaneSlots {
       waiting.push(resolve);
       await promise;
     },
-    leave() {
+    release() {
       const next = waiting.shift();
       // The slot goes on to who waits without being free in between.
       if (next) next();

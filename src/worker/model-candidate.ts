@@ -2,30 +2,30 @@
 // Must never be read by the journal, to which it is an opaque text.
 import type { ErrorEnvelope } from '../contract/error-envelope.ts';
 import { boundedText } from '../contract/json-safe.ts';
-import type { Stage } from '../executors/definition.ts';
+import type { CandidateState } from '../executors/definition.ts';
 import type { Granted } from './claimed.ts';
 
 /** The counts are those of the directive when the stage began: what came since then belongs to the stage. */
-export interface StageRecord extends Stage {
+export interface CandidateRecord extends CandidateState {
   failures: number;
   released: number;
 }
 
-const FIRST: StageRecord = { index: 0, failures: 0, released: 0, history: [] };
+const FIRST: CandidateRecord = { index: 0, failures: 0, released: 0, history: [] };
 const LONGEST_MESSAGE = 500;
 
 /** The stage of a claim. */
-export function stageOf({ stage }: Pick<Granted, 'stage'>): StageRecord {
-  return stage === '' ? FIRST : (JSON.parse(stage) as StageRecord);
+export function candidateOf({ stage }: Pick<Granted, 'stage'>): CandidateRecord {
+  return stage === '' ? FIRST : (JSON.parse(stage) as CandidateRecord);
 }
 
 /** The stage after one whose `model` was given up with `error`; that failure is the last one of its own stage. */
-export function stageAfter(
-  stage: StageRecord,
+export function candidateAfter(
+  stage: CandidateRecord,
   { failures, released }: Pick<Granted, 'failures' | 'released'>,
   model: string,
   { type, message }: ErrorEnvelope,
-): StageRecord {
+): CandidateRecord {
   const given = { model, type, message: boundedText(message, LONGEST_MESSAGE) };
   return { index: stage.index + 1, failures: failures + 1, released, history: [...stage.history, given] };
 }

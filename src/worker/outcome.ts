@@ -5,7 +5,7 @@ import type { Directive } from '../contract/directive.ts';
 import { errorEnvelope, type ErrorEnvelope } from '../contract/error-envelope.ts';
 import { errorResult, type Result } from '../contract/result.ts';
 import { retryDelayMs, type RetryPolicy, retryPolicySchema } from '../contract/retry-policy.ts';
-import type { Effect } from '../contract/work-directive.ts';
+import type { RepeatPolicy } from '../contract/work-directive.ts';
 import type { Execution } from '../executors/definition.ts';
 
 /** Why an attempt was told to stop. `lost`: somebody else ended or took over the directive. */
@@ -24,7 +24,7 @@ export type Outcome =
 export interface OutcomeFacts {
   directive: Directive;
   execution: Execution;
-  effect: Effect;
+  repeatPolicy: RepeatPolicy;
   /** The model whose turn it was, and the one that comes after it; null: there is none. */
   model: string | null;
   nextModel: string | null;
@@ -84,7 +84,10 @@ function retryAfterMs(error: ErrorEnvelope): number | null {
 }
 
 /** An attempt that was told to stop and did not succeed first. */
-function stopped({ directive, execution, effect, cancelReason }: OutcomeFacts, reason: StopReason): Outcome {
+function stopped(
+  { directive, execution, repeatPolicy: effect, cancelReason }: OutcomeFacts,
+  reason: StopReason,
+): Outcome {
   const mayHaveRun = effect === 'once' && execution.ambiguous === true;
   const unknown: UnknownOutcome = mayHaveRun ? { outcome: 'unknown' } : {};
   switch (reason) {
@@ -113,7 +116,7 @@ export function outcomeOf(facts: OutcomeFacts): Outcome {
   if (stop) return stopped(facts, stop);
   const waiting = waitingOf(facts, result.error);
   if (waiting) return waiting;
-  const inDoubt = execution.ambiguous === true && facts.effect === 'once';
+  const inDoubt = execution.ambiguous === true && facts.repeatPolicy === 'once';
   const error = inDoubt ? markUnrepeatable(result.error) : result.error;
   const delayMs = retryDelayOf(facts, error);
   if (delayMs !== null && delayMs < facts.remainingMs) return { kind: 'retry', error, delayMs };
@@ -167,7 +170,7 @@ function tooLate(error: ErrorEnvelope, delayMs: number): ErrorEnvelope {
 }
 
 /** What to do about a directive whose previous worker died during an attempt; null = make another attempt. */
-export function lostAttemptError(effect: Effect, redeliveries: number): ErrorEnvelope | null {
+export function lostAttemptError(effect: RepeatPolicy, redeliveries: number): ErrorEnvelope | null {
   if (effect === 'once')
     return outcomeUnknown('the worker died during the call: it may or may not have happened');
   if (redeliveries <= MAX_REDELIVERIES) return null;

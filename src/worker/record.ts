@@ -5,21 +5,21 @@ import { cancelledError } from '../contract/cancellation.ts';
 import { modelLane, parseModelName } from '../contract/model-name.ts';
 import { errorResult, type Result } from '../contract/result.ts';
 import type { SignalDraft } from '../contract/signal.ts';
-import type { Effect } from '../contract/work-directive.ts';
+import type { RepeatPolicy } from '../contract/work-directive.ts';
 import type { Execution } from '../executors/definition.ts';
 import { encodeEnvelope } from '../journal/envelope.ts';
 import type { ClaimRef } from '../journal/journal.ts';
 import { draftSignal, systemStamp } from '../journal/signal-draft.ts';
 import { directiveMetadata, terminalSignal, type SignalMetadata } from '../journal/terminal-signal.ts';
 import type { JobOutcome } from '../queue/consume.ts';
-import { ringFor } from '../queue/job.ts';
-import { type AttemptParts, cancelReason, type Claimed, DONE, settle } from './claimed.ts';
+import { jobDataFor } from '../queue/job.ts';
+import { type AttemptParts, cancelReason, type Claimed, DONE, noteEnd } from './claimed.ts';
 import type { Outcome } from './outcome.ts';
 import { durably } from './durably.ts';
 import { boundError, boundResult } from './result-bound.ts';
 import { boundReport } from './report-bound.ts';
 import { smallEnd, smallMetadata } from './small-end.ts';
-import { stageAfter } from './model-candidate.ts';
+import { candidateAfter } from './model-candidate.ts';
 
 const SAID_RETRIES = 100;
 /** Of an attempt that is followed by another one, bytes as JSON. */
@@ -60,15 +60,15 @@ export async function recordLost(
   parts: AttemptParts,
   claimed: Claimed,
   error: ErrorEnvelope,
-  effect: Effect,
+  repeatPolicy: RepeatPolicy,
 ): Promise<JobOutcome> {
   const { claim: ref, envelope } = claimed;
   const attempt = claimed.attempt - 1;
   const origin = { ...claimed.origin, attempt };
-  const metadata = attemptMetadata({ ...claimed, attempt }, { effect });
+  const metadata = attemptMetadata({ ...claimed, attempt }, { effect: repeatPolicy });
   const signal = terminalSignal(envelope.directive, errorResult(error), origin, metadata);
   await durably(parts, () => parts.journal.finish(ref, 'failed', [signal], { attempted: false }));
-  settle(parts, claimed, error.type);
+  noteEnd(parts, claimed, error.type);
   return DONE;
 }
 
@@ -136,7 +136,7 @@ async function recordEnd(
   if (verdict.kind === 'no_room') return recordSmall(parts, claimed, full, made, verdict.bytes);
   if (verdict.kind === 'stale')
     parts.logger.warn({ ...ref }, 'the claim was taken over; this attempt says nothing');
-  else settle(parts, claimed, result.ok ? null : result.error.type);
+  else noteEnd(parts, claimed, result.ok ? null : result.error.type);
   return DONE;
 }
 
@@ -159,7 +159,7 @@ async function recordSmall(
   const signal = terminalSignal(envelope.directive, errorResult(error), origin, said);
   await durably(parts, () => parts.journal.finish(ref, 'failed', [signal]));
   parts.logger.warn({ ...ref, held_bytes: held }, 'limits.request_bytes has no room for a result');
-  settle(parts, claimed, error.type);
+  noteEnd(parts, claimed, error.type);
   return DONE;
 }
 
@@ -218,7 +218,7 @@ async function recordFallback(
   made: Made,
 ): Promise<JobOutcome> {
   const { claim: ref, envelope, digest, granted } = claimed;
-  const stage = JSON.stringify(stageAfter(claimed.stage, granted, from, error));
+  const stage = JSON.stringify(candidateAfter(claimed.candidate, granted, from, error));
   const lane = laneOf(to) ?? claimed.lane;
   const signal = retrySignal(claimed, error, 0, {
     ...made.metadata,
@@ -229,7 +229,9 @@ async function recordFallback(
   if (verdict.kind !== 'waiting') return DONE;
   if (lane === claimed.lane) return { kind: 'later', at: Date.now() };
   // A ring that fails is repeated by the sweeper.
-  await parts.lanes.ring(lane, ringFor(envelope, digest, encodeEnvelope(envelope).length)).catch(() => {});
+  await parts.lanes
+    .enqueue(lane, jobDataFor(envelope, digest, encodeEnvelope(envelope).length))
+    .catch(() => {});
   return DONE;
 }
 

@@ -4,7 +4,7 @@ import { modelLane } from '../contract/model-name.ts';
 import { keySpace } from '../journal/keys.ts';
 import { createLaneLimits } from '../catalog/lane-limits.ts';
 import { consumeLane, type JobOutcome, type LaneConsumer } from '../queue/consume.ts';
-import type { Ring } from '../queue/job.ts';
+import type { JobData } from '../queue/job.ts';
 import type { Lanes } from '../queue/lanes.ts';
 import { type Deadline, pause } from '../lifecycle.ts';
 import type { RedisConnection } from '../redis/connection.ts';
@@ -75,24 +75,24 @@ export function createWorker(options: WorkerOptions) {
       prefix,
       lockMs,
       stalledCheckMs,
-      handle: (ring) => handle(ring, name),
+      handle: (job) => handle(job, name),
       onError,
     });
   }
 
   /** Of a job: what was taken directly may have its slot. */
-  async function handle(ring: Ring, lane: string): Promise<JobOutcome> {
+  async function handle(job: JobData, lane: string): Promise<JobOutcome> {
     await slots.get(lane)?.enter();
-    return attempt(ring, lane);
+    return attempt(job, lane);
   }
 
   /** With a slot of the lane, which it gives back. */
-  async function attempt(ring: Ring, lane: string): Promise<JobOutcome> {
+  async function attempt(job: JobData, lane: string): Promise<JobOutcome> {
     inHand += 1;
     try {
-      return await attemptDirective(options, ring, lane);
+      return await attemptDirective(options, job, lane);
     } finally {
-      slots.get(lane)?.leave();
+      slots.get(lane)?.release();
       inHand -= 1;
       if (inHand === 0) whenNothingIsInHand();
     }
@@ -105,19 +105,20 @@ export function createWorker(options: WorkerOptions) {
   }
 
   /**
-   * Takes an accepted directive without a job, when nothing stands against it. False: it has to be rung for. What comes
-   * of it is recorded as with any other; should this process die, the sweeper rings.
+   * Takes an accepted directive without a job, when nothing stands against it. False: it has to be enqueued for. What comes
+   * of it is recorded as with any other; should this process die, the sweeper jobs.
    */
-  function take(lane: string, ring: Ring): boolean {
+  function take(lane: string, job: JobData): boolean {
     if (!canTake(lane) || !slots.get(lane)?.tryEnter()) return false;
-    attempt(ring, lane)
-      .then((outcome) => ringLater(lane, ring, outcome))
+    attempt(job, lane)
+      .then((outcome) => enqueueLater(lane, job, outcome))
       .catch(onError);
     return true;
   }
 
-  async function ringLater(lane: string, ring: Ring, outcome: JobOutcome): Promise<void> {
-    if (outcome.kind === 'later') await options.lanes.ring(lane, ring, Math.max(0, outcome.at - Date.now()));
+  async function enqueueLater(lane: string, job: JobData, outcome: JobOutcome): Promise<void> {
+    if (outcome.kind === 'later')
+      await options.lanes.enqueue(lane, job, Math.max(0, outcome.at - Date.now()));
   }
 
   async function start(): Promise<void> {
@@ -160,7 +161,7 @@ export function createWorker(options: WorkerOptions) {
     // Without Redis its consumers do not close: they end with the connection, which is their owner's.
     if (closed.signal.aborted) await closing;
     heartbeat.close();
-    options.settlement.flush();
+    options.ends.flush();
   }
 
   return {

@@ -58,7 +58,7 @@ export const MUTATIONS: Readonly<Record<string, readonly Patch[]>> = {
   ],
   'serial-place': [
     {
-      file: 'src/worker/serial-turn.ts',
+      file: 'src/worker/serial-place.ts',
       from: 'if (!claimed.serial) return attempt();',
       to: 'if (claimed) return attempt();',
     },
@@ -72,7 +72,7 @@ export const MUTATIONS: Readonly<Record<string, readonly Patch[]>> = {
   'unknown-outcome': [
     { file: `${SCRIPTS}/claim.lua`, from: "return { 'expired', lost }", to: "return { 'expired', 0 }" },
     {
-      file: 'src/queue/possible-effect.ts',
+      file: 'src/queue/possible-execution.ts',
       from: "return status === 'running' && !isHarmless(directive);",
       to: "return status === 'running' && isHarmless(directive) && false;",
     },

@@ -7,7 +7,7 @@ import { knownAgents } from '../../src/catalog/known-agents.ts';
 import { createRunClient } from '../../src/engine/run-client.ts';
 import { createRunStarter } from '../../src/engine/run-start.ts';
 import { createRunStore } from '../../src/engine/run-store.ts';
-import { createRunTeller, type Telling } from '../../src/engine/run-notifier.ts';
+import { createRunNotifier, type Notification } from '../../src/engine/run-notifier.ts';
 import type { EngineCore } from '../../src/engine/transition.ts';
 import { wireEngine } from '../../src/service/engine-wiring.ts';
 import { emitRequestError } from '../../src/executors/emit-request-error.ts';
@@ -25,7 +25,7 @@ import { knownModels } from '../../src/catalog/known-models.ts';
 import { knownServers } from '../../src/catalog/known-servers.ts';
 import { createLanes } from '../../src/queue/lanes.ts';
 import { createPreparer } from '../../src/queue/prepare.ts';
-import { createRunBell, ringForRuns, type WakeRun } from '../../src/queue/run-wake.ts';
+import { createRunWaker, wakeByJob, type WakeRun } from '../../src/queue/run-wake.ts';
 import { closeRedis, connectRedis } from '../../src/redis/connection.ts';
 import { createCancelListener } from '../../src/worker/cancel-listener.ts';
 import { createWorker } from '../../src/worker/worker.ts';
@@ -99,7 +99,7 @@ export async function openEngineTest(redisUrl: string, options: EngineTestOption
   const pipeline = await openPipeline(redisUrl, prefix, 'memory', { requestBytes });
   const { connection, keys, errors } = pipeline;
   const lanes = createLanes(connection, prefix);
-  const ring = ringForRuns(createRunBell(lanes));
+  const wakeByLane = wakeByJob(createRunWaker(lanes));
   const runs = createRunJournal({ connection, keys, retentionMs: RETENTION_MS, requestBytes });
   const catalog = createAgentCatalog(connection, keys);
   await catalog.publish(agents.map(defineAgent));
@@ -109,7 +109,7 @@ export async function openEngineTest(redisUrl: string, options: EngineTestOption
   const closing: (() => Promise<void>)[] = [];
 
   /** A client that wakes runs in its own way. */
-  function client(wake: WakeRun = ring) {
+  function client(wake: WakeRun = wakeByLane) {
     return createRunClient({
       runs,
       store: createRunStore(runs),
@@ -125,7 +125,7 @@ export async function openEngineTest(redisUrl: string, options: EngineTestOption
       }),
       requireMemory: () => Promise.resolve(),
       requestBytes,
-      teller: createRunTeller(runs, wake),
+      notifier: createRunNotifier(runs, wake),
       agents: known,
       view: core.view,
     });
@@ -146,7 +146,7 @@ export async function openEngineTest(redisUrl: string, options: EngineTestOption
   }
 
   /** Serves the lane of the test's tools; ends wake runs as `wake` does. */
-  async function startWorker(execute: Execute, wake: WakeRun = ring, more: TestWorkerOptions = {}) {
+  async function startWorker(execute: Execute, wake: WakeRun = wakeByLane, more: TestWorkerOptions = {}) {
     const own = connectRedis(redisUrl, 'commands');
     const listening = connectRedis(redisUrl, 'subscriber');
     const journal = createJournal({ connection: own, keys, retentionMs: RETENTION_MS, wakeRun: wake });
@@ -190,12 +190,12 @@ export async function openEngineTest(redisUrl: string, options: EngineTestOption
     ...pipeline,
     agents: known,
     runs,
-    ring,
+    wake: wakeByLane,
     client: client(),
     clientWith: client,
     requests: pipeline.client,
-    tell: (requestId: string, telling: Telling) =>
-      createRunTeller(runs, ring).tell(requestId, telling, { cause: requestId }),
+    tell: (requestId: string, telling: Notification) =>
+      createRunNotifier(runs, wakeByLane).notify(requestId, telling, { cause: requestId }),
     wakingJournal: (wakeRun: WakeRun) =>
       createJournal({ connection, keys, retentionMs: RETENTION_MS, wakeRun }),
     startEngine,

@@ -60,7 +60,7 @@ export function recordingLimiter(answers: Reservation[] = []): ModelLimiter & Li
     ...record,
     async reserve({ name }, { tokens }) {
       record.reserved.push({ model: name, tokens });
-      return answers.shift() ?? { ok: true, settle: (actual) => void record.settled.push(actual) };
+      return answers.shift() ?? { ok: true, record: (actual) => void record.settled.push(actual) };
     },
     async block(_ref, scope, ms) {
       record.blocked.push({ scope, ms });

@@ -21,7 +21,7 @@ import { createDeadLetterIndex } from '../../src/journal/dead-letter-index.ts';
 import { DEFAULT_REQUEST_BYTES } from '../../src/journal/journal.ts';
 import { createPayloadStore } from '../../src/journal/payload-store.ts';
 import { createSerialLanes } from '../../src/journal/serial-lanes.ts';
-import { createSettlement } from '../../src/journal/end-recorder.ts';
+import { createEndRecorder } from '../../src/journal/end-recorder.ts';
 import { createSweepIndex } from '../../src/journal/sweep-index.ts';
 import { createLanes } from '../../src/queue/lanes.ts';
 import { confirmations, type Durability } from '../../src/queue/durability.ts';
@@ -114,7 +114,7 @@ export async function openPipeline(
   const index = createSweepIndex(connection, keys);
   const lanes = createLanes(connection, prefix);
   const dead = createDeadLetterIndex(connection, keys);
-  const settlement = createSettlement(index, dead);
+  const ends = createEndRecorder(index, dead);
   const closing: (() => Promise<void>)[] = [];
   const errors: Error[] = [];
   const warnings: string[] = [];
@@ -131,7 +131,7 @@ export async function openPipeline(
       journal,
       index,
       serial: createSerialLanes(connection, keys, journal),
-      settlement,
+      ends: ends,
       payloads: createPayloadStore({ connection, keys, requestBytes }),
       registry: createRegistry([testTool(execute), ...definitions]),
       heartbeat: beating,
@@ -193,7 +193,7 @@ export async function openPipeline(
       index,
       lanes,
       dead,
-      settlement,
+      ends: ends,
       retentionMs: RETENTION_MS,
       intervalMs,
       onError: (error) => void errors.push(error),

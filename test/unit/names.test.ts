@@ -11,7 +11,7 @@ import { ownMember, setOwnMember } from '../../src/contract/own-member.ts';
 import { DirectiveRefused, problem } from '../../src/contract/problem.ts';
 import { redact } from '../../src/contract/redaction.ts';
 import type { Signal } from '../../src/contract/signal.ts';
-import { knownEffect } from '../../src/contract/work-directive.ts';
+import { knownRepeatPolicy } from '../../src/contract/work-directive.ts';
 import { runSignal } from '../../src/engine/run-signal.ts';
 import { defineStrategy } from '../../src/engine/strategies/strategy.ts';
 import { directiveMetadata } from '../../src/journal/terminal-signal.ts';
@@ -129,7 +129,7 @@ describe.each(ODD_NAMES)('the name %j', (name) => {
   });
 
   test('is no effect', () => {
-    expect(knownEffect(name)).toBe('once');
+    expect(knownRepeatPolicy(name)).toBe('once');
     expect(
       fault(() => parse({ mcpServers: { a: { command: 'x', effects: { t: name } } } })).errors,
     ).toHaveLength(1);

@@ -91,7 +91,7 @@ function limitOf(run: Run, limit: BudgetLimit): number {
 }
 
 /** What an answer says it used is added up; only the last attempt reports, so a retry counts once. */
-export function settle(run: Run, call: OpenCall, signal: StrategySignal): void {
+export function spend(run: Run, call: OpenCall, signal: StrategySignal): void {
   if (!isModelType(call.type) && call.type !== 'llm_embed') return;
   const report = readReport(signal);
   if (!report.usage) return;

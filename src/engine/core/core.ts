@@ -15,20 +15,20 @@ import type {
   Transition,
 } from '../transition.ts';
 import { noteExit, noteStart } from './children.ts';
-import type { DirectiveKind } from './directive-exec.ts';
+import type { CustomDirectiveType } from './directive-exec.ts';
 import { answerCalls } from './history.ts';
 import { concerns, takeIn } from './intake.ts';
 import { announceStart, endRun, failRun } from './lifecycle.ts';
 import { type CoreParts, newRun, openRun, type Run, sealRun, stateOf, unchanged } from './run-state.ts';
 import { runView } from './run-view.ts';
-import { beginStrategy, settleTurn, step } from './step.ts';
+import { beginStrategy, closeTurn, step } from './step.ts';
 import { tick } from './timers.ts';
 import { narrowTools, unmatchedPatterns } from './tool-policy.ts';
 
 export interface CoreOptions {
   /** Beside `react`; one of the same name takes its place. */
   strategies?: readonly AnyStrategy[];
-  directives?: readonly DirectiveKind[];
+  directives?: readonly CustomDirectiveType[];
   /** The aliases that this installation knows: `tier_change` to another is ignored. Absent = any. */
   modelAliases?: Iterable<string>;
 }
@@ -51,7 +51,7 @@ export function createCore(options: CoreOptions = {}): EngineCore {
 function coreParts({ strategies = [], directives = [], modelAliases }: CoreOptions): CoreParts {
   return {
     strategies: new Map([[react.name, react], ...byName(strategies, ({ name }) => name, 'strategy')]),
-    kinds: byName(directives, ({ type }) => type, 'directive kind'),
+    customTypes: byName(directives, ({ type }) => type, 'directive kind'),
     trusted: new Set([react]),
     modelAliases: modelAliases === undefined ? null : new Set(modelAliases),
   };
@@ -73,15 +73,15 @@ function begin(parts: CoreParts, spec: RunSpec, setup: RunSetup, now: number): T
   const given = spec.messages as unknown as readonly Message[];
   run.state.messages = answerCalls(given, errorEnvelope('cancelled', 'This call has no result'));
   announceStart(run);
-  tellMissingTools(run, unmatchedPatterns(setup));
+  reportMissingTools(run, unmatchedPatterns(setup));
   if (narrowed.ok) beginStrategy(run);
   else failForTools(run, narrowed.unmatched);
-  settleTurn(run);
+  closeTurn(run);
   return sealRun(run);
 }
 
 /** The run goes on without them: its model is not shown what nobody has. */
-function tellMissingTools(run: Run, patterns: readonly string[]): void {
+function reportMissingTools(run: Run, patterns: readonly string[]): void {
   if (patterns.length === 0) return;
   const message = `the agent "${run.agent.name}" is allowed tools that nobody has: ${named(patterns)}`;
   requestError(run, 'unknown_allowed_tools', message);
@@ -145,7 +145,7 @@ function advance(
   const run = openRun({ parts, spec, now, signal }, document);
   if (signal) takeIn(run, signal);
   else tick(run);
-  settleTurn(run);
+  closeTurn(run);
   return sealRun(run);
 }
 
@@ -178,7 +178,7 @@ function acknowledge(
   if (entry.kind === 'start_child' && !run.state.ended) {
     if (failure === null) noteStart(run, entry.child_request_id);
     else missChild(run, entry.child_request_id, entry.tag, failure);
-    settleTurn(run);
+    closeTurn(run);
   }
   return sealRun(run);
 }

@@ -3,19 +3,19 @@
 import { CUSTOM_CONTEXT, ownFields } from '../../contract/custom-directive.ts';
 import { fieldErrors } from '../../contract/field-error.ts';
 import { findJsonHazard } from '../../contract/json-guard.ts';
-import type { CustomDirective, JsonObject } from '../transition.ts';
+import type { JsonObject, CustomDirectiveBody } from '../transition.ts';
 import { callContext } from './complete-directive.ts';
-import type { DirectiveKind, Executed, OwnDirective, StopCause } from './directive-exec.ts';
+import type { CustomDirectiveType, Executed, CustomDirective, StopCause } from './directive-exec.ts';
 import { claimId } from './gate.ts';
 import { failRun } from './lifecycle.ts';
 import { accept } from './open-calls.ts';
 import { count, type Run } from './run-state.ts';
 
-export type ReadCustom = { ok: true; directive: OwnDirective } | { ok: false; faults: string };
+export type ReadCustom = { ok: true; directive: CustomDirective } | { ok: false; faults: string };
 
 /** The directive's own fields as its kind's schema reads them, under its identity. */
 function readCustom(
-  kind: DirectiveKind,
+  kind: CustomDirectiveType,
   raw: Readonly<Record<string, unknown>>,
   identity: { id: string; request_id: string },
 ): ReadCustom {
@@ -45,7 +45,7 @@ function isJson(value: object): boolean {
 /** Why the agent is stopped, or null. */
 export function executeCustom(
   run: Run,
-  kind: DirectiveKind,
+  kind: CustomDirectiveType,
   raw: Readonly<Record<string, unknown>>,
 ): StopCause | null {
   const id = raw['id'] ?? `${kind.type}-${count(run, 'named')}`;
@@ -63,7 +63,11 @@ export function executeCustom(
   return null;
 }
 
-function runExec(run: Run, kind: DirectiveKind, directive: OwnDirective): Executed<JsonObject> | null {
+function runExec(
+  run: Run,
+  kind: CustomDirectiveType,
+  directive: CustomDirective,
+): Executed<JsonObject> | null {
   const state = run.state.agent_state;
   if (!kind.exec) return { async: true, ref: directive.id, state };
   try {
@@ -99,7 +103,7 @@ function keepState(run: Run, next: JsonObject): void {
   run.state.revision += 1;
 }
 
-function send(run: Run, directive: CustomDirective): void {
+function send(run: Run, directive: CustomDirectiveBody): void {
   const { request_id, run_id, agent } = run.spec;
   const metadata = { ...directive.metadata, request_id, run_id, agent };
   const complete = { ...directive, [CUSTOM_CONTEXT]: callContext(run), metadata };

@@ -4,9 +4,9 @@ import type * as z from 'zod';
 import { CONTROL_DIRECTIVE_TYPES } from '../../contract/control-directive.ts';
 import { AGENT_DIRECTIVE_TYPES } from '../../contract/agent-directive.ts';
 import { CUSTOM_TYPE_PATTERN } from '../../contract/custom-directive.ts';
-import type { CustomKinds } from '../../contract/custom-directive.ts';
+import type { CustomTypes } from '../../contract/custom-directive.ts';
 import { DIRECTIVE_TYPES } from '../../contract/directive.ts';
-import type { Effect } from '../../contract/work-directive.ts';
+import type { RepeatPolicy } from '../../contract/work-directive.ts';
 import type { Execution, ExecutionContext } from '../../executors/definition.ts';
 import type { StrategySignal } from '../strategies/strategy.ts';
 import type { JsonObject } from '../transition.ts';
@@ -39,7 +39,7 @@ export const NORMAL_LOOKING_REASONS: ReadonlySet<string> = new Set([
 ]);
 
 /** A directive of a custom kind: its own fields beside its identity. */
-export type OwnDirective<P = JsonObject> = P & {
+export type CustomDirective<P = JsonObject> = P & {
   type: string;
   id: string;
   request_id: string;
@@ -47,20 +47,20 @@ export type OwnDirective<P = JsonObject> = P & {
 };
 
 /** What `execute` is given beside the directive. */
-export interface KindContext extends ExecutionContext {
+export interface CustomDirectiveContext extends ExecutionContext {
   /** In a run: the agent's `tool_context`, and the runtime's snapshot as `state`; else {}. */
   toolContext: JsonObject;
 }
 
 /** Pure, as a strategy is: it may be called twice for the same turn, and sees the signal that the turn reads. */
 export type Exec<P> = (
-  directive: OwnDirective<P>,
+  directive: CustomDirective<P>,
   signal: StrategySignal | null,
   state: JsonObject,
 ) => Executed<JsonObject>;
 
 /** A kind that is done within the turn: it changes the agent's state, or stops the agent. */
-export interface ImmediateKind<P = JsonObject> {
+export interface ImmediateDirectiveType<P = JsonObject> {
   mode: 'immediate';
   type: string;
   /** Of the directive's own fields. */
@@ -69,19 +69,19 @@ export interface ImmediateKind<P = JsonObject> {
 }
 
 /** A kind that a worker carries out, on the lane `custom.<type>`; its answer is the signal `directive.result`. */
-export interface QueuedKind<P = JsonObject> {
+export interface QueuedDirectiveType<P = JsonObject> {
   mode: 'queued';
   type: string;
   schema: z.ZodType<P>;
   /** What happens in the turn that accepts it; only `stop` keeps it from the queue. Default: `async`, state unchanged. */
   exec?: Exec<P>;
-  execute(directive: OwnDirective<P>, context: KindContext): Promise<Execution>;
+  execute(directive: CustomDirective<P>, context: CustomDirectiveContext): Promise<Execution>;
   /** What a repeat would do, after a worker died in the middle. Default `once`. */
-  effect?: Effect;
+  effect?: RepeatPolicy;
 }
 
 /** A kind as registries hold it. */
-export type DirectiveKind = ImmediateKind | QueuedKind;
+export type CustomDirectiveType = ImmediateDirectiveType | QueuedDirectiveType;
 
 const TAKEN: ReadonlySet<string> = new Set([
   ...DIRECTIVE_TYPES,
@@ -90,25 +90,27 @@ const TAKEN: ReadonlySet<string> = new Set([
 ]);
 
 /** What is wrong with the name of a kind; null = nothing. */
-export function kindNameFault(type: string): string | null {
+export function typeNameFault(type: string): string | null {
   if (!CUSTOM_TYPE_PATTERN.test(type))
     return `directive type "${type}": a letter, then up to 63 of A-Z a-z 0-9 _ . -`;
   return TAKEN.has(type) ? `directive type "${type}" is one of the service's own` : null;
 }
 
 /** Declares a kind of directive; throws when its name is not a name or is one of the service's own. */
-export function defineDirective<P extends JsonObject>(kind: ImmediateKind<P> | QueuedKind<P>): DirectiveKind {
-  const wrong = kindNameFault(kind.type);
+export function defineDirective<P extends JsonObject>(
+  kind: ImmediateDirectiveType<P> | QueuedDirectiveType<P>,
+): CustomDirectiveType {
+  const wrong = typeNameFault(kind.type);
   if (wrong !== null) throw new TypeError(wrong);
-  return kind as unknown as DirectiveKind;
+  return kind as unknown as CustomDirectiveType;
 }
 
 /** The kinds that may be submitted by themselves: what is done within a turn has no meaning outside one. */
-export function submittableKinds(kinds: readonly DirectiveKind[]): CustomKinds {
-  return new Map(queuedKinds(kinds).map(({ type, schema }) => [type, schema]));
+export function submittableTypes(kinds: readonly CustomDirectiveType[]): CustomTypes {
+  return new Map(queuedTypes(kinds).map(({ type, schema }) => [type, schema]));
 }
 
 /** The kinds that workers carry out. */
-export function queuedKinds(kinds: readonly DirectiveKind[]): QueuedKind[] {
+export function queuedTypes(kinds: readonly CustomDirectiveType[]): QueuedDirectiveType[] {
   return kinds.filter((kind) => kind.mode === 'queued');
 }

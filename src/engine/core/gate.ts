@@ -20,7 +20,7 @@ import { modelMessages } from './model-messages.ts';
 import { accept, answerWithError } from './open-calls.ts';
 import { type OpenCall, type Run, without } from './run-state.ts';
 import { estimateTokens, textTokens } from './token-estimate.ts';
-import { leaveFor } from './tool-policy.ts';
+import { approvalFor } from './tool-policy.ts';
 
 const WORK_TYPES: ReadonlySet<string> = new Set([
   'llm_stream',
@@ -64,7 +64,7 @@ export function admit(run: Run, request: WorkRequest): void {
 
 function admitTool(run: Run, call: ToolCallDirective): void {
   const name = call.tool_name;
-  switch (leaveFor(run, name)) {
+  switch (approvalFor(run, name)) {
     case 'unknown':
       return answerWithError(run, readable(call), errorEnvelope('unknown_tool', `Unknown tool: ${name}`));
     case 'deny':

@@ -3,7 +3,7 @@
 import { errorEnvelope } from '../../contract/error-envelope.ts';
 import type { StrategySignal } from '../strategies/strategy.ts';
 import { decide } from './approvals.ts';
-import { settle } from './budget.ts';
+import { spend } from './budget.ts';
 import { noteExit, noteParentExit } from './children.ts';
 import { endRun } from './lifecycle.ts';
 import { close } from './open-calls.ts';
@@ -52,7 +52,7 @@ function takeAnswer(run: Run, signal: SignalOf<AnswerType>): void {
     count(run, 'stale');
     return;
   }
-  settle(run, call, signal);
+  spend(run, call, signal);
   step(run, signal);
 }
 

@@ -33,7 +33,7 @@ export function announceStart(run: Run): void {
 
 export function endRun(run: Run, ending: Ending, manner: Manner = {}): void {
   if (run.state.ended) return;
-  settleHistory(run, ending, manner);
+  closeHistory(run, ending, manner);
   const { state } = run;
   const unanswered = ending.status === 'completed' ? (ending.unanswered ?? []) : [];
   state.unread_inputs = [...unanswered, ...state.inputs.map(({ id }) => id)];
@@ -45,8 +45,8 @@ export function endRun(run: Run, ending: Ending, manner: Manner = {}): void {
     state.details = ending.details;
   } else state.error = ending.error;
   announceEnd(run);
-  tellChildren(run);
-  tellParent(run);
+  notifyChildren(run);
+  notifyParent(run);
   endConversation(run);
 }
 
@@ -79,7 +79,7 @@ export function failRun(
 }
 
 /** Every tool call of the history is answered, whatever became of it. */
-function settleHistory(run: Run, ending: Ending, manner: Manner): void {
+function closeHistory(run: Run, ending: Ending, manner: Manner): void {
   const { state } = run;
   // A strategy that has not begun has nothing to close.
   if (!manner.ownOutcome && !manner.hard && state.strategy !== undefined) closeStrategy(run);
@@ -134,7 +134,7 @@ function announceEnd(run: Run): void {
   }
 }
 
-function tellChildren(run: Run): void {
+function notifyChildren(run: Run): void {
   const { spec, state } = run;
   for (const child of state.children) {
     if (!isAlive(child.status)) continue;
@@ -151,7 +151,7 @@ function tellChildren(run: Run): void {
   }
 }
 
-function tellParent(run: Run): void {
+function notifyParent(run: Run): void {
   const { spec, state } = run;
   if (!spec.parent || state.orphan) return;
   const { request_id, tag } = spec.parent;

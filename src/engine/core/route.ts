@@ -34,7 +34,7 @@ const EXECUTORS: AgentExecutors = {
 /** Why the agent is stopped, or null to go on with the next directive. */
 export function execute(run: Run, directive: StrategyDirective): StopCause | null {
   if (isAgentType(directive.type)) return executeOwn(run, directive);
-  const kind = run.parts.kinds.get(directive.type);
+  const kind = run.parts.customTypes.get(directive.type);
   if (kind) return executeCustom(run, kind, directive as Record<string, unknown>);
   const { id } = directive as { id?: unknown };
   ignoreDirective(run, {

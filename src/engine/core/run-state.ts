@@ -17,7 +17,7 @@ import type {
   Transition,
 } from '../transition.ts';
 import { limitsOf, mayLoosen } from '../overrides.ts';
-import type { DirectiveKind } from './directive-exec.ts';
+import type { CustomDirectiveType } from './directive-exec.ts';
 
 /** A directive that was accepted and has no answer yet. */
 export interface OpenCall {
@@ -129,7 +129,7 @@ export interface RunState {
 /** What the core is made of, the same for every run. */
 export interface CoreParts {
   readonly strategies: ReadonlyMap<string, AnyStrategy>;
-  readonly kinds: ReadonlyMap<string, DirectiveKind>;
+  readonly customTypes: ReadonlyMap<string, CustomDirectiveType>;
   /** Strategies whose directives need no check. */
   readonly trusted: ReadonlySet<AnyStrategy>;
   /** Model aliases that `tier_change` may choose; null = any. */

@@ -143,7 +143,7 @@ function conclude(run: Run, outcome: NonNullable<Step<unknown>['outcome']>): voi
 }
 
 /** After whatever the turn did: what may start starts, and a run that waits for nothing fails instead of hanging. */
-export function settleTurn(run: Run): void {
+export function closeTurn(run: Run): void {
   releaseWaiting(run);
   const { state } = run;
   if (state.ended || state.awaits_input || !isStalled(run)) return;

@@ -7,9 +7,9 @@ import { toolMatches } from '../../contract/tool-pattern.ts';
 import type { RunSetup } from '../transition.ts';
 import type { Run } from './run-state.ts';
 
-export type ToolLeave = ApprovalMode | 'unknown';
+export type ToolApproval = ApprovalMode | 'unknown';
 
-export function leaveFor(run: Run, toolName: string): ToolLeave {
+export function approvalFor(run: Run, toolName: string): ToolApproval {
   const tool = run.setup.tools.find((listed) => listed.name === toolName);
   if (!tool) return 'unknown';
   const agents = configured(run.agent.policies.approvals, toolName) ?? annotated(tool);

@@ -3,7 +3,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import { type OutboxParts, performOutbox } from '../../../src/engine/outbox.ts';
 import type { StoredRun } from '../../../src/engine/run-store.ts';
-import { createRunTeller } from '../../../src/engine/run-notifier.ts';
+import { createRunNotifier } from '../../../src/engine/run-notifier.ts';
 import type { OutboxEntry } from '../../../src/engine/transition.ts';
 import { createCanceller } from '../../../src/queue/cancel.ts';
 import { Simulation } from '../../unit/engine/simulation.ts';
@@ -30,7 +30,7 @@ afterEach(async () => {
 async function perform(requestId: string, outbox: OutboxEntry[]): Promise<void> {
   const parts = {
     canceller: createCanceller(engines),
-    teller: createRunTeller(engines.runs, engines.ring),
+    notifier: createRunNotifier(engines.runs, engines.wake),
   } as OutboxParts;
   await performOutbox(parts, { requestId, document: { outbox } } as StoredRun);
 }

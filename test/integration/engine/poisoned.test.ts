@@ -101,7 +101,7 @@ async function startUnchecked(id: string, spec: Record<string, unknown>): Promis
     spec: JSON.stringify(whole),
     traceparent: newTraceparent(),
   });
-  await engines.ring(id, 0);
+  await engines.wake(id, 0);
 }
 
 async function startRun(agent: string, more: Record<string, unknown> = {}): Promise<string> {

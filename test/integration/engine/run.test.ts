@@ -90,7 +90,7 @@ describe('a run', () => {
 
   test('is found again after its engine and its rings are lost', async () => {
     const id = await startRun(script({ tool_errors: ['x'] }), { request_id: 'lost-ring' });
-    await engines.lanes.silence('run', id, '@run/0');
+    await engines.lanes.removeJob('run', id, '@run/0');
     expect(await engines.jobs('run')).toBe(0);
     await engines.startEngine();
     await engines.connection.zadd(engines.keys.sweep, 'XX', 1, `${id}/@run`);
@@ -123,7 +123,7 @@ describe('a run', () => {
     const digest = (await engines.journal.directive(id, 's0.a'))?.digest ?? '';
     // BullMQ hands the dead worker's job out again, to whoever comes first.
     await eventually(async () => {
-      await engines.lanes.ring(LANE, { request_id: id, id: 's0.a', digest });
+      await engines.lanes.enqueue(LANE, { request_id: id, id: 's0.a', digest });
       return (await engines.runs.head(id))?.ended;
     }).toBe(true);
   });
@@ -403,7 +403,7 @@ describe('timers', () => {
     await eventually(async () => (await engines.runs.head(id))?.wakeAt).not.toBe(null);
     await engine.stop();
     const wakeAt = (await engines.runs.head(id))?.wakeAt ?? 0;
-    await engines.lanes.silence('run', id, `@run/at/${wakeAt}`);
+    await engines.lanes.removeJob('run', id, `@run/at/${wakeAt}`);
     await engines.startEngine();
     await engines.sweeper().start();
     expect(heard(await engines.ended(id))).toEqual(['timer t0']);

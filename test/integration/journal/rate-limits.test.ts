@@ -119,9 +119,9 @@ test('a call that is larger than the bucket passes when the bucket is full, and 
 test('what a call really took replaces its estimate: less is given back, more is owed', async () => {
   const limited = worker({ provider: { requests: null, tokens: 6_000 } });
   const first = await take(limited, small, 1_000);
-  first.settle(100);
+  first.record(100);
   const second = await take(limited, small, 900);
-  second.settle(4_900);
+  second.record(4_900);
   const refused = await limited.reserve(small, { tokens: 0 });
   expect(refused).toMatchObject({ ok: false });
   if (!refused.ok) expect(refused.retryAfterMs).toBeGreaterThan(39_000);
@@ -132,8 +132,8 @@ test('settling twice corrects once', async () => {
   const limited = worker({ provider: { requests: null, tokens: 6_000 } });
   const first = await take(limited, small, 500);
   await take(limited, small, 500);
-  first.settle(0);
-  first.settle(0);
+  first.record(0);
+  first.record(0);
   expect(await limited.reserve(small, { tokens: 1_000 })).toMatchObject({ ok: false });
   expect(await limited.reserve(small, { tokens: 500 })).toMatchObject({ ok: true });
 });
@@ -141,7 +141,7 @@ test('settling twice corrects once', async () => {
 test('a count that is no number is none', async () => {
   const limited = worker({ provider: { requests: null, tokens: 6_000 } });
   const first = await take(limited, small, Number.NaN);
-  first.settle(Number.POSITIVE_INFINITY);
+  first.record(Number.POSITIVE_INFINITY);
   await take(limited, small, 1_000);
   expect(limited.errors).toEqual([]);
 });
@@ -159,7 +159,7 @@ test('without limits nothing is asked of Redis a second time', async () => {
   const reserved = await Promise.all(
     Array.from({ length: 50 }, () => free.reserve(small, { tokens: 1_000_000 })),
   );
-  for (const each of reserved) if (each.ok) each.settle(5);
+  for (const each of reserved) if (each.ok) each.record(5);
   expect(reserved.every(({ ok }) => ok)).toBe(true);
   expect(sent).toEqual([]);
   await closeRedis(own);
@@ -216,7 +216,7 @@ test('a block of a model holds for that one only, and is never shortened', async
 test('nothing stays in Redis for ever', async () => {
   const limited = worker({ provider: { requests: 60, tokens: 6_000 }, model: { requests: 60, tokens: 600 } });
   const reserved = await take(limited, small, 10);
-  reserved.settle(20_000);
+  reserved.record(20_000);
   await limited.block(small, 'model', 10_000);
   await limited.block(small, 'provider', 10_000);
   const keys = await connection.keys(`${limited.prefix}:*`);
@@ -274,7 +274,7 @@ function model(perMinute: number) {
 
 test('the bucket does what its model does, and who waits as long as it says passes then', async () => {
   const reserveSource = scriptAt('limit-reserve');
-  const settleSource = scriptAt('limit-settle');
+  const settleSource = scriptAt('limit-record');
   const steps = fc.array(
     fc.record<Step>({
       passMs: fc.integer({ min: 0, max: 90 }).map((seconds) => seconds * 1_000),
@@ -339,8 +339,8 @@ test('a command that is sent again counts at worst too much', async () => {
   const bucket = ['tokens', 'provider', 6_000, 600];
   const [hash] = keys.limits(small);
   await run('limit-reserve', keys.limits(small), bucket);
-  const settle = () => run('limit-settle', [hash, keys.settled('cloud', 'a')], ['tokens', 6_000, -600]);
-  expect(await settle()).toEqual(['settled']);
+  const settle = () => run('limit-record', [hash, keys.settled('cloud', 'a')], ['tokens', 6_000, -600]);
+  expect(await settle()).toEqual(['recorded']);
   expect(await settle()).toEqual(['already']);
   expect(await run('limit-reserve', keys.limits(small), bucket)).toEqual(['ok']);
   expect(await run('limit-reserve', keys.limits(small), bucket)).toEqual([

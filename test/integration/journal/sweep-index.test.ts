@@ -104,7 +104,7 @@ test('an announcement is due by the clock of Redis, whatever the process takes f
 test('a last look keeps in mind that the directive was settled', async () => {
   await using open = await setUp();
   await open.index.lookOnceMore(ref('a'), 200);
-  const settled = { ...ref('a'), missedBefore: false, settledBefore: true };
+  const settled = { ...ref('a'), missedBefore: false, recordedBefore: true };
   expect((await open.index.take(10)).entries).toMatchObject([settled]);
 });
 

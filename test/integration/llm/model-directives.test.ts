@@ -94,9 +94,9 @@ describe('limits that all workers share', () => {
         0,
       );
     });
-    const settle = (): void => {};
+    const record = (): void => {};
     const limiter = recordingLimiter([
-      { ok: true, settle },
+      { ok: true, record },
       { ok: false, retryAfterMs: 5, scope: 'model' },
     ]);
     const texts = Array.from({ length: 3_000 }, (_, index) => String(index));

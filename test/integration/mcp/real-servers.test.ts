@@ -4,7 +4,7 @@ import { mkdtemp, readFile, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { effectOf } from '../../../src/mcp/effect.ts';
+import { repeatPolicyOf } from '../../../src/mcp/repeat-policy.ts';
 import type { McpServerOptions } from '../../../src/mcp/server-options.ts';
 import { readToolResult } from '../../../src/mcp/tool-result.ts';
 import { openPool, textOf } from '../../support/mcp-pool.ts';
@@ -83,7 +83,10 @@ test('server-filesystem reads and writes inside its folder and says which tools 
   expect(await readFile(join(folder, 'b.txt'), 'utf8')).toBe('written');
   const outside = await call('read_text_file', { path: '/etc/hostname' });
   expect(outside).toMatchObject({ kind: 'result', result: { isError: true } });
-  const effects = (pool.tools('filesystem') ?? []).map((tool) => [tool.name, effectOf(tool.annotations)]);
+  const effects = (pool.tools('filesystem') ?? []).map((tool) => [
+    tool.name,
+    repeatPolicyOf(tool.annotations),
+  ]);
   expect(Object.fromEntries(effects)).toMatchObject({
     read_text_file: 'read',
     write_file: 'idempotent',
@@ -112,6 +115,6 @@ test('server-memory loses concurrent writes, and none when it is marked serial',
 test('mcp-hello-world says nothing about its tools, so each counts as once', async () => {
   const { pool, call } = openPool(helloWorld());
   expect(textOf(await call('add', { a: 2, b: 3 }))).toContain('5');
-  const effects = (pool.tools('hello') ?? []).map((tool) => effectOf(tool.annotations));
+  const effects = (pool.tools('hello') ?? []).map((tool) => repeatPolicyOf(tool.annotations));
   expect(new Set(effects)).toEqual(new Set(['once']));
 });

@@ -171,7 +171,7 @@ test('a batch that is submitted again while its jobs are gone keeps its first tr
   }));
   const [first, second] = [newTraceparent(), newTraceparent()];
   await open.client.submit(batch, { traceparent: first });
-  for (const { id } of batch) await open.lanes.silence(LANE, request_id, id);
+  for (const { id } of batch) await open.lanes.removeJob(LANE, request_id, id);
   await open.client.submit(batch, { traceparent: second });
   await open.startWorker(async () => ({ result: okResult('done') }));
   for (const { id } of batch) await open.client.result(request_id, id);

@@ -131,7 +131,7 @@ describe('a deadline that passed', () => {
     await passed(open, call);
     await open.sweeper().sweep();
     const { digest } = acceptance(call);
-    await open.lanes.ring(LANE, { request_id: call.request_id, id: call.id, digest });
+    await open.lanes.enqueue(LANE, { request_id: call.request_id, id: call.id, digest });
     const buried = await open.connection.zrange(open.keys.dead, '0', '-1', 'WITHSCORES');
     await makeSettledDue(open);
     await open.sweeper().sweep();
@@ -166,7 +166,7 @@ describe('a deadline that passed', () => {
     await using open = await openPipeline(redis.url);
     const call = await acceptUnrung(open, { deadline_ms: 1 });
     await passed(open, call);
-    await open.lanes.ring(LANE, {
+    await open.lanes.enqueue(LANE, {
       request_id: call.request_id,
       id: call.id,
       digest: acceptance(call).digest,
@@ -194,7 +194,7 @@ describe('a job that lies where its worker died', () => {
   async function lose(open: Pipeline, lockMs: number): Promise<ToolExec> {
     const call = await acceptUnrung(open, { effect: 'read' });
     const { digest } = acceptance(call);
-    await open.lanes.ring(LANE, { request_id: call.request_id, id: call.id, digest });
+    await open.lanes.enqueue(LANE, { request_id: call.request_id, id: call.id, digest });
     await takeJob(open, lockMs);
     await open.journal.claim(claimOf(call, 1));
     expect(await open.lanes.counts(LANE)).toMatchObject({ active: 1, waiting: 0 });
@@ -214,9 +214,9 @@ describe('a job that lies where its worker died', () => {
   test('is looked at when the lease ends of a worker that took it before the sweeper had put its look off', async () => {
     await using open = await openPipeline(redis.url);
     const call = await acceptUnrung(open, { effect: 'read' });
-    const ring = open.lanes.ring;
-    vi.spyOn(open.lanes, 'ring').mockImplementation(async (...job) => {
-      await ring(...job);
+    const enqueue = open.lanes.enqueue;
+    vi.spyOn(open.lanes, 'enqueue').mockImplementation(async (...job) => {
+      await enqueue(...job);
       await open.index.lookWithin({ requestId: call.request_id, id: call.id }, 1_000);
       await open.journal.claim(claimOf(call, 1_000));
     });
@@ -242,8 +242,8 @@ describe('a job that lies where its worker died', () => {
       const { digest } = acceptance(call);
       return { request_id: call.request_id, id: call.id, digest };
     };
-    await open.lanes.ring(LANE, ringOf(lost));
-    await open.lanes.ring(LANE, ringOf(other));
+    await open.lanes.enqueue(LANE, ringOf(lost));
+    await open.lanes.enqueue(LANE, ringOf(other));
     await open.journal.claim(claimOf(lost, 1));
     await makeDue(open);
     await open.sweeper().sweep();
@@ -286,7 +286,7 @@ describe('what is out of step', () => {
   test('a job without a directive is done with, and nothing is said', async () => {
     await using open = await openPipeline(redis.url);
     const call = toolCall();
-    await open.lanes.ring(LANE, { request_id: call.request_id, id: call.id, digest: 'd' });
+    await open.lanes.enqueue(LANE, { request_id: call.request_id, id: call.id, digest: 'd' });
     const worker = await open.startWorker(done);
     await vi.waitFor(async () => expect(await open.jobs()).toBe(0), 10_000);
     await worker.stop();
@@ -300,7 +300,7 @@ describe('what is out of step', () => {
     const call = await acceptUnrung(open, { arguments: { accepted: true } });
     const forged = { ...call, arguments: { accepted: false } };
     const envelope = { directive: forged, lane: LANE, traceparent: '' };
-    await open.lanes.ring(LANE, { request_id: call.request_id, id: call.id, digest: 'forged', envelope });
+    await open.lanes.enqueue(LANE, { request_id: call.request_id, id: call.id, digest: 'forged', envelope });
     await open.startWorker(async ({ arguments: given }) => ({ result: okResult(given) }));
     const signal = await open.client.result(call.request_id, call.id);
     expect(signal?.data).toMatchObject({ result: { payload: { accepted: true } } });

@@ -14,19 +14,19 @@ beforeAll(async () => {
 });
 afterAll(() => redis.stop());
 
-/** As a turn leaves it behind: announced to the sweeper and accepted, and nobody rung for. */
+/** As a turn leaves it behind: announced to the sweeper and accepted, and nobody enqueued for. */
 async function accepted(open: Pipeline, fields: Parameters<typeof toolCall>[0] = {}) {
   const call = toolCall({ effect: 'read', ...fields });
   await open.index.add([{ requestId: call.request_id, id: call.id }], Date.now() + 100);
   await open.journal.accept(call.request_id, [acceptance(call, LANE)]);
-  return { call, ring: { request_id: call.request_id, id: call.id, digest: digestOf(call) } };
+  return { call, job: { request_id: call.request_id, id: call.id, digest: digestOf(call) } };
 }
 
 test('what is taken runs and ends without a job', async () => {
   await using open = await openPipeline(redis.url);
   const worker = await open.startWorker(async ({ id }) => ({ result: okResult(id) }));
-  const { call, ring } = await accepted(open);
-  expect(worker.take(LANE, ring)).toBe(true);
+  const { call, job } = await accepted(open);
+  expect(worker.take(LANE, job)).toBe(true);
   const ended = await open.client.result(call.request_id, call.id);
   expect(ended?.data).toMatchObject({ result: { ok: true, payload: call.id } });
   expect(await open.jobs()).toBe(0);
@@ -47,9 +47,9 @@ test('a full lane takes nothing more, and a job waits for what was taken', async
     { concurrency: 2 },
   );
   const calls = await Promise.all([accepted(open), accepted(open), accepted(open)]);
-  expect(calls.map(({ ring }) => worker.take(LANE, ring))).toEqual([true, true, false]);
+  expect(calls.map(({ job }) => worker.take(LANE, job))).toEqual([true, true, false]);
   expect(worker.canTake(LANE)).toBe(false);
-  await open.lanes.ring(LANE, calls[2].ring);
+  await open.lanes.enqueue(LANE, calls[2].job);
   await expect.poll(async () => (await open.lanes.counts(LANE)).active).toBe(1);
   held.open();
   for (const { call } of calls)
@@ -66,9 +66,9 @@ test.each([
 ])('a lane that is %s takes nothing', async (_what, options) => {
   await using open = await openPipeline(redis.url);
   const worker = await open.startWorker(async () => ({ result: okResult(null) }), options);
-  const { ring } = await accepted(open);
+  const { job } = await accepted(open);
   expect(worker.canTake(LANE)).toBe(false);
-  expect(worker.take(LANE, ring)).toBe(false);
+  expect(worker.take(LANE, job)).toBe(false);
 });
 
 test('nothing is taken while the lane is paused, nor once the worker stops', async () => {
@@ -92,17 +92,17 @@ test('a failure that is retried comes back as a job', async () => {
     if (attempts === 1) return { result: errorResult(errorEnvelope('network', 'lost')) };
     return { result: okResult(id) };
   });
-  const { call, ring } = await accepted(open, { max_retries: 1, retry_backoff_ms: 300 });
-  worker.take(LANE, ring);
+  const { call, job } = await accepted(open, { max_retries: 1, retry_backoff_ms: 300 });
+  worker.take(LANE, job);
   const ended = await open.client.result(call.request_id, call.id);
   expect(ended?.data).toMatchObject({ result: { ok: true }, metadata: { attempts: 2 } });
 });
 
 test('when its worker dies, the sweeper notices by the end of the lease', async () => {
   await using open = await openPipeline(redis.url);
-  const { call, ring } = await accepted(open);
+  const { call, job } = await accepted(open);
   // A worker that took it and was never heard of again.
-  const claim = { requestId: call.request_id, id: call.id, digest: ring.digest, lane: LANE };
+  const claim = { requestId: call.request_id, id: call.id, digest: job.digest, lane: LANE };
   await open.journal.claim({ ...claim, leaseMs: 1_000, token: 'gone' });
   await open.startWorker(async ({ id }) => ({ result: okResult(id) }));
   await open.sweeper().start();

@@ -105,7 +105,7 @@ describe('a directive whose worker died', () => {
       const call = await accepted(open, { effect, max_retries: 1 });
       await dieWith(open, call);
       const attempts: number[] = [];
-      await open.lanes.ring(LANE, ringOf(call));
+      await open.lanes.enqueue(LANE, ringOf(call));
       await open.startWorker(async (_directive, { attempt }) => {
         attempts.push(attempt);
         if (attempts.length > 1) return { result: okResult('done') };

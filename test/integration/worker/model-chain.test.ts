@@ -160,7 +160,7 @@ describe('whoever moves a directive to another lane', () => {
     const directive = ask({ max_retries: 0 });
     await open.client.submit(directive);
     const parts = modelParts(open, lastAnswers(away('provider_error')));
-    const dying = { ...parts, lanes: { ...parts.lanes, ring: () => new Promise<void>(() => {}) } };
+    const dying = { ...parts, lanes: { ...parts.lanes, enqueue: () => new Promise<void>(() => {}) } };
     void attemptDirective(dying, await ringOf(open, directive));
     await untilWaitingIn(open, directive, 'llm.b');
     expect(await open.jobs('llm.b')).toBe(0);
@@ -181,7 +181,7 @@ describe('whoever moves a directive to another lane', () => {
     const directive = ask({ max_retries: 0 });
     await open.client.submit(directive);
     const parts = modelParts(open, lastAnswers(away('provider_error')));
-    const dying = { ...parts, lanes: { ...parts.lanes, ring: () => new Promise<void>(() => {}) } };
+    const dying = { ...parts, lanes: { ...parts.lanes, enqueue: () => new Promise<void>(() => {}) } };
     void attemptDirective(dying, await ringOf(open, directive));
     await untilWaitingIn(open, directive, 'llm.b');
     const asked: string[] = [];

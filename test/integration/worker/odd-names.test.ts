@@ -72,7 +72,7 @@ test.each(['constructor', '__proto__', 'plain'])(
 test('an effect that is configured for such a name is the effect of that tool alone', async () => {
   await using tools = await wired('plain', { toString: 'read' });
   const effect = async (name: string) =>
-    (await tools.locate({ tool_name: `plain.${name}` } as ToolExec, 'tool.plain'))?.effect;
+    (await tools.locate({ tool_name: `plain.${name}` } as ToolExec, 'tool.plain'))?.repeatPolicy;
   expect([await effect('toString'), await effect('constructor')]).toEqual(['read', 'once']);
 });
 
@@ -89,8 +89,8 @@ test.each(['constructor', '__proto__'])(
     const execute = vi.fn(async () => ({ result: okResult(null) }));
     const parts = open.attemptParts(execute);
     const registry = createRegistry([{ ...(toolExec(tools) as QueuedDefinition), execute }]);
-    const ring = { request_id: directive.request_id, id: directive.id, digest: acceptance(directive).digest };
-    await vi.waitUntil(async () => (await attemptDirective({ ...parts, registry }, ring)).kind === 'done');
+    const job = { request_id: directive.request_id, id: directive.id, digest: acceptance(directive).digest };
+    await vi.waitUntil(async () => (await attemptDirective({ ...parts, registry }, job)).kind === 'done');
     expect(errorOf(await open.client.result(directive.request_id, directive.id))).toMatchObject({
       type: 'outcome_unknown',
     });

@@ -13,7 +13,7 @@ import { toolCall } from '../../support/journal.ts';
 const place: ToolPlace = {
   server: 'files',
   tool: 'read',
-  effect: 'once',
+  repeatPolicy: 'once',
   timeoutMs: 30_000,
   trust: 'none',
   context: 'caller',

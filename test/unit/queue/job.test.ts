@@ -2,7 +2,7 @@
  *  It must never ring for two directives under one id. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { jobId, ringFor } from '../../../src/queue/job.ts';
+import { jobId, jobDataFor } from '../../../src/queue/job.ts';
 import { newTraceparent } from '../../../src/telemetry/trace-context.ts';
 import { toolCall } from '../../support/journal.ts';
 
@@ -29,11 +29,11 @@ test('two identities never share an id', () => {
 test('a small directive travels in the job, a large one is read from the journal', () => {
   const directive = toolCall({ id: 'a', request_id: 'r' });
   const envelope = { directive, lane: 'tool.x', traceparent: newTraceparent() };
-  expect(ringFor(envelope, 'digest', 32_768)).toEqual({
+  expect(jobDataFor(envelope, 'digest', 32_768)).toEqual({
     request_id: 'r',
     id: 'a',
     digest: 'digest',
     envelope,
   });
-  expect(ringFor(envelope, 'digest', 32_769)).toEqual({ request_id: 'r', id: 'a', digest: 'digest' });
+  expect(jobDataFor(envelope, 'digest', 32_769)).toEqual({ request_id: 'r', id: 'a', digest: 'digest' });
 });

@@ -22,7 +22,7 @@ function head(fields: Partial<RunHead> = {}): RunHead {
 describe('a run', () => {
   test('that waits is looked at again, the less often the longer it has waited', () => {
     const at = (changedAt: number) => runDecision(ENTRY, head({ changedAt }), NOW);
-    expect(at(NOW - 20_000)).toEqual({ kind: 'look_again', at: NOW + 20_000, ring: false, ringAt: null });
+    expect(at(NOW - 20_000)).toEqual({ kind: 'look_again', at: NOW + 20_000, wake: false, wakeAhead: null });
     expect(at(NOW)).toMatchObject({ at: NOW + 5_000 });
     expect(at(NOW - 3_600_000)).toMatchObject({ at: NOW + 60_000 });
   });
@@ -34,21 +34,21 @@ describe('a run', () => {
     ['come due', { wakeAt: NOW }],
     ['something to do after its end', { ended: true, outbox: 1 }],
   ])('that has %s is rung for', (_what, fields) => {
-    expect(runDecision(ENTRY, head(fields), NOW)).toMatchObject({ kind: 'look_again', ring: true });
+    expect(runDecision(ENTRY, head(fields), NOW)).toMatchObject({ kind: 'look_again', wake: true });
   });
 
-  test('that comes due soon gets its ring ahead, and is looked at then', () => {
+  test('that comes due soon is woken ahead, and is looked at then', () => {
     expect(runDecision(ENTRY, head({ wakeAt: NOW + 7_000 }), NOW)).toEqual({
       kind: 'look_again',
       at: NOW + 7_000,
-      ring: false,
-      ringAt: NOW + 7_000,
+      wake: false,
+      wakeAhead: NOW + 7_000,
     });
   });
 
   test('that comes due later than any look ahead is looked at before', () => {
     const decision = runDecision(ENTRY, head({ wakeAt: NOW + 120_000, changedAt: 0 }), NOW);
-    expect(decision).toMatchObject({ at: NOW + 60_000, ringAt: null });
+    expect(decision).toMatchObject({ at: NOW + 60_000, wakeAhead: null });
   });
 
   test('that has ended and has nothing left to do is forgotten, also with an instant of old', () => {

@@ -48,8 +48,8 @@ test('a directive that succeeded is forgotten, also past its deadline', () => {
 });
 
 test('a directive that failed is settled first, for its worker may have died before', () => {
-  expect(decide({ status: 'failed', terminal: 3 })).toEqual({ kind: 'settle' });
-  expect(decide({ status: 'failed', terminal: 3, deadlineAt: NOW - 1 })).toEqual({ kind: 'settle' });
+  expect(decide({ status: 'failed', terminal: 3 })).toEqual({ kind: 'record' });
+  expect(decide({ status: 'failed', terminal: 3, deadlineAt: NOW - 1 })).toEqual({ kind: 'record' });
 });
 
 test('an open directive at its deadline is ended, whatever it is doing', () => {
@@ -61,12 +61,12 @@ test('an open directive at its deadline is ended, whatever it is doing', () => {
 });
 
 test('an accepted directive is rung for', () => {
-  expect(decide({ status: 'accepted' })).toEqual({ kind: 'ring', at: NOW + 5_000 });
+  expect(decide({ status: 'accepted' })).toEqual({ kind: 'enqueue', at: NOW + 5_000 });
 });
 
 test('a running one is left alone while its lease holds, and rung for after', () => {
   expect(decide({ status: 'running', leaseUntil: NOW + 1 }).kind).toBe('look_again');
-  expect(decide({ status: 'running', leaseUntil: NOW }).kind).toBe('ring');
+  expect(decide({ status: 'running', leaseUntil: NOW }).kind).toBe('enqueue');
 });
 
 test('a running one is looked at when its lease ends, however old it is: nobody else may notice that its worker died', () => {
@@ -78,9 +78,9 @@ test('a running one is looked at when its lease ends, however old it is: nobody 
 
 test('one that has lost its worker is looked at soon again, and the more seldom the longer nobody comes', () => {
   const lost = { status: 'running', acceptedAt: NOW - 86_400_000 } as const;
-  expect(decide({ ...lost, leaseUntil: NOW })).toEqual({ kind: 'ring', at: NOW + 500 });
-  expect(decide({ ...lost, leaseUntil: NOW - 4_000 })).toEqual({ kind: 'ring', at: NOW + 4_000 });
-  expect(decide({ ...lost, leaseUntil: NOW - 86_400_000 })).toEqual({ kind: 'ring', at: NOW + 60_000 });
+  expect(decide({ ...lost, leaseUntil: NOW })).toEqual({ kind: 'enqueue', at: NOW + 500 });
+  expect(decide({ ...lost, leaseUntil: NOW - 4_000 })).toEqual({ kind: 'enqueue', at: NOW + 4_000 });
+  expect(decide({ ...lost, leaseUntil: NOW - 86_400_000 })).toEqual({ kind: 'enqueue', at: NOW + 60_000 });
 });
 
 test('an old one is looked at soon after the time of its next attempt: it may have no job that would come', () => {
@@ -90,7 +90,7 @@ test('an old one is looked at soon after the time of its next attempt: it may ha
 
 test('a waiting one is left alone until its next attempt is due', () => {
   expect(decide({ status: 'waiting', nextAttemptAt: NOW + 1 }).kind).toBe('look_again');
-  expect(decide({ status: 'waiting', nextAttemptAt: NOW }).kind).toBe('ring');
+  expect(decide({ status: 'waiting', nextAttemptAt: NOW }).kind).toBe('enqueue');
 });
 
 test('the old are looked at more seldom than the young, and all at their deadline', () => {
@@ -115,7 +115,7 @@ test('any open directive is kept in the index, and looked at later but not after
         expect(decision).toEqual({ kind: 'expire' });
         return;
       }
-      expect(decision.kind).toMatch(/^(ring|look_again)$/);
+      expect(decision.kind).toMatch(/^(enqueue|look_again)$/);
       const at = 'at' in decision ? decision.at : Number.NaN;
       expect(at).toBeGreaterThan(NOW);
       expect(at).toBeLessThanOrEqual(Math.min(NOW + 60_000, fields.deadlineAt));

@@ -14,13 +14,13 @@ test('who finds no slot waits for one, in the order of asking', async () => {
     await slots.enter();
     order.push(name);
   });
-  slots.leave();
+  slots.release();
   await waiting[0];
   expect(order).toEqual(['a']);
   expect(slots.tryEnter()).toBe(false);
-  slots.leave();
+  slots.release();
   await waiting[1];
-  slots.leave();
+  slots.release();
   expect(slots.hasRoom()).toBe(true);
 });
 
@@ -36,7 +36,7 @@ test('whatever the order of coming and going, the slots are never overdrawn and 
         for (const step of steps) {
           if (step === 'leave' && inside > 0) {
             inside -= 1;
-            slots.leave();
+            slots.release();
           } else if (step === 'try') inside += slots.tryEnter() ? 1 : 0;
           else if (step === 'enter') entering.push(slots.enter().then(() => void (inside += 1)));
           await Promise.resolve();
@@ -49,10 +49,10 @@ test('whatever the order of coming and going, the slots are never overdrawn and 
           await new Promise(setImmediate);
           if (inside === 0) break;
           inside -= 1;
-          slots.leave();
+          slots.release();
         }
         await Promise.all(entering);
-        for (; inside > 0; inside -= 1) slots.leave();
+        for (; inside > 0; inside -= 1) slots.release();
         for (let slot = 0; slot < concurrency; slot += 1) expect(slots.tryEnter()).toBe(true);
         expect(slots.tryEnter()).toBe(false);
       },

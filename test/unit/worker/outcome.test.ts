@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest';
 import { emitToolErrorSchema } from '../../../src/contract/immediate-directive.ts';
 import { type ErrorEnvelope, errorEnvelope } from '../../../src/contract/error-envelope.ts';
 import { errorResult, okResult } from '../../../src/contract/result.ts';
-import type { Effect, ToolExec } from '../../../src/contract/work-directive.ts';
+import type { RepeatPolicy, ToolExec } from '../../../src/contract/work-directive.ts';
 import {
   lostAttemptError,
   MAX_REDELIVERIES,
@@ -16,7 +16,7 @@ import {
 } from '../../../src/worker/outcome.ts';
 import { toolCall } from '../../support/journal.ts';
 
-const EFFECTS: Effect[] = ['read', 'idempotent', 'once'];
+const EFFECTS: RepeatPolicy[] = ['read', 'idempotent', 'once'];
 const STOPS: StopReason[] = ['cancelled', 'deadline', 'shutdown', 'lost'];
 const TIMEOUT = errorEnvelope('timeout', 'Tool execution timed out');
 const BROKEN = errorEnvelope('validation_error', 'wrong argument');
@@ -45,7 +45,7 @@ function outcome({
       unavailable,
       pauseScope,
     },
-    effect: 'read',
+    repeatPolicy: 'read',
     model: null,
     nextModel: null,
     failures: 0,
@@ -87,9 +87,9 @@ describe('a success', () => {
 });
 
 /** What each reason makes of a failed attempt: by effect, and by whether the call may have happened. */
-const STOPPED: [StopReason, Effect, boolean, string][] = STOPS.flatMap((stop) =>
+const STOPPED: [StopReason, RepeatPolicy, boolean, string][] = STOPS.flatMap((stop) =>
   EFFECTS.flatMap((effect) =>
-    [true, false].map((ambiguous): [StopReason, Effect, boolean, string] => {
+    [true, false].map((ambiguous): [StopReason, RepeatPolicy, boolean, string] => {
       const unknown = effect === 'once' && ambiguous;
       const expected = {
         lost: 'drop',
@@ -112,13 +112,13 @@ describe('an attempt that was stopped', () => {
   test('by a caller who said why repeats the reason', () => {
     const given = { error: TIMEOUT, stop: 'cancelled', cancelReason: 'changed my mind' } as const;
     expect(endError(outcome(given)).details).toEqual({ reason: 'changed my mind' });
-    const inDoubt = outcome({ ...given, effect: 'once', ambiguous: true });
+    const inDoubt = outcome({ ...given, repeatPolicy: 'once', ambiguous: true });
     expect(endError(inDoubt).details).toEqual({ reason: 'changed my mind', outcome: 'unknown' });
   });
 
   test.each(STOPPED)('%s, effect %s, ambiguous %s: %s', (stop, effect, ambiguous, expected) => {
     for (const error of [TIMEOUT, BROKEN]) {
-      expect(summary(outcome({ stop, effect, ambiguous, error }))).toBe(expected);
+      expect(summary(outcome({ stop, repeatPolicy: effect, ambiguous, error }))).toBe(expected);
     }
   });
 
@@ -155,7 +155,7 @@ describe('a failure', () => {
     const facts = {
       directive,
       execution,
-      effect: 'read',
+      repeatPolicy: 'read',
       model: null,
       nextModel: null,
       failures: 0,
@@ -179,7 +179,7 @@ describe('a failure', () => {
   test('keeps the effects that came with the error', () => {
     const result = errorResult(BROKEN, [{ type: 'stop_processing' }]);
     const facts = {
-      effect: 'read',
+      repeatPolicy: 'read',
       model: null,
       nextModel: null,
       failures: 0,
@@ -198,11 +198,11 @@ describe('a failure', () => {
   });
 
   test('of a call that may have happened is not repeated where a repeat does harm, and says so', () => {
-    const error = endError(outcome({ effect: 'once', ambiguous: true, error: TIMEOUT }));
+    const error = endError(outcome({ repeatPolicy: 'once', ambiguous: true, error: TIMEOUT }));
     expect(error).toMatchObject({ type: 'timeout', retryable: false, details: { outcome: 'unknown' } });
-    expect(outcome({ effect: 'once', ambiguous: false, error: TIMEOUT }).kind).toBe('retry');
-    expect(outcome({ effect: 'idempotent', ambiguous: true, error: TIMEOUT }).kind).toBe('retry');
-    expect(outcome({ effect: 'read', ambiguous: true, error: TIMEOUT }).kind).toBe('retry');
+    expect(outcome({ repeatPolicy: 'once', ambiguous: false, error: TIMEOUT }).kind).toBe('retry');
+    expect(outcome({ repeatPolicy: 'idempotent', ambiguous: true, error: TIMEOUT }).kind).toBe('retry');
+    expect(outcome({ repeatPolicy: 'read', ambiguous: true, error: TIMEOUT }).kind).toBe('retry');
   });
 });
 
@@ -272,7 +272,7 @@ describe('a directive whose worker died', () => {
 test('whatever happens, a call that may have happened once is never repeated, and no budget is overdrawn', () => {
   const any = fc.record({
     stop: fc.option(fc.constantFrom(...STOPS)),
-    effect: fc.constantFrom(...EFFECTS),
+    repeatPolicy: fc.constantFrom(...EFFECTS),
     ambiguous: fc.boolean(),
     failures: fc.nat({ max: 5 }),
     remainingMs: fc.integer({ min: -1_000, max: 100_000 }),
@@ -294,7 +294,7 @@ test('whatever happens, a call that may have happened once is never repeated, an
     fc.property(any, ({ chance, ...given }) => {
       const decided = outcome({ ...given, random: () => chance });
       const again = decided.kind === 'retry' || decided.kind === 'release';
-      if (given.effect === 'once' && given.ambiguous) expect(again).toBe(false);
+      if (given.repeatPolicy === 'once' && given.ambiguous) expect(again).toBe(false);
       if (decided.kind !== 'retry') return;
       expect(given.stop).toBeNull();
       expect(given.error.retryable).toBe(true);
@@ -378,7 +378,7 @@ describe('another model', () => {
     ['the first has answered', {}, 'end'],
     [
       'a call that may have happened does harm twice',
-      { error: TIMEOUT, effect: 'once', ambiguous: true },
+      { error: TIMEOUT, repeatPolicy: 'once', ambiguous: true },
       'end',
     ],
     ['the attempt was cancelled', { error: TIMEOUT, stop: 'cancelled' }, 'end'],

@@ -11,7 +11,7 @@ const ASK_EVERY_MS = 500;
 const GRACE_PER_LEASE = 0.5;
 
 /** Makes the attempt when the lane's place is free; otherwise the directive waits in its lane, and no attempt is counted. */
-export async function inTurn(
+export async function inPlace(
   parts: AttemptParts,
   claimed: Claimed,
   attempt: () => Promise<JobOutcome>,

@@ -4,7 +4,7 @@
 --
 -- KEYS[1] hash of buckets   KEYS[2] mark of this reservation
 -- ARGV in threes, a bucket each: name, limit per minute, tokens taken above the estimate (negative = below)
--- Returns { 'settled' } | { 'already' }.
+-- Returns { 'recorded' } | { 'already' }.
 local MARK_MS = 600000
 
 if not redis.call('SET', KEYS[2], '1', 'NX', 'PX', MARK_MS) then
@@ -16,4 +16,4 @@ for index = 1, #ARGV, 3 do
   local level = level_of(redis.call('HGET', BUCKETS, name) or nil, per_minute, now)
   store(name, math.min(capacity(per_minute), level - tonumber(ARGV[index + 2])), per_minute, now)
 end
-return { 'settled' }
+return { 'recorded' }

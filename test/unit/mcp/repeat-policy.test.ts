@@ -1,7 +1,7 @@
 /** What a tool's annotations say about repeating it.
  *  It must never take silence for permission. */
 import { expect, test } from 'vitest';
-import { effectOf } from '../../../src/mcp/effect.ts';
+import { repeatPolicyOf } from '../../../src/mcp/repeat-policy.ts';
 
 test.each([
   [undefined, 'once'],
@@ -12,5 +12,5 @@ test.each([
   [{ readOnlyHint: false, idempotentHint: false, destructiveHint: false }, 'once'],
   [{ openWorldHint: false }, 'once'],
 ])('%o is %s', (annotations, effect) => {
-  expect(effectOf(annotations)).toBe(effect);
+  expect(repeatPolicyOf(annotations)).toBe(effect);
 });

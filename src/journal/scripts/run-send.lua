@@ -5,7 +5,7 @@
 -- ARGV[1] name of what is said, the same at every repeat   ARGV[2] digest of its content
 -- ARGV[3] the most inputs that may wait ('' = it is no input)   ARGV[4] signal JSON
 -- ARGV[5] the most bytes of a request that an input may fill it to
--- Returns { 'posted', sequence, version, inputs that wait } | { 'existing', sequence, inputs that wait }
+-- Returns { 'sent', sequence, version, inputs that wait } | { 'existing', sequence, inputs that wait }
 --   | { 'conflict' } | { 'ended' } | { 'full' } | { 'unknown' }
 --   | { 'no_room', bytes that the request holds }.
 local name = '@run|post|' .. ARGV[1]
@@ -35,4 +35,4 @@ local sequence = emit(tonumber(run[6] or '0'), 4, 4, false)
 local input = (ARGV[3] ~= '') and 1 or 0
 redis.call('HSET', STATE, 'seq', int(sequence), RUN_INBOX, run[3] .. int(sequence) .. ',',
   name, int(sequence) .. ' ' .. ARGV[2], '@run|inputs', int(posted + input))
-return { 'posted', sequence, tonumber(run[1]), waiting + input }
+return { 'sent', sequence, tonumber(run[1]), waiting + input }
