@@ -62,7 +62,7 @@ async function startChild(
 }
 
 async function signalRun(
-  { notifier: notifier }: OutboxParts,
+  { notifier }: OutboxParts,
   { requestId, traceparent }: StoredRun,
   { id, request_id: target, signal }: Entry<'signal_run'>,
 ): Promise<string | null> {

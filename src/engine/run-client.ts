@@ -44,7 +44,7 @@ export interface RunClientParts {
 const MOST_INPUTS = 64;
 
 export function createRunClient(parts: RunClientParts): ClientRuns {
-  const { runs, store, starter, notifier: notifier, agents } = parts;
+  const { runs, store, starter, notifier, agents } = parts;
 
   async function start(body: unknown, { traceparent }: { traceparent?: string } = {}): Promise<StartedRun> {
     const parsed = read(startRunBodySchema, body);

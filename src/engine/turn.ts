@@ -161,8 +161,8 @@ async function commit(parts: TurnParts, run: StoredRun, turn: Turn): Promise<Com
   return verdict;
 }
 
-/** What the localWorker does not take is enqueued for. */
-function handOut({ localWorker: localWorker, lanes }: TurnParts, open: readonly Prepared[]): Promise<void> {
+/** What the local worker does not take is enqueued for. */
+function handOut({ localWorker, lanes }: TurnParts, open: readonly Prepared[]): Promise<void> {
   const left = open.filter(({ acceptance, job }) => !localWorker.take(acceptance.lane ?? '', job));
   return enqueueAll(lanes, left);
 }

@@ -90,9 +90,9 @@ function leaseDecision(record: DirectiveRecord, leaseUntil: number, now: number)
 }
 
 export function createSweeper(options: SweeperOptions) {
-  const { journal, index, lanes, dead, ends: ends, onError } = options;
-  const bell = createRunWaker(lanes);
-  const sweepRun = createRunSweep({ runs: createRunJournal(options), index, waker: bell });
+  const { journal, index, lanes, dead, ends, onError } = options;
+  const waker = createRunWaker(lanes);
+  const sweepRun = createRunSweep({ runs: createRunJournal(options), index, waker: waker });
   const stopping = new AbortController();
   let loop: Promise<void> | undefined;
   let deadLetterLookAt = 0;
