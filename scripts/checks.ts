@@ -20,6 +20,7 @@ export const CHECKS: readonly Check[] = [
   { name: 'declarations', command: ['tsc', '--noEmit', '-p', 'tsconfig.build.json'] },
   { name: 'unused', command: ['knip'] },
   { name: 'schemas', command: ['node', 'scripts/generate-schemas.ts', '--check'] },
+  { name: 'configuration', command: ['node', 'scripts/generate-configuration.ts', '--check'] },
 ];
 
 /** Runs each check to its end, prints the output of those that fail, and returns how many passed and failed. */

@@ -1,10 +1,11 @@
-// Writes the JSON Schema of every wire type to schemas/, or with --check says which files differ.
-// Must never leave a file there that no wire type stands for.
+// Writes the JSON Schema of every wire type and of adjutant.json to schemas/, or with --check says which files differ.
+// Must never leave a file there that no schema of the code stands for.
 import { mkdir, readFile, readdir, rm, writeFile } from 'node:fs/promises';
+import { configurationSchemaFile } from '../src/config/file-schema.ts';
 import { schemaFiles } from '../src/contract/wire-schema.ts';
 
 const directory = new URL('../schemas/', import.meta.url);
-const wanted = schemaFiles();
+const wanted = new Map([...schemaFiles(), configurationSchemaFile()]);
 const present = await presentFiles();
 const stale = [...present.keys()].filter((name) => !wanted.has(name));
 const changed = [...wanted.keys()].filter((name) => wanted.get(name) !== present.get(name));

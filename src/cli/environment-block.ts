@@ -25,7 +25,7 @@ export function hideEnvironment(): boolean {
     closeSync(memory);
     return true;
   } catch {
-    // A kernel or a sandbox without it: docs/servers.md says what to do.
+    // A kernel or a sandbox without it: docs/mcp-servers.md says what to do.
     return false;
   }
 }

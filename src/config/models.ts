@@ -1,8 +1,8 @@
 // What may be configured of model providers and aliases, and which providers the environment has keys for.
 // Must never hold a key where it could be printed or serialized.
 import * as z from 'zod';
-import { modelLaneSchema } from './lane.ts';
-import { byName, recordByName } from './names.ts';
+import { byName } from './names.ts';
+import { providerSchema } from './providers.ts';
 import { fieldErrors } from '../contract/field-error.ts';
 import { serverNameSchema } from '../contract/identifiers.ts';
 import { BUILT_IN_PROVIDERS, parseModelName } from '../contract/model-name.ts';
@@ -10,77 +10,6 @@ import { ownMember } from '../contract/own-member.ts';
 import type { FieldError } from '../contract/problem.ts';
 import type { Environment } from './environment-values.ts';
 import { schemaErrors } from './known-keys.ts';
-
-const usdPerMillion = z.number().min(0).max(1_000_000);
-
-const priceSchema = z.strictObject({
-  /** US dollars for a million tokens that the model reads. */
-  input: usdPerMillion,
-  /** US dollars for a million tokens that the model writes, its reasoning included. */
-  output: usdPerMillion,
-  /** US dollars for a million tokens read from the provider's cache. Default: as `input`. */
-  cache_read: usdPerMillion.optional(),
-  /** US dollars for a million tokens written into the provider's cache. Default: as `input`. */
-  cache_write: usdPerMillion.optional(),
-});
-
-const rateLimits = {
-  /** Calls a minute over all workers. Default: no such limit. */
-  requests_per_minute: z.int().min(1).max(100_000_000).optional(),
-  /** Tokens read and written a minute, over all workers. Default: no such limit. */
-  tokens_per_minute: z.int().min(1).max(1_000_000_000_000).optional(),
-};
-
-const modelSchema = z.strictObject({ ...rateLimits, price: priceSchema.optional() });
-
-const httpUrl = z.url({ protocol: /^https?$/ });
-
-const shared = {
-  lane: modelLaneSchema.prefault({}),
-  ...rateLimits,
-  /** Limits and prices of single models, by the model's name without the provider. */
-  models: byName(z.string().min(1).max(256), modelSchema).prefault({}),
-  /** Left out, even when its key is set. Default: false. */
-  disabled: z.boolean().default(false),
-};
-
-const remote = {
-  ...shared,
-  /** Sent with every call. */
-  headers: recordByName(z.string(), z.string()).prefault({}),
-  /** The environment variable that holds the key; never the key itself. */
-  api_key_env: z
-    .string()
-    .regex(
-      /^[A-Z_][A-Z0-9_]{0,127}$/,
-      'must be the name of an environment variable (upper case), not the key',
-    )
-    .optional(),
-};
-
-/** With the version in its path, as `https://api.openai.com/v1`. Default: the provider's own. */
-const baseUrl = { base_url: httpUrl.optional() };
-
-const providerSchema = z.discriminatedUnion('type', [
-  z.strictObject({ type: z.literal('anthropic'), ...remote, ...baseUrl }),
-  z.strictObject({
-    type: z.literal('openai'),
-    ...remote,
-    ...baseUrl,
-    /** Which of OpenAI's two interfaces answers text. Default: responses. */
-    api: z.enum(['responses', 'chat']).default('responses'),
-  }),
-  z.strictObject({ type: z.literal('google'), ...remote, ...baseUrl }),
-  z.strictObject({ type: z.literal('openai-compatible'), ...remote, base_url: httpUrl }),
-  z.strictObject({
-    type: z.literal('scripted'),
-    ...shared,
-    /** The file of turns, relative to the configuration's folder. Default: the turns of the demonstration. */
-    file: z.string().min(1).optional(),
-    /** Pieces a second. Default: as the file says. */
-    pace: z.number().positive().max(10_000).optional(),
-  }),
-]);
 
 /** A key out of the environment. Not a value of its own, so that no log, dump or JSON ever shows it. */
 export interface ProviderKey {
@@ -92,11 +21,14 @@ export interface ProviderKey {
 
 export type ProviderConfig = z.infer<typeof providerSchema> & { readonly key: ProviderKey };
 
-const aliasName = z.string().regex(/^[A-Za-z0-9._-]{1,128}$/, 'must be 1 to 128 of A-Z a-z 0-9 . _ -');
+export const aliasName = z.string().regex(/^[A-Za-z0-9._-]{1,128}$/, 'must be 1 to 128 of A-Z a-z 0-9 . _ -');
 const modelName = z
   .string()
   .refine((name) => parseModelName(name) !== null, 'must be provider:model, as in openai:gpt-5-mini');
-const chainSchema = z.union([modelName.transform((name) => [name]), z.array(modelName).min(1).max(16)]);
+export const chainSchema = z.union([
+  modelName.transform((name) => [name]),
+  z.array(modelName).min(1).max(16),
+]);
 
 /** The sections of the file that this module reads. */
 export const modelSections = {

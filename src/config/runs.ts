@@ -1,29 +1,41 @@
-// The sections of adjutant.json about runs: agents, and the modules that bring strategies and kinds of directives.
+// The sections of adjutant.json about runs: agents, and the modules that bring strategies and directive types.
 // Must never load a module: what is named here is loaded when a service is made.
 import * as z from 'zod';
+import { inlineAgentSchema } from './agents.ts';
 import { recordByName } from './names.ts';
-import { agentDefinitionSchema, agentNameSchema } from '../contract/agent-definition.ts';
+import { notes } from './notes.ts';
+import { agentNameSchema } from '../contract/agent-definition.ts';
 
 /** A path, relative to the configuration file. */
 const modulePath = z.string().min(1);
 
-const inlineAgent = agentDefinitionSchema.omit({ name: true });
-
 const engineSchema = z.strictObject({
-  /** Turns at once in one process. Default: 64. */
-  concurrency: z.int().min(1).max(10_000).default(64),
-  /** How long a stop waits for turns under way, milliseconds. Default: 5 000. */
-  drain_ms: z.int().min(0).default(5_000),
+  concurrency: z
+    .int()
+    .min(1)
+    .max(10_000)
+    .default(64)
+    .register(notes, { description: 'Turns of runs at once in one engine.', unit: 'turns' }),
+  drain_ms: z.int().min(0).default(5_000).register(notes, {
+    description: 'How long a stop waits for turns in progress.',
+    special: '0 = not at all',
+    unit: 'ms',
+  }),
 });
 
 export const runSections = {
-  /** By name, either the agent itself or the path of a module that exports it; or only such paths. Default: none. */
   agents: z
-    .union([recordByName(agentNameSchema, z.union([modulePath, inlineAgent])), z.array(modulePath)])
-    .default({}),
-  /** Paths of modules that export kinds of directives (`defineDirective`). Default: none. */
-  directives: z.array(modulePath).default([]),
-  /** Paths of modules that export strategies (`defineStrategy`). Default: none. */
-  strategies: z.array(modulePath).default([]),
-  engine: engineSchema.prefault({}),
+    .union([recordByName(agentNameSchema, z.union([modulePath, inlineAgentSchema])), z.array(modulePath)])
+    .default({})
+    .register(notes, {
+      description: 'Agents by name: the agent itself, or the path of a module that exports it.',
+      special: 'a list of paths = all agents of these modules',
+    }),
+  directives: z.array(modulePath).default([]).register(notes, {
+    description: 'Paths of modules that export directive types (`defineDirective`), relative to the file.',
+  }),
+  strategies: z.array(modulePath).default([]).register(notes, {
+    description: 'Paths of modules that export strategies (`defineStrategy`), relative to the file.',
+  }),
+  engine: engineSchema.prefault({}).register(notes, { description: 'How an engine takes turns.' }),
 };

@@ -3,8 +3,9 @@
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { fault, fine, type Finding } from './finding.ts';
-import type { Config, HttpServerConfig, ServerConfig, StdioServerConfig } from '../config/config.ts';
+import type { Config } from '../config/config.ts';
 import type { ProviderConfig } from '../config/models.ts';
+import type { HttpServerConfig, ServerConfig, StdioServerConfig } from '../config/servers.ts';
 import { BUILT_IN_PROVIDERS, modelLane, parseModelName } from '../contract/model-name.ts';
 import type { ConnectFault } from '../mcp/connect-fault.ts';
 import { probeServer, type Probe } from '../mcp/probe.ts';

@@ -2,7 +2,8 @@
 // Must never call a tool.
 import { randomUUID } from 'node:crypto';
 import { resolve } from 'node:path';
-import type { Config, HttpServerConfig, ServerConfig } from '../config/config.ts';
+import type { Config } from '../config/config.ts';
+import type { HttpServerConfig, ServerConfig } from '../config/servers.ts';
 import type { ListedTool } from '../contract/tool-listing.ts';
 import { type RepeatPolicy, knownRepeatPolicy, type ToolExec } from '../contract/work-directive.ts';
 import type { ToolPlace } from '../executors/tool-exec.ts';

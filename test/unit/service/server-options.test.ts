@@ -1,7 +1,7 @@
 /** A server's configuration as the pool gets it: where its credentials travel.
  *  It must never connect to anything. */
 import { expect, test } from 'vitest';
-import type { HttpServerConfig } from '../../../src/config/config.ts';
+import type { HttpServerConfig } from '../../../src/config/servers.ts';
 import { serverOptions } from '../../../src/service/tool-wiring.ts';
 import { parse } from '../../support/parsed-config.ts';
 

@@ -1,0 +1,156 @@
+/** The tables of docs/configuration.md: every key of adjutant.json and every variable, as the schemas of src/config say it.
+ *  It must not hold a word about a single key: those stand beside the key, in the schema. */
+import * as z from 'zod';
+import { environmentSchema } from '../src/config/environment.ts';
+import { annotatedFileSchema } from '../src/config/file-schema.ts';
+import { type Note, notes } from '../src/config/notes.ts';
+
+/** What is read of a JSON Schema with the words of `notes` in it. */
+interface Schema extends Partial<Note> {
+  readonly type?: string;
+  readonly const?: unknown;
+  readonly enum?: readonly unknown[];
+  readonly anyOf?: readonly Schema[];
+  readonly properties?: Readonly<Record<string, Schema>>;
+  readonly additionalProperties?: Schema | false;
+  readonly default?: unknown;
+  readonly minimum?: number;
+  readonly exclusiveMinimum?: number;
+  readonly maximum?: number;
+  readonly required?: readonly string[];
+}
+
+interface Row extends Schema {
+  readonly path: string;
+  readonly isRequired: boolean;
+}
+
+const BEGIN = '<!-- The tables below are written by scripts/generate-configuration.ts. -->';
+const END = '<!-- The tables above are written by scripts/generate-configuration.ts. -->';
+
+/** Sections whose keys are names, and what such a name stands for in a path. */
+const NAMES: Readonly<Record<string, string>> = {
+  mcpServers: '<server>',
+  providers: '<provider>',
+  agents: '<agent>',
+  models: '<model>',
+};
+
+/** The largest numbers that are no limit of ours but of timers and of whole numbers. */
+const UNBOUNDED: ReadonlySet<number> = new Set([2_147_483_647, Number.MAX_SAFE_INTEGER]);
+
+/** The page with its tables written anew. */
+export function configurationPage(page: string): string {
+  const [before, rest] = page.split(BEGIN);
+  const after = rest?.split(END)[1];
+  if (before === undefined || after === undefined)
+    throw new Error('docs/configuration.md has lost the lines that its tables stand between');
+  return `${before}${BEGIN}\n\n${tables()}\n${END}${after}`;
+}
+
+function tables(): string {
+  const file = annotatedFileSchema() as Schema;
+  const sections = Object.entries(file.properties ?? {});
+  const top = tableOf(sections.map(([path, schema]) => ({ ...schema, path, isRequired: false })));
+  const parts = sections.flatMap(([name, schema]) => {
+    const rows = rowsBelow(schema, '', name);
+    return rows.length === 0 ? [] : [`### ${name}\n\n${introOf(name)}\n\n${tableOf(rows)}`];
+  });
+  const environment = z.toJSONSchema(environmentSchema, { io: 'input', metadata: notes }) as Schema;
+  const variables = tableOf(rowsBelow(environment, '', ''));
+  return [`### The whole file\n\n${top}`, ...parts, `### Environment\n\n${variables}`].join('\n');
+}
+
+function introOf(name: string): string {
+  const member = NAMES[name];
+  return `Keys of \`${member === undefined ? name : `${name}.${member}`}\`:`;
+}
+
+/** The keys of an object and of the objects in it; of alternatives, each key once. */
+function rowsBelow(schema: Schema, prefix: string, name: string): Row[] {
+  const alternatives = alternativesOf(schema);
+  const named = alternatives.flatMap(({ additionalProperties }) => additionalProperties || []);
+  const member = prefix === '' ? '' : `${prefix}.${NAMES[name] ?? '<name>'}`;
+  const rows = alternatives.flatMap(({ properties = {}, required = [] }) =>
+    Object.entries(properties).flatMap(([key, each]) => {
+      const path = prefix === '' ? key : `${prefix}.${key}`;
+      return [{ ...each, path, isRequired: required.includes(key) }, ...rowsBelow(each, path, key)];
+    }),
+  );
+  const unique = new Map(rows.map((row) => [row.path, merged(row, rows)]));
+  return [...unique.values(), ...named.flatMap((each) => rowsBelow(each, member, ''))];
+}
+
+function alternativesOf(schema: Schema): readonly Schema[] {
+  return schema.anyOf === undefined ? [schema] : schema.anyOf.flatMap(alternativesOf);
+}
+
+/** A key that several alternatives have, with the values of all of them. */
+function merged(row: Row, rows: readonly Row[]): Row {
+  const same = rows.filter(({ path }) => path === row.path);
+  const constants = same.flatMap((each) => (each.const === undefined ? (each.enum ?? []) : [each.const]));
+  const isRequired = same.every((each) => each.isRequired);
+  return { ...row, isRequired, ...(constants.length === 0 ? {} : { enum: [...new Set(constants)] }) };
+}
+
+function tableOf(rows: readonly Row[]): string {
+  const lines = rows.map((row) => {
+    const cells = [`\`${row.path}\``, row.description ?? '', valuesOf(row), row.unit ?? '', defaultOf(row)];
+    return `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`;
+  });
+  return [
+    '| key | meaning | values | unit | default |',
+    '| --- | --- | --- | --- | --- |',
+    ...lines,
+    '',
+  ].join('\n');
+}
+
+function valuesOf(row: Row): string {
+  const sorts = [...new Set(alternativesOf(row).map(sortOf))].filter((sort) => sort !== '');
+  const all = (row.enum === undefined ? sorts : [codes(row.enum)]).join(', ');
+  const { special = '' } = row;
+  // Words that explain every value name them all.
+  const isComplete = all
+    .split(', ')
+    .every((value) => value.startsWith('`') && special.includes(`${value} =`));
+  return [isComplete ? '' : all, special].filter((text) => text !== '').join('; ');
+}
+
+/** What the values of a type are called; null is explained beside them. */
+const WORDS: Readonly<Record<string, string>> = {
+  boolean: 'true, false',
+  array: 'list',
+  string: 'text',
+  null: '',
+};
+
+function sortOf(schema: Schema): string {
+  if (schema.const !== undefined) return codes([schema.const]);
+  if (schema.enum !== undefined) return codes(schema.enum);
+  const { type = '' } = schema;
+  return type === 'integer' || type === 'number' ? rangeOf(schema) : (WORDS[type] ?? type);
+}
+
+function rangeOf({ minimum, exclusiveMinimum, maximum }: Schema): string {
+  const from = minimum === undefined ? `more than ${grouped(exclusiveMinimum ?? 0)}` : grouped(minimum);
+  return maximum === undefined || UNBOUNDED.has(maximum)
+    ? `${from} or more`
+    : `${from} to ${grouped(maximum)}`;
+}
+
+function defaultOf({ isRequired, fallback, default: value }: Row): string {
+  if (fallback !== undefined) return fallback;
+  if (isRequired) return 'required';
+  if (typeof value === 'number') return grouped(value);
+  if (typeof value !== 'object' || value === null) return value === '' ? 'empty' : codes([value ?? null]);
+  return Array.isArray(value) ? 'none' : Object.keys(value).length === 0 ? '{}' : codes([value]);
+}
+
+function codes(values: readonly unknown[]): string {
+  return values.map((value) => `\`${typeof value === 'string' ? value : JSON.stringify(value)}\``).join(', ');
+}
+
+function grouped(value: number): string {
+  return value.toLocaleString('en-US');
+}

@@ -1,0 +1,63 @@
+// The variables of the environment that the service reads.
+// Must never hold the key of a provider: those are read where models are called.
+import * as z from 'zod';
+import { redisUrlFault } from '../redis/address.ts';
+import { notes } from './notes.ts';
+
+/** As in a Host header, without the port. */
+const HOST_NAME = /^([A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])$/;
+
+const PORT = 'must be a whole number from 0 to 65535; 0 takes a free port';
+
+export const environmentSchema = z.object({
+  REDIS_URL: z
+    .string()
+    .superRefine((url, context) => {
+      const fault = redisUrlFault(url);
+      if (fault !== null) context.addIssue({ code: 'custom', message: `${fault.says}. ${fault.fix}` });
+    })
+    .optional()
+    .register(notes, {
+      description: 'Address of Redis.',
+      special: '`redis://`, `rediss://`, `redis+sentinel://host:port,…/name`, `redis+cluster://host:port,…`',
+      fallback: '`up` starts a private Redis; the other roles need it',
+    }),
+  ADJUTANT_PREFIX: z
+    .string()
+    .regex(/^[A-Za-z0-9._-]{1,64}$/, 'must be 1 to 64 of A-Z a-z 0-9 . _ -')
+    .default('adjutant')
+    .register(notes, {
+      description: 'Prefix of all keys in Redis; installations with different ones can share a Redis.',
+    }),
+  ADJUTANT_HOST: z
+    .string()
+    .default('127.0.0.1')
+    .register(notes, { description: 'Address that the API listens on.' }),
+  ADJUTANT_ALLOWED_HOSTS: z
+    .string()
+    .default('')
+    .transform((list) => list.split(',').map((name) => name.trim()))
+    .transform((names) => names.filter((name) => name !== ''))
+    .refine(
+      (names) => names.every((name) => HOST_NAME.test(name)),
+      'must be host names without ports, separated by commas',
+    )
+    .register(notes, {
+      description: 'More names by which the API may be called, separated by commas, without ports.',
+      fallback: 'on loopback only the loopback names, elsewhere any',
+    }),
+  ADJUTANT_PORT: z
+    .string()
+    .refine((text) => /^\d{1,5}$/.test(text) && Number(text) <= 65_535, PORT)
+    .transform(Number)
+    .default(7_420)
+    .register(notes, {
+      description: 'Port that the API listens on.',
+      special: '0 = a free one',
+      fallback: '7420',
+    }),
+  ADJUTANT_LOG_LEVEL: z
+    .enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'])
+    .default('info')
+    .register(notes, { description: 'The least important lines that are logged.' }),
+});

@@ -1,0 +1,89 @@
+// What may be configured of an MCP server: how it is reached, and how far it is trusted.
+// Must never hold a server of its own: all of them come from the file.
+import * as z from 'zod';
+import { CONTROL_DIRECTIVE_TYPES } from '../contract/control-directive.ts';
+import { repeatPolicySchema } from '../contract/work-directive.ts';
+import { laneSchema } from './lane.ts';
+import { byName, recordByName } from './names.ts';
+import { notes } from './notes.ts';
+
+const trustSchema = z.union([
+  z.enum(['all', 'none']),
+  z.array(z.string().refine((type) => CONTROL_DIRECTIVE_TYPES.includes(type), 'is not a control directive')),
+]);
+
+const policyFields = {
+  lane: laneSchema.prefault({}).register(notes, { description: 'The queue of this server.' }),
+  serial: z.boolean().default(false).register(notes, {
+    description: 'One call at a time over all workers, as long as one worker has it in its file.',
+  }),
+  directives: trustSchema.default('none').register(notes, {
+    description: 'Control directives in the results of this server that are obeyed.',
+    special: 'a list of their types',
+  }),
+  context: z.enum(['none', 'caller', 'all']).default('caller').register(notes, {
+    description: 'How much of a call’s `context` the server gets, as `_meta["adjutant/context"]`.',
+    special: '`caller` = what the caller or the agent gave; `all` = also the run’s `state`',
+  }),
+  effects: byName(z.string(), repeatPolicySchema).prefault({}).register(notes, {
+    description:
+      'Repeat policy of single tools, by the tool’s name on this server; wins over the MCP annotations.',
+  }),
+  disabled: z.boolean().default(false).register(notes, { description: 'Leaves the server out.' }),
+};
+
+export const stdioServerSchema = z
+  .strictObject({
+    type: z
+      .literal('stdio')
+      .optional()
+      .register(notes, { description: 'The transport. May be left out.', fallback: 'by `command` or `url`' }),
+    command: z.string().min(1).register(notes, {
+      description: 'The program that is started, looked for on the PATH.',
+      fallback: '`command` or `url` is required',
+    }),
+    args: z.array(z.string()).default([]).register(notes, { description: 'Arguments of the program.' }),
+    env: recordByName(z.string(), z.string()).prefault({}).register(notes, {
+      description: 'Variables of the program, beside `PATH`, `HOME`, `USER`, `LOGNAME`, `SHELL` and `TERM`.',
+    }),
+    cwd: z.string().optional().register(notes, {
+      description: 'Folder in which the program starts, relative to the configuration file.',
+      fallback: 'the folder of the file',
+    }),
+    uid: z.int().min(0).optional().register(notes, {
+      description: 'User that the program runs as, a number as `id` prints it; needs `gid`.',
+      fallback: 'the worker’s user',
+    }),
+    gid: z.int().min(0).optional().register(notes, {
+      description: 'Group that the program runs as; needs `uid`.',
+      fallback: 'the worker’s group',
+    }),
+    ...policyFields,
+  })
+  .refine(({ uid, gid }) => (uid === undefined) === (gid === undefined), {
+    path: ['gid'],
+    message: 'and uid go together: with one of them the process would keep the other of ours',
+  });
+
+export const httpServerSchema = z.strictObject({
+  type: z
+    .enum(['http', 'streamable-http', 'sse'])
+    .optional()
+    .register(notes, { description: 'The transport. May be left out.', fallback: 'by `command` or `url`' }),
+  url: z.url({ protocol: /^https?$/ }).register(notes, {
+    description: 'Address of a server that runs already.',
+    fallback: '`command` or `url` is required',
+  }),
+  headers: recordByName(z.string(), z.string())
+    .prefault({})
+    .register(notes, { description: 'Headers of every request to the server.' }),
+  bearer_token: z.string().min(1).optional().register(notes, {
+    description: 'Sent as `Authorization: Bearer …`; write `${TOKEN}` and keep it in the environment.',
+    fallback: 'none',
+  }),
+  ...policyFields,
+});
+
+export type StdioServerConfig = z.infer<typeof stdioServerSchema>;
+export type HttpServerConfig = z.infer<typeof httpServerSchema>;
+export type ServerConfig = StdioServerConfig | HttpServerConfig;

@@ -1,0 +1,98 @@
+// The sections of the file about the service itself: how long it keeps, how much it takes in, how a worker behaves.
+// Must never hold a limit of a single lane, server or agent.
+import * as z from 'zod';
+import { durationMs } from './lane.ts';
+import { notes } from './notes.ts';
+
+const MIB = 1_024 * 1_024;
+
+const retentionSchema = z.strictObject({
+  closed_ms: durationMs
+    .default(86_400_000)
+    .register(notes, { description: 'How long a closed request stays readable.', unit: 'ms' }),
+});
+
+const limitsSchema = z.strictObject({
+  body_bytes: z
+    .int()
+    .min(1_024)
+    .default(4 * MIB)
+    .register(notes, {
+      description: 'The largest HTTP body; larger ones are refused with 413.',
+      unit: 'bytes',
+    }),
+  batch: z
+    .int()
+    .min(1)
+    .max(1_000)
+    .default(1_000)
+    .register(notes, { description: 'The most directives of one submission.', unit: 'directives' }),
+  arguments_bytes: z.int().min(1_024).default(MIB).register(notes, {
+    description: 'The largest member of a directive, as JSON; also of directives that end at once.',
+    unit: 'bytes',
+  }),
+  result_bytes: z.int().min(1_024).default(MIB).register(notes, {
+    description: 'The largest payload that a signal holds, as JSON.',
+    unit: 'bytes',
+  }),
+  result_overflow: z.enum(['truncate', 'refuse']).default('truncate').register(notes, {
+    description: 'What becomes of a larger payload of a tool.',
+    special: '`truncate` = stored apart, with a preview in the signal; `refuse` = `invalid_result`',
+  }),
+  schema_check_ms: durationMs.default(2_000).register(notes, {
+    description: 'How long one check of a value against a JSON Schema of a tool or directive may take.',
+    unit: 'ms',
+  }),
+  pause_ms: durationMs.default(300_000).register(notes, {
+    description:
+      'The longest that a lane or model waits because its server or provider says so (`Retry-After`).',
+    unit: 'ms',
+  }),
+  max_open: z.int().min(1).default(100_000).register(notes, {
+    description: 'Open directives of the whole service; more are refused with 429.',
+    unit: 'directives',
+  }),
+  request_bytes: z
+    .int()
+    .min(65_536)
+    .default(64 * MIB)
+    .register(notes, {
+      description: 'What a request may hold in Redis: log, payloads, its run; more is refused with 413.',
+      unit: 'bytes',
+    }),
+  total_bytes: z.int().min(0).optional().register(notes, {
+    description: 'What Redis may hold in all before new work is refused with 429.',
+    special: '0 = no such limit',
+    unit: 'bytes',
+    fallback: '80 % of Redis’ `maxmemory`; without one, half of its machine’s memory',
+  }),
+});
+
+const workerSchema = z.strictObject({
+  lease_ms: durationMs
+    .default(6_000)
+    .register(notes, { description: 'How long a silent worker keeps its claims.', unit: 'ms' }),
+  blocked_ms: durationMs.default(60_000).register(notes, {
+    description:
+      'How long a worker keeps its claims when its event loop is blocked, as by the code of a module.',
+    unit: 'ms',
+  }),
+  drain_ms: z.int().min(0).default(20_000).register(notes, {
+    description: 'How long a stop waits for running attempts.',
+    special: '0 = not at all',
+    unit: 'ms',
+  }),
+});
+
+export const serviceSections = {
+  retention: retentionSchema.prefault({}).register(notes, { description: 'How long data is kept.' }),
+  limits: limitsSchema.prefault({}).register(notes, { description: 'What the service takes in and holds.' }),
+  durability: z.enum(['memory', 'fsync', 'replica']).default('memory').register(notes, {
+    description: 'What an acceptance waits for, and a call for its claim.',
+    special:
+      '`memory` = nothing more; `fsync` = Redis’ disk (Redis 7.2, or `appendfsync always`); `replica` = one replica',
+  }),
+  worker: workerSchema
+    .prefault({})
+    .register(notes, { description: 'How a worker holds and gives back work.' }),
+};
