@@ -5,7 +5,7 @@ import type { ListedTool } from '../contract/tool-listing.ts';
 import type { ConversationJournal } from '../journal/conversation-journal.ts';
 import type { RunJournal } from '../journal/run-journal.ts';
 import type { Agents } from '../catalog/known-agents.ts';
-import { type BrokenRunParts, guarded, refusalOf, type RunFailure } from './broken-run.ts';
+import { type BrokenRunParts, freed, guarded, refusalOf, type RunFailure } from './broken-run.ts';
 import { limitsOf } from './overrides.ts';
 import type { StoredRun } from './run-store.ts';
 import type { JsonObject, RunSpec, Transition } from './transition.ts';
@@ -39,11 +39,15 @@ async function unknownAgent({ agents }: BeginningParts, name: string): Promise<R
   return { reason: 'unknown_agent', message: `there is no agent "${name}"`, details: { known } };
 }
 
-async function refused(parts: BeginningParts, run: StoredRun, error: RunFailure): Promise<Beginning> {
-  const { spec, requestId } = run;
-  // Should it have been waiting, or die right after it got its turn: nobody else shall wait for it.
-  if (spec.conversation_id !== null) await parts.conversations.leave(spec.conversation_id, requestId, null);
-  return { kind: 'refused', spec, transition: refusalOf(parts, run, spec, error) };
+/** `messages`: what becomes the history of its conversation; null = it stays as it is. */
+function refused(
+  parts: BeginningParts,
+  run: StoredRun,
+  error: RunFailure,
+  messages: readonly JsonObject[] | null = null,
+): Beginning {
+  const { spec } = run;
+  return { kind: 'refused', spec, transition: freed(spec, refusalOf(parts, run, spec, error), messages) };
 }
 
 async function begun(
@@ -93,14 +97,9 @@ function isHistory(messages: readonly JsonObject[] | null): messages is readonly
 }
 
 /** A history that no run can begin from would end all the runs to come: the next one begins a new one. */
-async function withoutHistory(
-  parts: BeginningParts,
-  run: StoredRun,
-  conversationId: string,
-): Promise<Beginning> {
-  await parts.conversations.leave(conversationId, run.requestId, []);
+function withoutHistory(parts: BeginningParts, run: StoredRun, conversationId: string): Beginning {
   const message = `the history of the conversation "${conversationId}" cannot be read; its next run begins a new one`;
-  return refused(parts, run, { reason: 'internal_error', message });
+  return refused(parts, run, { reason: 'internal_error', message }, []);
 }
 
 function busy(conversationId: string, active: string): RunFailure {

@@ -1,6 +1,6 @@
 // How a run ends that cannot go on: as the core fails it where it can, by its identity alone where it cannot.
 // Must never end a run twice, nor keep its conversation waiting for it.
-import type { EngineCore, RunSpec, Transition } from './transition.ts';
+import type { EngineCore, JsonObject, RunSpec, Transition } from './transition.ts';
 import type { StoredRun } from './run-store.ts';
 
 export type RunFailure = Parameters<EngineCore['refuse']>[1];
@@ -64,14 +64,21 @@ export function endOfUnreadable(parts: BrokenRunParts, run: StoredRun, fault: st
   return endedAt === null ? end : { ...end, document: { ...end.document, status }, signals: [] };
 }
 
-/** A refused run says nothing to its conversation; this one may have its turn there. The history stays. */
-function freed({ conversation_id }: RunSpec, transition: Transition): Transition {
+/**
+ * A refused run may be the active one of its conversation, or wait there: it leaves once its end is written. Another engine
+ * may have begun the run meanwhile, and then this end is never written. `messages` null: the history stays as it is.
+ */
+export function freed(
+  { conversation_id }: RunSpec,
+  transition: Transition,
+  messages: readonly JsonObject[] | null = null,
+): Transition {
   if (conversation_id === null) return transition;
   const entry = {
     id: 'end:conversation',
     kind: 'end_conversation',
     conversation_id,
-    messages: null,
+    messages,
   } as const;
   const { document } = transition;
   return { ...transition, document: { ...document, outbox: [...document.outbox, entry] } };

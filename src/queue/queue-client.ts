@@ -267,11 +267,19 @@ export function createQueueClient(parts: QueueClientParts): DirectiveClient {
     directiveId?: string,
     { reason }: { reason?: string } = {},
   ): Promise<Cancellation> {
-    // The run first: it reads the wish before the ends of its directives.
-    if (directiveId === undefined) await whileAvailable(() => parts.runs.cancel(requestId, reason ?? null));
+    if (directiveId === undefined) await whileAvailable(() => cancelRun(requestId, reason ?? null));
     const cancelled = await whileAvailable(() => canceller.cancel(requestId, directiveId, reason));
     if (cancelled) return cancelled;
     throw directiveId === undefined ? unknownRequest(requestId) : unknownDirective(requestId, directiveId);
+  }
+
+  /**
+   * The run reads the cancellation before the ends of its directives. The look at the request comes first: a run that is started
+   * after it is unknown to this cancellation, whose answer must not say otherwise.
+   */
+  async function cancelRun(requestId: string, reason: string | null): Promise<void> {
+    if ((await journal.head(requestId)) === null) throw unknownRequest(requestId);
+    await parts.runs.cancel(requestId, reason);
   }
 
   return {

@@ -182,8 +182,12 @@ function checkHistory({ history, told, before, view }: RunEvidence, run: WireRun
     found.push(`the result is ${JSON.stringify(run.result)}, the last answer ${JSON.stringify(told.answer)}`);
   if (told.ranOut !== (run.termination_reason === 'max_iterations'))
     found.push('its history does not say how it ended');
+  // Four workers may die during one call: then its answer says so, as the rules of directives check.
+  const isLost = told.calls.some(({ content }) => readContent(content).error?.type === 'worker_lost');
   const undisturbed =
-    run.termination_reason === 'final_answer' && (planned.kind === 'steady' || planned.kind === 'spoken');
+    !isLost &&
+    run.termination_reason === 'final_answer' &&
+    (planned.kind === 'steady' || planned.kind === 'spoken');
   if (undisturbed && before.length === 0 && canonical(own) !== canonical(undisturbedHistory(planned)))
     found.push(
       `the history is ${canonical(own)}, undisturbed it is ${canonical(undisturbedHistory(planned))}`,

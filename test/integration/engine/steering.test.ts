@@ -1,13 +1,17 @@
 /** What is said to a run under way: inputs, decisions, and the next run of its conversation.
  *  It must not lose a word that was accepted, nor hear one twice. */
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { Redis } from 'ioredis';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { DirectiveRefused } from '../../../src/contract/problem.ts';
 import { okResult } from '../../../src/contract/result.ts';
+import { begin } from '../../../src/engine/beginning.ts';
+import { createRunStore, TURN_SIZE } from '../../../src/engine/run-store.ts';
+import { createConversationJournal } from '../../../src/journal/conversation-journal.ts';
 import { type EngineTest, openEngineTest } from '../../support/engine.ts';
 import { eventually } from '../../support/eventually.ts';
 import { startRedis, type TestRedis } from '../../support/redis.ts';
 import { heard, types } from '../../support/run-log.ts';
-import { script } from '../../support/scripted-core.ts';
+import { script, scriptedCore } from '../../support/scripted-core.ts';
 
 let redis: TestRedis;
 let engines: EngineTest;
@@ -263,7 +267,7 @@ describe('a conversation', () => {
     await engines.sweeper().start();
     await engines.ended(second);
     expect(await status(second)).toBe('timeout');
-    expect(await engines.connection.llen(engines.keys.conversation('talk')[1])).toBe(0);
+    await eventually(() => engines.connection.llen(engines.keys.conversation('talk')[1])).toBe(0);
     await engine.stop();
   });
 
@@ -273,5 +277,46 @@ describe('a conversation', () => {
     const [active, waiting, history] = engines.keys.conversation('talk');
     await eventually(() => engines.connection.exists(active, waiting)).toBe(0);
     expect(await engines.connection.pttl(history)).toBeGreaterThan(0);
+  });
+});
+
+describe('a cancellation', () => {
+  test('does not acknowledge a run that is started while it looks', async () => {
+    const send = Redis.prototype.sendCommand;
+    let isStarted = false;
+    const late = startRun.bind(null, script({ inputs: 1 }), { request_id: 'r-late' });
+    vi.spyOn(Redis.prototype, 'sendCommand').mockImplementation(function (this: Redis, ...sent) {
+      const replied = send.apply(this, sent) as Promise<unknown>;
+      if (isStarted || !JSON.stringify(sent[0].args).includes('r-late')) return replied;
+      isStarted = true;
+      // The first look has its answer, and now the run is started.
+      return replied.then(async (reply) => {
+        await late();
+        return reply;
+      });
+    });
+    expect(await refusal(engines.requests.cancel('r-late'))).toBe('not_found');
+    vi.restoreAllMocks();
+    expect(isStarted).toBe(true);
+    expect(await status('r-late')).toBe('pending');
+    await engines.requests.cancel('r-late');
+    await engines.startEngine();
+    expect(types(await engines.ended('r-late'))).toContain('ai.request.cancel_requested');
+  });
+
+  test('that one engine reads while another begins the run leaves the conversation to the run', async () => {
+    const id = await startRun(script({ inputs: 1 }), { conversation_id: 'overtaken' });
+    const { connection, keys, runs } = engines;
+    const conversations = createConversationJournal({ connection, keys, retentionMs: 60_000 });
+    // The other engine is about to write its first turn.
+    expect(await conversations.enter('overtaken', id, true)).toMatchObject({ kind: 'active' });
+    await engines.client.cancel(id, 'enough');
+    const run = await createRunStore(runs).read(id, TURN_SIZE);
+    if (run === null) throw new Error('the run is unknown');
+    const logger = { error: () => {} };
+    const parts = { core: scriptedCore(), logger, agents: engines.agents, toolsOf: async () => [] };
+    const beginning = await begin({ ...parts, conversations, runs, interrupt: async () => {} }, run);
+    expect(beginning.kind).toBe('refused');
+    expect(await conversations.enter('overtaken', 'next', true)).toEqual({ kind: 'waiting', active: id });
   });
 });
