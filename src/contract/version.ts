@@ -4,4 +4,4 @@
 export const CONTRACT_VERSION = '1.1.0';
 
 /** SHA-256 over every generated schema, in file name order. */
-export const CONTRACT_SHA256 = '2340a88af2e47083dc6824ccadb81179a3184ac77595beb381e0e838418b2e97';
+export const CONTRACT_SHA256 = '760659215127e2530780e90f1d00d4a55586c109ecf58ff825c573c8226bd78d';

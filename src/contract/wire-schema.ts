@@ -1,4 +1,5 @@
-// Every wire type as JSON Schema, by name: what is published for programs in other languages.
+// Every wire type as JSON Schema, by name: what is published for programs in other languages. Types refer to each other
+// by their published ids.
 // Must never differ from what the zod schemas accept, and never depend on the order of a run.
 import * as z from 'zod';
 import { agentDefinitionSchema } from './agent-definition.ts';
@@ -8,7 +9,12 @@ import { cancelBodySchema, cancellationSchema } from './cancellation.ts';
 import { CONTROL_PARAMS } from './control-params.ts';
 import { customDirectiveSchema } from './custom-directive.ts';
 import { deadLetterPageSchema, redriveBodySchema, redriveSchema } from './dead-letter.ts';
-import { directiveSchema, submissionBodySchema, submittedDirectiveSchema } from './directive.ts';
+import {
+  anyDirectiveSchema,
+  directiveSchema,
+  submissionBodySchema,
+  submittedDirectiveSchema,
+} from './directive.ts';
 import { embeddingsSchema } from './embedding.ts';
 import { errorEnvelopeSchema } from './error-envelope.ts';
 import { laneListingSchema } from './lane-listing.ts';
@@ -27,14 +33,14 @@ import {
   startRunBodySchema,
 } from './run.ts';
 import { signalPageSchema } from './signal-page.ts';
-import { signalSchema } from './signal.ts';
+import { anySignalSchema, signalSchema } from './signal.ts';
 import { customSignalSchema } from './signal-envelope.ts';
 import { submissionSchema } from './submission.ts';
 import { toolListingSchema } from './tool-listing.ts';
 import { usageSchema } from './usage.ts';
 
 /** What the service reads. Members with a default may be absent. */
-const READ: Record<string, z.ZodType> = {
+export const READ_TYPES: Readonly<Record<string, z.ZodType>> = {
   'agent-definition': agentDefinitionSchema,
   'approval-decision-body': approvalDecisionBodySchema,
   'cancel-body': cancelBodySchema,
@@ -43,15 +49,18 @@ const READ: Record<string, z.ZodType> = {
   'start-run-body': startRunBodySchema,
   'redrive-body': redriveBodySchema,
   'submission-body': submissionBodySchema,
+  directive: anyDirectiveSchema,
   ...byType('directive', directiveSchema.options),
   'directive.custom': customDirectiveSchema,
+  'submitted-directive': submittedDirectiveSchema,
   ...byType('submitted-directive', submittedDirectiveSchema.options),
+  'agent-directive': agentDirectiveSchema,
   ...byType('agent-directive', agentDirectiveSchema.options),
   ...controlDirectives(),
 };
 
 /** What the service writes. Readers skip members they do not know. */
-const WRITTEN: Record<string, z.ZodType> = {
+export const WRITTEN_TYPES: Readonly<Record<string, z.ZodType>> = {
   'accepted-input': acceptedInputSchema,
   'agent-listing': agentListingSchema,
   cancellation: cancellationSchema,
@@ -72,23 +81,20 @@ const WRITTEN: Record<string, z.ZodType> = {
   submission: submissionSchema,
   'tool-listing': toolListingSchema,
   usage: usageSchema,
+  signal: anySignalSchema,
   ...byType('signal', signalSchema.options),
   'signal.custom': customSignalSchema,
 };
 
-const DIALECT = 'https://json-schema.org/draft/2020-12/schema';
+type Direction = 'input' | 'output';
 
 export type JsonSchema = Record<string, unknown>;
-
-/** Families of types told apart by their `type`; each has a schema that refers to its members. */
-const FAMILIES = ['directive', 'submitted-directive', 'agent-directive', 'control-directive', 'signal'];
 
 /** The JSON Schema of each wire type, in the order of their names. */
 export function wireJsonSchemas(): ReadonlyMap<string, JsonSchema> {
   const schemas = [
-    ...Object.entries(READ).map(([name, schema]) => [name, published(name, schema, 'input')] as const),
-    ...Object.entries(WRITTEN).map(([name, schema]) => [name, published(name, schema, 'output')] as const),
-    ...FAMILIES.map((family) => [family, familySchema(family)] as const),
+    ...published(READ_TYPES, WRITTEN_TYPES, 'input'),
+    ...published(WRITTEN_TYPES, READ_TYPES, 'output'),
   ];
   return new Map(schemas.toSorted(([left], [right]) => (left < right ? -1 : 1)));
 }
@@ -101,21 +107,33 @@ export function schemaFiles(): ReadonlyMap<string, string> {
   return new Map(files);
 }
 
-function familySchema(family: string): JsonSchema {
-  const members = [...Object.keys(READ), ...Object.keys(WRITTEN)].filter((name) =>
-    name.startsWith(`${family}.`),
+/** `types` as they look in one direction. They may refer to each other, and to those of the `others` that look the same in both. */
+function published(
+  types: Readonly<Record<string, z.ZodType>>,
+  others: Readonly<Record<string, z.ZodType>>,
+  io: Direction,
+): [string, JsonSchema][] {
+  const shared = Object.entries(others).filter(([, schema]) => looksTheSame(schema));
+  const registry = z.registry<{ id: string }>();
+  for (const [id, schema] of [...shared, ...Object.entries(types)]) registry.add(schema, { id });
+  const { schemas } = z.toJSONSchema(registry, { io, uri: schemaId, override: openUnlessStrict });
+  return Object.keys(types).map((name) => [name, inOrder(schemas[name] ?? {})]);
+}
+
+/** A type without a default and without a transformation is the same for those who write it and those who read it. */
+function looksTheSame(schema: z.ZodType): boolean {
+  const [input, output] = (['input', 'output'] as const).map((io) =>
+    JSON.stringify(z.toJSONSchema(schema, { io, unrepresentable: 'any' })),
   );
-  const oneOf = members.toSorted().map((name) => ({ $ref: schemaId(name) }));
-  return { $schema: DIALECT, $id: schemaId(family), oneOf };
+  return input === output;
+}
+
+function inOrder({ $schema, $id, ...body }: JsonSchema): JsonSchema {
+  return { $schema, $id, ...body };
 }
 
 function schemaId(name: string): string {
   return `urn:adjutant:contract:${name}`;
-}
-
-function published(name: string, schema: z.ZodType, io: 'input' | 'output'): JsonSchema {
-  const { $schema: _dialect, ...body } = z.toJSONSchema(schema, { io, override: openUnlessStrict });
-  return { $schema: DIALECT, $id: schemaId(name), ...body };
 }
 
 /** Zod closes every object it writes; here only those are closed that refuse what they do not know. */
@@ -139,10 +157,12 @@ function byType(family: string, schemas: readonly z.ZodType[]): Record<string, z
 }
 
 function controlDirectives(): Record<string, z.ZodType> {
-  return Object.fromEntries(
-    Object.entries(CONTROL_PARAMS).map(([type, params]) => [
-      `control-directive.${type}`,
-      z.object({ type: z.literal(type), params }),
-    ]),
+  const members = Object.entries(CONTROL_PARAMS).map(([type, params]) =>
+    z.object({ type: z.literal(type), params }),
   );
+  type Member = (typeof members)[number];
+  return {
+    'control-directive': z.discriminatedUnion('type', members as [Member, ...Member[]]),
+    ...byType('control-directive', members),
+  };
 }

@@ -3,12 +3,14 @@
 import { createHash } from 'node:crypto';
 import { readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import { describe, expect, test } from 'vitest';
 import { CONTRACT_SHA256, CONTRACT_VERSION } from '../../src/contract/version.ts';
-import { schemaFiles } from '../../src/contract/wire-schema.ts';
+import { READ_TYPES, schemaFiles, WRITTEN_TYPES } from '../../src/contract/wire-schema.ts';
 import { submittedDirectiveSchema } from '../../src/contract/directive.ts';
+import { DOCUMENTS, oneStepFrom, UNKNOWN_MEMBER } from './wire-documents.ts';
 
 const directory = join(import.meta.dirname, '../../schemas');
 const committed = new Map(
@@ -29,6 +31,14 @@ test('the schemas are those of the contract’s version', () => {
     version: '1.1.0',
     sha256: CONTRACT_SHA256,
   });
+});
+
+test('the schemas refer to published ones only, by their ids', () => {
+  const ids = [...committed.keys()].map(idOf);
+  const references = [...committed.values()].flatMap((text) => [...text.matchAll(/"\$ref": "([^"]+)"/g)]);
+  const used = new Set(references.map(([, reference]) => reference));
+  expect([...used].filter((reference) => !ids.includes(reference ?? ''))).toEqual([]);
+  expect([...used]).toContain('urn:adjutant:contract:message');
 });
 
 describe('a reader of the schemas', () => {
@@ -57,11 +67,44 @@ describe('a reader of the schemas', () => {
     expect(ajv.validate('urn:adjutant:contract:submitted-directive', directive)).toBe(valid);
   });
 
+  test.each(Object.keys(DOCUMENTS))('is told what the code says of %s', (name) => {
+    const whole = DOCUMENTS[name];
+    const others = oneStepFrom(whole).filter((document) => !isBeyondSchemas(name, document));
+    const verdicts = [whole, ...others].map((document) => ({
+      document,
+      code: isValid(name, document),
+      schema: ajv.validate(idOf(name), document),
+    }));
+    expect(verdicts.filter(({ code, schema }) => code !== schema)).toEqual([]);
+    expect(verdicts[0]).toMatchObject({ code: true });
+    expect(verdicts.some(({ code }) => !code)).toBe(true);
+  });
+
   test('may meet members of signals that it does not know', () => {
     const result = { ok: true, payload: 1, effects: [], later: 1 };
     expect(ajv.validate('urn:adjutant:contract:result', result)).toBe(true);
   });
 });
+
+/** Of what the service reads: it is taken. Of what it writes: it is taken, and nothing is missing that has a default. */
+function isValid(name: string, document: unknown): boolean {
+  const parsed = (READ_TYPES[name] ?? WRITTEN_TYPES[name])?.safeParse(document);
+  if (!parsed?.success) return false;
+  return name in READ_TYPES || isDeepStrictEqual(known(parsed.data), known(document));
+}
+
+/** Without the member that no type knows: readers skip it, and it says nothing of defaults. */
+function known(document: unknown): unknown {
+  const text = JSON.stringify(document, (key, value: unknown) =>
+    key === UNKNOWN_MEMBER ? undefined : value,
+  );
+  return JSON.parse(text);
+}
+
+/** No schema says that a run has either a query or messages. */
+function isBeyondSchemas(name: string, document: unknown): boolean {
+  return name === 'start-run-body' && !Object.hasOwn(document as object, 'messages');
+}
 
 function idOf(name: string): string {
   return `urn:adjutant:contract:${name.replace(/\.json$/, '')}`;
