@@ -1,5 +1,6 @@
 /** Which known names a mistyped one may have meant.
  *  It must never suggest a name that shares nothing with what was asked. */
+import leven from 'leven';
 
 const MAX_SUGGESTIONS = 3;
 const MAX_COMPARED_CHARACTERS = 64;
@@ -28,19 +29,5 @@ function distanceOf(asked: readonly string[], name: readonly string[]): number {
   const [a, b] = [asked.join(''), name.join('')];
   if (a === '' || b === '') return Infinity;
   if (a.length >= 3 && (asked.every((word) => name.includes(word)) || b.includes(a))) return 1;
-  return editDistance(a, b);
-}
-
-/** Levenshtein, one row at a time. */
-function editDistance(a: string, b: string): number {
-  let row = Array.from({ length: b.length + 1 }, (_, column) => column);
-  for (let i = 1; i <= a.length; i += 1) {
-    const next = [i];
-    for (let j = 1; j <= b.length; j += 1) {
-      const substitution = (row[j - 1] ?? 0) + (a[i - 1] === b[j - 1] ? 0 : 1);
-      next.push(Math.min(substitution, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1));
-    }
-    row = next;
-  }
-  return row[b.length] ?? 0;
+  return leven(a, b);
 }
