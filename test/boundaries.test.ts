@@ -18,7 +18,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   mcp: ['contract', 'telemetry', 'bounds', 'json-schema'],
   llm: ['contract', 'bounds'],
   executors: ['contract', 'json-schema', 'mcp', 'llm'],
-  worker: ['contract', 'telemetry', 'redis', 'journal', 'catalog', 'queue', 'executors'],
+  worker: ['contract', 'telemetry', 'bounds', 'redis', 'journal', 'catalog', 'queue', 'executors'],
   engine: ['contract', 'telemetry', 'redis', 'journal', 'catalog', 'queue', 'executors'],
   extend: ['contract', 'config', 'executors', 'engine'],
   api: ['contract', 'redis'],

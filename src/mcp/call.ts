@@ -6,8 +6,8 @@ import { DEEPEST_RESULT } from '../contract/result.ts';
 import type { SchemaFault, SchemaVerdict } from '../json-schema/schema-checks.ts';
 import { type CallDeadline, startCallDeadline } from './call-deadline.ts';
 import { endedCall, failedCall } from './call-failure.ts';
-import type { CallSlots } from './call-slots.ts';
 import { closeNames } from '../bounds/close-names.ts';
+import type { Semaphore } from '../bounds/semaphore.ts';
 import type { Connection } from './connection.ts';
 import { createProgressGate } from './progress-gate.ts';
 import type { CallParams, Session } from './session.ts';
@@ -26,7 +26,8 @@ interface Call {
 
 export interface CallTools {
   readonly connection: Connection;
-  readonly slots: CallSlots;
+  /** How many calls may be on the server's wire at once. */
+  readonly slots: Semaphore;
   /** The pool's list of what to end when it stops. */
   readonly active: Set<CallDeadline>;
 }
@@ -42,7 +43,7 @@ export async function callTool(tools: CallTools, request: ToolCallRequest): Prom
   try {
     const refusal = await refusalBeforeConnecting(call);
     if (refusal !== null) return refusal;
-    if (!slots.tryTake() && !(await slots.wait(deadline.signal))) return notSent(call);
+    if (!slots.tryTake() && !(await slots.take(deadline.signal))) return notSent(call);
     try {
       return await sendUntilTaken(call);
     } finally {

@@ -4,8 +4,8 @@ import { errorEnvelope } from '../contract/error-envelope.ts';
 import { type SchemaChecks, createSchemaChecks } from '../json-schema/schema-checks.ts';
 import { type CallTools, callTool } from './call.ts';
 import type { CallDeadline } from './call-deadline.ts';
-import { createCallSlots } from './call-slots.ts';
 import { closeNames } from '../bounds/close-names.ts';
+import { createSemaphore } from '../bounds/semaphore.ts';
 import { createConnection } from './connection.ts';
 import type { McpLogger } from './logger.ts';
 import { type Hide, hideSecretsOf } from './server-secrets.ts';
@@ -98,7 +98,7 @@ function serve(
     onTools: (list) => safely(logger, () => options.onTools?.(name, list.definitions)),
     onStatus: (status, error) => safely(logger, () => options.onStatus?.(name, status, hide(error))),
   });
-  const slots = createCallSlots(server.serial === true ? 1 : (server.maxInFlight ?? MAX_IN_FLIGHT));
+  const slots = createSemaphore(server.serial === true ? 1 : (server.maxInFlight ?? MAX_IN_FLIGHT));
   return { connection, slots, active, hide };
 }
 

@@ -1,5 +1,6 @@
 // A worker: serves lanes, makes attempts, and stops without losing any.
 // Must never stop taking care of an attempt before it has been recorded.
+import { createSemaphore } from '../bounds/semaphore.ts';
 import { modelLane } from '../contract/model-name.ts';
 import { keySpace } from '../journal/keys.ts';
 import { createLaneLimits } from '../catalog/lane-limits.ts';
@@ -10,7 +11,6 @@ import { type Deadline, pause } from '../lifecycle.ts';
 import type { RedisConnection } from '../redis/connection.ts';
 import { attemptDirective } from './attempt.ts';
 import type { AttemptParts } from './claimed.ts';
-import { createLaneSlots } from './lane-slots.ts';
 import { createSharedLimits } from './shared-limits.ts';
 
 /** One lane a worker serves. */
@@ -60,7 +60,7 @@ export function createWorker(options: WorkerOptions) {
     limits: createLaneLimits(options.connection, keySpace(options.prefix)),
   });
   const slots = new Map(
-    serves.filter(isLocal).map(({ name, concurrency }) => [name, createLaneSlots(concurrency)]),
+    serves.filter(isLocal).map(({ name, concurrency }) => [name, createSemaphore(concurrency)]),
   );
   let stopping: Promise<void> | undefined;
   let inHand = 0;
@@ -82,7 +82,7 @@ export function createWorker(options: WorkerOptions) {
 
   /** Of a job: what was taken directly may have its slot. */
   async function handle(job: JobData, lane: string): Promise<JobOutcome> {
-    await slots.get(lane)?.enter();
+    await slots.get(lane)?.take();
     return attempt(job, lane);
   }
 
@@ -109,7 +109,7 @@ export function createWorker(options: WorkerOptions) {
    * of it is recorded as with any other; should this process die, the sweeper jobs.
    */
   function take(lane: string, job: JobData): boolean {
-    if (!canTake(lane) || !slots.get(lane)?.tryEnter()) return false;
+    if (!canTake(lane) || !slots.get(lane)?.tryTake()) return false;
     attempt(job, lane)
       .then((outcome) => enqueueLater(lane, job, outcome))
       .catch(onError);
