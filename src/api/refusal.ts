@@ -2,7 +2,6 @@
  *  It must never let the text of an internal error leave the process. */
 import {
   DirectiveRefused,
-  type FieldError,
   type Problem,
   problem,
   type ProblemCode,
@@ -42,16 +41,6 @@ export function unavailable(detail: string, retryAfterMs: number | null = null):
 }
 
 /** A refusal that names one place of the request: a member of the body, a parameter, a header. */
-export function refusedAt(code: ProblemCode, errors: FieldError[]): DirectiveRefused {
-  const [first] = errors;
-  const detail = first === undefined ? {} : { detail: sentence(first) };
-  return new DirectiveRefused(problem(code, { ...detail, errors }));
-}
-
-function sentence({ path, message }: FieldError): string {
-  return path === '' ? message : `${path}: ${message}`;
-}
-
 function frameworkRefusal(error: { code?: string; statusCode?: number; message?: string }): Refusal | null {
   // Errors of other libraries carry status codes as well: of answers that they got, not of ours.
   if (error.code?.startsWith('FST_') !== true) return null;

@@ -3,9 +3,9 @@
 import type { FastifySchemaCompiler } from 'fastify';
 import * as z from 'zod';
 import { fieldErrors } from '../contract/field-error.ts';
+import { refusedAt } from '../contract/field-sentence.ts';
 import { identifierSchema } from '../contract/identifiers.ts';
 import type { ProblemCode } from '../contract/problem.ts';
-import { refusedAt } from './refusal.ts';
 import { ownMember } from '../contract/own-member.ts';
 
 const MAX_WAIT_MS = 300_000;

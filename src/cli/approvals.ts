@@ -1,5 +1,6 @@
 /** Asks the person about tool calls that wait for leave, one after the other; without a keyboard says how to decide.
  *  It must never decide by itself: a question that nobody answers stays open. */
+import { isObject } from '../contract/json-object.ts';
 import type { ApprovalDecisionBody } from '../contract/run.ts';
 import { DirectiveRefused } from '../contract/problem.ts';
 import type { Invocation } from './invocation.ts';
@@ -120,9 +121,7 @@ async function editedArguments(
 function objectIn(text: string): Record<string, unknown> | null {
   try {
     const value: unknown = JSON.parse(text);
-    return typeof value === 'object' && value !== null && !Array.isArray(value)
-      ? (value as Record<string, unknown>)
-      : null;
+    return isObject(value) ? value : null;
   } catch {
     return null;
   }

@@ -1,5 +1,6 @@
 /** What an error means at the terminal: one line that says what is wrong, one that says how to fix it, an exit code.
  *  It must never hide a fault of our own behind a kind sentence: that keeps its stack. */
+import { fieldLine } from '../contract/field-sentence.ts';
 import { DirectiveRefused, type Problem, ServiceUnavailable } from '../contract/problem.ts';
 import { CliFailure, EXIT, type ExitCode } from './failure.ts';
 import type { Finding } from '../doctor/finding.ts';
@@ -86,9 +87,7 @@ function explainFinding({ subject, says, fix }: Finding): Explanation {
 
 function explainRefusal(problem: Problem): Explanation {
   const summary = problem.detail ?? problem.title;
-  const places = (problem.errors ?? [])
-    .filter(({ message }) => !summary.includes(message))
-    .map(({ path, message }) => (path === '' ? message : `${path}: ${message}`));
+  const places = (problem.errors ?? []).filter(({ message }) => !summary.includes(message)).map(fieldLine);
   const what = [...new Set([summary, ...places])].join('; ');
   const how = remedyFor(problem);
   return {

@@ -1,5 +1,6 @@
 /** A JSON object given as an argument of the command line.
  *  It must never take anything else for one. */
+import { isObject } from '../contract/json-object.ts';
 import { usage } from './failure.ts';
 
 /** Throws `CliFailure`. */
@@ -11,7 +12,6 @@ export function objectArgument(text: string): Record<string, unknown> {
   } catch (error) {
     throw usage(`The arguments are not JSON: ${(error as Error).message}`, how);
   }
-  if (typeof value === 'object' && value !== null && !Array.isArray(value))
-    return value as Record<string, unknown>;
+  if (isObject(value)) return value;
   throw usage('The arguments are not a JSON object.', how);
 }

@@ -2,6 +2,7 @@
  *  It must never use anything but web standards: it runs wherever there is a fetch. */
 import { v7 as uuidv7 } from 'uuid';
 import type { AgentListing } from '../contract/agent-listing.ts';
+import { directivePath, requestPath } from '../contract/api-path.ts';
 import type { Cancellation } from '../contract/cancellation.ts';
 import type { DeadLetterPage, Redrive } from '../contract/dead-letter.ts';
 import type { DirectiveClient, SubmitOptions } from '../contract/directive-client.ts';
@@ -93,14 +94,6 @@ interface WaitLimits {
   readonly timeoutMs: number;
   /** Whether the service has answered before: then an outage is waited out. */
   readonly reached: boolean;
-}
-
-function requestPath(requestId: string): string {
-  return `/v1/requests/${encodeURIComponent(requestId)}`;
-}
-
-function directivePath(requestId: string, directiveId: string): string {
-  return `${requestPath(requestId)}/directives/${encodeURIComponent(directiveId)}`;
 }
 
 async function submit(

@@ -1,5 +1,6 @@
 /** Runs over HTTP: start, input, decisions.
  *  It must never repeat what may have happened: starting is made repeatable by its request id. */
+import { approvalPath, requestPath } from '../contract/api-path.ts';
 import type { RunClient } from '../contract/directive-client.ts';
 import type { AcceptedInput, RecordedDecision, StartedRun } from '../contract/run.ts';
 import type { Exchanger } from './exchange.ts';
@@ -14,16 +15,12 @@ export function createHttpRuns(exchanger: Exchanger): RunClient {
         body: run,
       }),
     input: async (requestId, input) =>
-      exchanger.json<AcceptedInput>({ method: 'POST', path: `${pathOf(requestId)}/input`, body: input }),
+      exchanger.json<AcceptedInput>({ method: 'POST', path: `${requestPath(requestId)}/input`, body: input }),
     decide: async (requestId, callId, decision) =>
       exchanger.json<RecordedDecision>({
         method: 'POST',
-        path: `${pathOf(requestId)}/approvals/${encodeURIComponent(callId)}`,
+        path: approvalPath(requestId, callId),
         body: decision,
       }),
   };
-}
-
-function pathOf(requestId: string): string {
-  return `/v1/requests/${encodeURIComponent(requestId)}`;
 }

@@ -1,5 +1,6 @@
 /** Follows a request's signals across connections: comes back after every cut, from the last sequence it has.
  *  It must never skip or repeat a sequence. */
+import { signalsPath } from '../contract/api-path.ts';
 import { DirectiveRefused, ServiceUnavailable } from '../contract/problem.ts';
 import type { Signal } from '../contract/signal.ts';
 import type { Exchanger } from './exchange.ts';
@@ -59,9 +60,8 @@ async function* readConnection(
   cursor: Cursor,
   { signal, idleTimeoutMs, onReach }: FollowOptions,
 ): AsyncGenerator<Signal, void, undefined> {
-  const path = `/v1/requests/${encodeURIComponent(requestId)}/signals`;
   const headers = { accept: 'text/event-stream', 'last-event-id': String(cursor.last) };
-  const response = await exchanger.open({ path, headers, signal });
+  const response = await exchanger.open({ path: signalsPath(requestId), headers, signal });
   cursor.reached = true;
   onReach?.(null);
   if (response.status === 204 || response.body === null) {

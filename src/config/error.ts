@@ -1,5 +1,6 @@
 // Why a configuration cannot be used: each place of it, and how to mend it.
 // Must never hold a value of the configuration: it may be a secret.
+import { fieldSentence } from '../contract/field-sentence.ts';
 import type { FilePlace } from './file.ts';
 import type { FieldError } from '../contract/problem.ts';
 
@@ -38,9 +39,9 @@ function errorText(
   errors: readonly FieldError[],
   placeOf: (path: string) => FilePlace | null,
 ): string {
-  const placed = errors.map(({ path, message }) => ({
-    place: placeOf(path),
-    says: `${path || '(whole file)'} ${message}`,
+  const placed = errors.map((fault) => ({
+    place: placeOf(fault.path),
+    says: fieldSentence(fault, '(whole file)'),
   }));
   if (placed.every(({ place }) => place === null))
     return `${source}: ${placed.map(({ says }) => says).join('; ')}`;

@@ -1,6 +1,7 @@
 // What may be configured of model providers and aliases, and which providers the environment has keys for.
 // Must never hold a key where it could be printed or serialized.
 import * as z from 'zod';
+import { isObject } from '../contract/json-object.ts';
 import { byName } from './names.ts';
 import { providerSchema } from './providers.ts';
 import { fieldErrors } from '../contract/field-error.ts';
@@ -83,8 +84,7 @@ function parseProviders(
 
 /** A provider with the name of a type is of that type, unless it says otherwise. */
 function withType(name: string, raw: unknown): unknown {
-  const isObject = typeof raw === 'object' && raw !== null && !Array.isArray(raw);
-  return isObject && BUILT_IN_PROVIDERS.has(name) ? { type: name, ...raw } : raw;
+  return isObject(raw) && BUILT_IN_PROVIDERS.has(name) ? { type: name, ...raw } : raw;
 }
 
 function keyOf(provider: z.infer<typeof providerSchema>, environment: Environment): ProviderKey {

@@ -1,6 +1,7 @@
 // Sections of the configuration whose keys are names: of servers, tools, models, variables, headers.
 // Must never lose a name: zod's records leave out "__proto__" without a word.
 import * as z from 'zod';
+import { isObject } from '../contract/json-object.ts';
 
 /** Values by names, in the order of the file. */
 export function byName<K extends z.ZodType<string>, V extends z.ZodType>(name: K, value: V) {
@@ -8,18 +9,14 @@ export function byName<K extends z.ZodType<string>, V extends z.ZodType>(name: K
 }
 
 function entriesOf(raw: unknown): unknown {
-  return isPlainObject(raw) ? new Map(Object.entries(raw)) : raw;
+  return isObject(raw) ? new Map(Object.entries(raw)) : raw;
 }
 
 /** Values by names that travel on as a plain object, in which "__proto__" cannot be a name. */
 export function recordByName<K extends z.ZodType<string, string>, V extends z.ZodType>(name: K, value: V) {
-  const named = z.unknown().refine((raw) => !isPlainObject(raw) || !Object.hasOwn(raw, '__proto__'), {
+  const named = z.unknown().refine((raw) => !isObject(raw) || !Object.hasOwn(raw, '__proto__'), {
     path: ['__proto__'],
     message: 'is not allowed as a key',
   });
   return named.pipe(z.record(name, value));
-}
-
-function isPlainObject(raw: unknown): raw is object {
-  return typeof raw === 'object' && raw !== null && !Array.isArray(raw);
 }

@@ -3,8 +3,11 @@
 import type * as z from 'zod';
 import { CONTROL_PARAMS, type ControlDirectiveType } from './control-params.ts';
 import { fieldErrors } from './field-error.ts';
+import { fieldSentence } from './field-sentence.ts';
 import { findJsonHazard } from './json-guard.ts';
+import { isObject } from './json-object.ts';
 import { boundedText } from './json-safe.ts';
+import { ownMember } from './own-member.ts';
 import { type ToolReply, readReply } from './tool-reply.ts';
 
 export type ControlDirective = {
@@ -32,14 +35,14 @@ export function deserializeDirective(raw: unknown): ControlDirective {
   if (!isControlType(type)) throw new ControlDirectiveError('unknown_type', unknownTypeMessage(raw, type));
   const params = memberOf(raw, 'params');
   const hazard = findJsonHazard({ params });
-  if (hazard) throw new ControlDirectiveError('invalid_params', `${type}: ${hazard.path} ${hazard.message}`);
+  if (hazard) throw new ControlDirectiveError('invalid_params', `${type}: ${fieldSentence(hazard)}`);
   const parsed = CONTROL_PARAMS[type].safeParse(params === undefined ? {} : params);
   if (parsed.success) return { type, params: parsed.data } as ControlDirective;
   throw new ControlDirectiveError('invalid_params', `${type}: ${faultsOf(parsed.error)}`);
 }
 
 function faultsOf(error: z.ZodError): string {
-  const faults = fieldErrors(error, 'params').map(({ path, message }) => `${path} ${message}`);
+  const faults = fieldErrors(error, 'params').map((fault) => fieldSentence(fault));
   return faults.slice(0, 3).join(', ');
 }
 
@@ -159,15 +162,11 @@ function isControlType(type: unknown): type is ControlDirectiveType {
 }
 
 function unknownTypeMessage(raw: unknown, type: unknown): string {
-  if (typeof raw !== 'object' || raw === null || Array.isArray(raw)) {
-    return 'A control directive is an object with a type';
-  }
+  if (!isObject(raw)) return 'A control directive is an object with a type';
   const shown = typeof type === 'string' ? `'${type.slice(0, 128)}'` : typeof type;
   return `Unknown directive type: ${type === undefined ? "''" : shown}`;
 }
 
 function memberOf(value: unknown, key: string): unknown {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) && Object.hasOwn(value, key)
-    ? (value as Record<string, unknown>)[key]
-    : undefined;
+  return isObject(value) ? ownMember(value, key) : undefined;
 }

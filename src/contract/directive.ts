@@ -20,6 +20,7 @@ import {
   submittedEmitToolErrorSchema,
 } from './immediate-directive.ts';
 import { findJsonHazard } from './json-guard.ts';
+import { isObject } from './json-object.ts';
 import type { FieldError } from './problem.ts';
 import {
   llmEmbedSchema,
@@ -209,8 +210,4 @@ function unknownKey(key: string): FieldError {
 
 function refused(path: string, message: string): { ok: false; errors: FieldError[] } {
   return { ok: false, errors: [{ path, message }] };
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

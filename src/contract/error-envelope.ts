@@ -1,6 +1,7 @@
 // The one form of an error on the wire: its schema, its vocabulary and what is retryable.
 // Must never hold anything that cannot be JSON, and never throw on what it is given.
 import * as z from 'zod';
+import { isObject } from './json-object.ts';
 import { type JsonValue, boundedText, jsonSafe } from './json-safe.ts';
 import { explicitRetryable, isRetryableType, retryableByHint } from './retry-hint.ts';
 
@@ -198,7 +199,7 @@ function envelope(type: string, message: string, details: Details, retryable: bo
 }
 
 function asMap(value: JsonValue): Details {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : { details: value };
+  return isObject(value) ? value : { details: value };
 }
 
 function detailsOf(details: unknown): Details {
@@ -220,7 +221,7 @@ function messageText(message: unknown): string {
 
 /** A plain object: what a map is to the rules. Other objects say nothing about their keys. */
 function isMap(value: unknown): value is Details {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return false;
+  if (!isObject(value)) return false;
   const prototype: unknown = Object.getPrototypeOf(value);
   return prototype === Object.prototype || prototype === null;
 }

@@ -1,6 +1,7 @@
 // Signals that somebody else than the service says: an agent, a strategy, a directive of a user's own kind.
 // Must never let through a type that the service answers for, nor a character that ends a line.
 import { ID_PATTERN } from './identifiers.ts';
+import { isObject } from './json-object.ts';
 
 /** Without white space and control characters: a type is a line of an event stream and of a terminal. */
 const OWN_TYPE = /^[^\s\p{C}\p{Z}]{1,256}$/u;
@@ -30,7 +31,7 @@ export function ownSignalFault(said: object): OwnSignalFault | null {
   if (source !== undefined && !isText(source, SOURCE)) return 'invalid_source';
   if (subject !== undefined && !isText(subject, ID_PATTERN)) return 'invalid_subject';
   if (cause !== undefined && !isText(cause, SOURCE)) return 'invalid_cause';
-  return typeof data === 'object' && data !== null && !Array.isArray(data) ? null : 'invalid_data';
+  return isObject(data) ? null : 'invalid_data';
 }
 
 function isText(value: unknown, pattern: RegExp): value is string {

@@ -3,6 +3,7 @@
 import * as z from 'zod';
 import { type ErrorEnvelope, errorEnvelope, errorEnvelopeSchema, normalizeError } from './error-envelope.ts';
 import { findJsonHazard } from './json-guard.ts';
+import { isObject } from './json-object.ts';
 import { jsonSafe } from './json-safe.ts';
 
 const effectsSchema = z.array(z.unknown());
@@ -57,8 +58,8 @@ function readTuple(value: unknown): Result | null {
 
 /** `{ok: true, payload}` and `{ok: false, error}`, with or without `effects`. */
 function readObject(value: unknown): Result | null {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return null;
-  const { ok, payload, error, effects } = value as Record<string, unknown>;
+  if (!isObject(value)) return null;
+  const { ok, payload, error, effects } = value;
   if (ok === true && 'payload' in value) return okResult(travelling(payload), effectList(effects));
   if (ok === false && 'error' in value) return errorResult(normalizeError(error), effectList(effects));
   return null;

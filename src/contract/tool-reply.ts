@@ -1,6 +1,7 @@
 // A raw tool reply taken apart: what it says, and the control directives that ride on it.
 // Must never judge a directive, and never leave `_directives` where a model could read it.
 import { findJsonHazard } from './json-guard.ts';
+import { isObject } from './json-object.ts';
 import { jsonSafe } from './json-safe.ts';
 
 export interface ToolReply {
@@ -24,7 +25,7 @@ const JSON_OBJECT_START = /^[ \t\r\n]*\{/;
 export function readReply(raw: unknown): ToolReply {
   try {
     if (typeof raw === 'string') return readText(raw);
-    return isMembers(raw) ? readToolResult(raw) : plain(raw, false);
+    return isObject(raw) ? readToolResult(raw) : plain(raw, false);
   } catch {
     return plain(raw, false);
   }
@@ -51,7 +52,7 @@ function readToolResult(raw: Members): ToolReply {
 
 function structuredCarrier(raw: Members): Members | null {
   const structured = raw['structuredContent'];
-  return isMembers(structured) && Object.hasOwn(structured, CARRIER) ? structured : null;
+  return isObject(structured) && Object.hasOwn(structured, CARRIER) ? structured : null;
 }
 
 interface ReadContent {
@@ -114,7 +115,7 @@ function carrierIn(text: string): Members | null {
   if (!JSON_OBJECT_START.test(text) || !text.includes(`"${CARRIER}"`)) return null;
   try {
     const parsed: unknown = JSON.parse(text);
-    return isMembers(parsed) && Object.hasOwn(parsed, CARRIER) ? parsed : null;
+    return isObject(parsed) && Object.hasOwn(parsed, CARRIER) ? parsed : null;
   } catch {
     return null;
   }
@@ -134,9 +135,5 @@ function isTooLarge(text: string): boolean {
 }
 
 function isTextItem(item: unknown): item is { type: 'text'; text: string } {
-  return isMembers(item) && item['type'] === 'text' && typeof item['text'] === 'string';
-}
-
-function isMembers(value: unknown): value is Members {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
+  return isObject(item) && item['type'] === 'text' && typeof item['text'] === 'string';
 }

@@ -1,6 +1,7 @@
 // Token counts of a model call, whatever the provider names them.
 // Must never invent a count: what was not reported is zero.
 import * as z from 'zod';
+import { isObject } from './json-object.ts';
 
 const tokens = z.int().min(0);
 
@@ -75,8 +76,4 @@ function readCount(raw: unknown): number | undefined {
   const count = typeof raw === 'string' && /^\s*-?\d+(\.\d+)?\s*$/.test(raw) ? Number(raw) : raw;
   if (typeof count !== 'number' || !Number.isFinite(count)) return undefined;
   return Math.min(Math.max(0, Math.trunc(count)), Number.MAX_SAFE_INTEGER);
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

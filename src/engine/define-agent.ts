@@ -6,12 +6,13 @@ import {
   type SubmittedAgentDefinition,
 } from '../contract/agent-definition.ts';
 import { fieldErrors } from '../contract/field-error.ts';
+import { fieldSentence } from '../contract/field-sentence.ts';
 
 /** The agent with every default filled in. Throws a `TypeError` that names each wrong member by its path. */
 export function defineAgent(definition: SubmittedAgentDefinition): AgentDefinition {
   const parsed = agentDefinitionSchema.safeParse(definition);
   if (parsed.success) return parsed.data;
-  const faults = fieldErrors(parsed.error).map(({ path, message }) => `${path || 'agent'} ${message}`);
+  const faults = fieldErrors(parsed.error).map((fault) => fieldSentence(fault, 'agent'));
   throw new TypeError(`agent ${nameOf(definition)}: ${faults.join('; ')}`);
 }
 

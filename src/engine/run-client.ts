@@ -1,11 +1,10 @@
 // What programs do with runs, directly on the journal: start, speak to, decide, look at.
 // Must never take a turn: an engine does.
-import { hash } from 'node:crypto';
 import type * as z from 'zod';
-import { canonicalJson } from '../contract/canonical-json.ts';
 import { fieldErrors } from '../contract/field-error.ts';
+import { refusedAt } from '../contract/field-sentence.ts';
 import { findJsonHazard } from '../contract/json-guard.ts';
-import { DirectiveRefused, type FieldError, problem, type ProblemCode } from '../contract/problem.ts';
+import { DirectiveRefused, problem, type ProblemCode } from '../contract/problem.ts';
 import {
   type AcceptedInput,
   approvalDecisionBodySchema,
@@ -14,6 +13,7 @@ import {
   type StartedRun,
   startRunBodySchema,
 } from '../contract/run.ts';
+import { contentDigest } from '../journal/content-digest.ts';
 import type { RunJournal } from '../journal/run-journal.ts';
 import type { ClientRuns } from '../queue/queue-client.ts';
 import type { Capacity } from '../queue/capacity.ts';
@@ -61,7 +61,7 @@ export function createRunClient(parts: RunClientParts): ClientRuns {
     const input_source = source === undefined ? {} : { input_source: source };
     const data = { request_id: requestId, input_id, content, ...input_source };
     const signal = { type: 'ai.request.input', data };
-    const telling = { name: `input:${input_id}`, digest: digestOf(data), limit: MOST_INPUTS, signal };
+    const telling = { name: `input:${input_id}`, digest: contentDigest(data), limit: MOST_INPUTS, signal };
     await parts.requireMemory();
     const told = await whileAvailable(() => notifier.notify(requestId, telling, { cause: input_id }));
     switch (told.kind) {
@@ -86,7 +86,7 @@ export function createRunClient(parts: RunClientParts): ClientRuns {
     await whileAvailable(() => requireAsked(requestId, callId));
     const data = { call_id: callId, decision, ...rest };
     const signal = { type: 'ai.tool.approval_decided', data };
-    const telling = { name: decisionName(callId), digest: digestOf(data), limit: null, signal };
+    const telling = { name: decisionName(callId), digest: contentDigest(data), limit: null, signal };
     const told = await whileAvailable(() => notifier.notify(requestId, telling, { cause: callId }));
     if (told.kind === 'conflict')
       throw refusal('already_decided', `the call "${callId}" was decided about otherwise`);
@@ -164,18 +164,10 @@ function viewOf(view: EngineCore['view'], run: StoredRun): RunView {
 
 function read<S extends z.ZodType>(schema: S, body: unknown): z.output<S> {
   const hazard = findJsonHazard(body);
-  if (hazard) throw invalid([hazard]);
+  if (hazard) throw refusedAt('invalid_body', [hazard]);
   const parsed = schema.safeParse(body);
   if (parsed.success) return parsed.data;
-  throw invalid(fieldErrors(parsed.error));
-}
-
-function invalid(errors: FieldError[]): DirectiveRefused {
-  const [first] = errors;
-  const detail = first
-    ? { detail: first.path === '' ? first.message : `${first.path}: ${first.message}` }
-    : {};
-  return new DirectiveRefused(problem('invalid_body', { ...detail, errors }));
+  throw refusedAt('invalid_body', fieldErrors(parsed.error));
 }
 
 function refusal(code: ProblemCode, detail: string): DirectiveRefused {
@@ -184,8 +176,4 @@ function refusal(code: ProblemCode, detail: string): DirectiveRefused {
 
 function noRun(requestId: string): DirectiveRefused {
   return refusal('not_found', `there is no run in a request "${requestId}"`);
-}
-
-function digestOf(data: object): string {
-  return hash('sha256', canonicalJson(data), 'base64url').slice(0, 22);
 }

@@ -1,5 +1,6 @@
 // What the journal holds of a run as text, read: its spec, its document, the signals it has not read.
 // Must never throw, nor pass on a document that no turn could begin from.
+import { isObject } from '../contract/json-object.ts';
 import type { Signal } from '../contract/signal.ts';
 import type { RunDocument, RunSpec } from './transition.ts';
 
@@ -82,10 +83,6 @@ function isSet({ limits, policies }: Record<string, unknown>): boolean {
 
 function isOutbox(value: unknown): boolean {
   return Array.isArray(value) && value.every((entry) => isObject(entry) && typeof entry['kind'] === 'string');
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 /** What is known of a run whose spec is lost: nobody's child, in no conversation. */

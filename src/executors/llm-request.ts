@@ -2,6 +2,7 @@
 // Must never send what is known to be refused: what is wrong with a directive is said before it costs anything.
 import type { LanguageModelV4FunctionTool, LanguageModelV4ToolChoice } from '@ai-sdk/provider';
 import { errorEnvelope, type ErrorEnvelope } from '../contract/error-envelope.ts';
+import { fieldSentence } from '../contract/field-sentence.ts';
 import type { Message } from '../contract/message.ts';
 import type { LlmGenerate, LlmStream, OfferedTool } from '../contract/work-directive.ts';
 import type { CallOptions } from '../llm/model-call.ts';
@@ -179,7 +180,7 @@ async function outputFaults(
   const verdict = await schema.check(value, 'output', signal);
   if (verdict.kind === 'passed') return null;
   if (verdict.kind === 'faults')
-    return { faults: verdict.faults.map(({ path, message }) => `${path} ${message}`), mayBeRepaired: true };
+    return { faults: verdict.faults.map((fault) => fieldSentence(fault)), mayBeRepaired: true };
   return { faults: [`output could not be checked: ${verdict.reason}`], mayBeRepaired: false };
 }
 

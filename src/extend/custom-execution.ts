@@ -1,5 +1,6 @@
 // What the `execute` of a user's kind says and answers, as the executions of the service's own kinds do.
 // Must never let anything through that cannot be journalled, nor a signal that the service itself answers for.
+import { isObject } from '../contract/json-object.ts';
 import { jsonSafe } from '../contract/json-safe.ts';
 import { ownTypeFault } from '../contract/own-signal.ts';
 import { normalizeResult } from '../contract/result.ts';
@@ -35,8 +36,4 @@ export function ownReport(kind: string, report: Report): Report {
     if (!isObject(data)) throw new TypeError(`"${kind}" cannot report ${name} without an object as its data`);
     report(type, data);
   };
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -6,6 +6,7 @@ import type { Config } from '../config/config.ts';
 import { ConfigError } from '../config/error.ts';
 import { type AgentDefinition, agentDefinitionSchema } from '../contract/agent-definition.ts';
 import { CUSTOM_CONTEXT } from '../contract/custom-directive.ts';
+import { isObject } from '../contract/json-object.ts';
 import type { FieldError } from '../contract/problem.ts';
 import { knownRepeatPolicy } from '../contract/work-directive.ts';
 import { ownReport, readExecution } from './custom-execution.ts';
@@ -175,6 +176,5 @@ function parted(stored: CustomDirective): {
   toolContext: Record<string, unknown>;
 } {
   const { [CUSTOM_CONTEXT]: given, ...directive } = stored;
-  const isObject = typeof given === 'object' && given !== null && !Array.isArray(given);
-  return { directive: directive as CustomDirective, toolContext: isObject ? { ...given } : {} };
+  return { directive: directive as CustomDirective, toolContext: isObject(given) ? { ...given } : {} };
 }

@@ -3,6 +3,7 @@
 import type { LanguageModelV4FinishReason } from '@ai-sdk/provider';
 import { type FinishReason, normalizeFinishReason } from '../contract/finish-reason.ts';
 import { findJsonHazard } from '../contract/json-guard.ts';
+import { isObject } from '../contract/json-object.ts';
 import type { AssistantPart, ProviderData, ToolCall } from '../contract/message.ts';
 import type { ModelRef } from '../contract/model-name.ts';
 import type { ModelTurn } from '../contract/model-turn.ts';
@@ -64,8 +65,7 @@ function readArguments(input: string): Record<string, unknown> | null {
   if (input.trim() === '') return {};
   try {
     const value: unknown = JSON.parse(input);
-    const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
-    return isObject && findJsonHazard(value) === null ? (value as Record<string, unknown>) : null;
+    return isObject(value) && findJsonHazard(value) === null ? value : null;
   } catch {
     return null;
   }

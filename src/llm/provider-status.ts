@@ -1,5 +1,6 @@
 // An error that a provider reports inside of a stream or a body, read as the HTTP status it stands for.
 // Must never take an answer for an error.
+import { isObject } from '../contract/json-object.ts';
 import { boundedText } from '../contract/json-safe.ts';
 
 export interface ReportedError {
@@ -58,7 +59,5 @@ function bodyOf(error: Record<string, unknown>): string {
 }
 
 function asMembers(value: unknown): Record<string, unknown> | null {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-    ? (value as Record<string, unknown>)
-    : null;
+  return isObject(value) ? value : null;
 }

@@ -1,6 +1,7 @@
 /** One tool call from request to outcome: checked, sent, sent once more if the server refused to take it, checked again.
  *  It must never send a request twice that a server may have taken, and never throw. */
 import { errorEnvelope } from '../contract/error-envelope.ts';
+import { fieldSentence } from '../contract/field-sentence.ts';
 import { isDeeperThan } from '../contract/json-guard.ts';
 import { DEEPEST_RESULT } from '../contract/result.ts';
 import type { SchemaFault, SchemaVerdict } from '../json-schema/schema-checks.ts';
@@ -196,7 +197,7 @@ function uncheckedArguments({ request: { server, tool } }: Call, reason: string)
 function messageOf(errors: readonly SchemaFault[]): string {
   const [first] = errors;
   const more = errors.length > 1 ? ` (and ${errors.length - 1} more)` : '';
-  return first === undefined ? 'The arguments are not valid' : `${first.path} ${first.message}${more}`;
+  return first === undefined ? 'The arguments are not valid' : `${fieldSentence(first)}${more}`;
 }
 
 function unsent(type: string, message: string, details: Record<string, unknown>): Failed {

@@ -6,6 +6,7 @@ import {
   extractDirectives,
 } from '../contract/control-directive.ts';
 import { normalizeError } from '../contract/error-envelope.ts';
+import { isObject } from '../contract/json-object.ts';
 import { type Result, errorResult, okResult } from '../contract/result.ts';
 import { toolContent } from '../contract/tool-content.ts';
 import type { RawToolResult } from './tool-call.ts';
@@ -28,7 +29,7 @@ type Members = Record<string, unknown>;
 
 export function readToolResult(raw: RawToolResult, options: ReadOptions = {}): ReadToolResult {
   const { result: shown, directives, rejected } = extractDirectives(raw, options);
-  const answer = isMembers(shown) ? shown : {};
+  const answer = isObject(shown) ? shown : {};
   const items = Array.isArray(answer['content']) ? (answer['content'] as unknown[]) : [];
   const structured = answer['structuredContent'];
   if (answer['isError'] === true) {
@@ -111,7 +112,7 @@ const ERROR_KEYS: ReadonlySet<string> = new Set([
 function withKept({ error, beside }: ErrorSource): Members {
   const others = Object.fromEntries(Object.entries(error).filter(([key]) => !ERROR_KEYS.has(key)));
   const { details } = error;
-  const own = isMembers(details) ? details : details === undefined || details === null ? {} : { details };
+  const own = isObject(details) ? details : details === undefined || details === null ? {} : { details };
   const coded =
     typeof error['type'] === 'string' && error['code'] !== undefined ? { code: error['code'] } : {};
   return { ...error, details: { ...coded, ...others, ...beside, ...own } };
@@ -120,7 +121,7 @@ function withKept({ error, beside }: ErrorSource): Members {
 /** Who says when to come again, and not that it is of no use, asks for another try. */
 function withHint(error: Members): Members {
   const told = typeof (error['retryable'] ?? error['retryable?']) === 'boolean';
-  const waitMs = isMembers(error['details']) ? error['details']['retry_after_ms'] : undefined;
+  const waitMs = isObject(error['details']) ? error['details']['retry_after_ms'] : undefined;
   return told || typeof waitMs !== 'number' || !(waitMs >= 0) ? error : { ...error, retryable: true };
 }
 
@@ -136,10 +137,10 @@ function textOf(items: readonly unknown[]): string {
  * kept by `normalizeError`.
  */
 function errorObject(value: unknown): Members | null {
-  if (!isMembers(value)) return null;
+  if (!isObject(value)) return null;
   if (typeof value['message'] === 'string') return value;
   const { error: inner, ...outer } = value;
-  return isMembers(inner) && typeof inner['message'] === 'string' ? { ...outer, ...inner } : null;
+  return isObject(inner) && typeof inner['message'] === 'string' ? { ...outer, ...inner } : null;
 }
 
 function parsed(text: string): unknown {
@@ -153,10 +154,10 @@ function parsed(text: string): unknown {
 
 /** Media in a form a model can use: what it is and how large, not its base64. */
 function describedItem(item: unknown): unknown {
-  if (!isMembers(item)) return item;
+  if (!isObject(item)) return item;
   if (typeof item['data'] === 'string') return withoutBytes(item, 'data');
   const resource = item['resource'];
-  if (!isMembers(resource) || typeof resource['blob'] !== 'string') return item;
+  if (!isObject(resource) || typeof resource['blob'] !== 'string') return item;
   return { ...item, resource: withoutBytes(resource, 'blob') };
 }
 
@@ -166,9 +167,5 @@ function withoutBytes(item: Members, key: string): Members {
 }
 
 function isText(item: unknown): item is { type: 'text'; text: string } {
-  return isMembers(item) && item['type'] === 'text' && typeof item['text'] === 'string';
-}
-
-function isMembers(value: unknown): value is Members {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
+  return isObject(item) && item['type'] === 'text' && typeof item['text'] === 'string';
 }

@@ -11,7 +11,8 @@ import {
   type ParsedDirective,
   type SubmittedDirective,
 } from '../contract/directive.ts';
-import { DirectiveRefused, type FieldError, problem, ServiceUnavailable } from '../contract/problem.ts';
+import { refusedAt } from '../contract/field-sentence.ts';
+import { DirectiveRefused, problem, ServiceUnavailable } from '../contract/problem.ts';
 import type { RequestView } from '../contract/request-view.ts';
 import { resultSchema } from '../contract/result.ts';
 import type { RunView } from '../contract/run.ts';
@@ -111,14 +112,7 @@ function parsed(
   const body = Array.isArray(directives) ? { directives } : directives;
   const read = parseSubmission(body, parsing);
   if (read.ok) return read.directives;
-  throw new DirectiveRefused(
-    problem('invalid_body', { detail: firstFault(read.errors), errors: read.errors }),
-  );
-}
-
-function firstFault([first]: readonly FieldError[]): string {
-  if (!first) return 'the submission is not valid';
-  return first.path === '' ? first.message : `${first.path}: ${first.message}`;
+  throw refusedAt('invalid_body', read.errors);
 }
 
 export function createQueueClient(parts: QueueClientParts): DirectiveClient {

@@ -1,5 +1,6 @@
 // Writes what became of an attempt: its end, its retry, its claim given back.
 // Must never give up before Redis has answered: from here on a known result may not be lost.
+import { payloadPath } from '../contract/api-path.ts';
 import type { ErrorEnvelope } from '../contract/error-envelope.ts';
 import { cancelledError } from '../contract/cancellation.ts';
 import { modelLane, parseModelName } from '../contract/model-name.ts';
@@ -8,7 +9,6 @@ import type { SignalDraft } from '../contract/signal.ts';
 import type { RepeatPolicy } from '../contract/work-directive.ts';
 import type { Execution } from '../executors/definition.ts';
 import { encodeEnvelope } from '../journal/envelope.ts';
-import type { ClaimRef } from '../journal/journal.ts';
 import { draftSignal, systemStamp } from '../journal/signal-draft.ts';
 import { directiveMetadata, terminalSignal, type SignalMetadata } from '../journal/terminal-signal.ts';
 import type { JobOutcome } from '../queue/consume.ts';
@@ -118,7 +118,7 @@ async function recordEnd(
   made: Made,
 ): Promise<JobOutcome> {
   const { claim: ref, envelope, origin } = claimed;
-  const { result, truncated } = boundResult(full, parts.resultBound, payloadPath(ref));
+  const { result, truncated } = boundResult(full, parts.resultBound, payloadPath(ref.requestId, ref.id));
   if (truncated) {
     const kept = await durably(parts, () => parts.payloads.put(ref, truncated.json));
     if (kept.kind === 'no_room') return recordSmall(parts, claimed, full, made, kept.bytes);
@@ -161,11 +161,6 @@ async function recordSmall(
   parts.logger.warn({ ...ref, held_bytes: held }, 'limits.request_bytes has no room for a result');
   noteEnd(parts, claimed, error.type);
   return DONE;
-}
-
-/** Where the API serves the whole payload. */
-function payloadPath({ requestId, id }: ClaimRef): string {
-  return `/v1/requests/${encodeURIComponent(requestId)}/directives/${encodeURIComponent(id)}/payload`;
 }
 
 /** What the tokens were is said of a success, and only where there were any. */

@@ -5,8 +5,8 @@ import { type Cancellation, cancelBodySchema, cancellationSchema } from '../../c
 import { fieldErrors } from '../../contract/field-error.ts';
 import type { App } from '../app.ts';
 import { problems } from '../openapi.ts';
-import { refusedAt } from '../refusal.ts';
 import { directiveParams, noQuery, requestParams } from '../request-input.ts';
+import { refusedAt } from '../../contract/field-sentence.ts';
 
 const description =
   '`cancelled`: ended by this call, and no attempt starts any more. `requested`: an attempt runs and is being aborted; ' +

@@ -3,11 +3,11 @@
 import type * as z from 'zod';
 import type { DirectiveClient, SubmitOptions } from '../../contract/directive-client.ts';
 import { type SubmittedDirective, submissionBodySchema } from '../../contract/directive.ts';
+import { refusedAt } from '../../contract/field-sentence.ts';
 import { TRACEPARENT_PATTERN } from '../../contract/signal-envelope.ts';
 import { submissionSchema } from '../../contract/submission.ts';
 import type { App } from '../app.ts';
 import { problems } from '../openapi.ts';
-import { refusedAt } from '../refusal.ts';
 import { submissionHeaders, waitQuery } from '../request-input.ts';
 import { requesterSignal } from '../waiting.ts';
 

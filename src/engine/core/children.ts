@@ -1,6 +1,6 @@
 // Child runs: started under deterministic names, heard when they end.
 // Must never be told about a child by anyone but that child's own run.
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { errorEnvelope } from '../../contract/error-envelope.ts';
 import { ID_PATTERN } from '../../contract/identifiers.ts';
 import type { RunOverrides } from '../../contract/run.ts';
@@ -45,7 +45,7 @@ export function spawnChild(run: Run, { agent, tag, input, overrides = {} }: NewC
 function childRequestId(parentId: string, nth: number): string {
   const plain = `${parentId}.c${nth}`;
   if (ID_PATTERN.test(plain)) return plain;
-  return `c${nth}-${createHash('sha256').update(plain).digest('hex').slice(0, 40)}`;
+  return `c${nth}-${hash('sha256', plain, 'hex').slice(0, 40)}`;
 }
 
 /** The child with this request, if its end is news. */

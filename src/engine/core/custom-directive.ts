@@ -2,8 +2,10 @@
 // Must never let a user's code end the engine: what it throws ends its run.
 import { CUSTOM_CONTEXT, ownFields } from '../../contract/custom-directive.ts';
 import { fieldErrors } from '../../contract/field-error.ts';
+import { fieldSentence } from '../../contract/field-sentence.ts';
 import { findJsonHazard } from '../../contract/json-guard.ts';
 import type { JsonObject, CustomDirectiveBody } from '../transition.ts';
+import { isObject } from '../../contract/json-object.ts';
 import { callContext } from './complete-directive.ts';
 import type { CustomDirectiveType, Executed, CustomDirective, StopCause } from './directive-exec.ts';
 import { claimId } from './gate.ts';
@@ -21,7 +23,7 @@ function readCustom(
 ): ReadCustom {
   const parsed = kind.schema.safeParse(ownFields(raw));
   if (!parsed.success) {
-    const faults = fieldErrors(parsed.error).map(({ path, message }) => `${path} ${message}`);
+    const faults = fieldErrors(parsed.error).map((fault) => fieldSentence(fault));
     return { ok: false, faults: faults.join('; ') };
   }
   const { metadata } = raw;
@@ -86,15 +88,15 @@ function runExec(
 }
 
 function isExecuted(value: unknown): value is Executed<JsonObject> {
-  if (typeof value !== 'object' || value === null) return false;
-  const { ok, async, stop, reason, details, state } = value as Record<string, unknown>;
-  if (typeof state !== 'object' || state === null || Array.isArray(state)) return false;
+  if (!isObject(value)) return false;
+  const { ok, async, stop, reason, details, state } = value;
+  if (!isObject(state)) return false;
   if (findJsonHazard(state)) return false;
   return ok === true || async === true || (stop === true && typeof reason === 'string' && isDetails(details));
 }
 
 function isDetails(value: unknown): boolean {
-  return value === undefined || (typeof value === 'object' && value !== null && !Array.isArray(value));
+  return value === undefined || isObject(value);
 }
 
 function keepState(run: Run, next: JsonObject): void {

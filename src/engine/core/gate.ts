@@ -3,6 +3,7 @@
 import { directiveSchema } from '../../contract/directive.ts';
 import { errorEnvelope } from '../../contract/error-envelope.ts';
 import { fieldErrors } from '../../contract/field-error.ts';
+import { fieldSentence } from '../../contract/field-sentence.ts';
 import { ID_PATTERN, toolNameSchema } from '../../contract/identifiers.ts';
 import type {
   EmbedCall,
@@ -168,7 +169,7 @@ function send(run: Run, directive: Transition['directives'][number], call: OpenC
   if (strategy && !run.parts.trusted.has(strategy)) {
     const parsed = directiveSchema.safeParse(directive);
     if (!parsed.success) {
-      const faults = fieldErrors(parsed.error).map(({ path, message }) => `${path} ${message}`);
+      const faults = fieldErrors(parsed.error).map((fault) => fieldSentence(fault));
       return failRun(
         run,
         'strategy_error',

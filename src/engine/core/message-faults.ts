@@ -2,6 +2,7 @@
 // Must never change them: they are taken as they are, or not at all.
 import * as z from 'zod';
 import { boundedErrors, fieldErrors } from '../../contract/field-error.ts';
+import { fieldSentence } from '../../contract/field-sentence.ts';
 import { messageSchema } from '../../contract/message.ts';
 
 const messagesSchema = z.array(messageSchema);
@@ -11,5 +12,5 @@ export function messageFaults(messages: unknown, path: string): string[] {
   if (messages === undefined) return [];
   const parsed = messagesSchema.safeParse(messages);
   if (parsed.success) return [];
-  return boundedErrors(fieldErrors(parsed.error, path)).map((fault) => `${fault.path} ${fault.message}`);
+  return boundedErrors(fieldErrors(parsed.error, path)).map((fault) => fieldSentence(fault));
 }

@@ -7,6 +7,7 @@ import {
 } from '../../contract/agent-directive.ts';
 import { fieldErrors } from '../../contract/field-error.ts';
 import type { StrategyDirective } from '../strategies/strategy.ts';
+import { fieldSentence } from '../../contract/field-sentence.ts';
 import type { AgentExecutors } from './agent-directives/agent-executor.ts';
 import { cancel } from './agent-directives/cancel.ts';
 import { emit } from './agent-directives/emit.ts';
@@ -48,7 +49,7 @@ export function execute(run: Run, directive: StrategyDirective): StopCause | nul
 function executeOwn(run: Run, directive: StrategyDirective): StopCause | null {
   const parsed = agentDirectiveSchema.safeParse(directive);
   if (!parsed.success) {
-    const faults = fieldErrors(parsed.error).map(({ path, message }) => `${path} ${message}`);
+    const faults = fieldErrors(parsed.error).map((fault) => fieldSentence(fault));
     failRun(run, 'strategy_error', `the directive "${directive.type}" is invalid: ${faults.join('; ')}`);
     return null;
   }

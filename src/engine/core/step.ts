@@ -2,6 +2,7 @@
 // Must never keep half a step: a batch that is too large is refused with its state.
 import { ZodError } from 'zod';
 import { normalizeError } from '../../contract/error-envelope.ts';
+import { fieldSentence } from '../../contract/field-sentence.ts';
 import { findJsonHazard } from '../../contract/json-guard.ts';
 import type { Message } from '../../contract/message.ts';
 import type { AnyStrategy, Step, StrategySignal } from '../strategies/strategy.ts';
@@ -29,8 +30,7 @@ export function beginStrategy(run: Run): void {
 function firstState(run: Run, strategy: AnyStrategy): unknown {
   const state = strategy.init(strategyContext(run)) ?? null;
   const hazard = run.parts.trusted.has(strategy) ? null : findJsonHazard(state);
-  if (hazard)
-    throw new TypeError(`the first state of the strategy is no JSON: ${hazard.path} ${hazard.message}`);
+  if (hazard) throw new TypeError(`the first state of the strategy is no JSON: ${fieldSentence(hazard)}`);
   return state;
 }
 
@@ -44,7 +44,7 @@ export function step(run: Run, signal: StrategySignal): void {
     if (!isStep(taken)) throw new TypeError('reduce answers a step, {state, …}, and at once');
     const trusted = run.parts.trusted.has(strategy);
     const hazard = trusted ? null : findJsonHazard(taken);
-    if (hazard) throw new TypeError(`the step of the strategy is no JSON: ${hazard.path} ${hazard.message}`);
+    if (hazard) throw new TypeError(`the step of the strategy is no JSON: ${fieldSentence(hazard)}`);
     if (!trusted) requireMessages(taken);
     apply(run, taken, trusted);
     return true;

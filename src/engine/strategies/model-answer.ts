@@ -2,6 +2,7 @@
 // Must never take half an answer for a whole one.
 import { type ErrorEnvelope, errorEnvelope, normalizeError } from '../../contract/error-envelope.ts';
 import { normalizeFinishReason } from '../../contract/finish-reason.ts';
+import { isObject } from '../../contract/json-object.ts';
 import type { AssistantMessage, ToolCall } from '../../contract/message.ts';
 import { assistantMessage, type ModelTurn } from '../../contract/model-turn.ts';
 import { normalizeResult } from '../../contract/result.ts';
@@ -53,7 +54,7 @@ type Turn = Pick<ModelTurn, 'text' | 'tool_calls' | 'content_parts' | 'output' |
 /** Tolerant of what is missing: the executor has checked it, but a log may hold older ones. */
 function readTurn(payload: unknown): Turn | null {
   if (typeof payload === 'string') return { text: payload, tool_calls: [], finish_reason: null };
-  if (typeof payload !== 'object' || payload === null || Array.isArray(payload)) return null;
+  if (!isObject(payload)) return null;
   const { text, tool_calls, content_parts, output, finish_reason } = payload as Partial<ModelTurn>;
   if (text === undefined && tool_calls === undefined && output === undefined) return null;
   return {

@@ -1,6 +1,7 @@
 // When the calls of a round begin: all at once, but none before the answer of an earlier one that may stop the round.
 // Must never begin a call that an answer could still have held back, nor leave one without an answer.
 import { errorEnvelope } from '../../contract/error-envelope.ts';
+import { isObject } from '../../contract/json-object.ts';
 import type { ToolCall } from '../../contract/message.ts';
 import type { ListedTool } from '../../contract/tool-listing.ts';
 import type { ReactContext, RoundCall } from './react-state.ts';
@@ -51,10 +52,7 @@ function begun({ held: _held, ...call }: RoundCall): RoundCall {
 
 /** Arguments that are no object cannot be sent to any tool; the model is told. */
 function toolDirective(call: ToolCall, id: string): StrategyDirective {
-  const given: unknown = call.arguments;
-  if (typeof given === 'object' && given !== null && !Array.isArray(given)) {
-    return callTool(id, call.name, call.arguments);
-  }
+  if (isObject(call.arguments)) return callTool(id, call.name, call.arguments);
   const error = errorEnvelope('validation_error', 'The arguments of a tool call are a JSON object');
   return { type: 'emit_tool_error', id, tool_name: call.name, error };
 }

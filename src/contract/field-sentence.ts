@@ -1,0 +1,21 @@
+// Field errors as text for people, and the refusal that begins with the first of them.
+// Must never lose the place of an error, nor say one of the whole value.
+import { DirectiveRefused, type FieldError, problem, type ProblemCode } from './problem.ts';
+
+/** `params.tier is required`. `whole` stands for the place of an error about the whole value; absent: only the message. */
+export function fieldSentence({ path, message }: FieldError, whole = ''): string {
+  const place = path || whole;
+  return place === '' ? message : `${place} ${message}`;
+}
+
+/** `params.tier: is required`; an error about the whole value is its message. */
+export function fieldLine({ path, message }: FieldError): string {
+  return path === '' ? message : `${path}: ${message}`;
+}
+
+/** Says the first error as its detail. */
+export function refusedAt(code: ProblemCode, errors: FieldError[]): DirectiveRefused {
+  const [first] = errors;
+  const detail = first === undefined ? {} : { detail: fieldLine(first) };
+  return new DirectiveRefused(problem(code, { ...detail, errors }));
+}

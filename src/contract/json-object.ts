@@ -1,0 +1,6 @@
+// Telling an object with members from every other value: neither null nor a list.
+// Must never look into the object.
+
+export function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
