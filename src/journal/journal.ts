@@ -2,16 +2,11 @@
 // Must never decide what an outcome means; it decides only whether a change is still allowed.
 import type { Signal, SignalDraft } from '../contract/signal.ts';
 import type { RedisConnection } from '../redis/connection.ts';
+import { createClaimHolder } from './claim-holder.ts';
 import type { KeySpace } from './keys.ts';
 import { createLogReader } from './log-reader.ts';
-import {
-  directiveFields,
-  directiveRecord,
-  directiveRecords,
-  requestRecord,
-  type DirectiveRecord,
-  type RequestRecord,
-} from './records.ts';
+import { createRecordReader } from './record-reader.ts';
+import type { DirectiveRecord } from './records.ts';
 import { prepareScripts } from './scripts.ts';
 import {
   type AcceptVerdict,
@@ -21,7 +16,6 @@ import {
   type EndStatus,
   finishVerdict,
   type FinishVerdict,
-  type RetryVerdict,
   runVersion,
 } from './verdicts.ts';
 
@@ -68,12 +62,6 @@ export interface ClaimRequest {
   lane?: string;
   /** Appended at the first claim only. */
   started?: SignalDraft;
-}
-
-/** Where a directive goes on after a failure: `stage` is whatever its workers understand by it. */
-export interface Move {
-  stage: string;
-  lane: string;
 }
 
 /** A claim's name: which directive, and which grant of it. */
@@ -154,47 +142,6 @@ export function createJournal({ connection, keys, retentionMs, wakeRun, requestB
     return wake(requestId, verdict, newsOf(verdict, signals.at(-1)));
   }
 
-  /** `move`: the next attempt is of another stage. Whoever moves a directive rings for it in its new lane. */
-  async function retry(
-    ref: ClaimRef,
-    delayMs: number,
-    signals: readonly SignalDraft[],
-    move?: Move,
-  ): Promise<RetryVerdict> {
-    const texts = signals.map((signal) => JSON.stringify(signal));
-    const args = [ref.id, ref.fence, delayMs, move?.stage ?? '', move?.lane ?? '', mostBytes, ...texts];
-    const reply = await run('retry', keys.request(ref.requestId), args);
-    if (reply[0] === 'waiting') return { kind: 'waiting', nextAttemptAt: Number(reply[1]) };
-    return { kind: reply[0] as 'cancelled' | 'ended' | 'stale' | 'unknown' };
-  }
-
-  /** `seen`: readers know something of this attempt, so that it keeps its number although no failure is counted. */
-  async function release(
-    ref: ClaimRef,
-    pauseMs: number,
-    { seen = false }: { seen?: boolean } = {},
-  ): Promise<'released' | 'cancelled' | 'ended' | 'stale' | 'unknown'> {
-    const args = [ref.id, ref.fence, pauseMs, seen ? 1 : 0];
-    const reply = await run('release', keys.request(ref.requestId), args);
-    return reply[0] as 'released' | 'cancelled' | 'ended' | 'stale' | 'unknown';
-  }
-
-  async function extend(ref: ClaimRef, leaseMs: number): Promise<'extended' | 'cancelled' | 'lost'> {
-    const reply = await run('extend', keys.request(ref.requestId), [ref.id, ref.fence, leaseMs]);
-    return reply[0] as 'extended' | 'cancelled' | 'lost';
-  }
-
-  /** One at a time for each claim: a repeat of the last one, and of no earlier one, is recognised. */
-  async function append(
-    ref: ClaimRef,
-    signals: readonly SignalDraft[],
-  ): Promise<'appended' | 'stale' | 'no_room'> {
-    const texts = signals.map((signal) => JSON.stringify(signal));
-    const args = [ref.id, ref.fence, signals.at(-1)?.id ?? '', mostBytes, ...texts];
-    const reply = await run('append', keys.request(ref.requestId), args);
-    return reply[0] as 'appended' | 'stale' | 'no_room';
-  }
-
   /**
    * `signal` ends the directive if nothing runs; `reason` is kept for the worker if something does, unless that is to be spared.
    * `seen`: as the directive was when the signal was written, which says how far it came; absent: whatever it is.
@@ -215,58 +162,14 @@ export function createJournal({ connection, keys, retentionMs, wakeRun, requestB
     return { kind: reply[0] as 'requested' | 'running' | 'changed' | 'unknown' };
   }
 
-  /** Why a running directive was cancelled; null: no reason was given, or it was not cancelled. */
-  async function cancelReason(requestId: string, id: string): Promise<string | null> {
-    const [state] = keys.request(requestId);
-    return (await connection.hget(state, `${id}|cancel`)) || null;
-  }
-
-  async function directive(requestId: string, id: string): Promise<DirectiveRecord | null> {
-    const [state] = keys.request(requestId);
-    return directiveRecord(id, await connection.hmget(state, ...directiveFields(id)));
-  }
-
-  /** The envelope JSON of a directive as it was accepted; null when unknown. */
-  async function envelope(requestId: string, id: string): Promise<string | null> {
-    const [, bodies] = keys.request(requestId);
-    return connection.hget(bodies, id);
-  }
-
-  async function request(
-    requestId: string,
-  ): Promise<{ record: RequestRecord; directives: DirectiveRecord[] } | null> {
-    const [state] = keys.request(requestId);
-    const fields = await connection.hgetall(state);
-    const record = requestRecord(fields);
-    return record && { record, directives: directiveRecords(fields) };
-  }
-
-  /** The request's own record without its directives; cheap however many there are. */
-  async function head(requestId: string): Promise<RequestRecord | null> {
-    const [state] = keys.request(requestId);
-    const values = await connection.hmget(state, 'status', 'seq', 'open', 'created_at', 'closed_at');
-    const fields: Record<string, string | undefined> = {};
-    ['status', 'seq', 'open', 'created_at', 'closed_at'].forEach((field, index) => {
-      fields[field] = values[index] ?? undefined;
-    });
-    return requestRecord(fields);
-  }
-
   return {
     accept,
     claim,
     finish,
     endUnclaimed,
-    retry,
-    release,
-    extend,
-    append,
     cancel,
-    cancelReason,
-    directive,
-    envelope,
-    request,
-    head,
+    ...createClaimHolder(run, keys, mostBytes),
+    ...createRecordReader(connection, keys),
     ...createLogReader(connection, keys, run),
   };
 }

@@ -35,7 +35,7 @@ export function createCanceller({ connection, keys, journal, index, lanes }: Can
     reason: string | undefined,
     acceptedUntil = Infinity,
   ): Promise<Cancellation | null> {
-    const found = await recordsOf(requestId, directiveId);
+    const found = await recordsOf(journal, requestId, directiveId);
     if (found === null) return null;
     const records = found.filter(({ acceptedAt }) => acceptedAt <= acceptedUntil);
     const directives = await inBatches(records, (record) => cancelOne(requestId, record, reason));
@@ -61,15 +61,6 @@ export function createCanceller({ connection, keys, journal, index, lanes }: Can
     });
   }
 
-  async function recordsOf(
-    requestId: string,
-    directiveId: string | undefined,
-  ): Promise<DirectiveRecord[] | null> {
-    if (directiveId === undefined) return (await journal.request(requestId))?.directives ?? null;
-    const record = await journal.directive(requestId, directiveId);
-    return record && [record];
-  }
-
   /** null: an attempt of it is running, and was to be spared. */
   async function cancelOne(
     requestId: string,
@@ -79,7 +70,7 @@ export function createCanceller({ connection, keys, journal, index, lanes }: Can
   ): Promise<CancelledDirective | null> {
     const { id } = record;
     const json = record.terminal === null ? await journal.envelope(requestId, id) : null;
-    if (json === null) return alreadyEnded(requestId, id);
+    if (json === null) return alreadyEnded(journal, requestId, id);
     const signal = cancelledSignal(json, record, reason);
     const verdict = await journal.cancel(requestId, id, signal, reason, record, spareRunning);
     if (verdict.kind === 'running') return null;
@@ -91,11 +82,11 @@ export function createCanceller({ connection, keys, journal, index, lanes }: Can
       // A worker had it meanwhile: the signal would say too little of what may have happened.
       return cancelOne(requestId, (await journal.directive(requestId, id)) ?? record, reason, spareRunning);
     }
-    if (verdict.kind !== 'ended') return alreadyEnded(requestId, id);
+    if (verdict.kind !== 'ended') return alreadyEnded(journal, requestId, id);
     // It may have gone on to another lane since it was read.
     const ended = await journal.directive(requestId, id);
     await removeJob(ended ?? record, { requestId, id });
-    return { ...(await endedAs(requestId, ended, id)), status: 'cancelled' };
+    return { ...(await endedAs(journal, requestId, ended, id)), status: 'cancelled' };
   }
 
   /** Where the job cannot be taken out now, or is still on its way, the sweeper does it: its entry stays until then. */
@@ -111,20 +102,32 @@ export function createCanceller({ connection, keys, journal, index, lanes }: Can
     }
   }
 
-  async function alreadyEnded(requestId: string, id: string): Promise<CancelledDirective> {
-    return endedAs(requestId, await journal.directive(requestId, id), id);
-  }
-
-  async function endedAs(
-    requestId: string,
-    record: DirectiveRecord | null,
-    id: string,
-  ): Promise<CancelledDirective> {
-    const result = record?.terminal ? await journal.signalAt(requestId, record.terminal) : null;
-    return { id, status: 'ended', ...(result ? { result } : {}) };
-  }
-
   return { cancel, cancelEach, withdraw };
+}
+
+/** null: there is no such request or directive. */
+async function recordsOf(
+  journal: Journal,
+  requestId: string,
+  directiveId: string | undefined,
+): Promise<DirectiveRecord[] | null> {
+  if (directiveId === undefined) return (await journal.request(requestId))?.directives ?? null;
+  const record = await journal.directive(requestId, directiveId);
+  return record && [record];
+}
+
+async function alreadyEnded(journal: Journal, requestId: string, id: string): Promise<CancelledDirective> {
+  return endedAs(journal, requestId, await journal.directive(requestId, id), id);
+}
+
+async function endedAs(
+  journal: Journal,
+  requestId: string,
+  record: DirectiveRecord | null,
+  id: string,
+): Promise<CancelledDirective> {
+  const result = record?.terminal ? await journal.signalAt(requestId, record.terminal) : null;
+  return { id, status: 'ended', ...(result ? { result } : {}) };
 }
 
 async function inBatches<T, R>(items: readonly T[], work: (item: T) => Promise<R>): Promise<R[]> {

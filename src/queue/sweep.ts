@@ -13,7 +13,7 @@ import type { EndRecorder } from '../journal/end-recorder.ts';
 import type { DueEntry, SweepIndex } from '../journal/sweep-index.ts';
 import { failureSignal } from '../journal/terminal-signal.ts';
 import type { RedisConnection } from '../redis/connection.ts';
-import { successorId } from './dead-letters.ts';
+import { successorId } from './successor-id.ts';
 import { jobDataFor } from './job.ts';
 import type { Lanes } from './lanes.ts';
 import { mayHaveRun } from './possible-execution.ts';

@@ -2,7 +2,7 @@
  *  It must give the same answer for the same id: a repeat after a crash makes the same directive. */
 import { expect, test } from 'vitest';
 import { identifierSchema } from '../../../src/contract/identifiers.ts';
-import { successorId } from '../../../src/queue/dead-letters.ts';
+import { successorId } from '../../../src/queue/successor-id.ts';
 
 test.each([
   ['a', 'a.redrive-1'],

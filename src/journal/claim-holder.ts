@@ -1,0 +1,59 @@
+// What the holder of a claim writes while its directive goes on: signals, its lease, its way back to a lane.
+// Must never end a directive.
+import type { SignalDraft } from '../contract/signal.ts';
+import type { ClaimRef } from './journal.ts';
+import type { KeySpace } from './keys.ts';
+import type { RunScript } from './scripts.ts';
+import type { RetryVerdict } from './verdicts.ts';
+
+/** Where a directive goes on after a failure: `stage` is whatever its workers understand by it. */
+export interface Move {
+  stage: string;
+  lane: string;
+}
+
+/** `requestBytes`: the most that a request holds. */
+export function createClaimHolder(run: RunScript, keys: KeySpace, requestBytes: number) {
+  /** `move`: the next attempt is of another stage. Whoever moves a directive rings for it in its new lane. */
+  async function retry(
+    ref: ClaimRef,
+    delayMs: number,
+    signals: readonly SignalDraft[],
+    move?: Move,
+  ): Promise<RetryVerdict> {
+    const texts = signals.map((signal) => JSON.stringify(signal));
+    const args = [ref.id, ref.fence, delayMs, move?.stage ?? '', move?.lane ?? '', requestBytes, ...texts];
+    const reply = await run('retry', keys.request(ref.requestId), args);
+    if (reply[0] === 'waiting') return { kind: 'waiting', nextAttemptAt: Number(reply[1]) };
+    return { kind: reply[0] as 'cancelled' | 'ended' | 'stale' | 'unknown' };
+  }
+
+  /** `seen`: readers know something of this attempt, so that it keeps its number although no failure is counted. */
+  async function release(
+    ref: ClaimRef,
+    pauseMs: number,
+    { seen = false }: { seen?: boolean } = {},
+  ): Promise<'released' | 'cancelled' | 'ended' | 'stale' | 'unknown'> {
+    const args = [ref.id, ref.fence, pauseMs, seen ? 1 : 0];
+    const reply = await run('release', keys.request(ref.requestId), args);
+    return reply[0] as 'released' | 'cancelled' | 'ended' | 'stale' | 'unknown';
+  }
+
+  async function extend(ref: ClaimRef, leaseMs: number): Promise<'extended' | 'cancelled' | 'lost'> {
+    const reply = await run('extend', keys.request(ref.requestId), [ref.id, ref.fence, leaseMs]);
+    return reply[0] as 'extended' | 'cancelled' | 'lost';
+  }
+
+  /** One at a time for each claim: a repeat of the last one, and of no earlier one, is recognised. */
+  async function append(
+    ref: ClaimRef,
+    signals: readonly SignalDraft[],
+  ): Promise<'appended' | 'stale' | 'no_room'> {
+    const texts = signals.map((signal) => JSON.stringify(signal));
+    const args = [ref.id, ref.fence, signals.at(-1)?.id ?? '', requestBytes, ...texts];
+    const reply = await run('append', keys.request(ref.requestId), args);
+    return reply[0] as 'appended' | 'stale' | 'no_room';
+  }
+
+  return { retry, release, extend, append };
+}

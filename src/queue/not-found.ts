@@ -1,0 +1,21 @@
+// The refusals of what the journal does not hold.
+// Must never say why it is not there: it may never have been, or be kept no longer.
+import { DirectiveRefused, problem } from '../contract/problem.ts';
+
+export function unknownDirective(requestId: string, directiveId: string): DirectiveRefused {
+  return notFound(`request "${requestId}" has no directive "${directiveId}"`);
+}
+
+export function noPayload(requestId: string, directiveId: string): DirectiveRefused {
+  return notFound(
+    `directive "${directiveId}" of request "${requestId}" has no payload, or it is no longer kept`,
+  );
+}
+
+export function unknownRequest(requestId: string): DirectiveRefused {
+  return notFound(`there is no request "${requestId}"`);
+}
+
+function notFound(detail: string): DirectiveRefused {
+  return new DirectiveRefused(problem('not_found', { detail }));
+}

@@ -1,0 +1,109 @@
+// What programs read of a request: its signals, its directives and their results.
+// Must never change anything.
+import { resultSchema } from '../contract/result.ts';
+import type { RequestView } from '../contract/request-view.ts';
+import type { RunView } from '../contract/run.ts';
+import { isTerminalSignal, type Signal, type TerminalSignal } from '../contract/signal.ts';
+import type { SignalPage } from '../contract/signal-page.ts';
+import { decodeEnvelope } from '../journal/envelope.ts';
+import type { Follower } from '../journal/follower.ts';
+import type { Journal } from '../journal/journal.ts';
+import type { PayloadStore } from '../journal/payload-store.ts';
+import { truncatedBytes, type WholeResult } from '../journal/whole-result.ts';
+import { whileAvailable } from '../redis/unavailable.ts';
+import { noPayload, unknownDirective, unknownRequest } from './not-found.ts';
+import { directiveView, requestView } from './views.ts';
+
+export interface RequestReaderParts {
+  journal: Journal;
+  follower: Follower;
+  payloads: PayloadStore;
+  runs: {
+    /** null: the request has no run. */
+    view(requestId: string): Promise<RunView | null>;
+  };
+}
+
+const DEFAULT_PAGE = 100;
+const LARGEST_PAGE = 1_000;
+/** Larger ones would hold up the process as they are read and written. A signal above it is a page of its own. */
+const PAGE_BYTES = 2_097_152;
+
+/** `whole` completes results of which the log holds a part. */
+export function createRequestReader(
+  { journal, follower, payloads, runs }: RequestReaderParts,
+  whole: WholeResult,
+) {
+  async function* signals(
+    requestId: string,
+    options: { after?: number; signal?: AbortSignal; follow?: boolean } = {},
+  ): AsyncGenerator<Signal> {
+    const head = await whileAvailable(() => journal.head(requestId));
+    if (!head) throw unknownRequest(requestId);
+    yield* follower.follow(requestId, options);
+  }
+
+  async function page(
+    requestId: string,
+    { after = 0, limit = DEFAULT_PAGE }: { after?: number; limit?: number } = {},
+  ): Promise<SignalPage> {
+    return whileAvailable(async () => {
+      const head = await journal.head(requestId);
+      if (!head) throw unknownRequest(requestId);
+      const size = { limit: Math.min(limit, LARGEST_PAGE), bytes: PAGE_BYTES };
+      const { signals: read, more } = await journal.readPiece(requestId, after, size);
+      const last = read.at(-1)?.sequence ?? Math.min(after, head.sequence);
+      return {
+        signals: read,
+        last_sequence: last,
+        more,
+        closed: head.status === 'closed' && last >= head.sequence,
+      };
+    });
+  }
+
+  async function request(requestId: string): Promise<RequestView | null> {
+    return whileAvailable(async () => {
+      const [found, run] = await Promise.all([journal.request(requestId), runs.view(requestId)]);
+      return found && requestView(requestId, found.record, found.directives, run);
+    });
+  }
+
+  async function directive(requestId: string, directiveId: string) {
+    return whileAvailable(async () => {
+      const [record, json] = await Promise.all([
+        journal.directive(requestId, directiveId),
+        journal.envelope(requestId, directiveId),
+      ]);
+      if (!record || json === null) return null;
+      const ended = record.terminal === null ? null : await journal.signalAt(requestId, record.terminal);
+      return directiveView(requestId, record, decodeEnvelope(json), ended && (await whole(ended)));
+    });
+  }
+
+  async function payload(requestId: string, directiveId: string): Promise<unknown> {
+    return whileAvailable(async () => {
+      const signal = await recordedEnd(journal, requestId, directiveId);
+      const result = resultSchema.safeParse(signal && 'result' in signal.data ? signal.data.result : null);
+      if (!signal || !result.success || !result.data.ok) throw noPayload(requestId, directiveId);
+      if (truncatedBytes(signal) === null) return result.data.payload;
+      const json = await payloads.get(requestId, directiveId);
+      if (json === null) throw noPayload(requestId, directiveId);
+      return JSON.parse(json) as unknown;
+    });
+  }
+
+  return { signals, page, request, directive, payload };
+}
+
+/** The signal that ended the directive; null: it has not ended. Throws where there is no such directive. */
+export async function recordedEnd(
+  journal: Journal,
+  requestId: string,
+  directiveId: string,
+): Promise<TerminalSignal | null> {
+  const record = await journal.directive(requestId, directiveId);
+  if (!record) throw unknownDirective(requestId, directiveId);
+  const signal = record.terminal === null ? null : await journal.signalAt(requestId, record.terminal);
+  return signal && isTerminalSignal(signal) ? signal : null;
+}

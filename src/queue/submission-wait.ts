@@ -1,0 +1,136 @@
+// Submitting directives, and waiting for their ends.
+// Must never take a wait that ended early for the end of a directive: it goes on.
+import type { SubmitOptions } from '../contract/directive-client.ts';
+import {
+  type ParseOptions,
+  parseSubmission,
+  type ParsedDirective,
+  type SubmittedDirective,
+} from '../contract/directive.ts';
+import { refusedAt } from '../contract/field-sentence.ts';
+import { ServiceUnavailable } from '../contract/problem.ts';
+import { isTerminalSignal, type TerminalSignal } from '../contract/signal.ts';
+import type { Submission } from '../contract/submission.ts';
+import type { WholeResult } from '../journal/whole-result.ts';
+import { whileAvailable } from '../redis/unavailable.ts';
+import { newIdentifier } from '../telemetry/identifier.ts';
+import {
+  type Awaited as Ended,
+  type AwaitOptions,
+  watchInbox,
+  watchLog,
+  type WatchParts,
+} from './await-result.ts';
+import { identify } from './identify.ts';
+import { unknownDirective } from './not-found.ts';
+import { recordedEnd } from './request-reader.ts';
+import type { Submitter } from './submit.ts';
+
+export interface SubmissionWaitParts extends WatchParts {
+  submitter: Submitter;
+  /** How submissions are read. */
+  parsing: ParseOptions;
+}
+
+/** The longest timer; a directive's deadline ends it before. */
+const LONGEST_WAIT_MS = 2_147_483_647;
+
+/** `whole` completes results of which the log holds a part. */
+export function createSubmissionWait(parts: SubmissionWaitParts, whole: WholeResult) {
+  const { journal, subscriber, submitter } = parts;
+
+  async function submit(
+    directives: SubmittedDirective | readonly SubmittedDirective[],
+    options: SubmitOptions = {},
+  ): Promise<Submission> {
+    const read = parsed(directives, parts.parsing);
+    if (options.waitMs === undefined) return whileAvailable(() => submitter.submit(read, options));
+    return whileAvailable(() => submitAndWait(read, options, options.waitMs ?? 0));
+  }
+
+  /** The ends of new directives come to this process' inbox, which is open before they are submitted. */
+  async function submitAndWait(
+    read: readonly ParsedDirective[],
+    options: SubmitOptions,
+    waitMs: number,
+  ): Promise<Submission> {
+    const { requestId, directives } = identify(read, options.idempotencyKey, newIdentifier);
+    const inbox = await subscriber.openInbox();
+    const watches = directives.map(({ id }) => watchInbox(parts, requestId, id));
+    try {
+      const submission = await submitter.submit(directives, { ...options, inbox });
+      const limits = { timeoutMs: waitMs, ...(options.signal ? { signal: options.signal } : {}) };
+      const ends = submission.directives.map(async (entry, position) => {
+        const ended =
+          entry.status === 'accepted'
+            ? signalOf(await watches[position]?.ended({ ...limits, fresh: true }))
+            : await result(requestId, entry.id, limits).catch(unlessAborted(options.signal));
+        return ended ? { ...entry, result: await whole(ended) } : entry;
+      });
+      return { ...submission, directives: await Promise.all(ends) };
+    } finally {
+      for (const watch of watches) watch.stop();
+    }
+  }
+
+  async function execute(
+    directive: SubmittedDirective,
+    { timeoutMs = LONGEST_WAIT_MS, ...options }: SubmitOptions & { timeoutMs?: number } = {},
+  ): Promise<TerminalSignal> {
+    const submission = await submit(directive, { ...options, waitMs: timeoutMs });
+    const [entry] = submission.directives;
+    if (entry?.result && isTerminalSignal(entry.result)) return entry.result;
+    options.signal?.throwIfAborted();
+    throw new ServiceUnavailable(
+      `directive "${entry?.id}" of request "${submission.request_id}" has not ended in time; it goes on`,
+    );
+  }
+
+  async function result(
+    requestId: string,
+    directiveId: string,
+    options: AwaitOptions = {},
+  ): Promise<TerminalSignal | null> {
+    return whileAvailable(async () => {
+      const already = await recordedEnd(journal, requestId, directiveId);
+      if (already || options.timeoutMs === 0) return already && whole(already);
+      const watch = await watchLog(parts, requestId, directiveId);
+      try {
+        const ended = terminalOrThrow(await watch.ended(options), requestId, directiveId);
+        return ended && (await whole(ended));
+      } finally {
+        watch.stop();
+      }
+    });
+  }
+
+  return { submit, execute, result };
+}
+
+function parsed(
+  directives: SubmittedDirective | readonly SubmittedDirective[],
+  parsing: ParseOptions,
+): ParsedDirective[] {
+  const body = Array.isArray(directives) ? { directives } : directives;
+  const read = parseSubmission(body, parsing);
+  if (read.ok) return read.directives;
+  throw refusedAt('invalid_body', read.errors);
+}
+
+/** A wait that was called off leaves the submission as it is: accepted. */
+function unlessAborted(signal: AbortSignal | undefined): (error: unknown) => null {
+  return (error) => {
+    if (signal?.aborted) return null;
+    throw error;
+  };
+}
+
+function terminalOrThrow(ended: Ended, requestId: string, directiveId: string): TerminalSignal | null {
+  if (ended.kind === 'unknown') throw unknownDirective(requestId, directiveId);
+  if (ended.kind === 'aborted') throw new DOMException('the wait was aborted', 'AbortError');
+  return signalOf(ended);
+}
+
+function signalOf(ended: Ended | undefined): TerminalSignal | null {
+  return ended?.kind === 'ended' ? ended.signal : null;
+}

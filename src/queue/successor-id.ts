@@ -1,0 +1,16 @@
+// The id of the directive that a redrive makes from another.
+// Must never give one redrive two ids: a repeat after a crash makes the same directive.
+import { hash } from 'node:crypto';
+
+const SUCCESSOR = /^(?<stem>.*)\.redrive-(?<count>\d+)$/;
+const LONGEST_ID = 128;
+
+/** `a` → `a.redrive-1` → `a.redrive-2`; of a stem too long for an identifier, its beginning and its hash. */
+export function successorId(id: string): string {
+  const match = SUCCESSOR.exec(id);
+  const suffix = `.redrive-${Number(match?.groups?.['count'] ?? 0) + 1}`;
+  const stem = match?.groups?.['stem'] ?? id;
+  if (stem.length + suffix.length <= LONGEST_ID) return `${stem}${suffix}`;
+  const mark = `.${hash('sha256', stem, 'hex').slice(0, 12)}`;
+  return `${stem.slice(0, LONGEST_ID - suffix.length - mark.length)}${mark}${suffix}`;
+}
