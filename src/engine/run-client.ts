@@ -1,6 +1,8 @@
 // What programs do with runs, directly on the journal: start, speak to, decide, look at.
 // Must never take a turn: an engine does.
 import type * as z from 'zod';
+import type { AgentDefinition } from '../contract/agent-definition.ts';
+import type { AgentListing } from '../contract/agent-listing.ts';
 import { fieldErrors } from '../contract/field-error.ts';
 import { refusedAt } from '../contract/field-sentence.ts';
 import { findJsonHazard } from '../contract/json-guard.ts';
@@ -14,7 +16,7 @@ import {
   startRunBodySchema,
 } from '../contract/run.ts';
 import { contentDigest } from '../journal/content-digest.ts';
-import type { RunJournal } from '../journal/run-journal.ts';
+import type { RunJournal, SendVerdict } from '../journal/run-journal.ts';
 import type { ClientRuns } from '../queue/queue-client.ts';
 import type { Capacity } from '../queue/capacity.ts';
 import { requestFull } from '../queue/request-full.ts';
@@ -57,28 +59,19 @@ export function createRunClient(parts: RunClientParts): ClientRuns {
 
   async function input(requestId: string, body: unknown): Promise<AcceptedInput> {
     const { input_id = newIdentifier(), content, source } = read(runInputBodySchema, body);
-    if (content.trim() === '') throw invalid([{ path: 'content', message: 'must not be empty' }]);
+    if (content.trim() === '')
+      throw refusedAt('invalid_body', [{ path: 'content', message: 'must not be empty' }]);
     const input_source = source === undefined ? {} : { input_source: source };
     const data = { request_id: requestId, input_id, content, ...input_source };
     const signal = { type: 'ai.request.input', data };
     const telling = { name: `input:${input_id}`, digest: contentDigest(data), limit: MOST_INPUTS, signal };
     await parts.requireMemory();
     const told = await whileAvailable(() => notifier.notify(requestId, telling, { cause: input_id }));
-    switch (told.kind) {
-      case 'sent':
-      case 'existing':
-        return { request_id: requestId, input_id, queued: told.waiting };
-      case 'conflict':
-        throw refusal('id_conflict', `the input "${input_id}" was given with other content`);
-      case 'no_room':
-        throw requestFull(requestId, told.bytes, parts.requestBytes);
-      case 'full':
-        throw refusal('input_queue_full', `${MOST_INPUTS} inputs wait already`);
-      case 'ended':
-        throw refusal('request_closed', `the run of request "${requestId}" has ended`);
-      case 'unknown':
-        throw noRun(requestId);
-    }
+    return {
+      request_id: requestId,
+      input_id,
+      queued: queuedInputs(told, { requestId, inputId: input_id, requestBytes: parts.requestBytes }),
+    };
   }
 
   async function decide(requestId: string, callId: string, body: unknown) {
@@ -117,18 +110,43 @@ export function createRunClient(parts: RunClientParts): ClientRuns {
       await notifier.cancel(requestId, reason);
     },
     async agents() {
-      const listed = await whileAvailable(() => agents.list());
-      return {
-        agents: listed.map(({ name, description, strategy, model, model_alias, tools }) => ({
-          name,
-          description,
-          strategy,
-          model: model ?? model_alias,
-          tools,
-        })),
-      };
+      return agentListing(await whileAvailable(() => agents.list()));
     },
   };
+}
+
+function agentListing(listed: readonly AgentDefinition[]): AgentListing {
+  return {
+    agents: listed.map(({ name, description, strategy, model, model_alias, tools }) => ({
+      name,
+      description,
+      strategy,
+      model: model ?? model_alias,
+      tools,
+    })),
+  };
+}
+
+/** The inputs that wait, this one included. Throws where it was not accepted. */
+function queuedInputs(
+  told: SendVerdict,
+  { requestId, inputId, requestBytes }: { requestId: string; inputId: string; requestBytes: number },
+): number {
+  switch (told.kind) {
+    case 'sent':
+    case 'existing':
+      return told.waiting;
+    case 'conflict':
+      throw refusal('id_conflict', `the input "${inputId}" was given with other content`);
+    case 'no_room':
+      throw requestFull(requestId, told.bytes, requestBytes);
+    case 'full':
+      throw refusal('input_queue_full', `${MOST_INPUTS} inputs wait already`);
+    case 'ended':
+      throw refusal('request_closed', `the run of request "${requestId}" has ended`);
+    case 'unknown':
+      throw noRun(requestId);
+  }
 }
 
 function decisionName(callId: string): string {

@@ -2,7 +2,8 @@
 // Must never skip or repeat a sequence, whatever the channel loses.
 import type { Signal } from '../contract/signal.ts';
 import type { Journal } from './journal.ts';
-import type { Announcement, Subscriber } from './subscriber.ts';
+import type { Announcement } from './announcement.ts';
+import type { Subscriber } from './subscriber.ts';
 
 /** What is read of the log at once: a slow reader holds no more. */
 const PIECE = { limit: 256, bytes: 262_144 };

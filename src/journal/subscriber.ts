@@ -1,19 +1,11 @@
 // One connection that hears the announcements of every request followed in this process.
 // Must never be taken for the log: an announcement can be lost, and says so by a gap.
 import { randomUUID } from 'node:crypto';
+import { type Listener, notifyGap, readAnnouncement } from './announcement.ts';
+import type { Hearing } from './channel.ts';
+import { createInbox } from './inbox.ts';
 import type { KeySpace } from './keys.ts';
-import { createSubscriptions, type Hearing, type SubscriptionsOptions } from './subscriptions.ts';
-
-/** One appended signal. `json` is empty when it was too large to announce. */
-export interface Announcement {
-  sequence: number;
-  /** Nothing follows until the request is opened again. */
-  closed: boolean;
-  json: string;
-}
-
-/** Receives announcements; null means "some may have been lost, read the log". */
-export type Listener = (announcement: Announcement | null) => void;
+import { createSubscriptions, type SubscriptionsOptions } from './subscriptions.ts';
 
 export interface Subscriber {
   /** Follows a request's log. Resolves when Redis has confirmed; the returned function ends the subscription. */
@@ -39,54 +31,13 @@ interface Channel {
   idleSince: number;
 }
 
-/** `<sequence> <c|o> <json>`, from `start` on. */
-function parse(message: string, start = 0): Announcement {
-  const space = message.indexOf(' ', start);
-  return {
-    sequence: Number(message.slice(start, space)),
-    closed: message[space + 1] === 'c',
-    json: message.slice(space + 3),
-  };
-}
-
-function notifyGap(listeners: Iterable<Listener>): void {
-  for (const listener of listeners) listener(null);
-}
-
 /** Uses its listening connection for subscriptions only; the caller owns both connections and closes them. */
 export function createSubscriber(options: SubscriptionsOptions, keys: KeySpace): Subscriber {
   const subscriptions = createSubscriptions(options);
   const channels = new Map<string, Channel>();
-  const inbox = `${keys.prefix}:inbox:${randomUUID()}`;
-  const awaited = new Map<string, Set<Listener>>();
+  const inboxName = `${keys.prefix}:inbox:${randomUUID()}`;
+  const inbox = createInbox(subscriptions, inboxName);
   let lingering: NodeJS.Timeout | undefined;
-
-  function hearInbox(message: string): void {
-    const space = message.indexOf(' ');
-    const listeners = awaited.get(message.slice(0, space));
-    if (!listeners) return;
-    const announcement = parse(message, space + 1);
-    for (const listener of listeners) listener(announcement);
-  }
-
-  function missedInbox(): void {
-    for (const listeners of awaited.values()) notifyGap(listeners);
-  }
-
-  async function openInbox(): Promise<string> {
-    await subscriptions.open('plain', inbox, { hear: hearInbox, missed: missedInbox });
-    return inbox;
-  }
-
-  function listenInbox(requestId: string, directiveId: string, listener: Listener): () => void {
-    const key = `${requestId}/${directiveId}`;
-    const listeners = awaited.get(key) ?? new Set<Listener>();
-    awaited.set(key, listeners.add(listener));
-    return () => {
-      listeners.delete(listener);
-      if (listeners.size === 0 && awaited.get(key) === listeners) awaited.delete(key);
-    };
-  }
 
   /**
    * ioredis takes the end of the last sharded subscription for the end of the plain ones too, and is deaf to the inbox
@@ -94,14 +45,14 @@ export function createSubscriber(options: SubscriptionsOptions, keys: KeySpace):
    */
   function keepOneSharded(): void {
     if (options.listening.isCluster) return;
-    subscriptions.open('sharded', inbox, { hear: () => {}, missed: () => {} }).catch(() => {});
+    subscriptions.open('sharded', inboxName, { hear: () => {}, missed: () => {} }).catch(() => {});
   }
 
   function open(name: string): Channel {
     keepOneSharded();
     const listeners = new Set<Listener>();
     const hear = (message: string): void => {
-      const announcement = parse(message);
+      const announcement = readAnnouncement(message);
       for (const listener of listeners) listener(announcement);
     };
     const opened = subscriptions.open('sharded', name, { hear, missed: () => notifyGap(listeners) });
@@ -150,13 +101,13 @@ export function createSubscriber(options: SubscriptionsOptions, keys: KeySpace):
 
   return {
     listen,
-    openInbox,
+    openInbox: inbox.open,
     hearing: subscriptions.hearing,
-    listenInbox,
+    listenInbox: inbox.listen,
     close() {
       clearTimeout(lingering);
       channels.clear();
-      awaited.clear();
+      inbox.close();
       subscriptions.close();
     },
   };

@@ -1,22 +1,18 @@
 // The channels that one connection has to hear: subscribed again after every reconnect, and each asked by a message to itself.
 // Must never take a subscription for granted: it holds until the connection is lost or the channel stays silent when asked.
 import type { RedisConnection } from '../redis/connection.ts';
-
-/** A sharded channel lives in the slot of its name; a plain one is heard from every node of a cluster. */
-export type ChannelKind = 'plain' | 'sharded';
-
-export interface ChannelListener {
-  hear(message: string): void;
-  /** Heard again after messages may have been lost. */
-  missed(): void;
-}
-
-export interface Hearing {
-  /** Every channel is confirmed and answers, but for those that were opened a moment ago. */
-  ok: boolean;
-  /** Since when one is not, milliseconds since the epoch; null: all are. */
-  lostAt: number | null;
-}
+import {
+  ask,
+  type Channel,
+  type ChannelKind,
+  type ChannelListener,
+  confirm,
+  hear,
+  type Hearing,
+  hearingOf,
+  lose,
+  newChannel,
+} from './channel.ts';
 
 export interface Subscriptions {
   /** Resolves when Redis has confirmed it for the first time; rejects when it refuses, or does not answer in 5 s. */
@@ -35,32 +31,11 @@ export interface SubscriptionsOptions {
   verifyMs?: number;
 }
 
-interface Channel {
-  kind: ChannelKind;
-  name: string;
-  listener: ChannelListener;
-  /** Settles with the first answer of Redis. */
-  opened: PromiseWithResolvers<void>;
-  /** Of the subscription that counts: an answer to an earlier one says nothing. */
-  round: number;
-  /** null: confirmed, and it has answered since. */
-  lostAt: number | null;
-  wasHeard: boolean;
-  heardAt: number;
-  /** Written to the channel itself and not heard yet. */
-  asked: boolean;
-  /** Questions in a row that were not heard. */
-  unheard: number;
-}
-
 /** How long a subscription may wait for Redis before its caller is told that it is away. */
 const CONFIRM_MS = 5_000;
 const VERIFY_MS = 5_000;
 /** Then it is not the subscription but the connection. */
 const MAX_UNHEARD = 2;
-/** Every process that hears it on a channel it shares knows that it hears. */
-const QUESTION = '?';
-
 const keyOf = (kind: ChannelKind, name: string): string => `${kind} ${name}`;
 
 /** Rejects when Redis does not confirm in time; the subscription itself goes on trying. */
@@ -70,15 +45,6 @@ async function inTime(confirmed: Promise<void>): Promise<void> {
   await Promise.race([confirmed, late.promise]).finally(() => clearTimeout(timer));
 }
 
-function newChannel(kind: ChannelKind, name: string, listener: ChannelListener): Channel {
-  const opened = Promise.withResolvers<void>();
-  // Whoever waits for it hears of it; nobody may.
-  opened.promise.catch(() => {});
-  const now = Date.now();
-  const silence = { lostAt: now, wasHeard: false, heardAt: now, asked: false, unheard: 0 };
-  return { kind, name, listener, opened, round: 0, ...silence };
-}
-
 export function createSubscriptions(options: SubscriptionsOptions): Subscriptions {
   const { listening, publishing, verifyMs = VERIFY_MS } = options;
   const channels = new Map<string, Channel>();
@@ -86,11 +52,7 @@ export function createSubscriptions(options: SubscriptionsOptions): Subscription
 
   const receive = (kind: ChannelKind) => (name: string, message: string) => {
     const channel = channels.get(keyOf(kind, name));
-    if (!channel) return;
-    channel.heardAt = Date.now();
-    channel.asked = false;
-    channel.unheard = 0;
-    if (message !== QUESTION) channel.listener.hear(message);
+    if (channel) hear(channel, message);
   };
 
   const forgetAll = (): void => channels.forEach(lose);
@@ -101,11 +63,6 @@ export function createSubscriptions(options: SubscriptionsOptions): Subscription
   // A cluster stays ready while a node of it is replaced; its subscriptions are only on their way by then.
   listening.on('subscribersReady', renewAll);
 
-  function lose(channel: Channel): void {
-    channel.lostAt ??= Date.now();
-    channel.asked = false;
-  }
-
   function subscribe(channel: Channel): void {
     lose(channel);
     const round = ++channel.round;
@@ -115,13 +72,6 @@ export function createSubscriptions(options: SubscriptionsOptions): Subscription
       () => round === channel.round && confirm(channel),
       (error: unknown) => round === channel.round && refuse(channel, error),
     );
-  }
-
-  function confirm(channel: Channel): void {
-    const { wasHeard } = channel;
-    Object.assign(channel, { lostAt: null, wasHeard: true, heardAt: Date.now() });
-    channel.opened.resolve();
-    if (wasHeard) channel.listener.missed();
   }
 
   /** One that was heard before is tried again by `verify`. */
@@ -138,24 +88,10 @@ export function createSubscriptions(options: SubscriptionsOptions): Subscription
 
   function verify(channel: Channel): void {
     if (Date.now() - (channel.lostAt ?? channel.heardAt) < verifyMs) return;
-    if (channel.lostAt === null && !channel.asked) return ask(channel);
+    if (channel.lostAt === null && !channel.asked) return ask(publishing, channel);
     channel.unheard += 1;
     if (channel.unheard >= MAX_UNHEARD) return reconnect();
     subscribe(channel);
-  }
-
-  /** What Redis did not take is not missed either. */
-  function ask(channel: Channel): void {
-    const { kind, name } = channel;
-    const written =
-      kind === 'plain' ? publishing.publish(name, QUESTION) : publishing.spublish(name, QUESTION);
-    const { heardAt, round } = channel;
-    written.then(
-      () => {
-        if (channel.round === round && channel.heardAt === heardAt) channel.asked = true;
-      },
-      () => {},
-    );
   }
 
   /** Every channel begins anew with the next `ready`. */
@@ -181,16 +117,6 @@ export function createSubscriptions(options: SubscriptionsOptions): Subscription
     answer.catch(() => {});
   }
 
-  function hearing(): Hearing {
-    const now = Date.now();
-    // A new one is on its way to Redis; each reader of a log opens one.
-    const isNew = ({ wasHeard, lostAt }: Channel): boolean => !wasHeard && now - (lostAt ?? now) < verifyMs;
-    const lost = [...channels.values()]
-      .filter((channel) => !isNew(channel))
-      .flatMap(({ lostAt }) => (lostAt === null ? [] : [lostAt]));
-    return lost.length === 0 ? { ok: true, lostAt: null } : { ok: false, lostAt: Math.min(...lost) };
-  }
-
   function close(): void {
     clearInterval(verifying);
     channels.clear();
@@ -198,5 +124,5 @@ export function createSubscriptions(options: SubscriptionsOptions): Subscription
     listening.off('close', forgetAll).off('ready', renewAll).off('subscribersReady', renewAll);
   }
 
-  return { open, drop, hearing, close };
+  return { open, drop, hearing: () => hearingOf(channels.values(), verifyMs), close };
 }

@@ -1,10 +1,10 @@
 // Puts the parts of a stream together to an answer, and tells of each piece as it comes.
 // Must never hold a piece back: what is told joined is what the answer says.
-import type { LanguageModelV4StreamPart, SharedV4ProviderMetadata } from '@ai-sdk/provider';
+import type { LanguageModelV4StreamPart } from '@ai-sdk/provider';
 import { plainText } from '../contract/plain-text.ts';
+import { createAnswerBlocks } from './answer-blocks.ts';
 import { MAX_ANSWER_PARTS, MAX_WRITTEN_CHARACTERS } from './answer-limits.ts';
 import {
-  type AnswerPart,
   filePartOf,
   type ModelAnswer,
   usageOf,
@@ -12,9 +12,9 @@ import {
   wireNameOf,
   type WrittenCall,
 } from './model-answer.ts';
+import { keepData } from './provider-data.ts';
 import { RefusedAnswer } from './refused-answer.ts';
 import { reportedTokens, type ReportedTokens } from './spent-tokens.ts';
-import { ownMember, setOwnMember } from '../contract/own-member.ts';
 
 /** A piece of an answer on its way. */
 export type AnswerPiece =
@@ -22,7 +22,17 @@ export type AnswerPiece =
   /** `input` is the JSON text that was added; '' at first. `index` counts the calls of the answer from 0. */
   | { kind: 'tool_call'; index: number; id: string; wireName: string; input: string };
 
-type TextPart = Extract<AnswerPart, { type: 'text' | 'thinking' }>;
+type TextPart = Extract<
+  LanguageModelV4StreamPart,
+  { type: 'text-start' | 'text-delta' | 'reasoning-start' | 'reasoning-delta' }
+>;
+/** A call under way. */
+interface OpenCall {
+  index: number;
+  call: WrittenCall;
+  isTold: boolean;
+}
+
 type Collected = Pick<ModelAnswer, 'parts' | 'calls' | 'finish' | 'usage' | 'modelId' | 'warnings'>;
 
 export interface AnswerCollector {
@@ -39,40 +49,19 @@ export interface AnswerCollector {
 export function createCollector(): AnswerCollector {
   const answer: Collected = { parts: [], calls: [], finish: null, usage: null, modelId: null, warnings: [] };
   const reported: ReportedTokens = { input: null, output: null };
-  const blocks = new Map<string, TextPart>();
+  const blocks = createAnswerBlocks(answer.parts);
   /** Calls under way, by id. */
-  const open = new Map<string, { index: number; call: WrittenCall; isTold: boolean }>();
+  const open = new Map<string, OpenCall>();
   let characters = 0;
 
-  function textPiece(
-    type: TextPart['type'],
-    id: string,
-    text: string,
-    data: SharedV4ProviderMetadata | undefined,
-  ): AnswerPiece | null {
-    const key = `${type} ${id}`;
-    let block = blocks.get(key);
-    if (!block) {
-      block = { type, text: '' };
-      blocks.set(key, block);
-      answer.parts.push(block);
-    }
-    const plain = plainText(text);
-    block.text += plain;
-    keepData(block, data);
-    characters += plain.length;
-    return plain === '' ? null : { kind: type === 'text' ? 'content' : 'thinking', text: plain };
+  function textPiece(type: 'text' | 'thinking', part: TextPart): AnswerPiece | null {
+    const text = 'delta' in part ? plainText(part.delta) : '';
+    blocks.write(type, part.id, text, part.providerMetadata);
+    characters += text.length;
+    return text === '' ? null : { kind: type === 'text' ? 'content' : 'thinking', text };
   }
 
-  function endBlock(type: TextPart['type'], id: string, data: SharedV4ProviderMetadata | undefined): void {
-    const key = `${type} ${id}`;
-    const block = blocks.get(key);
-    if (block) keepData(block, data);
-    // The provider may use the id again for another block.
-    blocks.delete(key);
-  }
-
-  function openCall(id: string, toolName: string): { index: number; call: WrittenCall; isTold: boolean } {
+  function openCall(id: string, toolName: string): OpenCall {
     const call: WrittenCall = { id, wireName: wireNameOf(toolName), input: '' };
     const entry = { index: open.size, call, isTold: false };
     open.set(id, entry);
@@ -98,10 +87,8 @@ export function createCollector(): AnswerCollector {
 
   function take(part: LanguageModelV4StreamPart): AnswerPiece | null {
     const { type } = part;
-    if (type === 'text-start' || type === 'text-delta')
-      return textPiece('text', part.id, 'delta' in part ? part.delta : '', part.providerMetadata);
-    if (type === 'reasoning-start' || type === 'reasoning-delta')
-      return textPiece('thinking', part.id, 'delta' in part ? part.delta : '', part.providerMetadata);
+    if (type === 'text-start' || type === 'text-delta') return textPiece('text', part);
+    if (type === 'reasoning-start' || type === 'reasoning-delta') return textPiece('thinking', part);
     if (type === 'tool-input-start') {
       if (part.providerExecuted !== true) openCall(part.id, part.toolName);
       return callPiece(part.id, '');
@@ -114,8 +101,8 @@ export function createCollector(): AnswerCollector {
 
   /** Parts that add nothing a reader would want to see at once. */
   function takeReport(part: LanguageModelV4StreamPart): void {
-    if (part.type === 'text-end') endBlock('text', part.id, part.providerMetadata);
-    if (part.type === 'reasoning-end') endBlock('thinking', part.id, part.providerMetadata);
+    if (part.type === 'text-end') blocks.end('text', part.id, part.providerMetadata);
+    if (part.type === 'reasoning-end') blocks.end('thinking', part.id, part.providerMetadata);
     if (part.type === 'stream-start') answer.warnings.push(...warningTexts(part.warnings));
     if (part.type === 'response-metadata') answer.modelId = part.modelId ?? answer.modelId;
     if (part.type === 'file') answer.parts.push(filePartOf(part));
@@ -129,22 +116,10 @@ export function createCollector(): AnswerCollector {
   function excess(): RefusedAnswer | null {
     if (characters > MAX_WRITTEN_CHARACTERS)
       return new RefusedAnswer('too_large', `the answer has more than ${MAX_WRITTEN_CHARACTERS} characters`);
-    if (answer.parts.length + blocks.size + open.size > MAX_ANSWER_PARTS)
+    if (answer.parts.length + blocks.open() + open.size > MAX_ANSWER_PARTS)
       return new RefusedAnswer('too_large', `the answer has more than ${MAX_ANSWER_PARTS} parts`);
     return null;
   }
 
   return { take, answer, reported, written: () => characters, excess };
-}
-
-/** The last word of a provider about a part counts, and says no less than the ones before. */
-function keepData(
-  part: { providerData?: SharedV4ProviderMetadata },
-  data: SharedV4ProviderMetadata | undefined,
-): void {
-  for (const [provider, members] of Object.entries(data ?? {})) {
-    part.providerData ??= {};
-    const before = ownMember(part.providerData, provider);
-    setOwnMember(part.providerData, provider, { ...before, ...members });
-  }
 }

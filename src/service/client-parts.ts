@@ -21,7 +21,7 @@ import { keySpace, type KeySpace } from '../journal/keys.ts';
 import { createRunJournal } from '../journal/run-journal.ts';
 import { createPayloadStore } from '../journal/payload-store.ts';
 import { createSubscriber } from '../journal/subscriber.ts';
-import type { Hearing } from '../journal/subscriptions.ts';
+import type { Hearing } from '../journal/channel.ts';
 import { createSweepIndex } from '../journal/sweep-index.ts';
 import { createModelCatalog } from '../catalog/model-catalog.ts';
 import { createToolCatalog } from '../catalog/tool-catalog.ts';

@@ -10,7 +10,7 @@ import type { Engine } from '../engine/engine.ts';
 import { NO_LOCAL_WORKER, type LocalWorker } from '../engine/turn.ts';
 import { engineParts } from './engine-wiring.ts';
 import { type SharedParts, journalParts, type Onward, open, sweeperPart } from './ground.ts';
-import type { Hearing } from '../journal/subscriptions.ts';
+import type { Hearing } from '../journal/channel.ts';
 import { deadlineIn, settledWithin, startAll, stopAll, type Startable } from '../lifecycle.ts';
 import { submittableTypes } from '../engine/core/directive-exec.ts';
 import { type Modules, NO_MODULES } from '../extend/modules.ts';

@@ -13,7 +13,7 @@ import {
   STALLED_CHECK_MS,
   sweeperPart,
 } from './ground.ts';
-import type { Hearing } from '../journal/subscriptions.ts';
+import type { Hearing } from '../journal/channel.ts';
 import { createSchemaChecks } from '../json-schema/schema-checks.ts';
 import { PRESENT_EVERY_MS } from '../catalog/presence.ts';
 import type { Startable } from '../lifecycle.ts';

@@ -1,7 +1,8 @@
 // Hears cancellations announced by any process and stops the attempts this one makes.
 // Must never be the only way: a lost announcement is found by the next heartbeat.
 import type { KeySpace } from '../journal/keys.ts';
-import { createSubscriptions, type Hearing, type SubscriptionsOptions } from '../journal/subscriptions.ts';
+import type { Hearing } from '../journal/channel.ts';
+import { createSubscriptions, type SubscriptionsOptions } from '../journal/subscriptions.ts';
 import type { Startable } from '../lifecycle.ts';
 import type { RunningAttempts } from './running-attempts.ts';
 

@@ -1,5 +1,6 @@
 // Writes what an attempt says while it runs: one append at a time, in order and under the claim.
 // Must never leave a hole: an append that failed is repeated until Redis answers, and nothing follows one that was given up.
+import type { SignalDraft } from '../contract/signal.ts';
 import type { Report } from '../executors/definition.ts';
 import type { ClaimRef, Journal } from '../journal/journal.ts';
 import { draftSignal, type SignalOrigin } from '../journal/signal-draft.ts';
@@ -76,17 +77,13 @@ export function createReporter(options: ReporterOptions): Reporter {
   async function append(batch: readonly Said[]): Promise<boolean> {
     const amount = amountOf(batch);
     if (!budget.fits(amount.characters)) return refuse(amount, 'call');
-    const drafts = batch.map(({ type, data }) => draftSignal(type, correlated(data) as never, origin));
+    const drafts = batch.map((said) => draftOf(said, origin, correlation));
     const verdict = await persistently(() => journal.append(claim, drafts), givenUp);
     if (verdict === 'no_room') return refuse(amount, 'request_bytes');
     if (verdict === 'stale') options.onLost();
     else spoken = true;
     budget.wrote(amount);
     return verdict === 'appended';
-  }
-
-  function correlated(data: Said['data']): object {
-    return 'metadata' in data ? { ...data, metadata: { ...correlation, ...data.metadata } } : data;
   }
 
   /** From here on what is said is only counted. */
@@ -135,4 +132,9 @@ export function createReporter(options: ReporterOptions): Reporter {
     hasSpoken: () => spoken,
     unreported: budget.unreported,
   };
+}
+
+function draftOf({ type, data }: Said, origin: SignalOrigin, correlation: SignalMetadata): SignalDraft {
+  const correlated = 'metadata' in data ? { ...data, metadata: { ...correlation, ...data.metadata } } : data;
+  return draftSignal(type, correlated as never, origin);
 }

@@ -1,6 +1,6 @@
 // A worker: serves lanes, makes attempts, and stops without losing any.
 // Must never stop taking care of an attempt before it has been recorded.
-import { createSemaphore } from '../bounds/semaphore.ts';
+import { createSemaphore, type Semaphore } from '../bounds/semaphore.ts';
 import { modelLane } from '../contract/model-name.ts';
 import { keySpace } from '../journal/keys.ts';
 import { createLaneLimits } from '../catalog/lane-limits.ts';
@@ -11,6 +11,7 @@ import { type Deadline, pause } from '../lifecycle.ts';
 import type { RedisConnection } from '../redis/connection.ts';
 import { attemptDirective } from './attempt.ts';
 import type { AttemptParts } from './claimed.ts';
+import { createLanePauses } from './lane-pauses.ts';
 import { createSharedLimits } from './shared-limits.ts';
 
 /** One lane a worker serves. */
@@ -51,34 +52,35 @@ function isLocal({ globalConcurrency, rate }: ServedLane): boolean {
   return globalConcurrency === null && rate === null;
 }
 
+async function enqueueLater(lanes: Lanes, lane: string, job: JobData, outcome: JobOutcome): Promise<void> {
+  if (outcome.kind === 'later') await lanes.enqueue(lane, job, Math.max(0, outcome.at - Date.now()));
+}
+
+/** By lane: how many attempts may begin at once, wherever this process alone decides it. */
+function slotsOf(serves: readonly ServedLane[]): ReadonlyMap<string, Semaphore> {
+  const local = serves.filter(isLocal);
+  return new Map(local.map(({ name, concurrency }) => [name, createSemaphore(concurrency)]));
+}
+
+function consumerOf(
+  { connection, prefix, lockMs, stalledCheckMs, onError }: WorkerOptions,
+  { name, concurrency }: ServedLane,
+  handle: (job: JobData) => Promise<JobOutcome>,
+): LaneConsumer {
+  const consumed = { lane: name, concurrency, connection, prefix, lockMs, stalledCheckMs };
+  return consumeLane({ ...consumed, handle, onError });
+}
+
 export function createWorker(options: WorkerOptions) {
   const { serves, running, heartbeat, onError } = options;
   const consumers: LaneConsumer[] = [];
-  const paused = new Map<string, NodeJS.Timeout>();
-  const shared = createSharedLimits({
-    ...options,
-    limits: createLaneLimits(options.connection, keySpace(options.prefix)),
-  });
-  const slots = new Map(
-    serves.filter(isLocal).map(({ name, concurrency }) => [name, createSemaphore(concurrency)]),
-  );
+  const pauses = createLanePauses(onError);
+  const limits = createLaneLimits(options.connection, keySpace(options.prefix));
+  const shared = createSharedLimits({ ...options, limits });
+  const slots = slotsOf(serves);
   let stopping: Promise<void> | undefined;
   let inHand = 0;
   let whenNothingIsInHand = (): void => {};
-
-  function consumer({ name, concurrency }: ServedLane): LaneConsumer {
-    const { connection, prefix, lockMs, stalledCheckMs } = options;
-    return consumeLane({
-      lane: name,
-      concurrency,
-      connection,
-      prefix,
-      lockMs,
-      stalledCheckMs,
-      handle: (job) => handle(job, name),
-      onError,
-    });
-  }
 
   /** Of a job: what was taken directly may have its slot. */
   async function handle(job: JobData, lane: string): Promise<JobOutcome> {
@@ -100,7 +102,8 @@ export function createWorker(options: WorkerOptions) {
 
   /** The lane is served here, is not limited over all workers, is not paused, and has a free slot. */
   function canTake(lane: string): boolean {
-    if (stopping || paused.has(lane) || options.lanes.isPaused(lane) || shared.isLimited(lane)) return false;
+    if (stopping || pauses.isPaused(lane) || options.lanes.isPaused(lane) || shared.isLimited(lane))
+      return false;
     return slots.get(lane)?.hasRoom() ?? false;
   }
 
@@ -111,19 +114,14 @@ export function createWorker(options: WorkerOptions) {
   function take(lane: string, job: JobData): boolean {
     if (!canTake(lane) || !slots.get(lane)?.tryTake()) return false;
     attempt(job, lane)
-      .then((outcome) => enqueueLater(lane, job, outcome))
+      .then((outcome) => enqueueLater(options.lanes, lane, job, outcome))
       .catch(onError);
     return true;
   }
 
-  async function enqueueLater(lane: string, job: JobData, outcome: JobOutcome): Promise<void> {
-    if (outcome.kind === 'later')
-      await options.lanes.enqueue(lane, job, Math.max(0, outcome.at - Date.now()));
-  }
-
   async function start(): Promise<void> {
     await shared.start();
-    consumers.push(...serves.map(consumer));
+    consumers.push(...serves.map((lane) => consumerOf(options, lane, (job) => handle(job, lane.name))));
     await Promise.all(consumers.map((each) => each.start()));
   }
 
@@ -134,20 +132,15 @@ export function createWorker(options: WorkerOptions) {
   function pauseLane(lane: string, pauseMs: number | null): void {
     if (lane.startsWith(MODEL_LANES)) return;
     const consumer = consumers.find((candidate) => candidate.lane === lane);
-    clearTimeout(paused.get(lane));
-    paused.delete(lane);
+    pauses.end(lane);
     if (!consumer || stopping) return;
-    if (pauseMs === null) return consumer.resume();
-    paused.set(
-      lane,
-      setTimeout(() => consumer.resume(), pauseMs),
-    );
-    consumer.pause().catch(onError);
+    if (pauseMs === null) consumer.resume();
+    else pauses.begin(consumer, pauseMs);
   }
 
   /** Takes nothing more, waits for what runs, then aborts it; what was aborted goes back to its lane. */
   async function drain(by?: Deadline): Promise<void> {
-    for (const timer of paused.values()) clearTimeout(timer);
+    pauses.stop();
     shared.stop();
     const [closed, emptied] = [new AbortController(), new AbortController()];
     const closing = Promise.all(consumers.map((each) => each.stop())).finally(() => closed.abort());

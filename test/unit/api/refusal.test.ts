@@ -1,6 +1,7 @@
 /** Which problem an error becomes. */
 import { describe, expect, test } from 'vitest';
-import { refusalOf, refusedAt } from '../../../src/api/refusal.ts';
+import { refusalOf } from '../../../src/api/refusal.ts';
+import { refusedAt } from '../../../src/contract/field-sentence.ts';
 import { DirectiveRefused, problem, ServiceUnavailable } from '../../../src/contract/problem.ts';
 
 function frameworkError(code: string, statusCode: number): Error {

@@ -4,7 +4,8 @@ import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import type { Signal } from '../../../src/contract/signal.ts';
 import { createFollower } from '../../../src/journal/follower.ts';
 import type { Journal } from '../../../src/journal/journal.ts';
-import type { Listener, Subscriber } from '../../../src/journal/subscriber.ts';
+import type { Listener } from '../../../src/journal/announcement.ts';
+import type { Subscriber } from '../../../src/journal/subscriber.ts';
 
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });

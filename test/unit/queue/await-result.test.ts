@@ -5,7 +5,8 @@ import { okResult } from '../../../src/contract/result.ts';
 import type { Signal } from '../../../src/contract/signal.ts';
 import type { Journal } from '../../../src/journal/journal.ts';
 import type { DirectiveRecord } from '../../../src/journal/records.ts';
-import type { Listener, Subscriber } from '../../../src/journal/subscriber.ts';
+import type { Listener } from '../../../src/journal/announcement.ts';
+import type { Subscriber } from '../../../src/journal/subscriber.ts';
 import { watchInbox } from '../../../src/queue/await-result.ts';
 import { endOf, toolCall } from '../../support/journal.ts';
 

@@ -1,0 +1,16 @@
+// What a provider says beside a part of its answer, and wants back with it.
+// Must never look into it.
+import type { SharedV4ProviderMetadata } from '@ai-sdk/provider';
+import { ownMember, setOwnMember } from '../contract/own-member.ts';
+
+/** The last word of a provider about a part counts, and says no less than the ones before. */
+export function keepData(
+  part: { providerData?: SharedV4ProviderMetadata },
+  data: SharedV4ProviderMetadata | undefined,
+): void {
+  for (const [provider, members] of Object.entries(data ?? {})) {
+    part.providerData ??= {};
+    const before = ownMember(part.providerData, provider);
+    setOwnMember(part.providerData, provider, { ...before, ...members });
+  }
+}
