@@ -160,11 +160,4 @@ describe('an example', () => {
       expect(imported).toEqual(['adjutant/engine', 'zod']);
     },
   );
-
-  const blocks = [...readFileSync('docs/modules.md', 'utf8').matchAll(/```ts\n([\s\S]*?)```/g)];
-  test.each(blocks.map(([, code = '']) => code))('of the documents runs: %#', async (code) => {
-    const args = ['--conditions=adjutant-source', '--input-type=module-typescript', '--eval', code];
-    const child = spawnNode(args);
-    expect(await child.exited, child.lines.join('\n')).toMatchObject({ code: 0 });
-  });
 });

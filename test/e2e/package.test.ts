@@ -5,6 +5,7 @@ import { globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, wr
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { blocksOf, givenTo, PAGES } from '../support/documents.ts';
 import { spawnProcess } from '../support/process.ts';
 
 const EXAMPLE = 'example-of-the-queue.ts';
@@ -57,23 +58,14 @@ function install(tarball: string): void {
 
 /** The programs of the documents and the examples; what a piece takes for granted stands before it. */
 function samples(): [name: string, code: string][] {
-  const given = {
-    client: `declare const client: import('adjutant/client').DirectiveClient;`,
-    request_id: 'declare const request_id: string;',
-    call_id: 'declare const call_id: string;',
-  };
-  const blocks = ['README.md', ...globSync('docs/*.md')].flatMap((file) =>
-    [...readFileSync(file, 'utf8').matchAll(/```ts\n([\s\S]*?)```/g)].map(([, code = '']) => code),
-  );
+  const blocks = PAGES.flatMap(blocksOf).filter(({ language }) => language === 'ts');
   const programs = globSync('examples/{*,modules/{webhook,briefing}}.ts').map((file) =>
     readFileSync(file, 'utf8'),
   );
-  return [...blocks, ...programs].map((code, index) => {
-    const missing = Object.entries(given).filter(
-      ([name]) => new RegExp(`\\b${name}\\b`).test(code) && !new RegExp(`const (\\{ )?${name}\\b`).test(code),
-    );
-    return [`sample-${index}.ts`, `${missing.map(([, line]) => line).join('\n')}\n${code}\nexport {};\n`];
-  });
+  return [...blocks.map(({ code }) => code), ...programs].map((code, index) => [
+    `sample-${index}.ts`,
+    `${givenTo(code).join('\n')}\n${code}\nexport {};\n`,
+  ]);
 }
 
 /** Every name that a program needs to write down, from both doors. */

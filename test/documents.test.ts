@@ -1,0 +1,98 @@
+/** The pages say what is: links lead somewhere, samples of the configuration are accepted, every error has its row.
+ *  It must not run anything: test/e2e/documents.test.ts does. */
+import { existsSync, globSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { ERROR_TYPES } from '../src/contract/error-envelope.ts';
+import { PROBLEM_CODES } from '../src/contract/problem.ts';
+import { anchorsOf, blocksOf, linksOf, PAGES, proseOf, rowsOf } from './support/documents.ts';
+import { parse } from './support/parsed-config.ts';
+
+const LONGEST_CELL = 200;
+const MOST_NOT_RUN = 11;
+
+describe.each(PAGES)('%s', (page) => {
+  test('has links that lead somewhere', () => {
+    const broken = linksOf(page).filter(({ target }) => !leadsSomewhere(page, target));
+    expect(broken).toEqual([]);
+  });
+
+  test('names files that exist', () => {
+    const named = proseOf(page).flatMap((line) => [
+      ...line.matchAll(/`(?<path>(?:src|test|scripts|docs|schemas|deploy|examples|bench)\/[\w./-]*\w)`/g),
+    ]);
+    const missing = named.map(({ groups }) => groups?.['path'] ?? '').filter((path) => !existsSync(path));
+    expect(missing).toEqual([]);
+  });
+
+  test('has tables that can be read', () => {
+    const long = rowsOf(page).flatMap(({ line, cells }) =>
+      cells.filter((cell) => cell.length > LONGEST_CELL).map(() => line),
+    );
+    expect(long).toEqual([]);
+  });
+
+  test('has blocks of a known kind', () => {
+    const unknown = blocksOf(page).filter(
+      ({ language }) => !['', 'sh', 'console', 'ts', 'json'].includes(language),
+    );
+    expect(unknown.map(({ line }) => line)).toEqual([]);
+  });
+
+  test('has samples of the configuration that are accepted', () => {
+    for (const { code } of blocksOf(page).filter(({ language }) => language === 'json')) {
+      const variables = [...code.matchAll(/\$\{(\w+)\}/g)].map(([, name]) => [name, 'x'] as const);
+      expect(() => parse(JSON.parse(code), Object.fromEntries(variables)), code).not.toThrow();
+    }
+  });
+});
+
+function leadsSomewhere(page: string, target: string): boolean {
+  if (/^https?:/.test(target)) return true;
+  const [path = '', anchor] = target.split('#');
+  const file = path === '' ? page : join(dirname(page), path);
+  return existsSync(file) && (anchor === undefined || anchorsOf(file).has(anchor));
+}
+
+test('README and ARCHITECTURE are as short as they are meant to be', () => {
+  expect(readFileSync('README.md', 'utf8').split('\n').length).toBeLessThanOrEqual(121);
+  expect(readFileSync('ARCHITECTURE.md', 'utf8').split('\n').length).toBeLessThanOrEqual(251);
+});
+
+test('few blocks are not run, each for a reason', () => {
+  const reasons = PAGES.flatMap(blocksOf).flatMap(({ page, line, notRun }) =>
+    notRun === null ? [] : [`${page}:${line} ${notRun}`],
+  );
+  expect(reasons.length, reasons.join('\n')).toBeLessThanOrEqual(MOST_NOT_RUN);
+});
+
+/** Calls that make an error, with its type as a word. */
+const MAKERS: readonly RegExp[] = [
+  /\b(?:errorEnvelope|failure|unsent|answer|fail|normalizeError)\(\s*'(?<type>[a-z_]+)'/g,
+  /\b(?:failRun|requestError|deny)\(\s*run,\s*(?:call,\s*)?'(?<type>[a-z_]+)'/g,
+  /\b(?:type|reason): '(?<type>[a-z_]+)',\s*message\b/g,
+];
+
+/** Reasons of a step of the strategy or of a start, which are no types. */
+const REASONS: ReadonlySet<string> = new Set(['deadline']);
+
+function typesInCode(): string[] {
+  const sources = globSync('src/**/*.ts').map((file) => readFileSync(file, 'utf8'));
+  const found = sources.flatMap((source) =>
+    MAKERS.flatMap((maker) => [...source.matchAll(maker)].map(({ groups }) => groups?.['type'] ?? '')),
+  );
+  return [...new Set([...ERROR_TYPES, ...found])].filter((type) => !REASONS.has(type)).toSorted();
+}
+
+describe('docs/troubleshooting.md', () => {
+  const explained = new Set(rowsOf('docs/troubleshooting.md').map(({ cells }) => cells[0]));
+
+  test('explains every type of error that the code makes', () => {
+    expect(typesInCode().length).toBeGreaterThan(ERROR_TYPES.length);
+    expect(typesInCode().filter((type) => !explained.has(`\`${type}\``))).toEqual([]);
+  });
+
+  test('explains every code of a refusal', () => {
+    expect(PROBLEM_CODES.filter((code) => !explained.has(`\`${code}\``))).toEqual([]);
+  });
+});

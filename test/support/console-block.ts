@@ -1,0 +1,69 @@
+/** Commands of a page and what it shows of their output, and whether that is what came out.
+ *  It must not overlook a word: only what differs from run to run, and what the page leaves out with `…`. */
+export interface Step {
+  readonly command: string;
+  /** null: a page that shows no output. */
+  readonly output: string | null;
+}
+
+/** Each command of an `sh` block; a line that ends with `\` goes on. */
+export function shellSteps(code: string): Step[] {
+  return joined(code)
+    .split('\n')
+    .filter((line) => line.trim() !== '' && !line.startsWith('#'))
+    .map((command) => ({ command, output: null }));
+}
+
+/** Each command of a `console` block with what follows it. */
+export function consoleSteps(code: string): Step[] {
+  const [before = '', ...parts] = joined(code).split(/^\$ /m);
+  if (before.trim() !== '') throw new Error(`a console block begins with "$ ", not with ${before}`);
+  return parts.map((part) => {
+    const [command = '', ...output] = part.split('\n');
+    return { command, output: output.join('\n').trim() };
+  });
+}
+
+function joined(code: string): string {
+  return code.replaceAll(/\\\n\s*/g, '');
+}
+
+const LEFT_OUT = '…';
+/** What no two runs share: times of day, instants, ids, durations. */
+const VARIABLE: readonly RegExp[] = [
+  /\d{4}-\d{2}-\d{2}T[\d:.]+Z/g,
+  /\d{2}:\d{2}:\d{2}\.\d{3}/g,
+  /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g,
+  /\b\d+(\.\d+)? (ms|s)\b/g,
+];
+
+/** White space counts for nothing, since a page breaks long lines; the order of lines neither, where calls run at once. */
+export function shows(expected: string, actual: string): boolean {
+  return pattern(expected).test(compact(actual)) || showsLines(expected, actual);
+}
+
+function showsLines(expected: string, actual: string): boolean {
+  const wanted = expected.split('\n').filter((line) => line.trim() !== '');
+  const shown = wanted.filter((line) => line.trim() !== LEFT_OUT).map(pattern);
+  const left = actual
+    .split('\n')
+    .map(compact)
+    .filter((line) => line !== '');
+  for (const each of shown) {
+    const found = left.findIndex((line) => each.test(line));
+    if (found < 0) return false;
+    left.splice(found, 1);
+  }
+  return left.length === 0 || shown.length < wanted.length;
+}
+
+function pattern(text: string): RegExp {
+  const parts = text
+    .split(LEFT_OUT)
+    .map((part) => compact(part).replaceAll(/[\\^$.*+?()[\]{}|]/g, String.raw`\$&`));
+  return new RegExp(`^${parts.join('.*')}$`, 's');
+}
+
+function compact(text: string): string {
+  return VARIABLE.reduce((masked, each) => masked.replaceAll(each, '#'), text).replaceAll(/\s+/g, '');
+}
