@@ -1,9 +1,8 @@
 /** The tables of docs/configuration.md: every key of adjutant.json and every variable, as the schemas of src/config say it.
  *  It must not hold a word about a single key: those stand beside the key, in the schema. */
-import * as z from 'zod';
 import { environmentSchema } from '../src/config/environment.ts';
-import { annotatedFileSchema } from '../src/config/file-schema.ts';
-import { type Note, notes } from '../src/config/notes.ts';
+import type { Note } from '../src/config/notes.ts';
+import { annotatedFileSchema, annotatedSchema } from './configuration-schema.ts';
 
 /** What is read of a JSON Schema with the words of `notes` in it. */
 interface Schema extends Partial<Note> {
@@ -56,8 +55,7 @@ function tables(): string {
     const rows = rowsBelow(schema, '', name);
     return rows.length === 0 ? [] : [`### ${name}\n\n${introOf(name)}\n\n${tableOf(rows)}`];
   });
-  const environment = z.toJSONSchema(environmentSchema, { io: 'input', metadata: notes }) as Schema;
-  const variables = tableOf(rowsBelow(environment, '', ''));
+  const variables = tableOf(rowsBelow(annotatedSchema(environmentSchema) as Schema, '', ''));
   return [`### The whole file\n\n${top}`, ...parts, `### Environment\n\n${variables}`].join('\n');
 }
 

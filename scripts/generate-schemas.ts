@@ -1,8 +1,8 @@
 // Writes the JSON Schema of every wire type and of adjutant.json to schemas/, or with --check says which files differ.
 // Must never leave a file there that no schema of the code stands for.
 import { mkdir, readFile, readdir, rm, writeFile } from 'node:fs/promises';
-import { configurationSchemaFile } from '../src/config/file-schema.ts';
 import { schemaFiles } from '../src/contract/wire-schema.ts';
+import { configurationSchemaFile } from './configuration-schema.ts';
 
 const directory = new URL('../schemas/', import.meta.url);
 const wanted = new Map([...schemaFiles(), configurationSchemaFile()]);

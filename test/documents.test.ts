@@ -73,8 +73,8 @@ const MAKERS: readonly RegExp[] = [
   /\b(?:type|reason): '(?<type>[a-z_]+)',\s*message\b/g,
 ];
 
-/** Reasons of a step of the strategy or of a start, which are no types. */
-const REASONS: ReadonlySet<string> = new Set(['deadline']);
+/** Reasons that are no types of errors. */
+const REASONS: ReadonlySet<string> = new Set(['deadline', 'too_many']);
 
 function typesInCode(): string[] {
   const sources = globSync('src/**/*.ts').map((file) => readFileSync(file, 'utf8'));

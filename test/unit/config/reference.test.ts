@@ -5,7 +5,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import { expect, test } from 'vitest';
 import { configurationPage } from '../../../scripts/configuration-page.ts';
-import { configurationSchemaFile } from '../../../src/config/file-schema.ts';
+import { configurationSchemaFile } from '../../../scripts/configuration-schema.ts';
 import { rowsOf } from '../../support/documents.ts';
 
 const PAGE = 'docs/configuration.md';

@@ -1,0 +1,121 @@
+/** adjutant.json as JSON Schema: with the words of its notes for the page, and as it is published for editors.
+ *  It must not decide what a file may hold: the schemas of src/config do. */
+import * as z from 'zod';
+import { fileSchema } from '../src/config/file-schema.ts';
+import { aliasName, chainSchema } from '../src/config/models.ts';
+import { byName } from '../src/config/names.ts';
+import { type Note, notes } from '../src/config/notes.ts';
+import { writtenProviderSchema } from '../src/config/providers.ts';
+import { httpServerSchema, stdioServerSchema } from '../src/config/servers.ts';
+import { serverNameSchema } from '../src/contract/identifiers.ts';
+
+export type JsonSchema = { readonly [key: string]: unknown };
+
+/** The file with what its servers, providers and aliases may be. */
+const wholeFileSchema = fileSchema.extend({
+  mcpServers: byName(serverNameSchema, z.union([stdioServerSchema, httpServerSchema]))
+    .prefault({})
+    .register(notes, { description: 'MCP servers by name.' }),
+  providers: byName(serverNameSchema, writtenProviderSchema).prefault({}).register(notes, {
+    description: 'Model providers by name. Those with a key in the environment need no entry.',
+  }),
+  models: byName(aliasName, chainSchema).prefault({}).register(notes, {
+    description: 'Aliases: a model, or several of which the next is asked when one cannot serve.',
+    special: '`provider:model`, or a list of them',
+  }),
+});
+
+/** With the words of `notes` as members beside the keywords of JSON Schema. */
+export function annotatedFileSchema(): JsonSchema {
+  return annotatedSchema(wholeFileSchema);
+}
+
+export function annotatedSchema(schema: z.ZodType): JsonSchema {
+  return z.toJSONSchema(schema, {
+    io: 'input',
+    metadata: notes,
+    unrepresentable: 'any',
+    override: describeNames,
+  }) as JsonSchema;
+}
+
+interface Overridden {
+  readonly zodSchema: z.core.$ZodTypes;
+  readonly jsonSchema: Record<string, unknown>;
+}
+
+/** Sections by name are read through a step that JSON Schema cannot say: what follows it is what a file may hold. */
+function describeNames({ zodSchema, jsonSchema }: Overridden): void {
+  const { def } = zodSchema._zod;
+  if (def.type !== 'pipe') return;
+  const { def: inner } = (def.out as z.core.$ZodTypes)._zod;
+  if (inner.type !== 'map' && inner.type !== 'record') return;
+  const { $schema: _key, ...propertyNames } = annotatedSchema(inner.keyType as z.ZodType);
+  const { $schema: _value, ...additionalProperties } = annotatedSchema(inner.valueType as z.ZodType);
+  Object.assign(jsonSchema, { type: 'object', propertyNames, additionalProperties });
+}
+
+/** Name and text of the published file, which has keywords of JSON Schema alone. */
+export function configurationSchemaFile(): [name: string, text: string] {
+  const { $schema, ...body } = withDefinitions(plain(annotatedFileSchema()) as JsonSchema);
+  const published = { $schema, $id: 'urn:adjutant:configuration', title: 'adjutant.json', ...body };
+  return ['configuration.json', `${JSON.stringify(published, null, 2)}\n`];
+}
+
+const NOTE_MEMBERS: ReadonlySet<string> = new Set<keyof Note>(['special', 'unit', 'fallback']);
+
+/** Special values and unit go into the description: other members would be unknown keywords. */
+function plain(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(plain);
+  if (typeof value !== 'object' || value === null) return value;
+  const { description, special, unit, fallback } = value as Partial<Note>;
+  const entries = Object.entries(value).filter(([key, member]) => !isNote(key, member));
+  const copy = Object.fromEntries(entries.map(([key, member]) => [key, plain(member)]));
+  if (typeof description !== 'string') return copy;
+  const more = [
+    special === undefined ? '' : ` Special: ${special}.`,
+    unit === undefined ? '' : ` Unit: ${unit}.`,
+    fallback === undefined ? '' : ` Default: ${fallback}.`,
+  ];
+  return { ...copy, description: description + more.join('') };
+}
+
+/** A key of the file may have the name of a note; its value is a schema then, no text. */
+function isNote(key: string, member: unknown): boolean {
+  return NOTE_MEMBERS.has(key) && typeof member === 'string';
+}
+
+/** Smaller ones are read faster where they stand. */
+const SHORTEST_DEFINITION = 400;
+
+/** What stands in several places stands once, under `$defs`, by the name of the key that it belongs to. */
+function withDefinitions(schema: JsonSchema): JsonSchema {
+  const times = new Map<string, number>();
+  eachProperty(schema, (_key, text) => times.set(text, (times.get(text) ?? 0) + 1));
+  const names = new Map<string, string>();
+  eachProperty(schema, (key, text) => {
+    if (text.length < SHORTEST_DEFINITION || (times.get(text) ?? 0) < 2 || names.has(text)) return;
+    const taken = [...names.values()].filter((name) => name.startsWith(key)).length;
+    names.set(text, taken === 0 ? key : `${key}${taken + 1}`);
+  });
+  const definitions = [...names].map(([text, name]) => [name, referring(JSON.parse(text), names)] as const);
+  return { ...(referring(schema, names) as JsonSchema), $defs: Object.fromEntries(definitions) };
+}
+
+function eachProperty(value: unknown, visit: (key: string, text: string) => void): void {
+  if (typeof value !== 'object' || value === null) return;
+  const { properties } = value as { properties?: Record<string, unknown> };
+  for (const [key, member] of Object.entries(properties ?? {})) visit(key, JSON.stringify(member));
+  for (const member of Object.values(value)) eachProperty(member, visit);
+}
+
+function referring(value: unknown, names: ReadonlyMap<string, string>): unknown {
+  if (Array.isArray(value)) return value.map((item) => referring(item, names));
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([key, member]) => {
+      const name = names.get(JSON.stringify(member));
+      return [key, name === undefined ? referring(member, names) : { $ref: `#/$defs/${name}` }];
+    }),
+  );
+}
