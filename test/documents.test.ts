@@ -5,6 +5,7 @@ import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { ERROR_TYPES } from '../src/contract/error-envelope.ts';
 import { PROBLEM_CODES } from '../src/contract/problem.ts';
+import { shows } from './support/console-block.ts';
 import { anchorsOf, blocksOf, linksOf, PAGES, proseOf, rowsOf } from './support/documents.ts';
 import { parse } from './support/parsed-config.ts';
 
@@ -95,4 +96,22 @@ describe('docs/troubleshooting.md', () => {
   test('explains every code of a refusal', () => {
     expect(PROBLEM_CODES.filter((code) => !explained.has(`\`${code}\``))).toEqual([]);
   });
+});
+
+describe('the output of a command', () => {
+  test.each([
+    ['the same', 'ok in 3 ms', 'ok in 12.5 ms\n'],
+    ['broken over lines', '{"a":1,\n"b":2}', '{"a":1,"b":2}'],
+    ['with what a page leaves out', 'id …\n…\nend', 'id 7\nmore\nend'],
+    ['in another order', 'a\nb', 'b\na'],
+    ['after what a terminal overwrites', 'done', 's.t running\ndone'],
+  ])('is shown when it is %s', (_, page, output) => expect(shows(page, output)).toBe(true));
+
+  test.each([
+    ['another word', 'ok', 'failed'],
+    ['a line more', 'a', 'a\nb'],
+    ['a line less', 'a\nb', 'a'],
+    ['another number', '2 tool calls', '3 tool calls'],
+    ['nothing', 'a', ''],
+  ])('is not shown when it is %s', (_, page, output) => expect(shows(page, output)).toBe(false));
 });
