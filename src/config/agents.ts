@@ -83,7 +83,8 @@ annotate(agentPoliciesSchema.shape, {
   },
   error: {
     description: 'What an `error` directive does.',
-    special: '`emit` = also a signal; `stop` = ends the run; `{"max_errors": n}` = ends it at the n-th',
+    special:
+      '`log` = a line in the log; `emit` = also a signal; `stop` = ends the run; `{"max_errors": n}` = ends it at the n-th',
   },
   overrides: {
     description: 'What a run’s own limits and approvals may do.',
@@ -91,7 +92,8 @@ annotate(agentPoliciesSchema.shape, {
   },
   parent_death: {
     description: 'What a child run does when its parent ends.',
-    special: '`orphan` = goes on, and its strategy gets `agent.parent.exit`',
+    special:
+      '`stop` = is cancelled; `continue` = goes on; `orphan` = goes on, and its strategy gets `agent.parent.exit`',
   },
 });
 

@@ -19,11 +19,11 @@ const policyFields = {
   }),
   directives: trustSchema.default('none').register(notes, {
     description: 'Control directives in the results of this server that are obeyed.',
-    special: 'a list of their types',
+    special: 'a list of types',
   }),
   context: z.enum(['none', 'caller', 'all']).default('caller').register(notes, {
     description: 'How much of a call’s `context` the server gets, as `_meta["adjutant/context"]`.',
-    special: '`caller` = what the caller or the agent gave; `all` = also the run’s `state`',
+    special: '`none` = nothing; `caller` = what the caller or the agent gave; `all` = also the run’s `state`',
   }),
   effects: byName(z.string(), repeatPolicySchema).prefault({}).register(notes, {
     description:
