@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 /** The `adjutant` command: the sources under the pinned Node in a clone, the built program when installed from a package.
- *  It must not decide anything else: the verbs live in src/cli. */
+ *  It must not decide anything else: the verbs are in src/cli. */
 import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';

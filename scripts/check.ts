@@ -1,4 +1,4 @@
-/** `npm run check`: everything that can be said about the code without running it.
+/** `npm run check`: every check of the code that does not run it.
  *  It must not need Redis or the network. */
 import { BOUNDARIES, CHECKS, runChecks } from './checks.ts';
 

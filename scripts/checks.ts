@@ -7,7 +7,7 @@ interface Check {
   readonly command: readonly [string, ...string[]];
 }
 
-/** Tests run once more under `npm test`; `check` runs the import table alone. */
+/** `npm test` runs it with all tests; `check` runs only this one. */
 export const BOUNDARIES: Check = {
   name: 'boundaries',
   command: ['vitest', 'run', 'test/boundaries.test.ts', '--reporter=dot'],
@@ -39,7 +39,7 @@ function passes({ name, command: [program, ...args] }: Check): boolean {
   return passed;
 }
 
-/** The linter reads node_modules when it is given the bare folder. */
+/** Given the bare folder, the linter would read node_modules. */
 function lintedPlaces(): string[] {
   return ['src', 'test', 'scripts', 'bench', 'examples', 'vitest.config.ts'];
 }

@@ -1,10 +1,10 @@
-/** The tables of docs/configuration.md: every key of adjutant.json and every variable, as the schemas of src/config say it.
- *  It must not hold a word about a single key: those stand beside the key, in the schema. */
+/** The tables of docs/configuration.md: every key of adjutant.json and every variable, from the schemas of src/config.
+ *  It must not describe a single key: the schema does, beside the key. */
 import { environmentSchema } from '../src/config/environment.ts';
 import type { Note } from '../src/config/notes.ts';
 import { annotatedFileSchema, annotatedSchema } from './configuration-schema.ts';
 
-/** What is read of a JSON Schema with the words of `notes` in it. */
+/** The part of an annotated JSON Schema that is read here. */
 interface Schema extends Partial<Note> {
   readonly type?: string;
   readonly const?: unknown;
@@ -27,7 +27,7 @@ interface Row extends Schema {
 const BEGIN = '<!-- The tables below are written by scripts/generate-configuration.ts. -->';
 const END = '<!-- The tables above are written by scripts/generate-configuration.ts. -->';
 
-/** Sections whose keys are names, and what such a name stands for in a path. */
+/** Sections whose keys are names, and the placeholder for such a name in a path. */
 const NAMES: Readonly<Record<string, string>> = {
   mcpServers: '<server>',
   providers: '<provider>',
@@ -35,10 +35,10 @@ const NAMES: Readonly<Record<string, string>> = {
   models: '<model>',
 };
 
-/** The largest numbers that are no limit of ours but of timers and of whole numbers. */
+/** Largest numbers that are not our limits: the limits of timers and of whole numbers. */
 const UNBOUNDED: ReadonlySet<number> = new Set([2_147_483_647, Number.MAX_SAFE_INTEGER]);
 
-/** The page with its tables written anew. */
+/** The page with new tables. */
 export function configurationPage(page: string): string {
   const [before, rest] = page.split(BEGIN);
   const after = rest?.split(END)[1];
@@ -83,7 +83,7 @@ function alternativesOf(schema: Schema): readonly Schema[] {
   return schema.anyOf === undefined ? [schema] : schema.anyOf.flatMap(alternativesOf);
 }
 
-/** A key that several alternatives have, with the values of all of them. */
+/** A key that several alternatives have, with all their values. */
 function merged(row: Row, rows: readonly Row[]): Row {
   const same = rows.filter(({ path }) => path === row.path);
   const constants = same.flatMap((each) => (each.const === undefined ? (each.enum ?? []) : [each.const]));
@@ -108,14 +108,14 @@ function valuesOf(row: Row): string {
   const sorts = [...new Set(alternativesOf(row).map(sortOf))].filter((sort) => sort !== '');
   const all = (row.enum === undefined ? sorts : [codes(row.enum)]).join(', ');
   const { special = '' } = row;
-  // Words that explain every value name them all.
+  // The special values already name every value.
   const isComplete = all
     .split(', ')
     .every((value) => value.startsWith('`') && special.includes(`${value} =`));
   return [isComplete ? '' : all, special].filter((text) => text !== '').join('; ');
 }
 
-/** What the values of a type are called; null is explained beside them. */
+/** The names of types; null is explained beside them. */
 const WORDS: Readonly<Record<string, string>> = {
   boolean: 'true, false',
   array: 'list',

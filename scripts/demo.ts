@@ -30,8 +30,8 @@ try {
   for (const scene of SCENES) outcomes.push(await play(scene, { client, terminal, url: service.url }));
   const faults = [...outcomes.flatMap((outcome) => outcome.faults), ...(await countFaults(service))];
   terminal.out(`\n${rowsOf(outcomes).join('\n')}\n`);
-  for (const fault of faults) terminal.out(`Not as it should be: ${fault}.`);
-  if (faults.length === 0) terminal.out('Every directive and every run ended once, as it should.');
+  for (const fault of faults) terminal.out(`Wrong: ${fault}.`);
+  if (faults.length === 0) terminal.out('Every directive and every run ended once, as expected.');
   process.exitCode = faults.length === 0 ? 0 : 1;
 } finally {
   await client.close();
@@ -53,7 +53,7 @@ async function runCase(through: DirectiveClient, on: Terminal, demoCase: DemoCas
   return { title, calls: directives.length, elapsedMs, ...judge(demoCase, signals) };
 }
 
-/** The server's own count: an attempt that the signals do not know of would show here. */
+/** The server's own count shows attempts that the signals do not report. */
 async function countFaults(of: DemoService): Promise<string[]> {
   const calls = await of.callsOf(FLAKY_REPORT);
   return calls === 3 ? [] : [`the flaky server counted ${calls} calls instead of 3`];

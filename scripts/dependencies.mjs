@@ -5,7 +5,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Unprepared } from './unprepared.mjs';
 
-/** Installs from the lock file unless the installed tree already is what the lock file says. */
+/** Installs from the lock file unless the installed tree matches it. */
 export function ensureDependencies(root) {
   if (isInstalled(root)) return;
   process.stderr.write('Installing npm dependencies from the lock file (once) …\n');
@@ -15,7 +15,7 @@ export function ensureDependencies(root) {
   if (status !== 0) throw new Unprepared('`npm ci` failed; its message above says why.');
 }
 
-/** npm keeps a record of what it installed; packages for other platforms are the only ones that may be absent from it. */
+/** npm keeps a record of what it installed; only packages for other platforms may be missing from it. */
 function isInstalled(root) {
   const installed = packagesOf(join(root, 'node_modules', '.package-lock.json'));
   const locked = packagesOf(join(root, 'package-lock.json'));
@@ -31,7 +31,7 @@ function packagesOf(path) {
   return existsSync(path) ? JSON.parse(readFileSync(path, 'utf8')).packages : null;
 }
 
-/** The npm that started us, when one did; the one on the PATH otherwise. */
+/** The npm that started this process, if any; otherwise the one on the PATH. */
 function npmCommand(flags) {
   const cli = process.env.npm_execpath;
   const known = cli !== undefined && /npm-cli\.c?js$/.test(cli);

@@ -1,4 +1,4 @@
-/** Writes the tables of docs/configuration.md from the schemas, or with --check says whether they are out of date.
+/** Writes the tables of docs/configuration.md from the schemas, or with --check reports whether they are out of date.
  *  It must not touch anything else on the page. */
 import { readFile, writeFile } from 'node:fs/promises';
 import { configurationPage } from './configuration-page.ts';

@@ -1,5 +1,6 @@
-// Writes the JSON Schema of every wire type and of adjutant.json to schemas/, or with --check says which files differ.
-// Must never leave a file there that no schema of the code stands for.
+// Writes the JSON Schema of every wire type and of adjutant.json to schemas/, or with --check reports which files
+// differ.
+// Must never leave a file there that has no schema in the code.
 import { mkdir, readFile, readdir, rm, writeFile } from 'node:fs/promises';
 import { schemaFiles } from '../src/contract/wire-schema.ts';
 import { configurationSchemaFile } from './configuration-schema.ts';

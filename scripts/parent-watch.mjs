@@ -1,18 +1,19 @@
-/** Ends this process when the one that started it is gone: SIGKILL, unlike other signals, cannot be passed on.
- *  It must work on Node 20, never keep a process alive, and never act in a thread or a fork, which have parents of their own. */
+/** Ends this process when its parent is gone: SIGKILL, unlike other signals, cannot be passed on.
+ *  It must work on Node 20, never keep a process alive, and never act in a thread or a fork, which have their own
+ *  parents. */
 import { readFileSync } from 'node:fs';
 import { isMainThread } from 'node:worker_threads';
 
 const LOOK_MS = 500;
 
-/** The process that started this one, and the one that started that; null where the system does not tell. */
+/** The parent and grandparent of this process; null where the system does not report them. */
 export function ancestors() {
   return [process.ppid, parentOf(process.ppid)];
 }
 
 /**
- * Sends this process `signal` once one of `expected`, as `ancestors` named them, is gone. A lost parent shows in the
- * parent that its child has instead, also while nobody has reaped it.
+ * Sends this process `signal` once one of `expected`, as `ancestors` returned them, is gone. A child of a lost parent
+ * gets another parent, even before anything reaps the lost one.
  */
 export function endWith(expected, signal) {
   const timer = setInterval(() => {
@@ -24,7 +25,7 @@ export function endWith(expected, signal) {
   timer.unref();
 }
 
-/** What makes a Node do so from its start, as one of its arguments. */
+/** The argument that makes Node do this from its start. */
 export function watchArgument(expected, signal) {
   const url = new URL(import.meta.url);
   url.search = new URLSearchParams({ expected: JSON.stringify(expected), signal }).toString();
@@ -33,7 +34,7 @@ export function watchArgument(expected, signal) {
 
 function parentOf(pid) {
   try {
-    // The name of the program stands in brackets and may hold anything; state and parent follow it.
+    // The program's name is in brackets and may hold anything; state and parent follow it.
     const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ').at(-1);
     return Number(fields.split(' ')[1]);
   } catch {

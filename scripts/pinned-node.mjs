@@ -1,4 +1,4 @@
-/** The Node that the project pins, and running a program under it as if it were this process.
+/** The Node that the project pins, and how to run a program under it in place of this process.
  *  It must pass on signals and the exit code unchanged. */
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
@@ -6,13 +6,13 @@ import { delimiter, dirname, join } from 'node:path';
 import { ancestors, endWith, watchArgument } from './parent-watch.mjs';
 import { Unprepared } from './unprepared.mjs';
 
-/** The least Node the code runs on, as in `engines` of package.json. */
+/** The oldest Node that runs the code, as in `engines` of package.json. */
 const LEAST = [22, 15];
 
-/** The same signal within this time is the same wish. */
+/** The same signal within this time is a repeat. */
 const REPEAT_MS = 1_000;
 
-/** The pinned Node of a clone; this one when it is new enough. */
+/** The pinned Node of a clone; this Node when it is new enough. */
 export function nodePath(root) {
   const pinned = join(root, 'node_modules', '.bin', 'node');
   if (existsSync(pinned)) return pinned;
@@ -29,23 +29,23 @@ function isNewEnough(version) {
   return major > LEAST[0] || (major === LEAST[0] && minor >= LEAST[1]);
 }
 
-/** In a clone, users' modules that import `adjutant/…` mean its sources: nothing of it is built. */
+/** In a clone, `adjutant/…` in users' modules means the sources: nothing is built. */
 export const FROM_SOURCES = '--conditions=adjutant-source';
 
-/** The environment in which the project's own commands, and the folder of `extra` files, come first. */
+/** The environment in which the project's own commands, and the folders of `extra` files, come first on the PATH. */
 export function environmentOf(root, extra = []) {
   const folders = [join(root, 'node_modules', '.bin'), process.env.PATH ?? '', ...extra.map(dirname)];
   return { ...process.env, PATH: [...new Set(folders.join(delimiter).split(delimiter))].join(delimiter) };
 }
 
-/** Becomes `node` with these arguments: same terminal, same signals, same exit code, and where Node can, the same process. */
+/** Runs `node` with these arguments: same terminal, same signals, same exit code and, where Node can, the same process. */
 export function become(node, args, { cwd = process.cwd(), env }) {
   if (typeof process.execve === 'function') replaceBy(node, args, { cwd, env });
   else
     waitFor(spawn(node, [watchArgument([process.pid], 'SIGKILL'), ...args], { stdio: 'inherit', cwd, env }));
 }
 
-/** The warning that Node prints of a young interface is never written: this process is over before. */
+/** Node's warning about a new interface is never printed: this process ends before. */
 function replaceBy(node, args, { cwd, env }) {
   const starters = npmAbove();
   const watch = starters === null ? [] : [watchArgument(starters, 'SIGTERM')];
@@ -65,17 +65,17 @@ function waitFor(child) {
 }
 
 /**
- * The processes between npm and us, when npm started us in the foreground; else null. npm passes on signals, but not
- * SIGKILL, and under `npx` to a shell that passes on none.
+ * The processes between npm and this one, when npm started it in the foreground; else null. npm passes on signals, but
+ * not SIGKILL, and under `npx` to a shell that passes on none.
  */
 function npmAbove() {
   const { npm_lifecycle_event: event, npm_lifecycle_script: script = '' } = process.env;
   if (event === 'npx' && /^'?adjutant\b/.test(script)) return ancestors();
-  // The shell of the scripts in package.json has become us.
+  // The shell of the scripts in package.json has become this process.
   return script.startsWith('exec node scripts/run.mjs') ? [process.ppid] : null;
 }
 
-/** A signal to a whole group comes here twice, from its sender and from npm: the child gets it once. */
+/** A signal to a whole group arrives twice, from its sender and from npm: the child gets it once. */
 function passingOn(signal, child) {
   let passedAt = Number.NEGATIVE_INFINITY;
   return () => {

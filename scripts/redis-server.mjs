@@ -1,4 +1,4 @@
-/** Where redis-server is, and how it gets onto a machine that has none.
+/** Finds redis-server, or installs it.
  *  It must never leave a service running that the installation started. */
 import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
@@ -9,7 +9,7 @@ const ADVICE =
   'redis-server was not found: install it (Debian, Ubuntu: `apt-get install redis-server`; macOS: `brew install redis`)';
 
 /**
- * The path of redis-server, installed first if need be.
+ * The path of redis-server; installs it first if it is missing.
  * @param {boolean} urlWouldDo whether setting REDIS_URL would make a local server unnecessary
  */
 export function ensureRedisServer(urlWouldDo) {
@@ -52,7 +52,7 @@ function installWithApt() {
   stopPackagedService(sudo);
 }
 
-/** The Debian package starts its own Redis on port 6379; there was none before, so none is left behind. */
+/** The Debian package starts a Redis on port 6379; there was none before, so it is stopped. */
 function stopPackagedService(sudo) {
   const stop = existsSync('/run/systemd/system')
     ? ['systemctl', 'disable', '--now', 'redis-server']
@@ -61,7 +61,7 @@ function stopPackagedService(sudo) {
   spawnSync(command, args, { stdio: 'ignore' });
 }
 
-/** What makes a command run as root without asking: nothing, sudo, or null when neither works. */
+/** The prefix that runs a command as root without a question: nothing or sudo; null when neither works. */
 function rootPrefix() {
   if (process.getuid?.() === 0) return [];
   return succeeds('sudo', ['-n', 'true']) ? ['sudo', '-n'] : null;
@@ -76,7 +76,7 @@ function announce(what) {
   process.stderr.write(`redis-server was not found; installing it (${what}) …\n`);
 }
 
-/** Output goes to stderr, because stdout belongs to the command that is about to run. */
+/** Output goes to stderr: stdout belongs to the command that runs next. */
 function run(command, args) {
   spawnSync(command, args, { stdio: ['ignore', 2, 2] });
 }

@@ -1,5 +1,5 @@
-/** What every npm script of a clone goes through: brings in what is missing, then becomes the task under the pinned Node.
- *  It must work on Node 20 with nothing installed, and add no more than a blink to a start that needs nothing. */
+/** The entry of every npm script in a clone: installs what is missing, then runs the task under the pinned Node.
+ *  It must work on Node 20 with nothing installed, and take no noticeable time when nothing is missing. */
 import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { ensureDependencies } from './dependencies.mjs';
@@ -8,8 +8,8 @@ import { ensureRedisServer } from './redis-server.mjs';
 import { reportUnprepared, Unprepared } from './unprepared.mjs';
 
 /**
- * Task → its program, and whether it needs a redis-server of this machine: `always` (it starts its own),
- * `unless-url` (not when REDIS_URL names one), or `never`.
+ * Task → its program, and whether it needs a redis-server on this machine: `always` (it starts its own), `unless-url`
+ * (not when REDIS_URL is set), or `never`.
  */
 const TASKS = {
   start: { program: ['src/cli/main.ts', 'up'], redisServer: 'unless-url' },
@@ -29,7 +29,7 @@ reportUnprepared(() => {
   const [name = '', ...args] = process.argv.slice(2);
   const task = Object.hasOwn(TASKS, name) ? TASKS[name] : null;
   if (task === null)
-    throw new Unprepared(`'${name}' is no task; there are ${Object.keys(TASKS).join(', ')}.`);
+    throw new Unprepared(`'${name}' is not a task; the tasks are ${Object.keys(TASKS).join(', ')}.`);
   ensureDependencies(root);
   const tools = needsRedisServer(task) ? [ensureRedisServer(task.redisServer === 'unless-url')] : [];
   const command = [FROM_SOURCES, ...task.program, ...args];

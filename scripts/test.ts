@@ -1,5 +1,5 @@
 /** `npm test`: the checks, then every test; ends with the line `N passed, N failed`. With arguments: only those tests.
- *  It must count a check, or a test run that broke off, as failed. */
+ *  It must count a failed check, or an interrupted test run, as failed. */
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -11,7 +11,7 @@ interface Count {
   readonly failed: number;
 }
 
-/** What is read of vitest's JSON report. */
+/** The part of vitest's JSON report that is read here. */
 interface Report {
   readonly numPassedTests: number;
   readonly numFailedTests: number;

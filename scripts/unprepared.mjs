@@ -1,4 +1,4 @@
-/** What a start-up script throws when the machine lacks something that only its owner can add.
+/** The error of a start-up script when the machine lacks something that only its owner can add.
  *  Its message must be one sentence that says what to do. */
 export class Unprepared extends Error {
   name = 'Unprepared';

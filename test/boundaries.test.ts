@@ -47,7 +47,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
 const LOOSE_FILES = ['lifecycle.ts', 'main.ts', 'version.ts'];
 const SHARED_FILES = ['lifecycle.ts', 'version.ts'];
 
-/** What the role commands load when they start, so that the client verbs never pay for it. */
+/** What the role commands load at their start, so that the client verbs never load it. */
 const LAZY_FROM_CLI = ['config', 'extend', 'service'];
 
 /** Library (or prefix of it) → the places of src that may import it. */
@@ -86,7 +86,7 @@ function targetOf(file: string, specifier: string): string {
   return relative('src', join(dirname(file), specifier)).split('/')[0] ?? '';
 }
 
-/** null: the file stands outside the folders. */
+/** null: the file is outside the folders. */
 function folderOf(file: string): string | null {
   const inSrc = relative('src', file);
   return inSrc.includes('/') ? (inSrc.split('/')[0] ?? '') : null;
@@ -138,7 +138,7 @@ describe('the import table', () => {
     expect([...folders].toSorted()).toEqual(Object.keys(ALLOWED).toSorted());
   });
 
-  test('nothing stands outside a folder but the program, its lifecycle and its version', () => {
+  test('only the program, its lifecycle and its version are outside a folder', () => {
     const loose = files.filter((file) => folderOf(file) === null).map((file) => relative('src', file));
     expect(loose.toSorted()).toEqual(LOOSE_FILES);
   });

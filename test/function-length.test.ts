@@ -1,5 +1,5 @@
-/** Functions fit on a screen: the lines of each that are its own, without those of the functions inside it.
- *  It must not carry exceptions: a factory is as long as what it does itself, however many methods it returns. */
+/** Functions fit on a screen: counts each function's own lines, without those of the functions inside it.
+ *  It must not carry exceptions: a factory is as long as its own code, however many methods it returns. */
 import { globSync, readFileSync } from 'node:fs';
 import { parseSync, Visitor } from 'oxc-parser';
 import { expect, test } from 'vitest';
@@ -36,7 +36,7 @@ function functionsOf(file: string, source: string): Span[] {
   return spans;
 }
 
-/** Lines with code in them that belong to no function inside. */
+/** Lines with code that belong to no inner function. */
 function ownLines(span: Span, all: readonly Span[], lines: readonly string[]): number {
   const inside = all.filter(
     (other) =>
@@ -60,7 +60,7 @@ test.each(globSync('{src,scripts,bench}/**/*.{ts,mjs}'))('%s', (file) => {
   expect(tooLong(file, readFileSync(file, 'utf8'))).toEqual([]);
 });
 
-test('a function that is long by itself is found, one that is long by what it holds is not', () => {
+test('a function that is long by itself is found, one with long inner functions is not', () => {
   const body = 'step();\n'.repeat(MOST_OWN_LINES + 1);
   const half = 'step();\n'.repeat(MOST_OWN_LINES / 2);
   expect(tooLong('a.ts', `function a() {\n${body}}`)).toEqual(['a.ts:1 a']);

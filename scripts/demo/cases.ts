@@ -1,4 +1,4 @@
-/** What the demo submits, and how each of it should end.
+/** The directives of the demo, and how each should end.
  *  It must hold no code: a case is data. */
 import { resolve } from 'node:path';
 import type { SubmittedDirective } from '../../src/contract/directive.ts';

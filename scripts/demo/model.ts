@@ -1,4 +1,4 @@
-/** Which model the demo asks: one whose key is in the environment, else the scripted one, which says that it is.
+/** The model of the demo: one with a key in the environment, else the scripted one, which is marked as such.
  *  It must never print a key. */
 
 /** By the variable that holds its key, in the order of preference. */
@@ -16,7 +16,7 @@ export interface DemoModel {
     readonly providers: Readonly<Record<string, unknown>>;
     readonly models: { readonly demo: readonly string[] };
   };
-  /** What the reader has to know about it. */
+  /** What the reader must know about it. */
   readonly notice: string;
 }
 
@@ -27,7 +27,7 @@ export function demoModel(environment: Readonly<Record<string, string | undefine
     config: { providers: { demo: { type: 'scripted' } }, models: { demo: chain } },
     notice:
       found === undefined
-        ? `No key of a provider is set (${MODELS.map(([variable]) => variable).join(', ')}): the model is scripted. It knows nothing, and repeats what was written for this demonstration.`
-        : `${found[0]} is set: ${found[1]} is asked; should it not answer, a scripted model does, and says so.`,
+        ? `No key of a provider is set (${MODELS.map(([variable]) => variable).join(', ')}): the model is scripted. It only repeats text written for this demonstration.`
+        : `${found[0]} is set: ${found[1]} is called; if it does not answer, a scripted model does, and says so.`,
   };
 }

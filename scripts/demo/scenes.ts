@@ -1,4 +1,4 @@
-/** The scenes with a model: the real command line, as a person would use it, and what the service says of it afterwards.
+/** The scenes with a model: run the real command line, then check what the service recorded.
  *  It must trust nothing but the service's own record. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -9,9 +9,9 @@ import type { DirectiveSummary, RequestView } from '../../src/contract/request-v
 
 export interface Scene {
   readonly title: string;
-  /** Of `adjutant`. */
+  /** Arguments of `adjutant`. */
   readonly args: readonly string[];
-  /** What is wrong with the request that it made, in sentences. */
+  /** What is wrong with the request of the scene, in sentences. */
   faultsOf(view: RequestView): string[];
 }
 
@@ -39,7 +39,9 @@ export const SCENES: readonly Scene[] = [
     faultsOf: ({ run, directives }) => [
       ...(run?.status === 'completed' ? [] : [`the run is ${run?.status ?? 'not there'}`]),
       ...(JSON.stringify(run?.result).includes('391') ? [] : ['the answer does not hold 391']),
-      ...(directives.some(({ lane }) => lane === 'tool.filesystem') ? [] : ['nobody looked into the folder']),
+      ...(directives.some(({ lane }) => lane === 'tool.filesystem')
+        ? []
+        : ['no call looked into the folder']),
     ],
   },
 ];
@@ -66,7 +68,7 @@ export async function play(
   return { title, calls: directives.length, attempts, elapsedMs, endings: endingsOf(directives), faults };
 }
 
-/** Its words go where ours go, as they come. */
+/** Its output goes where ours goes, as it arrives. */
 async function adjutant(args: readonly string[], url: string): Promise<number | null> {
   const child = spawn(process.execPath, [resolve('src/cli/main.ts'), ...args], {
     env: { ...process.env, ADJUTANT_URL: url },

@@ -1,5 +1,5 @@
-/** The whole service for the demo: `adjutant up` with three MCP servers, on a free port, in a folder of its own.
- *  It must never touch a Redis or a service that was there before. */
+/** The whole service for the demo: `adjutant up` with three MCP servers, on a free port, in its own folder.
+ *  It must never touch an existing Redis or service. */
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
@@ -8,12 +8,12 @@ import type { DemoModel } from './model.ts';
 
 export interface DemoService {
   readonly url: string;
-  /** How often the flaky server was asked for a report, by its own count. */
+  /** How often the flaky server was called for a report, by its own count. */
   callsOf(report: string): Promise<number>;
   stop(): Promise<void>;
 }
 
-/** Only tools that change nothing: a model that is asked here may be a real one. */
+/** Only tools that change nothing: the model may be a real one. */
 const AGENTS = {
   demo: {
     description: 'Reads and adds',

@@ -1,4 +1,4 @@
-/** Which names a request may call this service by: a web page that rebinds its own name to our address is turned away.
+/** The Host names that requests may use: refuses a web page that rebinds its own name to our address.
  *  It must never be taken for authentication: whoever reaches the port may send any name. */
 import { DirectiveRefused, problem } from '../contract/problem.ts';
 import type { App } from './app.ts';
@@ -6,13 +6,13 @@ import type { App } from './app.ts';
 const LOOPBACK_NAMES = ['localhost', '127.0.0.1', '[::1]'];
 
 export interface ListenNames {
-  /** Where the service listens. */
+  /** The host that the service listens on. */
   readonly host: string;
-  /** What else it is called, as the operator says. */
+  /** Other names of the service, set by the operator. */
   readonly named: readonly string[];
 }
 
-/** null: any name. A service that is open to the network is reached by names that it cannot know. */
+/** null: any name. A service that is open to the network cannot know all its names. */
 export function allowedHosts({ host, named }: ListenNames): ReadonlySet<string> | null {
   if (!isLoopback(host) && named.length === 0) return null;
   return new Set([...LOOPBACK_NAMES, bracketed(host), ...named].map((name) => name.toLowerCase()));
@@ -27,12 +27,12 @@ function bracketed(host: string): string {
   return host.includes(':') && !host.startsWith('[') ? `[${host}]` : host;
 }
 
-/** Call it before anything else looks at a request. */
+/** Register it before anything else that reads a request. */
 export function refuseOtherHosts(app: App, allowed: ReadonlySet<string> | null): void {
   if (allowed === null) return;
   app.addHook('onRequest', async ({ headers }) => {
     if (!allowed.has(nameOf(headers.host ?? ''))) throw refusal('Host');
-    // Browsers name the page that sends: a page of another site may not even send blindly.
+    // Browsers send the Origin of the page: a page of another site may not even send requests blindly.
     if (headers.origin !== undefined && !allowed.has(originName(headers.origin))) throw refusal('Origin');
   });
 }

@@ -23,7 +23,7 @@ import { createUnreadBudget } from './unread-budget.ts';
 export interface ApiLimits {
   /** The largest body. Default: 4 MiB. */
   readonly bodyBytes?: number;
-  /** What all readers of streams together may leave unread. Default: 64 MiB. */
+  /** Most bytes that all readers of streams together may leave unread. Default: 64 MiB. */
   readonly unreadBytes?: number;
 }
 
@@ -31,12 +31,12 @@ export interface ApiOptions {
   readonly client: DirectiveClient;
   readonly ready: () => Promise<Readiness>;
   readonly logger: FastifyBaseLogger;
-  /** Of the service, as `/healthz` and the description report it. */
+  /** The service's version, shown by `/healthz` and the description. */
   readonly version: string;
   readonly limits?: ApiLimits;
-  /** Names in the Host header that are answered; `allowedHosts` tells them. null: any. Default: any. */
+  /** Names that are accepted in the Host header, from `allowedHosts`. null: any. Default: any. */
   readonly allowedHosts?: ReadonlySet<string> | null;
-  /** Silence on a stream after which a comment is sent. Default: 15 000. */
+  /** How long a stream is idle before a comment is sent, milliseconds. Default: 15 000. */
   readonly heartbeatMs?: number;
 }
 
@@ -74,7 +74,7 @@ function createApp({ logger, limits = {} }: ApiOptions): App {
   app.setErrorHandler(handleError);
   app.setNotFoundHandler(handleNotFound);
   app.setValidatorCompiler(validateInput);
-  // Answers come from the contract's own types; checking them again on the hot path would only cost.
+  // Answers have the contract's own types; checking them again would only cost time.
   app.setSerializerCompiler(() => JSON.stringify);
   return app;
 }
@@ -94,7 +94,7 @@ function routes(app: App, options: ApiOptions, stop: AbortSignal): void {
   serveDescription(app);
 }
 
-/** Aborts when the application begins to close: a stream that is never closed would hold it open. */
+/** Aborts when the application begins to close: an open stream would keep it from closing. */
 function stopSignal(app: App): AbortSignal {
   const controller = new AbortController();
   app.addHook('preClose', async () => controller.abort());

@@ -1,4 +1,4 @@
-/** The fastify application that the routes are written against.
+/** The fastify application that the routes are registered on.
  *  It must never hold a setting: the API's composition makes it. */
 import type { FastifyBaseLogger, FastifyInstance, RawServerDefault } from 'fastify';
 import type { ZodTypeProvider } from 'fastify-type-provider-zod';

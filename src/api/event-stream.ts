@@ -1,11 +1,11 @@
-/** One reader of a request's signals over server-sent events: frames, heartbeat, backpressure.
+/** Sends a request's signals to one reader as server-sent events: frames, heartbeat, backpressure.
  *  It must never buffer for a reader that does not read, nor outlive its connection. */
 import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import type { Signal } from '../contract/signal.ts';
 import type { UnreadBudget } from './unread-budget.ts';
 
-/** How soon a browser's EventSource comes back after a cut. */
+/** How soon a browser's EventSource reconnects after a cut. */
 const RETRY_MS = 1_000;
 
 const HEADERS = {
@@ -17,15 +17,15 @@ const HEADERS = {
 export interface EventStreamOptions {
   /** The reader has everything up to this sequence. */
   readonly after: number;
-  /** Silence after which a comment keeps proxies from closing the connection. */
+  /** How long the stream is idle before a comment keeps proxies from closing it. */
   readonly heartbeatMs: number;
-  /** Ends the stream without its closing event: the service stops, the reader comes back elsewhere. */
+  /** Ends the stream without its closing event: the service stops, and the reader reconnects elsewhere. */
   readonly stop: AbortSignal;
   /** Shared by all streams of the process. */
   readonly unread: UnreadBudget;
 }
 
-/** Resolves when the log is at its end, the reader is gone, or the service stops; rejects when `source` fails. */
+/** Resolves when the log has ended, the reader is gone, or the service stops; rejects when `source` fails. */
 export async function streamSignals(
   response: ServerResponse,
   source: (reader: AbortSignal) => AsyncIterable<Signal>,
@@ -66,7 +66,7 @@ async function copy(
   if (!reader.aborted) write(response, endFrame(last));
 }
 
-/** A reader that is cut comes back with `Last-Event-ID`, so nothing is kept for it. */
+/** A reader that is cut reconnects with `Last-Event-ID`, so nothing is kept for it. */
 async function drained(response: ServerResponse, reader: AbortSignal, unread: UnreadBudget): Promise<void> {
   const release = unread.hold(response.writableLength, () => response.destroy());
   try {
@@ -76,7 +76,7 @@ async function drained(response: ServerResponse, reader: AbortSignal, unread: Un
   }
 }
 
-/** Frames of the same tick leave in one packet. */
+/** Frames of the same tick are sent in one packet. */
 function write(response: ServerResponse, text: string): boolean {
   if (response.writableCorked === 0) {
     response.cork();
@@ -85,12 +85,12 @@ function write(response: ServerResponse, text: string): boolean {
   return response.write(text);
 }
 
-/** Also before the end: node sends the end of a corked response ahead of what it holds. */
+/** Needed before the end, too: node sends the end of a corked response before its content. */
 function flush(response: ServerResponse): void {
   if (response.writableCorked > 0) response.uncork();
 }
 
-/** A service that stops leaves no kept-alive connection behind: it would wait for it. */
+/** A stopping service closes kept-alive connections: it would wait for them. */
 function close(response: ServerResponse, stopped: boolean): void {
   const { socket } = response;
   flush(response);
@@ -99,7 +99,7 @@ function close(response: ServerResponse, stopped: boolean): void {
   });
 }
 
-/** What ends a line ends a field, and two of it a frame: a name that holds any is written without. */
+/** Removes line ends: they would end a field, or a frame. */
 function field(text: string): string {
   return text.replace(/[\r\n\0]/g, '');
 }

@@ -1,11 +1,11 @@
 /** Reads a request body as JSON: strict UTF-8, parsed exactly once.
- *  It must never look at what the JSON says: the reader of the submission does, hazards included. */
+ *  It must never check the content: the reader of the submission does, hazards included. */
 import type { FastifyInstance } from 'fastify';
 import { DirectiveRefused, problem } from '../contract/problem.ts';
 
 const decoder = new TextDecoder('utf-8', { fatal: true });
 
-/** The only body parser of the service: every other media type is answered with 415. */
+/** The only body parser of the service: other media types are answered with 415. */
 export function acceptJsonOnly(app: FastifyInstance): void {
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (_request, body, done) => {

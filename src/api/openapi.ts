@@ -1,5 +1,5 @@
 /** The API's description of itself: OpenAPI 3.1 from the contract's schemas, and pages to read it offline.
- *  It must never describe by hand what a schema says already. */
+ *  It must never repeat by hand what a schema already describes. */
 import fastifySwagger from '@fastify/swagger';
 import fastifySwaggerUi from '@fastify/swagger-ui';
 import { createJsonSchemaTransform, createJsonSchemaTransformObject } from 'fastify-type-provider-zod';
@@ -19,12 +19,12 @@ import type { App } from './app.ts';
 
 const TITLES = {
   400: 'The request is not valid; `errors` names each place.',
-  404: 'There is no such thing.',
-  409: 'It contradicts what is there already.',
+  404: 'It does not exist.',
+  409: 'It conflicts with existing data.',
   413: 'The body is too large.',
   415: 'The body must be application/json.',
-  429: 'Too much of it waits already; come back after `Retry-After` seconds.',
-  503: 'The service cannot be asked now; come back after `Retry-After` seconds.',
+  429: 'Too much work is waiting; try again after `Retry-After` seconds.',
+  503: 'The service is unavailable; try again after `Retry-After` seconds.',
 } as const;
 
 /** The problem answers of a route. */
@@ -33,14 +33,14 @@ export function problems(...statuses: (keyof typeof TITLES)[]) {
   return Object.fromEntries(statuses.map((status) => [status, { description: TITLES[status], content }]));
 }
 
-/** Scripts, styles and images come from this service alone: the page works without a network. */
+/** Scripts, styles and images come only from this service: the page works without a network. */
 const DOCS_POLICY = {
   'default-src': ["'self'"],
   'img-src': ["'self'", 'data:'],
   'style-src': ["'self'", "'unsafe-inline'"],
 };
 
-/** Register it before the routes. */
+/** Call it before the routes are registered. */
 export function describeApi(app: App, version: string): void {
   const options = { schemaRegistry: componentRegistry(), zodToJsonConfig: { override: addNotes } };
   const addComponents = createJsonSchemaTransformObject(options);
@@ -70,7 +70,7 @@ export function serveDescription(app: App): void {
   app.get('/openapi.json', { schema }, async () => app.swagger() as unknown as Record<string, unknown>);
 }
 
-/** The wire types that the description names once and refers to. */
+/** The wire types that the description defines once and refers to. */
 const COMPONENTS = {
   Directive: directiveSchema,
   SubmittedDirective: submittedDirectiveSchema,
@@ -87,14 +87,14 @@ const COMPONENTS = {
   Problem: problemSchema,
 };
 
-/** A registry of our own: names of this document do not leak into the schemas that are generated elsewhere. */
+/** Our own registry: names of this document must not leak into schemas that are generated elsewhere. */
 function componentRegistry() {
   const registry = z.registry<{ id?: string | undefined }>();
   for (const [id, schema] of Object.entries(COMPONENTS)) registry.add(schema, { id });
   return registry;
 }
 
-/** What a schema says about itself (`describe`, `meta`) is kept in the global registry, which ours hides. */
+/** Notes of a schema (`describe`, `meta`) are in the global registry, which ours hides. */
 function addNotes({ zodSchema, jsonSchema }: { zodSchema: z.core.$ZodType; jsonSchema: object }): void {
   const { id: _, ...notes } = z.globalRegistry.get(zodSchema) ?? {};
   Object.assign(jsonSchema, notes);
@@ -104,7 +104,7 @@ type OpenApi = ReturnType<ReturnType<typeof createJsonSchemaTransformObject>> & 
   components?: { schemas?: Record<string, unknown> };
 };
 
-/** Each component exists as an input and as an output; nobody refers to half of them. */
+/** Each component exists as an input and as an output; about half of them are never used. */
 function withoutUnused(document: OpenApi): OpenApi {
   const schemas = document.components?.schemas ?? {};
   const others = { ...document, components: {} };

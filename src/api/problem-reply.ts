@@ -1,5 +1,5 @@
-/** How errors leave the service: problem+json on every path, also where the framework or the socket fails.
- *  It must never answer an error in another shape. */
+/** Sends every error as problem+json, also when the framework or the socket fails.
+ *  It must never send an error in another form. */
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
@@ -32,7 +32,7 @@ const CUT_OFF: Refusal = {
   retryAfterSeconds: null,
 };
 
-/** The client left in the middle of its body: no fault of ours, and nobody is there to read the answer. */
+/** The client left in the middle of its body: not our fault, and nobody reads the answer. */
 function isCutOff({ raw }: FastifyRequest): boolean {
   return raw.destroyed && !raw.complete;
 }
@@ -47,7 +47,7 @@ const SOCKET_STATUS: Readonly<Record<string, number>> = {
   ERR_HTTP_REQUEST_TIMEOUT: 408,
 };
 
-/** Answers what is not HTTP at all; there is no request yet, only a socket. */
+/** Answers what is not HTTP: there is no request yet, only a socket. */
 export function handleClientError(error: Error & { code?: string }, socket: Socket): void {
   if (error.code === 'ECONNRESET' || !socket.writable) {
     socket.destroy();
@@ -69,7 +69,7 @@ export function handleClientError(error: Error & { code?: string }, socket: Sock
 
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];
 
-/** A known path with another method is a 405 that says which methods the path takes. Call it before the routes. */
+/** Answers a known path with a wrong method with 405 and the allowed methods. Call it before the routes. */
 export function refuseOtherMethods(app: FastifyInstance): () => void {
   const taken = new Map<string, Set<string>>();
   app.addHook('onRoute', (route) => {
@@ -90,7 +90,7 @@ function refuseOthers(app: FastifyInstance, url: string, taken: readonly string[
     method: others,
     url,
     schema: { hide: true },
-    // Before the body is read: what it holds does not matter.
+    // Before the body is read: its content does not matter.
     onRequest: async (_request, reply) => {
       const refusal = problem('method_not_allowed', { detail: `Use ${allow}.` });
       return replyWithProblem(reply.header('allow', allow), { problem: refusal, retryAfterSeconds: null });

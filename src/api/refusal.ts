@@ -1,4 +1,4 @@
-/** Turns whatever a handler, the router or the framework throws into the problem that answers the request.
+/** Turns any error of a handler, the router or the framework into the problem that answers the request.
  *  It must never let the text of an internal error leave the process. */
 import {
   DirectiveRefused,
@@ -24,10 +24,10 @@ const FRAMEWORK_CODES: Readonly<Record<string, ProblemCode>> = {
 };
 
 const RETRY_AFTER_SECONDS = 1;
-/** The framework repeats what it was sent, whatever its length. */
+/** The framework repeats its input at any length. */
 const MAX_DETAIL_CHARACTERS = 300;
 
-/** `null` for a fault of our own: the caller logs it and answers with `internal_error`. */
+/** `null` for an internal error: the caller logs it and answers with `internal_error`. */
 export function refusalOf(error: unknown): Refusal | null {
   if (error instanceof DirectiveRefused)
     return { problem: error.problem, retryAfterSeconds: retryAfter(error.problem) };
@@ -42,7 +42,7 @@ export function unavailable(detail: string, retryAfterMs: number | null = null):
 
 /** A refusal that names one place of the request: a member of the body, a parameter, a header. */
 function frameworkRefusal(error: { code?: string; statusCode?: number; message?: string }): Refusal | null {
-  // Errors of other libraries carry status codes as well: of answers that they got, not of ours.
+  // Errors of other libraries have status codes, too: of answers that they received.
   if (error.code?.startsWith('FST_') !== true) return null;
   const status = error.statusCode ?? 500;
   if (status === 503) return unavailable('The service is stopping.');

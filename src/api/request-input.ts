@@ -1,4 +1,4 @@
-/** What comes in beside the body: path ids, query values, headers, each validated and named when it is wrong.
+/** Validates the input beside the body: path ids, query values, headers.
  *  It must never guess: a value that does not fit is refused. */
 import type { FastifySchemaCompiler } from 'fastify';
 import * as z from 'zod';
@@ -12,7 +12,7 @@ const MAX_WAIT_MS = 300_000;
 const MAX_PAGE = 1_000;
 export const DEFAULT_PAGE = 100;
 
-/** A whole number in a query: digits only, so that an empty or signed value is not taken for one. */
+/** A whole number in a query: digits only, so that an empty or signed value is refused. */
 export function wholeNumber(min: number, max: number, description: string) {
   return z
     .string()
@@ -32,7 +32,7 @@ export const directiveParams = z.strictObject({
   directive_id: identifierSchema,
 });
 
-/** A call is named by whoever asked for it, often a model: any short text. */
+/** A call id may come from a model: any short text. */
 export const callParams = z.strictObject({
   request_id: identifierSchema,
   call_id: z.string().min(1).max(256),
@@ -57,10 +57,10 @@ export const signalsQuery = z.strictObject({
   ).optional(),
 });
 
-// An invalid one is as good as none, as W3C asks: the trace then starts here.
+// As W3C requires, an invalid value counts as none: the trace then starts here.
 const traceparent = z.string().optional().describe('The W3C trace it belongs to. Default: a new one.');
 
-/** Headers we do not read pass as they are. */
+/** Other headers pass unchanged. */
 export const traceHeaders = z.looseObject({ traceparent });
 
 export const submissionHeaders = z.looseObject({
@@ -75,7 +75,7 @@ export const submissionHeaders = z.looseObject({
 export const readerHeaders = z.looseObject({
   'last-event-id': sequence
     .optional()
-    .describe('Of a reader that comes back; wins over `after`. Default: none.'),
+    .describe('The last event a returning reader has; wins over `after`. Default: none.'),
 });
 
 const PART_CODES: Readonly<Record<string, ProblemCode>> = {
@@ -83,7 +83,7 @@ const PART_CODES: Readonly<Record<string, ProblemCode>> = {
   headers: 'invalid_header',
 };
 
-/** Validates parameters and queries. Bodies pass: `parseSubmission` reads them, once, with better paths. */
+/** Validates parameters and queries. Bodies pass: `parseSubmission` reads them once, with better paths. */
 export const validateInput: FastifySchemaCompiler<z.ZodType> = ({ schema, httpPart = '' }) => {
   if (httpPart === 'body') return (value: unknown) => ({ value });
   return (value: unknown) => {

@@ -1,4 +1,4 @@
-/** Takes in the rest of a body that was refused unread, so that its sender gets to read the answer.
+/** Reads and discards the rest of a refused body, so that its sender receives the answer.
  *  It must never keep what it reads, nor read for ever. */
 import type { IncomingMessage } from 'node:http';
 import type { App } from './app.ts';
@@ -6,7 +6,7 @@ import type { App } from './app.ts';
 const MOST_BYTES = 64 * 1024 * 1024;
 const LONGEST_MS = 10_000;
 
-/** A connection closed on a sender that is still sending takes the answer with it. */
+/** Closing a connection while its sender is sending loses the answer. */
 export function readBeforeRefusal(app: App): void {
   app.addHook('onSend', async (request, reply) => {
     if (reply.statusCode >= 400) await discardBody(request.raw);

@@ -1,8 +1,8 @@
-/** What all readers of streams together may leave unread in this process; beyond it the one that waits longest is cut.
+/** Limits what all stream readers of this process leave unread; above the limit the reader that waits longest is cut.
  *  It must never cut a reader that reads. */
 
 export interface UnreadBudget {
-  /** A reader does not take its `bytes`. Call what is returned when it has. `cut` frees them; the reader comes back by itself. */
+  /** A reader leaves `bytes` unread. Call the returned function when they are read. `cut` frees them; the reader reconnects. */
   hold(bytes: number, cut: () => void): () => void;
 }
 

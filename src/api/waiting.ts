@@ -1,12 +1,12 @@
-/** Waiting for the end of directives on behalf of an HTTP request.
- *  It must never outlive the request, nor turn a service that stops into an error: what is accepted stays accepted. */
+/** Waits for directives to end on behalf of an HTTP request.
+ *  It must never outlive the request, nor turn a stopping service into an error: accepted work stays accepted. */
 import type { ServerResponse } from 'node:http';
 import type { DirectiveClient } from '../contract/directive-client.ts';
 import type { TerminalSignal } from '../contract/signal.ts';
 
 export interface WaitOptions {
   readonly waitMs: number;
-  /** Ends when the requester has gone or the service stops. */
+  /** Aborts when the requester has gone or the service stops. */
   readonly signal: AbortSignal;
 }
 
@@ -19,7 +19,7 @@ export function requesterSignal(response: ServerResponse, stop: AbortSignal): Ab
   return AbortSignal.any([gone.signal, stop]);
 }
 
-/** The signal that ended the directive, or null when it had not ended in time. */
+/** The signal that ended the directive, or null when it has not ended in time. */
 export async function endOf(
   client: DirectiveClient,
   requestId: string,

@@ -1,5 +1,5 @@
-/** Reads an HTTP response within limits, counted after decompression: what its headers say about its length is not believed.
- *  It must never hold more than the limit, nor leave a connection open that goes on sending. */
+/** Reads an HTTP response within limits, counted after decompression; the declared length is not trusted.
+ *  It must never hold more than the limit, nor leave a connection open that keeps sending. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { createByteGatherer } from './byte-gatherer.ts';
 import { createEventCutter, type EventLimits, type RefusedEvent } from './event-cutter.ts';
@@ -31,7 +31,7 @@ export interface EventStreamOptions {
   readonly limits: EventLimits;
   /** May end the stream by throwing. */
   readonly onRefused: (event: RefusedEvent) => void;
-  /** How long to leave the stream unread after so many events, milliseconds. Default: not at all. */
+  /** How long to pause after so many events, milliseconds. Default: no pause. */
   readonly restMs?: (events: number) => number;
 }
 

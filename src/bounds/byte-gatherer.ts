@@ -1,11 +1,11 @@
-/** Joins pieces of bytes up to a bound. What it holds costs memory for its bytes, not for the number of its pieces.
+/** Joins pieces of bytes up to a bound. Its memory depends on the bytes held, not on the number of pieces.
  *  It must never hold more than its bound, nor keep the memory of a piece alive. */
 
 export interface ByteGatherer {
   readonly length: number;
-  /** false: the bound is crossed, and nothing of the piece is held. */
+  /** false: the piece would cross the bound and is not held. */
   add(piece: Uint8Array): boolean;
-  /** What is held, and from now on nothing is. */
+  /** Returns what is held, and empties it. */
   take(): Buffer<ArrayBuffer>;
 }
 

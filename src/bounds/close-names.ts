@@ -1,13 +1,13 @@
-/** Which known names a mistyped one may have meant.
- *  It must never suggest a name that shares nothing with what was asked. */
+/** Suggests known names for a mistyped one.
+ *  It must never suggest a name that shares nothing with the given one. */
 import leven from 'leven';
 
 const MAX_SUGGESTIONS = 3;
 const MAX_COMPARED_CHARACTERS = 64;
-/** Each costs some microseconds; a server may list any number. */
+/** Each comparison costs some microseconds; a server may list any number. */
 const MAX_COMPARED_NAMES = 2_000;
 
-/** Best first, at most three: the same name spelled otherwise, all its words and more, or a few letters off. */
+/** Best first, at most three: the same name in another spelling, a name with all its words, or a few letters off. */
 export function closeNames(asked: string, known: readonly string[]): string[] {
   const wanted = wordsOf(asked);
   const furthest = Math.max(2, Math.floor(wanted.join('').length / 3));

@@ -8,7 +8,7 @@ export interface EventLimits extends JsonLimits {
   readonly maxEventBytes: number;
 }
 
-/** An event that was left out: what was wrong with it, and its two ends, enough to know which message it was. */
+/** A refused event: what was wrong with it, and its two ends, which identify the message. */
 export interface RefusedEvent {
   readonly reason: string;
   readonly head: string;
@@ -20,21 +20,21 @@ export interface EventCutterOptions {
   readonly limits: EventLimits;
   /** One or more whole events. */
   readonly onEvents: (bytes: Uint8Array<ArrayBuffer>) => void;
-  /** Called when a limit is crossed, and again at the end of an event that went on after that. */
+  /** Called when an event crosses a limit, and again at its end if it went on after that. */
   readonly onRefused: (event: RefusedEvent) => void;
 }
 
 export interface EventCutter {
-  /** How many events ended in the chunk. Throws at an event that goes on long after it crossed the limit. */
+  /** How many events ended in the chunk. Throws at an event that goes on far beyond the limit. */
   push(chunk: Uint8Array): number;
-  /** What came after the last event, at the end of the stream. */
+  /** The bytes after the last event, at the end of the stream. */
   rest(): Uint8Array<ArrayBuffer>;
 }
 
 const LINE_FEED = 10;
 const CARRIAGE_RETURN = 13;
 const KEPT_END_BYTES = 512;
-/** The parser of events keeps an object for each line of data, so lines are counted as bytes are. */
+/** The event parser keeps an object for each line of data, so lines are limited too. */
 const MAX_LINES = 100_000;
 
 export function createEventCutter({ limits, onEvents, onRefused }: EventCutterOptions): EventCutter {
@@ -57,7 +57,7 @@ export function createEventCutter({ limits, onEvents, onRefused }: EventCutterOp
     skipped = { reason, head, tail: Buffer.from(piece.subarray(-KEPT_END_BYTES)), bytes: 0 };
     onRefused({ reason, head, tail: '' });
   };
-  /** The whole event, unless something is wrong with it. */
+  /** The whole event; null if something is wrong with it. */
   const whole = (last: Buffer): Buffer<ArrayBuffer> | null => {
     if (isHolding() || last.length > limits.maxEventBytes) hold(last);
     if (skipped !== null) {
@@ -101,7 +101,7 @@ export function createEventCutter({ limits, onEvents, onRefused }: EventCutterOp
   };
 }
 
-/** An event that is not kept, for as long as it goes on. */
+/** An event that is not kept, while it goes on. */
 interface Skipped {
   readonly reason: string;
   readonly head: string;
@@ -109,7 +109,7 @@ interface Skipped {
   bytes: number;
 }
 
-/** Of an event past the limit this many times the limit is passed over; a longer one has no end. */
+/** An event is skipped up to this many times the limit; a longer one counts as endless. */
 const MAX_SKIPPED_EVENTS = 4;
 
 function skip(skipped: Skipped, piece: Buffer, { maxEventBytes }: EventLimits): void {

@@ -1,5 +1,5 @@
-/** Measures JSON before it is parsed: a small text can make a value that is too large or too deep to live with.
- *  It must never parse, copy, or fail on what is not JSON. */
+/** Measures JSON before it is parsed: a small text can become a value that is too large or too deep.
+ *  It must never parse or copy, nor throw on invalid JSON. */
 
 export interface JsonLimits {
   /** Levels of arrays and objects. */
@@ -18,10 +18,10 @@ const CLOSE_ARRAY = 0x5d;
 const OPEN_OBJECT = 0x7b;
 const CLOSE_OBJECT = 0x7d;
 
-/** Strings up to this length are read byte by byte; looking further ahead pays only for longer ones. */
+/** Shorter strings are read byte by byte; searching ahead pays only for longer ones. */
 const SHORT_STRING_BYTES = 48;
 
-/** Each level needs two bytes, each value one: most texts are too short to cross a limit. */
+/** A check by length alone: each level needs two bytes, each value one. */
 export function isWithin(
   bytes: number,
   { maxDepth, maxValues, maxContainers = maxValues }: JsonLimits,
@@ -29,7 +29,7 @@ export function isWithin(
   return bytes <= 2 * maxDepth && bytes <= maxValues && bytes <= maxContainers;
 }
 
-/** In words, which limit the text crosses; null: none. */
+/** Which limit the text crosses, in words; null: none. */
 export function jsonExcess(json: Buffer, limits: JsonLimits): string | null {
   if (isWithin(json.length, limits)) return null;
   const { maxDepth, maxValues, maxContainers = maxValues } = limits;

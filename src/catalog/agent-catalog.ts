@@ -1,5 +1,5 @@
-// The catalog of agents in Redis: what the engines of an installation can run, seen from every process.
-// Must never be taken for the agent of a run: that is kept with the run.
+// The catalog of agents in Redis: what the engines of an installation can run, visible to every process.
+// Must never be used as the agent of a run: the run keeps its own copy.
 import type { AgentDefinition } from '../contract/agent-definition.ts';
 import type { RedisConnection } from '../redis/connection.ts';
 import type { KeySpace } from '../journal/keys.ts';
@@ -14,16 +14,16 @@ export function createAgentCatalog(
 ) {
   const presence = createPresence(connection, keys.agents, now, (name, _json, served) => !served.has(name));
 
-  /** `engine`: whose agents they are, until it leaves. */
+  /** `engine`: serves these agents until it deregisters. */
   async function publish(agents: readonly AgentDefinition[], engine?: string): Promise<void> {
     const names = agents.map(({ name }) => name);
-    // First: what nobody is known to serve, others would drop.
+    // Presence first: other engines drop an entry that nobody serves.
     if (engine !== undefined) await presence.register(engine, names);
     const fields = agents.flatMap((agent) => [agent.name, JSON.stringify(agent)]);
     await publishFields(connection, keys.agents, fields);
   }
 
-  /** Without those that only engines had that have left. */
+  /** Without agents that only deregistered engines had. */
   async function read(): Promise<ReadonlyMap<string, AgentDefinition>> {
     const [fields, at] = await Promise.all([connection.hgetall(keys.agents), now()]);
     const isServed = presence.servedBy(fields, at);
@@ -31,5 +31,5 @@ export function createAgentCatalog(
     return new Map(served.map(([name, json]) => [name, JSON.parse(json) as AgentDefinition]));
   }
 
-  return { publish, leave: presence.deregister, read };
+  return { publish, deregister: presence.deregister, read };
 }

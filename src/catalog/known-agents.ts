@@ -1,5 +1,5 @@
-// The agents a run can be of, and the tools each may use: from the configuration and the catalogs.
-// Must never change a run that has begun: what it was begun with is kept with it.
+// The agents that runs can use, and the tools each may use: from the configuration and the catalogs.
+// Must never change a run that has begun: it keeps its own copy.
 import { setTimeout as wait } from 'node:timers/promises';
 import type { AgentDefinition } from '../contract/agent-definition.ts';
 import type { ListedTool } from '../contract/tool-listing.ts';
@@ -9,7 +9,7 @@ import { recent } from './recent.ts';
 import { toolMatches } from '../contract/tool-pattern.ts';
 
 export interface Agents {
-  /** null: nobody knows such an agent. */
+  /** null: there is no such agent. */
   find(name: string): Promise<AgentDefinition | null>;
   names(): Promise<string[]>;
   list(): Promise<AgentDefinition[]>;
@@ -34,15 +34,15 @@ export function knownAgents(catalog: AgentCatalog, configured: readonly AgentDef
 }
 
 export interface AgentToolsTiming {
-  /** How long a run may wait for servers that are still being connected, milliseconds. Default: 10 000. */
+  /** How long a run may wait for servers that are still connecting, milliseconds. Default: 10 000. */
   readonly patienceMs?: number;
   /** Milliseconds between two looks. Default: 200. */
   readonly pollMs?: number;
 }
 
 /**
- * The tools of the catalog that an agent may use, in the order of their names, but for servers that no worker serves any more.
- * A run keeps them to its end, so that it waits for a server that is about to be listed for the first time.
+ * The tools that an agent may use, by name, without servers that no worker serves any more. A run keeps this list to
+ * its end, so it waits for a server that is about to be listed for the first time.
  */
 export function agentTools(
   catalog: Pick<ToolCatalog, 'read'>,
@@ -65,10 +65,10 @@ export function agentTools(
   };
 }
 
-/** Whoever began to connect so long ago and has not said how it went is dead. */
+/** A worker that began to connect this long ago, without a result, is dead. */
 const CONNECTING_MS = 60_000;
 
-/** It was never listed, is about to be, and may have a tool that one of the patterns means. */
+/** Whether the server is about to be listed for the first time, and may have a tool that matches a pattern. */
 function isAwaited({ server, status, tools, updatedAt }: CatalogEntry, patterns: readonly string[]): boolean {
   if (status !== 'connecting' || tools.length > 0 || Date.now() - updatedAt > CONNECTING_MS) return false;
   const address = `${server}.`;

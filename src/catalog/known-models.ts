@@ -1,4 +1,4 @@
-// What a submitter knows of the models: aliases and providers, from configuration and the catalog.
+// The models that a submitter knows: aliases and providers, from configuration and the catalog.
 // Must never ask a provider.
 import { DEFAULT_ALIASES, type ModelTable } from '../contract/model-name.ts';
 import type { ModelCatalog } from './model-catalog.ts';
@@ -9,7 +9,7 @@ export type KnownModelsSource = Recent<ModelTable>;
 /** For programs without a configuration of their own. */
 export const NO_MODELS: ModelTable = { aliases: new Map(), providers: new Map() };
 
-/** `configured` is known before any worker has published it, and wins over what they say. */
+/** `configured` is known before any worker publishes it, and wins over the catalog. */
 export function knownModels(
   catalog: Pick<ModelCatalog, 'read'>,
   configured: ModelTable,

@@ -1,4 +1,4 @@
-// What a submitter knows of the MCP servers: their names and tools, from configuration and the catalog.
+// The MCP servers that a submitter knows: their names and tools, from configuration and the catalog.
 // Must never make a submission wait for a server.
 import type { ToolCatalog } from './tool-catalog.ts';
 import { recent, type Recent } from './recent.ts';
@@ -6,7 +6,7 @@ import type { KnownServers } from './route.ts';
 
 export type KnownServersSource = Recent<KnownServers>;
 
-/** `configured` are servers that are known before any worker has published them. */
+/** `configured` servers are known before any worker publishes them. */
 export function knownServers(
   catalog: Pick<ToolCatalog, 'read'>,
   configured: readonly string[],

@@ -1,5 +1,5 @@
-// What each worker allows of each lane over all workers, and the tightest of it, which holds for all.
-// Must never let the limit of a worker that is gone hold for ever, nor one that restarts be missed in between.
+// The limits over all workers that each worker sets for its lanes; the tightest one holds for all.
+// Must never keep the limit of a dead worker for ever, nor lose that of a worker that restarts.
 import * as z from 'zod';
 import type { RedisConnection } from '../redis/connection.ts';
 import type { KeySpace } from '../journal/keys.ts';
@@ -19,12 +19,12 @@ const limitsSchema = z.record(z.string(), limitSchema);
 
 export type LaneLimits = ReturnType<typeof createLaneLimits>;
 
-/** One that has not said so for this long, by the clock of Redis, is gone. Workers say so every minute. */
+/** A worker without an announcement for this long, by the clock of Redis, is gone. Workers announce every minute. */
 const GONE_AFTER_MS = 150_000;
 
 export const NO_LIMIT: LaneLimit = { concurrency: null, rate: null };
 
-/** Of two limits each part that allows less. */
+/** The tighter part of each of two limits. */
 export function tighter(one: LaneLimit, other: LaneLimit): LaneLimit {
   const [a, b] = [one.concurrency ?? Infinity, other.concurrency ?? Infinity];
   const least = Math.min(a, b);
@@ -39,16 +39,16 @@ function slower(one: LaneLimit['rate'], other: LaneLimit['rate']): LaneLimit['ra
 export function createLaneLimits(connection: RedisConnection, keys: KeySpace) {
   const run = prepareScripts(connection);
 
-  /** Says what this worker allows, until it says something else or is silent. */
+  /** Announces what this worker allows; holds until its next announcement, or until the announcements stop. */
   async function announce(worker: string, lanes: Readonly<Record<string, LaneLimit>>): Promise<void> {
     await run('limits-announce', [keys.laneLimits], [worker, JSON.stringify(lanes), FORGOTTEN_AFTER_MS]);
   }
 
-  /** Lane → what all workers that are there allow of it. */
+  /** Lane → the limit over all workers that are present. */
   async function read(): Promise<Map<string, LaneLimit>> {
-    const said = await run('limits-read', [keys.laneLimits], [GONE_AFTER_MS]);
+    const announced = await run('limits-read', [keys.laneLimits], [GONE_AFTER_MS]);
     const tightest = new Map<string, LaneLimit>();
-    for (const json of said) {
+    for (const json of announced) {
       const lanes = limitsSchema.parse(JSON.parse(String(json)));
       for (const [lane, limit] of Object.entries(lanes))
         tightest.set(lane, tighter(tightest.get(lane) ?? NO_LIMIT, limit));

@@ -1,5 +1,5 @@
-// The catalog of models in Redis: which providers the workers reach, and what the aliases stand for.
-// Must never hold a key, nor be needed to call a model; it only tells what is there.
+// The catalog of models in Redis: the providers that workers reach, and the models behind the aliases.
+// Must never hold a key, nor be needed to call a model: it only informs.
 import type { KnownProvider, ModelTable } from '../contract/model-name.ts';
 import type { RedisConnection } from '../redis/connection.ts';
 import type { KeySpace } from '../journal/keys.ts';
@@ -18,7 +18,7 @@ type ProviderEntry = KnownProvider & Seen;
 type AliasEntry = { models: string[] } & Seen;
 
 export interface PublishedModels extends ModelTable {
-  /** Providers whose lane a worker does not serve for a while; milliseconds since the epoch. */
+  /** Providers whose lane a worker has paused; milliseconds since the epoch. */
   readonly blockedUntil: ReadonlyMap<string, number>;
 }
 
@@ -31,7 +31,7 @@ export function createModelCatalog(
 ) {
   const presence = createPresence(connection, keys.models, now, isForgotten);
 
-  /** `worker`: whose providers they are, until it leaves. */
+  /** `worker`: serves these providers until it deregisters. */
   async function publish({ providers, aliases }: ModelTable, worker?: string): Promise<void> {
     const seenAt = await now();
     const entries = [
@@ -43,12 +43,12 @@ export function createModelCatalog(
     if (worker !== undefined) await presence.register(worker, [...providers.keys()]);
   }
 
-  /** Tells that the provider's lane waits until then (milliseconds since the epoch), or goes on (0). */
+  /** Records that the provider's lane waits until then (milliseconds since the epoch), or goes on (0). */
   async function noteBlocked(provider: string, until: number): Promise<void> {
     await publishFields(connection, keys.models, [`${BLOCKED}${provider}`, until]);
   }
 
-  /** Providers and aliases by their own age; a pause that nobody's provider has. */
+  /** Forgets providers and aliases by their age, and the pause of a provider that nobody serves. */
   function isForgotten(field: string, value: string, served: ReadonlySet<string>, at: number): boolean {
     if (field.startsWith(BLOCKED)) return !served.has(field.slice(BLOCKED.length));
     return at - (JSON.parse(value) as Seen).seenAt >= FORGOTTEN_AFTER_MS;
@@ -58,10 +58,10 @@ export function createModelCatalog(
     const [hash, at] = await Promise.all([connection.hgetall(keys.models), now()]);
     const fields = Object.entries(hash);
     const isServed = presence.servedBy(hash, at);
-    const named = (kind: string): [string, string][] =>
+    const named = (prefix: string): [string, string][] =>
       fields
-        .filter(([field]) => field.startsWith(kind))
-        .map(([field, value]): [string, string] => [field.slice(kind.length), value])
+        .filter(([field]) => field.startsWith(prefix))
+        .map(([field, value]): [string, string] => [field.slice(prefix.length), value])
         .sort(([left], [right]) => (left < right ? -1 : 1));
     const providers = seenSince<ProviderEntry>(named(PROVIDER), at - FORGOTTEN_AFTER_MS);
     const aliases = seenSince<AliasEntry>(named(ALIAS), at - FORGOTTEN_AFTER_MS);
@@ -80,5 +80,5 @@ export function createModelCatalog(
       .filter(([, { seenAt }]) => seenAt > at);
   }
 
-  return { publish, leave: presence.deregister, noteBlocked, read };
+  return { publish, deregister: presence.deregister, noteBlocked, read };
 }

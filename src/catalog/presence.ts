@@ -1,20 +1,20 @@
-// Which workers are there and what each of them serves, in a hash that also holds what they publish.
-// Must never decide what becomes of work that nobody serves.
+// Which workers are present and what each of them serves, in a hash that also holds what they publish.
+// Must never decide what happens to work that nobody serves.
 import { setTimeout as wait } from 'node:timers/promises';
 import type { RedisConnection } from '../redis/connection.ts';
 
-/** Workers say that they are there this often. */
+/** How often workers announce that they are present. */
 export const PRESENT_EVERY_MS = 60_000;
-/** One that has not said so for this long is gone. */
+/** A worker without an announcement for this long is gone. */
 const GONE_AFTER_MS = 150_000;
-/** One that has left is believed so much longer, in which one of its kind may come back: it is being restarted. */
+/** What a deregistered worker served counts as served for this much longer: the worker may be restarting. */
 const RESTART_MS = 20_000;
-/** How long a stop waits for its leave to be written. */
+/** How long a stop waits until its deregistration is written. */
 const DEREGISTER_MS = 500;
-/** Its entry is kept a day, and so is what only it served; the whole hash a day after the last word. */
+/** A worker's entry, and what only it served, is kept a day; the whole hash a day after the last write. */
 export const FORGOTTEN_AFTER_MS = 86_400_000;
 
-/** No server, provider or alias has a name that begins so. */
+/** No name of a server, provider or alias begins with this. */
 const WORKER = 'worker:';
 
 interface PresentWorker {
@@ -27,13 +27,13 @@ export function isPresence(field: string): boolean {
   return field.startsWith(WORKER);
 }
 
-/** Whether nobody needs a field any more; `served`: the names that somebody served within a day. */
+/** Whether a field is no longer needed; `served`: the names that somebody served within a day. */
 export type IsForgotten = (field: string, value: string, served: ReadonlySet<string>, now: number) => boolean;
 
 /** Milliseconds since the epoch. */
 export type Clock = () => number | Promise<number>;
 
-/** One clock for all that say and read who is there: those of the processes may differ by more than a silence lasts. */
+/** One clock for all writers and readers: the clocks of processes may differ by more than the limits above. */
 export function redisClock(connection: RedisConnection): Clock {
   return async () => {
     const [seconds, microseconds] = await connection.time();
@@ -41,7 +41,7 @@ export function redisClock(connection: RedisConnection): Clock {
   };
 }
 
-/** Writes fields of a hash that nobody keeps for ever: it goes a day after the last word. */
+/** Writes fields of the hash, which expires a day after the last write. */
 export async function publishFields(
   connection: RedisConnection,
   key: string,
@@ -68,12 +68,12 @@ export function createPresence(
       .filter(([, { seenAt }]) => seenAt > at);
   }
 
-  /** Returns the names of all fields that are there. */
+  /** Returns the names of all fields in the hash. */
   async function register(worker: string, serves: readonly string[]): Promise<ReadonlySet<string>> {
     const now = await clock();
-    const said = JSON.stringify({ serves, seenAt: now });
-    await publishFields(connection, key, [`${WORKER}${worker}`, said]);
-    // Those that were killed never leave.
+    const announcement = JSON.stringify({ serves, seenAt: now });
+    await publishFields(connection, key, [`${WORKER}${worker}`, announcement]);
+    // Killed workers never deregister.
     const fields = await connection.hgetall(key);
     const kept = new Map(seenSince(fields, now - FORGOTTEN_AFTER_MS));
     const served = new Set([...kept.values()].flatMap(({ serves: names }) => names));
@@ -85,8 +85,8 @@ export function createPresence(
   }
 
   /**
-   * What only this worker served is served no more, unless somebody comes for it soon. A Redis that is away is not waited
-   * for: silence says the same.
+   * What only this worker served is no longer served, unless another worker registers it soon. Does not wait for a
+   * Redis that is away: the missing announcements have the same effect.
    */
   async function deregister(worker: string): Promise<void> {
     const left = writeDeregistration(`${WORKER}${worker}`);
@@ -102,7 +102,7 @@ export function createPresence(
     await publishFields(connection, key, [field, JSON.stringify({ serves, seenAt })]);
   }
 
-  /** Whether a worker serves the name, by the hash as it was read at `now`; where no worker is known, nobody can say no. */
+  /** Whether a worker serves the name, by the hash as read at `now`. With no known worker, every name counts as served. */
   function servedBy(fields: Readonly<Record<string, string>>, now: number): (name: string) => boolean {
     const present = seenSince(fields, now - GONE_AFTER_MS);
     const served = new Set(present.flatMap(([, { serves }]) => serves));

@@ -1,15 +1,15 @@
-// A value out of Redis that is read again when it is old, and sooner when something was not found in it.
-// Must never keep a caller waiting for a read when an older answer is at hand.
+// A value from Redis that is read again when it is old, and sooner after a failed lookup.
+// Must never make a caller wait for a read when an older value is available.
 
-/** A read is trusted this long. */
+/** A value is fresh this long. */
 const FRESH_MS = 1_000;
-/** For what was not found it is read again, but not more often than this. */
+/** After a failed lookup it is read again, but not more often than this. */
 const RECHECK_MS = 100;
 
 export interface Recent<T> {
-  /** Rejects only when nothing was ever read. */
+  /** Rejects only when no read has ever succeeded. */
   current(): Promise<T>;
-  /** Reads again after something was not found. */
+  /** Reads again after a failed lookup. */
   recheck(): Promise<T>;
 }
 

@@ -1,5 +1,5 @@
-// Decides which lane serves a directive, from its own words and what is known of the servers and the models.
-// Must never do I/O: the knowledge is handed in.
+// Decides which lane serves a directive, from its fields and the known servers and models.
+// Must never do I/O: what is known is passed in.
 import type { Directive } from '../contract/directive.ts';
 import { errorEnvelope, type ErrorEnvelope } from '../contract/error-envelope.ts';
 import { type ModelChoice, modelLane, type ModelTable, resolveModels } from '../contract/model-name.ts';
@@ -8,12 +8,12 @@ import type { ToolExec } from '../contract/work-directive.ts';
 /** Tool names by server. A server that has not been listed yet has null. */
 export type KnownServers = ReadonlyMap<string, readonly string[] | null>;
 
-/** `models`: the names that a model directive may be answered by, in order; the lane is that of the first one's provider. */
+/** `models`: the names that may answer a model directive, in order; the lane is that of the first one's provider. */
 export type Route =
   | { kind: 'lane'; lane: string; models?: readonly string[] }
   | { kind: 'ended'; error: ErrorEnvelope };
 
-/** What is known of where work can be done. */
+/** The known places where work can be done. */
 export interface Known {
   servers: KnownServers;
   models: ModelTable;
@@ -36,7 +36,7 @@ export function isToolLane(lane: string): boolean {
   return lane.startsWith(TOOL_LANE);
 }
 
-/** The lane of a kind that a user's module defines. */
+/** The lane of a custom directive type. */
 export function customLane(type: string): string {
   return `${CUSTOM_LANE}${type}`;
 }
@@ -75,7 +75,7 @@ function ambiguousTool(toolName: string, servers: readonly string[]): ErrorEnvel
   );
 }
 
-/** The pinned server. While no server is known at all, the pin is believed: its workers may only start later. */
+/** The pinned server. While no server is known at all, the pin is accepted: its workers may start later. */
 function pinnedTarget(toolName: string, server: string, known: KnownServers): ToolTarget | ErrorEnvelope {
   if (known.size > 0 && !known.has(server)) return unknownServer(server, known);
   return { server, tool: toolOnServer(server, toolName, known.get(server) ?? null) };
@@ -114,7 +114,7 @@ function modelRoute(directive: ModelChoice, table: ModelTable): Route {
   return { kind: 'lane', lane: modelLane(first.provider), models: resolved.models.map(({ name }) => name) };
 }
 
-/** Where a work directive goes; immediate directives have no lane. What is of no known kind was admitted as a user's own. */
+/** The lane of a work directive; immediate directives have none. Any other type was admitted as a custom directive. */
 export function routeOf(directive: Directive, { servers, models }: Known): Route {
   switch (directive.type) {
     case 'tool_exec':

@@ -1,5 +1,5 @@
-// The catalog of tools in Redis: what each MCP server offers, seen from every process.
-// Must never be needed to run a tool; it only tells what is there.
+// The catalog of tools in Redis: what each MCP server offers, visible to every process.
+// Must never be needed to run a tool: it only informs.
 import type { RedisConnection } from '../redis/connection.ts';
 import type { ToolListing } from '../contract/tool-listing.ts';
 import type { KeySpace } from '../journal/keys.ts';
@@ -15,9 +15,9 @@ export interface CatalogEntry {
   error?: string;
   tools: PublishedTool[];
   updatedAt: number;
-  /** A worker's lane waits until then because the server is out of reach; milliseconds since the epoch. */
+  /** The lane is paused until then because the server is unreachable; milliseconds since the epoch. */
   blockedUntil?: number;
-  /** false: no worker serves it at present. Absent: one does, or nobody knows. Not stored. */
+  /** false: no worker serves it at present. Absent: one does, or it is unknown. Not stored. */
   served?: boolean;
 }
 
@@ -48,16 +48,16 @@ export function createToolCatalog(
       .sort((left, right) => (left.server < right.server ? -1 : 1));
   }
 
-  /** Says that the worker serves these servers; returns those of them that nothing is known of: Redis has lost it. */
+  /** Registers that the worker serves these servers; returns those without an entry, which Redis has lost. */
   async function present(worker: string, servers: readonly string[]): Promise<string[]> {
     const known = await presence.register(worker, servers);
     return servers.filter((server) => !known.has(server));
   }
 
-  return { publish, read, present, leave: presence.deregister };
+  return { publish, read, present, deregister: presence.deregister };
 }
 
-/** The catalog as the API tells it: without servers that no worker serves any more. */
+/** The catalog as the API shows it: without servers that no worker serves any more. */
 export function toolListing(entries: readonly CatalogEntry[]): ToolListing {
   const served = entries.filter((entry) => entry.served !== false);
   return {

@@ -1,4 +1,4 @@
-// What models are told of tools, looked up in the catalog by the names that `tool_exec` takes.
+// The descriptions of tools for models, looked up in the catalog by the names that `tool_exec` takes.
 // Must never call a tool, nor wait for a server that is known to be away.
 import { setTimeout as wait } from 'node:timers/promises';
 import type { ListedTool } from '../contract/tool-listing.ts';
@@ -6,7 +6,7 @@ import type { CatalogEntry, ToolCatalog } from './tool-catalog.ts';
 import { recent } from './recent.ts';
 import { targetOf, type KnownServers } from './route.ts';
 
-/** What a model is told of a tool. */
+/** What a model reads about a tool. */
 export interface ToolDescription {
   readonly name: string;
   readonly description: string;
@@ -14,16 +14,16 @@ export interface ToolDescription {
 }
 
 export interface DescriberTiming {
-  /** How long a tool may be looked for while servers are still being connected, milliseconds. Default: 10 000. */
+  /** How long to look for a tool while servers are still connecting, milliseconds. Default: 10 000. */
   readonly patienceMs?: number;
   /** Milliseconds between two looks. Default: 200. */
   readonly pollMs?: number;
 }
 
-interface Known {
+interface KnownTools {
   servers: KnownServers;
   tools: ReadonlyMap<string, ListedTool>;
-  /** A server that was never listed is about to be. */
+  /** A server is about to be listed for the first time. */
   awaited: boolean;
 }
 
@@ -32,7 +32,7 @@ export function toolDescriber(
   catalog: Pick<ToolCatalog, 'read'>,
   { patienceMs = 10_000, pollMs = 200 }: DescriberTiming = {},
 ): (name: string) => Promise<ToolDescription | null> {
-  const catalogued = recent(async () => knownOf(await catalog.read()));
+  const catalogued = recent(async () => knownTools(await catalog.read()));
 
   return async (name) => {
     const found = find(name, await catalogued.current());
@@ -48,7 +48,7 @@ export function toolDescriber(
   };
 }
 
-function knownOf(entries: readonly CatalogEntry[]): Known {
+function knownTools(entries: readonly CatalogEntry[]): KnownTools {
   return {
     servers: new Map(entries.map(({ server, tools }) => [server, tools.map(({ tool }) => tool)])),
     tools: new Map(entries.flatMap(({ tools }) => tools.map((tool) => [tool.name, tool] as const))),
@@ -56,7 +56,7 @@ function knownOf(entries: readonly CatalogEntry[]): Known {
   };
 }
 
-function find(name: string, { servers, tools }: Known): ListedTool | undefined {
+function find(name: string, { servers, tools }: KnownTools): ListedTool | undefined {
   const target = targetOf(name, undefined, servers);
   return 'server' in target ? tools.get(`${target.server}.${target.tool}`) : undefined;
 }

@@ -1,27 +1,27 @@
-/** Prints what a model says in the signals of its call: as it comes, or once it is all there.
- *  It must never leave words on stdout that a restart has made void without a word about it. */
-import { type FoldedCalls, NOTHING_SAID, readDelta, type TextEvent } from '../contract/delta-fold.ts';
+/** Prints the output of a model call from its signals: as it arrives, or once it is complete.
+ *  It must never leave voided text on stdout without a line that reports the restart. */
+import { type FoldedCalls, NO_CALLS, readDelta, type TextEvent } from '../contract/delta-fold.ts';
 import type { Signal } from '../contract/signal.ts';
 import { printable, type Terminal } from './terminal.ts';
 
 export interface AnswerPrinter {
-  /** Whether the signal brought words that were printed. */
+  /** Whether the signal brought text that was printed. */
   show(signal: Signal): boolean;
-  /** The whole answer, once the call has ended well: prints it if its words were held back, and ends the line. */
+  /** The whole answer of a successful call: prints it unless it was printed as it arrived, and ends the line. */
   finish(text: string): void;
 }
 
 /**
- * `live`: words as they come, thinking on stderr. What a restart makes void cannot be taken back: a line on stderr says
- * how much of it there is. `whole`: the answer alone, once, at its end.
+ * `live`: text as it arrives, thinking on stderr. Text that a restart voids stays printed; a line on stderr counts its
+ * characters. `whole`: only the answer, once, at its end.
  */
 export type AnswerMode = 'live' | 'whole';
 
 export function createAnswerPrinter(terminal: Terminal, mode: AnswerMode): AnswerPrinter {
-  let calls = NOTHING_SAID;
+  let calls = NO_CALLS;
   return {
     show: (signal) => {
-      const printed = printWords(terminal, calls, signal, mode);
+      const printed = printOutput(terminal, calls, signal, mode);
       calls = printed.calls;
       return printed.any;
     },
@@ -32,17 +32,17 @@ export function createAnswerPrinter(terminal: Terminal, mode: AnswerMode): Answe
   };
 }
 
-/** Prints what a signal adds to `calls`; answers with the calls after it, and whether anything was printed. */
-export function printWords(
+/** Prints what a signal adds to `calls`; returns the calls after it, and whether anything was printed. */
+export function printOutput(
   terminal: Terminal,
   before: FoldedCalls,
   signal: Signal,
   mode: AnswerMode,
 ): { readonly calls: FoldedCalls; readonly any: boolean } {
   const { calls, events } = readDelta(before, signal);
-  const words = events.filter((event) => isPrinted(event, mode));
-  for (const event of words) print(terminal, event, mode);
-  return { calls, any: words.length > 0 };
+  const printed = events.filter((event) => isPrinted(event, mode));
+  for (const event of printed) print(terminal, event, mode);
+  return { calls, any: printed.length > 0 };
 }
 
 function isPrinted({ kind }: TextEvent, mode: AnswerMode): boolean {
@@ -56,7 +56,7 @@ function print(terminal: Terminal, event: TextEvent, mode: AnswerMode): void {
 }
 
 function restartText(event: Extract<TextEvent, { kind: 'restart' }>, mode: AnswerMode): string {
-  const begins = `↻ attempt ${event.attempt} begins the answer again`;
+  const begins = `↻ attempt ${event.attempt} starts the answer again`;
   const { length } = event.void.content;
   return mode === 'live' && length > 0 ? `${begins}; the ${length} characters before this are void` : begins;
 }

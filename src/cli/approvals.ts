@@ -1,5 +1,6 @@
-/** Asks the person about tool calls that wait for leave, one after the other; without a keyboard says how to decide.
- *  It must never decide by itself: a question that nobody answers stays open. */
+/** Asks the person about tool calls that wait for approval, one after the other; without a keyboard prints the
+ *  commands.
+ *  It must never decide by itself: an unanswered question stays open. */
 import { isObject } from '../contract/json-object.ts';
 import type { ApprovalDecisionBody } from '../contract/run.ts';
 import { DirectiveRefused } from '../contract/problem.ts';
@@ -9,15 +10,15 @@ import { plainJson } from './terminal.ts';
 
 export interface Approvals {
   requested(approval: Approval): void;
-  /** Somebody has decided, here or elsewhere: nobody is asked any more. */
+  /** A decision exists, made here or elsewhere: the question is dropped. */
   decided(callId: string): void;
-  /** No question is asked any more. */
+  /** No further question is asked. */
   close(): void;
 }
 
 export type Approval = DataOf<'ai.tool.approval_requested'>;
 
-/** `quiet` is told when a question begins and ends, so that nothing is drawn over it. */
+/** `quiet` is called when a question begins and ends, so that nothing is drawn over it. */
 export function createApprovals(
   { client, terminal, keyboard }: Pick<Invocation, 'client' | 'terminal' | 'keyboard'>,
   requestId: string,
@@ -26,14 +27,14 @@ export function createApprovals(
   const open = new Map<string, AbortController>();
   let questions = Promise.resolve();
 
-  /** Whole, however long: nobody can approve what is not shown. */
+  /** Never shortened: nobody can approve what is not shown. */
   function announce(approval: Approval): void {
     terminal.err(
       `${terminal.paintErr('yellow', '? waits for approval')} ${approvalText(approval, Infinity)}`,
     );
   }
 
-  function tellHow({ call_id: id }: Approval): void {
+  function printCommands({ call_id: id }: Approval): void {
     terminal.err(`  adjutant approve ${requestId} ${id}`);
     terminal.err(`  adjutant deny ${requestId} ${id} --reason '…'`);
   }
@@ -45,9 +46,9 @@ export function createApprovals(
     try {
       const decision = await decisionOf(approval, keyboard, signal);
       if (decision !== null) await client.runs.decide(requestId, approval.call_id, decision);
-      else if (!signal.aborted) tellHow(approval);
+      else if (!signal.aborted) printCommands(approval);
     } catch (error) {
-      // Decided or ended meanwhile: the signals say it.
+      // Decided or ended meanwhile: the signals report it.
       if (!(error instanceof DirectiveRefused)) throw error;
       terminal.err(terminal.paintErr('yellow', error.message));
     } finally {
@@ -59,7 +60,7 @@ export function createApprovals(
     requested: (approval) => {
       if (keyboard === null) {
         announce(approval);
-        return tellHow(approval);
+        return printCommands(approval);
       }
       const taken = new AbortController();
       open.set(approval.call_id, taken);
@@ -67,7 +68,7 @@ export function createApprovals(
         .then(async () => ask(approval, taken.signal))
         .catch((error: unknown) => {
           terminal.err(terminal.paintErr('red', String(error)));
-          tellHow(approval);
+          printCommands(approval);
         });
     },
     decided: (callId) => {
@@ -81,7 +82,7 @@ export function createApprovals(
   };
 }
 
-/** null: the question was taken back, or not answered. */
+/** null: the question was withdrawn, or not answered. */
 async function decisionOf(
   approval: Approval,
   keyboard: NonNullable<Invocation['keyboard']>,
@@ -103,7 +104,7 @@ async function reasonOf(
   return reason === '' ? {} : { reason };
 }
 
-/** Asked again until it is a JSON object. */
+/** Repeated until the answer is a JSON object. */
 async function editedArguments(
   approval: Approval,
   keyboard: NonNullable<Invocation['keyboard']>,

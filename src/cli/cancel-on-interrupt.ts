@@ -1,14 +1,14 @@
-/** An interrupt from the keyboard as a cancellation of what the command has started.
+/** Turns an interrupt from the keyboard into a cancellation of what the command has started.
  *  It must never leave the person waiting for a service that does not answer. */
 import type { Invocation } from './invocation.ts';
 
-/** How long the end of what was cancelled is waited for. */
+/** How long to wait for cancelled work to end. */
 const GRACE_MS = 5_000;
 
 export interface CancelOnInterrupt {
-  /** Aborted some time after the interrupt: nothing is waited for any longer. */
+  /** Aborts some time after the interrupt: waiting ends. */
   readonly giveUp: AbortSignal;
-  /** From now on an interrupt, also one that came before, cancels this. Without a directive: the whole request. */
+  /** From now on an interrupt, even an earlier one, cancels this. Without a directive: the whole request. */
   watch(requestId: string, directiveId?: string): void;
   [Symbol.dispose](): void;
 }
@@ -22,7 +22,7 @@ export function cancelOnInterrupt({
   let cancel = async (): Promise<unknown> => null;
   const interrupted = (): void => {
     timer ??= setTimeout(() => patience.abort(), GRACE_MS);
-    // What cannot be cancelled, or has ended, says so by its own end.
+    // What cannot be cancelled, or has ended, reports its own end.
     cancel().catch(() => {});
   };
   if (interrupt.aborted) interrupted();

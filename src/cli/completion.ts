@@ -1,17 +1,17 @@
-/** Completion scripts for shells, written from the program itself: its verbs, options and what an option may be.
- *  It must never ask the service anything: a key press does not wait. */
+/** Completion scripts for shells, generated from the program itself: its verbs, options and their values.
+ *  It must never call the service: a key press must not wait. */
 import type { Command, Option } from 'commander';
 
 export const SHELLS = ['bash', 'zsh', 'fish'] as const;
 
 export type Shell = (typeof SHELLS)[number];
 
-/** One verb, or one verb below another, as `dead redrive`. */
+/** One verb, or a verb below another, as `dead redrive`. */
 interface Verb {
   readonly path: string;
   readonly description: string;
   readonly options: readonly Option[];
-  /** Whether it takes the name of a file. */
+  /** Whether it takes a file name. */
   readonly files: boolean;
   /** Names of the verbs below it. */
   readonly below: readonly string[];
@@ -46,12 +46,12 @@ function takesValue({ required, optional }: Option): boolean {
   return required || optional;
 }
 
-/** Whether a value is the name of a file: as its place in the help says. */
+/** Whether a value is a file name: its placeholder in the help is `<file>`. */
 function isFile({ flags }: Option): boolean {
   return flags.includes('<file>');
 }
 
-/** The first words that are no options are the verb; then what may follow it. */
+/** The first words that are not options are the verb; then comes what may follow it. */
 function bashScript(name: string, verbs: readonly Verb[]): string {
   const [program] = verbs;
   const everywhere = program?.options ?? [];
@@ -91,7 +91,7 @@ complete -o filenames -F _${name} ${name}
 `;
 }
 
-/** What follows an option: its choices, files, or what only the person knows. */
+/** What follows an option: its choices, files, or nothing to suggest. */
 function bashValues(verbs: readonly Verb[]): string {
   const options = new Map(
     verbs.flatMap(({ options: all }) => all.filter(takesValue)).map((option) => [option.flags, option]),

@@ -1,4 +1,4 @@
-/** The verbs that submit directives and look at what became of them.
+/** The verbs that submit directives and show their state.
  *  It must never do the work of a verb. */
 import { type Command, Option } from 'commander';
 import { call, type CallOptions } from './commands/call.ts';
@@ -19,27 +19,27 @@ export function addDirectiveVerbs(program: Command, withClient: WithClient): voi
   program
     .command('submit <file>')
     .description('submit directives from a file, or - for stdin: JSON, or one directive a line')
-    .option('--idempotency-key <key>', 'names the submission; repeated, it is the same one')
+    .option('--idempotency-key <key>', 'names the submission: the same key is the same submission')
     .action(async (file: string, given: SubmitOptions) =>
       withClient(async (invocation) => submit(invocation, file, given)),
     );
   program
     .command('tail <request>')
-    .description('the signals of a request, until it is closed')
+    .description('print the signals of a request, until it is closed')
     .option('--after <sequence>', 'only later ones', wholeNumber)
     .action(async (request: string, given: TailOptions) =>
       withClient(async (invocation) => tail(invocation, request, given)),
     );
   program
     .command('get <request> [directive]')
-    .description('what became of a request, or of one directive')
+    .description('show the state of a request, or of one directive')
     .action(async (request: string, directive?: string) =>
       withClient(async (invocation) => get(invocation, request, directive)),
     );
   program
     .command('cancel <request> [directive]')
     .description('cancel one directive, or all of a request')
-    .option('--reason <text>', 'told in the terminal signal')
+    .option('--reason <text>', 'shown in the terminal signal')
     .action(async (request: string, directive: string | undefined, given: CancelOptions) =>
       withClient(async (invocation) => cancel(invocation, request, directive, given)),
     );
@@ -50,21 +50,21 @@ export function addDirectiveVerbs(program: Command, withClient: WithClient): voi
 function addListings(program: Command, withClient: WithClient): void {
   program
     .command('payload <request> <directive>')
-    .description('the whole answer of a directive, where its signal holds the beginning of it')
+    .description('print the whole answer of a directive whose signal holds only the beginning')
     .action(async (request: string, directive: string) =>
       withClient(async (invocation) => payload(invocation, request, directive)),
     );
   program
     .command('tools [server]')
-    .description('the tools of every MCP server, or of one')
+    .description('list the tools of every MCP server, or of one')
     .action(async (server?: string) => withClient(async (invocation) => tools(invocation, server)));
   program
     .command('agents')
-    .description('the agents that can be asked')
+    .description('list the agents that runs can use')
     .action(async () => withClient(agents));
   program
     .command('lanes')
-    .description('the lanes and how busy they are')
+    .description('list the lanes and how busy they are')
     .action(async () => withClient(lanes));
 }
 
@@ -76,7 +76,7 @@ function addDeadVerbs(program: Command, withClient: WithClient): void {
   filtered(
     dead
       .command('redrive [names...]')
-      .description('make new directives: of <request>/<directive> names, or of all that match')
+      .description('execute them again, by <request>/<directive> names or all that match')
       .option('--all', 'every dead letter'),
   ).action(async (names: string[], given: DeadOptions) =>
     withClient(async (invocation) => redriveDead(invocation, names, given)),
@@ -87,14 +87,18 @@ function filtered(command: Command): Command {
   return command
     .option('--lane <lane>', 'only of this lane')
     .option('--error-type <type>', 'only with this type of error')
-    .option('--limit <count>', 'at most so many', wholeNumber);
+    .option('--limit <count>', 'at most this many', wholeNumber);
 }
 
 function callCommand(program: Command): Command {
   return program
     .command('call <tool> [json]')
-    .description('call a tool (server.tool) with a JSON object, and print what it says')
-    .option('--timeout-ms <ms>', 'limit of one attempt; default: 30000, or what the lane says', wholeNumber)
+    .description('call a tool (server.tool) with a JSON object, and print its answer')
+    .option(
+      '--timeout-ms <ms>',
+      'limit of one attempt; default: 30000, or as the lane is configured',
+      wholeNumber,
+    )
     .option('--deadline-ms <ms>', 'limit of everything; default: 900000', wholeNumber)
     .option('--max-retries <n>', 'attempts after a failed first one; default: 0', wholeNumber)
     .option('--retry-backoff-ms <ms>', 'wait before a retry; default: 0', wholeNumber)
@@ -104,7 +108,7 @@ function callCommand(program: Command): Command {
     .addOption(
       new Option(
         '--effect <effect>',
-        'whether it may be repeated when its worker dies; default: what the tool says',
+        'whether it may be repeated when its worker dies; default: as the tool declares',
       ).choices(['read', 'idempotent', 'once']),
     )
     .option('--server <name>', 'the MCP server, when the tool name has none')

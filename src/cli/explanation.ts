@@ -1,5 +1,5 @@
-/** What an error means at the terminal: one line that says what is wrong, one that says how to fix it, an exit code.
- *  It must never hide a fault of our own behind a kind sentence: that keeps its stack. */
+/** Explains an error at the terminal: what is wrong, how to fix it, and the exit code.
+ *  It must never hide a bug of our own behind a friendly sentence: a bug keeps its stack. */
 import { fieldLine } from '../contract/field-sentence.ts';
 import { DirectiveRefused, type Problem, ServiceUnavailable } from '../contract/problem.ts';
 import { CliFailure, EXIT, type ExitCode } from './failure.ts';
@@ -14,23 +14,23 @@ export interface Explanation {
   readonly exitCode: ExitCode;
 }
 
-const START_IT = 'Start it with `adjutant up`, or name the one to use with --url or ADJUTANT_URL.';
+const START_IT = 'Start it with `adjutant up`, or set its URL with --url or ADJUTANT_URL.';
 
 const REMEDIES: Readonly<Record<string, string>> = {
-  not_found: 'Check the ids; requests are forgotten some time after they are closed.',
+  not_found: 'Check the ids; requests are deleted some time after they are closed.',
   id_conflict: 'Give the directive another id, or submit the same content again.',
   idempotency_conflict: 'Use another idempotency key, or submit the same content again.',
-  request_closed: 'It has ended; go on under another request id.',
+  request_closed: 'It has ended; use another request id.',
   already_decided: 'The first decision holds: `adjutant tail` shows it.',
   lane_full: 'Try again later, or start more workers.',
   service_full: 'Try again later; give Redis more memory, or shorten retention.closed_ms.',
   request_full: 'Use another request, or raise limits.request_bytes.',
   input_queue_full: 'Wait until the run has read some of them.',
   body_too_large: 'Submit less at once.',
-  internal_error: 'The log of the service says what broke.',
+  internal_error: 'See the log of the service.',
 };
 
-/** `null` for a fault in our own code. */
+/** `null` for a bug in our own code. */
 export function explain(error: unknown): Explanation | null {
   if (error instanceof CliFailure) return { what: error.message, how: error.how, exitCode: error.exitCode };
   if (error instanceof ServiceUnavailable)
@@ -39,14 +39,14 @@ export function explain(error: unknown): Explanation | null {
   return null;
 }
 
-/** Only an error without an answer means that nothing listens there. */
+/** Only an error without any answer means that no service listens there. */
 function remedyOf(error: ServiceUnavailable): string {
   return error.retryAfterMs === null
     ? START_IT
-    : 'The service answers, but not all of it works: `adjutant doctor` says what.';
+    : 'The service answers, but not all of it works: run `adjutant doctor`.';
 }
 
-/** Prints each explanation and answers with the exit code. */
+/** Prints each explanation and returns the exit code. */
 export function report(error: unknown, terminal: Terminal, json = false): ExitCode {
   const explanations = error instanceof StartFault ? error.findings.map(explainFinding) : [explain(error)];
   for (const explanation of explanations) {
@@ -64,7 +64,7 @@ export function report(error: unknown, terminal: Terminal, json = false): ExitCo
   return explanations[0]?.exitCode ?? EXIT.failed;
 }
 
-/** In the form of a failed result, so that a program reads one kind of answer. */
+/** In the form of a failed result, so that programs read one form only. */
 function errorJson(explanation: Explanation | null, error: unknown): unknown {
   const message = explanation?.what ?? String(error);
   const fix = explanation === null ? {} : { fix: explanation.how };
@@ -82,7 +82,7 @@ function typeOf(explanation: Explanation | null): string {
 }
 
 function explainFinding({ subject, says, fix }: Finding): Explanation {
-  return { what: `${subject}: ${says}`, how: fix ?? '`adjutant doctor` says more.', exitCode: EXIT.failed };
+  return { what: `${subject}: ${says}`, how: fix ?? 'Run `adjutant doctor`.', exitCode: EXIT.failed };
 }
 
 function explainRefusal(problem: Problem): Explanation {
@@ -97,9 +97,9 @@ function explainRefusal(problem: Problem): Explanation {
   };
 }
 
-/** A place that was named says more than the code alone. */
+/** A named place explains more than the code alone. */
 function remedyFor({ code, errors = [] }: Problem): string {
   if (code === 'not_found' && errors.some(({ path }) => path === 'agent'))
-    return '`adjutant agents` lists the agents there are.';
-  return ownMember(REMEDIES, code) ?? 'Correct what is named, and submit again.';
+    return '`adjutant agents` lists the agents.';
+  return ownMember(REMEDIES, code) ?? 'Correct it, and submit again.';
 }

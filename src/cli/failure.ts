@@ -1,7 +1,7 @@
-/** What a command tells the person at the terminal when it cannot go on: what is wrong, how to fix it, and the exit code.
- *  It must never be used for faults in our own code: those keep their stack. */
+/** The failure of a command: what is wrong, how to fix it, and the exit code.
+ *  It must never be used for bugs in our own code: those keep their stack. */
 
-/** 0 done · 1 the directive failed · 2 usage · 3 service out of reach · 130 interrupted. */
+/** 0 done · 1 the directive failed · 2 usage · 3 service unreachable · 130 interrupted. */
 export const EXIT = { done: 0, failed: 1, usage: 2, unreachable: 3, interrupted: 130 } as const;
 
 export type ExitCode = (typeof EXIT)[keyof typeof EXIT];

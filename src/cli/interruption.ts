@@ -1,7 +1,7 @@
-/** What the signals of a stop mean: the first asks politely, one that comes later is meant.
- *  It must never take an echo of the first for a second wish: wrappers pass on what the terminal sent to all. */
+/** Signals that stop the process: the first stops it gently, a later one forces the end.
+ *  It must never take an echo of the first for a second request: wrappers pass on what the terminal sent to all. */
 
-/** The same wish, heard again from a wrapper or from the terminal itself. */
+/** A signal this soon after the first is an echo from a wrapper or the terminal. */
 const ECHO_MS = 1_000;
 
 const STOP_SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
@@ -10,35 +10,35 @@ type StopSignal = (typeof STOP_SIGNALS)[number];
 
 export interface Interruption {
   readonly signal: AbortSignal;
-  readonly hear: (signal: StopSignal) => void;
+  readonly receive: (signal: StopSignal) => void;
 }
 
-/** `insist` is called for a signal that comes more than a second after the first. */
+/** `force` is called for a signal more than a second after the first. */
 export function createInterruption(
-  insist: (signal: StopSignal) => void,
+  force: (signal: StopSignal) => void,
   now: () => number = () => performance.now(),
 ): Interruption {
   const controller = new AbortController();
   let askedAt: number | null = null;
   return {
     signal: controller.signal,
-    hear(signal: StopSignal): void {
+    receive(signal: StopSignal): void {
       if (askedAt === null) {
         askedAt = now();
         controller.abort();
       } else if (now() - askedAt > ECHO_MS) {
-        insist(signal);
+        force(signal);
       }
     },
   };
 }
 
-/** The interruption of this process; insisting ends it by the signal itself. */
+/** The interruption of this process; a forced end uses the signal itself. */
 export function listenForStop(): AbortSignal {
-  const { signal: interrupt, hear } = createInterruption((signal) => {
+  const { signal: interrupt, receive } = createInterruption((signal) => {
     process.removeAllListeners(signal);
     process.kill(process.pid, signal);
   });
-  for (const signal of STOP_SIGNALS) process.on(signal, hear);
+  for (const signal of STOP_SIGNALS) process.on(signal, receive);
   return interrupt;
 }

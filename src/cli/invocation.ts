@@ -1,4 +1,4 @@
-/** What a verb that talks to the service works with.
+/** What a verb that calls the service gets.
  *  It must never hold a setting of a single verb. */
 import type { DirectiveClient } from '../contract/directive-client.ts';
 import type { ExitCode } from './failure.ts';
@@ -8,9 +8,9 @@ import type { Terminal } from './terminal.ts';
 export interface Invocation {
   readonly client: DirectiveClient;
   readonly terminal: Terminal;
-  /** null: nobody sits there. */
+  /** null: there is no person to ask. */
   readonly keyboard: Keyboard | null;
-  /** Results as JSON, one value a line. */
+  /** Results as JSON, one value per line. */
   readonly json: boolean;
   /** Aborted by an interrupt from the keyboard. */
   readonly interrupt: AbortSignal;

@@ -1,23 +1,23 @@
-/** Questions to the person at the keyboard.
- *  It must never be asked where nobody sits: without a terminal there is no keyboard. */
+/** Asks the person at the keyboard.
+ *  It must never be used without a terminal: then there is no keyboard. */
 import { createInterface } from 'node:readline/promises';
 import type { Output } from './terminal.ts';
 
 export interface Keyboard {
-  /** The line that was typed; null when the question is not asked any more, or the input has ended. */
+  /** The typed line; null when the question is withdrawn, or the input has ended. */
   ask(question: string, options: AskOptions): Promise<string | null>;
 }
 
 export interface AskOptions {
-  /** Aborted: the question is taken back. */
+  /** Aborted: withdraws the question. */
   readonly signal: AbortSignal;
-  /** What stands there to be changed. Default: nothing. */
+  /** Text on the line that can be edited. Default: none. */
   readonly prefill?: string;
 }
 
 export type Input = NodeJS.ReadableStream & { readonly isTTY?: boolean };
 
-/** null: stdin or stderr is no terminal. `interrupt` is called for Ctrl-C, which the terminal does not send meanwhile. */
+/** null: stdin or stderr is not a terminal. `interrupt` is called for Ctrl-C, which the terminal does not send meanwhile. */
 export function createKeyboard(stdin: Input, stderr: Output, interrupt: () => void): Keyboard | null {
   if (stdin.isTTY !== true || stderr.isTTY !== true) return null;
   return {

@@ -1,5 +1,5 @@
-/** What is going on with one directive: a line that changes on a terminal, a line for each event elsewhere.
- *  It must never say the same thing twice in a row. */
+/** The state of one directive: a line that changes on a terminal, a line for each event elsewhere.
+ *  It must never print the same text twice in a row. */
 import type { Signal } from '../contract/signal.ts';
 import { progressText, retryText } from './signal-gist.ts';
 import { oneLine, type Terminal } from './terminal.ts';
@@ -9,27 +9,27 @@ const TITLE_CHARACTERS = 60;
 
 export interface LiveLine {
   show(signal: Signal): void;
-  /** Takes the line away. */
+  /** Removes the line. */
   end(): void;
 }
 
-/** `state`: what is said before the first signal. */
+/** `state`: shown before the first signal. */
 export function createLiveLine(terminal: Terminal, title: string, state: string): LiveLine {
   const startedAt = performance.now();
   const name = oneLine(title, TITLE_CHARACTERS);
-  let said = state;
+  let current = state;
   const draw = (): void => {
     const seconds = terminal.paintErr('dim', `${((performance.now() - startedAt) / 1_000).toFixed(1)} s`);
-    terminal.status(`${terminal.paintErr('cyan', '›')} ${name} ${seconds} ${said}`);
+    terminal.status(`${terminal.paintErr('cyan', '›')} ${name} ${seconds} ${current}`);
   };
   const timer = terminal.live ? setInterval(draw, REFRESH_MS) : undefined;
   return {
     show: (signal) => {
       const next = stateAfter(signal);
       if (next === null) return;
-      said = next;
+      current = next;
       if (terminal.live) draw();
-      else terminal.err(`${name} ${said}`);
+      else terminal.err(`${name} ${current}`);
     },
     end: () => {
       clearInterval(timer);

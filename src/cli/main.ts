@@ -1,12 +1,12 @@
-/** The entry of the command line: this process's terminal, signals and exit code around the program.
+/** The entry of the command line: connects the program to this process's terminal, signals and exit code.
  *  It must never decide anything about a verb. */
 import { readFileSync } from 'node:fs';
 import { enableCompileCache } from 'node:module';
 import { listenForStop } from './interruption.ts';
 
-// Before the rest is loaded: a signal meanwhile would end the process half-way.
+// Before the rest loads: a signal during loading would end the process half-way.
 const interrupt = listenForStop();
-// Halves the time to the first word; only what is imported after it is cached.
+// Halves the start-up time; only later imports are cached.
 enableCompileCache();
 const [{ runCli }, { createTerminal }, { createKeyboard }] = await Promise.all([
   import('./program.ts'),
@@ -18,7 +18,7 @@ const manifest = JSON.parse(readFileSync(new URL('../../package.json', import.me
   version: string;
 };
 
-// `adjutant tail … | head` closes the pipe: there is nobody left to write to.
+// `adjutant tail … | head` closes the pipe: nobody reads any more.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code !== 'EPIPE') throw error;
   process.kill(process.pid, 'SIGTERM');
@@ -41,10 +41,10 @@ function endWhenWritten(): void {
   process.stdout.write('', () => process.stderr.write('', end));
 }
 
-/** For what ends by itself after a stop. */
+/** Time for what ends by itself after a stop. */
 const LEFT_BEHIND_MS = 500;
 
-// What failed may have left something open, a user's module for one; what a stop left behind, because it did not answer in
-// time, is no reason to go on either.
+// A failed verb may leave something open, such as a user's module. What a stop leaves behind,
+// because it did not answer in time, must not keep the process alive either.
 if (exitCode !== 0) endWhenWritten();
 else setTimeout(endWhenWritten, LEFT_BEHIND_MS).unref();

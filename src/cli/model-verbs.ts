@@ -1,4 +1,4 @@
-/** The verbs that ask models and agents, and speak to runs.
+/** The verbs that call models and agents, and steer runs.
  *  It must never do the work of a verb. */
 import type { Command } from 'commander';
 import { ask, type AskOptions } from './commands/ask.ts';
@@ -16,7 +16,7 @@ export function addModelVerbs(program: Command, withClient: WithClient): void {
 function addLlm(program: Command, withClient: WithClient): void {
   program
     .command('llm <prompt>')
-    .description('ask a model, and print its answer; - reads the prompt from stdin')
+    .description('call a model, and print its answer; - reads the prompt from stdin')
     .option('--model <provider:model>', 'the model; default: the alias')
     .option('--alias <name>', 'the alias of a model or a chain of them; default: fast')
     .option('--system <text>', 'the system prompt')
@@ -25,8 +25,8 @@ function addLlm(program: Command, withClient: WithClient): void {
     .option('--schema <file>', 'a JSON Schema; the answer is a value that fits it')
     .option('--timeout-ms <ms>', "limit of one attempt; default: the provider's", wholeNumber)
     .option('--max-retries <n>', 'attempts after a failed first one; default: 0', wholeNumber)
-    .option('--stream', 'print the words as they come; default: on a terminal')
-    .option('--no-stream', 'ask for the whole answer at once')
+    .option('--stream', 'print the answer as it arrives; default: on a terminal')
+    .option('--no-stream', 'request the whole answer at once')
     .option('--request <id>', 'the request it belongs to; default: a new one')
     .option('--id <id>', 'its id; default: a new one')
     .action(async (prompt: string, given: LlmOptions) =>
@@ -42,9 +42,9 @@ function addAsk(program: Command, withClient: WithClient): void {
     .option('--conversation <id>', 'runs of one conversation share its history')
     .option('--model <provider:model>', "default: the agent's")
     .option('--alias <name>', "an alias of models; default: the agent's")
-    .option('--stream', 'print the words as they come; default: on a terminal')
-    .option('--no-stream', 'ask the models for whole answers')
-    .option('--request <id>', 'the request it is; default: a new one')
+    .option('--stream', 'print the answer as it arrives; default: on a terminal')
+    .option('--no-stream', 'request whole answers from the models')
+    .option('--request <id>', 'id of the request; default: a new one')
     .action(async (query: string, given: AskOptions) =>
       withClient(async (invocation) => ask(invocation, query, given)),
     );
@@ -53,14 +53,14 @@ function addAsk(program: Command, withClient: WithClient): void {
 function addSteering(program: Command, withClient: WithClient): void {
   program
     .command('input <request> <text>')
-    .description('give text to a run under way; it is read before the next model call')
+    .description('send input to a run under way; the run reads it before its next model call')
     .option('--id <id>', 'the same id is the same input; default: a new one')
     .action(async (request: string, text: string, given: InputOptions) =>
       withClient(async (invocation) => input(invocation, request, text, given)),
     );
   program
     .command('approve <request> <call>')
-    .description('let a tool call go on that waits for approval')
+    .description('approve a waiting tool call')
     .option('--reason <text>', 'kept with the decision')
     .option('--arguments <json>', 'call it with these instead')
     .action(async (requestId: string, callId: string, given: DecisionOptions) =>
@@ -68,8 +68,8 @@ function addSteering(program: Command, withClient: WithClient): void {
     );
   program
     .command('deny <request> <call>')
-    .description('refuse a tool call that waits for approval; the model reads why')
-    .option('--reason <text>', 'told to the model')
+    .description('deny a waiting tool call; the model reads the reason')
+    .option('--reason <text>', 'shown to the model')
     .action(async (requestId: string, callId: string, given: DecisionOptions) =>
       withClient(async (invocation) => decide(invocation, { requestId, callId }, 'deny', given)),
     );

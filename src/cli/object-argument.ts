@@ -1,5 +1,5 @@
-/** A JSON object given as an argument of the command line.
- *  It must never take anything else for one. */
+/** A JSON object given as a command line argument.
+ *  It must never accept anything else. */
 import { isObject } from '../contract/json-object.ts';
 import { usage } from './failure.ts';
 

@@ -1,4 +1,4 @@
-/** The payload of a result as text: what the tool said, or JSON.
+/** The payload of a result as text: the tool's text, or JSON.
  *  It must never lose a part of it. */
 import { plainJson, printable } from './terminal.ts';
 
@@ -7,7 +7,7 @@ interface ContentItem {
   readonly text?: string;
 }
 
-/** Text alone stays text, `clean` for a terminal unless told otherwise; everything else is JSON, indented. */
+/** Text stays text, cleaned for a terminal by default; everything else becomes indented JSON. */
 export function payloadText(payload: unknown, clean: (text: string) => string = printable): string {
   if (typeof payload === 'string') return clean(payload);
   const items = contentOf(payload);
@@ -15,8 +15,8 @@ export function payloadText(payload: unknown, clean: (text: string) => string = 
   return plainJson(payload, 2);
 }
 
-/** A file or a program is given what the tool said, to the letter. */
-export function asSaid(text: string): string {
+/** Files and programs get the text unchanged. */
+export function unchanged(text: string): string {
   return text;
 }
 

@@ -1,4 +1,4 @@
-/** The command line: verbs, their options, and where each goes.
+/** The command line: its verbs, their options, and the code that each runs.
  *  It must never do the work of a verb. */
 import { Argument, Command, CommanderError } from 'commander';
 import { createHttpClient } from '../client/http-client.ts';
@@ -20,9 +20,9 @@ const DEFAULT_URL = 'http://127.0.0.1:7420';
 
 export interface ProgramOptions {
   readonly terminal: Terminal;
-  /** null: nobody sits there. */
+  /** null: there is no person to ask. */
   readonly keyboard: Keyboard | null;
-  /** Aborted by an interrupt from the keyboard, or when the process is told to stop. */
+  /** Aborts on an interrupt from the keyboard, or when the process must stop. */
   readonly interrupt: AbortSignal;
   readonly version: string;
   readonly environment: Readonly<Record<string, string | undefined>>;
@@ -33,7 +33,7 @@ interface GlobalOptions {
   readonly json: boolean;
 }
 
-/** Checked here and not where it is read: `adjutant up` needs no ADJUTANT_URL. Throws a usage error. */
+/** Checked here, not where it is read: `adjutant up` needs no ADJUTANT_URL. Throws a usage error. */
 function globalOptions(program: Command): GlobalOptions {
   const { url, json } = program.opts<GlobalOptions>();
   try {
@@ -43,7 +43,7 @@ function globalOptions(program: Command): GlobalOptions {
   }
 }
 
-/** Runs one command line, prints what there is to say, and answers with the exit code. */
+/** Runs one command line, prints its output, and returns the exit code. */
 export async function runCli(args: readonly string[], options: ProgramOptions): Promise<ExitCode> {
   let exitCode: ExitCode = EXIT.done;
   const program = createProgram(options, (code) => {
@@ -55,13 +55,13 @@ export async function runCli(args: readonly string[], options: ProgramOptions): 
   } catch (error) {
     const json = args.includes('--json');
     if (error instanceof CommanderError) return usageFault(error, options.terminal, json);
-    // What an interrupt broke off is not worth a word, unless the verb has one.
+    // An interrupted command prints nothing, unless the verb has a message.
     if (options.interrupt.aborted && !(error instanceof CliFailure)) return EXIT.interrupted;
     return report(error, options.terminal, json);
   }
 }
 
-/** commander has said what is wrong to a person; a program is told in JSON, too. */
+/** commander has printed the fault for a person; a program also gets it as JSON. */
 function usageFault(error: CommanderError, terminal: Terminal, json: boolean): ExitCode {
   if (error.exitCode === 0) return EXIT.done;
   const how = '`adjutant --help` lists the verbs and options.';
@@ -75,7 +75,7 @@ function createProgram(options: ProgramOptions, finish: (code: ExitCode) => void
     .description('Durable directives for AI agents.')
     .version(version)
     .option('--url <url>', 'the service (or ADJUTANT_URL)', urlOf, environment['ADJUTANT_URL'] || DEFAULT_URL)
-    .option('--json', 'results as JSON, one value a line', false)
+    .option('--json', 'results as JSON, one value per line', false)
     .exitOverride()
     .configureHelp({ showGlobalOptions: true })
     .showHelpAfterError('(adjutant --help lists the verbs and options)')
@@ -113,14 +113,14 @@ function addRoles(
     const command = program.command(name).description(description);
     command.option('--config <file>', 'the configuration; default: adjutant.json here');
     if (fixed.roles.api === true) {
-      command.option('--port <port>', 'default: ADJUTANT_PORT or 7420; 0 takes a free one', wholeNumber);
+      command.option('--port <port>', 'default: ADJUTANT_PORT or 7420; 0 = any free port', wholeNumber);
       command.option('--host <host>', 'default: ADJUTANT_HOST or 127.0.0.1');
     }
     command.action(async (given: Partial<ServeOptions>) =>
       finish(await serve(terminal, interrupt, { ...given, ...fixed })),
     );
   };
-  role('up', 'run everything in one process; brings its own Redis when REDIS_URL is not set', {
+  role('up', 'run everything in one process; starts its own Redis when REDIS_URL is not set', {
     roles: { api: true, engine: true, worker: true },
     mayStartRedis: true,
   });

@@ -1,4 +1,4 @@
-/** What is said to a model or an agent: an argument, or stdin.
+/** The text for a model or an agent: an argument, or stdin.
  *  It must never be empty. */
 import { text } from 'node:stream/consumers';
 import { usage } from './failure.ts';

@@ -1,8 +1,8 @@
-/** What a person reads while the service is out of reach: a line when that begins, a line when it is over.
- *  It must never repeat itself while nothing changes. */
+/** Lines for a person while the service is unreachable: one when that begins, one when it ends.
+ *  It must never repeat a line while nothing changes. */
 import type { Terminal } from './terminal.ts';
 
-/** Given each failed try to reach the service, and null for each that succeeds. */
+/** Called with each failed attempt to reach the service, and null after a success. */
 export function createReachLines(terminal: Terminal): (failure: Error | null) => void {
   let awaySinceMs: number | null = null;
   return (failure) => {
@@ -14,7 +14,7 @@ export function createReachLines(terminal: Terminal): (failure: Error | null) =>
     if (failure === null || awaySinceMs !== null) return;
     awaySinceMs = performance.now();
     const reason = failure.message.replace(/\.$/, '');
-    const line = `${reason}; what it has accepted goes on, and it is asked again until it answers`;
+    const line = `${reason}; accepted work continues, and the command retries until the service answers`;
     terminal.err(terminal.paintErr('yellow', line));
   };
 }

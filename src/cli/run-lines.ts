@@ -1,5 +1,5 @@
-/** A run as a reader sees it, in lines: how it ended, what it cost, what it waits for, what was said.
- *  It must never show more of a message than a line holds: the JSON has all of it. */
+/** A run in lines: how it ended, its cost, what it waits for, its messages.
+ *  It must never show more of a message than one line: the JSON has all of it. */
 import type { RunView, RunWait } from '../contract/run.ts';
 import { payloadText } from './payload-text.ts';
 import { anyErrorText } from './signal-gist.ts';
@@ -21,7 +21,7 @@ export function runLine(view: RunView): string {
   ].join(' · ');
 }
 
-/** The whole story. */
+/** Everything about the run. */
 export function runLines(view: RunView, paint: Paint): string[] {
   const status = paint(ownMember(STYLES, view.status) ?? 'dim', view.status);
   const reason = view.termination_reason === null ? '' : ` (${view.termination_reason})`;
@@ -44,7 +44,7 @@ export function durationText(ms: number): string {
   return ms < 1_000 ? `${ms} ms` : `${(ms / 1_000).toFixed(1)} s`;
 }
 
-/** null while one of them is not known. */
+/** null while either is unknown. */
 export function elapsedMs(from: string | null, to: string | null): number | null {
   return from === null || to === null ? null : Math.max(0, Date.parse(to) - Date.parse(from));
 }
@@ -75,7 +75,7 @@ function messageRow(message: Message, paint: Paint): string[] {
   ];
 }
 
-/** Text, and what else there is by its type. */
+/** Text as it is, other parts by their type. */
 function contentText(content: unknown): string {
   if (typeof content === 'string') return content;
   if (!Array.isArray(content)) return '';

@@ -1,8 +1,8 @@
-/** Shows a run while it goes on: what its model says, its tool calls, its children, what is tried again.
+/** Shows a run while it goes on: its model's output, its tool calls, its children, its retries.
  *  It must never print anything of a run twice. */
-import { type FoldedCalls, NOTHING_SAID } from '../contract/delta-fold.ts';
+import { type FoldedCalls, NO_CALLS } from '../contract/delta-fold.ts';
 import type { Signal } from '../contract/signal.ts';
-import { type AnswerMode, printWords } from './answer-printer.ts';
+import { type AnswerMode, printOutput } from './answer-printer.ts';
 import { type DataOf, retryText } from './signal-gist.ts';
 import { oneLine, type Terminal } from './terminal.ts';
 import { createToolBoard } from './tool-board.ts';
@@ -10,11 +10,11 @@ import { modelText, turnIn } from './turn-text.ts';
 
 export interface RunPrinter {
   show(signal: Signal): void;
-  /** While true nothing is printed, but kept for later: somebody is being asked. */
+  /** While true, output is kept for later: a question is open. */
   quiet(asking: boolean): void;
-  /** The words of the model call that ended last; null when they were not printed. */
-  lastWords(): string | null;
-  /** Which models have answered; a scripted one is called what it is. */
+  /** The text of the last model call that ended; null when it was not printed. */
+  lastOutput(): string | null;
+  /** The models that have answered; scripted ones are marked. */
   models(): readonly string[];
   end(): void;
 }
@@ -22,20 +22,20 @@ export interface RunPrinter {
 export function createRunPrinter(terminal: Terminal, mode: AnswerMode): RunPrinter {
   const board = createToolBoard(terminal);
   const models = new Set<string>();
-  let calls: FoldedCalls = NOTHING_SAID;
-  let lastWords: string | null = null;
+  let calls: FoldedCalls = NO_CALLS;
+  let lastOutput: string | null = null;
   let held: Signal[] | null = null;
 
   function print(signal: Signal): void {
     board.show(signal);
     const remark = remarkOf(signal);
     if (remark !== null) terminal.err(terminal.paintErr('yellow', remark));
-    calls = printWords(terminal, calls, signal, mode).calls;
+    calls = printOutput(terminal, calls, signal, mode).calls;
     if (signal.type !== 'ai.llm.response') return;
     terminal.endLine();
     const model = modelOf(signal.data);
     if (model !== null) models.add(model);
-    lastWords = mode === 'live' ? (calls.get(signal.data.call_id)?.content ?? null) : null;
+    lastOutput = mode === 'live' ? (calls.get(signal.data.call_id)?.content ?? null) : null;
   }
 
   function quiet(asking: boolean): void {
@@ -51,7 +51,7 @@ export function createRunPrinter(terminal: Terminal, mode: AnswerMode): RunPrint
       else held.push(signal);
     },
     quiet,
-    lastWords: () => lastWords,
+    lastOutput: () => lastOutput,
     models: () => [...models],
     end: () => {
       quiet(false);

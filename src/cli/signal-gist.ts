@@ -1,5 +1,5 @@
-/** What a signal comes down to, in a few words for a person: one entry for each type of signal.
- *  It must never let a control character through: what tools and models say is not ours. */
+/** A signal in a few words for a person: one entry for each type of signal.
+ *  It must never let a control character through: tools and models choose these texts. */
 import { type ErrorEnvelope, errorEnvelopeSchema } from '../contract/error-envelope.ts';
 import type { ModelTurn } from '../contract/model-turn.ts';
 import type { Result } from '../contract/result.ts';
@@ -50,10 +50,10 @@ const GISTS: Gists = {
 };
 
 const LONGEST = 160;
-/** What went wrong is worth more room. */
+/** Errors get more room. */
 const LONGEST_ERROR = 600;
 
-/** The gist in one line; the data itself for a type that a later contract may bring. */
+/** The gist in one line; the data itself for a type of a later contract. */
 export function gistOf({ type, data }: Signal, paint: Paint): string {
   const read = ownMember<unknown>(GISTS, type) as ((data: unknown) => Gist) | undefined;
   const gist = read === undefined ? JSON.stringify(data) : read(data);
@@ -78,7 +78,7 @@ function resultGist(result: Result): Gist {
   return ['green', turn === null ? payloadText(result.payload) : turnGist(turn)];
 }
 
-/** A model's turn comes down to its words, or to the tools that it calls. */
+/** A model's turn as its text, or the tools that it calls. */
 function turnGist({ text, tool_calls: calls }: ModelTurn): string {
   return calls.length > 0 ? `calls ${calls.map(({ name }) => name).join(', ')}` : text;
 }
@@ -97,7 +97,7 @@ function withReason(text: string, reason: string | undefined): string {
   return reason === undefined ? text : `${text} (${reason})`;
 }
 
-/** An error of a run may be an envelope, or whatever its agent made of it. */
+/** A run's error may be an envelope, or any value of its agent. */
 export function anyErrorText(error: unknown): string {
   const envelope = errorEnvelopeSchema.safeParse(error);
   return envelope.success ? errorText(envelope.data) : payloadText(error);
@@ -122,11 +122,12 @@ export function retryText({
   metadata,
 }: DataOf<'directive.retry_scheduled'>): string {
   const { from, to } = Object(Object(metadata)['fallback']) as { from?: unknown; to?: unknown };
-  if (typeof to === 'string') return `goes on from ${String(from)} to ${to} after ${errorText(error)}`;
+  if (typeof to === 'string')
+    return `continues with ${to} instead of ${String(from)} after ${errorText(error)}`;
   return `retry ${failures}/${most} in ${delayMs} ms after ${errorText(error)}`;
 }
 
-/** The call that waits, its arguments, and why it does. */
+/** The waiting call, its arguments, and the reason for approval. */
 export function approvalText(data: DataOf<'ai.tool.approval_requested'>, limit = LONGEST): string {
   return oneLine(withReason(`${data.tool_name} ${JSON.stringify(data.arguments ?? {})}`, data.reason), limit);
 }

@@ -9,7 +9,7 @@ export function signalLine(signal: Signal, paint: Paint): string {
   return lineOf(signal, String(signal.sequence), gistOf(signal, paint), paint);
 }
 
-/** The same with another number and another gist, for several signals in one line. */
+/** The same with another number and another gist: several signals in one line. */
 export function lineOf(signal: Signal, number: string, gist: string, paint: Paint): string {
   const columns = [
     paint('dim', number.padStart(4)),
@@ -21,7 +21,7 @@ export function lineOf(signal: Signal, number: string, gist: string, paint: Pain
   return columns.join(' ').trimEnd();
 }
 
-/** The directive a signal belongs to; the request itself for the others. */
+/** The directive of a signal; the request for the others. */
 export function callIdOf(signal: Signal): string {
   return 'call_id' in signal.data ? signal.data.call_id : signal.subject;
 }

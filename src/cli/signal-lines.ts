@@ -1,11 +1,11 @@
-/** Signals as lines for a person: one for each, but words of one kind that come close together share theirs.
- *  It must never change their order, nor hold words back for long. */
+/** Signals as lines for a person: one each, but deltas of one kind that arrive together share a line.
+ *  It must never change their order, nor hold text back for long. */
 import type { Signal } from '../contract/signal.ts';
 import { deltaText, gistOf } from './signal-gist.ts';
 import { lineOf } from './signal-line.ts';
 import { oneLine, type Paint } from './terminal.ts';
 
-/** Words that fill a line are not held back for more. */
+/** Text that fills a line is printed at once. */
 const FULL_LINE = 100;
 const LONGEST_HOLD_MS = 250;
 
@@ -17,7 +17,7 @@ export interface SignalLines {
 
 type Delta = Extract<Signal, { type: 'ai.llm.delta' }>;
 
-/** Deltas of one line: the first, the sequence of the last, and all they say. */
+/** Deltas of one line: the first, the sequence of the last, and their joined text. */
 interface Held {
   readonly first: Delta;
   last: number;
@@ -69,7 +69,7 @@ function isContinued(first: Delta, next: Delta): boolean {
   );
 }
 
-/** null: they belong to different tool calls, or cannot be joined at all. */
+/** null: they belong to different tool calls, or cannot be joined. */
 function joinedDelta(before: unknown, after: unknown): unknown {
   if (typeof before === 'string' && typeof after === 'string') return before + after;
   const [left, right] = [Object(before), Object(after)] as [Record<string, unknown>, Record<string, unknown>];

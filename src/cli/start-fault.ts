@@ -1,11 +1,11 @@
-/** Why a service does not start: every fault of configuration, modules, agents, Redis and ports comes through here.
- *  It must never take a fault of our own code for one of these: that keeps its stack. */
+/** Why a service does not start: collects faults of configuration, modules, agents, Redis and ports.
+ *  It must never treat a bug of our own as one of these: a bug keeps its stack. */
 import type { ServiceUnavailable } from '../contract/problem.ts';
 import { CliFailure } from './failure.ts';
 import { fault, type Finding } from '../doctor/finding.ts';
 import { PrivateRedisFailure } from '../redis/private-lock.ts';
 
-/** A start that cannot go on; everything that was found wrong, with its fix. */
+/** A start that cannot go on, with every fault and its fix. */
 export class StartFault extends Error {
   override readonly name = 'StartFault';
   readonly findings: readonly Finding[];
@@ -22,27 +22,27 @@ export function requireSound(findings: readonly Finding[]): void {
   if (faults.length > 0) throw new StartFault(faults);
 }
 
-/** What was thrown on the way to a start, as a `StartFault` where it is one. */
+/** Turns an error of the start into a `StartFault`, where it is one. */
 export function startFault(error: unknown): unknown {
   if (error instanceof PrivateRedisFailure) return new CliFailure({ what: error.message, how: error.how });
   const finding = error instanceof CliFailure ? null : findingOf(error as Fault);
   return finding === null ? error : new StartFault([finding], { cause: error });
 }
 
-/** By name: their modules belong to the service, which the client verbs do not load. */
+/** Recognised by name: the client verbs do not load the modules of the service. */
 type Fault = Error & { readonly fix?: string; readonly code?: string; readonly syscall?: string };
 
 function findingOf(error: Fault): Finding | null {
-  if (error.name === 'ConfigError') return fault('configuration', error.message, error.fix ?? CORRECT_IT);
-  if (error.name === 'RedisAway') return fault('redis', error.message, error.fix ?? CORRECT_IT);
-  if (error.name === 'UnfitRedis') return fault('redis', error.message, '`adjutant doctor` says more.');
+  if (error.name === 'ConfigError') return fault('configuration', error.message, error.fix ?? RUN_DOCTOR);
+  if (error.name === 'RedisAway') return fault('redis', error.message, error.fix ?? RUN_DOCTOR);
+  if (error.name === 'UnfitRedis') return fault('redis', error.message, 'Run `adjutant doctor`.');
   if (error.name === ('ServiceUnavailable' satisfies ServiceUnavailable['name']))
-    return fault('redis', error.message, 'Look at Redis: `adjutant doctor` says more.');
+    return fault('redis', error.message, 'Check Redis with `adjutant doctor`.');
   if (error.message.startsWith('durability '))
     return fault('redis', error.message, 'Change Redis, or `durability` in the configuration.');
   if (error.syscall === 'listen')
-    return fault('api', `cannot listen: ${error.message}`, 'Name another port or host: --port, --host.');
+    return fault('api', `cannot listen: ${error.message}`, 'Use another port or host: --port, --host.');
   return null;
 }
 
-const CORRECT_IT = '`adjutant doctor` says more.';
+const RUN_DOCTOR = 'Run `adjutant doctor`.';

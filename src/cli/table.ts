@@ -5,7 +5,7 @@ import { stripVTControlCharacters } from 'node:util';
 const GAP = '  ';
 const BREAKS = /[\t-\r\u0085\u2028\u2029]+/g;
 
-/** Lines of the table; the last column is not padded. A cell is one line: what tools are called could forge another row. */
+/** Lines of the table; the last column is not padded. A cell is one line: a line break in a tool's name could fake a row. */
 export function table(cells: readonly (readonly string[])[]): string[] {
   const rows = cells.map((row) => row.map((cell) => cell.replaceAll(BREAKS, ' ')));
   const widths: number[] = [];

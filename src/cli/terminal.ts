@@ -1,5 +1,5 @@
-/** The person's side of a command: results to stdout, everything else to stderr, one live line while something runs.
- *  It must never colour or overwrite where nobody looks: in files and pipes there are plain lines only. */
+/** The output of a command: results to stdout, everything else to stderr, one live line while something runs.
+ *  It must never colour or overwrite in files and pipes: they get plain lines only. */
 import { stripVTControlCharacters, styleText } from 'node:util';
 
 export type Style = 'bold' | 'dim' | 'red' | 'green' | 'yellow' | 'cyan';
@@ -9,19 +9,19 @@ export type Paint = (style: Style, text: string) => string;
 export interface Terminal {
   /** A line of the command's result. */
   out(line: string): void;
-  /** A line about it: progress, errors. */
+  /** A line about the command: progress, errors. */
   err(line: string): void;
-  /** A piece of the result, without a line end. Lines that follow begin on a line of their own. */
+  /** A piece of the result, without a line end. Later lines start on their own line. */
   write(text: string): void;
-  /** The same for a remark. */
+  /** The same, for stderr. */
   writeErr(text: string): void;
   /** Ends the line that `write` left open, if there is one. */
   endLine(): void;
   /** Whether `status` shows anything: stderr is a terminal. */
   readonly live: boolean;
-  /** Whether a person reads stdout as it comes: it is a terminal. */
+  /** Whether a person reads stdout live: it is a terminal. */
   readonly liveOut: boolean;
-  /** Replaces the live line; an empty text takes it away. */
+  /** Replaces the live line; an empty text removes it. */
   status(text: string): void;
   /** For `out`; plain when stdout has no colours. */
   readonly paint: Paint;
@@ -29,7 +29,7 @@ export interface Terminal {
   readonly paintErr: Paint;
 }
 
-/** The part of a tty.WriteStream that is used, so that any writable will do. */
+/** The part of a tty.WriteStream that is used here, so that any writable fits. */
 export type Output = NodeJS.WritableStream & { readonly isTTY?: boolean; readonly columns?: number };
 
 const CLEAR_LINE = '\r\u001B[K';
@@ -57,7 +57,7 @@ export function createTerminal(stdout: Output, stderr: Output): Terminal {
 
 type Side = 'out' | 'err';
 
-/** Where the cursor of each stream is. What they share, a terminal or a pipe, is not to hold two things in one line. */
+/** The cursor of each stream. If both share a terminal or a pipe, one line must not mix them. */
 function createScreen(stdout: Output, stderr: Output) {
   const streams = { out: stdout, err: stderr };
   const shared = stdout.isTTY === true && stderr.isTTY === true;
@@ -82,7 +82,7 @@ function createScreen(stdout: Output, stderr: Output) {
       streams[side].write(shownOn(streams[side], text));
       open[side] = !text.endsWith('\n');
     },
-    /** Not while a line is open there: taking the live line away would take the text with it. */
+    /** Not while a line is open there: removing the live line would remove its text. */
     status(text: string): void {
       if (open.err || (shared && open.out)) return;
       clear();
@@ -92,21 +92,21 @@ function createScreen(stdout: Output, stderr: Output) {
   };
 }
 
-/** A live line that wraps could not be taken back. */
+/** A live line that wraps cannot be removed. */
 function fitted(text: string, columns: number): string {
   const plain = stripVTControlCharacters(text);
   return plain.length < columns ? text : `${plain.slice(0, Math.max(1, columns - 2))}…`;
 }
 
-/** The styles of `Paint`, or what a terminal would obey: controls, and marks that turn the order of letters around. */
-const COMMANDS =
+/** The styles of `Paint`, and what a terminal obeys: controls, and marks that reverse the order of letters. */
+const TERMINAL_COMMANDS =
   // oxlint-disable-next-line no-control-regex
   /\u001B\[(?:1|2|22|3[1236]|39)m|[\u0000-\u0008\u000B-\u001F\u007F-\u009F\u202A-\u202E\u2066-\u2069]/g;
 
-/** Whatever a verb forgets to clean: a terminal is given no command but our colours, a file is given all as it is. */
+/** A last safeguard: a terminal gets no commands but our colours, a file gets the text unchanged. */
 function shownOn(stream: Output, text: string): string {
   return stream.isTTY === true
-    ? text.replace(COMMANDS, (found) => (found.length > 1 ? found : '\uFFFD'))
+    ? text.replace(TERMINAL_COMMANDS, (found) => (found.length > 1 ? found : '\uFFFD'))
     : text;
 }
 
@@ -116,7 +116,7 @@ export function printable(text: string): string {
   return text.replaceAll(/[\u0000-\u0008\u000B-\u001F\u007F-\u009F\u202A-\u202E\u2066-\u2069]/g, '\uFFFD');
 }
 
-/** JSON in which nothing is left that a terminal would obey; it is the same value. */
+/** JSON without anything that a terminal obeys; its value is the same. */
 export function plainJson(value: unknown, indent?: number): string {
   const json = JSON.stringify(value, null, indent) ?? '';
   return json.replaceAll(

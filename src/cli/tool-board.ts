@@ -1,4 +1,4 @@
-/** What a run is at: a live line for its tool calls, or its wait for the model; a line for each call that has ended.
+/** What a run is doing: a live line for its tool calls, or its wait for the model; a line for each call that has ended.
  *  It must never leave its live line behind, nor draw it over a question. */
 import type { Signal } from '../contract/signal.ts';
 import { durationText } from './run-lines.ts';
@@ -7,7 +7,7 @@ import { oneLine, type Terminal } from './terminal.ts';
 
 export interface ToolBoard {
   show(signal: Signal): void;
-  /** While true no live line is drawn: somebody is being asked. */
+  /** While true, no live line is drawn: a question is open. */
   quiet(asking: boolean): void;
   end(): void;
 }
@@ -69,12 +69,12 @@ function noteProgress(running: Map<string, Running>, data: DataOf<'ai.tool.progr
   if (call !== undefined) running.set(data.call_id, { ...call, progress: ` ${progressText(data)}` });
 }
 
-/** Nothing is called: the model is at work, or the run waits for its turn. */
+/** No tool is running: the model is working, or the run waits for its turn. */
 function waitText(ms: number, { paintErr }: Terminal): string {
   return `${paintErr('cyan', '›')} waiting ${paintErr('dim', durationText(ms))}`;
 }
 
-/** The call that has run longest, and how many others there are. */
+/** The call that has run longest, and the number of others. */
 function liveText(first: Running, others: number, { paintErr }: Terminal): string {
   const elapsed = paintErr('dim', durationText(Math.max(0, Date.now() - first.startedAt)));
   const more = others === 0 ? '' : ` and ${others} more`;

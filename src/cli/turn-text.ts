@@ -1,4 +1,4 @@
-/** A model's turn for a person: its text or value, and a line about who gave it.
+/** A model's turn for a person: its text or value, and a line about its model.
  *  It must never take a preview for the whole. */
 import { type ModelTurn, modelTurnSchema } from '../contract/model-turn.ts';
 import type { Usage } from '../contract/usage.ts';
@@ -9,12 +9,12 @@ export function turnIn(payload: unknown): ModelTurn | null {
   return parsed.success ? parsed.data : null;
 }
 
-/** The text; for a call with a schema the value that fits it, as JSON. */
+/** The text; for a call with a schema its value, as JSON. */
 export function answerText(turn: ModelTurn): string {
   return 'output' in turn && turn.output !== undefined ? JSON.stringify(turn.output, null, 2) : turn.text;
 }
 
-/** Provider and model, tokens, duration; and whether anybody was asked at all. */
+/** Provider and model, tokens, duration; and whether it was scripted. */
 export function turnLine(turn: ModelTurn, provider: unknown): string {
   const parts = [
     modelText(turn, provider),
@@ -26,7 +26,7 @@ export function turnLine(turn: ModelTurn, provider: unknown): string {
   return parts.join(' · ');
 }
 
-/** `provider` as the metadata of an answer has it: providers call their models without it. */
+/** `provider`: from the answer's metadata, since providers name their models without it. */
 export function modelText({ model, scripted }: ModelTurn, provider: unknown): string {
   const isNamed = typeof provider !== 'string' || scripted === true || model.startsWith(`${provider}:`);
   return isNamed ? model : `${provider}:${model}`;

@@ -1,20 +1,20 @@
-/** What models say in a stream of signals, as it comes or at its end.
- *  It must never pass on words that a restart has made void without saying so. */
+/** The text of models in a stream of signals, as it arrives or at its end.
+ *  It must never pass on text that a restart has voided without reporting the restart. */
 import {
   type FoldedCall,
   type FoldedCalls,
   foldDelta,
-  NOTHING_SAID,
+  NO_CALLS,
   readDelta,
   type TextEvent,
 } from '../contract/delta-fold.ts';
 import type { Signal } from '../contract/signal.ts';
 
-/** The words of every model call in `signals`, as they come: `for await (const event of followText(client.signals(id)))`. */
+/** The text of every model call in `signals`, as it arrives: `for await (const event of followText(client.signals(id)))`. */
 export async function* followText(
   signals: AsyncIterable<Signal>,
 ): AsyncGenerator<TextEvent, void, undefined> {
-  let calls = NOTHING_SAID;
+  let calls = NO_CALLS;
   for await (const signal of signals) {
     const read = readDelta(calls, signal);
     calls = read.calls;
@@ -22,9 +22,9 @@ export async function* followText(
   }
 }
 
-/** What one model call said; resolves at its end. When the signals end before it: what there is, null for nothing. */
+/** The text of one model call; resolves at its end. If the signals end earlier: the text so far, null for none. */
 export async function textOf(signals: AsyncIterable<Signal>, callId: string): Promise<FoldedCall | null> {
-  let calls: FoldedCalls = NOTHING_SAID;
+  let calls: FoldedCalls = NO_CALLS;
   for await (const signal of signals) {
     calls = foldDelta(calls, signal);
     if ((calls.get(callId)?.response ?? null) !== null) break;

@@ -1,8 +1,8 @@
-/** Reads the server-sent events of one connection; silence longer than the limit ends it.
- *  It must never reconnect: that is the follower's decision. */
+/** Reads the server-sent events of one connection; ends when nothing arrives within the limit.
+ *  It must never reconnect: the follower decides that. */
 import { createParser, type EventSourceMessage } from 'eventsource-parser';
 
-/** Yields the events of `body` until it ends. Throws when the connection breaks or stays silent too long. */
+/** Yields the events of `body` until it ends. Throws when the connection breaks or nothing arrives in time. */
 export async function* readEvents(
   body: ReadableStream<Uint8Array>,
   idleTimeoutMs: number,
@@ -13,7 +13,7 @@ export async function* readEvents(
   const reader = body.getReader();
   try {
     for (;;) {
-      const { done, value } = await withinSilence(reader.read(), idleTimeoutMs);
+      const { done, value } = await withinLimit(reader.read(), idleTimeoutMs);
       if (done) return;
       parser.feed(decoder.decode(value, { stream: true }));
       yield* events.splice(0);
@@ -23,12 +23,12 @@ export async function* readEvents(
   }
 }
 
-/** A half-open connection delivers nothing, not even the heartbeat: give it up instead of waiting for ever. */
-async function withinSilence<T>(read: Promise<T>, limitMs: number): Promise<T> {
-  const { promise: silence, reject } = Promise.withResolvers<never>();
+/** A half-open connection delivers nothing, not even the heartbeat: end it instead of waiting for ever. */
+async function withinLimit<T>(read: Promise<T>, limitMs: number): Promise<T> {
+  const { promise: timedOut, reject } = Promise.withResolvers<never>();
   const timer = setTimeout(() => reject(new Error(`The connection was silent for ${limitMs} ms.`)), limitMs);
   try {
-    return await Promise.race([read, silence]);
+    return await Promise.race([read, timedOut]);
   } finally {
     clearTimeout(timer);
   }

@@ -1,5 +1,5 @@
-/** One HTTP exchange with the service: a request out, an answer or a typed error back.
- *  It must never retry, nor pass on an answer that is not the service's. */
+/** One HTTP exchange with the service: sends a request, returns an answer or throws a typed error.
+ *  It must never retry, nor pass on an answer that is not from the service. */
 import {
   DirectiveRefused,
   problem,
@@ -21,9 +21,9 @@ export interface Exchange {
 
 /** Both throw `DirectiveRefused`, `ServiceUnavailable`, or the reason of the abort. */
 export interface Exchanger {
-  /** The 2xx answer, its body unread. */
+  /** The 2xx answer, with its body unread. */
   open(exchange: Exchange): Promise<Response>;
-  /** The answer's JSON. The service is of our making, so its shape is trusted. */
+  /** The answer's JSON. The service is ours, so its shape is trusted. */
   json<T>(exchange: Exchange): Promise<T>;
 }
 
@@ -38,15 +38,15 @@ export function createExchanger(baseUrl: string, fetch: Fetch): Exchanger {
     open,
     json: async <T>(exchange: Exchange): Promise<T> => {
       const response = await open(exchange);
-      const broken = 'The answer of the service broke off.';
+      const broken = 'The answer of the service is incomplete.';
       return orUnavailable(async () => response.json() as Promise<T>, broken, exchange.signal);
     },
   };
 }
 
-/** An id that is a step in a path, as `..` is: `fetch` would take it, and cancel the request instead of its directive. */
+/** An id such as `..` is a step in a path: `fetch` would follow it, and cancel the request instead of its directive. */
 const STEP = /\/\.{1,2}(?=[/?]|$)/;
-const NO_ADDRESS = 'An id that is "." or ".." cannot be part of an address.';
+const NO_ADDRESS = 'An id that is "." or ".." cannot be part of a URL.';
 
 async function send(fetch: Fetch, base: string, exchange: Exchange): Promise<Response> {
   const { method = 'GET', path, body, signal } = exchange;
@@ -61,7 +61,7 @@ async function send(fetch: Fetch, base: string, exchange: Exchange): Promise<Res
   return orUnavailable(async () => fetch(`${base}${path}`, init), `No service answers at ${base}.`, signal);
 }
 
-/** An abort is the caller's own doing and keeps its reason; everything else means that the service is out of reach. */
+/** An abort keeps its reason; every other error means that the service is unreachable. */
 async function orUnavailable<T>(step: () => Promise<T>, message: string, signal?: AbortSignal): Promise<T> {
   try {
     return await step();
@@ -74,7 +74,7 @@ async function orUnavailable<T>(step: () => Promise<T>, message: string, signal?
 async function errorOf(response: Response, base: string): Promise<Error> {
   const refusal = await readProblem(response);
   if (refusal === null) {
-    return new ServiceUnavailable(`What answers at ${base} is not Adjutant (HTTP ${response.status}).`);
+    return new ServiceUnavailable(`The server at ${base} is not Adjutant (HTTP ${response.status}).`);
   }
   if (response.status !== 503) return new DirectiveRefused(refusal);
   const retryAfterMs = readRetryAfter(response.headers.get('retry-after'));

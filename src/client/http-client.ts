@@ -1,4 +1,4 @@
-/** The service over HTTP: the transport of programs that may not, or need not, touch Redis.
+/** The service over HTTP: the transport of programs without access to Redis.
  *  It must never use anything but web standards: it runs wherever there is a fetch. */
 import { v7 as uuidv7 } from 'uuid';
 import type { AgentListing } from '../contract/agent-listing.ts';
@@ -23,19 +23,19 @@ export * from '../contract/client-names.ts';
 export { followText, textOf } from './answer-text.ts';
 
 export interface HttpClientOptions {
-  /** As in `http://127.0.0.1:7420`. */
+  /** For example `http://127.0.0.1:7420`. */
   readonly baseUrl: string;
   /** Default: the global one, which keeps connections alive. */
   readonly fetch?: Fetch;
   /** 0..1, for the jitter of reconnections. Default: Math.random. */
   readonly random?: () => number;
-  /** Silence after which a stream of signals counts as broken; three heartbeats of the service. Default: 45 000. */
+  /** Idle time after which a stream of signals counts as broken; three heartbeats of the service. Default: 45 000. */
   readonly idleTimeoutMs?: number;
-  /** Given each failed try to follow signals on, and null for each that succeeds: followers wait out an outage. Default: nobody is told. */
+  /** Called with each failed attempt to continue a stream, and null after a success: outages are waited out. Default: none. */
   readonly onReach?: (failure: ServiceUnavailable | null) => void;
 }
 
-/** How long one exchange waits for an end before the next one takes over: under the idle limit of common proxies. */
+/** How long one exchange waits for an end before the next one: below the idle limit of common proxies. */
 const LONG_POLL_MS = 25_000;
 const PAGE_LIMIT = 1_000;
 
@@ -92,7 +92,7 @@ interface Waiting {
 interface WaitLimits {
   readonly signal: AbortSignal | undefined;
   readonly timeoutMs: number;
-  /** Whether the service has answered before: then an outage is waited out. */
+  /** Whether the service has answered before; if so, outages are waited out. */
   readonly reached: boolean;
 }
 
@@ -117,7 +117,7 @@ async function submit(
   });
 }
 
-/** Names the directive before it leaves, so that a submission whose answer was lost can be repeated: it is the same one. */
+/** Names the directive before it is sent, so that a repeat after a lost answer is the same submission. */
 async function execute(
   waiting: Waiting,
   directive: SubmittedDirective,
@@ -138,11 +138,11 @@ async function execute(
   const result = await waitForResult(waiting, directivePath(submission.request_id, entry.id), limits);
   if (result !== null) return result;
   throw new ServiceUnavailable(
-    `Directive ${entry.id} of request ${submission.request_id} has not ended in time; it goes on.`,
+    `Directive ${entry.id} of request ${submission.request_id} has not ended in time; it continues.`,
   );
 }
 
-/** A kept-alive connection may be closed by the service just as it is used again. */
+/** The service may close a kept-alive connection just as it is used again. */
 async function onceMore<T>(step: () => Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   try {
     return await step();
@@ -153,7 +153,7 @@ async function onceMore<T>(step: () => Promise<T>, signal: AbortSignal | undefin
   }
 }
 
-/** Asks until the directive has ended; once the service has answered, outages are waited out. */
+/** Asks until the directive has ended; after a first answer of the service, outages are waited out. */
 async function waitForResult(
   waiting: Waiting,
   path: string,

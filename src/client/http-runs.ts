@@ -1,5 +1,5 @@
 /** Runs over HTTP: start, input, decisions.
- *  It must never repeat what may have happened: starting is made repeatable by its request id. */
+ *  It must never repeat a call that may have happened; its request id makes a start repeatable. */
 import { approvalPath, requestPath } from '../contract/api-path.ts';
 import type { RunClient } from '../contract/directive-client.ts';
 import type { AcceptedInput, RecordedDecision, StartedRun } from '../contract/run.ts';

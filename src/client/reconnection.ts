@@ -1,5 +1,5 @@
-/** When to come back to a service that went away: exponential, with jitter, capped.
- *  It must never keep knocking where it was refused: only where nobody answered. */
+/** How long to wait before calling a service again that is away: exponential, with jitter, capped.
+ *  It must never retry a refusal, only a service that does not answer. */
 import { ServiceUnavailable } from '../contract/problem.ts';
 import { retryDelayMs } from '../contract/retry-policy.ts';
 import { pause } from '../lifecycle.ts';
@@ -7,9 +7,9 @@ import { pause } from '../lifecycle.ts';
 const POLICY = { retry_backoff_ms: 200, backoff: 'exponential', max_backoff_ms: 5_000, jitter: 0.5 } as const;
 
 export interface Reconnection {
-  /** Forgets the failures so far: the service answered. */
+  /** Forgets earlier failures: the service has answered. */
   succeeded(): void;
-  /** Waits before the next try, at least as long as the service asked for. Returns early when `signal` aborts. */
+  /** Waits before the next attempt, at least as long as the service asked for. Returns early when `signal` aborts. */
   wait(error: unknown, signal?: AbortSignal): Promise<void>;
 }
 

@@ -1,4 +1,4 @@
-/** Follows a request's signals across connections: comes back after every cut, from the last sequence it has.
+/** Follows a request's signals across connections: reconnects after every cut, from the last sequence it has.
  *  It must never skip or repeat a sequence. */
 import { signalsPath } from '../contract/api-path.ts';
 import { DirectiveRefused, ServiceUnavailable } from '../contract/problem.ts';
@@ -14,14 +14,14 @@ export interface FollowOptions {
   /** Longer than the service's heartbeat. */
   readonly idleTimeoutMs: number;
   readonly random: () => number;
-  /** Given each failed try to reach the service again, and null for each that succeeds. */
+  /** Called with each failed attempt to reach the service again, and null after a success. */
   readonly onReach?: ((failure: ServiceUnavailable | null) => void) | undefined;
 }
 
-/** Where the follower is in the log. */
+/** The follower's position in the log. */
 interface Cursor {
   last: number;
-  /** Whether the service has answered at all: before that, a failure is the caller's to know. */
+  /** Whether the service has answered yet: before that, the caller gets the failure. */
   reached: boolean;
   ended: boolean;
 }
@@ -76,7 +76,7 @@ async function* readConnection(
     }
     const read = JSON.parse(event.data) as Signal;
     if (read.sequence <= cursor.last) continue;
-    // Something is missing: leave the connection and ask again from the last one.
+    // A signal is missing: close the connection and read again from the last one.
     if (read.sequence > cursor.last + 1) return;
     cursor.last = read.sequence;
     yield read;

@@ -1,5 +1,5 @@
-// An agent in the configuration: the definition of the contract, and what each of its members means to who configures it.
-// Must never change what an agent may be: that is the contract's word.
+// An agent in the configuration: the definition of the contract, and a note on each key.
+// Must never change what an agent may be: the contract decides that.
 import {
   agentDefinitionSchema,
   agentPoliciesSchema,
@@ -15,9 +15,9 @@ export const inlineAgentSchema = agentDefinitionSchema.omit({ name: true });
 type Shape = Readonly<Record<string, Parameters<typeof notes.add>[0]>>;
 type NotesOf<S extends Shape> = { readonly [Key in keyof S]: Note };
 
-function annotate<S extends Shape>(shape: S, words: NotesOf<S>): void {
+function annotate<S extends Shape>(shape: S, shapeNotes: NotesOf<S>): void {
   for (const [key, schema] of Object.entries(shape)) {
-    const note = words[key];
+    const note = shapeNotes[key];
     if (note !== undefined) notes.add(schema, note);
   }
 }
@@ -74,7 +74,7 @@ annotate(agentPoliciesSchema.shape, {
     fallback: '`ask` for tools annotated as destructive, else `auto`',
   },
   approval_timeout_ms: {
-    description: 'A call that nobody decides about in this time is denied.',
+    description: 'A call without a decision after this time is denied.',
     unit: 'ms',
   },
   budget: {
@@ -107,7 +107,7 @@ annotate(compactionSchema.shape, {
   keep_recent: { description: 'Newest messages that stay as they are.', unit: 'messages' },
 });
 
-/** Of a call to a model and to a tool alike. */
+/** For calls to models and to tools. */
 const CALL_NOTES = {
   timeout_ms: { description: 'Limit of an attempt.', unit: 'ms', fallback: 'as the lane says' },
   max_retries: { description: 'Attempts after the first one failed.', unit: 'attempts' },

@@ -1,5 +1,5 @@
-// The configuration: adjutant.json and the environment, read once and checked whole.
-// Must never let another file read the environment, nor start with a key it does not understand.
+// The configuration: adjutant.json and the environment, read once and checked as a whole.
+// Must never let another file read the environment, nor start with an unknown key.
 import { existsSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import type * as z from 'zod';
@@ -18,14 +18,14 @@ type PlainSections = Omit<z.infer<typeof fileSchema>, 'mcpServers' | 'providers'
 export interface Config extends PlainSections, ModelConfig {
   /** Enabled servers by name. */
   mcpServers: ReadonlyMap<string, ServerConfig>;
-  /** Where relative paths of servers begin: the folder of the configuration file. */
+  /** The base of relative paths of servers: the folder of the configuration file. */
   directory: string;
-  /** Unset: the caller must bring a Redis (`up` starts a private one). */
+  /** Unset: the caller must provide a Redis (`up` starts a private one). */
   redisUrl: string | undefined;
   /** Key prefix of this installation. */
   prefix: string;
   host: string;
-  /** Names by which the service may be called, besides its own. */
+  /** Host names that clients may use for the service, besides its own. */
   allowedHosts: readonly string[];
   port: number;
   logLevel: string;
@@ -56,7 +56,7 @@ export function loadConfig(file?: string, environment: Environment = process.env
   }
 }
 
-/** A variable that is set to nothing counts as not set, as compose files leave them. */
+/** An empty variable counts as not set: compose files leave them so. */
 function withoutEmpty(environment: Environment): Environment {
   return Object.fromEntries(Object.entries(environment).filter(([, value]) => value !== ''));
 }
@@ -112,10 +112,10 @@ function parseModelsOrThrow(
   return parsed.value;
 }
 
-/** Throws `ConfigError` when a configured provider has no key: who calls models needs it, who submits does not. */
+/** Throws `ConfigError` when a configured provider has no key. Only callers of models need keys; submitters do not. */
 export function requireKeys({ providers }: ModelConfig): void {
   const errors = missingKeys(providers);
-  const fix = `Set the variable, or take the provider out of the configuration.`;
+  const fix = `Set the variable, or remove the provider from the configuration.`;
   if (errors.length > 0) throw new ConfigError('environment', errors, { fix });
 }
 
@@ -130,7 +130,7 @@ function parseOrThrow<S extends z.ZodType>(
   throw new ConfigError(source, schemaErrors(parsed.error, schema, value, prefix));
 }
 
-/** A server with a `url` is reached over HTTP, any other is started as a process. */
+/** A server with a `url` is reached over HTTP; any other is started as a process. */
 function parseServers(servers: ReadonlyMap<string, unknown>, source: string): Map<string, ServerConfig> {
   const parsed = [...servers].map(([name, raw]) => {
     const overHttp = typeof raw === 'object' && raw !== null && Object.hasOwn(raw, 'url');

@@ -7,7 +7,7 @@ import { notes } from './notes.ts';
 /** As in a Host header, without the port. */
 const HOST_NAME = /^([A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])$/;
 
-const PORT = 'must be a whole number from 0 to 65535; 0 takes a free port';
+const PORT = 'must be a whole number from 0 to 65535; 0 = any free port';
 
 export const environmentSchema = z.object({
   REDIS_URL: z

@@ -1,4 +1,4 @@
-// Why a configuration cannot be used: each place of it, and how to mend it.
+// Why a configuration cannot be used: each faulty place, and how to fix it.
 // Must never hold a value of the configuration: it may be a secret.
 import { fieldSentence } from '../contract/field-sentence.ts';
 import type { FilePlace } from './file.ts';
@@ -9,7 +9,7 @@ export class ConfigError extends Error {
   override readonly name = 'ConfigError';
   readonly source: string;
   readonly errors: readonly FieldError[];
-  /** How to mend it, in a sentence. */
+  /** How to fix it, in a sentence. */
   readonly fix: string;
 
   constructor(
@@ -25,15 +25,15 @@ export class ConfigError extends Error {
 }
 
 interface ConfigErrorOptions {
-  /** Default: to correct the file. */
+  /** Default: correct the file. */
   fix?: string;
-  /** Where in the file the member of an error stands. Default: nobody knows. */
+  /** The place of an error's member in the file. Default: unknown. */
   placeOf?: (path: string) => FilePlace | null;
 }
 
 const CORRECT_FILE = 'Correct the file, or start from the one that `adjutant init` writes in another folder.';
 
-/** An error with a known place has it behind the file's name, as editors and terminals make a link of it. */
+/** An error with a known place shows it behind the file's name, where editors and terminals make a link of it. */
 function errorText(
   source: string,
   errors: readonly FieldError[],

@@ -1,10 +1,10 @@
-// Reads the configuration file: JSON, in which comments and trailing commas are allowed, with the place of each member.
-// Must never repeat a piece of the file in a message: it may be a secret.
+// Reads the configuration file: JSON with optional comments and trailing commas, and the place of each member.
+// Must never repeat a part of the file in a message: it may be a secret.
 import { readFileSync } from 'node:fs';
 import { type Node, type ParseError, parseTree, printParseErrorCode } from 'jsonc-parser';
 import { fieldPath } from '../contract/field-path.ts';
 
-/** Where in the file, both from 1. */
+/** A place in the file, both from 1. */
 export interface FilePlace {
   readonly line: number;
   readonly column: number;

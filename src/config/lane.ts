@@ -1,5 +1,5 @@
-// What may be configured of a lane: how much at once, how fast, how much may wait, how long an attempt may take.
-// Must never say whose lane it is.
+// The configuration of a lane: concurrency, rate, queue length, time limit.
+// Must never know which server or provider the lane belongs to.
 import * as z from 'zod';
 import { notes } from './notes.ts';
 
@@ -40,7 +40,7 @@ export const laneSchema = z.strictObject({
     .register(notes, { description: 'Limit of an attempt whose directive has none of its own.', unit: 'ms' }),
 });
 
-/** The lane of a model provider, whose answers take longer and come in pieces. */
+/** The lane of a model provider: answers take longer and arrive in pieces. */
 export const modelLaneSchema = z.strictObject({
   ...laneSchema.shape,
   timeout_ms: durationMs
@@ -48,5 +48,5 @@ export const modelLaneSchema = z.strictObject({
     .register(notes, { description: 'Limit of an attempt whose directive has none of its own.', unit: 'ms' }),
   idle_timeout_ms: durationMs
     .default(60_000)
-    .register(notes, { description: 'The longest silence between two pieces of a stream.', unit: 'ms' }),
+    .register(notes, { description: 'The longest pause between two pieces of a stream.', unit: 'ms' }),
 });

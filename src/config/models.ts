@@ -1,4 +1,4 @@
-// What may be configured of model providers and aliases, and which providers the environment has keys for.
+// The configuration of model aliases, and which providers have a key in the environment.
 // Must never hold a key where it could be printed or serialized.
 import * as z from 'zod';
 import { isObject } from '../contract/json-object.ts';
@@ -12,9 +12,9 @@ import type { FieldError } from '../contract/problem.ts';
 import type { Environment } from './environment-values.ts';
 import { schemaErrors } from './known-keys.ts';
 
-/** A key out of the environment. Not a value of its own, so that no log, dump or JSON ever shows it. */
+/** A key from the environment. Not a plain value, so that no log, dump or JSON ever shows it. */
 export interface ProviderKey {
-  /** The variables that may hold it, the first that is set wins; empty = none is looked for. */
+  /** The variables that may hold it; the first that is set wins; empty = no key is needed. */
   readonly variables: readonly string[];
   /** null: no variable is set. */
   read(): string | null;
@@ -35,12 +35,12 @@ export const chainSchema = z.union([
 export const modelSections = {
   /** Model providers by name. Those with a key in the environment need no entry. */
   providers: byName(serverNameSchema, z.unknown()).prefault({}),
-  /** Aliases: one model, or several of which the next is asked when one is not available. */
+  /** Aliases: one model, or several; the next one is tried when one is not available. */
   models: byName(aliasName, z.unknown()).prefault({}),
 };
 
 export interface ModelConfig {
-  /** Providers by name: configured ones, and built-in ones whose key is set. A configured one may lack its key. */
+  /** Providers by name: configured ones, and built-in ones with a key. A configured one may lack its key. */
   readonly providers: ReadonlyMap<string, ProviderConfig>;
   /** Configured aliases only. */
   readonly models: ReadonlyMap<string, readonly string[]>;
@@ -82,7 +82,7 @@ function parseProviders(
   return providers;
 }
 
-/** A provider with the name of a type is of that type, unless it says otherwise. */
+/** A provider with the name of a type has that type by default. */
 function withType(name: string, raw: unknown): unknown {
   return isObject(raw) && BUILT_IN_PROVIDERS.has(name) ? { type: name, ...raw } : raw;
 }
@@ -110,7 +110,7 @@ function parseAliases({ providers, models }: Sections, errors: FieldError[]): Ma
   return aliases;
 }
 
-/** A union says little of what is wrong: the form that was meant says more. */
+/** The error of a union says little; the error of the intended form says more. */
 function chainErrors(raw: unknown, path: string): FieldError[] {
   const meant = Array.isArray(raw) ? z.array(modelName).min(1).max(16) : modelName;
   const parsed = meant.safeParse(raw);
@@ -132,7 +132,7 @@ function unknownProviders(
   });
 }
 
-/** One fault for each provider that cannot be called for want of its key. */
+/** One fault for each provider whose key is missing. */
 export function missingKeys(providers: ModelConfig['providers']): FieldError[] {
   return [...providers].flatMap(([name, { key }]) => {
     if (key.variables.length === 0 || key.read() !== null) return [];

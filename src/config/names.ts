@@ -1,5 +1,5 @@
 // Sections of the configuration whose keys are names: of servers, tools, models, variables, headers.
-// Must never lose a name: zod's records leave out "__proto__" without a word.
+// Must never lose a name: zod's records silently drop "__proto__".
 import * as z from 'zod';
 import { isObject } from '../contract/json-object.ts';
 
@@ -12,7 +12,7 @@ function entriesOf(raw: unknown): unknown {
   return isObject(raw) ? new Map(Object.entries(raw)) : raw;
 }
 
-/** Values by names that travel on as a plain object, in which "__proto__" cannot be a name. */
+/** Values by names, kept as a plain object, in which "__proto__" is not allowed as a name. */
 export function recordByName<K extends z.ZodType<string, string>, V extends z.ZodType>(name: K, value: V) {
   const named = z.unknown().refine((raw) => !isObject(raw) || !Object.hasOwn(raw, '__proto__'), {
     path: ['__proto__'],

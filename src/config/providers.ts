@@ -1,4 +1,4 @@
-// What may be configured of a model provider: how it is reached, its limits, the prices of its models.
+// The configuration of a model provider: how it is reached, its limits, the prices of its models.
 // Must never hold a key: the environment does.
 import * as z from 'zod';
 import { modelLaneSchema } from './lane.ts';
@@ -91,7 +91,7 @@ const BASE_URL = {
 const baseUrl = { base_url: httpUrl.optional().register(notes, BASE_URL) };
 
 const TYPE = {
-  description: 'How the provider is spoken to.',
+  description: 'The API that the provider offers.',
   fallback: 'the name of the provider, if it is one of the first three',
 };
 
@@ -107,7 +107,7 @@ const openaiSchema = z.strictObject({
   api: z
     .enum(['responses', 'chat'])
     .default('responses')
-    .register(notes, { description: '`openai` only: which of its two interfaces is used.' }),
+    .register(notes, { description: '`openai` only: which of its two APIs is used.' }),
 });
 const googleSchema = z.strictObject({
   type: z.literal('google').register(notes, TYPE),
@@ -143,8 +143,8 @@ export const providerSchema = z.discriminatedUnion('type', [
 ]);
 
 /**
- * As a file may have it: a provider that is named as one of the first three types may leave the type out. Looser than what
- * is read: a JSON Schema cannot tell a provider by its name.
+ * As a file may have it: a provider with the name of one of the first three types may omit the type. Accepts more than
+ * the service does: a JSON Schema cannot tell a provider by its name.
  */
 export const writtenProviderSchema = z.union([
   anthropicSchema.partial({ type: true }),

@@ -1,5 +1,5 @@
-// The sections of adjutant.json about runs: agents, and the modules that bring strategies and directive types.
-// Must never load a module: what is named here is loaded when a service is made.
+// The sections of adjutant.json about runs: agents, and the modules that define strategies and directive types.
+// Must never load a module: the modules are loaded when a service starts.
 import * as z from 'zod';
 import { inlineAgentSchema } from './agents.ts';
 import { recordByName } from './names.ts';

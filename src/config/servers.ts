@@ -1,5 +1,5 @@
-// What may be configured of an MCP server: how it is reached, and how far it is trusted.
-// Must never hold a server of its own: all of them come from the file.
+// The configuration of an MCP server: how it is reached, and how far it is trusted.
+// Must never define a server: all of them come from the file.
 import * as z from 'zod';
 import { CONTROL_DIRECTIVE_TYPES } from '../contract/control-directive.ts';
 import { repeatPolicySchema } from '../contract/work-directive.ts';
@@ -39,7 +39,7 @@ export const stdioServerSchema = z
       .optional()
       .register(notes, { description: 'The transport. May be left out.', fallback: 'by `command` or `url`' }),
     command: z.string().min(1).register(notes, {
-      description: 'The program that is started, looked for on the PATH.',
+      description: 'The program to start, searched on the PATH.',
       fallback: '`command` or `url` is required',
     }),
     args: z.array(z.string()).default([]).register(notes, { description: 'Arguments of the program.' }),
@@ -62,7 +62,7 @@ export const stdioServerSchema = z
   })
   .refine(({ uid, gid }) => (uid === undefined) === (gid === undefined), {
     path: ['gid'],
-    message: 'and uid go together: with one of them the process would keep the other of ours',
+    message: 'and uid go together: with only one, the process would keep the other of the service',
   });
 
 export const httpServerSchema = z.strictObject({
@@ -71,7 +71,7 @@ export const httpServerSchema = z.strictObject({
     .optional()
     .register(notes, { description: 'The transport. May be left out.', fallback: 'by `command` or `url`' }),
   url: z.url({ protocol: /^https?$/ }).register(notes, {
-    description: 'Address of a server that runs already.',
+    description: 'URL of a server that is already running.',
     fallback: '`command` or `url` is required',
   }),
   headers: recordByName(z.string(), z.string())

@@ -1,4 +1,4 @@
-// The sections of the file about the service itself: how long it keeps, how much it takes in, how a worker behaves.
+// The sections of the file about the service itself: how long it keeps data, its limits, how workers behave.
 // Must never hold a limit of a single lane, server or agent.
 import * as z from 'zod';
 import { durationMs } from './lane.ts';
@@ -36,7 +36,7 @@ const limitsSchema = z.strictObject({
     unit: 'bytes',
   }),
   result_overflow: z.enum(['truncate', 'refuse']).default('truncate').register(notes, {
-    description: 'What becomes of a larger payload of a tool.',
+    description: 'What happens to a larger payload of a tool.',
     special: '`truncate` = stored apart, with a preview in the signal; `refuse` = `invalid_result`',
   }),
   schema_check_ms: durationMs.default(2_000).register(notes, {
@@ -45,7 +45,7 @@ const limitsSchema = z.strictObject({
   }),
   pause_ms: durationMs.default(300_000).register(notes, {
     description:
-      'The longest that a lane or model waits because its server or provider says so (`Retry-After`).',
+      'How long a lane or model waits at most when its server or provider asks for it (`Retry-After`).',
     unit: 'ms',
   }),
   max_open: z.int().min(1).default(100_000).register(notes, {
@@ -71,10 +71,10 @@ const limitsSchema = z.strictObject({
 const workerSchema = z.strictObject({
   lease_ms: durationMs
     .default(6_000)
-    .register(notes, { description: 'How long a silent worker keeps its claims.', unit: 'ms' }),
+    .register(notes, { description: 'How long a worker that does not answer keeps its claims.', unit: 'ms' }),
   blocked_ms: durationMs.default(60_000).register(notes, {
     description:
-      'How long a worker keeps its claims when its event loop is blocked, as by the code of a module.',
+      'How long a worker keeps its claims when its event loop is blocked, for example by the code of a module.',
     unit: 'ms',
   }),
   drain_ms: z.int().min(0).default(20_000).register(notes, {
@@ -92,7 +92,5 @@ export const serviceSections = {
     special:
       '`memory` = nothing more; `fsync` = Redis’ disk (Redis 7.2, or `appendfsync always`); `replica` = one replica',
   }),
-  worker: workerSchema
-    .prefault({})
-    .register(notes, { description: 'How a worker holds and gives back work.' }),
+  worker: workerSchema.prefault({}).register(notes, { description: 'How a worker holds and returns work.' }),
 };

@@ -10,7 +10,7 @@ export const agentNameSchema = z
 /** A tool name in which `*` stands for any characters: `everything.*`, `*.read_*`. */
 export const toolPatternSchema = z.string().min(1).max(256);
 
-/** What a run of the agent may use up. Reserved before a call, settled after it. null = no such limit. */
+/** What one run of the agent may use. Reserved before a call, recorded after it. null = no limit. */
 const limitFields = {
   max_iterations: z.int().min(1).max(1_000),
   max_tool_calls: z.int().min(0).nullable(),
@@ -21,7 +21,7 @@ const limitFields = {
   deadline_ms: positiveDurationMsSchema,
   /** Tool calls at once. */
   parallel_tool_calls: z.int().min(1).max(100),
-  /** Directives of the run that may be open at once; a batch that would exceed it is refused with its state change. */
+  /** Most directives of the run that may be open at once; a batch above it is refused together with its state change. */
   max_pending: z.int().min(1),
 };
 
@@ -35,7 +35,7 @@ export const runLimitsSchema = z.strictObject({
   max_pending: limitFields.max_pending.default(10_000),
 });
 
-/** The limits that one run names; without defaults, so that what it does not name stays its agent's. */
+/** The limits that one run sets. No defaults: what it does not set stays as its agent has it. */
 export const runLimitOverridesSchema = z.strictObject(limitFields).partial();
 
 export const approvalModeSchema = z.enum(['auto', 'ask', 'deny']);
@@ -47,19 +47,19 @@ export const errorPolicySchema = z.union([
 ]);
 
 export const agentPoliciesSchema = z.strictObject({
-  /** What a second run of the same conversation meets while the first is under way. */
+  /** What happens to a second run of a conversation while the first is under way. */
   busy: busyPolicySchema.default('reject'),
   /** By tool pattern, the longest match wins. A tool without one: `ask` when annotated destructive, else `auto`. */
   approvals: z.record(toolPatternSchema, approvalModeSchema).default({}),
-  /** A call nobody decided about in this time is denied. */
+  /** A call without a decision after this time is denied. */
   approval_timeout_ms: positiveDurationMsSchema.default(900_000),
-  /** A run that meets a limit of its budget ends, or asks for leave to go on. */
+  /** Whether a run that reaches a limit of its budget ends, or asks for approval to go on. */
   budget: z.enum(['stop', 'ask']).default('stop'),
   /** What an `error` directive does. */
   error: errorPolicySchema.default('log'),
-  /** What a run's own limits and approvals may do: only tighten the agent's, or replace them. */
+  /** Whether a run's own limits and approvals may only tighten the agent's, or also replace them. */
   overrides: z.enum(['narrow', 'any']).default('narrow'),
-  /** What becomes of the run when its parent ends. */
+  /** What happens to the run when its parent ends. */
   parent_death: z.enum(['stop', 'continue', 'orphan']).default('stop'),
 });
 
@@ -92,14 +92,14 @@ export const agentDefinitionSchema = z.strictObject({
   tool_context: jsonObjectSchema.default({}),
   max_tokens: z.int().min(1).default(4_096),
   temperature: z.number().min(0).default(0.2),
-  /** Deltas of the answer are signals too. */
+  /** Whether the answer is also sent as delta signals. */
   stream: z.boolean().default(true),
   limits: runLimitsSchema.prefault({}),
   policies: agentPoliciesSchema.prefault({}),
   model_call: z.strictObject(callFields).prefault({}),
   tool_call: z.strictObject(callFields).prefault({}),
   compaction: compactionSchema.prefault({}),
-  /** For the strategy; it checks them itself. */
+  /** Options of the strategy, which checks them itself. */
   options: jsonObjectSchema.default({}),
 });
 

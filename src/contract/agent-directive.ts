@@ -29,7 +29,7 @@ export const spawnAgentSchema = z.strictObject({
   agent: nameSchema,
   tag: nameSchema,
   input: z.unknown().default(null),
-  /** What this one run of the child has otherwise than its agent. */
+  /** What this run of the child changes of its agent. */
   overrides: runOverridesSchema.prefault({}),
 });
 

@@ -1,5 +1,5 @@
 // The agents of an installation as a reader sees them.
-// Must never show an agent's prompt, nor what its tools are called with.
+// Must never show an agent's prompt or its tool context.
 import * as z from 'zod';
 import { agentNameSchema, toolPatternSchema } from './agent-definition.ts';
 

@@ -1,5 +1,5 @@
-// The answer to a cancellation: what it meant for each directive; the errors of what was not let come to its own end.
-// Must never say "cancelled" of a directive whose attempt still runs.
+// The result of a cancellation: what happened to each directive, and the errors of directives that were stopped.
+// Must never report "cancelled" for a directive whose attempt still runs.
 import * as z from 'zod';
 import { errorEnvelope, type ErrorEnvelope } from './error-envelope.ts';
 import { identifierSchema } from './identifiers.ts';
@@ -7,8 +7,8 @@ import { boundedText } from './json-safe.ts';
 import { signalSchema } from './signal.ts';
 
 /**
- * `cancelled`: ended by this call. `requested`: an attempt runs, is being aborted, and reports what really happened.
- * `ended`: had ended before; its result won.
+ * `cancelled`: ended by this call. `requested`: an attempt runs; it is aborted and reports what really happened.
+ * `ended`: had ended before; its result stays.
  */
 export const cancelledDirectiveSchema = z.object({
   id: identifierSchema,
@@ -24,11 +24,11 @@ export const cancellationSchema = z.object({
 /** The body of a cancellation; may be absent. */
 export const cancelBodySchema = z.strictObject({ reason: z.string().max(1_000).optional() });
 
-/** As JSON; a thousand plain characters pass. */
+/** Counted as JSON; a reason of 1 000 plain characters fits. */
 const LARGEST_REASON_BYTES = 1_100;
 const SHORT_REASON = 160;
 
-/** The error of a cancelled directive. `mayHaveRun`: a call that does harm twice was under way, and may have happened. */
+/** The error of a cancelled directive. `mayHaveRun`: a call that must not be repeated may have happened. */
 export function cancelledError(reason: string | null, mayHaveRun: boolean): ErrorEnvelope {
   return errorEnvelope('cancelled', 'cancelled by a caller', {
     ...(reason === null ? {} : { reason: shortReason(reason) }),
@@ -36,7 +36,7 @@ export function cancelledError(reason: string | null, mayHaveRun: boolean): Erro
   });
 }
 
-/** What was cancelled ends in few bytes, also when its request is full of such ends. */
+/** Keeps the end of a cancelled directive small, also in a request that is full of such ends. */
 function shortReason(reason: string): string {
   const bytes = new TextEncoder().encode(JSON.stringify(reason)).length;
   return bytes <= LARGEST_REASON_BYTES ? reason : boundedText(reason, SHORT_REASON);
@@ -47,8 +47,8 @@ export function deadlineExceededError(
   deadlineMs: number | null,
   details: Record<string, unknown> = {},
 ): ErrorEnvelope {
-  const said = { deadline_ms: deadlineMs, ...details };
-  return errorEnvelope('deadline_exceeded', 'no terminal result by the deadline', said);
+  const allDetails = { deadline_ms: deadlineMs, ...details };
+  return errorEnvelope('deadline_exceeded', 'no terminal result by the deadline', allDetails);
 }
 
 export type CancelledDirective = z.infer<typeof cancelledDirectiveSchema>;

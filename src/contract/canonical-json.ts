@@ -1,7 +1,7 @@
 // JSON with one spelling for one value: keys sorted by code unit at every level.
 // Must never be given a value that did not pass the JSON guard: it recurses.
 
-/** As `JSON.stringify`, save the order of keys; members that JSON cannot hold are left out. */
+/** Like `JSON.stringify`, but with sorted keys; members that JSON cannot hold are left out. */
 export function canonicalJson(value: unknown): string {
   if (value === null || typeof value !== 'object') return JSON.stringify(value) ?? 'null';
   if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`;

@@ -1,5 +1,5 @@
-// What a program names when it uses a client of either transport: the errors it catches, the types it writes down.
-// Must never hold anything of its own.
+// What a program imports with a client of either transport: the errors it catches, the types it names.
+// Must never define anything: it only re-exports.
 export type { AgentListing, ListedAgent } from './agent-listing.ts';
 export type { Cancellation, CancelledDirective } from './cancellation.ts';
 export type { DeadLetter, DeadLetterFilter, DeadLetterPage, Redrive, RedriveBody } from './dead-letter.ts';

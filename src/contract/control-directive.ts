@@ -1,5 +1,5 @@
 // Control directives: what a tool's result may ask of the agent that called the tool, and how they are read from it.
-// Must never apply one, nor drop one without saying so.
+// Must never apply one, nor drop one without reporting it.
 import type * as z from 'zod';
 import { CONTROL_PARAMS, type ControlDirectiveType } from './control-params.ts';
 import { fieldErrors } from './field-error.ts';
@@ -18,7 +18,7 @@ export const CONTROL_DIRECTIVE_TYPES: readonly string[] = Object.keys(CONTROL_PA
 
 export type ControlDirectiveFault = 'unknown_type' | 'invalid_params';
 
-/** What was sent is no control directive. */
+/** The value is not a control directive. */
 export class ControlDirectiveError extends Error {
   override readonly name = 'ControlDirectiveError';
   readonly reason: ControlDirectiveFault;
@@ -51,10 +51,10 @@ export type DirectiveTrust = 'all' | 'none' | readonly string[];
 
 export type RejectionReason = ControlDirectiveFault | 'untrusted' | 'error_result' | 'too_many' | 'too_large';
 
-/** A control directive that was not accepted; `count` > 1 when one entry stands for all after it. */
+/** A control directive that was not accepted; `count` > 1 when one entry stands for all that follow. */
 export interface RejectedDirective {
   index: number;
-  /** What it called itself; null when that was no string. */
+  /** The type it gave; null when that was not a string. */
   type: string | null;
   reason: RejectionReason;
   message: string;
@@ -69,16 +69,16 @@ export interface ExtractOptions {
 }
 
 export interface Extraction {
-  /** The raw result without its directives: what may be shown and formatted. */
+  /** The raw result without its directives, safe to show and format. */
   result: unknown;
   directives: ControlDirective[];
   rejected: RejectedDirective[];
 }
 
-/** A message may quote the names of members. */
+/** A message may quote member names of any length. */
 const MESSAGE_CHARACTERS = 500;
 
-/** More than any tool has reason to send; the rest is rejected as one. */
+/** No tool needs more; the rest is rejected as one entry. */
 const MAX_ENTRIES = 100;
 
 /** Takes the control directives out of a raw tool result (an MCP result or its text). Never throws. */
@@ -125,8 +125,8 @@ function rejection(
   reason: RejectionReason,
   message: string,
 ): RejectedDirective {
-  const said = boundedText(message, MESSAGE_CHARACTERS);
-  return { index, type: typeNameOf(entry), reason, message: said, count: 1 };
+  const bounded = boundedText(message, MESSAGE_CHARACTERS);
+  return { index, type: typeNameOf(entry), reason, message: bounded, count: 1 };
 }
 
 function surplus(count: number): RejectedDirective {
@@ -143,10 +143,7 @@ function typeNameOf(entry: unknown): string | null {
   }
 }
 
-/**
- * The two directives that took the place of `todo_state_changed`: the anchor that the model reads and the notice
- * to the presenter.
- */
+/** The two directives that replace `todo_state_changed`: the anchor that the model reads and the notice to the presenter. */
 export function translateTodoStateChanged(
   directive: Extract<ControlDirective, { type: 'todo_state_changed' }>,
 ): ControlDirective[] {

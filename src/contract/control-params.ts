@@ -1,5 +1,5 @@
 // The parameters of each control directive, by its type.
-// Must never let through a value of the wrong kind: tools are not trusted to have checked.
+// Must never accept a value of the wrong kind: tools are not trusted to check.
 import * as z from 'zod';
 import { jsonObjectSchema } from './identifiers.ts';
 
@@ -44,7 +44,7 @@ export const CONTROL_PARAMS = {
   delegate: z.strictObject({
     target: nameSchema,
     task: textSchema,
-    /** null, as absent: the target's own limit. */
+    /** null = absent: the target's own limit applies. */
     max_turns: z.int().min(1).nullable().optional(),
   }),
   pipeline: z.strictObject({ stages: z.array(nameSchema).min(2), task: textSchema }),

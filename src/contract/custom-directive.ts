@@ -1,5 +1,5 @@
-// Directives of kinds that a user's module defines: what all of them have, and how one is read.
-// Must never take a kind for one of the service's own.
+// Custom directives, whose types a user's module defines: the fields that all have, and how one is read.
+// Must never read a custom type as one of the service's own types.
 import * as z from 'zod';
 import { directiveFields, submittedFields } from './directive-identity.ts';
 
@@ -8,21 +8,21 @@ export const CUSTOM_TYPE_PATTERN = /^[A-Za-z][A-Za-z0-9_.-]{0,63}$/;
 
 export const customTypeSchema = z.string().regex(CUSTOM_TYPE_PATTERN);
 
-/** As journalled and shown; its own fields are as its kind's schema left them. */
+/** As journalled and shown; its own fields are as the schema of its type returned them. */
 export const customDirectiveSchema = z.looseObject({ type: customTypeSchema, ...directiveFields });
 
-/** What every submitted one has. */
+/** The fields of every submitted custom directive. */
 export const submittedCustomFieldsSchema = z.object({ type: customTypeSchema, ...submittedFields });
 
-/** The kinds that an installation knows, by type, with the schema of each one's own fields. */
+/** The custom directive types of an installation, each with the schema of its own fields. */
 export type CustomTypes = ReadonlyMap<string, z.ZodType>;
 
 export const NO_CUSTOM_TYPES: CustomTypes = new Map();
 
-/** Where a run keeps the context of a directive of such a kind: a name that no kind has for a field of its own. */
+/** Where a run keeps the context of a custom directive: a name that no type uses for a field of its own. */
 export const CUSTOM_CONTEXT = 'adjutant/context';
 
-/** The fields of a directive that are its kind's own. */
+/** The fields that the type of the directive defines. */
 export function ownFields(item: Record<string, unknown>): Record<string, unknown> {
   const { type: _type, id: _id, request_id: _request, metadata: _metadata, ...own } = item;
   return own;

@@ -12,7 +12,7 @@ export const deadLetterSchema = z.object({
   id: identifierSchema,
   type: z.enum(DIRECTIVE_TYPES),
   lane: z.string().nullable(),
-  /** Of the tool or model. */
+  /** Name of the tool or model. */
   name: z.string().nullable(),
   error: errorEnvelopeSchema,
   attempts: z.int().min(0),
@@ -37,28 +37,28 @@ export const redriveBodySchema = z
       .optional(),
     lane: z.string().max(128).optional(),
     error_type: z.string().max(128).optional(),
-    /** Every dead letter, whatever its error: to be said, since it may repeat what an operator has not looked at. */
+    /** Every dead letter, whatever its error. Never the default: it may repeat work that no operator has looked at. */
     all: z.literal(true).optional(),
     limit: z.int().min(1).max(MOST_REDRIVEN).default(100),
   })
   .refine((body) => body.all || body.directives || body.lane !== undefined || body.error_type !== undefined, {
     path: ['directives'],
-    message: 'name directives, give a filter, or say `all`: true',
+    message: 'name directives, give a filter, or set `all`: true',
   })
   .refine((body) => !body.directives || (body.lane === undefined && body.error_type === undefined), {
     path: ['directives'],
     message: 'name directives, or give a filter, not both',
   });
 
-/** Each dead letter and the new directive made from it; `left` dead letters still match, the `refused` ones among them. */
+/** Each redriven dead letter with its new directive; `left` counts those that still match, the `refused` ones included. */
 export const redriveSchema = z.object({
   redriven: z.array(z.object({ from: directiveRefSchema, to: directiveRefSchema })),
   not_found: z.array(directiveRefSchema),
-  /** Dead letters of which no new directive could be made, and why; they stay listed. */
+  /** Dead letters that could not be redriven, and why; they stay listed. */
   refused: z.array(
     z.object({
       from: directiveRefSchema,
-      /** As in a problem, such as `id_conflict`. */
+      /** A problem code, such as `id_conflict`. */
       code: z.string(),
       detail: z.string(),
     }),

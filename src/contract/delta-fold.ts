@@ -1,5 +1,5 @@
-// Folds the deltas of model calls into what each has said: one text per call, of one attempt.
-// Must never join the words of two attempts: a later attempt supersedes all that an earlier one has said.
+// Folds the deltas of model calls into the output of each call so far: one text per call, of one attempt.
+// Must never join the output of two attempts: a later attempt supersedes everything from an earlier one.
 import type { ModelTurn } from './model-turn.ts';
 import type { Signal } from './signal.ts';
 
@@ -15,31 +15,31 @@ export interface FoldedToolCall {
   readonly arguments: string;
 }
 
-/** What a model call has said so far; once `response` is there, all of it. */
+/** The output of a model call so far; complete once `response` is there. */
 export interface FoldedCall {
   readonly call_id: string;
-  /** Whose words these are; 0 = nothing was said yet. */
+  /** The attempt that wrote the output; 0 = nothing yet. */
   readonly attempt: number;
   readonly content: string;
   readonly thinking: string;
   /** In the order of their index. */
   readonly tool_calls: readonly FoldedToolCall[];
-  /** How often words were superseded: by a retry, a redelivery, or another model. */
+  /** How often output was superseded: by a retry, a redelivery, or another model. */
   readonly restarts: number;
-  /** Of the last signal that was folded; what is not after it is a repeat. */
+  /** Of the last folded signal; a signal that is not after it is a repeat. */
   readonly sequence: number;
-  /** null: under way. */
+  /** null: the call is under way. */
   readonly response: Response | null;
 }
 
 /** By the id of the call. */
 export type FoldedCalls = ReadonlyMap<string, FoldedCall>;
 
-/** What one signal added, for a reader who prints as it comes. */
+/** What one signal added, for readers that print output as it arrives. */
 export type TextEvent =
   | { readonly kind: 'content' | 'thinking'; readonly call_id: string; readonly text: string }
   | { readonly kind: 'tool_call'; readonly call_id: string; readonly piece: FoldedToolCall }
-  /** Everything said before is void: `attempt` begins from nothing. */
+  /** All earlier output is void: `attempt` starts from nothing. */
   | {
       readonly kind: 'restart';
       readonly call_id: string;
@@ -48,9 +48,9 @@ export type TextEvent =
     }
   | { readonly kind: 'end'; readonly call_id: string; readonly response: Response };
 
-export const NOTHING_SAID: FoldedCalls = new Map();
+export const NO_CALLS: FoldedCalls = new Map();
 
-/** The calls after `signal`; the same object for a signal that says nothing new. */
+/** The calls after `signal`; the same object for a signal that adds nothing. */
 export function foldDelta(calls: FoldedCalls, signal: Signal): FoldedCalls {
   return readDelta(calls, signal).calls;
 }
@@ -61,7 +61,7 @@ export function readDelta(
   signal: Signal,
 ): { readonly calls: FoldedCalls; readonly events: readonly TextEvent[] } {
   if (signal.type !== 'ai.llm.delta' && signal.type !== 'ai.llm.response') return { calls, events: [] };
-  const before = calls.get(signal.data.call_id) ?? silent(signal.data.call_id);
+  const before = calls.get(signal.data.call_id) ?? emptyCall(signal.data.call_id);
   if (before.response !== null || signal.sequence <= before.sequence) return { calls, events: [] };
   const { call, events } =
     signal.type === 'ai.llm.delta' ? afterDelta(before, signal) : closed(before, signal);
@@ -75,14 +75,14 @@ interface Step {
   readonly events: readonly TextEvent[];
 }
 
-function silent(callId: string): FoldedCall {
+function emptyCall(callId: string): FoldedCall {
   const nothing = { attempt: 0, content: '', thinking: '', tool_calls: [] };
   return { call_id: callId, ...nothing, restarts: 0, sequence: 0, response: null };
 }
 
 function afterDelta(before: FoldedCall, signal: Delta): Step {
   const attempt = signal.attempt ?? 1;
-  // Of an attempt that was given up: its last words may be written after the next one has begun.
+  // From an abandoned attempt: its last deltas may be written after the next attempt has begun.
   if (attempt < before.attempt) return { call: before, events: [] };
   const begun = attempt > before.attempt ? restarted(before, attempt) : { call: before, events: [] };
   const added = withPiece(begun.call, signal.data);
@@ -90,13 +90,13 @@ function afterDelta(before: FoldedCall, signal: Delta): Step {
 }
 
 function restarted(before: FoldedCall, attempt: number): Step {
-  if (hasSaidNothing(before)) return { call: { ...before, attempt }, events: [] };
+  if (isEmpty(before)) return { call: { ...before, attempt }, events: [] };
   const { call_id: callId, sequence } = before;
-  const call = { ...silent(callId), attempt, sequence, restarts: before.restarts + 1 };
+  const call = { ...emptyCall(callId), attempt, sequence, restarts: before.restarts + 1 };
   return { call, events: [{ kind: 'restart', call_id: callId, attempt, void: before }] };
 }
 
-function hasSaidNothing({ content, thinking, tool_calls: toolCalls }: FoldedCall): boolean {
+function isEmpty({ content, thinking, tool_calls: toolCalls }: FoldedCall): boolean {
   return content === '' && thinking === '' && toolCalls.length === 0;
 }
 
@@ -127,7 +127,7 @@ function withToolCall(call: FoldedCall, delta: unknown): Step {
   };
 }
 
-/** The contract leaves deltas open: what another writer puts there may be anything. */
+/** The contract leaves deltas open: another writer may put anything there. */
 function readPiece(delta: unknown): FoldedToolCall | null {
   if (typeof delta !== 'object' || delta === null) return null;
   const { index, id, name, arguments: text } = delta as Record<string, unknown>;
@@ -139,7 +139,7 @@ function textOf(value: unknown): string {
   return typeof value === 'string' ? value : '';
 }
 
-/** The response holds the whole turn: it completes what was followed late, and replaces what it contradicts. */
+/** The response holds the whole turn: it completes what a late reader missed, and replaces what differs. */
 function closed(before: FoldedCall, response: Response): Step {
   const { result } = response.data;
   const turn = result.ok ? readTurn(result.payload) : null;
@@ -153,7 +153,7 @@ function closed(before: FoldedCall, response: Response): Step {
 
 type Turn = Pick<ModelTurn, 'text' | 'thinking' | 'tool_calls'>;
 
-/** null: a preview of a turn that was too large for its signal, or nothing that this contract knows. */
+/** null: a preview of a turn that was too large for its signal, or a payload that this contract does not know. */
 function readTurn(payload: unknown): Turn | null {
   if (typeof payload !== 'object' || payload === null) return null;
   const { text, thinking, tool_calls: toolCalls } = payload as Record<string, unknown>;

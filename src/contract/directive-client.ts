@@ -1,5 +1,5 @@
-// The one interface through which a program uses the service, whatever carries it.
-// Must never grow a method that only one transport can keep.
+// The one interface through which programs use the service, over any transport.
+// Must never gain a method that only one transport can offer.
 import type { AgentListing } from './agent-listing.ts';
 import type { Cancellation } from './cancellation.ts';
 import type { DeadLetterFilter, DeadLetterPage, Redrive, RedriveBody } from './dead-letter.ts';
@@ -23,23 +23,23 @@ export interface SubmitOptions {
   signal?: AbortSignal;
   /** Names the submission: the same key with the same directives is the same submission. */
   idempotencyKey?: string;
-  /** Wait this long for the ends, milliseconds: results that came in time are in the submission. Absent = do not wait. */
+  /** Wait up to this long for results, milliseconds; those that arrive in time are in the submission. Absent = do not wait. */
   waitMs?: number;
   /** The W3C trace the directives belong to; absent = a new one. */
   traceparent?: string;
 }
 
-/** What a program does with runs. Refused with `not_found` where there is no such agent, run or approval. */
+/** What a program does with runs. An unknown agent, run or approval is refused with `not_found`. */
 export interface RunClient {
   /** Resolves once the run is durable. The same `request_id` with the same content is the same run. */
   start(run: SubmittedRun, options?: { traceparent?: string }): Promise<StartedRun>;
-  /** Gives text to a run under way; refused with `request_closed` once it has sealed its inputs, `input_queue_full` at 64. */
+  /** Sends text to a run under way; refused with `request_closed` once its inputs are sealed, `input_queue_full` at 64. */
   input(requestId: string, input: RunInputBody): Promise<AcceptedInput>;
-  /** Decides about a tool call that waits for approval (or, with the id of a budget, about going on). */
+  /** Approves or denies a tool call that waits for approval, or (with the id of a budget) more budget. */
   decide(requestId: string, callId: string, decision: ApprovalDecisionBody): Promise<RecordedDecision>;
 }
 
-/** Every method throws `DirectiveRefused` when the service says no, `ServiceUnavailable` when it cannot be asked. */
+/** Every method throws `DirectiveRefused` when the service refuses, `ServiceUnavailable` when it does not answer. */
 export interface DirectiveClient {
   /** Resolves once every directive is durable; all are accepted or none. */
   submit(
@@ -69,10 +69,10 @@ export interface DirectiveClient {
   page(requestId: string, options?: { after?: number; limit?: number }): Promise<SignalPage>;
   request(requestId: string): Promise<RequestView | null>;
   directive(requestId: string, directiveId: string): Promise<DirectiveView | null>;
-  /** The whole payload of a directive that succeeded, also where its signal holds a preview; refused (`not_found`) if there is none. */
+  /** The whole payload of a success, also where its signal holds a preview; refused (`not_found`) if there is none. */
   payload(requestId: string, directiveId: string): Promise<unknown>;
 
-  /** Cancels one directive, or all of a request; what runs is aborted on its worker. Refused for what does not exist. */
+  /** Cancels one directive, or all of a request; running work is aborted on its worker. Refuses what does not exist. */
   cancel(requestId: string, directiveId?: string, options?: { reason?: string }): Promise<Cancellation>;
 
   /** Directives that ended in an error, oldest first; `after` is the `next` of the page before. */
@@ -82,7 +82,7 @@ export interface DirectiveClient {
 
   readonly runs: RunClient;
 
-  /** The agents that runs may be started with. */
+  /** The agents that runs can use. */
   agents(): Promise<AgentListing>;
   tools(): Promise<ToolListing>;
   lanes(): Promise<LaneListing>;

@@ -1,4 +1,4 @@
-// The fields every directive has: its identity, and what the caller notes beside it.
+// The fields every directive has: its identity and the caller's metadata.
 // Must never gain a field that only some directives have.
 import { identifierSchema, jsonObjectSchema } from './identifiers.ts';
 
@@ -7,7 +7,7 @@ const metadata = jsonObjectSchema.default({});
 /** As journalled and executed: `(request_id, id)` is the identity. */
 export const directiveFields = { id: identifierSchema, request_id: identifierSchema, metadata };
 
-/** As submitted: what is absent is generated. */
+/** As submitted: absent ids are generated. */
 export const submittedFields = {
   id: identifierSchema.optional(),
   request_id: identifierSchema.optional(),

@@ -1,5 +1,5 @@
-// The directives a caller may submit, and the reading of a submission.
-// Must never pass on a directive that its schema has not completed.
+// The directives a caller may submit, and how a submission is read.
+// Must never pass on a directive before its schema has filled in the defaults.
 import * as z from 'zod';
 import { AGENT_DIRECTIVE_TYPES } from './agent-directive.ts';
 import { CONTROL_DIRECTIVE_TYPES } from './control-directive.ts';
@@ -54,13 +54,13 @@ export const DIRECTIVE_TYPES = [
   'emit_request_error',
 ] as const satisfies readonly DirectiveType[];
 
-/** The type of any directive, also of a user's own kind. Typed as the known ones. */
+/** The type of any directive, custom ones included. Typed as the known ones. */
 export const anyDirectiveTypeSchema = z.union([
   z.enum(DIRECTIVE_TYPES),
   customTypeSchema,
 ]) as unknown as z.ZodType<DirectiveType>;
 
-/** Any directive as it is shown, also one of a user's own kind. Typed as the known ones. */
+/** Any directive as it is shown, custom ones included. Typed as the known ones. */
 export const anyDirectiveSchema = z.union([
   directiveSchema,
   customDirectiveSchema,
@@ -104,40 +104,40 @@ export type ParsedSubmission =
 export interface ParseOptions {
   /** Default: 1 000. */
   maxDirectives?: number;
-  /** Kinds of users that may be submitted. Default: none. */
-  kinds?: CustomTypes;
+  /** Custom directive types that may be submitted. Default: none. */
+  customTypes?: CustomTypes;
 }
 
-/** Reads one directive or `{directives: [...]}`, whatever was sent. All directives of a batch share one request. */
+/** Reads one directive or `{directives: [...]}` from any input. All directives of a batch share one request. */
 export function parseSubmission(raw: unknown, options: ParseOptions = {}): ParsedSubmission {
-  const { maxDirectives = MAX_BATCH, kinds = NO_CUSTOM_TYPES } = options;
+  const { maxDirectives = MAX_BATCH, customTypes = NO_CUSTOM_TYPES } = options;
   const hazard = findJsonHazard(raw);
   if (hazard) return { ok: false, errors: [hazard] };
   if (!isObject(raw)) return refused('', 'must be a directive or {"directives": [...]}');
-  if (!('directives' in raw) || 'type' in raw) return parseBatch([raw], () => '', kinds);
+  if (!('directives' in raw) || 'type' in raw) return parseBatch([raw], () => '', customTypes);
   const extraKeys = Object.keys(raw).filter((key) => key !== 'directives');
   if (extraKeys.length > 0) return { ok: false, errors: boundedErrors(extraKeys.map(unknownKey)) };
-  return parseList(raw['directives'], maxDirectives, kinds);
+  return parseList(raw['directives'], maxDirectives, customTypes);
 }
 
-function parseList(list: unknown, maxDirectives: number, kinds: CustomTypes): ParsedSubmission {
+function parseList(list: unknown, maxDirectives: number, customTypes: CustomTypes): ParsedSubmission {
   if (!Array.isArray(list)) return refused('directives', 'must be an array of directives');
   if (list.length === 0) return refused('directives', 'must hold at least one directive');
   if (list.length > maxDirectives) {
     return refused('directives', `must hold at most ${maxDirectives} directives, not ${list.length}`);
   }
-  return parseBatch(list, (index) => `directives[${index}]`, kinds);
+  return parseBatch(list, (index) => `directives[${index}]`, customTypes);
 }
 
 function parseBatch(
   list: readonly unknown[],
   prefixOf: (index: number) => string,
-  kinds: CustomTypes,
+  customTypes: CustomTypes,
 ): ParsedSubmission {
   const directives: ParsedDirective[] = [];
   const errors: FieldError[] = [];
   for (const [index, item] of list.entries()) {
-    const parsed = parseDirective(item, prefixOf(index), kinds);
+    const parsed = parseDirective(item, prefixOf(index), customTypes);
     if (parsed.ok) directives.push(parsed.directive);
     else errors.push(...parsed.errors);
   }
@@ -147,19 +147,19 @@ function parseBatch(
 
 type ParsedItem = { ok: true; directive: ParsedDirective } | { ok: false; errors: FieldError[] };
 
-function parseDirective(item: unknown, prefix: string, kinds: CustomTypes): ParsedItem {
+function parseDirective(item: unknown, prefix: string, customTypes: CustomTypes): ParsedItem {
   if (!isObject(item)) return refused(prefix, 'must be a directive object');
   const type = item['type'];
-  const own = typeof type === 'string' ? kinds.get(type) : undefined;
+  const own = typeof type === 'string' ? customTypes.get(type) : undefined;
   if (own) return parseCustom(item, own, prefix);
-  if (!isDirectiveType(type)) return refused(fieldPath(['type'], prefix), typeMessage(type, kinds));
+  if (!isDirectiveType(type)) return refused(fieldPath(['type'], prefix), typeMessage(type, customTypes));
   const parsed = submittedSchemas[type].safeParse(item);
   return parsed.success
     ? { ok: true, directive: parsed.data }
     : { ok: false, errors: fieldErrors(parsed.error, prefix) };
 }
 
-/** Passed on as the known kinds are; only its own lane's worker knows what it means. */
+/** Passed on like the known types; only the workers of its lane know what it means. */
 function parseCustom(item: Record<string, unknown>, own: z.ZodType, prefix: string): ParsedItem {
   const named = submittedCustomFieldsSchema.safeParse(item);
   if (!named.success) return { ok: false, errors: fieldErrors(named.error, prefix) };
@@ -191,8 +191,8 @@ function isDirectiveType(type: unknown): type is DirectiveType {
   return typeof type === 'string' && Object.hasOwn(submittedSchemas, type);
 }
 
-function typeMessage(type: unknown, kinds: CustomTypes): string {
-  const known = `known types: ${[...DIRECTIVE_TYPES, ...kinds.keys()].join(', ')}`;
+function typeMessage(type: unknown, customTypes: CustomTypes): string {
+  const known = `known types: ${[...DIRECTIVE_TYPES, ...customTypes.keys()].join(', ')}`;
   if (type === undefined) return `is required; ${known}`;
   if (typeof type !== 'string') return `must be a string; ${known}`;
   if (AGENT_DIRECTIVE_TYPES.includes(type)) {

@@ -1,5 +1,5 @@
 // The one form of an error on the wire: its schema, its vocabulary and what is retryable.
-// Must never hold anything that cannot be JSON, and never throw on what it is given.
+// Must never hold a value that is not JSON, and never throw on any input.
 import * as z from 'zod';
 import { isObject } from './json-object.ts';
 import { type JsonValue, boundedText, jsonSafe } from './json-safe.ts';
@@ -37,7 +37,7 @@ export const ERROR_TYPES = [
   'worker_lost',
   'llm_error',
   'execution_error',
-  // What ends a run, or answers one of its calls, without anything having been done.
+  // For runs that end, and calls that are answered, before any work is done.
   'denied',
   'approval_expired',
   'budget_exceeded',
@@ -62,18 +62,18 @@ interface Fallback {
 }
 
 /**
- * JSON has no atoms; a string spelled like one is taken for one. This keeps the type of a foreign error, and
- * makes normalising what is already normal change nothing.
+ * A string spelled like this counts as a type, since JSON has no atoms. This keeps the type of a foreign error, and
+ * normalising a normal error changes nothing.
  */
 const NAME_PATTERN = /^[a-z][a-z0-9_]{0,63}$/;
 const MAX_UNWRAPS = 64;
 
-/** An envelope of the service's own making; its type alone says whether it is retryable. */
+/** An envelope that the service writes; its type alone decides whether it is retryable. */
 export function errorEnvelope(type: string, message: string, details: Details = {}): ErrorEnvelope {
   return envelope(type, message, details, isRetryableType(type));
 }
 
-/** Whatever went wrong, as an envelope. The first of the ordered rules that fits decides. */
+/** Any failure as an envelope. The first matching rule decides. */
 export function normalizeError(
   reason: unknown,
   fallbackType = 'execution_error',
@@ -109,7 +109,7 @@ function readRetryable(value: unknown): boolean {
   );
 }
 
-/** Rule 8: `["error", reason]` is its reason, however often it was wrapped. */
+/** Rule 8: `["error", reason]` becomes its reason, however often it was wrapped. */
 function unwrapped(reason: unknown): unknown {
   let inner = reason;
   for (let unwraps = 0; unwraps < MAX_UNWRAPS; unwraps += 1) {
@@ -183,7 +183,7 @@ function fromName(name: string, fallback: Fallback): ErrorEnvelope {
   return envelope(fallback.type, name, details, isRetryableType(name));
 }
 
-/** Rules 6 and 14: nothing to go by but the value itself. */
+/** Rules 6 and 14: only the value itself is known. */
 function fromUnknown(reason: unknown, fallback: Fallback): ErrorEnvelope {
   const details = { reason: jsonSafe(reason), ...Object(jsonSafe(fallback.extraDetails)) } as Details;
   return envelope(fallback.type, fallback.message, details, isRetryableType(fallback.type));
@@ -207,7 +207,7 @@ function detailsOf(details: unknown): Details {
   return isMap(details) ? details : { details };
 }
 
-/** The envelope says it beside the details. */
+/** The envelope carries them beside the details. */
 function withoutHints(details: Details): Details {
   const { retryable: _retryable, 'retryable?': _spelling, ...rest } = details;
   return rest;
@@ -219,7 +219,7 @@ function messageText(message: unknown): string {
   return boundedText(JSON.stringify(jsonSafe(message)), 2048);
 }
 
-/** A plain object: what a map is to the rules. Other objects say nothing about their keys. */
+/** A plain object, which the rules call a map. The keys of other objects mean nothing. */
 function isMap(value: unknown): value is Details {
   if (!isObject(value)) return false;
   const prototype: unknown = Object.getPrototypeOf(value);

@@ -1,4 +1,4 @@
-// What zod found wrong, as field errors that name each member by its path.
+// The issues that zod found, as field errors that name each member by its path.
 // Must never list more errors than a person reads, nor repeat the offending value.
 import type * as z from 'zod';
 import { fieldPath } from './field-path.ts';
@@ -13,7 +13,7 @@ export function fieldErrors(error: z.ZodError, prefix = ''): FieldError[] {
   return error.issues.flatMap((issue) => issueErrors(issue, [], prefix));
 }
 
-/** The first errors up to a hundred, the last of which counts what was left out. */
+/** The first hundred errors; the last one counts what was left out. */
 export function boundedErrors(errors: FieldError[]): FieldError[] {
   if (errors.length <= MAX_ERRORS) return errors;
   const left = errors.length - MAX_ERRORS + 1;
@@ -36,7 +36,7 @@ function issueErrors(issue: Issue, parents: readonly PropertyKey[], prefix: stri
   return [{ path: fieldPath(keys, prefix), message: messageOf(issue) }];
 }
 
-/** The alternative whose own kind matched, so that only members of it are wrong. */
+/** The alternative whose type matched, so that only its members are reported. */
 function nearestBranch(branches: readonly (readonly Issue[])[]): readonly Issue[] | undefined {
   return branches.find((branch) =>
     branch.every((issue) => issue.path.length > 0 || issue.code === 'unrecognized_keys'),

@@ -18,10 +18,10 @@ export const toolNameSchema = z
 /** An instant as it appears on the wire: UTC, RFC 3339. */
 export const instantSchema = z.iso.datetime();
 
-/** A JSON object whose members the contract does not look into. */
+/** A JSON object whose members the contract does not check. */
 export const jsonObjectSchema = z.record(z.string(), z.unknown());
 
-/** The longest wait a timer of the runtime can hold; longer ones would fire at once. */
+/** The longest wait that a timer can hold; longer ones fire at once. */
 const MAX_TIMER_MS = 2_147_483_647;
 
 export const durationMsSchema = z.int().min(0).max(MAX_TIMER_MS);

@@ -1,4 +1,4 @@
-// Immediate directives: those answered at acceptance, without a queue.
+// Immediate directives: answered at acceptance, without a queue.
 // Must never gain a field that would need a worker.
 import * as z from 'zod';
 import { directiveFields, submittedFields } from './directive-identity.ts';

@@ -1,12 +1,12 @@
-// Finds what makes a value unfit to travel as JSON: nested too deep, dangerous keys, things JSON cannot say.
-// Must never descend further than its depth bound, whatever it is given, and never throw.
+// Finds what makes a value unfit to send as JSON: too deep nesting, dangerous keys, values that JSON cannot hold.
+// Must never descend below its depth bound and never throw, whatever the value is.
 import { fieldPath } from './field-path.ts';
 import type { FieldError } from './problem.ts';
 
 const DEFAULT_MAX_DEPTH = 64;
-/** Keeps the recursion far from the end of the stack, whatever a caller asks for. */
+/** Keeps the recursion far from a stack overflow, whatever depth a caller asks for. */
 const HIGHEST_MAX_DEPTH = 512;
-/** More containers than any body the service accepts; reached only by values that share their parts. */
+/** More containers than any accepted body has; only values with shared sub-objects reach it. */
 const MAX_CONTAINERS = 4_000_000;
 
 interface Walk {
@@ -14,7 +14,7 @@ interface Walk {
   containers: number;
 }
 
-/** Where the hazard is, innermost key first, and what it is. */
+/** Where the hazard is (innermost key first) and what it is. */
 interface Hazard {
   readonly keys: PropertyKey[];
   readonly message: string;

@@ -1,5 +1,5 @@
-// Any value at all, as bounded JSON: the form in which foreign data enters an envelope.
-// Must never throw, descend past its bounds, or let a second pass change what the first one gave.
+// Turns any value into bounded JSON: the form in which foreign data enters an envelope.
+// Must never throw or exceed its bounds; a second pass must change nothing.
 
 export type JsonValue = null | boolean | number | string | JsonValue[] | { [key: string]: JsonValue };
 
@@ -11,14 +11,14 @@ export interface JsonBounds {
   entries?: number;
   /** UTF-16 units of a string, the marker included. Default 16 384. */
   characters?: number;
-  /** Values in all, which also bounds values that share their parts. Default 10 000. */
+  /** Values in all, which also bounds values with shared sub-objects. Default 10 000. */
   values?: number;
 }
 
 export const TRUNCATED = '...[truncated]';
-/** The key of the member that names the class of an object that is not a plain one. */
+/** The key of the member that names the class of an object that is not plain. */
 export const CLASS_KEY = '__class__';
-/** The key of the member that stands for those left out. */
+/** The key of the member that stands for omitted members. */
 export const TRUNCATED_KEY = '__truncated__';
 
 const HIGHEST_DEPTH = 512;
@@ -73,7 +73,7 @@ function scalarText(value: unknown): string {
   return String(value);
 }
 
-/** A bigint as it is written in code; one too long to print in reasonable time only by its size. */
+/** A bigint as it is written in code; one that is slow to print becomes a marker. */
 function bigintText(value: bigint): string {
   return BigInt.asIntN(4096, value) === value ? `${value}n` : '[BigInt]';
 }
@@ -91,7 +91,7 @@ function convertObject(value: object, depthLeft: number, walk: Walk): JsonValue 
   }
 }
 
-/** Objects that are one value to a reader. */
+/** Objects that a reader sees as one value. */
 function textOf(value: object): string | null {
   if (value instanceof Date) {
     return Number.isNaN(value.getTime()) ? 'Invalid Date' : value.toISOString();
@@ -121,7 +121,7 @@ function classMember(value: object): Member[] {
   return name === '' || name === 'Object' ? [] : [[CLASS_KEY, name]];
 }
 
-/** '' where it cannot be known. */
+/** '' when it is unknown. */
 function className(value: object): string {
   const made = readMember(value, 'constructor');
   const name = typeof made === 'function' ? readMember(made, 'name') : '';
@@ -134,7 +134,7 @@ function convertSet(set: Set<unknown>, depthLeft: number, walk: Walk): JsonValue
   return { [CLASS_KEY]: 'Set', values };
 }
 
-/** An error that has no name of its own is called by its class. */
+/** An error without a name of its own is named by its class. */
 function convertError(error: Error, depthLeft: number, walk: Walk): JsonValue {
   const named: Member[] = error.name === 'Error' ? [['name', className(error) || 'Error']] : [];
   const keys = errorKeys(error).filter((key) => named.length === 0 || key !== 'name');
@@ -156,13 +156,13 @@ function convertMap(map: Map<unknown, unknown>, depthLeft: number, walk: Walk): 
   return convertMembers([[CLASS_KEY, 'Map'], ...members], map.size + 1, depthLeft, walk);
 }
 
-/** A key that is no string, as text. */
+/** A key that is not a string, as text. */
 function keyText(key: unknown, walk: Walk): string {
   const safe = convert(key, 2, walk);
   return typeof safe === 'string' ? safe : JSON.stringify(safe);
 }
 
-/** `message`, `cause` and the `errors` of an aggregate are own but not enumerable on most errors; a stack is nobody's business. */
+/** `message`, `cause` and the `errors` of an aggregate are own but not enumerable on most errors; a stack is never shown. */
 function errorKeys(error: Error): string[] {
   const own = Object.keys(error).filter((key) => key !== 'stack' && key !== 'message' && key !== 'name');
   return [

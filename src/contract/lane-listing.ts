@@ -1,5 +1,5 @@
 // The lanes and how busy they are, as a reader sees them.
-// Must never be used to decide anything: it is a snapshot, old when it arrives.
+// Must never be used for a decision: it is a snapshot, old when it arrives.
 import * as z from 'zod';
 import { instantSchema } from './identifiers.ts';
 
@@ -13,7 +13,7 @@ export const listedLaneSchema = z.object({
   paused: z.boolean(),
   workers: count,
   concurrency: count.nullable(),
-  /** The server is out of reach: a worker takes nothing from the lane until then, and then tries again. */
+  /** The server is unreachable: workers take nothing from the lane until then, and then try again. */
   blocked_until: instantSchema.nullable(),
 });
 

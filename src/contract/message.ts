@@ -1,11 +1,11 @@
-// The messages a model is given: what was said so far, by whom, in which form.
-// Must never hold what only one provider understands, but for the opaque `provider_data` that it gave itself.
+// The messages that a model call gets: the conversation so far.
+// Must never hold what only one provider understands, except the opaque `provider_data` that it sent itself.
 import * as z from 'zod';
 import { jsonObjectSchema, toolNameSchema } from './identifiers.ts';
 
 /**
- * What a provider wants back with its own words (signatures of reasoning, item ids), by provider, as it came in a turn.
- * Other providers do not see it.
+ * What a provider wants back with its own output (reasoning signatures, item ids), by provider, unchanged. Other
+ * providers do not see it.
  */
 const providerDataSchema = z.record(z.string(), jsonObjectSchema);
 
@@ -30,7 +30,7 @@ const imagePartSchema = z
     type: z.literal('image'),
     url: addressSchema.optional(),
     data: base64Schema.optional(),
-    /** Default: found out from the data. */
+    /** Default: detected from the data. */
     media_type: mediaTypeSchema.optional(),
   })
   .refine(hasOneSource, sourceRule());
@@ -46,7 +46,7 @@ const filePartSchema = z
   })
   .refine(hasOneSource, sourceRule());
 
-/** Reasoning of an earlier turn; with its `provider_data` the provider can go on from it. */
+/** Reasoning of an earlier turn; with its `provider_data` the provider can continue from it. */
 const thinkingPartSchema = z.strictObject({
   type: z.literal('thinking'),
   text: z.string(),
@@ -80,16 +80,16 @@ const userMessageSchema = z.strictObject({ role: z.literal('user'), content: con
 
 const assistantMessageSchema = z.strictObject({
   role: z.literal('assistant'),
-  /** null, as absent: nothing but tool calls. */
+  /** null = absent: only tool calls. */
   content: z.union([z.string(), z.array(assistantPartSchema), z.null()]).optional(),
   tool_calls: z.array(toolCallSchema).optional(),
 });
 
-/** The answer to one tool call, in the words of contract.md §7 when it comes from an `ai.tool.result`. */
+/** The answer to one tool call, formatted as in contract.md §7 when it comes from an `ai.tool.result`. */
 const toolMessageSchema = z.strictObject({
   role: z.literal('tool'),
   tool_call_id: z.string().min(1).max(256),
-  /** Default: that of the call it answers. */
+  /** Default: the name in the call it answers. */
   name: toolNameSchema.optional(),
   content: contentSchema,
   is_error: z.boolean().optional(),

@@ -1,5 +1,5 @@
-// Names of models: `provider:model`, the aliases that stand for them, and which of them this installation can reach.
-// Must never know how a provider is called, nor hold a key.
+// Names of models: `provider:model`, the aliases for them, and which of them this installation can reach.
+// Must never know how to call a provider, nor hold a key.
 import { errorEnvelope, type ErrorEnvelope } from './error-envelope.ts';
 
 /** One model of one provider. `name` is the whole: `provider:model`. */
@@ -9,16 +9,16 @@ export interface ModelRef {
   readonly name: string;
 }
 
-/** What is known of the models: aliases with their chains of names, and the providers that workers can reach. */
+/** The known models: aliases with their chains of names, and the providers that workers can reach. */
 export interface ModelTable {
   readonly aliases: ReadonlyMap<string, readonly string[]>;
   readonly providers: ReadonlyMap<string, KnownProvider>;
 }
 
 export interface KnownProvider {
-  /** Which kind of service it is: `anthropic`, `openai`, `google`, `openai-compatible` or `scripted`. */
+  /** The provider's type: `anthropic`, `openai`, `google`, `openai-compatible` or `scripted`. */
   readonly type: string;
-  /** false: no worker reaches it at present. Absent: one does, or nobody knows. */
+  /** false: no worker serves it at present. Absent: one does, or it is unknown. */
   readonly served?: boolean;
 }
 
@@ -28,12 +28,12 @@ export interface ModelChoice {
   readonly model_alias?: string | undefined;
 }
 
-/** `models` is never empty: the first is asked first, the others when it is not available. */
+/** `models` is never empty: the first is tried first, the others when it is not available. */
 export type ResolvedModels =
   | { readonly ok: true; readonly models: readonly ModelRef[] }
   | { readonly ok: false; readonly error: ErrorEnvelope };
 
-/** Aliases that hold without any configuration; configuration is merged on top. */
+/** Aliases that exist without configuration; configuration is merged on top. */
 export const DEFAULT_ALIASES: ReadonlyMap<string, readonly string[]> = new Map([
   ['fast', ['anthropic:claude-haiku-4-5']],
   ['capable', ['anthropic:claude-sonnet-4-20250514']],
@@ -44,17 +44,17 @@ export const DEFAULT_ALIASES: ReadonlyMap<string, readonly string[]> = new Map([
   ['embedding', ['openai:text-embedding-3-small']],
 ]);
 
-/** Providers that need nothing but a key; the environment variables that may hold it, the first that is set wins. */
+/** Providers that need only a key, with the environment variables that may hold it; the first that is set wins. */
 export const BUILT_IN_PROVIDERS: ReadonlyMap<string, readonly string[]> = new Map([
   ['anthropic', ['ANTHROPIC_API_KEY']],
   ['openai', ['OPENAI_API_KEY']],
   ['google', ['GOOGLE_GENERATIVE_AI_API_KEY', 'GEMINI_API_KEY']],
 ]);
 
-/** Names listed in an error, at most. */
+/** Most names listed in an error. */
 const LISTED_NAMES = 50;
 const MODEL_NAME = /^(?<provider>[A-Za-z0-9_-]{1,64}):(?<model>[^\p{Cc}\p{Zl}\p{Zp}]+)$/u;
-/** Some providers have the model in the address of the call, where these would lead to another one, with the key. */
+/** Some providers put the model into the URL of the call, where these would lead to another URL, with the key. */
 const LEAVES_ADDRESS = /[?#\\%]|\.\.|^\/|\/\/|\/$|(?:^|\/)\.(?:\/|$)/;
 const MODEL_LANE = 'llm.';
 
@@ -64,8 +64,8 @@ export function modelLane(provider: string): string {
 }
 
 /**
- * `provider:model`; the model's own name may hold further colons, and slashes within. null: it is not of that form, or
- * could lead a call away from the provider's models.
+ * `provider:model`; the model part may hold colons, and slashes inside. null: another form, or a name that could lead a
+ * call away from the provider's models.
  */
 export function parseModelName(name: string): ModelRef | null {
   const { provider, model } = MODEL_NAME.exec(name)?.groups ?? {};
@@ -73,7 +73,7 @@ export function parseModelName(name: string): ModelRef | null {
   return { provider, model, name };
 }
 
-/** The models a directive may be answered by, in order. A non-empty `model` wins over the alias, and may be one. */
+/** The models that may answer a directive, in order. A non-empty `model` wins over the alias, and may itself be an alias. */
 export function resolveModels(choice: ModelChoice, table: ModelTable): ResolvedModels {
   const field = choice.model ? 'model' : 'model_alias';
   const named = choice[field] ?? '';
@@ -87,8 +87,8 @@ export function resolveModels(choice: ModelChoice, table: ModelTable): ResolvedM
 }
 
 /**
- * What is within reach. Models that no worker serves at present are waited for only when there is no other; and a script
- * answers only where no model is: it must not be taken for one that is away.
+ * The reachable models. Models that no worker serves at present are used only when there is no other. Scripts answer
+ * only when the choice holds nothing else: a script must not stand in for an absent model.
  */
 function reachableOf(models: readonly ModelRef[], { providers }: ModelTable): readonly ModelRef[] {
   const of = ({ provider }: ModelRef): KnownProvider | undefined => providers.get(provider);
@@ -97,13 +97,13 @@ function reachableOf(models: readonly ModelRef[], { providers }: ModelTable): re
   return orAll(served, (ref) => of(ref)?.type !== 'scripted');
 }
 
-/** Those that fit; all when none does. */
+/** The models that fit; all when none fits. */
 function orAll(models: readonly ModelRef[], fits: (ref: ModelRef) => boolean): readonly ModelRef[] {
   const fitting = models.filter(fits);
   return fitting.length > 0 ? fitting : models;
 }
 
-/** null: nobody knows the name. */
+/** null: the name is unknown. */
 function chainOf(named: string, field: keyof ModelChoice, table: ModelTable): readonly string[] | null {
   const aliased = table.aliases.get(named);
   if (aliased) return aliased;
@@ -124,7 +124,7 @@ function notAModel(named: string): string {
   const model = MODEL_NAME.exec(named)?.groups?.['model'] ?? '';
   const isMisleading = LEAVES_ADDRESS.test(model);
   return isMisleading
-    ? 'no name of a model: it may not hold .. ? # \\ %, nor begin, end or double a slash'
+    ? 'not a model name: it must not hold .. ? # \\ % or //, nor begin or end with a slash'
     : 'neither provider:model nor a known alias';
 }
 

@@ -1,5 +1,5 @@
 // What a model answered: the payload of a successful `ai.llm.response`.
-// Must never hold half an answer: a turn is what the model meant to say, to its end.
+// Must never hold half an answer: a turn is always complete.
 import * as z from 'zod';
 import { FINISH_REASONS } from './finish-reason.ts';
 import { type AssistantMessage, assistantPartSchema, toolCallSchema } from './message.ts';
@@ -16,28 +16,28 @@ export const modelTurnSchema = z.object({
   thinking: z.string(),
   tool_calls: z.array(toolCallSchema),
   /**
-   * The answer piece by piece, without its tool calls: only when it is more than text (reasoning, files), or when the
-   * provider wants its own data back with it.
+   * The answer piece by piece, without its tool calls. Present only when it holds more than text (reasoning, files), or
+   * when the provider wants its own data back.
    */
   content_parts: z.array(assistantPartSchema).optional(),
   /** null: the provider reported none. */
   usage: usageSchema.nullable(),
-  /** The model's name as the provider says it, else as it was asked for. */
+  /** The model's name as the provider reports it, else as requested. */
   model: z.string(),
   finish_reason: z.enum(FINISH_REASONS).nullable(),
   /** From the request to the end of the answer. */
   duration_ms: durationMsSchema,
   /** From the request to the first piece of the answer; null: it came in one piece. */
   first_chunk_ms: durationMsSchema.nullable(),
-  /** The answer as a value that fits `output_schema`; only when one was asked for and no tool was called. */
+  /** The answer as a value of `output_schema`; only when one was given and no tool was called. */
   output: z.unknown().optional(),
-  /** The provider plays a script: no model was asked. */
+  /** The provider plays a script: no model was called. */
   scripted: z.literal(true).optional(),
 });
 
 export type ModelTurn = z.infer<typeof modelTurnSchema>;
 
-/** The turn as a message of the history that the next call is given. */
+/** The turn as a message in the history of the next call. */
 export function assistantMessage(
   turn: Pick<ModelTurn, 'text' | 'tool_calls' | 'content_parts'>,
 ): AssistantMessage {

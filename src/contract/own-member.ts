@@ -1,5 +1,5 @@
-// Reading a plain object under a name that comes from outside: a tool's, a type's, a code's.
-// Must never answer with what every object inherits: "constructor" and "toString" are names like any other.
+// Reads a member of a plain object by a name from outside: of a tool, a type, a code.
+// Must never return an inherited member: "constructor" and "toString" are ordinary names.
 
 /** What the object itself holds under `name`; undefined when it holds nothing there. */
 export function ownMember<T>(object: Readonly<Record<string, T>>, name: string): T | undefined {

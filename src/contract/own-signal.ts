@@ -1,11 +1,11 @@
-// Signals that somebody else than the service says: an agent, a strategy, a directive of a user's own kind.
-// Must never let through a type that the service answers for, nor a character that ends a line.
+// Checks signals from user code: agents, strategies, custom directives.
+// Must never accept a type that belongs to the service, nor a character that ends a line.
 import { ID_PATTERN } from './identifiers.ts';
 import { isObject } from './json-object.ts';
 
-/** Without white space and control characters: a type is a line of an event stream and of a terminal. */
+/** Without white space and control characters: event streams and terminals print the type in a line. */
 const OWN_TYPE = /^[^\s\p{C}\p{Z}]{1,256}$/u;
-/** Types of the service; `adjutant.` are the events of its streams. */
+/** Types of the service; `adjutant.` is for the events of its streams. */
 const RESERVED_TYPE = /^(?:ai|agent|directive|adjutant)(?:\.|$)/i;
 const SOURCE = /^[^\s\p{C}\p{Z}]{1,256}$/u;
 
@@ -17,15 +17,15 @@ export type OwnSignalFault =
   | 'invalid_cause'
   | 'invalid_data';
 
-/** Why nobody but the service may say a signal of this type; null: anybody may. */
+/** Why only the service may send signals of this type; null: user code may. */
 export function ownTypeFault(type: unknown): 'invalid_type' | 'reserved_type' | null {
   if (typeof type !== 'string' || !OWN_TYPE.test(type)) return 'invalid_type';
   return RESERVED_TYPE.test(type) ? 'reserved_type' : null;
 }
 
-/** What is wrong with a signal that a user's code says, its type first; null: nothing is. */
-export function ownSignalFault(said: object): OwnSignalFault | null {
-  const { type, source, subject, cause, data } = said as Record<string, unknown>;
+/** What is wrong with a signal from user code, its type first; null: nothing. */
+export function ownSignalFault(signal: object): OwnSignalFault | null {
+  const { type, source, subject, cause, data } = signal as Record<string, unknown>;
   const fault = ownTypeFault(type);
   if (fault) return fault;
   if (source !== undefined && !isText(source, SOURCE)) return 'invalid_source';

@@ -1,4 +1,4 @@
-// Text of a model or tool without what only a terminal would obey.
+// Text of a model or tool without terminal control characters.
 // Must never depend on where text was cut: the cleaned pieces joined are the cleaned whole.
 
 /** C0 without tab, line feed and carriage return; DEL; C1. */

@@ -1,4 +1,4 @@
-// A refusal as RFC 9457 describes it, its stable codes, and the two ways a client call can fail.
+// A refusal as RFC 9457 describes it, its stable codes, and the two errors of a client call.
 // Must never carry the text of an internal error or a stack.
 import * as z from 'zod';
 
@@ -15,21 +15,21 @@ const PROBLEMS = {
   bad_request: [400, 'The request cannot be understood'],
   unauthorized: [401, 'Credentials are required'],
   forbidden: [403, 'This is not allowed'],
-  not_found: [404, 'There is no such thing'],
+  not_found: [404, 'It does not exist'],
   method_not_allowed: [405, 'The resource does not take this method'],
   not_acceptable: [406, 'The resource has no such representation'],
   id_conflict: [409, 'The id belongs to another directive'],
   idempotency_conflict: [409, 'The idempotency key belongs to another submission'],
   request_closed: [409, 'The request is closed'],
-  already_decided: [409, 'The call was decided about before'],
+  already_decided: [409, 'The call already has a decision'],
   body_too_large: [413, 'The body is too large'],
-  request_full: [413, 'The request holds as many bytes as it may'],
+  request_full: [413, 'The request has reached its limit of bytes'],
   unsupported_media_type: [415, 'The body must be application/json'],
   lane_full: [429, 'The lane is full'],
-  service_full: [429, 'The service holds as many bytes as it may'],
+  service_full: [429, 'The service has reached its limit of bytes'],
   input_queue_full: [429, 'The run has too many inputs waiting'],
-  internal_error: [500, 'Something broke in the service'],
-  unavailable: [503, 'The service is out of reach'],
+  internal_error: [500, 'The service has failed internally'],
+  unavailable: [503, 'The service is unavailable'],
 } as const satisfies Record<string, readonly [status: number, title: string]>;
 
 export type ProblemCode = keyof typeof PROBLEMS;
@@ -61,7 +61,7 @@ export function problem(code: ProblemCode, members: ProblemMembers = {}): Proble
   return { ...members, type: `urn:adjutant:problem:${code}`, title, status, code };
 }
 
-/** The service said no, for the reason in `problem`. */
+/** The service refused, for the reason in `problem`. */
 export class DirectiveRefused extends Error {
   override readonly name = 'DirectiveRefused';
   readonly problem: Problem;
@@ -72,10 +72,10 @@ export class DirectiveRefused extends Error {
   }
 }
 
-/** The service could not be asked; nothing is known about what it did. */
+/** The service did not answer; whether it acted is unknown. */
 export class ServiceUnavailable extends Error {
   override readonly name = 'ServiceUnavailable';
-  /** How long the service asked to be left alone; null when it did not say. */
+  /** How long the service asks clients to wait before the next call; null when it did not say. */
   readonly retryAfterMs: number | null;
 
   constructor(message: string, options: { retryAfterMs?: number | null; cause?: unknown } = {}) {

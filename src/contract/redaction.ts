@@ -1,5 +1,5 @@
 // Hides secrets by the names of their keys.
-// Must never look at values: a name is the only hint that can be explained.
+// Must never look at values: only names decide, so that every redaction can be explained.
 import type { JsonValue } from './json-safe.ts';
 import { TRUNCATED } from './json-safe.ts';
 import { setOwnMember } from './own-member.ts';
@@ -45,7 +45,7 @@ function isSensitiveName(name: string): boolean {
   );
 }
 
-/** The words of a name in any style, as one in snake case; `APIKey` are two. */
+/** The words of a name in any style, joined in snake case; `APIKey` has two. */
 function wordsOf(key: string): string {
   return key
     .replaceAll(/(?<=[A-Z])(?=[A-Z][a-z])/g, '_')

@@ -1,4 +1,4 @@
-// The canonical result of a directive, and the reading of every other spelling of one.
+// The canonical result of a directive, and how other spellings of a result are read.
 // Must never let a reply of unknown shape pass as a success.
 import * as z from 'zod';
 import { type ErrorEnvelope, errorEnvelope, errorEnvelopeSchema, normalizeError } from './error-envelope.ts';
@@ -23,22 +23,22 @@ export function errorResult(error: ErrorEnvelope, effects: unknown[] = []): Resu
   return { ok: false, error, effects };
 }
 
-/** Levels of nesting of a result: every JSON reader on its way, ours and the callers', follows so many. */
+/** Most levels of nesting of a result; every JSON reader on its way, ours and the callers', follows so many. */
 export const DEEPEST_RESULT = 512;
 
 export interface ResultFallback {
-  /** Type of the error that a value of unknown shape becomes. Default `invalid_result`. */
+  /** The error type for a value of unknown shape. Default `invalid_result`. */
   type?: string;
   message?: string;
 }
 
-/** Bounds of a payload that is not JSON as it is; one that is passes untouched, however large. */
+/** Bounds of a payload that is not plain JSON; a JSON payload passes unchanged, at any size. */
 const PAYLOAD_BOUNDS = { depth: 32, entries: 10_000, characters: 1_000_000, values: 100_000 };
 
-/** Effects read one by one, when they are not JSON as they are. */
+/** Effects read one by one when they are not plain JSON. */
 const MAX_ODD_EFFECTS = 1000;
 
-/** The result in `value`, in any accepted spelling; anything else is an error result that shows what it was. */
+/** The result in `value`, in any accepted spelling; anything else becomes an error result that shows the value. */
 export function normalizeResult(value: unknown, fallback: ResultFallback = {}): Result {
   try {
     return readTuple(value) ?? readObject(value) ?? invalidResult(value, fallback);
@@ -76,7 +76,7 @@ function effectList(effects: unknown): unknown[] {
   return findJsonHazard(list) === null ? list : Array.from(list.slice(0, MAX_ODD_EFFECTS), travelling);
 }
 
-/** The value itself when JSON can carry it, else a bounded copy that it can. */
+/** The value itself when it is JSON, else a bounded JSON copy. */
 function travelling(value: unknown): unknown {
   return findJsonHazard(value) === null ? value : jsonSafe(value, PAYLOAD_BOUNDS);
 }

@@ -1,7 +1,7 @@
 // Reads from an error whether trying again could help.
 // Must never count attempts or know a policy: it reads one error.
 
-/** Errors that tend to pass. `supervisor` means that the work could not even be started. */
+/** Errors that tend to pass. `supervisor`: the work could not even be started. */
 const RETRYABLE_TYPES: ReadonlySet<string> = new Set([
   'timeout',
   'transient',
@@ -19,7 +19,7 @@ export function isRetryableType(type: unknown): boolean {
   return typeof type === 'string' && RETRYABLE_TYPES.has(type);
 }
 
-/** The word of an error about itself: an explicit boolean. */
+/** What an error states about itself: an explicit boolean. */
 export function explicitRetryable(error: Readonly<Record<string, unknown>>): boolean | undefined {
   for (const key of ['retryable?', 'retryable']) {
     if (typeof error[key] === 'boolean') return error[key];

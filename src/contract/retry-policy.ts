@@ -1,5 +1,5 @@
 // The retry fields that every work directive carries, and the delay they ask for.
-// Must never decide whether an error is retryable: that is the error envelope's word.
+// Must never decide whether an error is retryable: the error envelope does.
 import * as z from 'zod';
 import { durationMsSchema, positiveDurationMsSchema } from './identifiers.ts';
 
@@ -19,8 +19,9 @@ export type RetryPolicy = z.infer<typeof retryPolicySchema>;
 /**
  * Milliseconds to wait before the next attempt.
  *
- * `failedAttempts` counts from 1. `random` returns 0..1 and is asked only when there is jitter, which shortens
- * the delay by at most its fraction. `max_backoff_ms` caps what doubling adds, never what the policy begins with. A `retryAfterMs` longer than the policy's delay wins, also over the cap.
+ * `failedAttempts` counts from 1. `random` returns 0..1 and is called only when there is jitter, which shortens the
+ * delay by at most its fraction. `max_backoff_ms` caps the growth, never the first delay. A longer `retryAfterMs` wins,
+ * also over the cap.
  */
 export function retryDelayMs(
   policy: Pick<RetryPolicy, 'retry_backoff_ms' | 'backoff' | 'max_backoff_ms' | 'jitter'>,

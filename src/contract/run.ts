@@ -14,10 +14,10 @@ import { usageSchema } from './usage.ts';
 
 const count = z.int().min(0);
 
-/** A message of a run's history as a reader sees it: whoever reads skips what it does not know. */
+/** A message of a run's history; readers skip members they do not know. */
 const historyMessageSchema = z.looseObject({ role: z.enum(['system', 'user', 'assistant', 'tool']) });
 
-/** What one run has otherwise than its agent. */
+/** What one run changes of its agent. */
 export const runOverridesSchema = z.strictObject({
   model: z.string().min(1).max(256).optional(),
   model_alias: z.string().min(1).max(128).optional(),
@@ -41,7 +41,7 @@ export const startRunBodySchema = z
     query: z.string().min(1).max(1_000_000).optional(),
     /** The same as in an llm directive's context. */
     messages: z.array(messageSchema).min(1).optional(),
-    /** Runs of one conversation come one after the other and share its history. */
+    /** Runs of one conversation follow each other and share its history. */
     conversation_id: identifierSchema.optional(),
     overrides: runOverridesSchema.prefault({}),
     metadata: jsonObjectSchema.default({}),
@@ -61,7 +61,7 @@ export const RUN_STATUSES = [
   'timeout',
 ] as const;
 
-/** In these a run has ended. */
+/** A run with one of these has ended. */
 export const TERMINAL_RUN_STATUSES: ReadonlySet<(typeof RUN_STATUSES)[number]> = new Set([
   'completed',
   'failed',
@@ -79,7 +79,7 @@ export const startedRunSchema = z.object({
   links: z.object({ request: z.string(), signals: z.string() }),
 });
 
-/** Steering: read by the run before its next model call. */
+/** Steering: the run reads it before its next model call. */
 export const runInputBodySchema = z.strictObject({
   /** The same id is the same input. */
   input_id: identifierSchema.optional(),
@@ -127,7 +127,7 @@ export const runViewSchema = z.object({
   iterations: count,
   tool_calls: count,
   usage: usageSchema,
-  /** USD; null: no price is known for a model that was used. */
+  /** USD; null: the price of a used model is unknown. */
   cost: z.number().nullable(),
   result: z.unknown(),
   error: z.unknown(),
@@ -135,7 +135,7 @@ export const runViewSchema = z.object({
   details: z.record(z.string(), z.unknown()).optional(),
   /** final_answer, max_iterations, a budget's name, …; null while the run is under way. */
   termination_reason: z.string().nullable(),
-  /** Accepted inputs that the run ended without reading or answering; absent = none. */
+  /** Accepted inputs that the run did not read or answer before its end; absent = none. */
   unread_inputs: z.array(identifierSchema).optional(),
   waiting_for: z.array(waitSchema),
   messages: z.array(historyMessageSchema),

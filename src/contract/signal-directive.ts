@@ -1,4 +1,4 @@
-// Signals about what became of a directive other than its answer.
+// Signals about a directive other than its answer.
 // Must never end a directive: its terminal signal does.
 import * as z from 'zod';
 import { errorEnvelopeSchema } from './error-envelope.ts';

@@ -40,7 +40,7 @@ export function signalType<T extends string, S extends string, D extends z.ZodRa
 }
 
 /**
- * A signal that an agent said in its own words: any type outside the service's families, any data.
+ * A signal from user code: any type outside the service's families, any data.
  * Readers skip what they do not know, and meet it in the default branch of a switch over the known types.
  */
 export const customSignalSchema = z.object({

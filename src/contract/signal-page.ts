@@ -6,7 +6,7 @@ import { anySignalSchema } from './signal.ts';
 export const signalPageSchema = z.object({
   signals: z.array(anySignalSchema),
   last_sequence: z.int().min(0),
-  /** The log held more when the page was read: it is full, by signals or by bytes. Go on after `last_sequence`. */
+  /** More signals follow: the page is full, by signals or by bytes. Go on after `last_sequence`. */
   more: z.boolean().optional(),
   closed: z.boolean(),
 });

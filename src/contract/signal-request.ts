@@ -1,5 +1,5 @@
 // Signals about a whole request.
-// Must never be mistaken for the answer to one directive, save `ai.request.error` of `emit_request_error`.
+// Must never be read as the answer to one directive, except `ai.request.error` of `emit_request_error`.
 import * as z from 'zod';
 import { identifierSchema, jsonObjectSchema } from './identifiers.ts';
 import { metadataSchema, signalType } from './signal-envelope.ts';
@@ -7,7 +7,7 @@ import { metadataSchema, signalType } from './signal-envelope.ts';
 const requestId = { request_id: identifierSchema };
 /** Why the run ended: `final_answer`, `length` (the model's answer was cut off), `max_iterations`, …; an error's type. */
 const terminationReason = { termination_reason: z.string().optional() };
-/** Accepted inputs that the run ended without reading or answering; absent = none. */
+/** Accepted inputs that the run did not read or answer before its end; absent = none. */
 const unreadInputs = { unread_inputs: z.array(identifierSchema).optional() };
 const runId = { run_id: z.string().min(1).optional() };
 
@@ -29,7 +29,7 @@ export const requestCompleted = signalType('ai.request.completed', '/ai/request'
   result: z.unknown(),
   ...runId,
   ...terminationReason,
-  /** Said beside the result: of a tool's `complete` its coverage_gap, gap_description and suggested_files. */
+  /** Details beside the result: the coverage_gap, gap_description and suggested_files of a tool's `complete`. */
   details: jsonObjectSchema.optional(),
   ...unreadInputs,
 });

@@ -1,5 +1,5 @@
 // Signals of a run beyond its start and end: what steers it, what it waits for, its children and timers.
-// Must never end a directive, save `directive.result`, the answer to a directive of a user's own kind.
+// Must never end a directive, except `directive.result`, the answer to a custom directive.
 import * as z from 'zod';
 import { agentNameSchema } from './agent-definition.ts';
 import { identifierSchema } from './identifiers.ts';
@@ -8,7 +8,7 @@ import { metadataSchema, signalType } from './signal-envelope.ts';
 
 const name = z.string().min(1).max(128);
 
-/** Text that somebody gave to a run under way. */
+/** Text sent to a run under way. */
 export const requestInput = signalType('ai.request.input', '/ai/request', {
   request_id: identifierSchema,
   input_id: identifierSchema,
@@ -51,14 +51,14 @@ export const agentChildExit = signalType('agent.child.exit', '/agent', {
   error: z.unknown(),
 });
 
-/** What the agent's `error` directive said, where its policy is `emit`. */
+/** The error of the agent's `error` directive, where its policy is `emit`. */
 export const agentError = signalType('agent.error', '/agent', {
   error: z.unknown(),
   context: z.unknown(),
   metadata: metadataSchema,
 });
 
-/** A tool's `tier_change` was obeyed: model calls from here on are of this alias. `previous` null = the agent's own model. */
+/** A tool's `tier_change` was applied: model calls use this alias from now on. `previous` null = the agent's own model. */
 export const agentTierChanged = signalType('agent.tier_changed', '/agent', {
   call_id: z.string().min(1),
   tier: z.string(),
@@ -67,13 +67,13 @@ export const agentTierChanged = signalType('agent.tier_changed', '/agent', {
   metadata: metadataSchema,
 });
 
-/** A parent tells its child that it has ended; the child's own policy decides what follows. */
+/** Notifies a child that its parent has ended; the child's own policy decides what follows. */
 export const agentParentExit = signalType('agent.parent.exit', '/agent', {
   parent_request_id: identifierSchema,
   reason: z.string(),
 });
 
-/** The answer to a queued directive of a kind that a user's module defined. */
+/** The answer to a custom directive. */
 export const directiveResult = signalType('directive.result', '/directive', {
   call_id: z.string().min(1),
   directive_type: name,

@@ -25,7 +25,7 @@ export const toolApprovalRequested = signalType('ai.tool.approval_requested', '/
   ...callFields,
   arguments: z.unknown().optional(),
   reason: z.string().optional(),
-  /** Without a decision until then the call is denied. */
+  /** A call without a decision by then is denied. */
   deadline_at: instantSchema.optional(),
   metadata: metadataSchema,
 });

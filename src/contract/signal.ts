@@ -81,7 +81,7 @@ export const anySignalSchema = z.union([signalSchema, customSignalSchema]) as un
 export type Signal = z.infer<typeof signalSchema>;
 export type SignalType = Signal['type'];
 
-/** A signal before the journal gives it its place in the log. */
+/** A signal before the journal gives it a sequence number. */
 export type SignalDraft = z.infer<typeof signalDraftSchema>;
 
 export const SIGNAL_SOURCES = {

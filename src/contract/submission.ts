@@ -1,5 +1,5 @@
-// The answer to a submission: what became of each directive in it.
-// Must never be given before every directive in it is durable.
+// The answer to a submission: the status of each directive in it.
+// Must never be sent before every directive in it is durable.
 import * as z from 'zod';
 import { identifierSchema } from './identifiers.ts';
 import { anyDirectiveTypeSchema } from './directive.ts';

@@ -14,7 +14,7 @@ export const listedToolSchema = z.object({
   output_schema: jsonObjectSchema.optional(),
   annotations: jsonObjectSchema.optional(),
   effect: repeatPolicySchema,
-  /** Which control directives of its results are believed; absent = none. */
+  /** The control directives that are trusted in its results; absent = none. */
   directives: z.union([z.literal('all'), z.array(z.string())]).optional(),
 });
 

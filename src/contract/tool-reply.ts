@@ -1,4 +1,4 @@
-// A raw tool reply taken apart: what it says, and the control directives that ride on it.
+// Splits a raw tool reply into its content and the control directives in it.
 // Must never judge a directive, and never leave `_directives` where a model could read it.
 import { findJsonHazard } from './json-guard.ts';
 import { isObject } from './json-object.ts';
@@ -10,7 +10,7 @@ export interface ToolReply {
   /** The members of `_directives`, unread. */
   readonly entries: readonly unknown[];
   readonly isError: boolean;
-  /** The reply is larger than what is searched for directives. */
+  /** The reply is too large to search for directives. */
   readonly tooLarge: boolean;
 }
 
@@ -21,7 +21,7 @@ const MAX_TEXT_CHARACTERS = 16 * 1024 * 1024;
 const MAX_ITEMS = 100_000;
 const JSON_OBJECT_START = /^[ \t\r\n]*\{/;
 
-/** Reads an MCP tool result, or the text of one. Never throws; what cannot be read carries nothing. */
+/** Reads an MCP tool result, or the text of one. Never throws; an unreadable reply carries no directives. */
 export function readReply(raw: unknown): ToolReply {
   try {
     if (typeof raw === 'string') return readText(raw);
@@ -62,7 +62,7 @@ interface ReadContent {
   readonly tooLarge: boolean;
 }
 
-/** All text items as one object, else each for itself. */
+/** All text items as one object, else each on its own. */
 function readContent(content: readonly unknown[]): ReadContent {
   if (content.length > MAX_ITEMS) return { content, carriers: [], tooLarge: true };
   const texts = content.filter(isTextItem);
@@ -80,7 +80,7 @@ function readContent(content: readonly unknown[]): ReadContent {
   return { content: shown, carriers, tooLarge: false };
 }
 
-/** `structuredContent` loses its directives, and disappears when it was only their wrapping. */
+/** `structuredContent` without its directives; removed when it held nothing else. */
 function withoutStructured(raw: Members, carrier: Members | null): Members {
   if (!carrier) return raw;
   const { structuredContent: _carrier, ...rest } = raw;
@@ -89,18 +89,18 @@ function withoutStructured(raw: Members, carrier: Members | null): Members {
   return isWrapping ? rest : { ...rest, structuredContent: members };
 }
 
-/** One text item in the place of the first, the other kinds where they were. */
+/** Puts one text item in the place of the first; other items stay where they are. */
 function withText(content: readonly unknown[], text: string): unknown[] {
   const first = content.findIndex(isTextItem);
   const others = content.filter((item) => !isTextItem(item));
   return others.toSpliced(Math.max(0, first), 0, ...textItem(text));
 }
 
-/** The text of the reply proper: `result`, or what else the object said. */
+/** The text of the reply proper: `result`, or the other members of the object. */
 function textWithout(carrier: Members): string {
   const { [CARRIER]: _entries, ...members } = carrier;
-  const said = 'result' in members ? members['result'] : members;
-  return typeof said === 'string' ? said : jsonText(said);
+  const content = 'result' in members ? members['result'] : members;
+  return typeof content === 'string' ? content : jsonText(content);
 }
 
 function jsonText(value: unknown): string {

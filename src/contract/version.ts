@@ -1,5 +1,5 @@
 // The version of the wire contract and the digest of the schemas it stands for.
-// Must never change its digest without a change of the version: the contract grows, it does not move.
+// Must never change its digest without a new version: the contract only grows.
 
 export const CONTRACT_VERSION = '1.1.0';
 

@@ -136,7 +136,7 @@ function schemaId(name: string): string {
   return `urn:adjutant:contract:${name}`;
 }
 
-/** Zod closes every object it writes; here only those are closed that refuse what they do not know. */
+/** Zod closes every object it writes; only those stay closed that refuse unknown members. */
 function openUnlessStrict({
   zodSchema,
   jsonSchema,

@@ -14,10 +14,10 @@ import { retryFields } from './retry-policy.ts';
 
 export const repeatPolicySchema = z.enum(['read', 'idempotent', 'once']);
 
-/** May the tool be started again when nobody knows whether it ran? */
+/** Whether the tool may be started again when it is unknown whether it ran. */
 export type RepeatPolicy = z.infer<typeof repeatPolicySchema>;
 
-/** What is none of the three words says nothing of what a repeat would do: once. */
+/** An unknown value gives no right to repeat, so it counts as `once`. */
 export function knownRepeatPolicy(effect: unknown): RepeatPolicy {
   return effect === 'read' || effect === 'idempotent' ? effect : 'once';
 }
@@ -36,7 +36,7 @@ const toolExecFields = {
 
 const contextSchema = z.union([z.array(messageSchema), z.strictObject({ messages: z.array(messageSchema) })]);
 
-/** How much the model may think before it answers; absent = as the provider sets it. */
+/** How much the model thinks before it answers; absent = the provider's default. */
 export const reasoningSchema = z.enum(['none', 'minimal', 'low', 'medium', 'high', 'xhigh']);
 
 /** A tool the model may call: by its name in the catalog, or described here. */
@@ -88,7 +88,7 @@ interface ModelChoice {
   model_alias?: string | undefined;
 }
 
-/** An empty `model` names nothing; it leaves the choice to the alias. */
+/** An empty `model` names nothing: the alias decides. */
 function namesModel(directive: ModelChoice): boolean {
   return Boolean(directive.model) || directive.model_alias !== undefined;
 }

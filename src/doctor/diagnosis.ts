@@ -1,4 +1,4 @@
-// Looks at what the service depends on, the way the service itself would: its Redis, its MCP servers, keys for its models.
+// Examines what the service depends on, as the service itself would: Redis, MCP servers, keys of models.
 // Must never change anything, nor call a tool or a model, nor show a key.
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
@@ -13,7 +13,7 @@ import { askRedis, RedisAway } from '../redis/reach.ts';
 import { type RedisFacts, redisFacts, unfitness, type Unfitness } from '../redis/fitness.ts';
 import { serverOptions } from '../service/tool-wiring.ts';
 
-/** A first `npx` has a package to fetch. */
+/** A first `npx` downloads a package. */
 const SERVER_LIMIT_MS = 30_000;
 
 export async function examineRedis(url: string): Promise<Finding[]> {
@@ -29,7 +29,7 @@ export async function examineRedis(url: string): Promise<Finding[]> {
   }
 }
 
-/** Version and eviction decide whether the service starts at all, persistence whether a restart of Redis forgets. */
+/** Version and eviction decide whether the service starts; persistence decides whether a restart of Redis loses data. */
 export function redisFindings(facts: RedisFacts, latencyMs: number): Finding[] {
   const problems = unfitness(facts);
   const about = (aspect: Unfitness['aspect'], subject: string, says: string): Finding => {
@@ -52,7 +52,7 @@ function persistence({ appendOnly, appendFsync }: RedisFacts): Finding {
   const subject = 'persistence';
   if (!appendOnly) {
     const fix = 'Set `appendonly yes` (CONFIG SET appendonly yes, then CONFIG REWRITE).';
-    return fault(subject, 'appendonly is off: a restart of Redis forgets accepted directives', fix);
+    return fault(subject, 'appendonly is off: a restart of Redis loses accepted directives', fix);
   }
   if (appendFsync === 'no') {
     const fix =
@@ -60,17 +60,17 @@ function persistence({ appendOnly, appendFsync }: RedisFacts): Finding {
     return fault(subject, 'appendfsync is no: a power cut may lose many seconds', fix);
   }
   const risk = appendFsync === 'everysec' ? ': a crash of Redis itself may cost the last second or two' : '';
-  return fine(subject, `append-only file, fsync ${appendFsync ?? 'not told'}${risk}`);
+  return fine(subject, `append-only file, fsync ${appendFsync ?? 'unknown'}${risk}`);
 }
 
 export interface ServerExamination {
   /** How long one server may take, milliseconds. Default: 30 000. */
   readonly limitMs?: number;
-  /** Ends the looking; what is left is found to give no answer. */
+  /** Ends the examination; the rest counts as not answering. */
   readonly interrupt?: AbortSignal;
 }
 
-/** One finding for each server of the configuration, looked at side by side. They never reject. */
+/** One finding for each configured server, examined in parallel. They never reject. */
 export function examineServers(config: Config, options: ServerExamination = {}): Promise<Finding>[] {
   const limits = { limitMs: SERVER_LIMIT_MS, ...options };
   return [...config.mcpServers].map(async ([name, server]) => {
@@ -99,7 +99,7 @@ function httpRemedy(place: string, { url }: HttpServerConfig, { type }: ConnectF
   return `Start the server, or correct ${place}.url (${origin}${pathname}).`;
 }
 
-/** Arguments are not repeated: they may hold what the environment filled in. */
+/** Arguments are not repeated: they may hold values from the environment. */
 function stdioRemedy(
   place: string,
   { command }: StdioServerConfig,
@@ -107,11 +107,11 @@ function stdioRemedy(
   { passing }: ConnectFault,
 ): string {
   if (!existsSync(cwd)) return `Create the folder ${cwd}, or correct ${place}.cwd.`;
-  if (!passing) return `Install \`${command}\`, or correct ${place}.command; it is looked for on the PATH.`;
-  return `Run its command (${command} …) by hand in ${cwd} to see what it says, and correct ${place}.`;
+  if (!passing) return `Install \`${command}\`, or correct ${place}.command; it is searched on the PATH.`;
+  return `Run its command (${command} …) by hand in ${cwd} to see its error, and correct ${place}.`;
 }
 
-/** One finding for each provider and for the aliases that nothing can answer. No provider is called. */
+/** One finding for each provider, and for each alias without an available provider. No provider is called. */
 export function examineModels({ providers, models }: Pick<Config, 'providers' | 'models'>): Finding[] {
   const found = [...providers].map(([name, provider]) => providerFinding(name, provider));
   const dead = [...models].filter(([, chain]) => !chain.some((model) => providers.has(providerOf(model))));
@@ -126,7 +126,7 @@ export function examineModels({ providers, models }: Pick<Config, 'providers' | 
   return [fine('models', `no provider. ${waysTo([...BUILT_IN_PROVIDERS.keys()])} to use models`), ...faults];
 }
 
-/** The providers that cannot be called for want of a key. */
+/** The providers that cannot be called because their key is missing. */
 export function missingKeyFindings({ providers }: Pick<Config, 'providers'>): Finding[] {
   return [...providers].map(([name, provider]) => providerFinding(name, provider)).filter(({ ok }) => !ok);
 }
@@ -136,7 +136,7 @@ function providerFinding(name: string, provider: ProviderConfig): Finding {
   const subject = `model provider ${name}`;
   const lane = modelLane(name);
   if (type === 'scripted')
-    return fine(subject, `scripted: repeats a file of turns, and is no model; lane ${lane}`);
+    return fine(subject, `scripted: repeats a file of turns, without a model; lane ${lane}`);
   if (key.variables.length === 0) return fine(subject, `${type}, without a key; lane ${lane}`);
   const variables = key.variables.join(' or ');
   return key.read() === null

@@ -1,13 +1,13 @@
-/** What the doctor found in one place.
+/** A finding of the doctor about one place.
  *  It must never name a fault without a way to fix it. */
 
 export interface Finding {
-  /** What was looked at: `redis`, `mcp everything`. */
+  /** What was examined: `redis`, `mcp everything`. */
   readonly subject: string;
   readonly ok: boolean;
-  /** What is, in a sentence. */
+  /** The state, in a sentence. */
   readonly says: string;
-  /** What to do about it; null when there is nothing to do. What is in order may have one: it is advice. */
+  /** What to do; null when there is nothing to do. A finding that is ok may have one: advice. */
   readonly fix: string | null;
 }
 
@@ -15,7 +15,7 @@ export function fine(subject: string, says: string): Finding {
   return { subject, ok: true, says, fix: null };
 }
 
-/** Nothing that keeps the service from working, but probably not what was meant. */
+/** Does not keep the service from working, but is probably not intended. */
 export function advice(subject: string, says: string, fix: string): Finding {
   return { subject, ok: true, says, fix };
 }

@@ -1,5 +1,5 @@
-// What can be known to be wrong before anything is started: keys, scripts of models, agents against what is installed here.
-// Must never connect to anything, nor take for a fault what another process of the installation may bring.
+// Finds faults before anything is started: keys, scripts of models, agents that use what is not installed.
+// Must never connect to anything, nor report as a fault what another process of the installation may provide.
 import { createServer } from 'node:net';
 import { once } from 'node:events';
 import { advice, fault, type Finding } from './finding.ts';
@@ -15,7 +15,7 @@ import { modelProviders } from '../service/model-wiring.ts';
 import type { Modules } from '../extend/modules.ts';
 import type { Roles } from '../service/service.ts';
 
-/** The strategy that is there without any module. */
+/** The strategy that exists without any module. */
 const OWN_STRATEGY = 'react';
 
 /** Faults, which stop the start, and advice. */
@@ -28,7 +28,7 @@ export function examineStart(config: Config, modules: Modules, roles: Roles): Fi
   ];
 }
 
-/** Files of turns that a scripted provider cannot use. */
+/** Files of turns that a scripted provider cannot read. */
 function scriptFindings(config: Config): Finding[] {
   try {
     modelProviders(config);
@@ -39,7 +39,7 @@ function scriptFindings(config: Config): Finding[] {
   }
 }
 
-/** `alone`: other processes have the workers, and may know aliases that are not configured here. */
+/** `alone`: false when other processes have the workers, and may know aliases that are not configured here. */
 export function examineAgents(
   config: Pick<Config, 'mcpServers' | 'models'>,
   { agents, strategies, directives }: Modules,
@@ -62,7 +62,7 @@ function namedTwice(build: () => void): Finding[] {
     build();
     return [];
   } catch (error) {
-    const fix = 'Give one of them another name, or take its module out of the configuration.';
+    const fix = 'Give one of them another name, or remove its module from the configuration.';
     return [fault('modules', (error as Error).message, fix)];
   }
 }
@@ -74,7 +74,7 @@ function strategyFinding({ name, strategy }: AgentDefinition, installed: readonl
     fault(
       `agent ${name}`,
       says,
-      `Correct agents.${name}.strategy, or name the module that brings it in strategies.`,
+      `Correct agents.${name}.strategy, or add the module that defines it to strategies.`,
     ),
   ];
 }
@@ -83,13 +83,13 @@ function modelFinding(agent: AgentDefinition, aliases: readonly string[], alone:
   const field = agent.model === undefined ? 'model_alias' : 'model';
   const asked = agent.model ?? agent.model_alias;
   if (aliases.includes(asked) || (field === 'model' && parseModelName(asked) !== null)) return [];
-  const what = field === 'model' ? 'is neither provider:model nor an alias' : 'is no alias of models';
+  const what = field === 'model' ? 'is neither provider:model nor an alias' : 'is not a model alias';
   const says = `"${asked}" ${what}; ${knownNames(asked, aliases)}`;
   const fix = `Correct agents.${agent.name}.${field}, or define the alias in models.`;
   return [(alone ? advice : fault)(`agent ${agent.name}`, says, fix)];
 }
 
-/** Patterns that can match no tool of the servers of this configuration. */
+/** Patterns that match no tool of the configured servers. */
 function patternFindings(agent: AgentDefinition, servers: readonly string[]): Finding[] {
   const places = [
     ...agent.tools.map((pattern) => ['tools', pattern] as const),
@@ -110,7 +110,7 @@ function patternFindings(agent: AgentDefinition, servers: readonly string[]): Fi
     });
 }
 
-/** What stands before the first `*` decides: it has to be the beginning of a tool's name, or have one as its beginning. */
+/** The text before the first `*` decides: it must be the beginning of a server's tool name, or begin with one. */
 function mayMatch(pattern: string, servers: readonly string[]): boolean {
   const star = pattern.indexOf('*');
   const head = star < 0 ? pattern : pattern.slice(0, star);
@@ -124,7 +124,7 @@ function knownNames(asked: string, known: readonly string[]): string {
   return known.length === 0 ? 'there is none' : `there are ${known.slice(0, 20).join(', ')}`;
 }
 
-/** Whether the API can listen; asked before a worker starts what another process would have to stop again. */
+/** Whether the API can listen; checked before a worker starts what would have to be stopped again. */
 export async function examinePort({ host, port }: Pick<Config, 'host' | 'port'>): Promise<Finding[]> {
   const server = createServer();
   try {

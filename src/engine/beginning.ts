@@ -1,5 +1,5 @@
-// The first turn of a run: its agent, its tools, its turn in the conversation; or why it cannot begin.
-// Must never begin a run of a conversation before the one that goes on has ended.
+// The first turn of a run: its agent, its tools, its place in the conversation; or why it cannot begin.
+// Must never begin a run while an earlier run of its conversation is under way.
 import type { AgentDefinition } from '../contract/agent-definition.ts';
 import type { ListedTool } from '../contract/tool-listing.ts';
 import type { ConversationJournal } from '../journal/conversation-journal.ts';
@@ -15,13 +15,13 @@ export interface BeginningParts extends BrokenRunParts {
   toolsOf: (agent: AgentDefinition) => Promise<ListedTool[]>;
   conversations: ConversationJournal;
   runs: RunJournal;
-  /** Asks another run to end, for this one. */
+  /** Asks another run to end in favour of this one. */
   interrupt(requestId: string, reason: string): Promise<void>;
 }
 
 export type Beginning =
   | { kind: 'begun' | 'refused'; spec: RunSpec; transition: Transition }
-  /** For its turn in the conversation; at the latest until then it is looked at again, ms since the epoch. */
+  /** Waits for its place in the conversation; checked again at the latest then, ms since the epoch. */
   | { kind: 'waiting'; until: number };
 
 export async function begin(parts: BeginningParts, run: StoredRun): Promise<Beginning> {
@@ -39,7 +39,7 @@ async function unknownAgent({ agents }: BeginningParts, name: string): Promise<R
   return { reason: 'unknown_agent', message: `there is no agent "${name}"`, details: { known } };
 }
 
-/** `messages`: what becomes the history of its conversation; null = it stays as it is. */
+/** `messages`: the new history of its conversation; null = unchanged. */
 function refused(
   parts: BeginningParts,
   run: StoredRun,
@@ -81,13 +81,13 @@ async function inTurn(
   if (entry.kind === 'busy') return refused(parts, run, busy(conversationId, entry.active));
   const until = spec.started_at + limitsOf(agent, spec.overrides).deadline_ms;
   if (until <= now)
-    return refused(parts, run, { reason: 'deadline', message: 'its turn in the conversation did not come' });
+    return refused(parts, run, { reason: 'deadline', message: 'the conversation was not free in time' });
   if (policy === 'interrupt')
     await parts.interrupt(entry.active, `interrupted by the request "${requestId}"`);
   return { kind: 'waiting', until };
 }
 
-/** As far as a run has to be able to begin from it. */
+/** Checks only what a run needs in order to begin. */
 function isHistory(messages: readonly JsonObject[] | null): messages is readonly JsonObject[] {
   const isObject = (value: unknown): boolean => typeof value === 'object' && value !== null;
   const isMessage = (value: JsonObject): boolean =>
@@ -96,9 +96,9 @@ function isHistory(messages: readonly JsonObject[] | null): messages is readonly
   return Array.isArray(messages) && messages.every(isMessage);
 }
 
-/** A history that no run can begin from would end all the runs to come: the next one begins a new one. */
+/** An unreadable history would end all later runs, too: the next one starts without it. */
 function withoutHistory(parts: BeginningParts, run: StoredRun, conversationId: string): Beginning {
-  const message = `the history of the conversation "${conversationId}" cannot be read; its next run begins a new one`;
+  const message = `the history of the conversation "${conversationId}" cannot be read; its next run starts a new one`;
   return refused(parts, run, { reason: 'internal_error', message }, []);
 }
 
@@ -107,7 +107,7 @@ function busy(conversationId: string, active: string): RunFailure {
   return { reason: 'busy', message, details: { active } };
 }
 
-/** A run that ended takes its leave itself; one that was lost (a failover may lose the last writes) never does. */
+/** A run that ended leaves the conversation itself; a lost one never does (a failover may lose the last writes). */
 async function isGone({ runs }: BeginningParts, requestId: string): Promise<boolean> {
   const head = await runs.head(requestId);
   return head === null || (head.ended && head.outbox === 0);

@@ -1,4 +1,4 @@
-// How a run ends that cannot go on: as the core fails it where it can, by its identity alone where it cannot.
+// How a broken run ends: through the core where possible, else from its identity alone.
 // Must never end a run twice, nor keep its conversation waiting for it.
 import type { EngineCore, JsonObject, RunSpec, Transition } from './transition.ts';
 import type { StoredRun } from './run-store.ts';
@@ -10,7 +10,7 @@ export interface BrokenRunParts {
   logger: { error(fields: object, message: string): void };
 }
 
-/** Work of the core, which does not throw; if it does all the same, the run ends instead of being tried for ever. */
+/** The core does not throw. If it does after all, the run ends, instead of being tried for ever. */
 export function guarded<T>(
   parts: BrokenRunParts,
   run: StoredRun,
@@ -20,7 +20,7 @@ export function guarded<T>(
   try {
     return work();
   } catch (error) {
-    parts.logger.error({ request_id: run.requestId, error }, 'a turn broke; its run is ended');
+    parts.logger.error({ request_id: run.requestId, error }, 'a turn failed unexpectedly; its run ends');
     return ended(endOf(parts, run, { reason: 'internal_error', message: messageOf(error) }));
   }
 }
@@ -32,12 +32,12 @@ export function endOf(parts: BrokenRunParts, run: StoredRun, failure: RunFailure
   try {
     return parts.core.fail(spec, document, failure, now);
   } catch (error) {
-    parts.logger.error({ request_id: run.requestId, error }, 'a run broke while it was failed');
+    parts.logger.error({ request_id: run.requestId, error }, 'a run could not be failed by the core');
     return freed(spec, refusalOf(parts, run, spec, failure));
   }
 }
 
-/** What was given with the run may be what breaks it; its identity cannot. */
+/** The run's own data may be what breaks it; its identity cannot. */
 export function refusalOf(
   { core, logger }: BrokenRunParts,
   { requestId, now }: Pick<StoredRun, 'requestId' | 'now'>,
@@ -47,26 +47,26 @@ export function refusalOf(
   try {
     return core.refuse(spec, failure, now);
   } catch (error) {
-    logger.error({ request_id: requestId, error }, 'a run broke while it was refused');
+    logger.error({ request_id: requestId, error }, 'a run could not be refused by the core');
     return core.refuse({ ...spec, messages: [], overrides: {} }, failure, now);
   }
 }
 
 /**
- * The end of a run whose document, spec or signals cannot be read. One that had ended before keeps its status, and its log
- * says nothing more.
+ * The end of a run whose document, spec or signals cannot be read. One that had ended before keeps its status, and its
+ * log gets no more signals.
  */
 export function endOfUnreadable(parts: BrokenRunParts, run: StoredRun, fault: string): Transition {
   const { requestId, status, endedAt } = run;
-  parts.logger.error({ request_id: requestId, fault }, 'a run cannot be read; it is ended');
+  parts.logger.error({ request_id: requestId, fault }, 'a run cannot be read; it ends');
   const failure = { reason: 'internal_error', message: `the run cannot be read: ${fault}` };
   const end = endOf(parts, run, failure);
   return endedAt === null ? end : { ...end, document: { ...end.document, status }, signals: [] };
 }
 
 /**
- * A refused run may be the active one of its conversation, or wait there: it leaves once its end is written. Another engine
- * may have begun the run meanwhile, and then this end is never written. `messages` null: the history stays as it is.
+ * A refused run may hold its conversation, or wait for it: it leaves once its end is written. This end is never written
+ * if another engine has begun the run meanwhile. `messages` null: the history stays unchanged.
  */
 export function freed(
   { conversation_id }: RunSpec,

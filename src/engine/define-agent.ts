@@ -1,5 +1,5 @@
-// Declares an agent in code, checked as one in the configuration is.
-// Must never know what strategies or tools exist here: the catalog of a running service says.
+// Declares an agent in code, with the same checks as one in the configuration.
+// Must never know which strategies or tools exist: the catalog of a running service does.
 import {
   type AgentDefinition,
   agentDefinitionSchema,

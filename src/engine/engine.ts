@@ -1,5 +1,5 @@
-// The engine: takes the turns of runs when they are enqueued for, one at a time for each run.
-// Must never hold what a run needs beyond the turn it takes: any engine may take the next one.
+// The engine: takes the turns of runs when they are woken, one at a time for each run.
+// Must never keep state that a run needs after its turn: any engine may take the next one.
 import type { RunNews } from '../journal/journal.ts';
 import { settledWithin } from '../lifecycle.ts';
 import { consumeLane, type JobOutcome } from '../queue/consume.ts';
@@ -13,26 +13,26 @@ export interface EngineOptions extends TurnParts {
   concurrency: number;
   /** How long a stop waits for turns, milliseconds. */
   drainMs: number;
-  /** BullMQ's lock on a job and how often it looks for dead ones, milliseconds. */
+  /** BullMQ's lock on a job and how often it checks for dead workers, milliseconds. */
   lockMs: number;
   stalledCheckMs: number;
   onError(error: Error): void;
 }
 
-/** All that a run of a version has to read. */
-interface Told {
+/** Everything that a run at this version has to read. */
+interface KnownVersion {
   version: number;
   news: RunNews;
 }
 
-/** One run in this process: its turns come one after the other. */
+/** One run in this process: its turns follow each other. */
 interface Current {
-  /** It was woken while a turn was under way that may have read too early. */
+  /** It was woken during a turn that may have read too early. */
   again: boolean;
   done: Promise<void>;
 }
 
-/** A turn that could not be taken because Redis did not answer is tried again after this time. */
+/** After a turn fails because Redis does not answer, it is tried again this much later. */
 const RETRY_MS = 500;
 
 export type Engine = ReturnType<typeof createEngine>;
@@ -44,35 +44,35 @@ export function createEngine(options: EngineOptions) {
   const stopping = new AbortController();
   let busy = 0;
 
-  async function enter(): Promise<void> {
+  async function acquire(): Promise<void> {
     busy += 1;
     if (busy > concurrency) await new Promise<void>((resolve) => waiting.push(resolve));
   }
 
-  function leave(): void {
+  function release(): void {
     busy -= 1;
     waiting.shift()?.();
   }
 
-  /** Rejects with what kept the last turn from being taken. */
-  async function turnsOf(requestId: string, run: Current, news: Told | undefined): Promise<void> {
-    await enter();
+  /** Rejects with the error of the last turn. */
+  async function turnsOf(requestId: string, run: Current, news: KnownVersion | undefined): Promise<void> {
+    await acquire();
     try {
-      let told = news ? options.store.withNews(requestId, news.version, news.news) : null;
+      let known = news ? options.store.withNews(requestId, news.version, news.news) : null;
       while (run.again && !stopping.signal.aborted) {
         run.again = false;
-        await takeTurns(options, requestId, told);
-        told = null;
+        await takeTurns(options, requestId, known);
+        known = null;
       }
     } finally {
-      // In the same step as the last look at `again`: a wake is never left for nobody.
+      // In the same step as the last check of `again`, so that no wake is lost.
       current.delete(requestId);
-      leave();
+      release();
     }
   }
 
-  /** Takes the turns that are due; resolves when there is none left, rejects when Redis does not answer. */
-  function attend(requestId: string, news?: Told): Promise<void> {
+  /** Takes the turns that are due; resolves when none is left, rejects when Redis does not answer. */
+  function attend(requestId: string, news?: KnownVersion): Promise<void> {
     const known = current.get(requestId);
     if (known) {
       known.again = true;
@@ -84,10 +84,10 @@ export function createEngine(options: EngineOptions) {
     return run.done;
   }
 
-  /** As `attend`, for who cannot do anything about a failure: the sweeper jobs again. */
+  /** Like `attend`, for callers that cannot handle a failure: the sweeper enqueues the run again. */
   async function wake(requestId: string, version: number, news?: RunNews): Promise<void> {
-    const told = news && { version, news };
-    const woken = stopping.signal.aborted ? options.waker.wake(requestId, version) : attend(requestId, told);
+    const known = news && { version, news };
+    const woken = stopping.signal.aborted ? options.waker.wake(requestId, version) : attend(requestId, known);
     await woken.catch(report);
   }
 
@@ -119,7 +119,7 @@ export function createEngine(options: EngineOptions) {
   return {
     name: 'engine',
     wake,
-    /** Runs of which a turn is under way. */
+    /** Runs with a turn under way. */
     busyRuns: (): number => current.size,
     start: () => consumer.start(),
     async stop(): Promise<void> {

@@ -1,5 +1,5 @@
-// One turn as a pure function: what was read, folded over the core, is one transition to write.
-// Must never do I/O; nor fold an event twice.
+// One turn as a pure function: folds what was read over the core into one transition to write.
+// Must never do I/O, nor fold an event twice.
 import { TERMINAL_RUN_STATUSES } from '../contract/run.ts';
 import type { Signal } from '../contract/signal.ts';
 import type {
@@ -12,7 +12,7 @@ import type {
   Transition,
 } from './transition.ts';
 
-/** What became of an entry of the outbox; `failure`: it never will be done. */
+/** The outcome of an outbox entry; `failure`: it can never be done. */
 export interface Acknowledgement {
   id: string;
   failure: string | null;
@@ -27,20 +27,20 @@ export interface FoldInput {
   now: number;
 }
 
-/** All that one turn writes. */
+/** Everything that one turn writes. */
 export interface Folded {
   document: RunDocument;
-  /** With the id of what each was caused by. */
+  /** Each with the id of its cause. */
   signals: { signal: EmittedSignal; cause: string }[];
   directives: Transition['directives'];
   log: LogEntry[];
 }
 
 const CLOCK: RunEvent = { kind: 'clock' };
-/** A clock event fires all that is due; a core that would ask for it again and again is broken. */
+/** One clock event fires everything that is due; a core that asks for more than these is broken. */
 const MOST_CLOCKS = 10;
 
-/** Inputs first: an answer that came in the same turn does not end a run that was spoken to before. */
+/** Inputs first: an answer in the same turn must not end a run that has an unread input. */
 function inReadingOrder(signals: readonly Signal[]): Signal[] {
   const isInput = ({ type }: Signal): boolean => type === 'ai.request.input';
   return [...signals.filter(isInput), ...signals.filter((signal) => !isInput(signal))];

@@ -1,5 +1,5 @@
-// What a run asks of the world outside its request: children, other runs, cancellations, the end of a conversation.
-// Must never do an entry in a way that a repeat would do again.
+// What a run asks for outside its request: children, other runs, cancellations, the end of a conversation.
+// Must never do an entry so that a repeat does it again.
 import type { ConversationJournal } from '../journal/conversation-journal.ts';
 import type { Canceller } from '../queue/cancel.ts';
 import type { Acknowledgement } from './fold.ts';
@@ -19,7 +19,7 @@ export interface OutboxParts {
 
 type Entry<K extends OutboxEntry['kind']> = Extract<OutboxEntry, { kind: K }>;
 
-/** Does every entry of the run's outbox, in order. Rejects when Redis does not answer: then they are done again. */
+/** Does every entry of the run's outbox, in order. Rejects when Redis does not answer; a repeat is safe. */
 export async function performOutbox(parts: OutboxParts, run: StoredRun): Promise<Acknowledgement[]> {
   const done: Acknowledgement[] = [];
   for (const entry of run.document?.outbox ?? [])
@@ -27,7 +27,7 @@ export async function performOutbox(parts: OutboxParts, run: StoredRun): Promise
   return done;
 }
 
-/** null, or why it never will be done. */
+/** null, or why it can never be done. */
 async function perform(parts: OutboxParts, run: StoredRun, entry: OutboxEntry): Promise<string | null> {
   switch (entry.kind) {
     case 'start_child':
@@ -68,16 +68,18 @@ async function signalRun(
 ): Promise<string | null> {
   const name = `signal:${requestId}/${id}`;
   const origin = { cause: signal.cause ?? requestId, traceparent };
-  const told = await notifier.notify(target, { name, digest: '', limit: null, signal }, origin);
-  return told.kind === 'sent' || told.kind === 'existing' ? null : `the run "${target}" is ${told.kind}`;
+  const verdict = await notifier.notify(target, { name, digest: '', limit: null, signal }, origin);
+  return verdict.kind === 'sent' || verdict.kind === 'existing'
+    ? null
+    : `the run "${target}" is ${verdict.kind}`;
 }
 
 async function endConversation(
-  { conversations, wakeRun: rouse }: OutboxParts,
+  { conversations, wakeRun }: OutboxParts,
   { requestId }: StoredRun,
   { conversation_id, messages }: Entry<'end_conversation'>,
 ): Promise<null> {
   const following = await conversations.leave(conversation_id, requestId, messages);
-  if (following !== null) rouse(following);
+  if (following !== null) wakeRun(following);
   return null;
 }

@@ -1,5 +1,5 @@
-// What one run may have otherwise than its agent: limits and approvals.
-// Must never let a caller loosen what the agent fixes, unless the agent's policy says that callers may.
+// What one run may change of its agent: limits and approvals.
+// Must never let a caller loosen the agent's limits, unless the agent's policy allows it.
 import type { AgentDefinition, RunLimits } from '../contract/agent-definition.ts';
 import type { FieldError } from '../contract/problem.ts';
 import type { RunOverrides } from '../contract/run.ts';
@@ -7,12 +7,12 @@ import type { RunOverrides } from '../contract/run.ts';
 type Overriding = Pick<RunOverrides, 'limits'>;
 type Overridden = Pick<AgentDefinition, 'name' | 'limits' | 'policies'>;
 
-/** Whether the run's own approvals and limits take the place of the agent's. */
+/** Whether the run's own approvals and limits replace the agent's. */
 export function mayLoosen({ policies }: Pick<AgentDefinition, 'policies'>): boolean {
   return policies.overrides === 'any';
 }
 
-/** The limits of a run: of each the agent's or the run's own, whichever is tighter. */
+/** The limits of a run: each the tighter one of the agent's and the run's. */
 export function limitsOf(agent: Overridden, { limits: own = {} }: Overriding): RunLimits {
   const limits: Record<string, number | null> = { ...agent.limits };
   for (const [name, value] of Object.entries(own)) {
@@ -23,7 +23,7 @@ export function limitsOf(agent: Overridden, { limits: own = {} }: Overriding): R
   return limits as unknown as RunLimits;
 }
 
-/** Each limit of a run that is looser than its agent's; a caller is told instead of getting less than was asked for. */
+/** Each limit of a run that is looser than its agent's; such a run is refused, not silently limited. */
 export function looserLimits(agent: Overridden, { limits: own = {} }: Overriding): FieldError[] {
   if (mayLoosen(agent)) return [];
   const limits: Readonly<Record<string, number | null>> = agent.limits;

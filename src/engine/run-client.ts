@@ -1,4 +1,4 @@
-// What programs do with runs, directly on the journal: start, speak to, decide, look at.
+// What programs do with runs, directly on the journal: start, send input, decide, read.
 // Must never take a turn: an engine does.
 import type * as z from 'zod';
 import type { AgentDefinition } from '../contract/agent-definition.ts';
@@ -35,9 +35,9 @@ export interface RunClientParts {
   starter: RunStarter;
   notifier: RunNotifier;
   agents: Agents;
-  /** Shows what is inside a document. */
+  /** Makes the view of a document. */
   view: EngineCore['view'];
-  /** Throws `DirectiveRefused` (`service_full`): asked before an input, which makes a run go on. */
+  /** Throws `DirectiveRefused` (`service_full`): called before an input, which makes a run continue. */
   requireMemory: Capacity['requireMemory'];
   /** As in `RunJournalOptions`. */
   requestBytes: number;
@@ -64,32 +64,38 @@ export function createRunClient(parts: RunClientParts): ClientRuns {
     const input_source = source === undefined ? {} : { input_source: source };
     const data = { request_id: requestId, input_id, content, ...input_source };
     const signal = { type: 'ai.request.input', data };
-    const telling = { name: `input:${input_id}`, digest: contentDigest(data), limit: MOST_INPUTS, signal };
+    const notification = {
+      name: `input:${input_id}`,
+      digest: contentDigest(data),
+      limit: MOST_INPUTS,
+      signal,
+    };
     await parts.requireMemory();
-    const told = await whileAvailable(() => notifier.notify(requestId, telling, { cause: input_id }));
+    const verdict = await whileAvailable(() => notifier.notify(requestId, notification, { cause: input_id }));
     return {
       request_id: requestId,
       input_id,
-      queued: queuedInputs(told, { requestId, inputId: input_id, requestBytes: parts.requestBytes }),
+      queued: queuedInputs(verdict, { requestId, inputId: input_id, requestBytes: parts.requestBytes }),
     };
   }
 
   async function decide(requestId: string, callId: string, body: unknown) {
     const { decision, ...rest } = read(approvalDecisionBodySchema, body);
-    await whileAvailable(() => requireAsked(requestId, callId));
+    await whileAvailable(() => requireWaiting(requestId, callId));
     const data = { call_id: callId, decision, ...rest };
     const signal = { type: 'ai.tool.approval_decided', data };
-    const telling = { name: decisionName(callId), digest: contentDigest(data), limit: null, signal };
-    const told = await whileAvailable(() => notifier.notify(requestId, telling, { cause: callId }));
-    if (told.kind === 'conflict')
-      throw refusal('already_decided', `the call "${callId}" was decided about otherwise`);
-    if (told.kind === 'ended') throw refusal('request_closed', `the run of request "${requestId}" has ended`);
-    if (told.kind !== 'sent' && told.kind !== 'existing') throw noRun(requestId);
+    const notification = { name: decisionName(callId), digest: contentDigest(data), limit: null, signal };
+    const verdict = await whileAvailable(() => notifier.notify(requestId, notification, { cause: callId }));
+    if (verdict.kind === 'conflict')
+      throw refusal('already_decided', `the call "${callId}" has another decision already`);
+    if (verdict.kind === 'ended')
+      throw refusal('request_closed', `the run of request "${requestId}" has ended`);
+    if (verdict.kind !== 'sent' && verdict.kind !== 'existing') throw noRun(requestId);
     return { request_id: requestId, call_id: callId, decision };
   }
 
-  /** Only what waits for a decision, or was given one already, can be decided about. */
-  async function requireAsked(requestId: string, callId: string): Promise<void> {
+  /** A decision is accepted only for a call that waits for one, or already has one. */
+  async function requireWaiting(requestId: string, callId: string): Promise<void> {
     const run = await store.read(requestId, NO_SIGNALS);
     if (!run) throw noRun(requestId);
     const waits = run.document ? parts.view(run.spec, run.document).waiting_for : [];
@@ -129,19 +135,19 @@ function agentListing(listed: readonly AgentDefinition[]): AgentListing {
 
 /** The inputs that wait, this one included. Throws where it was not accepted. */
 function queuedInputs(
-  told: SendVerdict,
+  verdict: SendVerdict,
   { requestId, inputId, requestBytes }: { requestId: string; inputId: string; requestBytes: number },
 ): number {
-  switch (told.kind) {
+  switch (verdict.kind) {
     case 'sent':
     case 'existing':
-      return told.waiting;
+      return verdict.waiting;
     case 'conflict':
       throw refusal('id_conflict', `the input "${inputId}" was given with other content`);
     case 'no_room':
-      throw requestFull(requestId, told.bytes, requestBytes);
+      throw requestFull(requestId, verdict.bytes, requestBytes);
     case 'full':
-      throw refusal('input_queue_full', `${MOST_INPUTS} inputs wait already`);
+      throw refusal('input_queue_full', `${MOST_INPUTS} inputs are waiting already`);
     case 'ended':
       throw refusal('request_closed', `the run of request "${requestId}" has ended`);
     case 'unknown':

@@ -1,4 +1,4 @@
-// Signals that a run says or is told, made complete: identity, time, trace and cause.
+// Completes the signals that a run writes or receives: identity, time, trace and cause.
 // Must never pass on a type of the service's own families that the contract does not know.
 import { ownTypeFault } from '../contract/own-signal.ts';
 import { SIGNAL_SOURCES } from '../contract/signal.ts';
@@ -23,9 +23,9 @@ export function runSignal(
   { requestId, cause, traceparent, now }: RunSignalOrigin,
 ): object {
   const own = ownMember<string>(SIGNAL_SOURCES, type);
-  // Whoever said it has checked it; a line that it could break is no place to find out that nobody did.
+  // The writer has checked the type; this is the last chance to stop one that would break a line.
   if (own === undefined && ownTypeFault(type) !== null)
-    throw new TypeError(`a run said a signal of the type ${JSON.stringify(type)}, which is none`);
+    throw new TypeError(`a run wrote a signal of the invalid type ${JSON.stringify(type)}`);
   return {
     specversion: '1.0',
     id: newIdentifier(),

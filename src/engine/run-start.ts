@@ -1,4 +1,4 @@
-// Starts runs: a durable record of what was asked for, and a ring. The agent begins in its first turn.
+// Starts runs: writes a durable record, then wakes the run. The agent begins in its first turn.
 // Must never answer before the run is durable.
 import { hash } from 'node:crypto';
 import { canonicalJson } from '../contract/canonical-json.ts';
@@ -19,7 +19,7 @@ export interface RunStarterParts {
   agents: Agents;
   index: SweepIndex;
   wake: WakeRun;
-  /** null: children of runs are not refused for want of room. */
+  /** null: children of runs are never refused for lack of memory. */
   capacity: Capacity | null;
   /** Begun before each start; null = Redis' own durability. */
   confirm: () => Promise<Confirm | null>;
@@ -35,7 +35,7 @@ export type Start = { ok: true; run: StartedRun } | { ok: false; refusal: Proble
 
 export type RunStarter = ReturnType<typeof createRunStarter>;
 
-/** The sweeper looks at a run this long after its start. */
+/** The sweeper first checks a run this long after its start. */
 const FIRST_LOOK_MS = 5_000;
 const DIGEST_LENGTH = 22;
 const NAMED_AGENTS = 100;
@@ -43,11 +43,11 @@ const NAMED_AGENTS = 100;
 export function createRunStarter(parts: RunStarterParts) {
   const { runs, agents, index, wake, capacity, confirm } = parts;
 
-  /** `traceparent`: of the trace the run belongs to. Throws `DirectiveRefused` (`lane_full`, `service_full`) where there is no room. */
+  /** `traceparent`: the trace of the run. Throws `DirectiveRefused` (`lane_full`, `service_full`) when there is no room. */
   async function start(run: NamedRun, traceparent: string, parent: RunSpec['parent'] = null): Promise<Start> {
     const agent = await agents.find(run.agent);
     if (agent === null) return { ok: false, refusal: await unknownAgent(run.agent) };
-    // A child is no caller: it gets what its agent allows, be it less than its parent asked for.
+    // A child is not refused: it gets its agent's limits, even if its parent asked for more.
     const errors = parent === null ? looserLimits(agent, run.overrides) : [];
     if (errors.length > 0) return { ok: false, refusal: tooLoose(errors) };
     await capacity?.reserve(new Map([[RUN_LANE, 1]]));
@@ -62,7 +62,7 @@ export function createRunStarter(parts: RunStarterParts) {
     return { ok: true, run: startedRun(run, verdict) };
   }
 
-  /** The index first: a run that is started and never rung for is found there. */
+  /** The index first: the sweeper finds a run there that was started and never woken. */
   async function write(run: NamedRun, traceparent: string, parent: RunSpec['parent']): Promise<StartVerdict> {
     const { request_id: requestId, agent } = run;
     const indexed = index.announce([{ requestId, id: RUN_ENTRY }], FIRST_LOOK_MS);
@@ -100,7 +100,7 @@ function digestOf(run: NamedRun, parent: RunSpec['parent']): string {
   return hash('sha256', canonicalJson({ ...run, parent }), 'base64url').slice(0, DIGEST_LENGTH);
 }
 
-/** The journal adds when it was started. */
+/** The journal adds the time of the start. */
 function specOf(run: NamedRun, parent: RunSpec['parent']): Omit<RunSpec, 'started_at'> {
   const { request_id, agent, overrides, metadata, conversation_id = null } = run;
   const messages: readonly JsonObject[] = run.messages ?? [{ role: 'user', content: run.query ?? '' }];

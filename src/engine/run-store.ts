@@ -1,5 +1,5 @@
-// Runs as a turn sees them: read out of the journal, with the text of those that this engine wrote last kept at hand.
-// Must never hand out a document that is not the one of its version.
+// Runs as a turn reads them: from the journal, with the latest texts of this engine kept in memory.
+// Must never return a document of another version.
 import type { RunStatus } from '../contract/run.ts';
 import type { Signal } from '../contract/signal.ts';
 import type { RunNews } from '../journal/journal.ts';
@@ -19,20 +19,20 @@ export interface StoredRun {
   traceparent: string;
   agent: string;
   spec: RunSpec;
-  /** The spec as it is stored, JSON. */
+  /** The stored spec, JSON. */
   specText: string;
   /** null before the first turn. */
   document: RunDocument | null;
-  /** Why the run cannot be read (null: it can be): `document` is null then, `signals` empty, `spec` what is left of it. */
+  /** Why the run cannot be read (null: it can): then `document` is null, `signals` empty, `spec` the readable rest. */
   fault: string | null;
-  /** What it has not read, in the order of the log. */
+  /** The unread signals, in the order of the log. */
   signals: Signal[];
-  inboxBytes: number;
+  unreadBytes: number;
 }
 
 export type RunStore = ReturnType<typeof createRunStore>;
 
-/** Documents are kept as text: each turn gets its own, whatever the last one did to it. */
+/** Documents are kept as text, so that no turn can change the next one's. */
 interface Held extends Pick<StoredRun, 'version' | 'status' | 'traceparent' | 'agent'> {
   spec: string;
   document: string;
@@ -40,14 +40,14 @@ interface Held extends Pick<StoredRun, 'version' | 'status' | 'traceparent' | 'a
 }
 
 const MOST_HELD = 512;
-/** Characters; a larger document is read again for each turn. */
+/** Characters; a larger document is read from Redis for each turn. */
 const LARGEST_HELD = 262_144;
-/** What is read at once; the rest is for the next turn. */
+/** Read at once; the rest is left for the next turn. */
 export const TURN_SIZE: PieceSize = { limit: 200, bytes: 4_194_304 };
-/** For who looks at the run only. */
+/** For callers that only view the run. */
 export const NO_SIGNALS: PieceSize = { limit: 0, bytes: 0 };
 
-/** `whole`: completes the answers that a turn reads. Default: what is in the log, for readers who show a run only. */
+/** `whole`: completes the answers that a turn reads. Default: as they are in the log, for callers that only view a run. */
 export function createRunStore(runs: RunJournal, whole: WholeResult = async (signal) => signal) {
   const held = new Map<string, Held>();
 
@@ -59,7 +59,7 @@ export function createRunStore(runs: RunJournal, whole: WholeResult = async (sig
       held.delete(requestId);
       return null;
     }
-    const { version, now, createdAt, endedAt, status, traceparent, agent, inboxBytes } = reading;
+    const { version, now, createdAt, endedAt, status, traceparent, agent, inboxBytes: unreadBytes } = reading;
     const { spec: specText, document: text } = known?.version === version ? known : reading;
     const texts = { requestId, agent, version, spec: specText, document: text, signals: reading.signals };
     const { spec, document, signals, fault } = readTexts(texts);
@@ -76,23 +76,23 @@ export function createRunStore(runs: RunJournal, whole: WholeResult = async (sig
       document,
       fault,
       signals: await Promise.all(signals.map(whole)),
-      inboxBytes,
+      unreadBytes,
     };
   }
 
-  /** The run with the one signal that it has not read, where its document is at hand and the signal holds all; else null. */
+  /** The run with its one unread signal, if its document is in memory and the signal is complete; else null. */
   function withNews(requestId: string, version: number, { signal, now }: RunNews): StoredRun | null {
     const known = held.get(requestId);
     if (known?.version !== version || truncatedBytes(signal) !== null) return null;
     const { status, traceparent, agent, startedAt } = known;
     const spec = { ...(JSON.parse(known.spec) as RunSpec), started_at: startedAt };
     const document = JSON.parse(known.document) as RunDocument;
-    const inboxBytes = `${signal.sequence},`.length;
+    const unreadBytes = `${signal.sequence},`.length;
     const facts = { requestId, version, status, now, endedAt: null, traceparent, agent };
-    return { ...facts, spec, specText: known.spec, document, fault: null, signals: [signal], inboxBytes };
+    return { ...facts, spec, specText: known.spec, document, fault: null, signals: [signal], unreadBytes };
   }
 
-  /** Keeps what was written at hand until the run ends. */
+  /** Keeps what was written in memory until the run ends. */
   async function commit(run: StoredRun, turn: RunCommit): Promise<CommitVerdict> {
     const verdict = await runs.commit(turn);
     const { requestId, traceparent, agent, spec } = run;

@@ -1,4 +1,4 @@
-// What the journal holds of a run as text, read: its spec, its document, the signals it has not read.
+// Parses what the journal holds of a run as text: its spec, its document, its unread signals.
 // Must never throw, nor pass on a document that no turn could begin from.
 import { isObject } from '../contract/json-object.ts';
 import type { Signal } from '../contract/signal.ts';
@@ -12,11 +12,11 @@ export interface RunTexts {
   version: number;
   spec: string;
   document: string;
-  /** null: it is not in the log any more. */
+  /** null: it is no longer in the log. */
   signals: readonly (string | null)[];
 }
 
-/** `fault`: what of it cannot be read; the rest is empty then, but for as much of the spec as could be read. */
+/** `fault`: what cannot be read; then everything is empty, except for the readable part of the spec. */
 export interface ReadTexts {
   spec: StoredSpec;
   document: RunDocument | null;
@@ -47,7 +47,7 @@ function faultOf(
   return signals.includes(undefined) ? 'a signal in its log is damaged' : null;
 }
 
-/** undefined: it is no JSON. */
+/** undefined: not JSON. */
 function json(text: string): unknown {
   try {
     return JSON.parse(text);
@@ -68,7 +68,7 @@ function isParent(value: unknown): boolean {
   return value === null || (isObject(value) && typeof value['request_id'] === 'string');
 }
 
-/** As far as the shell looks into it; what the core does not find there, it breaks on under its guard. */
+/** Checks only what the shell reads; faults beyond that end the run in the core, under its guard. */
 function isDocument(value: unknown): value is RunDocument {
   if (!isObject(value)) return false;
   const { status, setup, wake_at, outbox, inner } = value;
@@ -85,7 +85,7 @@ function isOutbox(value: unknown): boolean {
   return Array.isArray(value) && value.every((entry) => isObject(entry) && typeof entry['kind'] === 'string');
 }
 
-/** What is known of a run whose spec is lost: nobody's child, in no conversation. */
+/** What is known of a run whose spec is lost: no parent, no conversation. */
 function identity({ requestId, agent }: RunTexts): StoredSpec {
   return {
     request_id: requestId,

@@ -1,5 +1,5 @@
-// The seam between the pure engine and its shell: what a turn is given, and what it wants written and done.
-// Must never hold code that runs: both sides are elsewhere.
+// The seam between the pure engine and its shell: the input of a turn, and what it wants written and done.
+// Must never hold code that runs.
 import type { AgentDefinition } from '../contract/agent-definition.ts';
 import type { Directive } from '../contract/directive.ts';
 import type { RunOverrides, RunStatus, RunView } from '../contract/run.ts';
@@ -19,34 +19,34 @@ export interface RunSpec {
   overrides: RunOverrides;
   metadata: JsonObject;
   conversation_id: string | null;
-  /** `depth` of the first run is 0, that of its children 1. */
+  /** `depth` of the first run is 0, that of its children is 1. */
   parent: { request_id: string; tag: string; depth: number } | null;
   /** Milliseconds since the epoch, by the clock of Redis. */
   started_at: number;
 }
 
-/** What the first turn adds and all later ones see unchanged: the agent and its tools as they were then. */
+/** Added by the first turn, unchanged in all later ones: the agent and its tools as they were then. */
 export interface RunSetup {
   agent: AgentDefinition;
   /** The tools of the catalog that the agent may use, in the order of their names. */
   tools: readonly ListedTool[];
 }
 
-/** Everything a turn reads in its turn; JSON. Only the pure side looks inside `inner`. */
+/** Everything that a turn reads of earlier ones; JSON. Only the pure side reads `inner`. */
 export interface RunDocument {
   status: RunStatus;
   setup: RunSetup;
-  /** When a turn is due although no signal comes (timers, approvals, the deadline); ms since the epoch, null = never. */
+  /** When a turn is due without a signal (timers, approvals, the deadline); ms since the epoch, null = never. */
   wake_at: number | null;
-  /** Asked of the world outside the request, in order; each is repeated until it is done. */
+  /** Work outside the request, in order; each entry is repeated until it is done. */
   outbox: OutboxEntry[];
-  /** How many `ai.request.input` were folded that no model call has taken up yet; the shell bounds what more may come. */
+  /** How many folded `ai.request.input` no model call has read yet; the shell limits how many more may come. */
   inputs: number;
   /** Strategy, gate, budget, timers, children, counters. */
   inner: JsonObject;
 }
 
-/** `id` is unique in the run and the same at every repeat: whoever receives it recognises a repeat. */
+/** `id` is unique in the run and the same at every repeat, so that the receiver recognises a repeat. */
 export type OutboxEntry =
   | {
       id: string;
@@ -54,38 +54,38 @@ export type OutboxEntry =
       child_request_id: string;
       tag: string;
       agent: string;
-      /** A string is the child's query; anything else is given to it as JSON text. */
+      /** A string is the child's query; anything else becomes its query as JSON text. */
       input: unknown;
       overrides: RunOverrides;
-      /** Of the child, for its `parent.depth`. */
+      /** Depth of the child, for its `parent.depth`. */
       depth: number;
     }
-  /** Appends `signal` to another run's log and inbox. */
+  /** Appends `signal` to another run's log and unread list. */
   | { id: string; kind: 'signal_run'; request_id: string; signal: EmittedSignal }
-  /** Cancels directives of this run: its request may hold others, and more of them at each repeat. */
+  /** Cancels only these directives: the request may hold others, and more of them at each repeat. */
   | { id: string; kind: 'cancel_directives'; directive_ids: readonly string[]; reason: string }
-  /** Cancels those of these directives that no attempt is running of. */
+  /** Cancels those of these directives that have no running attempt. */
   | { id: string; kind: 'withdraw_directives'; directive_ids: readonly string[]; reason: string }
   /** Cancels another request as it was at `asked_at` (ms since the epoch), and its run if it has one. */
   | { id: string; kind: 'cancel_request'; request_id: string; reason: string; asked_at: number }
-  /** The run has ended: the next one of the conversation may begin, with these messages as its history; null = as it was. */
+  /** The run has ended: the next one of the conversation may begin, with these messages as its history; null = unchanged. */
   | { id: string; kind: 'end_conversation'; conversation_id: string; messages: readonly JsonObject[] | null };
 
-/** A signal as the core says it; the shell adds identity, time, trace and cause. */
+/** A signal as the core emits it; the shell adds identity, time, trace and cause. */
 export interface EmittedSignal {
   type: SignalDraft['type'] | (string & {});
   source?: string | undefined;
-  /** What it is about; absent = the request. Signals of the service's own types are always about the request. */
+  /** Its subject; absent = the request. Signals of the service's own types are always about the request. */
   subject?: string | undefined;
   data: JsonObject;
   /** Id of the signal or directive that caused it; absent = the signal the turn reads. */
   cause?: string;
 }
 
-/** What the core reads: a signal of the run's own log that concerns it, or the clock. */
+/** The core's input: a signal of the run's own log that concerns it, or the clock. */
 export type RunEvent = { kind: 'signal'; signal: Signal } | { kind: 'clock' };
 
-/** A directive of a kind that a user's module declared: its own fields beside these. */
+/** A custom directive: its own fields beside these. */
 export interface CustomDirectiveBody {
   type: string;
   id: string;
@@ -94,14 +94,14 @@ export interface CustomDirectiveBody {
   [param: string]: unknown;
 }
 
-/** Something an operator should read, though nobody else is told. */
+/** An entry for operators only. */
 export interface LogEntry {
   level: 'info' | 'warn' | 'error';
   message: string;
   details: JsonObject;
 }
 
-/** What one event made of the run. The turn folds events, then writes the last document and all the rest at once. */
+/** The result of one event. The turn folds events, then writes the last document and all the rest at once. */
 export interface Transition {
   document: RunDocument;
   /** Appended to the run's log in this order, before the directives are accepted. */
@@ -113,16 +113,17 @@ export interface Transition {
 }
 
 /**
- * The pure core as the shell sees it. None of these does I/O, throws, or looks at a clock.
- * Of the signals that one turn reads, `ai.request.input` is folded before the others, so that an answer that came in the same
- * turn does not end a run that was spoken to before.
+ * The pure core as the shell sees it. No method does I/O, throws, or reads a clock.
+ * Of the signals that one turn reads, `ai.request.input` is folded first, so that an answer in the same turn does not
+ * end a run that has an unread input.
  */
 export interface EngineCore {
   /** The document before the first event; emits `ai.request.started`, and what the strategy does first. */
   begin(spec: RunSpec, setup: RunSetup, now: number): Transition;
   /**
-   * A run that cannot begin (`unknown_agent`, `busy`, an unknown allowed tool, `deadline` while it waited for its turn): its only
-   * transition. With the reason `cancelled` its status is `cancelled`, with `deadline` it is `timeout`, else `failed`.
+   * The only transition of a run that cannot begin (`unknown_agent`, `busy`, an unknown allowed tool, `deadline` while
+   * it waited for its conversation). Its status is `cancelled` for the reason `cancelled`, `timeout` for `deadline`,
+   * else `failed`.
    */
   refuse(
     spec: RunSpec,
@@ -130,8 +131,8 @@ export interface EngineCore {
     now: number,
   ): Transition;
   /**
-   * The turn that was worked out from `document` cannot be written (`queue_overflow`, `id_conflict`) or broke
-   * (`internal_error`): the run fails with this error. The signals of that turn count as read.
+   * The turn computed from `document` cannot be written (`queue_overflow`, `id_conflict`) or broke (`internal_error`):
+   * the run fails with this error. The signals of that turn count as read.
    */
   fail(
     spec: RunSpec,
@@ -140,7 +141,7 @@ export interface EngineCore {
     now: number,
   ): Transition;
   advance(spec: RunSpec, document: RunDocument, event: RunEvent, now: number): Transition;
-  /** The outbox entry is done; `failure` says why it never will be (a child that cannot start). */
+  /** The outbox entry is done; `failure` says why it can never be done (a child that cannot start). */
   acknowledge(
     spec: RunSpec,
     document: RunDocument,
@@ -149,6 +150,6 @@ export interface EngineCore {
     now: number,
   ): Transition;
   view(spec: RunSpec, document: RunDocument): Omit<RunView, 'ended_at'>;
-  /** Whether a signal in the log concerns the run; others never reach its inbox. */
+  /** Whether a signal in the log concerns the run; others never reach its unread list. */
   concerns(type: string): boolean;
 }

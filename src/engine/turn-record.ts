@@ -1,5 +1,5 @@
-// A worked-out turn as the journal writes it.
-// Must never hold what the journal could not: a turn that JSON cannot say is replaced by the end of its run.
+// A computed turn as the journal writes it.
+// Must never hold what the journal cannot write: a turn that is not JSON is replaced by the end of its run.
 import type { Prepared } from '../queue/prepare.ts';
 import type { RunCommit } from '../journal/run-journal.ts';
 import { newIdentifier } from '../telemetry/identifier.ts';
@@ -10,7 +10,7 @@ import { limitsOf } from './overrides.ts';
 import type { StoredRun } from './run-store.ts';
 import type { RunSpec } from './transition.ts';
 
-/** What a turn will write. `spec` null: as it was. */
+/** What a turn will write. `spec` null: unchanged. */
 export interface Turn {
   folded: Folded;
   spec: RunSpec | null;
@@ -18,7 +18,7 @@ export interface Turn {
 
 export type TurnTexts = Pick<RunCommit, 'document' | 'signals'>;
 
-/** Changes the turn where it cannot be written. */
+/** Replaces the turn if it cannot be written. */
 export function textsOf(parts: BrokenRunParts, run: StoredRun, turn: Turn): TurnTexts {
   return guarded(
     parts,
@@ -45,13 +45,13 @@ export function commitOf(
   texts: TurnTexts,
   prepared: readonly Prepared[],
 ): RunCommit {
-  const { requestId, version, inboxBytes, signals } = run;
+  const { requestId, version, unreadBytes, signals } = run;
   const { document } = folded;
   return {
     requestId,
     version,
     token: newIdentifier(),
-    inboxBytes,
+    inboxBytes: unreadBytes,
     ...texts,
     spec: spec ? JSON.stringify(spec) : '',
     status: document.status,

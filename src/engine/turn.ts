@@ -1,5 +1,5 @@
-// One turn of a run: read → fold → write → job, until it has nothing left to read. The whole story on one page.
-// Must never do anything in the world before the turn that asks for it is written.
+// One turn of a run: read → fold → write → enqueue, until nothing is left to read. The whole sequence in one file.
+// Must never act outside the run before the turn that asks for it is written.
 import type { Directive } from '../contract/directive.ts';
 import type { CommitVerdict } from '../journal/run-journal.ts';
 import type { SweepIndex } from '../journal/sweep-index.ts';
@@ -27,52 +27,52 @@ export interface TurnParts extends BeginningParts, OutboxParts {
   index: SweepIndex;
   lanes: Lanes;
   waker: RunWaker;
-  /** The worker of this process, if it has one: it is given what it can take at once, and nobody is enqueued for that. */
+  /** The worker of this process, if any: it gets what it can take at once, without a job. */
   localWorker: LocalWorker;
-  /** Begun before each write; null = Redis' own durability. */
+  /** Started before each write; null = Redis' own durability. */
   confirm: () => Promise<Confirm | null>;
   /** Redis Cluster keeps no order between slots, so there each step waits for the one before it. */
   ordered: boolean;
   logger: TurnLogger;
 }
 
-/** Who may carry out a directive without a job. What dies with it is enqueued for by the sweeper. */
+/** May execute a directive without a job. If it dies, the sweeper enqueues what it had. */
 export interface LocalWorker {
   /** Whether it could take a directive of the lane now. */
   canTake(lane: string): boolean;
-  /** Takes an accepted directive; false: it has to be enqueued for. */
+  /** Takes an accepted directive; false: it needs a job. */
   take(lane: string, job: JobData): boolean;
 }
 
 export const NO_LOCAL_WORKER: LocalWorker = { canTake: () => false, take: () => false };
 
-/** The sweeper looks at a directive, and at what a turn asked of the world, this long after it. */
+/** The sweeper first checks a turn's directives and outbox this long after the turn. */
 const FIRST_LOOK_MS = 5_000;
 
 /**
- * `told`: the run as it is known to be, for the first turn. Rejects when Redis does not answer: whatever was not done is
- * done by the next call.
+ * `known`: the run as the caller knows it, for the first turn. Rejects when Redis does not answer; the next call does
+ * what is left undone.
  */
 export async function takeTurns(
   parts: TurnParts,
   requestId: string,
-  told: StoredRun | null = null,
+  known: StoredRun | null = null,
 ): Promise<void> {
   let size = TURN_SIZE;
-  for (let known = told; ; known = null) {
-    const run = known ?? (await parts.store.read(requestId, size));
+  for (let next = known; ; next = null) {
+    const run = next ?? (await parts.store.read(requestId, size));
     if (!run) return parts.index.forget({ requestId, id: RUN_ENTRY });
     const turn = await workOut(parts, run);
     if (turn === null) return;
     const verdict = await write(parts, run, turn);
-    // The run would end, and there is more than was read.
+    // The run would end, but has more signals than were read.
     if (verdict.kind === 'more') size = { limit: size.limit * 4, bytes: size.bytes * 4 };
     else if (verdict.kind === 'unknown') return;
     else if (verdict.kind === 'committed' && !verdict.more && !hasMoreToDo(run, turn)) return;
   }
 }
 
-/** What this turn has done and its document still asks for, a next one would do for ever. */
+/** Entries that this turn has done but its document still holds would otherwise cause turns for ever. */
 function hasMoreToDo({ document: before }: StoredRun, { folded }: Turn): boolean {
   const done = new Set(before?.outbox.map(({ id }) => id));
   return folded.document.outbox.some(({ id }) => !done.has(id));
@@ -87,7 +87,7 @@ async function workOut(parts: TurnParts, run: StoredRun): Promise<Turn | null> {
   return { folded: nextTurn(parts, run, acknowledgements), spec: null };
 }
 
-/** Of a run that cannot be read. Its spec is written anew, so that a reader of its end meets one. */
+/** The last turn of an unreadable run. Its spec is written again, so that readers of its end find one. */
 function lastTurn(parts: TurnParts, run: StoredRun, fault: string): Turn {
   const { spec } = run;
   return { folded: begun(endOfUnreadable(parts, run, fault), spec.run_id), spec };
@@ -121,7 +121,7 @@ function failed(parts: TurnParts, run: StoredRun, error: { reason: string; messa
   return begun(endOf(parts, run, error), run.spec.run_id);
 }
 
-/** Writes the turn; one that cannot be written is replaced by the end of its run. */
+/** Writes the turn; if it cannot be written, the run ends instead. */
 async function write(parts: TurnParts, run: StoredRun, turn: Turn): Promise<CommitVerdict> {
   const verdict = await commit(parts, run, turn);
   if (verdict.kind === 'overflow') {
@@ -147,7 +147,7 @@ async function commit(parts: TurnParts, run: StoredRun, turn: Turn): Promise<Com
   if (!parts.ordered) await announced;
   const committing = parts.store.commit(run, commitOf(run, turn, texts, prepared));
   const near = open.filter(({ acceptance }) => parts.localWorker.canTake(acceptance.lane ?? ''));
-  // One directive on one connection: Redis takes the three commands in this order, in one round trip.
+  // One directive on one connection: Redis executes the three commands in this order, in one round trip.
   const alone = parts.ordered && open.length === 1 && near.length === 0;
   const enqueued = alone ? enqueueAll(parts.lanes, open) : undefined;
   enqueued?.catch(() => {});
@@ -161,13 +161,13 @@ async function commit(parts: TurnParts, run: StoredRun, turn: Turn): Promise<Com
   return verdict;
 }
 
-/** What the local worker does not take is enqueued for. */
+/** Enqueues what the local worker does not take. */
 function handOut({ localWorker, lanes }: TurnParts, open: readonly Prepared[]): Promise<void> {
   const left = open.filter(({ acceptance, job }) => !localWorker.take(acceptance.lane ?? '', job));
   return enqueueAll(lanes, left);
 }
 
-/** Another turn has accepted the same: then the ring was right. */
+/** If another turn has accepted the same directives, the jobs were right. */
 async function removeJobs(
   { lanes }: TurnParts,
   { requestId }: StoredRun,
@@ -179,14 +179,14 @@ async function removeJobs(
     await lanes.removeJob(acceptance.lane ?? '', requestId, acceptance.id).catch(() => {});
 }
 
-/** Before the commit: whatever dies after it, the sweeper finds what was not enqueued for. */
+/** Before the commit: if this process dies after it, the sweeper enqueues what has no job. */
 async function announce(
   { index }: TurnParts,
   { requestId, document: before, now }: StoredRun,
   { document }: Folded,
   open: readonly Prepared[],
 ): Promise<void> {
-  // As long as nothing else is due, the look that is planned will do.
+  // While nothing else is due, the planned check is enough.
   const wakeAt = document.wake_at === before?.wake_at ? null : document.wake_at;
   const own = Math.min(wakeAt ?? Infinity, document.outbox.length > 0 ? now + FIRST_LOOK_MS : Infinity);
   const refs = open.map(({ acceptance }) => ({ requestId, id: acceptance.id }));
@@ -197,7 +197,7 @@ async function announce(
   ]);
 }
 
-/** A ring that fails is repeated by the sweeper. */
+/** The sweeper repeats a job that could not be enqueued. */
 async function dispatch(
   parts: TurnParts,
   run: StoredRun,
@@ -212,10 +212,10 @@ async function dispatch(
   parts.index.forget({ requestId, id: RUN_ENTRY });
 }
 
-async function enqueueWake({ waker: bell }: TurnParts, run: StoredRun, wakeAt: number | null): Promise<void> {
+async function enqueueWake({ waker }: TurnParts, run: StoredRun, wakeAt: number | null): Promise<void> {
   const before = run.document?.wake_at ?? null;
   if (wakeAt === before) return;
-  if (wakeAt !== null && wakeAt - run.now <= WAKE_AHEAD_MS) await bell.wakeAt(run.requestId, wakeAt);
+  if (wakeAt !== null && wakeAt - run.now <= WAKE_AHEAD_MS) await waker.wakeAt(run.requestId, wakeAt);
   if (before !== null && before > run.now && before - run.now <= WAKE_AHEAD_MS)
-    await bell.removeWakeAt(run.requestId, before);
+    await waker.removeWakeAt(run.requestId, before);
 }

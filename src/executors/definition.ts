@@ -1,5 +1,5 @@
-// What a kind of directive is to the service: how it is checked, and how it is carried out.
-// Must never reach the journal or the queue: an executor gets a directive and returns what came of it.
+// A directive type as the service sees it: how it is checked, and how it is executed.
+// Must never reach the journal or the queue: an executor gets a directive and returns a result.
 import type * as z from 'zod';
 import type { RejectedDirective } from '../contract/control-directive.ts';
 import type { Directive } from '../contract/directive.ts';
@@ -11,18 +11,18 @@ type SignalType = SignalDraft['type'];
 export type SignalData<T extends SignalType> = Extract<SignalDraft, { type: T }>['data'];
 
 /**
- * Says something while an attempt runs; never waits, never throws.
+ * Reports a signal while an attempt runs; never waits, never throws.
  * `ai.llm.delta`: pieces of one kind (of one tool call) are joined while an earlier one is being written, the order is
  * kept, and `seq` is given when they are written. `delta` is a string for `content` and `thinking`, which loses its
  * control characters as in `plainText`, and a `ToolCallDelta` for `tool_call`.
- * Every other type: each call replaces one of the same type that has not been written yet, and the next one says how many in
+ * Every other type: each call replaces an unwritten one of the same type, and the next one counts the replaced in
  * `metadata.coalesced`; data above 16 KiB is cut, with its size in `metadata.truncated_bytes`.
- * The more an attempt has said, the less often it is written; above 8 Mi characters nothing more is, and the terminal signal
- * says how much that was in `metadata.unreported`.
+ * The more an attempt has reported, the less often it is written; above 8 Mi characters nothing more is written, and
+ * the terminal signal counts it in `metadata.unreported`.
  */
 export type Report = <T extends SignalType>(type: T, data: SignalData<T>) => void;
 
-/** A piece of a tool call that a model writes: `arguments` is the JSON text that was added, '' at first. */
+/** A piece of a tool call that a model writes: `arguments` is the added JSON text, '' at first. */
 export interface ToolCallDelta {
   /** Which tool call of the turn, from 0. */
   index: number;
@@ -31,32 +31,32 @@ export interface ToolCallDelta {
   arguments: string;
 }
 
-/** How a model was given up: what it failed with at last. */
-export interface StageFailure {
+/** The last failure of a model that was given up. */
+export interface CandidateFailure {
   model: string;
   type: string;
   message: string;
 }
 
-/** Where a directive is in its chain of models. */
+/** The place of a directive in its chain of models. */
 export interface CandidateState {
-  /** Of the model whose turn it is, in `models`. */
+  /** Index in `models` of the current model. */
   index: number;
   /** The models before it, in order. */
-  history: readonly StageFailure[];
+  history: readonly CandidateFailure[];
 }
 
-/** What an executor is given for one attempt. */
+/** The input of an executor for one attempt. */
 export interface ExecutionContext {
   /** The lane the directive is in now. */
   lane: string;
-  /** The models that may serve it, as resolved when it was accepted, first choice first; empty for other kinds. */
+  /** The models that may serve it, as resolved at acceptance, first choice first; empty for other types. */
   models: readonly string[];
   /** Always at index 0 for directives without models. */
-  stage: CandidateState;
+  candidate: CandidateState;
   /** Counts executions of this directive, from 1. */
   attempt: number;
-  /** Attempts before this one whose worker died. */
+  /** Earlier attempts whose worker died. */
   redeliveries: number;
   /** Aborted by a cancellation, the deadline, or the worker's stop. */
   signal: AbortSignal;
@@ -67,24 +67,24 @@ export interface ExecutionContext {
   /** The same for every attempt of a directive: lets the other side recognise a repeat. */
   idempotencyKey: string;
   report: Report;
-  /** Resolves when little of what was reported is still unwritten, at once in most cases; also when `signal` aborts. */
+  /** Resolves when most of what was reported is written, at once in most cases; also when `signal` aborts. */
   drained(): Promise<void>;
 }
 
-/** What came of one attempt. */
+/** The outcome of one attempt. */
 export interface Execution {
   result: Result;
-  /** What the model reads, where it is more than the result as JSON (contract.md §7). */
+  /** What the model reads, if it differs from the result as JSON (contract.md §7). */
   content?: string;
-  /** Control directives in the result that were not accepted: each becomes a `directive.rejected` before the terminal signal. */
+  /** Control directives that were not accepted: each becomes a `directive.rejected` before the terminal signal. */
   rejected?: readonly RejectedDirective[];
-  /** The outside may have acted although no answer came (connection lost, timeout after sending). */
+  /** The call may have been executed although no answer arrived (connection lost, timeout after sending). */
   ambiguous?: boolean;
-  /** The other side could not be reached at all; nothing was sent. */
+  /** The other side could not be reached; nothing was sent. */
   unreached?: boolean;
-  /** This model cannot serve the directive now, another might: the next of its chain is tried when retries are used up. */
+  /** This model cannot serve the directive now, another might: the next of its chain follows when retries are used up. */
   unavailable?: boolean;
-  /** Whom a rate limit stops: everybody in the lane (default), or this directive alone, as with one model's own limit. */
+  /** What a rate limit stops: the whole lane (default), or this directive alone, as with a single model's limit. */
   pauseScope?: 'lane' | 'directive';
   /** Written directly before the terminal signal, when the result is a success and tokens were used. */
   usage?: SignalData<'ai.usage'>;
@@ -92,19 +92,19 @@ export interface Execution {
   metadata?: Record<string, unknown>;
 }
 
-/** A kind that is carried out by a worker, through the queue. */
+/** A type that a worker executes, through the queue. */
 export interface QueuedDefinition<D extends Directive = Directive> {
   mode: 'queued';
   type: D['type'];
   schema: z.ZodType;
-  /** What a repeat would do; decides what happens after a worker died. */
-  effect(directive: D, lane: string): Promise<RepeatPolicy>;
-  /** Data of the signal that tells of the first attempt; null = none. */
+  /** Decides whether to repeat the work after its worker has died. */
+  repeatPolicy(directive: D, lane: string): Promise<RepeatPolicy>;
+  /** Data of the signal that reports the first attempt; null = none. */
   started(directive: D): SignalDraft['data'] | null;
   execute(directive: D, context: ExecutionContext): Promise<Execution>;
 }
 
-/** A kind that is answered when it is accepted. */
+/** A type that is answered at acceptance. */
 export interface ImmediateDefinition<D extends Directive = Directive> {
   mode: 'immediate';
   type: D['type'];
@@ -114,7 +114,7 @@ export interface ImmediateDefinition<D extends Directive = Directive> {
 
 export type DirectiveDefinition = QueuedDefinition | ImmediateDefinition;
 
-/** Declares a kind of directive; the argument's type is that of its own directive. */
+/** Declares a directive type; the argument's type is that of its directive. */
 export function defineDirective<D extends Directive>(
   definition: QueuedDefinition<D> | ImmediateDefinition<D>,
 ): DirectiveDefinition {

@@ -1,4 +1,4 @@
-// emit_request_error: says that a request failed, with a reason an engine can read.
+// emit_request_error: reports that a request failed, with a reason that an engine can read.
 // Must never end anything but itself.
 import { errorEnvelope } from '../contract/error-envelope.ts';
 import { emitRequestErrorSchema, type EmitRequestError } from '../contract/immediate-directive.ts';

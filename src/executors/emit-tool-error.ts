@@ -1,5 +1,5 @@
-// emit_tool_error: says that a tool call failed, without making one.
-// Must never succeed in the result it emits.
+// emit_tool_error: reports that a tool call failed, without making one.
+// Must never emit a success.
 import { normalizeError } from '../contract/error-envelope.ts';
 import { emitToolErrorSchema, type EmitToolError } from '../contract/immediate-directive.ts';
 import { errorResult } from '../contract/result.ts';

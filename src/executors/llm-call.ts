@@ -1,5 +1,5 @@
-// One attempt of a language directive, from the model's name to the turn: what llm_stream and llm_generate share.
-// Must never ask a model twice for the same, but for the one repair of an answer that does not fit its schema.
+// One attempt of a language directive, from the model's name to the turn; shared by llm_stream and llm_generate.
+// Must never call a model twice for one answer, except to repair an answer that does not fit its schema.
 import type { LanguageModelV4 } from '@ai-sdk/provider';
 import type { ErrorEnvelope } from '../contract/error-envelope.ts';
 import type { SchemaChecks } from '../json-schema/schema-checks.ts';
@@ -33,12 +33,12 @@ export interface LlmOptions {
   schemas: SchemaChecks;
 }
 
-/** How the model is asked: piece by piece, or for the whole. */
+/** Calls the model, for single pieces or for the whole answer. */
 export type Ask = (call: ModelCall, names: ToolNames) => Promise<ModelReply>;
 
 type Metadata = Record<string, unknown>;
 
-/** A call that can be made, and all that is needed to tell of it. */
+/** A call that is ready to be made, and what its reports need. */
 interface Prepared {
   readonly options: LlmOptions;
   readonly directive: LanguageDirective;
@@ -88,12 +88,12 @@ async function prepare(
   return { options, directive, ref, request, call, metadata };
 }
 
-/** What the call takes at most, by estimate. */
+/** An estimate of the most tokens that the call may take. */
 function tokensOf({ call, directive }: Prepared): number {
   return promptTokens(call.options.prompt) + directive.max_tokens;
 }
 
-/** What it took, as far as is known. */
+/** The tokens that it took, as far as known. */
 function tokensIn({ usage, metadata }: Execution): number {
   const spent = metadata?.['usage_so_far'] as { total_tokens: number } | undefined;
   return usage?.total_tokens ?? spent?.total_tokens ?? 0;
@@ -116,13 +116,13 @@ async function answered(prepared: Prepared, answer: ModelAnswer): Promise<Execut
     ...(unreadableArguments.length > 0 ? { unreadable_arguments: unreadableArguments } : {}),
     ...(answer.warnings.length > 0 ? { warnings: answer.warnings } : {}),
   };
-  const said = { ...prepared, metadata: { ...prepared.metadata, ...notes } };
+  const noted = { ...prepared, metadata: { ...prepared.metadata, ...notes } };
   const { checkOutput } = request;
-  if (checkOutput === null || turn.type === 'tool_calls') return toldTurn(said, turn);
-  return withOutput(said, turn, checkOutput, directive.output_schema ?? {});
+  if (checkOutput === null || turn.type === 'tool_calls') return turnExecution(noted, turn);
+  return withOutput(noted, turn, checkOutput, directive.output_schema ?? {});
 }
 
-function toldTurn(prepared: Prepared, turn: ModelTurn, more: Metadata = {}): Execution {
+function turnExecution(prepared: Prepared, turn: ModelTurn, more: Metadata = {}): Execution {
   const { directive, ref, options, metadata } = prepared;
   return answeredExecution(
     { payload: turn, usage: turn.usage, durationMs: turn.duration_ms },
@@ -133,7 +133,7 @@ function toldTurn(prepared: Prepared, turn: ModelTurn, more: Metadata = {}): Exe
   );
 }
 
-/** An answer that does not fit is asked for once more; one that was cut would only be cut again. */
+/** Requests an answer that does not fit once more; an answer that was cut would be cut again. */
 async function withOutput(
   prepared: Prepared,
   turn: ModelTurn,
@@ -141,7 +141,7 @@ async function withOutput(
   schema: OutputSchema,
 ): Promise<Execution> {
   const read = await readOutput(turn.text, check);
-  if (read.ok) return toldTurn(prepared, { ...turn, output: read.value });
+  if (read.ok) return turnExecution(prepared, { ...turn, output: read.value });
   if (!read.mayBeRepaired) return misfit(prepared, turn, read.faults);
   if (turn.finish_reason === 'length') return misfit(prepared, turn, ['the answer was cut at max_tokens']);
   const { call } = prepared;
@@ -153,11 +153,11 @@ async function withOutput(
   const repaired = repairedTurn(prepared, turn, reply.answer);
   const again = await readOutput(repaired.text, check);
   return again.ok
-    ? toldTurn(prepared, { ...repaired, output: again.value }, { repaired: true })
+    ? turnExecution(prepared, { ...repaired, output: again.value }, { repaired: true })
     : misfit(prepared, repaired, again.faults);
 }
 
-/** The second answer, for the price of both. */
+/** The second answer, with the usage of both. */
 function repairedTurn({ ref, request, options }: Prepared, first: ModelTurn, answer: ModelAnswer): ModelTurn {
   const { turn } = turnOf(answer, ref, request.names, {
     scripted: options.providers.isScripted(ref.provider),

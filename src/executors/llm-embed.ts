@@ -1,5 +1,5 @@
-// llm_embed: vectors of texts, however many there are.
-// Must never give a part of the vectors for the whole.
+// llm_embed: vectors of texts, in any number.
+// Must never return a part of the vectors as the whole.
 import { setTimeout as wait } from 'node:timers/promises';
 import type { EmbeddingModelV4 } from '@ai-sdk/provider';
 import type { ModelRef } from '../contract/model-name.ts';
@@ -29,7 +29,7 @@ export function llmEmbed(options: EmbedOptions): DirectiveDefinition {
     mode: 'queued',
     type: 'llm_embed',
     schema: llmEmbedSchema,
-    effect: () => Promise.resolve('idempotent'),
+    repeatPolicy: () => Promise.resolve('idempotent'),
     started: () => null,
     execute: (directive, context) => embed(options, directive, context),
   });
@@ -44,7 +44,7 @@ interface Embedding {
   readonly timeoutMs: number;
 }
 
-/** How the batches ended. `refusal`: a limit of our own, before anything was sent. */
+/** How the batches ended. `refusal`: one of our own limits, before anything was sent. */
 type Embedded =
   | { kind: 'done'; batches: EmbeddedBatch[] }
   | { kind: 'refusal'; refusal: Extract<Reserved, { ok: false }> }
@@ -104,7 +104,7 @@ async function allBatches(embedding: Embedding, texts: readonly string[]): Promi
   }
 }
 
-/** The first batch may be refused at no cost; for later ones it is cheaper to wait than to begin again. */
+/** The first batch may be refused at no cost; for later ones waiting is cheaper than starting again. */
 async function reserveBatch(
   { limiter, ref, limits }: Embedding,
   batch: readonly string[],
@@ -123,7 +123,7 @@ function stoppedBy({ ref, limits, timeoutMs }: Embedding): ModelFailure | null {
   if (stop === null) return null;
   if (stop === 'caller') return failure('cancelled', 'the call was stopped', { model: ref.name });
   const details = { model: ref.name, limit: 'total', timeout_ms: timeoutMs };
-  return failure('timeout', `not all vectors came within ${timeoutMs} ms`, details);
+  return failure('timeout', `not all vectors arrived within ${timeoutMs} ms`, details);
 }
 
 function spentOn(batches: readonly EmbeddedBatch[]): SpentTokens | null {

@@ -1,5 +1,5 @@
-// What the world is told of a model call: result, usage, metadata.
-// Must never report usage for a failed call as if it were one that counts.
+// The outcome of a model call for callers: result, usage, metadata.
+// Must never report the usage of a failed call like that of a success.
 import { type ErrorEnvelope, errorEnvelope } from '../contract/error-envelope.ts';
 import { type ModelRef, parseModelName } from '../contract/model-name.ts';
 import { errorResult, okResult } from '../contract/result.ts';
@@ -19,9 +19,9 @@ interface ModelDirective {
   model_alias?: string | undefined;
 }
 
-/** The model whose turn it is; an error when the directive was accepted without one that can be reached. */
+/** The current model; an error when the directive was accepted without a reachable one. */
 export function modelOf(context: ExecutionContext): ModelRef | { error: ErrorEnvelope } {
-  const name = context.models[context.stage.index];
+  const name = context.models[context.candidate.index];
   const ref = name === undefined ? null : parseModelName(name);
   if (ref) return ref;
   const message =
@@ -29,14 +29,14 @@ export function modelOf(context: ExecutionContext): ModelRef | { error: ErrorEnv
   return { error: errorEnvelope('unknown_model', message, {}) };
 }
 
-/** Said beside every result: which model was asked, and how it came to be this one. */
+/** Metadata of every result: which model was called, and why this one. */
 export function modelMetadata(
   directive: ModelDirective,
   ref: ModelRef,
   context: ExecutionContext,
   providers: ModelProviders,
 ): Metadata {
-  const { history } = context.stage;
+  const { history } = context.candidate;
   const requested = directive.model
     ? { requested_model: directive.model }
     : { requested_alias: directive.model_alias };

@@ -1,5 +1,5 @@
-// llm_generate: one answer of a language model, told when it is whole.
-// Must never stream: a caller who wants the pieces asks for llm_stream.
+// llm_generate: one answer of a language model, returned as a whole.
+// Must never stream: callers that want pieces use llm_stream.
 import { llmGenerateSchema, type LlmGenerate } from '../contract/work-directive.ts';
 import { generateAnswer } from '../llm/model-generation.ts';
 import { defineDirective, type DirectiveDefinition } from './definition.ts';
@@ -10,7 +10,7 @@ export function llmGenerate(options: LlmOptions): DirectiveDefinition {
     mode: 'queued',
     type: 'llm_generate',
     schema: llmGenerateSchema,
-    effect: () => Promise.resolve('idempotent'),
+    repeatPolicy: () => Promise.resolve('idempotent'),
     started: () => null,
     execute: (directive, context) => callModel(options, directive, context, generateAnswer),
   });

@@ -1,5 +1,5 @@
-// A directive as the call of a language model: prompt, tools, limits.
-// Must never send what is known to be refused: what is wrong with a directive is said before it costs anything.
+// Turns a directive into the call of a language model: prompt, tools, limits.
+// Must never send what is sure to be refused: a wrong directive fails before it costs anything.
 import type { LanguageModelV4FunctionTool, LanguageModelV4ToolChoice } from '@ai-sdk/provider';
 import { errorEnvelope, type ErrorEnvelope } from '../contract/error-envelope.ts';
 import { fieldSentence } from '../contract/field-sentence.ts';
@@ -26,14 +26,14 @@ export type LanguageDirective = LlmStream | LlmGenerate;
 export interface LanguageRequest {
   options: CallOptions;
   names: ToolNames;
-  /** null: any text is an answer. */
+  /** null: any text is a valid answer. */
   checkOutput: CheckOutput | null;
 }
 
 export type PreparedRequest = { ok: true; request: LanguageRequest } | { ok: false; error: ErrorEnvelope };
 
 export interface RequestOptions {
-  /** As the model's client names itself. */
+  /** The name that the model's client uses for the provider. */
   readonly provider: string;
   readonly describeTool: DescribeTool;
   readonly schemas: SchemaChecks;
@@ -74,8 +74,8 @@ export async function prepareRequest(
 }
 
 /**
- * Nothing is left with the provider: a history is sent whole each time, and may go to another one.
- * Strict schemas are a small part of JSON Schema only; answers are checked here in any case.
+ * The provider stores nothing: each call sends the whole history, and may go to another provider.
+ * Strict schemas support only a small part of JSON Schema; answers are checked here in any case.
  */
 const PROVIDER_OPTIONS = { openai: { store: false, strictJsonSchema: false } };
 
@@ -90,13 +90,13 @@ async function offeredTools(
     const name = typeof offer === 'string' ? offer : offer.name;
     if (!tool) return invalid(field, `no MCP server offers the tool "${name}"`);
     if (tools.has(name)) return invalid(field, `the tool "${name}" is offered twice`);
-    // Whatever the catalog calls it: a call of it comes back under the name that the directive gave.
+    // A call of the tool comes back under the name in the directive, whatever the catalog calls it.
     tools.set(name, { ...tool, name });
   }
   return [...tools.values()];
 }
 
-/** What the directive does not say of a tool is taken from the catalog; a tool that is not there takes any object. */
+/** What the directive leaves out about a tool comes from the catalog; an unlisted tool takes any object. */
 async function completed(offer: OfferedTool, describeTool: DescribeTool): Promise<DescribedTool> {
   const { name, description, input_schema } = offer;
   const known = input_schema === undefined ? await describeTool(name) : null;
@@ -113,7 +113,7 @@ function functionTool(tool: DescribedTool, names: ToolNames): LanguageModelV4Fun
     type: 'function',
     name: names.encode(tool.name),
     ...(tool.description === undefined ? {} : { description: tool.description }),
-    // Providers insist on an object, which the arguments are in any case.
+    // Providers require an object, and arguments always are one.
     inputSchema: { type: 'object', ...schema } as LanguageModelV4FunctionTool['inputSchema'],
   };
 }
@@ -122,7 +122,7 @@ function requiredTool({ tool_choice }: LanguageDirective): string[] {
   return typeof tool_choice === 'object' ? [tool_choice.required] : [];
 }
 
-/** null: there is nothing to choose from. */
+/** null: there are no tools to choose from. */
 function toolChoice(
   { tool_choice }: LanguageDirective,
   tools: readonly DescribedTool[],
@@ -138,7 +138,7 @@ function toolChoice(
   return tool_choice === 'required' ? invalid('tool_choice', 'there is no tool to call') : null;
 }
 
-/** These take instructions before the first message only. */
+/** These accept instructions only before the first message. */
 const SYSTEM_FIRST = /anthropic|google/i;
 
 function readPrompt(

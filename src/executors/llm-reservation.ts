@@ -1,5 +1,5 @@
-// What a model call takes out of the limits that all workers share, before and after.
-// Must never hold a call back because the limits cannot be asked: the provider has its own.
+// Reserves and records what a model call takes from the limits that all workers share.
+// Must never hold a call back because the limits are unavailable: the provider has its own.
 import { errorEnvelope } from '../contract/error-envelope.ts';
 import type { ModelRef } from '../contract/model-name.ts';
 import { errorResult } from '../contract/result.ts';
@@ -41,7 +41,7 @@ export function pauseScope(scope: LimitScope): 'lane' | 'directive' {
   return scope === 'provider' ? 'lane' : 'directive';
 }
 
-/** What a refusal says of the provider's limits holds for every worker. */
+/** A provider's refusal because of its limits holds for every worker. */
 export async function noteFailure(
   limiter: ModelLimiter,
   ref: ModelRef,
@@ -52,7 +52,7 @@ export async function noteFailure(
   await limiter.block(ref, failure.limits, wait).catch(() => {});
 }
 
-/** An answer may say that it was the last one for a while. */
+/** An answer may use up the provider's limit. */
 export async function noteAnswer(
   limiter: ModelLimiter,
   ref: ModelRef,

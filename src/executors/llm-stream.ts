@@ -1,5 +1,5 @@
-// llm_stream: one answer of a language model, told piece by piece while it is written.
-// Must never tell pieces faster than they can be written down.
+// llm_stream: one answer of a language model, reported piece by piece while it is written.
+// Must never report pieces faster than they can be written to the journal.
 import { llmStreamSchema, type LlmStream } from '../contract/work-directive.ts';
 import type { AnswerPiece } from '../llm/answer-collector.ts';
 import { streamAnswer } from '../llm/model-stream.ts';
@@ -12,19 +12,24 @@ export function llmStream(options: LlmOptions): DirectiveDefinition {
     mode: 'queued',
     type: 'llm_stream',
     schema: llmStreamSchema,
-    effect: () => Promise.resolve('idempotent'),
+    repeatPolicy: () => Promise.resolve('idempotent'),
     started: () => null,
     execute: (directive, context) =>
       callModel(options, directive, context, (call, names) =>
         streamAnswer(call, async (piece) => {
-          tell(directive.id, piece, names, context);
+          reportPiece(directive.id, piece, names, context);
           await context.drained();
         }),
       ),
   });
 }
 
-function tell(call_id: string, piece: AnswerPiece, names: ToolNames, { report }: ExecutionContext): void {
+function reportPiece(
+  call_id: string,
+  piece: AnswerPiece,
+  names: ToolNames,
+  { report }: ExecutionContext,
+): void {
   if (piece.kind !== 'tool_call') {
     report('ai.llm.delta', { call_id, delta: piece.text, chunk_type: piece.kind, metadata: {} });
     return;

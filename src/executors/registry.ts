@@ -1,4 +1,4 @@
-// The kinds of directives this process can carry out, by type.
+// The directive types that this process can execute.
 // Must never hold two definitions of one type.
 import type { Directive } from '../contract/directive.ts';
 import type { Result } from '../contract/result.ts';
@@ -6,7 +6,7 @@ import type { DirectiveDefinition, QueuedDefinition } from './definition.ts';
 
 export interface Registry {
   queued(type: Directive['type']): QueuedDefinition | null;
-  /** The result of an immediate directive; null for every other kind. */
+  /** The result of an immediate directive; null for every other type. */
   executeImmediately: (directive: Directive) => Result | null;
 }
 

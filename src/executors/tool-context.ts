@@ -1,11 +1,11 @@
-// Which part of a call's context its MCP server gets, and that it is small enough to travel with a call.
-// Must never enter the arguments, a log or a trace: it may hold what only the tool shall know.
+// Which part of a call's context its MCP server gets, within the size limit.
+// Must never enter the arguments, a log or a trace: it may hold data for the tool only.
 import { type ErrorEnvelope, errorEnvelope } from '../contract/error-envelope.ts';
 
-/** `caller`: what the caller or the agent's `tool_context` gave; `all`: the runtime's snapshot `state` beside it. */
+/** `caller`: what the caller or the agent's `tool_context` gave; `all`: also the runtime's snapshot `state`. */
 export type ContextSharing = 'none' | 'caller' | 'all';
 
-/** The longest context that an MCP server is sent, bytes of JSON. */
+/** The largest context that is sent to an MCP server, bytes of JSON. */
 const MAX_CONTEXT_BYTES = 65_536;
 
 /** The runtime's snapshot. */
@@ -16,7 +16,7 @@ type Members = Readonly<Record<string, unknown>>;
 /** null: nothing is sent. */
 export type SharedContext = { ok: true; context: Members | null } | { ok: false; error: ErrorEnvelope };
 
-/** A context that is too large fails the call: a tool that needs it must not act without it. */
+/** A context that is too large fails the call: a tool that needs it must not run without it. */
 export function sharedContext(context: Members, sharing: ContextSharing): SharedContext {
   if (sharing === 'none') return { ok: true, context: null };
   const shared = sharing === 'all' ? context : withoutState(context);

@@ -16,14 +16,14 @@ import {
 } from './definition.ts';
 import { type ContextSharing, sharedContext } from './tool-context.ts';
 
-/** Where a tool_exec goes, and what the operator decided about it. */
+/** Where a tool_exec goes, and the operator's settings for it. */
 export interface ToolPlace {
   server: string;
   tool: string;
   repeatPolicy: RepeatPolicy;
   /** Default time limit of an attempt, milliseconds. */
   timeoutMs: number;
-  /** Which control directives of this server's results are believed. */
+  /** The control directives that are trusted in this server's results. */
   trust: DirectiveTrust;
   /** How much of a call's context this server gets. */
   context: ContextSharing;
@@ -40,7 +40,7 @@ export function toolExec({ pool, locate }: ToolExecOptions): DirectiveDefinition
     mode: 'queued',
     type: 'tool_exec',
     schema: toolExecSchema,
-    effect: async (directive, lane) =>
+    repeatPolicy: async (directive, lane) =>
       (await locate(directive, lane))?.repeatPolicy ?? directive.effect ?? 'once',
     started: (directive) => ({
       call_id: directive.id,
@@ -60,7 +60,7 @@ function notServedHere(directive: ToolExec): Execution {
   return { result: errorResult(errorEnvelope('unknown_tool', message, { field: 'tool_name' })) };
 }
 
-/** The deadline ends a call by its signal, and says so; the connection's own limit must not come first and say "timeout". */
+/** The deadline ends a call by its signal, and reports it; the connection's limit must not end it first as a "timeout". */
 const DEADLINE_GRACE_MS = 1_000;
 
 async function callTool(
@@ -94,7 +94,7 @@ async function callTool(
   return { ...execution, metadata: { ...execution.metadata, server, tool } };
 }
 
-/** A failed call of which no answer of the tool came back is ambiguous: it may have run. HTTP 5xx may be a gateway's. */
+/** A failed call without an answer of the tool is ambiguous: it may have run. An HTTP 5xx may come from a gateway. */
 const UNANSWERED: ReadonlySet<string> = new Set(['timeout', 'network', 'cancelled', 'provider_error']);
 
 function read(outcome: ToolCallOutcome, place: ToolPlace): Execution {

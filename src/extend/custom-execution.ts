@@ -1,15 +1,15 @@
-// What the `execute` of a user's kind says and answers, as the executions of the service's own kinds do.
-// Must never let anything through that cannot be journalled, nor a signal that the service itself answers for.
+// Reads what the `execute` of a custom directive reports and returns, like executions of the service's own types.
+// Must never pass on what cannot be journalled, nor a signal whose type belongs to the service.
 import { isObject } from '../contract/json-object.ts';
 import { jsonSafe } from '../contract/json-safe.ts';
 import { ownTypeFault } from '../contract/own-signal.ts';
 import { normalizeResult } from '../contract/result.ts';
 import type { Execution, Report } from '../executors/definition.ts';
 
-/** Whatever is not an execution is an `invalid_result`, of something that may have happened. */
+/** Anything but an execution becomes an `invalid_result`, which may have had an effect. */
 export function readExecution(answered: unknown): Execution {
   const { result, ambiguous, unreached, pauseScope, metadata } = Object(answered) as Partial<Execution>;
-  const read = normalizeResult(result, { message: 'execute answered no { result } that can be read' });
+  const read = normalizeResult(result, { message: 'execute returned no readable { result }' });
   const isInvalid = !read.ok && read.error.type === 'invalid_result';
   return {
     result: read,
@@ -20,20 +20,21 @@ export function readExecution(answered: unknown): Execution {
   };
 }
 
-/** Throws where the service's own report would not: what `execute` may not say is a mistake in it. */
-export function ownReport(kind: string, report: Report): Report {
+/** Throws where the service's own report does not: a report that is not allowed is a bug in `execute`. */
+export function ownReport(directiveType: string, report: Report): Report {
   return (type, data) => {
     const fault = ownTypeFault(type);
     const name = JSON.stringify(String(type)).slice(0, 258);
     if (fault === 'reserved_type')
       throw new TypeError(
-        `"${kind}" cannot report ${name}: types that begin with ai., agent., directive. or adjutant. are the service's own`,
+        `"${directiveType}" cannot report ${name}: types that begin with ai., agent., directive. or adjutant. are the service's own`,
       );
     if (fault !== null)
       throw new TypeError(
-        `"${kind}" cannot report ${name}: 1 to 256 characters, none of them white space or control`,
+        `"${directiveType}" cannot report ${name}: 1 to 256 characters, none of them white space or control`,
       );
-    if (!isObject(data)) throw new TypeError(`"${kind}" cannot report ${name} without an object as its data`);
+    if (!isObject(data))
+      throw new TypeError(`"${directiveType}" cannot report ${name} without an object as its data`);
     report(type, data);
   };
 }

@@ -1,5 +1,5 @@
-// `adjutant/engine`: what modules named in the configuration are written with: agents, strategies, kinds of directives.
-// Must never connect to anything: a definition is data and functions, and the service that loads it does the rest.
+// `adjutant/engine`: what users' modules are written with: agents, strategies, custom directives.
+// Must never connect to anything: a definition is data and functions; the service that loads it does the rest.
 export type { AgentDefinition, SubmittedAgentDefinition } from '../contract/agent-definition.ts';
 export { errorEnvelope, type ErrorEnvelope } from '../contract/error-envelope.ts';
 export type { AssistantMessage, Message, ToolCall, ToolMessage } from '../contract/message.ts';

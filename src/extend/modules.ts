@@ -1,5 +1,5 @@
-// Loads what users bring of their own: agents, strategies and kinds of directives, from modules named in the configuration.
-// Must never take a thing that is not what it should be: the error names the module and what is wrong with it.
+// Loads users' agents, strategies and custom directive types from modules named in the configuration.
+// Must never accept an export of the wrong form: the error names the module and the fault.
 import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { Config } from '../config/config.ts';
@@ -32,23 +32,26 @@ const CORRECT_MODULE = { fix: 'Correct the module, or the place of the configura
 
 type Named = Pick<Config, 'agents' | 'strategies' | 'directives' | 'directory'>;
 
-/** How one sort of thing is told from others, and what is wrong with one; null = nothing. */
+/** How to recognise a sort of export, and what is wrong with one; null = nothing. */
 interface Sort {
   claims(value: object): boolean;
   fault(value: object): string | null;
 }
 
-/** A module may bring several sorts: each section takes its own. */
+/** A module may export several sorts: each section takes its own. */
 const STRATEGY: Sort = { claims: (value) => 'init' in value || 'reduce' in value, fault: strategyFault };
-const KIND: Sort = { claims: (value) => 'type' in value || 'mode' in value, fault: kindFault };
-const isAgent = (value: object): boolean => !STRATEGY.claims(value) && !KIND.claims(value);
+const DIRECTIVE_TYPE: Sort = {
+  claims: (value) => 'type' in value || 'mode' in value,
+  fault: directiveTypeFault,
+};
+const isAgent = (value: object): boolean => !STRATEGY.claims(value) && !DIRECTIVE_TYPE.claims(value);
 
-/** Throws `ConfigError` for a module that cannot be loaded, or exports nothing that is wanted of it. */
+/** Throws `ConfigError` for a module that cannot be loaded, or exports nothing of the wanted sort. */
 export async function loadModules(config: Named): Promise<Modules> {
   return {
     agents: await loadAgents(config),
     strategies: (await loadEach(config, 'strategies', STRATEGY)) as AnyStrategy[],
-    directives: (await loadEach(config, 'directives', KIND)) as CustomDirectiveType[],
+    directives: (await loadEach(config, 'directives', DIRECTIVE_TYPE)) as CustomDirectiveType[],
   };
 }
 
@@ -104,7 +107,7 @@ async function loadEach(config: Named, section: 'strategies' | 'directives', sor
   return loaded;
 }
 
-/** The objects of a sort that a module exports, by themselves or in an array. */
+/** The objects of one sort that a module exports, alone or in an array. */
 async function exportsOf(
   directory: string,
   path: string,
@@ -129,24 +132,25 @@ function strategyFault(value: object): string | null {
   return missing ? `exports a strategy "${name}" without a function "${missing[0]}"` : null;
 }
 
-function kindFault(value: object): string | null {
-  const kind = value as {
+function directiveTypeFault(value: object): string | null {
+  const customType = value as {
     type?: unknown;
     mode?: unknown;
     schema?: unknown;
     exec?: unknown;
     execute?: unknown;
   };
-  if (typeof kind.type !== 'string' || kind.type === '') return 'exports a kind of directive without a type';
-  const wrongName = typeNameFault(kind.type);
-  if (wrongName !== null) return `exports a kind with a name that it cannot have: ${wrongName}`;
-  const named = `exports a kind of directive "${kind.type}"`;
-  if (kind.mode !== 'immediate' && kind.mode !== 'queued')
+  if (typeof customType.type !== 'string' || customType.type === '')
+    return 'exports a directive type without a name';
+  const wrongName = typeNameFault(customType.type);
+  if (wrongName !== null) return `exports a directive type with an invalid name: ${wrongName}`;
+  const named = `exports a directive type "${customType.type}"`;
+  if (customType.mode !== 'immediate' && customType.mode !== 'queued')
     return `${named} whose mode is neither "immediate" nor "queued"`;
-  if (typeof (kind.schema as { safeParse?: unknown } | undefined)?.safeParse !== 'function')
+  if (typeof (customType.schema as { safeParse?: unknown } | undefined)?.safeParse !== 'function')
     return `${named} without a zod schema`;
-  const does = kind.mode === 'immediate' ? 'exec' : 'execute';
-  return typeof kind[does] === 'function' ? null : `${named} without a function "${does}"`;
+  const does = customType.mode === 'immediate' ? 'exec' : 'execute';
+  return typeof customType[does] === 'function' ? null : `${named} without a function "${does}"`;
 }
 
 function fault(path: string, place: string, message: string): ConfigError {
@@ -154,23 +158,23 @@ function fault(path: string, place: string, message: string): ConfigError {
   return new ConfigError(path, [error], CORRECT_MODULE);
 }
 
-/** The kinds that workers carry out, as their registry holds them. */
+/** The types that workers execute, as their registry holds them. */
 export function queuedDefinitions({ directives }: Modules): QueuedDefinition[] {
-  return queuedTypes(directives).map((kind) => ({
+  return queuedTypes(directives).map((customType) => ({
     mode: 'queued',
-    type: kind.type as QueuedDefinition['type'],
-    schema: kind.schema,
-    effect: async () => knownRepeatPolicy(kind.effect),
+    type: customType.type as QueuedDefinition['type'],
+    schema: customType.schema,
+    repeatPolicy: async () => knownRepeatPolicy(customType.effect),
     started: () => null,
     execute: async (stored, context) => {
       const { directive, toolContext } = parted(stored as unknown as CustomDirective);
-      const report = ownReport(kind.type, context.report);
-      return readExecution(await kind.execute(directive, { ...context, report, toolContext }));
+      const report = ownReport(customType.type, context.report);
+      return readExecution(await customType.execute(directive, { ...context, report, toolContext }));
     },
   }));
 }
 
-/** The directive as its kind declared it, and what its run gave along. */
+/** Splits a directive into what its type declares and the context from its run. */
 function parted(stored: CustomDirective): {
   directive: CustomDirective;
   toolContext: Record<string, unknown>;

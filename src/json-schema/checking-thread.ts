@@ -1,17 +1,17 @@
-/** A thread that checks one value after the other, each within a time limit, and is replaced when it passes it.
- *  It must never leave a request without a verdict, whatever becomes of the thread. */
+/** A thread that checks values one by one within a time limit; a thread that passes the limit is replaced.
+ *  It must never leave a request without a verdict, whatever happens to the thread. */
 import { Worker } from 'node:worker_threads';
 import { RecentlyUsed } from './recently-used.ts';
 import { type CheckReply, type CheckRequest, KEPT_SCHEMAS } from './schema-thread.ts';
 
 export type ThreadVerdict =
   | Exclude<CheckReply, { kind: 'ready' }>
-  /** Nobody knows whether the value fits. `isSlow`: because of what the schema asks for. */
+  /** It is unknown whether the value fits. `isSlow`: because of what the schema asks for. */
   | { readonly kind: 'unchecked'; readonly reason: string; readonly isSlow: boolean }
   /** It waited behind a check of the same schema that took too long. */
   | { readonly kind: 'passed_over' };
 
-/** Made when its turn comes, so that what waits holds no copies. Throws when the value is no JSON. */
+/** Called when the check starts, so that waiting checks hold no copies. Throws when the value is not JSON. */
 export type MakeRequest = () => Required<Pick<CheckRequest, 'schema'>> & Omit<CheckRequest, 'schemaId'>;
 
 interface Check {
@@ -21,7 +21,7 @@ interface Check {
 }
 
 export interface CheckingThreadOptions {
-  /** The longest a check may take, compiling included, milliseconds. */
+  /** Most time that a check may take, compiling included, milliseconds. */
   readonly limitMs: number;
 }
 
@@ -29,7 +29,7 @@ const THREAD_FILE = new URL(
   `./schema-thread.${import.meta.url.endsWith('.ts') ? 'ts' : 'js'}`,
   import.meta.url,
 );
-/** More than any schema needs that can be used at all. */
+/** More than any usable schema needs. */
 const MAX_HEAP_MB = 256;
 
 export class CheckingThread {
@@ -37,7 +37,7 @@ export class CheckingThread {
   readonly #waiting: Check[] = [];
   #thread: Worker | null = null;
   #isReady = false;
-  /** Which schemas the thread holds: it forgets in the same order. */
+  /** The schemas that the thread holds: both sides forget in the same order. */
   #given = new RecentlyUsed<true>(KEPT_SCHEMAS);
   #current: Check | null = null;
   #timer: NodeJS.Timeout | undefined;
@@ -46,10 +46,10 @@ export class CheckingThread {
     this.#limitMs = limitMs;
   }
 
-  /** Never rejects. A check whose signal fires while it waits its turn is dropped. */
+  /** Never rejects. A waiting check is dropped when its signal fires. */
   run(schemaId: number, make: MakeRequest, signal?: AbortSignal): Promise<ThreadVerdict> {
     return new Promise((resolve) => {
-      if (signal?.aborted === true) return resolve(UNWANTED);
+      if (signal?.aborted === true) return resolve(ABANDONED);
       const drop = (): void => this.#drop(check);
       const check: Check = {
         schemaId,
@@ -73,7 +73,7 @@ export class CheckingThread {
   #drop(check: Check): void {
     const position = this.#waiting.indexOf(check);
     if (position >= 0) this.#waiting.splice(position, 1);
-    if (position >= 0 || this.#current === check) check.resolve(UNWANTED);
+    if (position >= 0 || this.#current === check) check.resolve(ABANDONED);
   }
 
   #next(): void {
@@ -117,7 +117,7 @@ export class CheckingThread {
     check?.resolve(verdict);
   }
 
-  /** After a pause of this thread the verdict may be there already, and is read first. */
+  /** After a pause of this thread the verdict may have arrived already; it is read first. */
   #expire(check: Check): void {
     setImmediate(() => {
       if (this.#current !== check) return;
@@ -137,7 +137,7 @@ export class CheckingThread {
     await thread?.terminate();
   }
 
-  /** It ran out of memory or stack, or could not be started: then the first that waits is told, so that none waits for ever. */
+  /** The thread ran out of memory or stack, or did not start. The first waiting check fails, so that none waits for ever. */
   #lose(thread: Worker): void {
     if (thread !== this.#thread) return;
     this.#thread = null;
@@ -162,4 +162,4 @@ function unchecked(reason: string, isSlow = false): ThreadVerdict {
   return { kind: 'unchecked', reason, isSlow };
 }
 
-const UNWANTED = unchecked('nobody waits for it any more');
+const ABANDONED = unchecked('the caller has stopped waiting');

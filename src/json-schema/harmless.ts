@@ -1,15 +1,15 @@
-/** Which schemas and values may be checked on the main thread: small ones, without anything that may take long.
+/** Decides which schemas and values are checked on the main thread: small ones, without anything that may take long.
  *  It must never judge by what a schema means, only by what it holds: in doubt it is not harmless. */
 
 /** Compiling takes about 0.1 ms for each JSON value of a schema, once. */
 const MAX_SCHEMA_VALUES = 150;
 const MAX_SCHEMA_CHARACTERS = 16_384;
 const MAX_SCHEMA_DEPTH = 24;
-/** Each value of a schema may be held against each of the checked value, at about 0.1 µs: 20 ms at most. */
+/** Each value of a schema may be compared with each of the checked value, at about 0.1 µs: 20 ms at most. */
 const MAX_COMPARISONS = 200_000;
 const CHARACTERS_PER_VALUE = 64;
 
-/** Keywords that take a pattern, compare all with all, or lead back to where they are; by the type that they act with. */
+/** Keywords that take a pattern, compare all with all, or refer back; with the type of value that makes them active. */
 const COSTLY_KEYWORDS: ReadonlyMap<string, 'string' | 'object' | 'boolean'> = new Map([
   ['pattern', 'string'],
   ['patternProperties', 'object'],
@@ -19,7 +19,7 @@ const COSTLY_KEYWORDS: ReadonlyMap<string, 'string' | 'object' | 'boolean'> = ne
   ['$recursiveRef', 'string'],
 ]);
 
-/** These are read in one pass; others are patterns of some length, or unknown. */
+/** Each of these is checked in one pass; other formats are long patterns, or unknown. */
 const PLAIN_FORMATS: ReadonlySet<unknown> = new Set([
   'date',
   'time',
@@ -58,18 +58,18 @@ export function harmlessSize(schema: unknown): number | null {
   return characters > MAX_SCHEMA_CHARACTERS ? null : values;
 }
 
-/** Also of a property that is called like a keyword, where the types agree: that costs time, and nothing else. */
+/** Also true for a property with the name of a keyword and a value of its type; that only costs time. */
 function isCostly(key: string, member: unknown): boolean {
   if (key === 'format') return typeof member === 'string' && !PLAIN_FORMATS.has(member);
   return COSTLY_KEYWORDS.get(key) === typeof member && member !== false;
 }
 
-/** Whether a harmless schema of this size can be held against the value in a few milliseconds. */
+/** Whether a harmless schema of this size checks the value in a few milliseconds. */
 export function isQuickToCheck(value: unknown, schemaSize: number): boolean {
   return costWithin(value, MAX_COMPARISONS / schemaSize) !== null;
 }
 
-/** How many values there are, long texts counted by their length; null: more than `most`. */
+/** The number of values, long texts counted by their length; null: more than `most`. */
 function costWithin(value: unknown, most: number): number | null {
   const open: unknown[] = [value];
   let cost = 0;

@@ -1,5 +1,5 @@
-/** Values by number, of which only those used last are kept.
- *  It must never keep more than it was allowed: two sides that are asked alike keep alike. */
+/** Values by number; keeps only those used last.
+ *  It must never keep more than its limit: two copies that get the same calls keep the same values. */
 
 export class RecentlyUsed<T> {
   readonly #most: number;

@@ -1,35 +1,36 @@
-/** Values held against the schemas of strangers: at once where that is harmless, else in a thread within a time limit.
- *  It must never keep the main thread busy for more than a few milliseconds, nor let one schema delay the others for ever. */
+/** Checks values against foreign schemas: at once where that is harmless, else in a thread within a time limit.
+ *  It must never keep the main thread busy for more than a few milliseconds, nor let one schema delay the others for
+ *  ever. */
 import { CheckingThread, type MakeRequest, type ThreadVerdict } from './checking-thread.ts';
 import { harmlessSize, isQuickToCheck } from './harmless.ts';
 import { type CompiledSchema, compileSchema } from './schema-validator.ts';
 
 export type { SchemaFault } from './schema-validator.ts';
 
-/** `unusable`: the schema is none. `unchecked`: nobody knows whether the value fits. */
+/** `unusable`: the schema is not valid. `unchecked`: it is unknown whether the value fits. */
 export type SchemaVerdict = Exclude<ThreadVerdict, { kind: 'passed_over' }>;
 
 interface Threads {
   readonly usual: CheckingThread;
-  /** For schemas of which a check has taken too long before. */
+  /** For schemas with an earlier check that took too long. */
   readonly slow: CheckingThread;
 }
 
 export interface CheckedSchema {
   /** Whether the value fits; `root` names it in the faults' paths. Never throws or rejects. */
   check(value: unknown, root: string, signal?: AbortSignal): SchemaVerdict | Promise<SchemaVerdict>;
-  /** Whether the schema is one. Never throws or rejects. */
+  /** Whether the schema can be compiled. Never throws or rejects. */
   compile(signal?: AbortSignal): SchemaVerdict | Promise<SchemaVerdict>;
 }
 
 export interface SchemaChecks {
-  /** Cheap: the schema is looked at when it is first needed. */
+  /** Cheap: the schema is compiled when it is first needed. */
   of(schema: Readonly<Record<string, unknown>>): CheckedSchema;
   stop(): Promise<void>;
 }
 
 export interface SchemaChecksOptions {
-  /** The longest a check in a thread may take, compiling included, milliseconds. Default: 2 000. */
+  /** Most time that a check in a thread may take, compiling included, milliseconds. Default: 2 000. */
   readonly limitMs?: number;
 }
 
@@ -105,7 +106,7 @@ function verdictOf(compiled: CompiledSchema, value: unknown, root: string): Sche
   return faults === null ? { kind: 'passed' } : { kind: 'faults', faults };
 }
 
-/** Throws at what has no JSON. */
+/** Throws for values that JSON cannot hold. */
 function jsonOf(value: unknown): string {
   const json = JSON.stringify(value) as string | undefined;
   if (json === undefined) throw new TypeError('not JSON');

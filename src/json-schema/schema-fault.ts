@@ -32,7 +32,7 @@ function listed(values: unknown): string {
   return texts.length > 20 ? `${texts.slice(0, 20).join(', ')}, …` : texts.join(', ');
 }
 
-/** From a JSON pointer to the path that a reader of the arguments would write. */
+/** Turns a JSON pointer into the path that a reader of the arguments would write. */
 function pathOf(root: string, pointer: string): string {
   let path = root;
   for (const part of pointer.split('/').slice(1)) {

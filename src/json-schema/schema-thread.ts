@@ -1,5 +1,5 @@
-/** The thread in which the schemas of strangers are compiled and held against values.
- *  It must never be waited for without a time limit: what it is given may keep it busy for ever. */
+/** The thread that compiles foreign schemas and checks values against them.
+ *  It must never be waited for without a time limit: its input may keep it busy for ever. */
 import { parentPort } from 'node:worker_threads';
 import { RecentlyUsed } from './recently-used.ts';
 import { type CompiledSchema, compileSchema, type SchemaFault } from './schema-validator.ts';
@@ -7,21 +7,21 @@ import { type CompiledSchema, compileSchema, type SchemaFault } from './schema-v
 /** One check. Schema and value are JSON. */
 export interface CheckRequest {
   readonly schemaId: number;
-  /** Absent: the thread has been given it before. */
+  /** Absent: the thread has received it before. */
   readonly schema?: string;
-  /** Absent: the schema is compiled, and that is all. */
+  /** Absent: the schema is only compiled. */
   readonly value?: string;
   readonly root: string;
 }
 
-/** What the thread says: that it is there, and then one verdict for each request. */
+/** The messages of the thread: that it is ready, then one verdict for each request. */
 export type CheckReply =
   | { readonly kind: 'ready' }
   | { readonly kind: 'passed' }
   | { readonly kind: 'faults'; readonly faults: SchemaFault[] }
   | { readonly kind: 'unusable'; readonly reason: string };
 
-/** Compiled schemas that are kept; who asks counts along, and sends a schema again that is gone. */
+/** Compiled schemas that are kept; the caller counts along and sends a dropped schema again. */
 export const KEPT_SCHEMAS = 500;
 
 const compiled = new RecentlyUsed<CompiledSchema>(KEPT_SCHEMAS);

@@ -1,4 +1,4 @@
-/** JSON Schema, compiled once and asked often: whether a value fits, and if not, where. Takes as long as it takes.
+/** JSON Schema, compiled once and used often: whether a value fits, and if not, where. Has no time limit of its own.
  *  It must never fetch a reference, keep a schema that is no longer used, or throw at a schema it cannot compile. */
 import { Ajv, type ErrorObject, type Options, type ValidateFunction } from 'ajv';
 import { Ajv2019 } from 'ajv/dist/2019.js';
@@ -18,14 +18,14 @@ export type CompiledSchema =
 type Schema = Readonly<Record<string, unknown>>;
 
 const MAX_FAULTS = 20;
-/** All faults of a larger value would cost more to list than to fix one by one. */
+/** In a larger value, listing all faults would take too long. */
 const MAX_LISTED_NODES = 1_000;
 
 const OPTIONS: Options = {
-  // Servers write keywords and formats of their own; unknown ones are no reason to refuse a call.
+  // Servers add keywords and formats of their own; an unknown one is no reason to refuse a call.
   strict: false,
   validateFormats: true,
-  // The schema comes from a server and need not follow its own meta-schema; compiling finds what matters.
+  // A server's schema need not follow its own meta-schema; compiling finds what matters.
   validateSchema: false,
   logger: false,
 };
@@ -52,9 +52,9 @@ export function compileSchema(schema: Schema): CompiledSchema {
   }
 }
 
-/** `$async` is a keyword of the library's own: with it every value would pass, and a fault would end the process. */
+/** `$async` is a keyword of this library: with it every value would pass, and a fault would end the process. */
 function compileOnce({ $async: _async, ...schema }: Schema, allErrors: boolean): ValidateFunction {
-  // An instance keeps what it compiled for ever, by its `$id`: one of its own lets the schema go with the tool.
+  // An instance keeps every schema it compiled, by its `$id`. One instance per schema frees the schema with its tool.
   const ajv = addFormats(createAjv(dialectOf(schema), { ...OPTIONS, allErrors }));
   return ajv.compile(schema);
 }
@@ -64,7 +64,7 @@ function createAjv(dialect: '2020' | '2019' | '07', options: Options): Ajv {
   return dialect === '2019' ? new Ajv2019(options) : new Ajv(options);
 }
 
-/** Without `$schema` MCP means 2020-12. */
+/** Without `$schema`, MCP means 2020-12. */
 function dialectOf(schema: Schema): '2020' | '2019' | '07' {
   const named = schema['$schema'];
   if (typeof named !== 'string' || named.includes('2020-12')) return '2020';

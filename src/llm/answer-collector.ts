@@ -1,5 +1,5 @@
-// Puts the parts of a stream together to an answer, and tells of each piece as it comes.
-// Must never hold a piece back: what is told joined is what the answer says.
+// Builds an answer from the parts of a stream, and returns each piece as it arrives.
+// Must never hold a piece back: the joined pieces are the answer.
 import type { LanguageModelV4StreamPart } from '@ai-sdk/provider';
 import { plainText } from '../contract/plain-text.ts';
 import { createAnswerBlocks } from './answer-blocks.ts';
@@ -16,7 +16,7 @@ import { keepData } from './provider-data.ts';
 import { RefusedAnswer } from './refused-answer.ts';
 import { reportedTokens, type ReportedTokens } from './spent-tokens.ts';
 
-/** A piece of an answer on its way. */
+/** A piece of an answer that is still being written. */
 export type AnswerPiece =
   | { kind: 'content' | 'thinking'; text: string }
   /** `input` is the JSON text that was added; '' at first. `index` counts the calls of the answer from 0. */
@@ -30,7 +30,7 @@ type TextPart = Extract<
 interface OpenCall {
   index: number;
   call: WrittenCall;
-  isTold: boolean;
+  isReported: boolean;
 }
 
 type Collected = Pick<ModelAnswer, 'parts' | 'calls' | 'finish' | 'usage' | 'modelId' | 'warnings'>;
@@ -63,7 +63,7 @@ export function createCollector(): AnswerCollector {
 
   function openCall(id: string, toolName: string): OpenCall {
     const call: WrittenCall = { id, wireName: wireNameOf(toolName), input: '' };
-    const entry = { index: open.size, call, isTold: false };
+    const entry = { index: open.size, call, isReported: false };
     open.set(id, entry);
     return entry;
   }
@@ -71,7 +71,7 @@ export function createCollector(): AnswerCollector {
   function callPiece(id: string, input: string): AnswerPiece | null {
     const entry = open.get(id);
     if (!entry) return null;
-    entry.isTold ||= input !== '';
+    entry.isReported ||= input !== '';
     characters += input.length;
     return { kind: 'tool_call', index: entry.index, id, wireName: entry.call.wireName, input };
   }
@@ -82,7 +82,7 @@ export function createCollector(): AnswerCollector {
     entry.call.input = input;
     keepData(entry.call, providerMetadata);
     answer.calls[entry.index] = entry.call;
-    return entry.isTold ? null : callPiece(id, input);
+    return entry.isReported ? null : callPiece(id, input);
   }
 
   function take(part: LanguageModelV4StreamPart): AnswerPiece | null {
@@ -99,7 +99,7 @@ export function createCollector(): AnswerCollector {
     return null;
   }
 
-  /** Parts that add nothing a reader would want to see at once. */
+  /** Parts that add nothing a reader wants to see at once. */
   function takeReport(part: LanguageModelV4StreamPart): void {
     if (part.type === 'text-end') blocks.end('text', part.id, part.providerMetadata);
     if (part.type === 'reasoning-end') blocks.end('thinking', part.id, part.providerMetadata);

@@ -1,5 +1,5 @@
-// How large anything may be that a model provider sends.
-// Must never be smaller than what a model can say: a context window of text, some images, a batch of vectors.
+// The size limits for everything that a model provider sends.
+// Must never be smaller than a valid answer: a context window of text, some images, a batch of vectors.
 import type { EventLimits } from '../bounds/event-cutter.ts';
 
 const MIB = 1024 * 1024;
@@ -9,7 +9,7 @@ export interface AnswerLimits extends EventLimits {
   readonly maxBodyBytes: number;
 }
 
-/** Of a model that speaks. An event may hold an image. */
+/** For language models. An event may hold an image. */
 export const LANGUAGE_LIMITS: AnswerLimits = {
   maxBodyBytes: 32 * MIB,
   maxEventBytes: 16 * MIB,
@@ -17,20 +17,20 @@ export const LANGUAGE_LIMITS: AnswerLimits = {
   maxValues: 100_000,
 };
 
-/** The many small events of a stream weigh more than the text in them. */
+/** The many small events of a stream take more bytes than the text in them. */
 export const MAX_STREAM_BYTES = 128 * MIB;
 
-/** What a stream may come to: characters of text, thinking and arguments; parts and calls. */
+/** Limits of one stream: characters of text, thinking and arguments; parts and calls. */
 export const MAX_WRITTEN_CHARACTERS = 4_000_000;
 export const MAX_ANSWER_PARTS = 10_000;
 
-/** Tool calls of one answer: a run makes, waits for and records each. */
+/** Tool calls of one answer: a run executes, awaits and records each of them. */
 export const MAX_TOOL_CALLS = 256;
 
-/** Texts of one call for embeddings, whatever the provider takes. */
+/** Texts of one embedding call, even if the provider takes more. */
 export const MAX_EMBEDDED_TEXTS = 256;
 
-/** Of one such call: as many vectors of 4 096 numbers. */
+/** For one such call: as many vectors of 4 096 numbers. */
 export const EMBEDDING_LIMITS: AnswerLimits = {
   maxBodyBytes: 32 * MIB,
   maxEventBytes: 32 * MIB,
@@ -39,5 +39,5 @@ export const EMBEDDING_LIMITS: AnswerLimits = {
   maxContainers: 4_096,
 };
 
-/** What is read of an error. */
+/** Most bytes that are read of an error. */
 export const MAX_ERROR_BYTES = 64 * 1024;

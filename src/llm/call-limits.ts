@@ -1,7 +1,7 @@
 // The time limits of one model call, and the one signal that stops it.
-// Must never leave a timer or a connection behind: `end` takes both back.
+// Must never leave a timer or a connection behind: `end` frees both.
 
-/** Why a call was stopped before it came to its end. */
+/** Why a call was stopped early. */
 export type CallStop = 'total' | 'idle' | 'caller';
 
 export interface CallLimits {
@@ -9,11 +9,11 @@ export interface CallLimits {
   readonly signal: AbortSignal;
   /** The first reason; null: nothing stopped it. */
   stop(): CallStop | null;
-  /** From here on every piece must come within the idle limit of the last. */
+  /** From now on each piece must follow the last one within the idle limit. */
   expectNext(): void;
-  /** The time until the next `expectNext` is not the provider's. */
+  /** The time until the next `expectNext` does not count against the provider. */
   pause(): void;
-  /** `close`: the answer was not read to its end, so its connection is of no more use. */
+  /** `close`: the answer was not read to its end, so its connection cannot be used again. */
   end(close: boolean): void;
 }
 

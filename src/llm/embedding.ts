@@ -1,5 +1,5 @@
-// Vectors of texts: asked for in batches the provider takes, joined in the order of the texts.
-// Must never join vectors of different lengths, nor ask on after one batch failed.
+// Vectors of texts: requested in batches that the provider accepts, joined in the order of the texts.
+// Must never join vectors of different lengths, nor send another batch after one has failed.
 import type { EmbeddingModelV4 } from '@ai-sdk/provider';
 import type { EncodingFormat, Embeddings } from '../contract/embedding.ts';
 import type { ModelRef } from '../contract/model-name.ts';
@@ -8,7 +8,7 @@ import { MAX_EMBEDDED_TEXTS } from './answer-limits.ts';
 import { failure, type ModelFailure } from './model-failure.ts';
 import type { ResponseHeaders } from './rate-headers.ts';
 
-/** What one batch came to. */
+/** The result of one batch. */
 export interface EmbeddedBatch {
   vectors: readonly (readonly number[])[];
   /** null: the provider reported none. */
@@ -16,7 +16,7 @@ export interface EmbeddedBatch {
   headers: ResponseHeaders;
 }
 
-/** The texts in pieces of at most what the model takes in one call, and of what an answer to it may hold. */
+/** Splits the texts into batches that fit the model's limit for one call and our limit for its answer. */
 export async function batchesOf(model: EmbeddingModelV4, texts: readonly string[]): Promise<string[][]> {
   const most = (await model.maxEmbeddingsPerCall) ?? MAX_EMBEDDED_TEXTS;
   const size = Math.max(1, Math.min(most, MAX_EMBEDDED_TEXTS));
@@ -25,7 +25,7 @@ export async function batchesOf(model: EmbeddingModelV4, texts: readonly string[
   return batches;
 }
 
-/** Throws what the provider's client throws. */
+/** Throws the errors of the provider's client. */
 export async function embedBatch(
   model: EmbeddingModelV4,
   texts: readonly string[],
@@ -43,7 +43,7 @@ export async function embedBatch(
 export interface JoinOptions {
   ref: ModelRef;
   count: number;
-  /** Asked for; undefined: as the model makes them. */
+  /** As requested; undefined: the model's default. */
   dimensions: number | undefined;
   format: EncodingFormat;
   durationMs: number;
@@ -61,7 +61,10 @@ export function joinEmbeddings(
   const fail = (message: string, details: Record<string, unknown>) =>
     ({ ok: false, failure: failure('invalid_result', message, { model: ref.name, ...details }) }) as const;
   if (vectors.length !== count)
-    return fail(`${vectors.length} vectors came for ${count} texts`, { count, vectors: vectors.length });
+    return fail(`the provider sent ${vectors.length} vectors for ${count} texts`, {
+      count,
+      vectors: vectors.length,
+    });
   if (odd)
     return fail(`a vector has ${odd.length} dimensions, not ${expected}`, {
       dimensions: odd.length,

@@ -1,5 +1,5 @@
 // fetch for a provider: answers within limits, no redirects, and refusals without the secrets that they may repeat.
-// Must never change an answer within its limits, nor send a key to where a redirect points.
+// Must never change an answer within its limits, nor send a key to the target of a redirect.
 import { boundedBody, boundedEvents, withBody } from '../bounds/bounded-response.ts';
 import type { RefusedEvent } from '../bounds/event-cutter.ts';
 import { jsonExcess } from '../bounds/json-shape.ts';
@@ -9,7 +9,7 @@ import { RefusedAnswer } from './refused-answer.ts';
 
 type Fetch = typeof globalThis.fetch;
 
-/** Shorter texts are no secrets, and would be found everywhere. */
+/** Shorter texts are not treated as secrets: they would match everywhere. */
 const SHORTEST_SECRET = 6;
 
 export interface GuardedFetchOptions {
@@ -35,7 +35,7 @@ function isRedirect({ status }: Response): boolean {
   return [301, 302, 303, 307, 308].includes(status);
 }
 
-/** Says where to, so that somebody can put it into the configuration: never its query, which may hold the key. */
+/** Names the target, so that somebody can configure it; never its query, which may hold the key. */
 function redirected(response: Response, input: Parameters<Fetch>[0]): RefusedAnswer {
   void response.body?.cancel().catch(() => {});
   const from = input instanceof Request ? input.url : String(input);
@@ -47,7 +47,7 @@ function redirected(response: Response, input: Parameters<Fetch>[0]): RefusedAns
   );
 }
 
-/** Google says it in the address, the others in the body. In a text of a caller the quotes are escaped. */
+/** Google asks in the URL, the others in the body. In a text of a caller the quotes are escaped. */
 function asksForStream(input: Parameters<Fetch>[0], init: Parameters<Fetch>[1]): boolean {
   const url = input instanceof Request ? input.url : String(input);
   return (
@@ -91,15 +91,15 @@ function tooLarge(excess: string): RefusedAnswer {
 async function refusal(response: Response, hidden: readonly string[]): Promise<Response> {
   const { bytes } = await boundedBody(response.body, MAX_ERROR_BYTES);
   const { status, statusText, headers } = response;
-  const said = new Response(null, { status, statusText, headers: safeHeaders(hidden, headers) });
-  return withBody(said, without(hidden, bytes.toString('utf8')));
+  const empty = new Response(null, { status, statusText, headers: safeHeaders(hidden, headers) });
+  return withBody(empty, without(hidden, bytes.toString('utf8')));
 }
 
 function without(secrets: readonly string[], text: string): string {
   return secrets.reduce((left, secret) => left.replaceAll(secret, REDACTED), text);
 }
 
-/** The body is decoded and may have another length. */
+/** The body is decoded, and may have another length. */
 function safeHeaders(secrets: readonly string[], headers: Headers): Headers {
   const kept = [...headers].filter(([name]) => name !== 'content-encoding' && name !== 'content-length');
   return new Headers(kept.map(([name, value]): [string, string] => [name, without(secrets, value)]));

@@ -1,5 +1,5 @@
-// What came back from a model, before it is made a turn: its parts in order, its calls, its reports.
-// Must never judge tool names or arguments, which are the caller's.
+// A model's answer before it becomes a turn: its parts in order, its calls, its reports.
+// Must never judge tool names or arguments: the caller does.
 import type {
   LanguageModelV4Content,
   LanguageModelV4FinishReason,
@@ -18,7 +18,7 @@ export type AnswerPart =
   | { type: 'text' | 'thinking'; text: string; providerData?: SharedV4ProviderMetadata }
   | { type: 'file'; mediaType: string; source: FileSource };
 
-/** base64, or where the provider keeps it. */
+/** base64, or the URL where the provider keeps it. */
 export type FileSource = { data: string } | { url: string };
 
 /** A tool call as the model wrote it: its name as the provider knows it, its arguments as JSON text. */
@@ -29,7 +29,7 @@ export interface WrittenCall {
   providerData?: SharedV4ProviderMetadata;
 }
 
-/** A client that looks a call's name up in a plain object may answer with what every object has under it, no text. */
+/** A client that looks a name up in a plain object may return an inherited member, which is not a string. */
 export function wireNameOf(name: unknown): string {
   return typeof name === 'string' ? name : 'unknown';
 }
@@ -40,7 +40,7 @@ export interface ModelAnswer {
   /** null: the provider gave none. */
   finish: LanguageModelV4FinishReason | null;
   usage: Usage | null;
-  /** The model's name as the provider says it. */
+  /** The model's name as the provider reports it. */
   modelId: string | null;
   /** What the provider's client left out or changed, one sentence each. */
   warnings: string[];
@@ -51,10 +51,10 @@ export interface ModelAnswer {
 
 export type ModelReply =
   | { readonly ok: true; readonly answer: ModelAnswer }
-  /** `spent`: what the failed call may have cost all the same; null: nothing. */
+  /** `spent`: what the failed call may have cost; null: nothing. */
   | { readonly ok: false; readonly failure: ModelFailure; readonly spent: SpentTokens | null };
 
-/** null: the answer is whole, and not more than a run can do. */
+/** null: the answer is complete, and within what a run can execute. */
 export function incompleteness(answer: ModelAnswer, ref: ModelRef): ModelFailure | null {
   const { finish, parts, calls, headers } = answer;
   const isEmpty = calls.length === 0 && parts.every((part) => part.type !== 'file' && part.text === '');
@@ -70,7 +70,7 @@ export function incompleteness(answer: ModelAnswer, ref: ModelRef): ModelFailure
       : fail('the provider’s answer ended before it was complete', 'interrupted');
   }
   if (finish.unified === 'error')
-    return fail(`the provider gave up: ${finish.raw ?? 'it does not say why'}`, 'error');
+    return fail(`the provider stopped with an error: ${finish.raw ?? 'it gives no reason'}`, 'error');
   const mayBeEmpty = finish.unified === 'length' || finish.unified === 'content-filter';
   return isEmpty && !mayBeEmpty ? fail('the provider’s answer is empty', 'empty_answer') : null;
 }
@@ -80,7 +80,7 @@ function tooManyCalls(count: number, details: object): ModelFailure {
   return failure('invalid_result', message, { ...details, reason: 'too_large' }, { unavailable: true });
 }
 
-/** The tokens as the provider's client counts them; what only its raw report knows is read there. */
+/** The tokens as the provider's client counts them; counts that only its raw report has are read there. */
 export function usageOf({ inputTokens, outputTokens, raw }: LanguageModelV4Usage): Usage | null {
   const counted = normalizeUsage({
     input_tokens: inputTokens.total,
@@ -92,7 +92,7 @@ export function usageOf({ inputTokens, outputTokens, raw }: LanguageModelV4Usage
   return counted === null ? normalizeUsage(raw) : withoutZeroParts(counted);
 }
 
-/** Parts that no tokens went into say nothing. */
+/** Removes parts of zero tokens: they carry no information. */
 function withoutZeroParts(usage: Usage): Usage {
   const { cache_creation_input_tokens, cache_read_input_tokens, reasoning_tokens, ...whole } = usage;
   return {

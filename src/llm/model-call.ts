@@ -1,5 +1,5 @@
-// One call of a language model: what is asked, of whom, within which limits.
-// Must never repeat a call: attempts are the queue's.
+// One call of a language model: the request, the model, the limits.
+// Must never repeat a call: retries belong to the queue.
 import type { LanguageModelV4, LanguageModelV4CallOptions } from '@ai-sdk/provider';
 import type { ModelRef } from '../contract/model-name.ts';
 import { beginLimits, type CallLimits, type CallStop, type LimitSettings } from './call-limits.ts';
@@ -17,9 +17,9 @@ export interface ModelCall {
   signal: AbortSignal;
 }
 
-/** How far a call has come. */
+/** The progress of a call. */
 export interface CallProgress {
-  /** The provider has begun to answer. */
+  /** The provider has started to answer. */
   hasAnswered: boolean;
   reported: ReportedTokens;
   /** Characters the model has written. */
@@ -35,7 +35,7 @@ export const NOTHING_YET: CallProgress = {
   pieces: 0,
 };
 
-/** What `perform` comes to within the limits. An answer that is not whole is a failure; nothing is thrown. */
+/** The result of `perform` within the limits. An incomplete answer is a failure; nothing is thrown. */
 export async function withinLimits(
   call: Omit<ModelCall, 'model'>,
   perform: (limits: CallLimits, startedAt: number) => Promise<ModelAnswer | ModelFailure>,
@@ -56,7 +56,7 @@ export async function withinLimits(
   return reply;
 }
 
-/** A model that does not listen to its signal is left behind. */
+/** Returns at the signal, also when the model ignores it. */
 async function orStopped<T>(work: Promise<T>, { signal }: CallLimits): Promise<T> {
   const { promise, reject } = Promise.withResolvers<never>();
   const onStop = (): void => reject(signal.reason as Error);
@@ -90,10 +90,10 @@ function failed(
 ): ModelReply {
   const details =
     progress.pieces > 0 ? { ...found.error.details, pieces: progress.pieces } : found.error.details;
-  const said = { ...found, error: { ...found.error, details } };
-  if (!found.mayHaveCost && !progress.hasAnswered) return { ok: false, failure: said, spent: null };
+  const detailed = { ...found, error: { ...found.error, details } };
+  if (!found.mayHaveCost && !progress.hasAnswered) return { ok: false, failure: detailed, spent: null };
   const spent = spentTokens(progress.reported, promptTokens(options.prompt), progress.written);
-  return { ok: false, failure: said, spent };
+  return { ok: false, failure: detailed, spent };
 }
 
 function stoppedBy(
@@ -114,7 +114,7 @@ function stoppedBy(
         timeout_ms: limits.timeoutMs,
       });
     case 'idle':
-      return failure('timeout', `nothing came for ${limits.idleTimeoutMs} ms in the middle of the answer`, {
+      return failure('timeout', `the answer stopped for ${limits.idleTimeoutMs} ms before its end`, {
         ...details,
         limit: 'idle',
         timeout_ms: limits.idleTimeoutMs,

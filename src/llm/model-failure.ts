@@ -1,5 +1,5 @@
-// What went wrong with a model call, as an error of the contract, and what it means for the other models and callers.
-// Must never show a key, a header of the request, or the address that was called.
+// Turns a failed model call into an error of the contract, and what it means for other models and callers.
+// Must never show a key, a header of the request, or the URL that was called.
 import {
   APICallError,
   JSONParseError,
@@ -19,13 +19,13 @@ import { withoutSecrets } from './secret-text.ts';
 
 export interface ModelFailure {
   error: ErrorEnvelope;
-  /** Another model might answer. */
+  /** Another model may be able to answer. */
   unavailable: boolean;
-  /** Nothing was sent: the provider could not be reached at all. */
+  /** Nothing was sent: the provider could not be reached. */
   unreached: boolean;
-  /** The provider may have worked on it: tokens may have been spent. */
+  /** The provider may have worked on the request, so tokens may have been spent. */
   mayHaveCost: boolean;
-  /** Whom a rate limit stops. */
+  /** What a rate limit stops. */
   limits?: 'provider' | 'model';
 }
 
@@ -39,12 +39,12 @@ const UNAVAILABLE: ReadonlySet<string> = new Set([
   'unknown_model',
 ]);
 const MESSAGE_CHARACTERS = 2_000;
-/** In these words Anthropic's client tells of it. */
+/** How Anthropic's client reports an unreadable first event. */
 const UNREADABLE_FIRST_EVENT = /Expected a normalized \w+ stream error/;
 
 type Details = Record<string, unknown>;
 
-/** A failure of our own finding, in the same form. */
+/** A failure that this service finds itself, in the same form. */
 export function failure(
   type: string,
   message: string,
@@ -55,7 +55,7 @@ export function failure(
   return { error, unavailable: UNAVAILABLE.has(type), unreached: false, mayHaveCost: true, ...more };
 }
 
-/** Whatever a provider's client threw, or put into a stream. `now`: milliseconds since the epoch. */
+/** Any error that a provider's client throws or puts into a stream. `now`: milliseconds since the epoch. */
 export function modelFailure(thrown: unknown, ref: ModelRef, now: number): ModelFailure {
   const details = { model: ref.name };
   const refused = refusedAnswer(thrown);
@@ -76,15 +76,15 @@ export function modelFailure(thrown: unknown, ref: ModelRef, now: number): Model
   const status = readStatus(thrown);
   if (status !== null) return fromStatus({ ...status, headers: {} }, ref, now);
   if (thrown instanceof Error && UNREADABLE_FIRST_EVENT.test(thrown.message)) return broken(details);
-  // The provider's client itself stumbled over what it got.
+  // The provider's client failed on what it received.
   if (thrown instanceof TypeError || thrown instanceof RangeError || thrown instanceof SyntaxError)
     return failure('invalid_result', `the provider’s answer cannot be read: ${thrown.message}`, details);
-  // Nothing says that another attempt would go better; another model might.
+  // Nothing shows that another attempt would help; another model may.
   const unexplained = { ...details, reason: 'unexplained' };
   return failure('llm_error', textOf(thrown), unexplained, { unavailable: true });
 }
 
-/** The next time it would be the same; another provider may do better. */
+/** A repeat would end the same way; another provider may answer. */
 function notRead({ reason, message }: RefusedAnswer, details: Details): ModelFailure {
   const type = reason === 'redirect' ? 'executor' : 'invalid_result';
   return failure(
@@ -95,7 +95,7 @@ function notRead({ reason, message }: RefusedAnswer, details: Details): ModelFai
   );
 }
 
-/** A status in a response, or in an error inside of a stream. `body`: the provider's own words. */
+/** A status in a response, or in an error inside a stream. `body`: the provider's own text. */
 interface Refusal {
   status: number;
   message: string;
@@ -118,24 +118,24 @@ function fromStatus(refusal: Refusal, ref: ModelRef, now: number): ModelFailure 
   const details = { model: ref.name, status, ...(wait === null ? {} : { retry_after_ms: wait }) };
   const { type, reason } = judgement(refusal, ref);
   const message = refusal.message || `the provider answered HTTP ${status}`;
-  const said = failure(type, message, reason === null ? details : { ...details, reason }, {
+  const known = failure(type, message, reason === null ? details : { ...details, reason }, {
     mayHaveCost: false,
   });
   return type === 'rate_limited'
-    ? { ...said, limits: namesModel(refusal, ref) ? 'model' : 'provider' }
-    : said;
+    ? { ...known, limits: namesModel(refusal, ref) ? 'model' : 'provider' }
+    : known;
 }
 
 const CONTEXT_LENGTH =
   /context[_ ](length|window|limit)|maximum context|prompt is too long|input token count|too many (input )?tokens/i;
 const NO_CREDIT = /insufficient_quota|exceeded your current quota|credit balance|billing/i;
 
-/** The error's type, and a word for what a caller can act on. */
+/** The error's type, and a reason that a caller can act on. */
 function judgement(refusal: Refusal, ref: ModelRef): { type: string; reason: string | null } {
   const { status, message, body } = refusal;
-  const words = `${message}\n${body}`;
+  const text = `${message}\n${body}`;
   if (status === 429)
-    return NO_CREDIT.test(words) && !/"retryDelay"|per minute|per day/i.test(words)
+    return NO_CREDIT.test(text) && !/"retryDelay"|per minute|per day/i.test(text)
       ? { type: 'auth', reason: 'no_credit' }
       : { type: 'rate_limited', reason: null };
   if (status === 401 || status === 403) return { type: 'auth', reason: null };
@@ -143,15 +143,15 @@ function judgement(refusal: Refusal, ref: ModelRef): { type: string; reason: str
   if (status === 408) return { type: 'timeout', reason: 'provider_timeout' };
   if (status >= 500 || status === 425)
     return { type: 'provider_error', reason: status === 529 ? 'overloaded' : null };
-  if (CONTEXT_LENGTH.test(words) || status === 413)
+  if (CONTEXT_LENGTH.test(text) || status === 413)
     return { type: 'validation_error', reason: 'context_length' };
   if (status !== 404) return { type: 'validation_error', reason: null };
-  return namesModel(refusal, ref) || /model/i.test(words)
+  return namesModel(refusal, ref) || /model/i.test(text)
     ? { type: 'unknown_model', reason: null }
     : { type: 'not_found', reason: null };
 }
 
-/** The model's name as a word of its own. */
+/** Whether the text holds the model's name as a whole word. */
 function namesModel({ message, body }: Refusal, { model }: ModelRef): boolean {
   const word = new RegExp(`(?<![\\w.-])${model.replaceAll(/[^\w]/g, '\\$&')}(?![\\w-])`);
   return word.test(message) || word.test(body);
@@ -165,7 +165,7 @@ function lostConnection(code: string, details: Details): ModelFailure {
   return failure('network', message, { ...details, code }, { unreached, mayHaveCost: !unreached });
 }
 
-/** A good status, and nothing that can be read as an answer. */
+/** A success status, with a body that cannot be read as an answer. */
 function unreadable(error: Error, ref: ModelRef, now: number, details: Details): ModelFailure {
   const cause = TypeValidationError.isInstance(error) ? error : error.cause;
   if (TypeValidationError.isInstance(cause)) {
@@ -202,12 +202,12 @@ export function contentType(headers: ResponseHeaders): { content_type?: string }
   return type === undefined ? {} : { content_type: boundedText(type, 100) };
 }
 
-/** A response that broke off while it was read. */
+/** The connection ended while the response was being read. */
 function isCutOff(error: APICallError): boolean {
   return error.cause instanceof TypeError && /terminated|aborted|closed/i.test(error.cause.message);
 }
 
 function textOf(thrown: unknown): string {
   if (thrown instanceof Error) return thrown.message;
-  return typeof thrown === 'string' ? thrown : 'the provider reported an error it does not explain';
+  return typeof thrown === 'string' ? thrown : 'the provider reported an error without an explanation';
 }

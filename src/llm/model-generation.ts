@@ -1,5 +1,5 @@
-// Asks a model for its whole answer at once.
-// Must never take a reply without an answer for one.
+// Requests a model's whole answer at once.
+// Must never treat a reply without an answer as one.
 import type { LanguageModelV4Content, LanguageModelV4GenerateResult } from '@ai-sdk/provider';
 import { plainText } from '../contract/plain-text.ts';
 import {
@@ -41,7 +41,7 @@ function answerOf(result: LanguageModelV4GenerateResult, durationMs: number): Mo
   };
 }
 
-/** null: not a part of what is said. */
+/** null: the part is not text of the answer. */
 function partOf(part: LanguageModelV4Content): AnswerPart | null {
   if (part.type === 'file') return filePartOf(part);
   if (part.type !== 'text' && part.type !== 'reasoning') return null;

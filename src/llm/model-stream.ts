@@ -1,5 +1,5 @@
-// Reads a model's streamed answer to its end, and tells of every piece as it comes.
-// Must never take a stream that merely ended for an answer, nor read faster than the pieces are taken.
+// Reads a model's streamed answer to its end, and passes on every piece as it arrives.
+// Must never take a stream that just ended for an answer, nor read faster than the pieces are taken.
 import { InvalidResponseDataError, type LanguageModelV4StreamPart } from '@ai-sdk/provider';
 import { createCollector, type AnswerCollector, type AnswerPiece } from './answer-collector.ts';
 import type { CallLimits } from './call-limits.ts';
@@ -7,10 +7,10 @@ import type { ModelAnswer, ModelReply } from './model-answer.ts';
 import { type ModelCall, withinLimits } from './model-call.ts';
 import { type ModelFailure, modelFailure } from './model-failure.ts';
 
-/** Takes a piece; the next one is read when what it returns has resolved. */
+/** Takes a piece; the next one is read once the returned promise has resolved. */
 export type TakePiece = (piece: AnswerPiece) => Promise<void>;
 
-/** Never rejects, but when `take` does. */
+/** Rejects only when `take` does. */
 export async function streamAnswer(call: ModelCall, take: TakePiece): Promise<ModelReply> {
   const collector = createCollector();
   const reading: Reading = { collector, pieces: 0, hasAnswered: false, firstPieceAt: null };
@@ -51,7 +51,7 @@ async function read(
   });
   reading.hasAnswered = true;
   const reader = stream.getReader();
-  // A pending read ends with the stream, also of a model that does not listen to its signal.
+  // Ends a pending read with the stream, also when the model ignores its signal.
   limits.signal.addEventListener('abort', () => void reader.cancel().catch(() => {}), { once: true });
   const failed = await readParts(reader, limits, reading, take);
   if (failed !== null) return modelFailure(failed.error, ref, Date.now());
@@ -65,7 +65,7 @@ async function read(
   };
 }
 
-/** What the provider reported in the middle of its answer; null: nothing, to the end. */
+/** The error that the provider reported in the middle of its answer; null: none. */
 async function readParts(
   reader: ReadableStreamDefaultReader<LanguageModelV4StreamPart>,
   limits: CallLimits,
@@ -77,7 +77,7 @@ async function readParts(
     const { done, value: part } = await reader.read();
     limits.pause();
     if (done) return null;
-    // Nothing went wrong but the end: that is judged by what came before it.
+    // Only the end is missing: what came before decides what that means.
     if (part.type === 'error' && isMissingEnd(part.error)) return null;
     if (part.type === 'error') return { error: part.error };
     const piece = reading.collector.take(part);
@@ -91,7 +91,7 @@ async function readParts(
   }
 }
 
-/** How some clients tell of a stream that merely ended; the others finish it as interrupted. */
+/** How some clients report a stream that just ended; the others finish it as interrupted. */
 function isMissingEnd(error: unknown): boolean {
   return InvalidResponseDataError.isInstance(error) && error.message.includes('without a finish reason');
 }

@@ -1,5 +1,5 @@
-// A model's answer as the turn that the contract tells of.
-// Must never make up an argument: what cannot be read is empty, and is named.
+// A model's answer as a turn of the contract.
+// Must never invent an argument: unreadable arguments become empty, and are named.
 import type { LanguageModelV4FinishReason } from '@ai-sdk/provider';
 import { type FinishReason, normalizeFinishReason } from '../contract/finish-reason.ts';
 import { findJsonHazard } from '../contract/json-guard.ts';
@@ -13,7 +13,7 @@ import { ownMember } from '../contract/own-member.ts';
 
 export interface ReadTurn {
   turn: ModelTurn;
-  /** Ids of the calls whose arguments are no JSON object: they are {} in the turn. */
+  /** Ids of the calls whose arguments are not a JSON object: they are {} in the turn. */
   unreadableArguments: string[];
 }
 
@@ -60,7 +60,7 @@ function readCall(
   };
 }
 
-/** null: no JSON object, or one that cannot travel. A call without arguments has none: {}. */
+/** null: not a JSON object, or one that cannot be sent. A call without arguments has {}. */
 function readArguments(input: string): Record<string, unknown> | null {
   if (input.trim() === '') return {};
   try {
@@ -93,6 +93,6 @@ const UNIFIED: Readonly<Record<string, FinishReason>> = {
 function finishReason(finish: LanguageModelV4FinishReason | null, calls: boolean): FinishReason | null {
   if (finish === null) return null;
   const reason = ownMember(UNIFIED, finish.unified) ?? normalizeFinishReason(finish.raw) ?? 'unknown';
-  // Some providers stop for a call as for any other end.
+  // Some providers report a call with the reason of any other end.
   return calls && (reason === 'stop' || reason === 'unknown') ? 'tool_calls' : reason;
 }

@@ -1,7 +1,7 @@
-// Why a connection failed, by the code of the operating system or of the HTTP client.
+// Why a connection failed, read from the code of the operating system or of the HTTP client.
 // Must never call a request unsent that may have reached the provider.
 
-/** Nothing left this machine, or nobody was there to take it. */
+/** Nothing left this machine, or no server accepted it. */
 export const NEVER_SENT: ReadonlySet<string> = new Set([
   'ECONNREFUSED',
   'ENOTFOUND',
@@ -28,7 +28,7 @@ const NETWORK_CODE =
   /^(E[A-Z]{3,}|EAI_[A-Z]+|UND_ERR_[A-Z_]+|ERR_TLS_[A-Z_]+|CERT_[A-Z_]+|[A-Z_]*CERT[A-Z_]*)$/;
 const MAX_CAUSES = 8;
 
-/** The code of an error or of one that caused it; null: it is not about the connection. */
+/** The code of an error or of one of its causes; null: it is not about the connection. */
 export function networkCode(error: unknown): string | null {
   let current = error;
   for (let depth = 0; depth < MAX_CAUSES && current instanceof Error; depth += 1) {

@@ -1,5 +1,5 @@
 // What a model's tokens cost.
-// Must never guess a price: where none is configured there is no cost.
+// Must never guess a price: without a configured price there is no cost.
 
 /** US dollars for a million tokens. */
 export interface ModelPrice {
@@ -11,7 +11,7 @@ export interface ModelPrice {
   readonly cacheWrite: number;
 }
 
-/** Tokens of one answer. `input` counts everything that was read, cached or not; `output` includes reasoning. */
+/** Tokens of one answer. `input` counts all input, cached or not; `output` includes reasoning. */
 export interface PricedTokens {
   readonly input: number;
   readonly output: number;
@@ -20,7 +20,7 @@ export interface PricedTokens {
 }
 
 const TOKENS_PER_PRICE = 1_000_000;
-/** A millionth of a cent: beyond it are only the errors of floating point. */
+/** A millionth of a cent: smaller digits are errors of floating point. */
 const DECIMALS = 8;
 
 /** US dollars. */

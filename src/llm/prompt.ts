@@ -1,5 +1,5 @@
-// Messages of the contract as the prompt of a provider's client.
-// Must never drop a word of what was said, nor send what a provider would refuse without saying why.
+// Converts messages of the contract into the prompt of a provider's client.
+// Must never drop content, nor send what a provider would refuse without saying why.
 import type {
   LanguageModelV4FilePart,
   LanguageModelV4Message,
@@ -20,11 +20,11 @@ export interface PromptOptions {
   /** Comes before all messages. */
   systemPrompt?: string | undefined;
   names: Pick<ToolNames, 'encode'>;
-  /** Some providers take instructions at the beginning only; later ones are then told as the user's, and marked. */
+  /** Some providers accept instructions only at the beginning; later ones are sent as marked user messages. */
   systemAnywhere: boolean;
 }
 
-/** `path` is that of the message, below `context`. */
+/** `path`: path of the message, below `context`. */
 export type PromptResult =
   | { readonly ok: true; readonly prompt: LanguageModelV4Prompt }
   | { readonly ok: false; readonly path: string; readonly message: string };
@@ -59,7 +59,7 @@ export function promptOf(messages: readonly Message[], options: PromptOptions): 
   return { ok: true, prompt };
 }
 
-/** Every tool that the messages speak of. */
+/** Every tool that the messages name. */
 export function toolNamesIn(messages: readonly Message[]): string[] {
   return messages.flatMap((message) => {
     if (message.role === 'assistant') return (message.tool_calls ?? []).map(({ name }) => name);
@@ -71,7 +71,7 @@ function lateInstruction(content: string): LanguageModelV4Message {
   return { role: 'user', content: [{ type: 'text', text: `<system>\n${content}\n</system>` }] };
 }
 
-/** null: the message says nothing, and providers refuse such. */
+/** null: the message is empty, and providers refuse empty messages. */
 function convert(
   message: Message,
   names: Pick<ToolNames, 'encode'>,
@@ -83,9 +83,9 @@ function convert(
     case 'user':
       return { role: 'user', content: partsOf(message.content).map(userPart) };
     case 'assistant': {
-      const said = partsOf(message.content ?? '').flatMap(assistantPart);
+      const parts = partsOf(message.content ?? '').flatMap(assistantPart);
       const calls = (message.tool_calls ?? []).map((call) => callPart(call, names));
-      return said.length + calls.length > 0 ? { role: 'assistant', content: [...said, ...calls] } : null;
+      return parts.length + calls.length > 0 ? { role: 'assistant', content: [...parts, ...calls] } : null;
     }
     case 'tool':
       return { role: 'tool', content: [resultPart(message, names, called)] };
@@ -102,7 +102,7 @@ function userPart(part: ContentPart): Part<'user'> {
     : filePart(part);
 }
 
-/** Empty text is refused by providers, but it may carry what they want back. */
+/** Providers refuse empty text, but it may carry data that they want back. */
 function assistantPart(part: AssistantPart): Part<'assistant'>[] {
   switch (part.type) {
     case 'text':

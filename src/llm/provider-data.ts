@@ -3,7 +3,7 @@
 import type { SharedV4ProviderMetadata } from '@ai-sdk/provider';
 import { ownMember, setOwnMember } from '../contract/own-member.ts';
 
-/** The last word of a provider about a part counts, and says no less than the ones before. */
+/** A provider's last data about a part replaces earlier data, but drops none of its keys. */
 export function keepData(
   part: { providerData?: SharedV4ProviderMetadata },
   data: SharedV4ProviderMetadata | undefined,

@@ -1,5 +1,5 @@
-// What a provider's client is made from.
-// Must never be written anywhere: it leads to the key.
+// The options that a provider's client is created from.
+// Must never be written anywhere: they give access to the key.
 import type { ModelPrice } from './pricing.ts';
 import type { ProviderSettings } from './providers.ts';
 import type { Script } from './script.ts';
@@ -12,13 +12,13 @@ interface SharedOptions {
 
 export interface RemoteProviderOptions extends SharedOptions {
   readonly type: 'anthropic' | 'openai' | 'google' | 'openai-compatible';
-  /** With the version in its path. null = the provider's own. */
+  /** With the version in its path. null = the provider's own URL. */
   readonly baseUrl: string | null;
   /** Sent with every call. */
   readonly headers: Readonly<Record<string, string>>;
-  /** null = none is sent. */
+  /** null = no key is sent. */
   readonly key: () => string | null;
-  /** For `openai` only: which of its two interfaces answers text. */
+  /** For `openai` only: which of its two text APIs to use. */
   readonly api: 'responses' | 'chat';
 }
 

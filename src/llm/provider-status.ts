@@ -1,16 +1,16 @@
-// An error that a provider reports inside of a stream or a body, read as the HTTP status it stands for.
-// Must never take an answer for an error.
+// Reads an error that a provider reports inside a stream or a body as the HTTP status it stands for.
+// Must never read an answer as an error.
 import { isObject } from '../contract/json-object.ts';
 import { boundedText } from '../contract/json-safe.ts';
 
 export interface ReportedError {
   status: number;
   message: string;
-  /** The error as JSON, bounded: its words tell more than its status. */
+  /** The error as JSON, bounded: its text explains more than its status. */
   body: string;
 }
 
-/** Words in an error's code or type, and the status of the HTTP error of that name. The first that fits counts. */
+/** Words in an error's code or type, and the status of the HTTP error with that name. The first match counts. */
 const STATUS_WORDS: readonly (readonly [RegExp, number])[] = [
   [/insufficient_quota|rate_?limit|resource_exhausted|too_many_requests/, 429],
   [/authentication|unauthenticated|invalid_api_key/, 401],
@@ -25,7 +25,7 @@ const STATUS_WORDS: readonly (readonly [RegExp, number])[] = [
 
 const BODY_CHARACTERS = 4_000;
 
-/** `{error: {message, type, code}}`, its inside, `{error: "text"}`; null: nothing of the kind. */
+/** `{error: {message, type, code}}`, its inside, or `{error: "text"}`; null: no error. */
 export function readStatus(value: unknown): ReportedError | null {
   const outer = value instanceof Error ? null : asMembers(value);
   if (outer === null) return null;

@@ -1,4 +1,4 @@
-// The models this worker can call: one client for each configured provider, made when it is first needed.
+// The models this worker can call: one client for each configured provider, created when it is first needed.
 // Must never read the environment, nor show a key.
 import { createAnthropic } from '@ai-sdk/anthropic';
 import { createGoogle } from '@ai-sdk/google';
@@ -15,19 +15,19 @@ import { scriptedEmbeddingModel, scriptedLanguageModel } from './scripted-model.
 
 /** Time limits of a provider's calls, milliseconds. */
 export interface ProviderSettings {
-  /** Of an attempt whose directive names none. */
+  /** For an attempt whose directive sets none. */
   readonly timeoutMs: number;
   /** Between two pieces of a stream. */
   readonly idleTimeoutMs: number;
 }
 
 export interface ModelProviders {
-  /** The error is `unknown_model`: this worker does not serve the provider, or it has no such models. */
+  /** Error `unknown_model`: this worker does not serve the provider, or it has no such model. */
   language(ref: ModelRef): LanguageModelV4 | { readonly error: ErrorEnvelope };
   embedding(ref: ModelRef): EmbeddingModelV4 | { readonly error: ErrorEnvelope };
-  /** The defaults of models for a provider that this worker does not serve. */
+  /** Defaults for a provider that this worker does not serve. */
   settings(provider: string): ProviderSettings;
-  /** null: none is configured, so there is no cost. */
+  /** null: no price is configured, so there is no cost. */
   price(ref: ModelRef): ModelPrice | null;
   /** Its answers come from a file of turns: true for the `scripted` type only. */
   isScripted(provider: string): boolean;
@@ -35,14 +35,14 @@ export interface ModelProviders {
 
 const DEFAULT_SETTINGS: ProviderSettings = { timeoutMs: 120_000, idleTimeoutMs: 60_000 };
 
-/** How a provider's client makes models. Throws when a model cannot be one of its own. */
+/** Creates the models of a provider. Throws for a model that the provider cannot have. */
 interface ModelMaker {
   language(model: string): LanguageModelV4;
   /** null: the provider has no embeddings. */
   embedding: ((model: string) => EmbeddingModelV4) | null;
 }
 
-/** Nothing is connected, and no client made, before the first call. */
+/** Connects nothing, and creates no client, before the first call. */
 export function createModelProviders(options: ReadonlyMap<string, ProviderOptions>): ModelProviders {
   const makers = new Map<string, ModelMaker>();
 
@@ -88,7 +88,7 @@ function scripted({ script, pace }: ScriptedProviderOptions): ModelMaker {
   };
 }
 
-/** Always given, so that no client looks for an address or a key of its own in the environment. */
+/** Always set, so that no client reads a URL or key from the environment. */
 const OWN_URL = {
   anthropic: 'https://api.anthropic.com/v1',
   openai: 'https://api.openai.com/v1',
@@ -96,7 +96,7 @@ const OWN_URL = {
   'openai-compatible': '',
 } as const;
 
-/** What every provider's client is made from. `language` and `embedding` differ in how much may come back. */
+/** What every provider's client is created from. `language` and `embedding` differ in their size limits. */
 interface ClientSettings {
   readonly baseURL: string;
   readonly headers: Record<string, string>;
@@ -138,7 +138,7 @@ function remote(name: string, options: RemoteProviderOptions): ModelMaker {
   }
 }
 
-/** Without a key no Authorization is sent. Usage comes at the end of a stream only when it is asked for. */
+/** Sends no Authorization without a key. Requests usage, which these streams send only on demand. */
 function compatible(
   name: string,
   key: string,

@@ -1,15 +1,15 @@
-// What a provider's response says about its rate limits: how long to stay away.
+// Reads from a provider's response how long to wait because of its rate limits.
 import { ownMember } from '../contract/own-member.ts';
-// Must never wait, nor trust a number that makes no sense.
+// Must never wait itself, nor trust a senseless number.
 
 export type ResponseHeaders = Readonly<Record<string, string>>;
 
-/** Nobody is told to stay away for longer than a day: such a header is a mistake. */
+/** A header that asks for more than a day is a mistake, and is ignored. */
 const LONGEST_MS = 86_400_000;
-/** Above it a bare number of seconds is an instant, in seconds since the epoch. */
+/** A larger bare number is an instant, in seconds since the epoch. */
 const EPOCH_SECONDS = 1_000_000_000;
 
-/** Limits as the families of providers name them: what is left of each, and when it is full again. */
+/** The limit headers of the provider families: what is left of each limit, and when it is full again. */
 const LIMITS: readonly { readonly remaining: string; readonly reset: string }[] = [
   { remaining: 'x-ratelimit-remaining-requests', reset: 'x-ratelimit-reset-requests' },
   { remaining: 'x-ratelimit-remaining-tokens', reset: 'x-ratelimit-reset-tokens' },
@@ -26,14 +26,14 @@ const LIMITS: readonly { readonly remaining: string; readonly reset: string }[] 
   },
 ];
 
-/** Milliseconds the provider asks to wait, by its headers or the body of its refusal; null: it does not say. */
+/** Milliseconds that the provider asks to wait, in its headers or the body of its refusal; null: it does not ask. */
 export function retryAfterMs(headers: ResponseHeaders, body: string, now: number): number | null {
   const asked = milliseconds(headers['retry-after-ms']) ?? waitUntil(headers['retry-after'], now);
   if (asked !== null) return asked;
   return delayInBody(body) ?? exhaustedForMs(headers, now) ?? shortestReset(headers, now);
 }
 
-/** Milliseconds until a limit that the response says is used up is full again; null: none is. */
+/** Milliseconds until a used-up limit is full again; null: none is used up. */
 export function exhaustedForMs(headers: ResponseHeaders, now: number): number | null {
   const waits = LIMITS.filter(({ remaining }) => isZero(headers[remaining]))
     .map(({ reset }) => waitUntil(headers[reset], now))
@@ -50,7 +50,7 @@ function isZero(header: string | undefined): boolean {
   return header !== undefined && header.trim() !== '' && Number(header) === 0;
 }
 
-/** Google says it in the error itself: `"retryDelay": "37s"`. */
+/** Google puts it into the error: `"retryDelay": "37s"`. */
 function delayInBody(body: string): number | null {
   const delay = /"retryDelay"\s*:\s*"(?<seconds>\d+(?:\.\d+)?)s"/.exec(body)?.groups?.['seconds'];
   return delay === undefined ? null : sane(Number(delay) * 1_000);
@@ -84,7 +84,7 @@ function spanMs(text: string): number | null {
   return sum;
 }
 
-/** At least a millisecond; what is past needs no waiting, what is absurd says nothing. */
+/** At least a millisecond: a past instant needs no wait, and an absurd one is ignored. */
 function sane(ms: number): number | null {
   return ms <= LONGEST_MS ? Math.max(1, Math.ceil(ms)) : null;
 }

@@ -1,4 +1,4 @@
-// An answer of a provider that is not read any further, because of what it is and not of what it says.
+// An answer of a provider that is refused unread, because of its size or kind.
 // Must never quote the answer.
 
 export class RefusedAnswer extends Error {

@@ -1,5 +1,5 @@
-// A script: turns that a scripted model answers with, and which of them fits a prompt.
-// Must never be mistaken for a model: it repeats what was written, and knows nothing.
+// A script: the turns of a scripted model, and which of them fits a prompt.
+// Must never be mistaken for a model: it only repeats written text.
 import type { LanguageModelV4Prompt, LanguageModelV4ToolResultOutput } from '@ai-sdk/provider';
 import * as z from 'zod';
 import demo from './demo-script.json' with { type: 'json' };
@@ -16,12 +16,12 @@ function placeholdersHold(text: string): boolean {
 }
 
 const turnSchema = z.strictObject({
-  /** When the turn fits; each member that is there has to hold. Default: always. */
+  /** When the turn fits; every given member must match. Default: always. */
   when: z
     .strictObject({
-      /** Is part of what the user said last, whatever the case. */
+      /** A part of the last user message, in any case. */
       user: z.string().optional(),
-      /** Tool results have come since the user spoke, or have not. */
+      /** Whether tool results follow the last user message. */
       tool_results: z.boolean().optional(),
     })
     .default({}),
@@ -33,13 +33,13 @@ const turnSchema = z.strictObject({
       z.strictObject({ name: z.string().min(1), arguments: z.record(z.string(), z.unknown()).default({}) }),
     )
     .default([]),
-  /** Tokens the turn pretends to take. Default: a quarter of the characters. */
+  /** Tokens that the turn reports. Default: a quarter of the characters. */
   usage: z.strictObject({ input_tokens: z.int().min(0), output_tokens: z.int().min(0) }).optional(),
 });
 
 export const scriptSchema = z.strictObject({
   $comment: z.string().optional(),
-  /** Pieces a second; a piece is about a word. Default: 25. */
+  /** Pieces per second; a piece is about a word. Default: 25. */
   pace: z.number().positive().max(10_000).default(25),
   /** The first turn that fits is the answer. */
   turns: z.array(turnSchema).min(1).max(1_000),
@@ -48,10 +48,10 @@ export const scriptSchema = z.strictObject({
 export type Script = z.infer<typeof scriptSchema>;
 export type Turn = Script['turns'][number];
 
-/** What a scripted provider answers when it names no file. */
+/** The script of a scripted provider without a file. */
 export const DEMO_SCRIPT: Script = scriptSchema.parse(demo);
 
-/** The turn that answers when none of the script fits. */
+/** The turn for a prompt that no turn of the script fits. */
 const NO_TURN: Turn = turnSchema.parse({
   text: 'This is a scripted model: it only repeats what was written for it, and nothing was written for this.',
 });
@@ -64,14 +64,14 @@ interface ToolResult {
 /** The turn for a prompt, with its placeholders filled in. */
 export function turnFor(script: Script, prompt: LanguageModelV4Prompt): Turn {
   const lastUser = prompt.findLastIndex(({ role }) => role === 'user');
-  const said = textOf(prompt[lastUser]).toLowerCase();
+  const userText = textOf(prompt[lastUser]).toLowerCase();
   const results = resultsIn(prompt.slice(lastUser + 1));
-  const turn = script.turns.find(({ when }) => fits(when, said, results.length > 0)) ?? NO_TURN;
+  const turn = script.turns.find(({ when }) => fits(when, userText, results.length > 0)) ?? NO_TURN;
   return turn.text === undefined ? turn : { ...turn, text: filledIn(turn.text, results) };
 }
 
-function fits({ user, tool_results }: Turn['when'], said: string, hasResults: boolean): boolean {
-  if (user !== undefined && !said.includes(user.toLowerCase())) return false;
+function fits({ user, tool_results }: Turn['when'], userText: string, hasResults: boolean): boolean {
+  if (user !== undefined && !userText.includes(user.toLowerCase())) return false;
   return tool_results === undefined || tool_results === hasResults;
 }
 
@@ -91,7 +91,7 @@ function resultsIn(prompt: LanguageModelV4Prompt): ToolResult[] {
   );
 }
 
-/** The words of a result, out of the envelope that tool results come in. */
+/** The text of a result, taken out of the envelope of tool results. */
 function resultText(output: LanguageModelV4ToolResultOutput): string {
   switch (output.type) {
     case 'text':
@@ -119,7 +119,7 @@ function parsedOr(text: string): unknown {
 
 const ENVELOPES = ['result', 'error', 'content', 'message', 'text'];
 
-/** Text is itself, a list its lines, and of an object the member that carries the meaning. */
+/** A string is its text, a list its lines, an object the member with the meaning. */
 function wordsOf(value: unknown): string {
   if (typeof value === 'string') return value;
   if (Array.isArray(value)) return value.map(wordsOf).join('\n');
@@ -139,7 +139,7 @@ function filledIn(text: string, results: readonly ToolResult[]): string {
   });
 }
 
-/** Providers do not take every character in a name, so it may have been written in another way. */
+/** Providers do not accept every character in a name, so it may be spelled in another way. */
 export function sameTool(left: string, right: string): boolean {
   return plainName(left) === plainName(right);
 }

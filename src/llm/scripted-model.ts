@@ -1,5 +1,5 @@
 // Models that answer from a script, for demonstrations and for work without a network.
-// Must never answer without saying that it is scripted.
+// Must never answer without marking the answer as scripted.
 import { hash } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
 import type {
@@ -23,7 +23,7 @@ const PIECE = /\S+\s*|\s+/g;
 export interface ScriptedModelOptions {
   readonly model: string;
   readonly script: Script;
-  /** Pieces a second. null = as the script says. */
+  /** Pieces per second. null = as the script says. */
   readonly pace: number | null;
 }
 
@@ -65,7 +65,7 @@ function generated(
   };
 }
 
-/** A tool under the name it is offered by; the same call of the same prompt has the same id. */
+/** Names the tool as it was offered; the same call of the same prompt has the same id. */
 function toolCall(
   { name, arguments: given }: Turn['tool_calls'][number],
   index: number,
@@ -133,7 +133,7 @@ async function* paced(
 const DEFAULT_DIMENSIONS = 64;
 const EMBEDDINGS_A_CALL = 100;
 
-/** Vectors in which texts with words in common are near each other; they mean nothing more. */
+/** Vectors in which texts with common words are near each other; they have no other meaning. */
 export function scriptedEmbeddingModel(model: string): EmbeddingModelV4 {
   return {
     specificationVersion: 'v4',
@@ -154,7 +154,7 @@ export function scriptedEmbeddingModel(model: string): EmbeddingModelV4 {
   };
 }
 
-/** Of length 1: each word adds to one place, which its digest names. */
+/** Of length 1: each word adds to one place, chosen by its digest. */
 function vectorOf(text: string, dimensions: number): number[] {
   const vector = Array.from({ length: dimensions }, () => 0);
   const words = text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? [''];

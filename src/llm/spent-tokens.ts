@@ -1,16 +1,16 @@
-// What a call that came to no answer has cost all the same: by the provider's own word, else by the size of the texts.
-// Must never pass off an estimate as a count.
+// The tokens of a call without an answer: as the provider reports them, else by the size of the texts.
+// Must never present an estimate as a count.
 import type { LanguageModelV4Prompt } from '@ai-sdk/provider';
 
 export interface SpentTokens {
   input_tokens: number;
   output_tokens: number;
   total_tokens: number;
-  /** Reckoned from the size of the texts and from what was reported on the way; false: the provider's final count. */
+  /** Estimated from the size of the texts and early reports; false: the provider's final count. */
   estimated: boolean;
 }
 
-/** A rule of thumb for all languages and models together. */
+/** A rule of thumb for all languages and models. */
 const CHARACTERS_PER_TOKEN = 4;
 /** An image or file, whatever its size. */
 const TOKENS_PER_FILE = 1_000;
@@ -19,7 +19,7 @@ export function estimatedTokens(characters: number): number {
   return Math.ceil(characters / CHARACTERS_PER_TOKEN);
 }
 
-/** An estimate of what a prompt takes; files count a flat sum. */
+/** An estimate for a prompt; each file counts a fixed number. */
 export function promptTokens(prompt: LanguageModelV4Prompt): number {
   let characters = 0;
   let files = 0;
@@ -43,12 +43,12 @@ export interface ReportedTokens {
 export function spentTokens(reported: ReportedTokens, inputEstimate: number, written: number): SpentTokens {
   const input_tokens = reported.input ?? inputEstimate;
   const writtenTokens = estimatedTokens(written);
-  // A stream says now and then how much it has written, which is never the last word.
+  // A stream reports now and then how much it has written; the last report is not final.
   const output_tokens = Math.max(reported.output ?? 0, writtenTokens);
   return { input_tokens, output_tokens, total_tokens: input_tokens + output_tokens, estimated: true };
 }
 
-/** What a raw event of a stream (Anthropic, Google) says of tokens; null for all others. */
+/** The tokens in a raw event of a stream (Anthropic, Google); null for all others. */
 export function reportedTokens(event: unknown): Partial<ReportedTokens> | null {
   if (typeof event !== 'object' || event === null) return null;
   const { message, usage, usageMetadata } = event as Record<string, Record<string, unknown> | undefined>;
@@ -56,15 +56,15 @@ export function reportedTokens(event: unknown): Partial<ReportedTokens> | null {
   if (anthropic) return anthropicTokens(anthropic);
   if (!usageMetadata) return null;
   const output = sum(usageMetadata, ['candidatesTokenCount', 'thoughtsTokenCount']);
-  return { ...known('input', sum(usageMetadata, ['promptTokenCount'])), ...known('output', output) };
+  return { ...ifCounted('input', sum(usageMetadata, ['promptTokenCount'])), ...ifCounted('output', output) };
 }
 
 function anthropicTokens(usage: Record<string, unknown>): Partial<ReportedTokens> {
   const input = sum(usage, ['input_tokens', 'cache_creation_input_tokens', 'cache_read_input_tokens']);
-  return { ...known('input', input), ...known('output', sum(usage, ['output_tokens'])) };
+  return { ...ifCounted('input', input), ...ifCounted('output', sum(usage, ['output_tokens'])) };
 }
 
-function known(name: keyof ReportedTokens, count: number | null): Partial<ReportedTokens> {
+function ifCounted(name: keyof ReportedTokens, count: number | null): Partial<ReportedTokens> {
   return count === null ? {} : { [name]: count };
 }
 

@@ -1,10 +1,10 @@
-// An answer that shall be a value of a given schema: how it is asked for, read, and asked for once more.
-// Must never pass on a value that does not fit.
+// Answers that must be a value of a given schema: how they are requested, read and repaired.
+// Must never pass on a value that does not fit the schema.
 import type { LanguageModelV4CallOptions, LanguageModelV4Prompt } from '@ai-sdk/provider';
 
 export type OutputSchema = Readonly<Record<string, unknown>>;
 
-/** One sentence each, naming the place. `mayBeRepaired`: the answer is wrong, and not only unchecked. */
+/** One sentence each, naming the place. `mayBeRepaired`: the answer is wrong, not just unchecked. */
 export interface OutputFaults {
   readonly faults: string[];
   readonly mayBeRepaired: boolean;
@@ -15,7 +15,7 @@ export type CheckOutput = (value: unknown) => Promise<OutputFaults | null>;
 
 export type ReadOutput = { ok: true; value: unknown } | ({ ok: false } & OutputFaults);
 
-/** Reads the JSON in an answer, also inside of a fence, and checks it. */
+/** Reads the JSON in an answer, also inside a fence, and checks it. */
 export async function readOutput(text: string, check: CheckOutput): Promise<ReadOutput> {
   let value: unknown;
   try {
@@ -29,7 +29,7 @@ export async function readOutput(text: string, check: CheckOutput): Promise<Read
 
 const FENCE = '```';
 
-/** In one pass: a pattern for it would try every line break against every other one. */
+/** In one pass: a pattern would try every line break against every other one. */
 function withoutFence(text: string): string {
   const trimmed = text.trim();
   const lineEnd = trimmed.indexOf('\n');
@@ -40,13 +40,13 @@ function withoutFence(text: string): string {
 
 type ResponseFormat = NonNullable<LanguageModelV4CallOptions['responseFormat']>;
 
-/** Asks the provider for the schema, as far as it knows how. */
+/** Requests the schema from the provider, as far as it supports that. */
 export function outputFormat(schema: OutputSchema): ResponseFormat {
   const { $schema: _dialect, ...body } = schema;
   return { type: 'json', name: 'output', schema: body };
 }
 
-/** The prompt of the repair round: what was answered, and what is wrong with it. */
+/** The prompt of the repair: the answer, and what is wrong with it. */
 export function repairPrompt(
   prompt: LanguageModelV4Prompt,
   answer: string,

@@ -1,18 +1,18 @@
-// Names of tools as providers allow them, and the way back: `everything.get-sum` ↔ `everything_get-sum`.
+// Converts tool names to names that providers allow, and back: `everything.get-sum` ↔ `everything_get-sum`.
 // Must never give two tools of one call the same name, nor depend on the order in which they are listed.
 import { hash } from 'node:crypto';
 
 export interface ToolNames {
-  /** What the provider is told. Throws for a name that was not among those given: nobody could find it back. */
+  /** The name for the provider. Throws for a name that was not given at creation: it could not be decoded. */
   encode(name: string): string;
-  /** Our name for what a model called; a name that nobody offered comes back as it is. */
+  /** Our name for a call of the model; a name that was not offered is returned unchanged. */
   decode(wireName: string): string;
 }
 
-/** What every provider takes. */
+/** What every provider accepts. */
 const WIRE_NAME = /^[A-Za-z_][A-Za-z0-9_-]{0,63}$/;
 const MAX_CHARACTERS = 64;
-/** Providers without structured output are given a tool of this name in its place. */
+/** Providers without structured output get a tool of this name instead. */
 const RESERVED: ReadonlySet<string> = new Set(['json']);
 const DIGEST_CHARACTERS = 8;
 
@@ -50,7 +50,7 @@ function wireNamesOf(names: ReadonlySet<string>): Map<string, string> {
   return wireNames;
 }
 
-/** The providers' clients look names up in plain objects: what every object has would come back as no name at all. */
+/** The providers' clients look names up in plain objects: a name that every object inherits would be lost. */
 function isWireName(name: string): boolean {
   return WIRE_NAME.test(name) && !RESERVED.has(name) && !(name in Object.prototype);
 }
@@ -60,7 +60,7 @@ function slugOf(name: string): string {
   return /^[A-Za-z_]/.test(slug) ? slug : `_${slug}`.slice(0, MAX_CHARACTERS);
 }
 
-/** The slug with a digest of the whole name, and with a longer one as long as that is taken. */
+/** The slug with a digest of the whole name; a longer digest while the name is taken. */
 function distinctName(slug: string, name: string, taken: ReadonlySet<string>): string {
   const digest = hash('sha256', name, 'hex');
   for (let length = DIGEST_CHARACTERS; ; length += 1) {

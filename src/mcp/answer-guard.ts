@@ -1,13 +1,13 @@
-/** Looks at each answer before the protocol does: a listing that never ends, or a result of too many items, is refused.
+/** Checks each answer before the protocol does: an endless listing, or a result with too many items, is refused.
  *  It must never touch an answer within the limits. */
 import type { JSONRPCMessage } from '@modelcontextprotocol/client';
 import { refusedAnswer } from './message-delivery.ts';
 import { LISTING_LIMITS, MAX_CONTENT_ITEMS } from './message-limits.ts';
 
 export interface AnswerGuard {
-  /** Every message on its way to the server. */
+  /** Sees every message on its way to the server. */
   sends(message: JSONRPCMessage): void;
-  /** The message itself, or the error that stands in for it. */
+  /** The message itself, or the error that replaces it. */
   checked(message: JSONRPCMessage): JSONRPCMessage;
 }
 
@@ -49,7 +49,7 @@ export function createAnswerGuard(): AnswerGuard {
 
 type Result = Readonly<Record<string, unknown>>;
 
-/** The protocol's check of a wrong item is dear: it tries every kind of content and notes each fault. */
+/** The protocol's check of a wrong item is expensive: it tries every kind of content and records each fault. */
 function contentExcess({ content }: Result): string | null {
   const items = Array.isArray(content) ? content.length : 0;
   return items > MAX_CONTENT_ITEMS ? `has more than ${MAX_CONTENT_ITEMS} items of content` : null;
@@ -65,7 +65,7 @@ function listingExcess({ listing, cursor }: Page, result: Result): string | null
   if (listing.bytes > maxBytes) return `lists tools of more than ${maxBytes} bytes`;
   if (nextCursor === undefined) return null;
   if (listing.pages >= maxPages) return `lists tools on more than ${maxPages} pages`;
-  // Some servers end a list by repeating its last page; the SDK understands them.
+  // Some servers end a list by repeating its last page; the SDK accepts that.
   const isLoop = nextCursor !== cursor && listing.cursors.has(nextCursor);
   listing.cursors.add(nextCursor);
   return isLoop ? 'lists its tools in a circle of pages' : null;

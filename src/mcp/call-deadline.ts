@@ -1,5 +1,6 @@
-/** The one signal that ends a call: cancelled by its caller, silent for too long, too long altogether, or the pool stopped.
- *  It must never lose the reason: the protocol below reports all of them alike. */
+/** The one signal that ends a call: cancelled by its caller, no progress for too long, too long in all, or pool
+ *  stopped.
+ *  It must never lose the reason: the protocol reports all of them alike. */
 
 export type CallEnding = 'cancelled' | 'timed_out' | 'total_timed_out' | 'stopped';
 
@@ -7,7 +8,7 @@ export interface CallDeadline {
   readonly signal: AbortSignal;
   /** null while the call may go on. */
   ending(): CallEnding | null;
-  /** The call gave a sign of life: its silence starts anew, its total time does not. */
+  /** The call made progress: restarts its idle time, not its total time. */
   touch(): void;
   end(how: CallEnding): void;
   dispose(): void;
@@ -37,8 +38,8 @@ export function startCallDeadline(limits: CallLimits): CallDeadline {
     total ??= setTimeout(end, clampTimer(leftMs), 'total_timed_out');
   };
   const onCancel = (): void => end('cancelled');
-  const silence = setTimeout(end, clampTimer(limits.timeoutMs), 'timed_out');
-  // The second timer waits until it can matter: without progress the silence ends first.
+  const idle = setTimeout(end, clampTimer(limits.timeoutMs), 'timed_out');
+  // The second timer starts when it can matter: without progress the idle time ends first.
   if (limits.maxTotalMs < limits.timeoutMs) limitTotal();
   if (limits.signal.aborted) onCancel();
   else limits.signal.addEventListener('abort', onCancel, { once: true });
@@ -48,12 +49,12 @@ export function startCallDeadline(limits: CallLimits): CallDeadline {
     ending: () => ending,
     touch() {
       if (ending !== null) return;
-      silence.refresh();
+      idle.refresh();
       limitTotal();
     },
     end,
     dispose() {
-      clearTimeout(silence);
+      clearTimeout(idle);
       if (total !== null) clearTimeout(total);
       limits.signal.removeEventListener('abort', onCancel);
     },

@@ -1,5 +1,5 @@
-/** How a call failed, read from what the SDK, fetch or the server's JSON-RPC error say.
- *  It must never call something unsent that a server may have seen. */
+/** Turns errors of the SDK, of fetch and of the server's JSON-RPC into the failure of a call.
+ *  It must never call a request unsent that a server may have seen. */
 import {
   ProtocolError,
   ProtocolErrorCode,
@@ -15,7 +15,7 @@ import { ANSWER_LOST, ANSWER_TOO_LARGE } from './message-delivery.ts';
 export interface FailedCall {
   readonly error: ErrorEnvelope;
   readonly sent: boolean;
-  /** The server did not take the request: it may be made again over a new connection. */
+  /** The server did not accept the request: it may be sent again over a new connection. */
   readonly refused: boolean;
 }
 
@@ -30,7 +30,7 @@ export interface EndingContext {
   readonly maxTotalMs: number;
 }
 
-/** The call was ended from this side. */
+/** This side ended the call. */
 export function endedCall(ending: CallEnding, context: EndingContext): ErrorEnvelope {
   switch (ending) {
     case 'cancelled':
@@ -46,7 +46,7 @@ export function endedCall(ending: CallEnding, context: EndingContext): ErrorEnve
   }
 }
 
-/** The other side, or the way there, failed. */
+/** The server or the network failed. */
 export function failedCall(error: unknown, context: FailureContext): FailedCall {
   if (error instanceof SdkHttpError) return refusedByHttp(error, context);
   if (error instanceof ProtocolError) return answeredWithError(error, context);
@@ -132,7 +132,7 @@ function lostConnection(error: unknown, { server }: FailureContext, sent: boolea
   return { error: errorEnvelope('network', message, details), sent, refused: !sent };
 }
 
-/** The SDK throws a plain Error when its transport is gone before the request is made. */
+/** The SDK throws a plain Error when its transport has closed before the request. */
 function isNotConnected(error: unknown): boolean {
   return error instanceof Error && error.message === 'Not connected';
 }

@@ -1,5 +1,5 @@
-/** One tool call from request to outcome: checked, sent, sent once more if the server refused to take it, checked again.
- *  It must never send a request twice that a server may have taken, and never throw. */
+/** One tool call from request to outcome: check, send, send again if the server did not accept it, check the result.
+ *  It must never send a request twice that a server may have accepted, and never throw. */
 import { errorEnvelope } from '../contract/error-envelope.ts';
 import { fieldSentence } from '../contract/field-sentence.ts';
 import { isDeeperThan } from '../contract/json-guard.ts';
@@ -29,7 +29,7 @@ export interface CallTools {
   readonly connection: Connection;
   /** How many calls may be on the server's wire at once. */
   readonly slots: Semaphore;
-  /** The pool's list of what to end when it stops. */
+  /** The calls that the pool ends when it stops. */
   readonly active: Set<CallDeadline>;
 }
 
@@ -69,23 +69,23 @@ function paramsOf(request: ToolCallRequest): CallParams {
   };
 }
 
-/** A server that is away need not come back to hear that the call is wrong. */
+/** A wrong call is refused at once, also while its server is away. */
 async function refusalBeforeConnecting(call: Call): Promise<Failed | null> {
   if (call.deadline.ending() !== null) return notSent(call);
   const list = call.connection.tools();
   if (list === null) return null;
   if (list.find(call.request.tool) !== undefined) return refusalOf(call, list);
-  // The tool may be among those just announced.
-  await settledOrAborted(call.connection.settledTools(), call.deadline.signal);
+  // The tool may be one that was just announced.
+  await readOrAborted(call.connection.toolChangesRead(), call.deadline.signal);
   if (call.deadline.ending() !== null) return notSent(call);
   return refusalOf(call, call.connection.tools() ?? list);
 }
 
-async function settledOrAborted(settled: Promise<void>, signal: AbortSignal): Promise<void> {
+async function readOrAborted(read: Promise<void>, signal: AbortSignal): Promise<void> {
   const aborted = Promise.withResolvers<void>();
   const onAbort = (): void => aborted.resolve();
   signal.addEventListener('abort', onAbort, { once: true });
-  await Promise.race([settled, aborted.promise]);
+  await Promise.race([read, aborted.promise]);
   signal.removeEventListener('abort', onAbort);
 }
 
@@ -157,7 +157,7 @@ function misfitOf({ definition: { server, name: tool } }: ListedTool, verdict: S
   };
 }
 
-/** Whatever follows a result level by level would run out of stack. */
+/** Code that walks such a result level by level would overflow its stack. */
 function tooDeep({ definition: { server, name } }: ListedTool): Failed {
   const message = `The result of the tool is nested deeper than ${DEEPEST_RESULT} levels`;
   const error = errorEnvelope('invalid_result', message, { server, tool: name });
@@ -182,7 +182,7 @@ async function refusalOf(call: Call, list: ToolList): Promise<Failed | null> {
     }
     case 'unchecked':
       return deadline.ending() === null ? uncheckedArguments(call, verdict.reason) : notSent(call);
-    // A schema that cannot be used refuses nothing: the server checks for itself.
+    // An unusable schema refuses nothing: the server checks for itself.
     case 'passed':
     case 'unusable':
       return null;
@@ -204,7 +204,7 @@ function unsent(type: string, message: string, details: Record<string, unknown>)
   return { kind: 'failed', error: errorEnvelope(type, message, details), sent: false };
 }
 
-/** The call ended while it waited for a connection or for its turn. */
+/** The call ended while it waited for a connection or a slot. */
 function notSent({ request, connection, deadline }: Call): Failed {
   const ending = deadline.ending();
   const { server } = request;

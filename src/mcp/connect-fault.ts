@@ -1,12 +1,12 @@
-/** Why a server could not be reached, read from whatever the SDK, fetch or the process threw.
- *  It must never quote what a server answered at length. */
+/** Why a server could not be reached, read from the error of the SDK, fetch or the process.
+ *  It must never quote a long answer of a server. */
 import { ProtocolError, SdkError, SdkErrorCode, SdkHttpError } from '@modelcontextprotocol/client';
 import { ANSWER_TOO_LARGE } from './message-delivery.ts';
 
 export interface ConnectFault {
   readonly type: 'network' | 'auth';
   readonly message: string;
-  /** Trying again by itself may help; otherwise somebody has to change the configuration first. */
+  /** Another attempt may help; otherwise somebody must change the configuration first. */
   readonly passing: boolean;
 }
 
@@ -20,7 +20,7 @@ const UNREACHED_CODES: ReadonlySet<string> = new Set([
 ]);
 const SPAWN_CODES: ReadonlySet<string> = new Set(['ENOENT', 'EACCES', 'ENOTDIR', 'EPERM', 'ENOEXEC']);
 
-/** `ending` is how the process ended, if there was one and it did. */
+/** `ending`: how the server's process ended; '' if it did not. */
 export function connectFault(error: unknown, ending: string): ConnectFault {
   if (isDenied(error))
     return { type: 'auth', message: `the server denied access (${describe(error)})`, passing: false };
@@ -37,12 +37,12 @@ export function isTimeout(error: unknown): boolean {
   return error instanceof SdkError && error.code === SdkErrorCode.RequestTimeout;
 }
 
-/** The server did answer, past a limit of ours. */
+/** The server answered, but past one of our limits. */
 export function isRefusedAnswer(error: unknown): boolean {
   return error instanceof ProtocolError && error.code === ANSWER_TOO_LARGE;
 }
 
-/** No byte of the request arrived anywhere. */
+/** No byte of the request reached a server. */
 export function isUnreached(error: unknown): boolean {
   const code = systemCode(error);
   return code !== null && UNREACHED_CODES.has(code);
@@ -54,7 +54,7 @@ function isSpawnFailure(error: unknown): boolean {
   return SPAWN_CODES.has(systemCode(error) ?? '');
 }
 
-/** fetch hides the reason one `cause` down, the SDK's negotiation another. */
+/** fetch hides the reason one `cause` deeper, the SDK's negotiation another level. */
 export function systemCode(error: unknown): string | null {
   for (let cause = error, depth = 0; cause instanceof Error && depth < 5; cause = cause.cause, depth += 1) {
     if ('code' in cause && typeof cause.code === 'string' && /^(E[A-Z]+|UND_ERR_)/.test(cause.code)) {
@@ -66,7 +66,7 @@ export function systemCode(error: unknown): string | null {
   return null;
 }
 
-/** The innermost cause says most: fetch says no more than that it failed. */
+/** The innermost cause is the useful one: fetch only reports that it failed. */
 export function describe(error: unknown): string {
   if (error instanceof SdkHttpError) return `HTTP ${error.status}`;
   let text = error instanceof Error ? error.message : String(error);

@@ -1,4 +1,4 @@
-/** One server kept connected: opened on first need, opened again after a loss, its tools known throughout.
+/** Keeps one server connected: connects on first need, reconnects after a loss, remembers its tools.
  *  It must never end a call itself, nor open two sessions at once. */
 import type { SchemaChecks } from '../json-schema/schema-checks.ts';
 import type { ConnectFault } from './connect-fault.ts';
@@ -14,18 +14,18 @@ import { createOutage, secondsOf } from '../telemetry/outage.ts';
 import { type ToolWatch, readTools, watchTools } from './tool-watch.ts';
 
 export interface Connection {
-  /** Opens in the background; does nothing when it is open or opening. */
+  /** Connects in the background; does nothing when already connected or connecting. */
   start(): void;
   stop(): Promise<void>;
-  /** null: not connected at this moment. */
+  /** null: not connected now. */
   session(): Session | null;
-  /** The session, or why there is none: the signal fired, or trying again will not help. */
+  /** The session; null when the signal fired or another attempt cannot help. */
   waitForSession(signal: AbortSignal): Promise<Session | null>;
-  /** Gives a session up, because the server no longer knows it. Calls that it did take may still end. */
+  /** Drops a session that the server no longer knows. Calls that it has accepted may still end. */
   giveUp(session: Session, why: string): void;
   tools(): ToolList | null;
-  /** Resolves when a changed list has been read; at once when there is nothing to wait for. */
-  settledTools(): Promise<void>;
+  /** Resolves when an announced change of the list has been read; at once when there is none. */
+  toolChangesRead(): Promise<void>;
   status(): ServerStatus;
   fault(): ConnectFault | null;
 }
@@ -41,7 +41,7 @@ export interface ConnectionOptions {
 
 const PROBE_MS = 2_000;
 const MAX_PROBE_MS = 30_000;
-/** A connection that lived this long was a good one: the next failure is the first again. Milliseconds. */
+/** A connection that lasts this long is stable: the next failure counts as the first. Milliseconds. */
 const STABLE_MS = 10_000;
 
 export function createConnection(options: ConnectionOptions): Connection {
@@ -96,8 +96,8 @@ class ServerConnection implements Connection {
     return this.#fault;
   }
 
-  async settledTools(): Promise<void> {
-    await this.#watch?.settled();
+  async toolChangesRead(): Promise<void> {
+    await this.#watch?.changesRead();
   }
 
   giveUp(session: Session, why: string): void {
@@ -127,7 +127,7 @@ class ServerConnection implements Connection {
     }
   }
 
-  /** One attempt: connected with its tools read, or a fault noted. */
+  /** One attempt: connects and reads the tools, or records a fault. */
   async #open(): Promise<Session | null> {
     const { server, logger } = this.#given;
     const probeMs = (server.probeTimeoutMs ?? PROBE_MS) * 2 ** Math.min(this.#failures, 10);
@@ -147,7 +147,7 @@ class ServerConnection implements Connection {
       return this.#failed({
         type: 'network',
         message: `its tools cannot be read: ${describe(error)}`,
-        // A list past its limits is one the next time, too: nobody has to wait for that.
+        // A list above its limits stays so: no call has to wait for another attempt.
         passing: !isRefusedAnswer(error),
       });
     }
@@ -179,13 +179,13 @@ class ServerConnection implements Connection {
     this.#outage.failed();
     this.#given.logger.warn({ reason: why }, 'MCP server lost');
     this.#report('connecting', why);
-    // The old process is gone before a new one is started: two could fight over the same files.
+    // The old process ends before a new one starts: two could write to the same files.
     if (!isRetiring) await session.end(why);
   }
 
   #failed(fault: ConnectFault): null {
     this.#failures += 1;
-    // Whatever was learned of the server may no longer hold.
+    // What was learned of the server may be outdated.
     Object.assign(this.#memory, { legacyOnly: false, sseOnly: false });
     this.#fault = fault;
     if (!this.#stopping.signal.aborted) {
@@ -196,7 +196,7 @@ class ServerConnection implements Connection {
     return null;
   }
 
-  /** The attempts in between are for who debugs: they come many a minute. */
+  /** Repeated failures are logged for debugging only: there are many per minute. */
   #sayUnreached(reason: string): void {
     const news = this.#outage.failed();
     const fields = news?.kind === 'lasts' ? { reason, away_s: secondsOf(news.forMs) } : { reason };

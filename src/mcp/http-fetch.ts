@@ -1,4 +1,4 @@
-/** fetch for the HTTP transports: a refusal keeps its Retry-After, and nothing that comes back grows past its bound.
+/** fetch for the HTTP transports: keeps the Retry-After of a refusal, and bounds everything that comes back.
  *  It must never change a response that is within bounds. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { type FetchLike, SdkErrorCode, SdkHttpError } from '@modelcontextprotocol/client';
@@ -9,7 +9,7 @@ import { createPace, OPENINGS, type Pace } from './pace.ts';
 
 /** A message that is not passed on. */
 export interface RefusedMessage extends RefusedEvent {
-  /** The request that it came back on; null: a stream that answers several. */
+  /** The request that it answers; null: a stream that answers several. */
   readonly requestId: string | number | null;
 }
 
@@ -17,7 +17,7 @@ export interface HttpFetchOptions {
   readonly pace: Pace;
   /** How fast event streams are opened. Default: a pace of its own. */
   readonly openings?: Pace;
-  /** May be called twice for a message: when it crosses a limit, and at its end. */
+  /** May be called twice for one message: when it crosses a limit, and at its end. */
   readonly onRefused: (message: RefusedMessage) => void;
 }
 
@@ -32,14 +32,14 @@ export function createHttpFetch({
   };
   return async (url, init) => {
     const isGet = (init?.method ?? 'GET').toUpperCase() === 'GET';
-    if (isGet) await turnOf(openings, init?.signal);
+    if (isGet) await mayOpen(openings, init?.signal);
     const response = await fetch(url, init);
     if (response.status === 429 || response.status === 503) throw await refusal(response);
     if (!response.ok || response.body === null) return shortened(response);
     const requestId = isGet ? null : requestIdOf(init?.body);
     if (requestId !== null) pace.asked();
     const refuse = (event: RefusedEvent): void => onRefused({ ...event, requestId });
-    // Whatever a GET brings, the SDK reads it as events.
+    // The SDK reads every response to a GET as events.
     if (isGet || (requestId !== null && isEventStream(response)))
       return withBody(
         response,
@@ -49,14 +49,14 @@ export function createHttpFetch({
   };
 }
 
-/** The server says how soon an ended stream is opened again: `retry: 0` would have it opened without end. */
-async function turnOf(openings: Pace, signal: AbortSignal | null | undefined): Promise<void> {
+/** The server sets the pause before an ended stream is opened again: `retry: 0` would reopen it without end. */
+async function mayOpen(openings: Pace, signal: AbortSignal | null | undefined): Promise<void> {
   openings.heard(1);
   const restMs = openings.restMs();
   if (restMs > 0) await delay(restMs, undefined, { ref: false, ...(signal ? { signal } : {}) });
 }
 
-/** null: the body is a notification or an answer, to which nothing of interest comes back. */
+/** null: the body is a notification or an answer, whose response holds nothing of interest. */
 function requestIdOf(body: unknown): string | number | null {
   if (typeof body !== 'string') return null;
   const { id, method } = JSON.parse(body) as { id?: unknown; method?: unknown };
@@ -68,7 +68,7 @@ function isEventStream({ headers }: Response): boolean {
   return headers.get('content-type')?.split(';')[0]?.trim().toLowerCase() === 'text/event-stream';
 }
 
-/** Redirects and refusals say little, or are cut to it. */
+/** Redirects and refusals are short, or are cut. */
 async function shortened(response: Response): Promise<Response> {
   const { bytes } = await boundedBody(response.body, MAX_REFUSAL_BYTES);
   return withBody(response, bytes);
@@ -82,7 +82,7 @@ async function wholeMessage(response: Response, refuse: (event: RefusedEvent) =>
   throw new Error(`The answer ${excess}`);
 }
 
-/** The SDK's error for a refused request has no headers; Retry-After has to be put in before it is lost. */
+/** The SDK's error for a refused request has no headers, so Retry-After is added here. */
 async function refusal(response: Response): Promise<SdkHttpError> {
   const { status, statusText } = response;
   const text = await boundedBody(response.body, MAX_REFUSAL_BYTES).then(

@@ -1,5 +1,5 @@
-/** The SDK's Streamable HTTP transport with its loose ends tied: a request whose answer can no longer come is
- *  answered with an error, and a cancelled one lets go of its stream.
+/** The SDK's Streamable HTTP transport with two fixes: a request whose answer can no longer come gets an error,
+ *  and a cancelled request closes its stream.
  *  It must never leave a request open on a connection that has already ended. */
 import {
   type JSONRPCMessage,
@@ -23,15 +23,15 @@ import type { HttpTransportOptions } from './server-options.ts';
 
 export interface HttpTransport extends Transport {
   readonly hasPerRequestStream: true;
-  /** Tells the server that its session is over. Resolves whether or not it listens. */
-  leave(): Promise<void>;
+  /** Ends the session on the server. Resolves whether or not the server answers. */
+  endSession(): Promise<void>;
 }
 
 type Inner = Transport & Pick<StreamableHTTPClientTransport, 'terminateSession'>;
 type Open = Map<string | number, AbortController>;
 
 /** How long a server may take to acknowledge the end of a session. Milliseconds. */
-const LEAVE_MS = 1_000;
+const END_SESSION_MS = 1_000;
 /** How long a server may take to acknowledge a cancellation before the stream is dropped anyway. Milliseconds. */
 const CANCEL_MS = 2_000;
 /** The longest pause before an ended stream is opened again. Milliseconds. */
@@ -61,7 +61,7 @@ export function createHttpTransport(options: HttpTransportOptions): HttpTranspor
       guard.sends(message);
       return gate(message, () => send(inner, open, transport, message, sendOptions));
     },
-    leave: () => leave(inner),
+    endSession: () => endSession(inner),
   };
   inner.onclose = () => transport.onclose?.();
   inner.onerror = (error) => transport.onerror?.(error);
@@ -72,7 +72,7 @@ export function createHttpTransport(options: HttpTransportOptions): HttpTranspor
   return transport;
 }
 
-/** A pause of the server's own choice may be longer than a timer can be, which would then fire at once. */
+/** A server may set a pause longer than a timer can hold, and the timer would fire at once. */
 function reopenSoon(reopen: () => void, pauseMs: number): () => void {
   const timer = setTimeout(reopen, Math.min(pauseMs, MAX_REOPEN_MS));
   timer.unref();
@@ -107,7 +107,7 @@ async function send(
   }
 }
 
-/** In the legacy era the server hears of the cancellation in a message of its own, and the stream would stay open. */
+/** In the legacy era a cancellation is a message of its own, and the stream would stay open. */
 async function sendCancellation(
   inner: Inner,
   open: Open,
@@ -128,7 +128,7 @@ function eitherSignal(own: AbortSignal, given: AbortSignal | undefined): AbortSi
   return given === undefined ? own : AbortSignal.any([own, given]);
 }
 
-/** Whoever waits for the answer hears that it is refused; a stream of its own is not read any further. */
+/** The caller gets the refusal; the stream of a single answer is not read any further. */
 function answerRefused(
   open: Open,
   transport: Transport,
@@ -153,11 +153,11 @@ function cancelledId(message: JSONRPCMessage): string | number | undefined {
   return typeof requestId === 'string' || typeof requestId === 'number' ? requestId : undefined;
 }
 
-async function leave(inner: Inner): Promise<void> {
+async function endSession(inner: Inner): Promise<void> {
   if (inner.sessionId === undefined) return;
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<void>((resolve) => {
-    timer = setTimeout(resolve, LEAVE_MS);
+    timer = setTimeout(resolve, END_SESSION_MS);
   });
   await Promise.race([inner.terminateSession().catch(() => {}), late]);
   clearTimeout(timer);

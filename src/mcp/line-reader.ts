@@ -1,5 +1,5 @@
-/** Cuts a byte stream into lines without ever holding more than one line of bounded length.
- *  It must never fail on what it reads: a line past the bound is passed over, with its two ends reported. */
+/** Cuts a byte stream into lines, holding at most one line of bounded length.
+ *  It must never fail on its input: a line past the bound is skipped, and its two ends are reported. */
 import { createByteGatherer } from '../bounds/byte-gatherer.ts';
 
 export interface LineReader {
@@ -9,18 +9,20 @@ export interface LineReader {
 
 export interface LineReaderOptions {
   readonly maxLineBytes: number;
-  /** The bytes are the caller's until it returns. */
+  /** The bytes are valid until it returns. */
   readonly onLine: (line: Buffer) => void;
-  /** A line is too long to keep: its first and last bytes, enough to tell which message it is. Called when it crosses
-   *  the bound, with an empty tail, and again at its end. */
+  /**
+   * A line is too long to keep: its first and last bytes, which identify the message. Called with an empty tail when
+   * the line crosses the bound, and again at its end.
+   */
   readonly onOversized: (head: string, tail: string) => void;
-  /** The line goes on long after that. */
+  /** The line goes on far beyond the bound. */
   readonly onEndless: () => void;
 }
 
 const NEWLINE = 10;
 const KEPT_END_BYTES = 256;
-/** Of a line past the bound this many times the bound is passed over; a longer one has no end. */
+/** A line is skipped up to this many times the bound; a longer one counts as endless. */
 const MAX_SKIPPED_LINES = 4;
 
 export function createLineReader(options: LineReaderOptions): LineReader {

@@ -1,12 +1,12 @@
-/** From a line of text to JSON-RPC messages, handed to the protocol in an order that loses none.
- *  It must never throw: what is not a message is left out. */
+/** Turns lines of text into JSON-RPC messages, and delivers them in an order that loses none.
+ *  It must never throw: what is not a message is skipped. */
 import type { JSONRPCErrorResponse, JSONRPCMessage } from '@modelcontextprotocol/client';
 
-/** Our own code inside the range JSON-RPC leaves to implementations: the answer exists, but not here. */
+/** Our own codes, from the range that JSON-RPC leaves to implementations: the answer is refused here, or cannot arrive. */
 export const ANSWER_TOO_LARGE = -32_095;
 export const ANSWER_LOST = -32_096;
 
-/** Servers print all sorts of things to stdout; only objects of JSON-RPC 2.0 count, alone or in a batch. */
+/** Servers print anything to stdout; only JSON-RPC 2.0 objects count, alone or in a batch. */
 export function readMessages(line: string): JSONRPCMessage[] {
   const first = line.trimStart()[0];
   if (first !== '{' && first !== '[') return [];
@@ -37,14 +37,16 @@ function isErrorBody(value: unknown): boolean {
   return typeof value.code === 'number' && typeof value.message === 'string';
 }
 
-/** The protocol handles a notification one microtask late but a response at once, and forgets a request's progress
- *  handler with its response: a response that waits its turn keeps the progress that was sent before it. */
+/**
+ * The protocol handles a response at once, a notification one microtask later, and drops a request's progress handler
+ * with its response. A response that is delayed here keeps the progress sent before it.
+ */
 export function deliverInOrder(message: JSONRPCMessage, deliver: (message: JSONRPCMessage) => void): void {
   if ('method' in message) deliver(message);
   else queueMicrotask(() => deliver(message));
 }
 
-/** The id of an answer that is not read, from its two ends; null: it is no answer, or says so in its middle. */
+/** The id of a refused answer, read from its two ends; null: not an answer, or its id is not there. */
 export function idOfRefused(head: string, tail: string): number | null {
   const found =
     /^\s*\{\s*(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*)?"id"\s*:\s*(\d{1,15})\s*,\s*(?!"method")/.exec(head) ??
@@ -57,7 +59,7 @@ export function dataIn(head: string): string {
   return /^data: ?(?<data>.*)/m.exec(head)?.groups?.['data'] ?? '';
 }
 
-/** Stands in for an answer past a limit, so that its call ends and no other one suffers. */
+/** Replaces an answer past a limit: its call ends, and no other call suffers. */
 export function refusedAnswer(id: number | string, reason: string): JSONRPCErrorResponse {
   return errorAnswer(id, ANSWER_TOO_LARGE, `The answer of the MCP server ${reason}`);
 }

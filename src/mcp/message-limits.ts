@@ -1,4 +1,4 @@
-/** How large anything may be that an MCP server sends.
+/** The size limits for everything that an MCP server sends.
  *  It must never differ between transports: what is too large over HTTP is too large over stdio. */
 import type { EventLimits } from '../bounds/event-cutter.ts';
 import { type JsonLimits, jsonExcess } from '../bounds/json-shape.ts';
@@ -6,26 +6,26 @@ import { type JsonLimits, jsonExcess } from '../bounds/json-shape.ts';
 /** The largest message. */
 export const MAX_MESSAGE_BYTES = 16 * 1024 * 1024;
 
-/** A parsed message can take a hundred times the memory of its text: the limits on its shape keep that small. */
+/** A parsed message can take a hundred times the memory of its text, so its shape is limited too. */
 export const MESSAGE_LIMITS: EventLimits = {
   maxEventBytes: MAX_MESSAGE_BYTES,
   maxDepth: 512,
   maxValues: 250_000,
 };
 
-/** Batches are no longer part of the protocol; each message in one costs what a message costs. */
+/** Batches are no longer part of the protocol; each message in one costs as much as a message alone. */
 const BATCH_LIMITS: JsonLimits = { maxDepth: 64, maxValues: 5_000 };
 
 const OPEN_ARRAY = 0x5b;
 
-/** In words, which limit the text of a message, or of a batch of them, crosses; null: none. */
+/** Which limit the text of a message or batch crosses, in words; null: none. */
 export function messageExcess(json: Buffer): string | null {
   if (json.length > MAX_MESSAGE_BYTES) return `is larger than ${MAX_MESSAGE_BYTES} bytes`;
   const isBatch = json.find((byte) => byte > 0x20) === OPEN_ARRAY;
   return jsonExcess(json, isBatch ? BATCH_LIMITS : MESSAGE_LIMITS);
 }
 
-/** What is read of a refusal. */
+/** Most bytes that are read of a refusal. */
 export const MAX_REFUSAL_BYTES = 64 * 1024;
 
 /** Items in the content of one result. */

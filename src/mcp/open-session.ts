@@ -1,4 +1,4 @@
-/** Finds the way to a server: the modern protocol first, then the legacy handshake, then the old SSE transport.
+/** Connects to a server: tries the modern protocol, then the legacy handshake, then the old SSE transport.
  *  It must never leave a process or a stream behind when it fails. */
 import { Client, SdkError, SdkErrorCode, SdkHttpError } from '@modelcontextprotocol/client';
 import { CONTRACT_VERSION } from '../contract/version.ts';
@@ -11,9 +11,9 @@ import { type Session, type SessionTransport, type TransportKind, openedSession 
 import { createSseTransport } from './sse-transport.ts';
 import { createStdioTransport } from './stdio-transport.ts';
 
-/** What was learned on the way, and spares the next connection a wait. */
+/** What earlier attempts learned; it saves the next connection a wait. */
 export interface ProtocolMemory {
-  /** The server let the probe time out, or ended because of it: no more probes. */
+  /** The probe timed out, or the server ended because of it: no more probes. */
   legacyOnly: boolean;
   /** The server speaks nothing but the old SSE transport. */
   sseOnly: boolean;
@@ -25,7 +25,7 @@ export interface OpenOptions {
   readonly probeTimeoutMs: number;
   readonly stopped: AbortSignal;
   readonly logger: McpLogger;
-  /** The longest attempt by one transport, milliseconds. Default: 90 000. */
+  /** Most time for an attempt by one transport, milliseconds. Default: 90 000. */
   readonly connectMs?: number;
 }
 
@@ -33,9 +33,9 @@ export type Opened =
   | { readonly ok: true; readonly session: Session }
   | { readonly ok: false; readonly fault: ConnectFault; readonly error: unknown };
 
-/** How long a server may take to answer the handshake; a first `npx` has a package to fetch. Milliseconds. */
+/** How long a server may take to answer the handshake; a first `npx` downloads a package. Milliseconds. */
 const HANDSHAKE_MS = 60_000;
-/** The longest way to a server by one transport: not every step of it has a limit of its own. Milliseconds. */
+/** Most time to connect by one transport: not every step of it has a limit of its own. Milliseconds. */
 const CONNECT_MS = 90_000;
 
 export async function openSession(options: OpenOptions): Promise<Opened> {
@@ -93,7 +93,7 @@ async function connect(
   } catch (error) {
     const ending = transport.ending?.() ?? '';
     await transport.close().catch(() => {});
-    // A process that was being started is there only then.
+    // A process that was still starting exists only then.
     if (kind === 'stdio') await connected.catch(() => {}).then(() => transport.close());
     return { ok: false, error, fault: connectFault(error, ending) };
   } finally {
@@ -101,15 +101,14 @@ async function connect(
   }
 }
 
-/** Rejects at the stop, or when the attempt takes too long. A transport that waits for the other side may not end by itself. */
+/** Rejects at a stop, or when the attempt takes too long: a transport that waits for the server may not end by itself. */
 function endOf({ stopped, connectMs = CONNECT_MS }: OpenOptions): {
   promise: Promise<never>;
   dispose(): void;
 } {
   const { promise, reject } = Promise.withResolvers<never>();
   promise.catch(() => {});
-  const stop = (): void =>
-    reject(new SdkError(SdkErrorCode.ConnectionClosed, 'The connection is not wanted'));
+  const stop = (): void => reject(new SdkError(SdkErrorCode.ConnectionClosed, 'The connection was stopped'));
   const expire = (): void =>
     reject(new SdkError(SdkErrorCode.RequestTimeout, `The handshake took longer than ${connectMs} ms`));
   const timer = setTimeout(expire, connectMs);
@@ -143,7 +142,7 @@ function isNegotiationFailure(error: unknown): boolean {
   return error instanceof SdkError && error.code === SdkErrorCode.EraNegotiationFailed;
 }
 
-/** What an endpoint of the old SSE transport says to a POST. */
+/** How an endpoint of the old SSE transport answers a POST. */
 function isNotStreamable(error: unknown): boolean {
   return error instanceof SdkHttpError && [400, 404, 405, 406, 415].includes(error.status);
 }

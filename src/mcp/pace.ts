@@ -1,12 +1,12 @@
-/** How fast a server is listened to: what it sends unasked may come at a certain rate, and is left unread above it.
- *  It must never slow down the answers to calls that are made. */
+/** Limits how fast a server is read: reading pauses while the server sends more than a certain rate unasked.
+ *  It must never slow down the answers to calls. */
 
 export interface Pace {
-  /** A request leaves: it will be answered. */
+  /** A request was sent: its answer will come. */
   asked(): void;
-  /** Messages that came. */
+  /** Messages have arrived. */
   heard(messages: number): void;
-  /** How long not to read on, milliseconds. */
+  /** How long to pause reading, milliseconds. */
   restMs(): number;
 }
 
@@ -17,9 +17,9 @@ export interface Rate {
 }
 
 const MESSAGES: Rate = { perSecond: 500, burst: 2_000 };
-/** Event streams that are opened: whoever ends each at once, and asks for no pause, is not followed at that speed. */
+/** For opening event streams: a server that ends each one at once, and asks for no pause, is limited to this. */
 export const OPENINGS: Rate = { perSecond: 10, burst: 64 };
-/** A call may be answered, and report a little on the way. */
+/** A request may bring an answer and a few progress notes. */
 const PER_REQUEST = 4;
 
 export function createPace(

@@ -1,5 +1,5 @@
-/** All MCP servers of this process behind one call: names in, outcomes out.
- *  It must never let one server's trouble reach another's calls. */
+/** All MCP servers of this process behind one call: takes names, returns outcomes.
+ *  It must never let a failing server affect calls to others. */
 import { errorEnvelope } from '../contract/error-envelope.ts';
 import { type SchemaChecks, createSchemaChecks } from '../json-schema/schema-checks.ts';
 import { type CallTools, callTool } from './call.ts';
@@ -18,20 +18,20 @@ export type { ServerStatus } from './server-status.ts';
 
 export interface McpPoolOptions {
   readonly servers: readonly McpServerOptions[];
-  /** The server's whole list, each time it was read anew and at least once per connection. */
+  /** The server's whole list, after each reading and at least once per connection. */
   readonly onTools?: (server: string, tools: readonly ToolDefinition[]) => void;
   readonly onStatus?: (server: string, status: ServerStatus, error?: string) => void;
   readonly logger: McpLogger;
   /** From 0 up to 1; spreads reconnections. Default Math.random. */
   readonly random?: () => number;
-  /** Checks arguments and results. Default: some of its own. */
+  /** Checks arguments and results. Default: checks of its own. */
   readonly schemas?: SchemaChecks;
 }
 
 export interface McpPool {
-  /** Begins to connect to every server and returns at once; a call does not need it. */
+  /** Starts to connect to every server and returns at once; calls do not need it. */
   start(): void;
-  /** Aborts what is in flight, closes every connection and ends every child process. Safe twice and without start. */
+  /** Aborts calls in flight, closes every connection and ends every child process. Safe twice and without start. */
   stop(): Promise<void>;
   /** Never throws. */
   call(request: ToolCallRequest): Promise<ToolCallOutcome>;
@@ -102,7 +102,7 @@ function serve(
   return { connection, slots, active, hide };
 }
 
-/** A listener's fault is its own; the connection goes on. */
+/** An error of a listener does not affect the connection. */
 function safely(logger: McpLogger, listener: () => void): void {
   try {
     listener();

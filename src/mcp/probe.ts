@@ -1,4 +1,4 @@
-/** One look at a server: connects, reads its tools once, takes the time of both, and leaves.
+/** Probes a server: connects, reads its tools once, measures both, and disconnects.
  *  It must never call a tool, nor leave a process or a stream behind. */
 import { createSchemaChecks } from '../json-schema/schema-checks.ts';
 import type { ConnectFault } from './connect-fault.ts';
@@ -16,7 +16,7 @@ export type Probe =
       readonly transport: Session['transportKind'];
       readonly tools: number;
       readonly connectMs: number;
-      /** Of one reading of the whole list. */
+      /** For one reading of the whole list. */
       readonly listMs: number;
     }
   | { readonly ok: false; readonly fault: ConnectFault };
@@ -26,7 +26,7 @@ const PROBE_MS = 2_000;
 const silent: McpLogger = { debug: () => {}, info: () => {}, warn: () => {} };
 
 export interface ProbeLimits {
-  /** For everything but the leaving, milliseconds. */
+  /** For everything but disconnecting, milliseconds. */
   readonly limitMs: number;
   readonly interrupt?: AbortSignal;
 }
@@ -55,7 +55,7 @@ async function probed(server: McpServerOptions, { limitMs, interrupt }: ProbeLim
     const fault = unreadable(describe(error));
     return { ok: false, fault: stopped.aborted ? late(limitMs) : fault };
   } finally {
-    await opened.session.end('looked at');
+    await opened.session.end('probe finished');
   }
 }
 

@@ -1,4 +1,4 @@
-/** Progress notes on their way to the caller: a burst as it comes, a flood thinned to its latest.
+/** Passes progress notes to the caller: a burst unchanged, a flood thinned to its latest note.
  *  It must never hold back more than one note, nor pass one on after the call has ended. */
 import type { ToolProgress } from './tool-call.ts';
 
@@ -7,7 +7,7 @@ const PER_SECOND = 20;
 
 export interface ProgressGate {
   offer(progress: ToolProgress): void;
-  /** Passes on what is still held back; nothing goes through afterwards. */
+  /** Passes on the note that is held back; nothing passes afterwards. */
   close(): void;
 }
 

@@ -1,5 +1,5 @@
-/** What repeating a tool call would do, read from the tool's annotations.
- *  It must never guess in the tool's favour: what is not said to be harmless happens once. */
+/** The repeat policy of a tool, read from its annotations.
+ *  It must never guess in the tool's favour: a tool that is not declared safe to repeat runs once. */
 import type { RepeatPolicy } from '../contract/work-directive.ts';
 import type { ToolAnnotations } from './tool-definition.ts';
 

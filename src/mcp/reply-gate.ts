@@ -1,11 +1,11 @@
-/** Lets only a few answers to a server's own requests be on the wire at once.
+/** Limits how many answers to a server's own requests are sent at once.
  *  It must never hold back a request or a notification of ours. */
 import type { JSONRPCMessage } from '@modelcontextprotocol/client';
 
 /** Each answer is an HTTP request: a server that asks without end must not make this process send without end. */
 const MAX_REPLIES = 64;
 
-/** What comes past the limit is left out: a server that asks so much does without an answer. */
+/** Answers above the limit are dropped: a server that asks so much gets no answer. */
 export type ReplyGate = (message: JSONRPCMessage, send: () => Promise<void>) => Promise<void>;
 
 export function createReplyGate(): ReplyGate {

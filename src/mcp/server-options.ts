@@ -1,4 +1,4 @@
-/** What one MCP server needs to be reached: how to start or address it, and how much it bears.
+/** How to reach one MCP server, and its limits.
  *  It must never hold a live connection or read the environment: values arrive with `${ENV}` already filled in. */
 
 /** A server this process starts and speaks to over stdin and stdout. */
@@ -6,14 +6,14 @@ export interface StdioTransportOptions {
   readonly kind: 'stdio';
   readonly command: string;
   readonly args: readonly string[];
-  /** Added to the few variables every child inherits (PATH, HOME, …). Nothing else of this process leaks. */
+  /** Added to the few variables every child inherits (PATH, HOME, …). No other variable of this process is passed on. */
   readonly env: Readonly<Record<string, string>>;
   readonly cwd?: string;
-  /** Whom the process runs as, without any other group. Default: as this process. */
+  /** The user that the process runs as, without any other group. Default: as this process. */
   readonly user?: { readonly uid: number; readonly gid: number };
 }
 
-/** A server somebody else runs: Streamable HTTP, or the older SSE transport when it answers nothing else. */
+/** A server that runs elsewhere: Streamable HTTP, or the older SSE transport when it supports nothing else. */
 export interface HttpTransportOptions {
   readonly kind: 'http';
   readonly url: string;
@@ -23,7 +23,7 @@ export interface HttpTransportOptions {
 export interface McpServerOptions {
   readonly name: string;
   readonly transport: StdioTransportOptions | HttpTransportOptions;
-  /** One call at a time across all workers. The lane enforces it; the pool then keeps one in flight as well. Default false. */
+  /** One call at a time over all workers. The lane enforces it, and the pool sends one at a time. Default false. */
   readonly serial?: boolean;
   /** How long the probe for the modern protocol may take before the server counts as a legacy one. Milliseconds. Default 2 000. */
   readonly probeTimeoutMs?: number;

@@ -1,12 +1,12 @@
-/** A server's process in a group of its own: started, watched, and ended with everything it started in turn.
+/** A server's process in its own process group: started, watched, and ended with everything that it started.
  *  It must never leave a member of the group alive once `end` has returned. */
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { getDefaultEnvironment } from '@modelcontextprotocol/client/stdio';
 import type { StdioTransportOptions } from './server-options.ts';
 
-/** How long the process may take to leave by itself once its stdin is closed, and again after SIGTERM. Milliseconds. */
-const LEAVE_MS = 1_000;
-/** How long pipes may stay open after the process is gone, held by something outside its group. Milliseconds. */
+/** How long the process may take to exit once its stdin is closed, and again after SIGTERM. Milliseconds. */
+const EXIT_MS = 1_000;
+/** How long something outside its group may hold the pipes open after its exit. Milliseconds. */
 const PIPE_MS = 500;
 
 export interface ServerProcess {
@@ -14,7 +14,7 @@ export interface ServerProcess {
   readonly stdin: ChildProcessWithoutNullStreams['stdin'];
   readonly stdout: ChildProcessWithoutNullStreams['stdout'];
   readonly stderr: ChildProcessWithoutNullStreams['stderr'];
-  /** Resolves, in words for a human, once the process is gone and its pipes are closed. */
+  /** Resolves with a readable reason once the process is gone and its pipes are closed. */
   readonly gone: Promise<string>;
   /** Closes stdin, then SIGTERM, then SIGKILL to the whole group. `hurry` skips the wait on stdin. */
   end(hurry: boolean): Promise<void>;
@@ -23,7 +23,7 @@ export interface ServerProcess {
 /** Rejects with the spawn error (ENOENT, EACCES, …) when the command cannot be started. */
 export async function startServerProcess(options: StdioTransportOptions): Promise<ServerProcess> {
   const child = spawn(options.command, [...options.args], {
-    // A group of its own: wrappers such as npx leave grandchildren, and one signal has to reach all of them.
+    // Its own group: wrappers such as npx leave grandchildren, and one signal must reach all of them.
     detached: true,
     env: { ...getDefaultEnvironment(), ...options.env },
     stdio: ['pipe', 'pipe', 'pipe'],
@@ -63,14 +63,14 @@ async function end(
   hurry: boolean,
 ): Promise<void> {
   child.stdin.end();
-  if (!hurry && (await within(gone, LEAVE_MS))) return;
+  if (!hurry && (await within(gone, EXIT_MS))) return;
   signalLiving(child, pid, 'SIGTERM');
-  if (await within(gone, LEAVE_MS)) return;
+  if (await within(gone, EXIT_MS)) return;
   signalLiving(child, pid, 'SIGKILL');
   await gone;
 }
 
-/** Once the leader is gone its group has been killed, and its number may belong to somebody else. */
+/** Once the leader has exited, its group is dead, and its id may belong to another process. */
 function signalLiving(child: ChildProcessWithoutNullStreams, pid: number, signal: NodeJS.Signals): void {
   if (child.exitCode === null && child.signalCode === null) signalGroup(pid, signal);
 }
@@ -79,7 +79,7 @@ function signalGroup(pid: number, signal: NodeJS.Signals): void {
   try {
     process.kill(-pid, signal);
   } catch {
-    // ESRCH: nobody is left in the group.
+    // ESRCH: the group is empty.
   }
 }
 

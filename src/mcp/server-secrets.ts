@@ -1,4 +1,4 @@
-/** What a server's configuration holds that nobody may read, kept out of all that is said about the server.
+/** Hides the secrets of a server's configuration in everything that is reported about the server.
  *  It must never change what goes to the server, nor what its tools answer. */
 import { isSensitiveKey, REDACTED } from '../contract/redaction.ts';
 import type { HttpTransportOptions, McpServerOptions, StdioTransportOptions } from './server-options.ts';
@@ -6,7 +6,7 @@ import type { HttpTransportOptions, McpServerOptions, StdioTransportOptions } fr
 /** A value with every secret in its texts replaced. */
 export type Hide = <T>(value: T) => T;
 
-/** Shorter texts are no secrets, and would be found everywhere. */
+/** Shorter texts are not treated as secrets: they would match everywhere. */
 const SHORTEST_SECRET = 6;
 
 export function hideSecretsOf({ transport }: Pick<McpServerOptions, 'transport'>): Hide {
@@ -40,7 +40,7 @@ function secretsOfAddress({ url, headers }: HttpTransportOptions): string[] {
   ];
 }
 
-/** The header's value, what follows its scheme, and the password of `Basic`. */
+/** The header's value, the part behind its scheme, and the password of `Basic`. */
 function credentialsIn(header: string): string[] {
   const [scheme = '', credentials = ''] = header.split(' ', 2);
   if (scheme !== 'Basic') return [header, credentials];
@@ -58,14 +58,14 @@ function secretsOfProcess({ args, env }: StdioTransportOptions): string[] {
   return [...named.map(([, value]) => value), ...given, ...addresses];
 }
 
-/** Of an address such as `postgres://user:password@host/`. */
+/** The password of an address such as `postgres://user:password@host/`. */
 function passwordIn(text: string): string[] {
   if (!text.includes('://') || !URL.canParse(text)) return [];
   const { password } = new URL(text);
   return [password, withoutPercents(password)];
 }
 
-/** A part of a URL as it was meant; as it stands when it was not encoded. */
+/** A part of a URL, decoded; unchanged when it was not encoded. */
 export function withoutPercents(part: string): string {
   try {
     return decodeURIComponent(part);

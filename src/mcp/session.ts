@@ -1,5 +1,5 @@
-/** One live connection to one server: a connected SDK client and what belongs to its transport.
- *  It must never come back to life: after a loss the next session is another object. */
+/** One live connection to one server: a connected SDK client and its transport.
+ *  It must never be used again after a loss: the next session is another object. */
 import {
   type CallToolResult,
   type Client,
@@ -23,26 +23,26 @@ export interface Session {
   readonly era: 'modern' | 'legacy';
   readonly transportKind: TransportKind;
   readonly pid: number | null;
-  /** Resolves, in words for a human, once the connection has ended for whatever reason. */
+  /** Resolves with a readable reason once the connection has ended. */
   readonly lost: Promise<string>;
   holdsSessionId(): boolean;
   call(params: CallParams, signal: AbortSignal, onProgress: ProgressCallback): Promise<CallToolResult>;
   /** Takes no more calls, but lets those in flight finish before it ends. */
   retire(why: string): Promise<void>;
-  /** Resolves once nothing of it is left: no process, no open stream. */
+  /** Resolves once no process and no open stream is left. */
   end(why: string): Promise<void>;
 }
 
 export type TransportKind = 'stdio' | 'http' | 'sse';
 
-/** A transport of ours may tell more than the SDK asks for. */
+/** Our transports offer more than the SDK asks for. */
 export type SessionTransport = Transport & {
   readonly pid?: number | null;
   ending?(): string;
-  leave?(): Promise<void>;
+  endSession?(): Promise<void>;
 };
 
-/** Calls carry their own deadline; the SDK's is set out of the way. */
+/** Calls have their own deadline, so the SDK's is set to the maximum. */
 const NO_TIMEOUT_MS = 2 ** 31 - 1;
 const VERIFY_MS = 5_000;
 
@@ -58,7 +58,7 @@ export function openedSession(
   client.onclose = () => lost.resolve(why || transport.ending?.() || 'the connection closed');
   const end = async (reason: string): Promise<void> => {
     why ||= reason;
-    await transport.leave?.();
+    await transport.endSession?.();
     await transport.close().catch(() => {});
   };
   const inFlight = new Set<Promise<unknown>>();
@@ -103,12 +103,12 @@ interface Watched {
   readonly logger: McpLogger;
 }
 
-/** Most errors here are noise (a progress note after its response). Only those about the stream of a session count. */
+/** Most errors here are harmless (a progress note after its response). Only those about the stream of a session count. */
 function watchErrors(watched: Watched): void {
   const { client, transportKind, era, end, logger } = watched;
   let verifying = false;
   client.onerror = (error) => {
-    // The messages quote whole protocol messages, results included: the name has to do.
+    // The messages quote whole protocol messages, results included, so only the name is logged.
     logger.debug({ error: error.name }, 'MCP connection reported an error');
     // The SSE transport would reconnect by itself, to a session that was never initialised.
     if (error instanceof SseError) return void end('the event stream broke');

@@ -1,4 +1,4 @@
-/** The SDK's transport of the older protocol over SSE, with everything that comes back bounded.
+/** The SDK's transport of the older protocol over SSE, with bounds on everything that comes back.
  *  It must never end the one stream of all calls because of one answer. */
 import { type JSONRPCMessage, SSEClientTransport, type Transport } from '@modelcontextprotocol/client';
 import { createAnswerGuard } from './answer-guard.ts';

@@ -1,4 +1,4 @@
-/** What a server process writes to stderr: the last of it kept, a limited part of it logged, all of it drained.
+/** Reads a server's stderr: keeps the last part, logs a limited part, drains all of it.
  *  It must never grow with what the server writes. */
 
 const MAX_KEPT_BYTES = 64 * 1024;
@@ -8,8 +8,8 @@ const LINES_PER_SECOND = 20;
 export interface StderrTail {
   push(chunk: Buffer): void;
   text(): string;
-  /** The line that most likely says why the server ended: the last that names an error, else the last; or ''. */
-  tellingLine(): string;
+  /** The line that most likely explains the end of the server: the last that names an error, else the last; or ''. */
+  lineOfCause(): string;
 }
 
 export interface StderrTailOptions {
@@ -42,14 +42,14 @@ export function createStderrTail(options: StderrTailOptions): StderrTail {
       for (const text of lines) line(text);
     },
     text: () => kept.text(),
-    tellingLine: () => tellingLine(kept.text()),
+    lineOfCause: () => lineOfCause(kept.text()),
   };
 }
 
 /** Runtimes print the error first, and then a stack or their version. */
 const NAMES_ERROR = /\b(\w*(Error|Exception)|error|fatal|panic|denied|not found|cannot)\b/i;
 
-function tellingLine(text: string): string {
+function lineOfCause(text: string): string {
   const lines = text
     .split('\n')
     .map((line) => line.trim())

@@ -11,16 +11,16 @@ import type { StdioTransportOptions } from './server-options.ts';
 import { type ServerProcess, startServerProcess } from './server-process.ts';
 import { type StderrTail, createStderrTail } from './stderr-tail.ts';
 
-/** A server that leaves this much unread does not read any more. */
+/** A server that leaves this much unread has stopped reading. */
 const MAX_UNREAD_BYTES = 64 * 1024 * 1024;
-/** Past this much unread, a cancellation would not be read in time to matter. */
+/** With this much unread, a cancellation would arrive too late. */
 const MAX_UNREAD_BEFORE_NOTIFICATIONS = 1024 * 1024;
 
 export interface StdioTransport extends Transport {
-  /** `pid` and `stderr` are how the SDK tells stdio from HTTP. */
+  /** The SDK tells stdio from HTTP by `pid` and `stderr`. */
   readonly pid: number | null;
   readonly stderr: null;
-  /** Why the connection ended, in words, with the last line of stderr; '' while it has not. */
+  /** Why the connection ended, with the last line of stderr; '' while it has not. */
   ending(): string;
 }
 
@@ -80,7 +80,7 @@ function attach(
     deliverInOrder(guard.checked(message), (next) => transport.onmessage?.(next));
   const lost = (how: string): void => {
     if (link.ending === '')
-      link.ending = [how, stderr.tellingLine().slice(0, 300)].filter((part) => part !== '').join(': ');
+      link.ending = [how, stderr.lineOfCause().slice(0, 300)].filter((part) => part !== '').join(': ');
     closeOnce(link, transport);
     void server.end(true);
   };
@@ -110,7 +110,7 @@ function attach(
   for (const pipe of [server.stdin, server.stdout, server.stderr]) {
     pipe.on('error', (error: Error) => transport.onerror?.(error));
   }
-  // No answer can come any more, even if the process lives on. One turn later, so that an exit gets to say how it ended.
+  // No answer can come any more, even if the process lives on. Delayed, so that an exit can report how it ended.
   server.stdout.once('close', () => setTimeout(lost, 20, 'closed its stdout'));
   void server.gone.then(lost);
 }
@@ -134,7 +134,7 @@ function send(link: Link, message: JSONRPCMessage): Promise<void> {
     return Promise.reject(new SdkError(SdkErrorCode.SendFailed, 'The server does not read its stdin'));
   }
   const line = `${JSON.stringify(message)}\n`;
-  // Calls made in the same tick leave in one write.
+  // Calls of the same tick are sent in one write.
   if (stdin.writableCorked === 0) {
     stdin.cork();
     process.nextTick(() => stdin.uncork());

@@ -1,5 +1,5 @@
-/** One call of one tool: what is asked of the pool, and the two ways in which it can end.
- *  It must never carry anything of the protocol's transport: callers see results and error envelopes only. */
+/** One call of one tool: the request to the pool, and the two ways in which it can end.
+ *  It must never expose the protocol's transport: callers see results and error envelopes only. */
 import type { ErrorEnvelope } from '../contract/error-envelope.ts';
 
 export interface ToolProgress {
@@ -12,18 +12,18 @@ export interface ToolCallRequest {
   readonly server: string;
   readonly tool: string;
   readonly arguments: Readonly<Record<string, unknown>>;
-  /** What the tool shall know beside its arguments; bounded by whoever asks. Absent or null = nothing. */
+  /** What the tool gets beside its arguments; the caller bounds it. Absent or null = nothing. */
   readonly context?: Readonly<Record<string, unknown>> | null;
-  /** Cancel or shutdown: ends the call at once as `cancelled`, and tells the server. */
+  /** Cancel or shutdown: ends the call at once as `cancelled`, and notifies the server. */
   readonly signal: AbortSignal;
-  /** The longest silence, connecting included; each progress notification starts it anew. */
+  /** Most time without progress, connecting included; each progress notification restarts it. */
   readonly timeoutMs: number;
-  /** The longest the call may last, however much progress it reports. */
+  /** Most time of the whole call, whatever progress it reports. */
   readonly maxTotalMs: number;
   readonly traceparent: string;
   readonly idempotencyKey: string;
   readonly onProgress?: (progress: ToolProgress) => void;
-  /** Called once, just before the first byte can leave: from here on the tool may have run. */
+  /** Called once, just before the first byte is sent: from then on the tool may have run. */
   readonly onSent?: () => void;
 }
 

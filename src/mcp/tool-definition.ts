@@ -1,7 +1,7 @@
-/** One tool as its server describes it, freed of the protocol's own fields.
- *  It must never be changed after it was listed: a new listing makes new definitions. */
+/** One tool as its server describes it, without the protocol's own fields.
+ *  It must never change after it was listed: a new listing makes new definitions. */
 
-/** The server's own hints. All of them are optional and as trustworthy as the server. */
+/** The server's own hints, all optional, and only as trustworthy as the server. */
 export interface ToolAnnotations {
   readonly title?: string;
   readonly readOnlyHint?: boolean;

@@ -1,5 +1,5 @@
-/** The tools of one server by name, with their schemas, which are kept as long as they do not change.
- *  It must never have compiled during a call what an earlier call has compiled. */
+/** The tools of one server by name, with their schemas, which are kept while they do not change.
+ *  It must never compile a schema again during a call when an earlier call has compiled it. */
 import type { Tool } from '@modelcontextprotocol/client';
 import type { CheckedSchema, SchemaChecks, SchemaVerdict } from '../json-schema/schema-checks.ts';
 import type { McpLogger } from './logger.ts';
@@ -21,7 +21,7 @@ export interface ToolList {
 
 export interface ToolListOptions {
   readonly server: string;
-  /** Lends its compiled schemas to the tools that have not changed. */
+  /** Provides compiled schemas for tools that have not changed. */
   readonly previous: ToolList | null;
   readonly logger: McpLogger;
   readonly schemas: SchemaChecks;
@@ -54,12 +54,12 @@ function createListedTool(definition: ToolDefinition, { logger, schemas }: ToolL
   };
 }
 
-/** Says once that the schema cannot be used. */
+/** Reports once that the schema cannot be used. */
 function reported(schema: CheckedSchema, onUnusable: (reason: string) => void): ToolSchema {
-  let isSaid = false;
+  let isReported = false;
   const read = (verdict: SchemaVerdict): SchemaVerdict => {
-    if (verdict.kind === 'unusable' && !isSaid) onUnusable(verdict.reason);
-    isSaid ||= verdict.kind === 'unusable';
+    if (verdict.kind === 'unusable' && !isReported) onUnusable(verdict.reason);
+    isReported ||= verdict.kind === 'unusable';
     return verdict;
   };
   return {

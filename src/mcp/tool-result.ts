@@ -1,4 +1,4 @@
-/** A tool's answer, read into the canonical result: its directives taken out first, then what it says.
+/** Reads a tool's answer into the canonical result: removes its directives first, then reads its content.
  *  It must never show a directive to the model, nor drop a kind of content it does not know. */
 import {
   type DirectiveTrust,
@@ -41,7 +41,7 @@ export function readToolResult(raw: RawToolResult, options: ReadOptions = {}): R
   return { result, content, rejected };
 }
 
-/** The text or the structured content alone when that is all there is; otherwise every item as it was sent. */
+/** The text or the structured content alone when there is nothing else; otherwise every item as it was sent. */
 function payloadOf(items: readonly unknown[], structured: unknown): unknown {
   const texts = items.filter(isText);
   if (texts.length < items.length) {
@@ -52,7 +52,7 @@ function payloadOf(items: readonly unknown[], structured: unknown): unknown {
 
 const NO_MESSAGE = 'The tool reported an error without a message';
 
-/** What the tool says about its own failure, if it says it as JSON; otherwise its text. Nothing else it said is lost. */
+/** The error that the tool describes as JSON, else its text. Everything else that it sent is kept. */
 function toolError(items: readonly unknown[], structured: unknown): ReturnType<typeof normalizeError> {
   const source = errorSource(items, structured);
   if (source !== null) return normalizeError(withHint(withKept(source)), 'tool_error', NO_MESSAGE);
@@ -64,7 +64,7 @@ function toolError(items: readonly unknown[], structured: unknown): ReturnType<t
   return normalizeError({ type: 'tool_error', message: textOf(items).trim() || NO_MESSAGE, details });
 }
 
-/** Where a tool describes its failure as an object, and what it said beside that. */
+/** The object in which a tool describes its failure, and what it sent beside that. */
 interface ErrorSource {
   readonly error: Members;
   readonly beside: Members;
@@ -88,17 +88,17 @@ function errorSource(items: readonly unknown[], structured: unknown): ErrorSourc
     const others = items.filter((item) => !isText(item));
     return { error: whole, beside: { ...structuredBeside, ...besideItems(others) } };
   }
-  const told = texts.find((item) => errorObject(parsed(item.text)) !== null);
-  const error = told && errorObject(parsed(told.text));
-  if (!told || !error) return null;
-  return { error, beside: { ...structuredBeside, ...besideItems(items.filter((item) => item !== told)) } };
+  const hasFlag = texts.find((item) => errorObject(parsed(item.text)) !== null);
+  const error = hasFlag && errorObject(parsed(hasFlag.text));
+  if (!hasFlag || !error) return null;
+  return { error, beside: { ...structuredBeside, ...besideItems(items.filter((item) => item !== hasFlag)) } };
 }
 
 function besideItems(items: readonly unknown[]): Members {
   return items.length > 0 ? { content: items.map(describedItem) } : {};
 }
 
-/** What has a place of its own in an error; every other key is a detail. */
+/** Keys that an error has fields for; every other key is a detail. */
 const ERROR_KEYS: ReadonlySet<string> = new Set([
   'type',
   'code',
@@ -108,7 +108,7 @@ const ERROR_KEYS: ReadonlySet<string> = new Set([
   'retryable?',
 ]);
 
-/** The error with all else that was said among its details; its own details win. */
+/** The error, with everything else that was sent in its details; its own details win. */
 function withKept({ error, beside }: ErrorSource): Members {
   const others = Object.fromEntries(Object.entries(error).filter(([key]) => !ERROR_KEYS.has(key)));
   const { details } = error;
@@ -118,11 +118,11 @@ function withKept({ error, beside }: ErrorSource): Members {
   return { ...error, details: { ...coded, ...others, ...beside, ...own } };
 }
 
-/** Who says when to come again, and not that it is of no use, asks for another try. */
+/** An error that names a waiting time, and does not say whether it is retryable, is retryable. */
 function withHint(error: Members): Members {
-  const told = typeof (error['retryable'] ?? error['retryable?']) === 'boolean';
+  const hasFlag = typeof (error['retryable'] ?? error['retryable?']) === 'boolean';
   const waitMs = isObject(error['details']) ? error['details']['retry_after_ms'] : undefined;
-  return told || typeof waitMs !== 'number' || !(waitMs >= 0) ? error : { ...error, retryable: true };
+  return hasFlag || typeof waitMs !== 'number' || !(waitMs >= 0) ? error : { ...error, retryable: true };
 }
 
 function textOf(items: readonly unknown[]): string {
@@ -133,8 +133,8 @@ function textOf(items: readonly unknown[]): string {
 }
 
 /**
- * `{message, …}`, or `{error: {message, …}}` with what else is in the outer object. A type outside the tool's own words is
- * kept by `normalizeError`.
+ * `{message, …}`, or `{error: {message, …}}` with the other members of the outer object. `normalizeError` keeps types
+ * that it does not know.
  */
 function errorObject(value: unknown): Members | null {
   if (!isObject(value)) return null;
@@ -152,7 +152,7 @@ function parsed(text: string): unknown {
   }
 }
 
-/** Media in a form a model can use: what it is and how large, not its base64. */
+/** Media in a form that a model can use: its kind and size, not its base64. */
 function describedItem(item: unknown): unknown {
   if (!isObject(item)) return item;
   if (typeof item['data'] === 'string') return withoutBytes(item, 'data');

@@ -1,5 +1,5 @@
-/** Keeps a session's tool list fresh: read again when the server says that it changed, soon and never twice at once.
- *  It must never end the session because a list could not be read: the old one still serves. */
+/** Keeps a session's tool list fresh: reads it again soon after the server reports a change, never twice at once.
+ *  It must never end the session because a list could not be read: the old list still works. */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { SchemaChecks } from '../json-schema/schema-checks.ts';
 import { describe } from './connect-fault.ts';
@@ -10,7 +10,7 @@ import type { Session } from './session.ts';
 import { type ToolList, createToolList } from './tool-list.ts';
 
 export interface ToolWatch {
-  settled(): Promise<void>;
+  changesRead(): Promise<void>;
   stop(): void;
 }
 
@@ -20,7 +20,7 @@ export interface ToolWatchOptions {
   readonly read: () => Promise<void>;
 }
 
-/** Servers announce several changes in a row; one reading serves them all. Milliseconds. */
+/** Servers announce several changes in a row; one reading covers them. Milliseconds. */
 const GATHER_MS = 100;
 const LIST_MS = 30_000;
 
@@ -33,7 +33,7 @@ export interface ReadToolsOptions {
   readonly schemas: SchemaChecks;
 }
 
-/** Every page of the server's list, within its limits. Throws what the SDK throws. */
+/** Every page of the server's list, within its limits. Throws the errors of the SDK. */
 export async function readTools({ session, signal, ...rest }: ReadToolsOptions): Promise<ToolList> {
   if (session.client.getServerCapabilities()?.tools === undefined) return createToolList([], rest);
   const late = AbortSignal.timeout(LISTING_LIMITS.maxMs);
@@ -79,14 +79,14 @@ export function watchTools(options: ToolWatchOptions): ToolWatch {
   session.client.setNotificationHandler('notifications/tools/list_changed', changed);
   if (session.era === 'modern') void subscribe(session, stopping.signal, changed, logger);
   return {
-    settled: async () => {
+    changesRead: async () => {
       if (reading !== null) await reading;
     },
     stop: () => stopping.abort(),
   };
 }
 
-/** The modern protocol sends changes only to those who listen. */
+/** The modern protocol sends changes only to subscribers. */
 async function subscribe(
   session: Session,
   signal: AbortSignal,
@@ -100,7 +100,7 @@ async function subscribe(
         { toolsListChanged: true },
         { signal, timeout: LIST_MS },
       );
-      // What changed between two subscriptions was announced to nobody.
+      // Changes between two subscriptions were not announced.
       if (failures > 0) changed();
       if ((await subscription.closed) === 'local') return;
     } catch (error) {

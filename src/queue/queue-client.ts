@@ -82,7 +82,7 @@ export function createQueueClient(parts: QueueClientParts): DirectiveClient {
     agents: () => parts.runs.agents(),
     tools: () => whileAvailable(async () => toolListing(await catalog.read())),
     lanes: () =>
-      whileAvailable(() => listLanes({ ...parts, kinds: [...(parts.parsing.kinds?.keys() ?? [])] })),
+      whileAvailable(() => listLanes({ ...parts, kinds: [...(parts.parsing.customTypes?.keys() ?? [])] })),
     close: () => parts.close(),
   };
 }

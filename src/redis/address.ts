@@ -1,8 +1,8 @@
-// The address of a Redis as the environment names it: what is wrong with its form, and how it is shown.
+// A Redis address from the environment: checks its form and hides its secrets for display.
 // Must never show user or password.
 
 export interface AddressFault {
-  /** With the address, without what is secret. */
+  /** Names the address, without its secrets. */
   readonly says: string;
   readonly fix: string;
 }
@@ -21,7 +21,7 @@ export function shownAddress(url: string): string {
   return `${scheme}…@${url.slice(at + 1)}`;
 }
 
-/** null: the form is right, whatever answers there. */
+/** null: the form is right, whether or not a Redis answers there. */
 export function redisUrlFault(url: string): AddressFault | null {
   const shown = shownAddress(url);
   if (!SCHEME.test(url)) {

@@ -1,5 +1,5 @@
 // Connections to Redis: standalone, TLS, Sentinel and Cluster, named by one URL.
-// Must never hold an open connection that nobody asked for, nor give up reconnecting.
+// Must never open a connection before it is needed, nor give up reconnecting.
 import {
   Cluster,
   Redis,
@@ -21,20 +21,20 @@ export type ConnectionRole = 'commands' | 'submit' | 'subscriber' | 'blocking';
 
 const RECONNECT_STEP_MS = 50;
 const RECONNECT_CAP_MS = 1_000;
-/** How long a submission may wait for Redis before the caller is told that it is away. */
+/** How long a submission waits for Redis before the caller gets an error. */
 const SUBMIT_COMMAND_TIMEOUT_MS = 5_000;
 
 /**
- * A connection on which a command waits and nothing comes for so long is made anew, and the command sent again: a host that
- * is gone without a word closes nothing, and the operating system notices after a quarter of an hour. Longer than BullMQ
- * lets a command block, which is 10 s.
+ * A connection on which a command waits this long without any answer is replaced, and the command sent again: a dead
+ * host closes no connection, and the operating system notices only after a quarter of an hour. Longer than the 10 s
+ * that BullMQ lets a command block.
  */
 const LONGEST_SILENCE_MS = 20_000;
 
-/** How long Redis may take to say goodbye. */
+/** How long Redis may take to answer QUIT. */
 const CLOSE_MS = 500;
 
-/** A failover leaves a master behind as replica: reconnect and send the refused command again. */
+/** After a failover the old master is a replica: reconnect and send the refused command again. */
 function reconnectOnError(error: Error): 2 | false {
   return error.message.startsWith('READONLY') ? 2 : false;
 }
@@ -48,7 +48,7 @@ function optionsFor(role: ConnectionRole) {
     enableReadyCheck: true,
     socketTimeout: LONGEST_SILENCE_MS,
   } satisfies RedisOptions;
-  // Whoever subscribes does it again at every `ready`, and knows what has been confirmed.
+  // A subscriber subscribes again at every `ready`, and tracks what has been confirmed.
   if (role === 'subscriber') return { ...shared, autoResubscribe: false };
   if (role !== 'submit') return shared;
   return { ...shared, commandTimeout: SUBMIT_COMMAND_TIMEOUT_MS };
@@ -92,7 +92,7 @@ function connectCluster(url: string, role: ConnectionRole): Cluster {
   return cluster;
 }
 
-/** A cluster without a node in reach holds commands back, and the time limit of its nodes' connections does not begin. */
+/** A cluster with no reachable node holds commands back before the time limit of a node's connection starts. */
 function limitCommands(cluster: Cluster): void {
   const send = cluster.sendCommand.bind(cluster);
   cluster.sendCommand = (command, ...target) => {
@@ -101,7 +101,7 @@ function limitCommands(cluster: Cluster): void {
   };
 }
 
-/** Ends what listens to the sentinels with the connection it was for: left alone it keeps the process alive. */
+/** Closes the failover detector with its connection: left open, it keeps the process alive. */
 class BoundedSentinelConnector extends SentinelConnector {
   constructor(options: unknown) {
     super(options as SentinelConnectionOptions);
@@ -124,7 +124,7 @@ function connectSentinel(url: string, role: ConnectionRole): Redis {
     ...credentialsOf(url),
     sentinels: nodesOf(url),
     name,
-    // A master that hangs, or whose host is gone, closes no connection: the sentinels say who has taken over.
+    // A master that hangs, or whose host is gone, closes no connection: the sentinels report the new master.
     failoverDetector: true,
     Connector: BoundedSentinelConnector,
   });
@@ -137,14 +137,14 @@ function connectSentinel(url: string, role: ConnectionRole): Redis {
 export function connectRedis(url: string, role: ConnectionRole): RedisConnection {
   keepArgumentsOutOfErrors();
   const connection = openConnection(url, role);
-  // Reconnecting is the connection's own work; without a listener an outage would end the process.
+  // The connection reconnects by itself; without a listener an outage would end the process.
   connection.on('error', () => {});
   gatherWrites(connection);
   keepDuplicates(connection);
   return connection;
 }
 
-/** What was made from a connection, here or by BullMQ, by the connection. */
+/** The duplicates of each connection, made here or by BullMQ. */
 const duplicates = new WeakMap<RedisConnection, RedisConnection[]>();
 
 function keepDuplicates(connection: RedisConnection): void {
@@ -158,7 +158,7 @@ function keepDuplicates(connection: RedisConnection): void {
   }) as typeof connection.duplicate;
 }
 
-/** Commands of one turn of the event loop leave in one system call, here and at Redis, instead of one each. */
+/** Sends the commands of one turn of the event loop in one system call, instead of one each. */
 function gatherWrites(connection: RedisConnection): void {
   if (connection instanceof Redis) connection.on('connect', () => gatherWritesOf(connection.stream));
   else connection.on('+node', gatherWrites);
@@ -187,7 +187,7 @@ function openConnection(url: string, role: ConnectionRole): RedisConnection {
   return new Redis(url, optionsFor(role));
 }
 
-/** The servers that take writes; which nodes a cluster has is known once one of them has answered. */
+/** The servers that take writes; the nodes of a cluster are known once one of them has answered. */
 export async function mastersOf(connection: RedisConnection): Promise<readonly RedisConnection[]> {
   if (!(connection instanceof Cluster)) return [connection];
   await connection.ping();
@@ -195,8 +195,8 @@ export async function mastersOf(connection: RedisConnection): Promise<readonly R
 }
 
 /**
- * Closes politely, and by force when Redis does not answer in time. What was duplicated from the connection ends with it:
- * BullMQ asks a Redis that is away to close its own, waits for the answer for ever, and the process with it.
+ * Closes with QUIT, and by force when Redis does not answer in time. Its duplicates close with it: BullMQ waits for
+ * ever for a Redis that is away to close its own, and so does the process.
  */
 export async function closeRedis(connection: RedisConnection, withinMs = CLOSE_MS): Promise<void> {
   const isAsked = connection.status === 'ready' && withinMs > 0;

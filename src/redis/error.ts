@@ -1,4 +1,4 @@
-// Errors of Redis without the arguments of the command: these are what callers sent and what tools answered.
+// Removes the command's arguments from errors of Redis: they hold what callers sent and what tools answered.
 // Must never change how an error is recognised: its class, message and code stay.
 import { ReplyError } from 'ioredis';
 
@@ -6,7 +6,7 @@ interface FailedCommand {
   readonly name?: unknown;
 }
 
-/** The client assigns the whole command to every error it makes, and whoever prints one prints that too. */
+/** The client attaches the whole command to every error, and a log of the error prints it too. */
 export function keepArgumentsOutOfErrors(): void {
   const errors = Object.getPrototypeOf((ReplyError as { prototype: object }).prototype) as object;
   Object.defineProperty(errors, 'command', {

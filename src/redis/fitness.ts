@@ -1,14 +1,14 @@
-// Checks that a Redis can keep the promises: its version, and that it never drops keys by itself.
-// Must never change a setting of it.
+// Checks that a Redis can keep the guarantees: its version, and that it never evicts keys.
+// Must never change a setting of the Redis.
 import { mastersOf, type RedisConnection } from './connection.ts';
 
-/** What a Redis says of itself, as far as the promises depend on it. */
+/** What a Redis reports about itself, as far as the guarantees depend on it. */
 export interface RedisFacts {
   version: string;
-  /** `noeviction` is the only one that keeps every key. */
+  /** Only `noeviction` keeps every key. */
   evictionPolicy: string;
   appendOnly: boolean;
-  /** null when the server does not tell (managed services often hide it). */
+  /** null when the server hides it (managed services often do). */
   appendFsync: string | null;
   mode: string;
 }
@@ -19,14 +19,14 @@ function field(info: string, name: string): string | null {
   return new RegExp(`^${name}:(.*)$`, 'm').exec(info)?.[1]?.trim() ?? null;
 }
 
-/** Of a cluster, those of the master that is the least fit. */
+/** For a cluster, the facts of its least fit master. */
 export async function redisFacts(connection: RedisConnection): Promise<RedisFacts> {
   const facts = await Promise.all((await mastersOf(connection)).map(factsOf));
   const [worst] = facts.toSorted((one, other) => demerits(other) - demerits(one));
   return worst ?? factsOf(connection);
 }
 
-/** What would be refused weighs more than what is only advised against. */
+/** A reason to refuse counts more than a warning. */
 function demerits(facts: RedisFacts): number {
   const unadvised = [!facts.appendOnly, facts.appendFsync === 'no'].filter(Boolean).length;
   return 10 * unfitness(facts).length + unadvised;
@@ -44,14 +44,14 @@ async function factsOf(connection: RedisConnection): Promise<RedisFacts> {
   };
 }
 
-/** One reason why a Redis cannot keep the promises, and what to do about it. */
+/** One reason why a Redis cannot keep the guarantees, and what to do about it. */
 export interface Unfitness {
   readonly aspect: 'version' | 'eviction';
   readonly says: string;
   readonly remedy: string;
 }
 
-/** A Redis that cannot keep the promises; the message names every reason with its remedy. */
+/** A Redis that cannot keep the guarantees; the message names every reason with its remedy. */
 export class UnfitRedis extends Error {
   override readonly name = 'UnfitRedis';
   readonly problems: readonly Unfitness[];

@@ -1,5 +1,5 @@
-// Says in a few lines that Redis is away, for all connections and roles of a process together.
-// Must never keep back an error that an outage of Redis does not explain.
+// Logs an outage of Redis in a few lines, for all connections and roles of a process together.
+// Must never hide an error that an outage of Redis does not explain.
 import type { Startable } from '../lifecycle.ts';
 import { isRedisAway } from './unavailable.ts';
 import type { RedisConnection } from './connection.ts';
@@ -7,47 +7,47 @@ import { createOutage, type OutageNews, secondsOf } from '../telemetry/outage.ts
 
 export interface RedisOutageOptions {
   logger: { warn(fields: object, message: string): void };
-  /** What cannot go on without Redis right now, by name. */
+  /** Work that waits for Redis right now, counted by name. */
   waiting: () => Readonly<Record<string, number>>;
   /** Milliseconds; any origin. */
   now?: () => number;
 }
 
-/** Speaks from its start to its stop: a start that fails says itself why. */
+/** Logs from its start to its stop: a start that fails reports the reason itself. */
 export interface RedisOutage extends Startable {
   watch(connection: RedisConnection): void;
-  /** Whether the error is one of an outage, which is then said in its own lines. */
+  /** Whether the error is part of an outage, which is logged in its own lines. */
   explains(error: Error): boolean;
 }
 
-/** A connection that is back so soon was cut, not away. */
+/** A connection that is back this soon was cut, not away. */
 const BLIP_MS = 250;
 const LOOK_MS = 1_000;
 /**
- * A Redis that refuses, or lets commands time out, closes nothing: it works again after so long without another error.
- * What arrives so long after an outage is still of it.
+ * A Redis that refuses commands, or lets them time out, closes no connection: it counts as back after this long without
+ * another error. An error that arrives this long after an outage still belongs to it.
  */
 const QUIET_MS = 10_000;
-/** BullMQ loses its locks on jobs meanwhile, a Redis that was killed also the jobs; the journal's claims decide, and the jobs are handed out again. */
+/** In an outage BullMQ loses job locks, and a killed Redis its jobs: the journal's claims decide, jobs are enqueued again. */
 const CONSEQUENCES = /^(could not renew lock for job|Missing (lock|key) for job|Lock mismatch for job)/;
 
 const BEGAN =
-  'Redis is out of reach: submissions are refused with 503, results and runs wait for it; tried again all the time. ' +
-  'Check that it runs at REDIS_URL; `adjutant doctor` says more';
+  'Redis is unreachable: submissions are refused with 503, results and runs wait; reconnecting. ' +
+  'Check that it runs at REDIS_URL; `adjutant doctor` tells more';
 
 export function createRedisOutage(options: RedisOutageOptions): RedisOutage {
   const { logger, waiting, now = () => performance.now() } = options;
   const outage = createOutage(now);
-  /** When each connection that is not there was lost. */
+  /** When each lost connection was lost. */
   const lost = new Map<RedisConnection, number>();
   let reason = '';
-  /** The most that waited at once in this outage. */
+  /** The most work that waited at once in this outage. */
   let waited: Record<string, number> = {};
   let troubledAt = -Infinity;
   let endedAt = -Infinity;
   let looking: NodeJS.Timeout | undefined;
 
-  function say(news: OutageNews | null): void {
+  function report(news: OutageNews | null): void {
     if (news === null || looking === undefined) return;
     if (news.kind === 'began') {
       waited = {};
@@ -56,21 +56,21 @@ export function createRedisOutage(options: RedisOutageOptions): RedisOutage {
     const { failures } = news;
     if (news.kind === 'lasts') {
       const fields = { reason, for_s: secondsOf(news.forMs), failures, waiting: waiting() };
-      return logger.warn(fields, 'Redis is still out of reach');
+      return logger.warn(fields, 'Redis is still unreachable');
     }
     const fields = { after_s: secondsOf(news.afterMs), failures, waited };
-    logger.warn(fields, 'Redis is back: what waited goes on');
+    logger.warn(fields, 'Redis is back: waiting work continues');
   }
 
   function look(): void {
     const isCut = [...lost.values()].some((lostAt) => now() - lostAt >= BLIP_MS);
-    if (isCut && !outage.away) say(outage.failed());
+    if (isCut && !outage.away) report(outage.failed());
     count();
-    say(outage.look());
+    report(outage.look());
     if (outage.away && lost.size === 0 && now() - troubledAt >= QUIET_MS) end();
   }
 
-  /** Before those whose connection is back first go on. */
+  /** Counted before connections that are back early continue their work. */
   function count(): void {
     for (const [name, number] of Object.entries(waiting()))
       waited[name] = Math.max(waited[name] ?? 0, number);
@@ -78,7 +78,7 @@ export function createRedisOutage(options: RedisOutageOptions): RedisOutage {
 
   function end(): void {
     endedAt = now();
-    say(outage.works());
+    report(outage.works());
   }
 
   function back(connection: RedisConnection): void {
@@ -105,7 +105,7 @@ export function createRedisOutage(options: RedisOutageOptions): RedisOutage {
     troubledAt = now();
     if (isAftermath) return true;
     if (!outage.away) reason = error.message;
-    say(outage.failed());
+    report(outage.failed());
     return true;
   }
 

@@ -1,9 +1,9 @@
-/** Who owns the private Redis of a folder: a file that names the service's process, the Redis process and its URL.
- *  It must never let two living services own one folder. */
+/** The lock file of a folder's private Redis: names the service's process, the Redis process and its URL.
+ *  It must never let two running services own one folder. */
 import { readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
-/** Why there is no private Redis, and how to get one. */
+/** Why there is no private Redis, and what to do. */
 export class PrivateRedisFailure extends Error {
   override readonly name = 'PrivateRedisFailure';
   readonly how: string;
@@ -26,7 +26,7 @@ export interface RedisLock {
 
 const FILE = 'owner.json';
 
-/** What the file says, or null when there is none (or an unreadable one). */
+/** The content of the file; null when there is none, or it is unreadable. */
 export async function readLock(dir: string): Promise<RedisLock | null> {
   const text = await readFile(join(dir, FILE), 'utf8').catch(() => null);
   if (text === null) return null;
@@ -37,7 +37,7 @@ export async function readLock(dir: string): Promise<RedisLock | null> {
   }
 }
 
-/** Takes the folder for this process; returns what a dead owner left. Throws `PrivateRedisFailure` when the owner lives. */
+/** Takes the folder for this process; returns a dead owner's lock. Throws `PrivateRedisFailure` when the owner is alive. */
 export async function takeLock(dir: string): Promise<RedisLock | null> {
   const mine: RedisLock = { ...thisProcess(), url: null, redisPid: null };
   if (await create(dir, mine)) return null;
@@ -86,7 +86,7 @@ export function isAlive(pid: number): boolean {
 
 function owned(dir: string, pid: number): PrivateRedisFailure {
   return new PrivateRedisFailure({
-    what: `Adjutant is running in this folder already (process ${pid}).`,
+    what: `Adjutant already runs in this folder (process ${pid}).`,
     how: `Use it, stop it, or start this one in another folder. (If that process is something else, remove ${join(dir, FILE)}.)`,
   });
 }

@@ -1,4 +1,5 @@
-/** A redis-server of this folder's own, under `.adjutant/redis`: started when no other Redis is named, stopped with the service.
+/** The private redis-server of a folder, under `.adjutant/redis`: starts when no other Redis is configured, stops with
+ *  the service.
  *  It must never be shared by two services, nor listen beyond this machine. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
@@ -31,17 +32,17 @@ export interface PrivateRedis {
 export interface Launch {
   /** Default: `redis-server`. */
   readonly program?: string;
-  /** `PATH` of the environment, on which the program is looked for. */
+  /** `PATH` of the environment, which is searched for the program. */
   readonly path: string | undefined;
 }
 
-/** Where the private Redis of an `adjutant up` (or `npm start`) in `folder` listens, with its password; null: there is none. */
+/** The URL, with password, of the private Redis that an `adjutant up` (or `npm start`) runs in `folder`; null: none. */
 export async function privateRedisUrl(folder: string): Promise<string | null> {
   const lock = await readLock(redisFolder(folder));
   return lock !== null && lock.url !== null && (await answers(lock.url)) ? lock.url : null;
 }
 
-/** Starts it, or adopts the one that a killed service left running. Throws `PrivateRedisFailure`. */
+/** Starts a Redis, or adopts the one that a killed service left running. Throws `PrivateRedisFailure`. */
 export async function startPrivateRedis(folder: string, launch: Launch): Promise<PrivateRedis> {
   const dir = redisFolder(folder);
   await makeFolder(folder, dir);
@@ -60,7 +61,7 @@ async function makeFolder(folder: string, dir: string): Promise<void> {
     await writeFile(join(folder, '.adjutant', '.gitignore'), '*\n');
   } catch (error) {
     throw new PrivateRedisFailure({
-      what: `The private Redis has no place: ${(error as Error).message}.`,
+      what: `The folder of the private Redis cannot be made: ${(error as Error).message}.`,
       how: 'Start in a folder that you may write to, or set REDIS_URL to a Redis that runs.',
     });
   }
@@ -90,7 +91,7 @@ async function start(dir: string, { program = 'redis-server', path }: Launch): P
   });
 }
 
-/** In a process group of its own: an interrupt from the keyboard reaches the service, which stops its Redis last. */
+/** In its own process group: an interrupt from the keyboard reaches only the service, which stops its Redis last. */
 async function spawnRedis(
   dir: string,
   url: string,
@@ -102,7 +103,7 @@ async function spawnRedis(
   const child = spawn(program, [file], {
     detached: true,
     stdio: 'ignore',
-    // Every process of this user can read what it was started with.
+    // Every process of this user can read the environment that it is started with.
     env: { PATH: path },
   });
   const failed = once(child, 'error').then(([error]) => error as Error);
@@ -152,7 +153,7 @@ function terminate(pid: number): void {
   try {
     process.kill(pid, 'SIGTERM');
   } catch {
-    // It has ended already.
+    // It has already ended.
   }
 }
 
@@ -165,7 +166,7 @@ async function untilItAnswers(url: string, child: ChildProcess): Promise<boolean
   return false;
 }
 
-/** Whether the Redis that knows our password says PONG: another one on the port refuses it. */
+/** Whether the Redis that knows our password answers PONG: another one on this port refuses the password. */
 async function answers(url: string): Promise<boolean> {
   const { port, password } = new URL(url);
   const socket = createConnection({ host: '127.0.0.1', port: Number(port) });

@@ -1,9 +1,9 @@
-// One question to a Redis, and why it does not answer, with what to do about it.
+// Asks a Redis one question; reports why it does not answer and what to do.
 // Must never wait for a Redis that is known to be away, nor leave a connection open.
 import { shownAddress } from './address.ts';
 import { closeRedis, connectRedis, type RedisConnection } from './connection.ts';
 
-/** Redis cannot be asked; the message names the address and the reason. */
+/** Redis does not answer; the message names the address and the reason. */
 export class RedisAway extends Error {
   override readonly name = 'RedisAway';
   readonly fix: string;
@@ -15,7 +15,7 @@ export class RedisAway extends Error {
   }
 }
 
-/** Connects for the length of one question. Throws `RedisAway` as soon as it is clear that nobody answers. */
+/** Connects for one question. Throws `RedisAway` as soon as it is clear that Redis does not answer. */
 export async function askRedis<T>(
   url: string,
   question: (connection: RedisConnection) => Promise<T>,
@@ -39,7 +39,7 @@ export async function askRedis<T>(
   }
 }
 
-/** Sentinels and clusters may be in the middle of a change of masters: only all of them together say no. */
+/** One sentinel or node may fail during a change of masters: it is final only when all fail. */
 function isFinal(connection: RedisConnection, { name, message }: Error): boolean {
   if (name === 'ClusterAllFailedError' || message.startsWith('All sentinels are unreachable')) return true;
   return !connection.isCluster && !('sentinels' in connection.options && connection.options.sentinels);
@@ -53,6 +53,6 @@ function whyOf(error: Error): string {
 }
 
 function fixFor(why: string): string {
-  if (/NOAUTH|WRONGPASS|NOPERM/.test(why)) return 'Put the right user and password into REDIS_URL.';
+  if (/NOAUTH|WRONGPASS|NOPERM/.test(why)) return 'Correct the user and password in REDIS_URL.';
   return 'Start it, or correct REDIS_URL.';
 }

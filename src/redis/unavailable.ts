@@ -1,16 +1,16 @@
-// Tells an absent Redis from a broken program: callers of the service get one kind of error for "come back later".
-// Must never turn a refusal or a bug into "come back later".
+// Tells an absent Redis from a bug: callers get one kind of error that means "try again later".
+// Must never turn a refusal or a bug into "try again later".
 import { ServiceUnavailable } from '../contract/problem.ts';
 
 const RETRY_AFTER_MS = 1_000;
 
-/** As Redis answers, and as a cluster's connection repeats it after the last of many attempts. */
+/** As Redis answers, and as a cluster connection repeats it after the last of many attempts. */
 const REFUSALS =
   /^(Too many Cluster redirections\. Last error: (ReplyError: )?)?(LOADING|READONLY|OOM|MISCONF|CLUSTERDOWN|TRYAGAIN|MOVED|MASTERDOWN|NOREPLICAS|UNBLOCKED|BUSY)\b/;
 const LOSSES =
   /Connection is closed|Command timed out|Connection lost|Stream isn't writeable|ECONNREFUSED|ECONNRESET|EPIPE|ETIMEDOUT|max retries per request|None of startup nodes|Cluster isn't ready|Failed to refresh slots|Cluster is ended|No subscriber for the cluster|No sharded subscriber/i;
 
-/** Whether `error` means that Redis is away or refuses for the moment. */
+/** Whether `error` means that Redis is away or refuses at the moment. */
 export function isRedisAway(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   return REFUSALS.test(error.message) || LOSSES.test(error.message);
@@ -22,6 +22,6 @@ export async function whileAvailable<T>(call: () => Promise<T>): Promise<T> {
     return await call();
   } catch (error) {
     if (!isRedisAway(error)) throw error;
-    throw new ServiceUnavailable('Redis is out of reach', { retryAfterMs: RETRY_AFTER_MS, cause: error });
+    throw new ServiceUnavailable('Redis is unreachable', { retryAfterMs: RETRY_AFTER_MS, cause: error });
   }
 }

@@ -124,7 +124,7 @@ export function assembleClient(
     ...known,
     lanes,
     runs: runClientOf(connection, keys, options, { index, capacity, confirm, ordered, wake: wakeRun }),
-    parsing: { maxDirectives, kinds: options.runs.kinds ?? NO_CUSTOM_TYPES },
+    parsing: { maxDirectives, customTypes: options.runs.kinds ?? NO_CUSTOM_TYPES },
     close,
   });
   const listen = async (): Promise<void> => void (await subscriber.openInbox());

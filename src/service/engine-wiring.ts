@@ -124,7 +124,7 @@ function agentAnnouncer(
     async stop() {
       if (timer === undefined) return;
       clearInterval(timer);
-      await catalog.leave(engine).catch(onError);
+      await catalog.deregister(engine).catch(onError);
     },
   };
 }

@@ -133,7 +133,7 @@ function modelAnnouncer(config: Config, catalog: ModelCatalog, onError: (error: 
     async stop() {
       if (timer === undefined) return;
       clearInterval(timer);
-      await catalog.leave(worker).catch(onError);
+      await catalog.deregister(worker).catch(onError);
     },
   };
 }

@@ -180,7 +180,7 @@ export function wireTools({ config, catalog, logger, schemas, onError }: ToolWir
   async function leave(): Promise<void> {
     if (timer === undefined) return;
     clearInterval(timer);
-    await catalog.leave(worker).catch(onError);
+    await catalog.deregister(worker).catch(onError);
   }
 
   function noteBlocked(lane: string, pauseMs: number | null): void {

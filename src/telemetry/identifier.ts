@@ -1,5 +1,5 @@
 // New ids: UUID version 7, which sort in the order they were made in this process.
-// Must never be asked for a secret.
+// Must never be used as a secret.
 import { v7 } from 'uuid';
 import { randomBytesFromPool } from './random-pool.ts';
 

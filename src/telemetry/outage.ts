@@ -1,5 +1,6 @@
-// When to say that something outside is away: once as it begins, once a minute while it lasts, once as it ends.
-// Must never write anything itself, nor know what is away.
+// Decides when to report that something outside is away: once as it begins, once a minute while it lasts, once as it
+// ends.
+// Must never log anything itself, nor know what is away.
 
 export type OutageNews =
   | { kind: 'began' }
@@ -7,11 +8,11 @@ export type OutageNews =
   | { kind: 'ended'; afterMs: number; failures: number };
 
 export interface Outage {
-  /** It failed once more. null: nothing is to be said now. */
+  /** It failed once more. null: nothing to report now. */
   failed(): OutageNews | null;
-  /** Time has passed, whether or not anything was tried. */
+  /** Checks the time, whether or not anything was tried. */
   look(): OutageNews | null;
-  /** It works. null: it had not been away. */
+  /** It works. null: it was not away. */
   works(): OutageNews | null;
   readonly away: boolean;
 }
@@ -21,13 +22,13 @@ const EVERY_MS = 60_000;
 /** `now` in milliseconds; any origin. */
 export function createOutage(now: () => number = () => performance.now()): Outage {
   let beganAt: number | null = null;
-  let saidAt = 0;
+  let reportedAt = 0;
   let failures = 0;
 
   function look(): OutageNews | null {
-    if (beganAt === null || now() - saidAt < EVERY_MS) return null;
-    saidAt = now();
-    return { kind: 'lasts', forMs: saidAt - beganAt, failures };
+    if (beganAt === null || now() - reportedAt < EVERY_MS) return null;
+    reportedAt = now();
+    return { kind: 'lasts', forMs: reportedAt - beganAt, failures };
   }
 
   return {
@@ -35,7 +36,7 @@ export function createOutage(now: () => number = () => performance.now()): Outag
     failed() {
       failures += 1;
       if (beganAt !== null) return look();
-      beganAt = saidAt = now();
+      beganAt = reportedAt = now();
       return { kind: 'began' };
     },
     works() {

@@ -1,4 +1,4 @@
-// W3C trace context: reading, making and descending `traceparent` values.
+// W3C trace context: reads, creates and derives `traceparent` values.
 // Must never let an invalid header reach a signal.
 import { randomHex } from './random-pool.ts';
 

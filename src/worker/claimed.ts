@@ -89,5 +89,5 @@ export async function repeatPolicyOf({
   envelope,
   lane,
 }: Pick<Claimed, 'definition' | 'envelope' | 'lane'>): Promise<RepeatPolicy> {
-  return definition.effect(envelope.directive, lane).then(knownRepeatPolicy, () => 'once' as const);
+  return definition.repeatPolicy(envelope.directive, lane).then(knownRepeatPolicy, () => 'once' as const);
 }

@@ -73,7 +73,7 @@ function contextFor(
   return {
     lane,
     models: envelope.models ?? [],
-    stage: { index: stage.index, history: stage.history },
+    candidate: { index: stage.index, history: stage.history },
     attempt,
     redeliveries: granted.redeliveries,
     signal,

@@ -1,4 +1,4 @@
-/** What each kind of tool call asks of the tool, and of the service.
+/** What each kind of tool call requests of the tool, and of the service.
  *  It must never depend on what the service answers. */
 import type { Expectation } from './plan.ts';
 import type { Chance } from './random.ts';
@@ -22,7 +22,7 @@ export const CALL_KINDS = {
 
 export type CallKind = keyof typeof CALL_KINDS;
 
-/** Ways in which the hostile server answers, all of them past a limit. */
+/** How the hostile server answers, always past a limit. */
 const HOSTILE_TOOLS = [
   'deep',
   'wide',
@@ -36,7 +36,7 @@ const HOSTILE_TOOLS = [
   'redirect',
 ];
 
-/** More than what a body may have to travel inside the job. */
+/** More than a body may have to fit inside the job. */
 const PADDING_BYTES = 40_000;
 
 export interface CallShape {

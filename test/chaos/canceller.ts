@@ -1,5 +1,5 @@
-/** One cancellation, of a directive or of a whole request, and what was answered.
- *  It must never ask again. */
+/** One cancellation, of a directive or of a whole request, and its answer.
+ *  It must never send it again. */
 import type { CancelRecord, RequestHistory } from './history.ts';
 import type { Chance } from './random.ts';
 import { exchange } from './transport.ts';

@@ -1,5 +1,5 @@
-/** The checker itself: a request that kept every promise passes, and each way to break one is told.
- *  It must never need the service: what it gets is written by hand. */
+/** The checker itself: a request that kept every promise passes, and each broken promise is reported.
+ *  It must never need the service: the test writes its input by hand. */
 import { describe, expect, test } from 'vitest';
 import { violationsOf } from './checker.ts';
 import type { Evidence } from './evidence.ts';
@@ -229,7 +229,7 @@ test.each<[string, Parts]>([
   expect(violationsOf(evidence(parts))).toEqual([]);
 });
 
-describe('it tells of', () => {
+describe('it reports', () => {
   test.each<[string, Parts, string]>([
     ['a lost request', { request: null }, 'accepted, and unknown: a'],
     ['an open request', { request: { status: 'open', open: 1 } }, 'the request is open'],
@@ -379,7 +379,7 @@ describe('it tells of', () => {
   });
 });
 
-test('the same seed plans the same requests, another seed others', () => {
+test('the same seed plans the same requests, another seed plans others', () => {
   const plans = (seed: string) => JSON.stringify([1, 2, 3].map((number) => planRequest(seed, number)));
   expect(plans('one')).toBe(plans('one'));
   expect(plans('one')).not.toBe(plans('two'));

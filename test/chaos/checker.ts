@@ -1,4 +1,4 @@
-/** The promises about one request, judged by what can be seen from outside after everything is over.
+/** The promises about one request, checked by what is visible from outside at the end.
  *  It must never share code with what it checks. */
 import { checkDirective } from './directive-rules.ts';
 import type { Evidence } from './evidence.ts';
@@ -30,7 +30,7 @@ export function checkRequest({ view, signals }: Evidence): string[] {
   return found;
 }
 
-/** `causeOf` says what is wrong with what caused a signal. */
+/** `causeOf` returns what is wrong with the cause of a signal. */
 export function checkLog(
   { history, signals }: Pick<Evidence, 'history' | 'signals'>,
   causeOf: (signal: WireSignal) => string | null,
@@ -64,7 +64,7 @@ function causeIn({ planned }: Evidence, { causationid, data }: WireSignal): stri
   return `of ${data.call_id} is caused by ${causationid}`;
 }
 
-/** What is there was accepted, and what was accepted is there. */
+/** What exists was accepted, and what was accepted exists. */
 function checkMembers({ view, accepted, possible }: Evidence): string[] {
   const there = new Set(view?.directives.map(({ id }) => id));
   const missing = [...accepted].filter((id) => !there.has(id));
@@ -97,7 +97,7 @@ function checkSubmissions({ history, view, signals }: Evidence): string[] {
   });
 }
 
-/** Each connection goes on where the last one broke off, and what it said is in the log. */
+/** Each connection continues where the last one was cut, and its signals are in the log. */
 export function checkLiveReader({ history, signals }: Evidence): string[] {
   return history.seen.flatMap(({ sequence, id }, index) => {
     const found: string[] = [];

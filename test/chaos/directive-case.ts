@@ -1,4 +1,4 @@
-/** One directive and all that is known of it, as the rules about directives are given it.
+/** One directive and everything known about it, as input of the rules about directives.
  *  It must never judge. */
 import type { Evidence } from './evidence.ts';
 import type { ToolExecution } from './executions.ts';
@@ -18,7 +18,7 @@ export interface Case {
 }
 
 export const MAX_REDELIVERIES = 3;
-/** A fault works on for a while: what was in flight is found out when leases, locks and connections have timed out. */
+/** A fault has effects for a while: work in flight is found when leases, locks and connections have timed out. */
 const AFTERMATH_MS = 60_000;
 
 export const ENDS_AN_ATTEMPT: readonly FaultKind[] = [
@@ -38,7 +38,7 @@ export function errorType(result: WireResult | null): string | null {
   return result === null || result.ok ? null : result.error.type;
 }
 
-/** Faults of these kinds that may have had to do with the directive. */
+/** Faults of these kinds that may have affected the directive. */
 export function during({ evidence, view, terminal }: Case, kinds: readonly FaultKind[]): Fault[] {
   const from = Date.parse(view.accepted_at) - AFTERMATH_MS;
   const to = Date.parse(terminal.time);
@@ -54,7 +54,7 @@ const WORKER_FAULTS: readonly FaultKind[] = [
 const WORKERS = 3;
 const STEP_MS = 100;
 
-/** For how long between two instants some worker was there, and all that it needs, milliseconds. */
+/** How long between two instants some worker was running with all that it needs, milliseconds. */
 export function servedMs(faults: readonly Fault[], from: number, to: number): number {
   const lasting = faults.filter(({ at, overAt }) => at < to && (overAt ?? Infinity) > from);
   const counts = (kinds: readonly FaultKind[], now: number): number =>
@@ -68,7 +68,7 @@ export function servedMs(faults: readonly Fault[], from: number, to: number): nu
   return served;
 }
 
-/** Workers that were told to stop while the directive was open: what they had to leave is given to another one. */
+/** Workers that were stopped while the directive was open: their unfinished work goes to another worker. */
 export function stopsDuring(all: Case): number {
   return during(all, ['worker told to stop']).filter(
     ({ at }) => at >= Date.parse(all.view.accepted_at) - 10_000,

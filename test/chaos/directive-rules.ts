@@ -1,4 +1,5 @@
-/** The promises about one directive: one end, no hidden second run, budgets kept, cancellation believed, results its own.
+/** The promises about one directive: one end, no hidden second execution, budgets kept, cancellations honest, results
+ *  its own.
  *  It must never judge by how long something took, except against the directive's own deadline. */
 import {
   type Case,
@@ -14,7 +15,7 @@ import type { Evidence } from './evidence.ts';
 import { checkModelCall, modelErrorIsExplained } from './model-rules.ts';
 import { TERMINAL_TYPES, type WireDirective, type WireSignal } from './wire.ts';
 
-/** The clocks are one; what is left are roundings. */
+/** All processes share one clock; only roundings differ. */
 /** Errors that a claim may record where it makes no attempt. */
 const ENDS_WITHOUT_ATTEMPT: ReadonlySet<string> = new Set([
   'worker_lost',
@@ -23,10 +24,10 @@ const ENDS_WITHOUT_ATTEMPT: ReadonlySet<string> = new Set([
   'deadline_exceeded',
 ]);
 const ROUNDING_MS = 20;
-/** How long after its deadline a directive may end: Redis may have been away, and a sweeper has to take over. */
+/** How long after its deadline a directive may end: Redis may have been away, and a sweeper must take over. */
 const LATE_MS = 30_000;
 
-/** The longest call, a lease, and much more than it takes to notice its end. */
+/** The longest call, a lease, and ample time to notice its end. */
 const LONGEST_ALONE_MS = 25_000;
 
 export function checkDirective(evidence: Evidence, view: WireDirective): string[] {
@@ -77,7 +78,7 @@ function checkOrder({ view, planned, signals, terminal, result, executions }: Ca
   return found;
 }
 
-/** The log tells the attempts in order, and agrees with what is counted. */
+/** The log has the attempts in order, and agrees with the counters. */
 function checkAttempts(all: Case): string[] {
   const { view, planned, signals, terminal, result } = all;
   const found: string[] = [];
@@ -88,7 +89,7 @@ function checkAttempts(all: Case): string[] {
   const givenUp =
     view.redeliveries > 0 && ['outcome_unknown', 'worker_lost'].includes(errorType(result) ?? '');
   const last = view.failures + view.redeliveries + (givenUp ? 0 : 1);
-  // An attempt that had said something when its worker was told to stop keeps its number.
+  // An attempt that had reported something when its worker was stopped keeps its number.
   const left = stopsDuring(all);
   const { attempt = last } = terminal;
   if (attempt < last || attempt > last + left)
@@ -101,7 +102,7 @@ function checkAttempts(all: Case): string[] {
     found.push(`${view.failures} failures, retries say ${counted.join(' ')}`);
   const mostRetries = (planned.maxRetries + 1) * Math.max(planned.model?.chain.length ?? 1, 1) - 1;
   if (retries.length > mostRetries) found.push(`${retries.length} retries of ${mostRetries}`);
-  // Where no attempt is allowed any more a claim only records the end, and its worker may die over that, too.
+  // When no further attempt is allowed, a claim only records the end; its worker may die during that, too.
   const recorded = planned.effect === 'once' || ENDS_WITHOUT_ATTEMPT.has(errorType(result) ?? '');
   if (view.redeliveries > MAX_REDELIVERIES && !recorded) found.push(`${view.redeliveries} redeliveries`);
   return found;
@@ -115,10 +116,10 @@ function checkExecutions(all: Case): string[] {
   const answered = answeredRetries(signals);
   if (planned.effect === 'once' && executions.length > 1 + answered)
     found.push(`a once tool was executed ${executions.length} times, ${answered} retries were due`);
-  // What a worker was told to leave is given to another one, and is nobody's failure.
+  // What a stopped worker leaves goes to another one, and counts as no failure.
   const stops = stopsDuring(all);
   const budget = 1 + view.failures + Math.min(view.redeliveries, MAX_REDELIVERIES) + stops;
-  // Who is told to come later has not been served.
+  // A call that must wait has not been served.
   const made = executions.filter(({ fault }) => fault !== 'limit').length;
   if (made > budget)
     found.push(
@@ -148,7 +149,7 @@ function checkImmediate({ planned, terminal, result }: Case): string[] {
   return said === planned.id ? [] : [`says ${JSON.stringify(said)}`];
 }
 
-/** What a call to a hostile server or provider may end as: what it sent, or did not send in time, or that it is away. */
+/** How a call to a hostile server or provider may end: too much, too late, or unavailable. */
 const HOSTILE_ENDS: ReadonlySet<string> = new Set([
   'invalid_result',
   'provider_error',
@@ -160,11 +161,11 @@ const HOSTILE_ENDS: ReadonlySet<string> = new Set([
 interface Answer {
   readonly label: string;
   readonly sum: number;
-  /** null: the answer does not say. */
+  /** null: the answer does not show it. */
   readonly execution: number | null;
 }
 
-/** The tool's own answer to this very directive, from an execution that was counted. */
+/** The tool's own answer to this directive, from an execution that was counted. */
 function checkAnswer({ planned, executions }: Case, payload: unknown): string[] {
   const { label, sum, execution } = readAnswer(payload);
   if (label !== planned.label || sum !== planned.sum)
@@ -193,10 +194,10 @@ function readAnswer(payload: unknown): Answer {
   }
 }
 
-/** Ends that come from outside, whatever an attempt was doing. */
+/** Ends that come from outside, at any point of an attempt. */
 const ENDS_FROM_OUTSIDE: ReadonlySet<string> = new Set(['deadline_exceeded', 'cancelled']);
 
-/** A call that was executed, and that did not fail by its own word, may have happened: its end says so. */
+/** A call that was executed, and did not fail by its own answer, may have happened: its end reports that. */
 function checkUnknownOutcome({ planned, signals, result, executions }: Case): string[] {
   if (result === null || result.ok || planned.effect !== 'once') return [];
   const { type, details } = result.error;
@@ -207,7 +208,7 @@ function checkUnknownOutcome({ planned, signals, result, executions }: Case): st
     : [`executed ${executions.length} times, and ended as ${type} without a word that it may have happened`];
 }
 
-/** A worker's death is noticed long before the deadline of what it had. */
+/** A worker's death is noticed long before the deadline of its work. */
 function checkTakeover({ planned, view, result, executions, evidence }: Case): string[] {
   if (result === null || result.ok || result.error.type !== 'deadline_exceeded') return [];
   const { status, attempts } = result.error.details;
@@ -218,7 +219,7 @@ function checkTakeover({ planned, view, result, executions, evidence }: Case): s
   return [`its worker was gone, and nobody took it over in ${aloneMs} ms with workers until its deadline`];
 }
 
-/** Why an error of this type may be the end; a sentence when it may not. */
+/** null: an error of this type may be the end; otherwise a sentence. */
 function checkError(all: Case, type: string): string[] {
   const { planned, evidence, view, terminal, executions } = all;
   const unless = (allowed: boolean, why: string): string[] => (allowed ? [] : [`ended as ${type}, ${why}`]);
@@ -259,7 +260,7 @@ function checkError(all: Case, type: string): string[] {
   }
 }
 
-/** One trace from the submission to the end, where the submission brought one. */
+/** One trace from the submission to the end, if the submission had one. */
 function checkTrace({ evidence, view, signals }: Case): string[] {
   const traces = new Set(signals.map(({ traceparent }) => traceparent?.split('-')[1]));
   if (traces.size > 1) return [`${traces.size} traces`];
@@ -276,14 +277,14 @@ function checkLateness({ planned, view, terminal }: Case): string[] {
   return lateMs > LATE_MS ? [`ended ${lateMs} ms after its deadline`] : [];
 }
 
-/** Who asks for the directive alone is told the same end. */
+/** A reader of the directive alone gets the same end. */
 function checkOwnView({ evidence, view, terminal }: Case): string[] {
   const { single } = evidence;
   if (single === null || single.id !== view.id || single.resultId === terminal.id) return [];
   return [`asked for alone it ended with ${single.resultId}, the log says ${terminal.id}`];
 }
 
-/** What a cancellation was told is what happened. */
+/** The answer to a cancellation agrees with what happened. */
 function checkCancels({ evidence, view, terminal, result, executions }: Case): string[] {
   const found: string[] = [];
   const answers = evidence.history.cancels.flatMap(({ verdicts, answeredAt }) => {
@@ -308,7 +309,7 @@ function checkCancels({ evidence, view, terminal, result, executions }: Case): s
   return found;
 }
 
-/** New once, existing ever after. */
+/** New once, existing from then on. */
 function checkVerdicts({ evidence, view }: Case): string[] {
   const answers = evidence.history.submissions.flatMap(({ verdicts, sentAt, answeredAt }) => {
     const verdict = verdicts.get(view.id);

@@ -1,5 +1,5 @@
-/** Carries out the plan of one request: submits, repeats, collides, cancels, follows; and writes down what was answered.
- *  It must never judge an answer: that is the checker's part. */
+/** Executes the plan of one request: submits, repeats, collides, cancels, follows; and records the answers.
+ *  It must never judge an answer: the checker does. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { cancelOnce } from './canceller.ts';
 import { follow } from './follower.ts';
@@ -10,12 +10,12 @@ import { exchange, type ExchangeOptions } from './transport.ts';
 import type { WireSubmission } from './wire.ts';
 
 const AGAIN_MS = { min: 50, max: 400 };
-/** A submission that nobody took for so long is given up; the outages of a run are much shorter. */
+/** A submission that is not accepted for this long is given up; the outages of a run are much shorter. */
 const PATIENCE_MS = 60_000;
 
 export interface Drive {
   readonly history: RequestHistory;
-  /** Settles when everything planned was sent and answered. */
+  /** Resolves when everything planned was sent and answered. */
   readonly done: Promise<void>;
   /** Ends the live reader. */
   leave(): void;
@@ -47,7 +47,7 @@ async function carryOut(act: Act, stage: Stage): Promise<void> {
   await Promise.all([...cancels, ...followUps]);
 }
 
-/** True when some answer said that the directives are accepted. */
+/** True when some answer reports that the directives are accepted. */
 async function submitUntilAnswered(act: Act, stage: Stage): Promise<boolean> {
   const giveUpAt = Date.now() + PATIENCE_MS;
   for (let first = true; Date.now() < giveUpAt; first = false) {
@@ -118,7 +118,7 @@ async function followUp(next: FollowUp, act: Act, stage: Stage): Promise<void> {
   }
 }
 
-/** The id of an accepted directive with other content, between directives that are new and innocent. */
+/** The id of an accepted directive with other content, between new and unrelated directives. */
 async function collide(bystanders: readonly PlannedDirective[], act: Act, stage: Stage): Promise<void> {
   const [first] = act.directives;
   if (first === undefined) return;

@@ -1,4 +1,4 @@
-/** Everything that can be known of one request from outside: the public API, the counter files, the driver's history.
+/** Everything visible of one request from outside: the public API, the counter files, the driver's history.
  *  It must never look into the service's own records. */
 import { executionsOf, type ToolExecution } from './executions.ts';
 import { acceptedIds, plannedById, possibleIds, type Fault, type RequestHistory } from './history.ts';
@@ -8,16 +8,16 @@ import type { WireRequest, WireSignal, WireSignalPage } from './wire.ts';
 
 export interface Evidence {
   readonly history: RequestHistory;
-  /** null: the service knows no such request. */
+  /** null: the service has no such request. */
   readonly view: WireRequest | null;
   readonly signals: readonly WireSignal[];
   readonly executions: ReadonlyMap<string, readonly ToolExecution[]>;
   readonly faults: readonly Fault[];
   readonly planned: ReadonlyMap<string, PlannedDirective>;
-  /** Directives that have to be there, and those that may. */
+  /** Directives that must exist, and those that may. */
   readonly accepted: ReadonlySet<string>;
   readonly possible: ReadonlySet<string>;
-  /** One directive as it is told when asked for alone; null: there is none. */
+  /** One directive as its own resource shows it; null: there is none. */
   readonly single: { readonly id: string; readonly resultId: string | null } | null;
 }
 

@@ -1,4 +1,4 @@
-/** The counter files: what tools and models themselves say has happened, one line for each execution.
+/** The counter files: what tools and models record about their executions, one line each.
  *  It must never be written to by anything but a tool or a model. */
 import { appendFileSync, existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -6,22 +6,22 @@ import { join } from 'node:path';
 export interface ToolExecution {
   /** Which execution of its key by its tool this was, from 1. */
   readonly execution: number;
-  /** The tool's name in its server, or the model's. */
+  /** The tool's name on its server, or the model's. */
   readonly tool: string;
-  /** Of a tool's call the idempotency key, of a model's the digest of the conversation. */
+  /** For a tool's call the idempotency key, for a model's the digest of the conversation. */
   readonly key: string;
   readonly label: string;
   /** What the model does wrong this time. */
   readonly fault?: string | null;
   /** Of the server. */
   readonly pid: number;
-  /** Milliseconds since the epoch, the clock that all processes here share. */
+  /** Milliseconds since the epoch; all processes here share the clock. */
   readonly at: number;
 }
 
 const SHARDS = 256;
 
-/** A key always counts in the same file, so that a tool can see how often it ran before without reading everything. */
+/** A key always counts in the same file, so that a tool can read its earlier executions quickly. */
 function shardOf(folder: string, label: string): string {
   let hash = 0;
   for (const character of label) hash = (hash * 31 + (character.codePointAt(0) ?? 0)) % 65_521;
@@ -34,7 +34,7 @@ function linesOf(file: string): ToolExecution[] {
   return lines.map((line) => JSON.parse(line) as ToolExecution);
 }
 
-/** What is counted; `faultOf` is asked for the number of this execution. */
+/** The counted execution; `faultOf` gets its number. */
 export interface Counted extends Pick<ToolExecution, 'tool' | 'key' | 'label'> {
   readonly faultOf?: (execution: number) => string | null;
 }

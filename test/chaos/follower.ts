@@ -1,5 +1,5 @@
-/** A live reader of one log, over as many connections as it takes, each from where the last one broke off.
- *  It must never mend what it was given. */
+/** A live reader of one log, over any number of connections, each from where the last one was cut.
+ *  It must never correct what it receives. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { frames } from '../support/public-api.ts';
 import type { RequestHistory } from './history.ts';
@@ -23,7 +23,7 @@ export async function follow(
         heard(signal.type);
       }
     } catch {
-      // Not there yet, or not answered: it asks again.
+      // Not there yet, or no answer: it tries again.
     }
     await delay(500);
   }

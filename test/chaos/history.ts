@@ -1,8 +1,8 @@
-/** What was asked, answered, killed and seen during a run, with times: the evidence beside the service's own logs.
- *  It must never hold anything that the service did not say or the driver did not do. */
+/** What was sent, answered, killed and seen during a run, with times: the evidence beside the service's own logs.
+ *  It must never hold anything that the service did not send or the driver did not do. */
 import type { PlannedDirective } from './plan.ts';
 
-/** `lost`: no answer came, so nothing is known. */
+/** `lost`: no answer arrived, so the outcome is unknown. */
 export type AnswerStatus = number | 'lost';
 
 export interface SubmissionRecord {
@@ -30,7 +30,7 @@ export interface CancelRecord {
   verdicts: ReadonlyMap<string, { status: 'cancelled' | 'requested' | 'ended'; resultId: string | null }>;
 }
 
-/** A signal as a live reader got it. */
+/** A signal as a live reader received it. */
 export interface SeenSignal {
   readonly sequence: number;
   readonly id: string;
@@ -62,7 +62,7 @@ export interface Fault {
   readonly kind: FaultKind;
   readonly pid: number;
   readonly at: number;
-  /** When what was killed worked again, or something in its place; null: not yet. */
+  /** When the killed process, or its replacement, worked again; null: not yet. */
   overAt: number | null;
 }
 
@@ -70,12 +70,12 @@ export function createRequestHistory(requestId: string): RequestHistory {
   return { requestId, submissions: [], cancels: [], seen: [] };
 }
 
-/** Directives of which some answer said that they are accepted. */
+/** Directives that some answer reported as accepted. */
 export function acceptedIds({ submissions }: RequestHistory): Set<string> {
   return new Set(submissions.flatMap(({ verdicts }) => [...verdicts.keys()]));
 }
 
-/** Directives that a submission without an answer may have brought in. */
+/** Directives that a submission without an answer may have created. */
 export function possibleIds(history: RequestHistory): Set<string> {
   const sent = history.submissions.filter(({ purpose, status }) => mayHaveAccepted(purpose, status));
   return new Set(sent.flatMap(({ directives }) => directives.map(({ id }) => id)));
@@ -83,7 +83,7 @@ export function possibleIds(history: RequestHistory): Set<string> {
 
 function mayHaveAccepted(purpose: SubmissionRecord['purpose'], status: AnswerStatus): boolean {
   if (purpose === 'conflict' || purpose === 'invalid') return false;
-  // A 503 is said when Redis did not answer in time: it may have taken the submission all the same.
+  // A 503 means that Redis did not answer in time: it may have stored the submission.
   return status === 'lost' || status === 503 || status === 202 || status === 200;
 }
 

@@ -1,5 +1,5 @@
-/** The hostile provider under chaos: the model's name says how it misbehaves.
- *  It must never be counted: whatever is asked of it ends in an error. The argument is the port. */
+/** The hostile provider under chaos: the model's name selects how it misbehaves.
+ *  It must never be counted: every call to it ends in an error. The argument is the port. */
 import { createServer } from 'node:http';
 import { HOSTILE_ANSWERS } from '../support/hostile-answers.ts';
 

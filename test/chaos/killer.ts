@@ -1,4 +1,4 @@
-/** Kills what runs, at moments drawn from the seed, and sees to it that something runs again.
+/** Kills processes at moments drawn from the seed, and makes sure that they run again.
  *  It must never leave anything dead or stopped when it has ended. */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Fault, FaultKind } from './history.ts';
@@ -26,10 +26,10 @@ const WEIGHTS: Readonly<Record<FaultKind, number>> = {
   'redis killed': 2,
 };
 const BETWEEN_MS = { min: 1_000, max: 6_000 };
-/** A crash loop: how long each life is from its start to work on, and how many there are. */
+/** A crash loop: how long each life lasts from its start, and how many there are. */
 const LIFE_MS = { min: 1_500, max: 2_500 };
 const LIVES = { min: 3, max: 6 };
-/** Long enough for the lease to pass, and for another worker to be in the middle of the same call. */
+/** Long enough for the lease to expire, and for another worker to be in the middle of the same call. */
 const STANDSTILL_MS = { min: 3_000, max: 13_000 };
 
 export function startKiller(seed: string, system: System): Killer {
@@ -95,7 +95,7 @@ async function strike(kind: FaultKind, scene: Scene): Promise<void> {
   }
 }
 
-/** Nothing happens to a place where something is happening already. */
+/** At most one fault at a time in each place. */
 async function strikeSlot(kind: FaultKind, slot: Slot, { chance, faults }: Scene): Promise<void> {
   const { child, busy } = slot;
   const [downMs, standstillMs] = [

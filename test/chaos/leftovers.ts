@@ -1,5 +1,5 @@
-/** What is left in Redis when the retention is over: nothing that would stay for ever.
- *  It must never be used for anything else; whatever can be read through the API is read there. */
+/** What is left in Redis after the retention: no key that stays for ever.
+ *  It must never be used for anything else; what the API shows is read there. */
 import { Redis } from 'ioredis';
 
 /** What belongs to the installation and not to any directive: the catalogs of tools, models and agents, the list of lanes with
@@ -9,10 +9,10 @@ const PERMANENT = [
   /^chaos:\{lane:[^}]+\}:(serial|place)$/,
   /^\{chaos:[^}]+\}:[^:]+:(meta|id|marker|events)$/,
 ];
-/** BullMQ's own events are cut to about a hundred; Redis cuts whole nodes. */
+/** BullMQ trims its own events to about a hundred; Redis trims whole nodes. */
 const MOST_EVENTS = 300;
 
-/** Keys that nobody is known to need and that would stay, or stay longer than the retention. */
+/** Keys with no known use that would stay for ever, or longer than the retention. */
 export async function leftovers(redisUrl: string, retentionMs: number): Promise<string[]> {
   const redis = new Redis(redisUrl, { maxRetriesPerRequest: null });
   const left: string[] = [];

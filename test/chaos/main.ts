@@ -1,4 +1,5 @@
-/** `npm run test:chaos -- --minutes M --seed S`: a run under chaos; prints what was done and ends with `ok`, or with what was broken.
+/** `npm run test:chaos -- --minutes M --seed S`: a run under chaos; prints what was done and ends with `ok`, or with
+ *  what was broken.
  *  It must never exit with 0 after a violation. */
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
@@ -10,9 +11,9 @@ const { values } = parseArgs({
     /** How long it drives and kills; judging takes about a minute more. */
     minutes: { type: 'string', default: '2' },
     seed: { type: 'string', default: String(Date.now() % 1_000_000) },
-    /** Directives a second. */
+    /** Directives per second. */
     rate: { type: 'string', default: '20' },
-    /** Percent of what is asked that are runs of agents; the rest are directives. */
+    /** Percent of the requests that are runs of agents; the rest are directives. */
     runs: { type: 'string', default: '40' },
     /** Folder of the sources under test. */
     source: { type: 'string', default: fileURLToPath(new URL('../..', import.meta.url)) },
@@ -24,7 +25,7 @@ const { values } = parseArgs({
   },
 });
 
-// An orderly exit ends the children too.
+// An orderly exit also ends the children.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => process.exit(130));
 
 const { violations } = await run({

@@ -1,4 +1,4 @@
-/** The model calls that a plan may hold, and what the model under chaos will say to each.
+/** The model calls of a plan, and what the model under chaos will answer to each.
  *  It must never depend on what the service answers. */
 import {
   answerTo,
@@ -14,9 +14,9 @@ import type { PlannedDirective } from './plan.ts';
 import type { Chance } from './random.ts';
 
 export interface PlannedModel {
-  /** `provider:model` in the order in which they are asked. */
+  /** `provider:model` in the order of calls. */
   readonly chain: readonly string[];
-  /** Of the conversation or the texts, as the model is shown them. */
+  /** Of the conversation or the texts, as the model sees them. */
   readonly digest: string;
   readonly turn: ScriptedTurn;
   /** null: it embeds nothing. */
@@ -25,7 +25,7 @@ export interface PlannedModel {
   readonly streams: boolean;
 }
 
-/** Ways in which the hostile provider answers, none of them with a word. */
+/** How the hostile provider answers, always without text. */
 const HOSTILE_MODELS = ['event', 'lines', 'packed', 'wide', 'redirect', 'refuses', 'garbage'] as const;
 
 /** Aliases of the configuration. The provider `dead` cannot be reached. */
@@ -70,14 +70,14 @@ const ALWAYS = 1_000;
 const USUAL_FAULTS: ModelFaults = { error: 8, limit: 2, cut: 8, slow: 5 };
 
 interface Shape {
-  /** One of CHAINS, or nobody's. */
+  /** One of CHAINS, or unknown. */
   readonly alias: string;
   readonly type?: 'llm_stream' | 'llm_generate';
   readonly faults: ModelFaults;
   readonly fields?: Readonly<Record<string, unknown>>;
   readonly script?: Partial<ModelScript>;
   readonly expect?: PlannedDirective['expect'];
-  /** How many tool rounds the conversation has behind it. */
+  /** How many tool rounds the conversation already has. */
   readonly behind?: number;
 }
 
@@ -197,7 +197,7 @@ function saidOf(role: string, text: string): Said {
   return { role, text, calls: [], answers: null };
 }
 
-/** A conversation with so many tool rounds behind it, as the model is shown it and as a directive holds it. */
+/** A conversation with this many tool rounds, as the model sees it and as a directive holds it. */
 function conversationOf(script: ModelScript, rounds: number): { said: Said[]; messages: object[] } {
   const asked = JSON.stringify(script);
   const said: Said[] = [saidOf('user', asked)];
@@ -248,7 +248,7 @@ function shapeOf(chance: Chance, kind: Exclude<ModelKind, 'llm_embed'>, maxRetri
         fields: { idle_timeout_ms: IDLE_MS },
         script: { words: 10 },
       };
-    // The first one never answers, the second one with its last try.
+    // The first one never answers, the second one at its last attempt.
     case 'llm_second_choice':
       return { alias: 'second-choice', faults: { error: 100, most: { m1: ALWAYS, m2: maxRetries } } };
     case 'llm_behind_dead':

@@ -1,5 +1,5 @@
-/** The rules about model calls: a call that kept every promise passes, and each way to break one is told.
- *  It must never need the service: what it gets is written by hand. */
+/** The rules about model calls: a call that kept every promise passes, and each broken promise is reported.
+ *  It must never need the service: the test writes its input by hand. */
 import { describe, expect, test } from 'vitest';
 import { checkDirective } from './directive-rules.ts';
 import type { Evidence } from './evidence.ts';
@@ -202,7 +202,7 @@ test.each<[string, Parts]>([
   expect(sentences(parts)).toEqual([]);
 });
 
-describe('it tells of', () => {
+describe('it reports', () => {
   test.each<[string, Parts, string]>([
     ['a lost word', { signals: [delta(1, 0, 'one '), usage(3), turn(4)] }, 'succeeded and said only'],
     [

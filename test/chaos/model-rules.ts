@@ -5,7 +5,7 @@ import type { ScriptedTurn } from './model-script.ts';
 import type { PlannedModel } from './model-plan.ts';
 import type { WireError, WireSignal } from './wire.ts';
 
-/** A model that asks for patience does so for a second. */
+/** A model that asks for a pause asks for one second. */
 const PATIENCE_MS = 1_500;
 
 interface ModelCase extends Case {
@@ -28,7 +28,7 @@ function checkTerminal({ planned, model, terminal, result }: ModelCase): string[
   return fails && result.ok ? ['succeeded'] : [];
 }
 
-/** The model was shown what was planned, and nobody was asked who is not in the chain. */
+/** The model saw what was planned, and no model outside the chain was called. */
 function checkConversation({ model, executions }: ModelCase): string[] {
   const strange = executions.filter(({ key, tool, fault }) => {
     const inChain = model.chain.some((name) => name.endsWith(`:${tool}`));
@@ -73,7 +73,7 @@ function join(calls: { id: string; name: string; text: string }[], piece: Piece)
   call.text += piece.arguments ?? '';
 }
 
-/** Of each attempt the beginning of the answer, of the one that succeeded all of it. */
+/** Each attempt wrote the beginning of the answer, the successful one all of it. */
 function checkWords({ model, signals, result, terminal }: ModelCase): string[] {
   const deltas = signals.filter(({ type }) => type === 'ai.llm.delta');
   if (!model.streams)
@@ -111,7 +111,7 @@ function isWhole({ text, calls }: Words, turn: ScriptedTurn): boolean {
   return text === turn.text && JSON.stringify(said) === JSON.stringify(wanted);
 }
 
-/** Directly before the answer and nowhere else; never of a failure. */
+/** Directly before the answer and nowhere else; never for a failure. */
 function checkUsage({ model, signals, result, terminal }: ModelCase): string[] {
   const reports = signals.filter(({ type }) => type === 'ai.usage');
   if (result === null || !result.ok) return reports.length > 0 ? ['usage of a failure'] : [];
@@ -132,7 +132,7 @@ interface Fallback {
   readonly reason: string;
 }
 
-/** The models take turns in the order of the chain, each with its own retries, used up where retrying was due. */
+/** The models follow the order of the chain, each with its own retries, used up where retrying was due. */
 function checkStages({ planned, model, signals, result }: ModelCase): string[] {
   const found: string[] = [];
   let stage = 0;
@@ -159,7 +159,7 @@ function checkStages({ planned, model, signals, result }: ModelCase): string[] {
 
 const WORTH_ANOTHER_TRY: ReadonlySet<string> = new Set(['provider_error', 'network', 'timeout']);
 
-/** An error that another try might mend ends a call when all tries of all models are used up, or the time is. */
+/** An error that a retry may fix ends a call only when all attempts of all models, or the time, are used up. */
 function checkGivenUp(
   { type, details }: WireError,
   {

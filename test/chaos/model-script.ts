@@ -1,9 +1,9 @@
-/** What the model under chaos says: a pure function of the conversation it is shown.
- *  It must never look at a clock, a counter or anything beside its arguments. */
+/** The answers of the model under chaos: a pure function of the conversation.
+ *  It must never read a clock, a counter or anything beside its arguments. */
 import { createHash } from 'node:crypto';
 import { chanceOf } from './random.ts';
 
-/** Percent of the calls that go wrong in each way. */
+/** Percent of the calls that fail in each way. */
 export interface ModelFaults {
   /** 500. */
   readonly error?: number;
@@ -11,23 +11,23 @@ export interface ModelFaults {
   readonly limit?: number;
   /** The connection is lost in the middle of the answer. */
   readonly cut?: number;
-  /** Nothing more comes in the middle of the answer. */
+  /** The answer stops in the middle. */
   readonly stall?: number;
-  /** The first word takes its time. */
+  /** The first piece comes late. */
   readonly slow?: number;
-  /** Only the first calls of a conversation may go wrong: so many, of each model or of those named. Default: 2. */
+  /** Only the first calls of a conversation may fail: this many, of each model or of those named. Default: 2. */
   readonly most?: number | Readonly<Record<string, number>>;
 }
 
 export type ModelFault = 'error' | 'limit' | 'cut' | 'stall' | 'slow';
 
-/** What a user's message asks of the model, as JSON; the last message of that form counts. */
+/** What a user's message requests of the model, as JSON; the last message of that form counts. */
 export interface ModelScript {
-  /** Names what is asked, and begins the label of every tool call. */
+  /** Names the request, and begins the label of every tool call. */
   readonly label: string;
-  /** Times that the model calls tools before it answers. */
+  /** Rounds of tool calls before the answer. */
   readonly rounds: number;
-  /** Tool calls each time. */
+  /** Tool calls per round. */
   readonly calls: number;
   /** Of the answer. */
   readonly words: number;
@@ -45,7 +45,7 @@ export interface SaidCall {
   readonly arguments: unknown;
 }
 
-/** A message, whoever's words for it. */
+/** A message, in any provider's form. */
 export interface Said {
   readonly role: string;
   readonly text: string;
@@ -115,7 +115,7 @@ export function callsOf(script: ModelScript, round: number): ScriptedCall[] {
   });
 }
 
-/** The same for the same messages in the same order; ids of calls count by what they join, not by their letters. */
+/** The same for the same messages in the same order; call ids count only by which calls and answers they connect. */
 export function digestOf(conversation: readonly Said[]): string {
   const places = new Map<string, number>();
   for (const { calls } of conversation) for (const { id } of calls) places.set(id, places.size);
@@ -128,7 +128,7 @@ export function digestOf(conversation: readonly Said[]): string {
   return hashOf(JSON.stringify(told));
 }
 
-/** What goes wrong with the nth call, from 1, of a model with a conversation of this digest. */
+/** The fault of the nth call, from 1, of a model with a conversation of this digest. */
 export function faultOf(
   { faults }: ModelScript,
   { model, digest, nth }: { model: string; digest: string; nth: number },

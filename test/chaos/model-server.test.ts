@@ -1,4 +1,4 @@
-/** The model under chaos, spoken to by a provider's own client: what it says follows from what it was told, and it counts.
+/** The model under chaos, called by a provider's own client: its answers follow from its input, and it counts.
  *  It must never need the service. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -66,7 +66,7 @@ async function streamed(prompt: LanguageModelV4Prompt): Promise<LanguageModelV4S
   return parts;
 }
 
-test('it streams the words and the digest of the conversation, with usage, and has counted it', async () => {
+test('it streams the text and the digest of the conversation, with usage, and has counted it', async () => {
   const { prompt, said } = asked(script({ label: 'r/stream' }));
   const parts = await streamed(prompt);
   const text = parts.map((part) => (part.type === 'text-delta' ? part.delta : '')).join('');
@@ -78,7 +78,7 @@ test('it streams the words and the digest of the conversation, with usage, and h
   ]);
 });
 
-test('it calls tools as long as there are rounds, and its answer tells what it has read', async () => {
+test('it calls tools as long as there are rounds, and its answer shows what it has read', async () => {
   const of = script({ label: 'r/tools', rounds: 1, calls: 2 });
   const { prompt, said } = asked(of);
   const parts = await streamed(prompt);
@@ -127,7 +127,7 @@ test('a tool that is not offered is refused, and counted as such', async () => {
 test.each([
   ['error', 'chaos'],
   ['limit', 'too many'],
-])('the fault "%s" comes as often as it was asked for', async (fault, message) => {
+])('the fault "%s" comes as often as requested', async (fault, message) => {
   const { prompt } = asked(script({ label: `r/${fault}`, faults: { [fault]: 100, most: { m1: 1, m2: 0 } } }));
   await expect(provider('m1').doGenerate({ prompt })).rejects.toThrow(message);
   await expect(provider('m2').doGenerate({ prompt })).resolves.toBeDefined();
@@ -152,7 +152,7 @@ test('a cut leaves half an answer', async () => {
   expect(answerTo(said).text).not.toBe(words.join(''));
 });
 
-test('its vectors follow from the texts', async () => {
+test('its vectors depend only on the texts', async () => {
   const model = provider.embeddingModel('m1');
   const values = ['one', 'two'];
   const { embeddings } = await model.doEmbed({ values });

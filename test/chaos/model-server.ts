@@ -19,7 +19,7 @@ import {
 
 const FOLDER = process.env['CHAOS_FOLDER'] ?? '.';
 const SLOW_MS = 1_500;
-/** Longer than anybody waits. */
+/** Longer than any caller waits. */
 const STALL_MS = 300_000;
 const DIMENSIONS = 8;
 const ARGUMENTS_PIECE = 24;
@@ -178,7 +178,7 @@ async function answerWhole({ body, script, text, calls, usage, fault, response }
   response.end(JSON.stringify({ id: 'chaos', object: 'chat.completion', created: 1, model, choices, usage }));
 }
 
-/** The first text may be a script, of which the label and the faults count. */
+/** The first text may be a script; then its label and its faults count. */
 async function embed(
   { model, input, dimensions = DIMENSIONS }: EmbedBody,
   response: ServerResponse,
@@ -222,7 +222,7 @@ async function answer(request: IncomingMessage, response: ServerResponse): Promi
 const port = Number(process.argv[2]);
 const server = createServer((request, response) => {
   answer(request, response).catch((error: unknown) => {
-    // Whoever asked may be gone in the middle of its question.
+    // The caller may disconnect in the middle of its request.
     if (!response.headersSent) refuse(response, 400, String(error));
     else response.destroy();
   });

@@ -1,4 +1,4 @@
-/** Each protection is still where its mutation takes it out.
+/** Each protection is still where its mutation removes it.
  *  It must never run one: `node test/chaos/mutations.ts` does. */
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';

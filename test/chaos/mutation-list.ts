@@ -1,4 +1,4 @@
-/** The protections that the checker has to miss when they are taken out, and how each is taken out.
+/** The protections whose removal the checker must notice, and how each is removed.
  *  It must never hold a patch that no longer fits the sources. */
 
 export interface Patch {
@@ -8,7 +8,7 @@ export interface Patch {
 }
 
 const SCRIPTS = 'src/journal/scripts';
-/** A protection, and how it is taken out. */
+/** A protection, and how it is removed. */
 export const MUTATIONS: Readonly<Record<string, readonly Patch[]>> = {
   fencing: [
     {
@@ -49,7 +49,7 @@ export const MUTATIONS: Readonly<Record<string, readonly Patch[]>> = {
       from: "if (record.status === 'running') return leaseDecision(record, record.leaseUntil ?? now, now);",
       to: "if (record.status === 'running') return { kind: 'look_again', at: Math.max(record.deadlineAt, now + 1) };",
     },
-    // Where workers live long enough, BullMQ's own look hides it.
+    // Where workers live long enough, BullMQ's own check hides it.
     {
       file: 'src/queue/consume.ts',
       from: 'stalledInterval: options.stalledCheckMs,',

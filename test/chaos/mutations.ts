@@ -11,7 +11,7 @@ import { safestFsync } from './system.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const MINUTES = 5;
-/** What concerns runs only is looked for among runs only. */
+/** What concerns only runs is tested with runs only. */
 const RUN_MUTATIONS: ReadonlySet<string> = new Set([
   'run-version',
   'inbox-consumption',

@@ -1,4 +1,4 @@
-/** What the driver will ask of one request, drawn from the seed before anything is sent.
+/** What the driver will do with one request, drawn from the seed before anything is sent.
  *  It must never depend on what the service answers: the same seed plans the same requests. */
 import { CALL_KINDS, type CallKind, shapeOf } from './call-shape.ts';
 import { isModelKind, MODEL_KINDS, planModelCall, type PlannedModel } from './model-plan.ts';
@@ -34,11 +34,11 @@ export interface PlannedDirective {
   readonly sum: number;
   /** Executions that fail before one succeeds. */
   readonly toolFailures: number;
-  /** Of each model, where it asks one. */
+  /** Of each model, if it calls one. */
   readonly maxRetries: number;
   readonly timeoutMs: number | null;
   readonly deadlineMs: number;
-  /** null: it asks no model. */
+  /** null: it calls no model. */
   readonly model: PlannedModel | null;
 }
 
@@ -48,7 +48,7 @@ export type FollowUp =
   | { readonly kind: 'invalid'; readonly afterMs: number; readonly bystanders: readonly PlannedDirective[] };
 
 export interface PlannedCancel {
-  /** From the first try of the submission. */
+  /** From the first attempt of the submission. */
   readonly afterMs: number;
   /** null: the whole request. */
   readonly id: string | null;
@@ -63,9 +63,9 @@ export interface Act {
   readonly traceparent: string | null;
   /** How many times at the same time. */
   readonly copies: number;
-  /** The first try is cut off after so long; null: none is. */
+  /** The first attempt is cut off after this long; null: it is not. */
   readonly cutAfterMs: number | null;
-  /** Nobody asks again after a lost answer. */
+  /** A lost answer is not requested again. */
   readonly givesUp: boolean;
   /** `wait_ms` of the submission; null: none. */
   readonly waitMs: number | null;
@@ -81,7 +81,7 @@ export interface Plan {
 }
 
 const SERVERS = ['alpha', 'beta', 'gamma'] as const;
-/** One call at a time, whichever worker makes it. */
+/** One call at a time over all workers. */
 const SERIAL_SERVER = 'delta';
 const TOOL_EFFECTS = { read: 'read', idempotent: 'idempotent', once: 'once', plain: 'idempotent' } as const;
 const KINDS = {
@@ -223,7 +223,7 @@ function planCall(chance: Chance, { requestId, id, kind, deadlineMs }: Asked<Cal
     body,
     kind,
     expect,
-    // The hostile tools say nothing of what a repeat would do.
+    // The hostile tools do not declare whether a repeat is safe.
     effect: said ?? (expect === 'hostile' ? 'once' : TOOL_EFFECTS[tool]),
     label,
     sum: a + b,

@@ -1,15 +1,15 @@
-/** Chance that can be had again: every choice of a run follows from its seed.
- *  It must never ask the clock or the system for randomness. */
+/** Repeatable randomness: every choice of a run follows from its seed.
+ *  It must never use the clock or the system for randomness. */
 
 export interface Chance {
   /** From 0 up to, and not including, 1. */
   next(): number;
   /** A whole number from `min` to `max`, both included. */
   between(min: number, max: number): number;
-  /** True in so many of a hundred cases. */
+  /** True in this many of a hundred cases. */
   percent(percent: number): boolean;
   pick<T>(values: readonly T[]): T;
-  /** One of the names, as often as its weight says. */
+  /** One of the names, with its weight as probability. */
   weighted<K extends string>(weights: Readonly<Record<K, number>>): K;
 }
 

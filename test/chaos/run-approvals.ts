@@ -1,11 +1,11 @@
-/** The promises about calls that need leave: none without it, each decision once, and what was decided is what happened.
+/** The promises about calls that need approval: no call without it, each decision once, and every decision carried out.
  *  It must never judge whether the decision was wise. */
 import type { RunEvidence } from './run-evidence.ts';
 import type { DecisionRecord } from './run-history.ts';
 import { readContent, type ToldCall } from './run-replay.ts';
 import type { WireSignal } from './wire.ts';
 
-/** The clocks are one; what is left are roundings. */
+/** All processes share one clock; only roundings differ. */
 const ROUNDING_MS = 20;
 
 export function checkApprovals(evidence: RunEvidence): string[] {

@@ -1,5 +1,5 @@
-/** Carries out the plan of one run: starts it, more than once, speaks to it, decides, cancels; and writes down the answers.
- *  It must never judge an answer: that is the checker's part. */
+/** Executes the plan of one run: starts it, more than once, sends input, decides, cancels; and records the answers.
+ *  It must never judge an answer: the checker does. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { cancelOnce } from './canceller.ts';
 import { follow } from './follower.ts';
@@ -16,15 +16,15 @@ import { exchange, type Exchange, type ExchangeOptions, read } from './transport
 import type { WireSignal, WireSignalPage } from './wire.ts';
 
 const AGAIN_MS = { min: 50, max: 400 };
-/** A start that nobody took for so long is given up; the outages of a run are much shorter. */
+/** A start that is not accepted for this long is given up; the outages of a run are much shorter. */
 const PATIENCE_MS = 60_000;
 const LOOK_MS = 600;
 
 export interface RunDrive {
   readonly history: RunHistory;
-  /** Settles when everything planned was sent and answered; decisions may follow. */
+  /** Resolves when everything planned was sent and answered; decisions may follow. */
   readonly done: Promise<void>;
-  /** Ends the live reader and the one who decides. */
+  /** Ends the live reader and the decisions. */
   leave(): void;
 }
 
@@ -57,7 +57,7 @@ async function carryOut(stage: Stage): Promise<void> {
   await Promise.all(others);
 }
 
-/** True when some answer said that the run is durable. */
+/** True when some answer reports that the run is durable. */
 async function startUntilAnswered(stage: Stage): Promise<boolean> {
   const giveUpAt = Date.now() + PATIENCE_MS;
   const { cutAfterMs } = stage.planned;
@@ -110,7 +110,7 @@ async function speak(
   note(record, await exchange(chance.pick(apis), 'POST', path, { body: { input_id: id, content } }));
 }
 
-/** Breaks in when the model has answered: the run's turn about that answer is under way. */
+/** Interrupts when the model has answered: the run's turn about that answer is under way. */
 function interrupter(stage: Stage): (type: string) => void {
   const { planned, history, apis, chance } = stage;
   let answers = 0;
@@ -129,7 +129,7 @@ async function cancelOf({ planned, history, apis, chance }: Stage): Promise<void
   await cancelOnce(null, { history, apis, chance });
 }
 
-/** Looks at what the run asks leave for, and decides about each call once, or as often as is planned. */
+/** Reads which approvals the run needs, and decides about each call once, or as often as planned. */
 async function decideWhile(stage: Stage, leaving: AbortSignal): Promise<void> {
   const asked = new Set<string>();
   let after = 0;
@@ -162,7 +162,7 @@ async function decide({ data }: WireSignal, callId: string, stage: Stage): Promi
   await say({ callId, decision: again, arguments: again === 'deny' ? null : decision.arguments }, stage);
 }
 
-/** Until somebody answers: people do not leave off because of an outage. */
+/** Until it gets an answer: people do not give up because of an outage. */
 async function say(
   decided: Pick<DecisionRecord, 'callId' | 'decision' | 'arguments'>,
   { history, apis, chance }: Stage,

@@ -1,4 +1,4 @@
-/** Everything that can be known of one run from outside, with what each of its directives had to be.
+/** Everything visible of one run from outside, with what each of its directives had to be.
  *  It must never look into the service's own records. */
 import type { Evidence } from './evidence.ts';
 import { readRequest, wholeLog } from './evidence.ts';
@@ -15,9 +15,9 @@ import type { WireDirective, WireMessage, WireRequest, WireRun, WireSignal } fro
 export interface RunEvidence extends Evidence {
   readonly history: RunHistory;
   readonly told: Replay;
-  /** Messages of the history that are not the run's own. */
+  /** Messages of the history that the run did not write. */
   readonly before: readonly WireMessage[];
-  /** Every execution of a tool that the model may ever call for, by label. */
+  /** Every execution of a tool that the model may ever call, by label. */
   readonly calls: ReadonlyMap<string, readonly ToolExecution[]>;
   readonly asks: readonly ToolExecution[];
   /** The other runs of its conversation. */
@@ -86,7 +86,7 @@ export function runEvidence(
   return { ...shared, history: { ...history, cancels }, accepted: ids, possible: ids, single: null };
 }
 
-/** A run that does not complete takes what is open with it. */
+/** A run that does not complete ends its open work with it. */
 function cancelledByItself(view: WireRequest | null): CancelRecord[] {
   if (view?.run === undefined || view.run.status === 'completed') return [];
   const nobody = { target: null, api: 'the run itself', verdicts: new Map() };
@@ -95,7 +95,7 @@ function cancelledByItself(view: WireRequest | null): CancelRecord[] {
 
 const COMMON = { body: {}, toolFailures: 0, deadlineMs: 900_000 };
 
-/** What the call was is said where it started; a call that did not start was not made. */
+/** The start signal names the call; a call that did not start was not made. */
 function planToolCall(
   { id }: WireDirective,
   { signals, planned }: { signals: readonly WireSignal[]; planned: Map<string, PlannedDirective> },

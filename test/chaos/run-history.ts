@@ -1,5 +1,5 @@
-/** What was asked of one run and answered, with times.
- *  It must never hold anything that the service did not say or the driver did not do. */
+/** What was sent to one run and answered, with times.
+ *  It must never hold anything that the service did not send or the driver did not do. */
 import { type AnswerStatus, createRequestHistory, type RequestHistory } from './history.ts';
 import type { PlannedRun } from './run-plan.ts';
 
@@ -26,7 +26,7 @@ export interface DecisionRecord extends Asked {
   readonly arguments: Readonly<Record<string, unknown>> | null;
 }
 
-/** How the request of a cancellation of the whole run was answered stands in `cancels`. */
+/** The answers to cancellations of the whole run are in `cancels`. */
 export interface RunHistory extends RequestHistory {
   readonly planned: PlannedRun;
   readonly starts: StartRecord[];
@@ -42,7 +42,7 @@ export function unanswered(): Asked {
   return { sentAt: Date.now(), answeredAt: Number.POSITIVE_INFINITY, status: 'lost', code: 'still waiting' };
 }
 
-/** Some answer said that the run is durable. */
+/** Some answer reported that the run is durable. */
 export function wasStarted({ starts }: RunHistory): boolean {
   return starts.some(({ purpose, status }) => purpose !== 'conflict' && status === 202);
 }

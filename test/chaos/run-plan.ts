@@ -1,17 +1,17 @@
-/** What the driver will ask of one run of an agent, drawn from the seed before anything is sent.
+/** What the driver will do with one run of an agent, drawn from the seed before anything is sent.
  *  It must never depend on what the service answers: the same seed plans the same runs. */
 import { MODEL_TOOLS } from './model-plan.ts';
 import { callsOf, type ModelFaults, type ModelScript, type ScriptedCall } from './model-script.ts';
 import { chanceOf, type Chance } from './random.ts';
 
-/** What people decide about one call, and how often they say so. */
+/** What people decide about one call, and how often they send it. */
 export type PlannedDecision =
   | { readonly kind: 'never' }
   | {
       readonly kind: 'approve' | 'deny';
       readonly afterMs: number;
       readonly arguments: Readonly<Record<string, unknown>> | null;
-      /** Said once more: the same, or the opposite. */
+      /** Sent once more: the same decision, or the opposite. */
       readonly again: 'same' | 'opposite' | null;
     };
 
@@ -22,7 +22,7 @@ export interface PlannedInput {
   readonly copies: number;
 }
 
-/** Why a run may end otherwise than with the model's answer. */
+/** Why a run may end other than with the model's answer. */
 export type RunEnd =
   | 'final_answer'
   | 'max_iterations'
@@ -37,25 +37,25 @@ export interface PlannedRun {
   readonly requestId: string;
   readonly kind: RunKind;
   readonly script: ModelScript;
-  /** What the history begins with, the script as its last message. */
+  /** The beginning of the history, with the script as its last message. */
   readonly given: readonly { readonly role: string; readonly content: string }[];
   readonly body: Readonly<Record<string, unknown>>;
   readonly streams: boolean;
   readonly conversationId: string | null;
   readonly limits: { readonly max_iterations?: number; readonly max_tool_calls?: number };
-  /** Termination reasons of which one has to be the run's. */
+  /** One of these termination reasons must be the run's. */
   readonly ends: readonly RunEnd[];
   readonly atMs: number;
   readonly copies: number;
-  /** The first try is cut off after so long; null: it is not. */
+  /** The first attempt is cut off after this long; null: it is not. */
   readonly cutAfterMs: number | null;
   readonly repeatsAfterMs: readonly number[];
   readonly conflictAfterMs: number | null;
   readonly inputs: readonly PlannedInput[];
-  /** Said as soon as a reader sees that the model has answered, so many times: while the run's turn is under way. */
+  /** Sent as soon as a reader sees that the model has answered this often: while the run's turn is under way. */
   readonly inputsAtAnswers: number;
   readonly cancelAfterMs: number | null;
-  /** Cancelled as soon as a reader sees this answer of the model, from 1; null: not so. */
+  /** Cancelled as soon as a reader sees this answer of the model, from 1; null: not cancelled. */
   readonly cancelAtAnswer: number | null;
   readonly decides: boolean;
   /** A reader follows the log live. */
@@ -92,7 +92,7 @@ const COMMON = {
   tool_call: { ...PATIENT, timeout_ms: 10_000 },
 };
 
-/** Agents of the configuration. Nobody is kept waiting for an approval longer than the run has time. */
+/** Agents of the configuration. No approval waits longer than the run may last. */
 export const AGENTS = {
   steady: COMMON,
   careful: { ...COMMON, policies: { approvals: { '*.once': 'ask' }, approval_timeout_ms: 8_000 } },
@@ -259,7 +259,7 @@ function planInputs(chance: Chance, requestId: string): PlannedInput[] {
   }));
 }
 
-/** What is decided about a call of the run, wherever and whenever it is asked. */
+/** What is decided about a call of the run, wherever and whenever it needs approval. */
 export function decisionAbout({ arguments: args }: ScriptedCall): PlannedDecision {
   const chance = chanceOf(`${args.label}/decision`);
   const kind = chance.weighted({ approve: 5, edit: 2, deny: 2, never: 1 });

@@ -1,4 +1,4 @@
-/** The history of a run, played again by the words of its model alone: what had to be said, in which order.
+/** Replays the history of a run from its model's script alone: which messages had to come, in which order.
  *  It must never share code with the engine. */
 import { answerTo, type Said, type ScriptedCall } from './model-script.ts';
 import { type PlannedRun, SYSTEM_PROMPT } from './run-plan.ts';
@@ -6,20 +6,20 @@ import type { WireMessage } from './wire.ts';
 
 const OUT_OF_ITERATIONS = 'Maximum iterations reached without a final answer.';
 
-/** A tool call as the history tells it. */
+/** A tool call in the history. */
 export interface ToldCall {
   readonly call: ScriptedCall;
-  /** What the model was told of it. */
+  /** What the model read of it. */
   readonly content: string;
   readonly isError: boolean;
 }
 
 export interface Replay {
   readonly found: readonly string[];
-  /** What the model was shown before each of its answers; and, last, what it has not answered. */
+  /** The messages before each of the model's answers; and, last, those that it has not answered. */
   readonly shown: readonly (readonly Said[])[];
   readonly calls: readonly ToldCall[];
-  /** What users said after the beginning. */
+  /** User messages after the beginning. */
   readonly inputs: readonly string[];
   /** The text of the last answer, if that is where the history ends. */
   readonly answer: string | null;
@@ -31,7 +31,7 @@ function heardAs({ role, content, tool_calls = [], tool_call_id }: WireMessage):
   return { role, text: content ?? '', calls, answers: tool_call_id ?? null };
 }
 
-/** Walks through the history after the messages it began with; each answer of the model has to be what it says to all before. */
+/** Walks through the history after its first messages; each model answer must be its answer to all messages before. */
 export function replay(messages: readonly WireMessage[], begun: number): Replay {
   const said: readonly Said[] = [
     { role: 'system', text: SYSTEM_PROMPT, calls: [], answers: null },
@@ -103,13 +103,13 @@ function takeResult(walk: Walk, call: ScriptedCall): void {
   walk.at += 1;
 }
 
-/** What a tool answers, in the words that the model reads. */
+/** A tool's answer, as the model reads it. */
 export function undisturbedContent({ arguments: args }: ScriptedCall): string {
   const sum = Number(args['a']) + Number(args['b']);
   return JSON.stringify({ ok: true, result: JSON.stringify({ label: args.label, sum }) });
 }
 
-/** The whole history of a run to which nothing happens, worked out without it. */
+/** The whole history of an undisturbed run, computed without the service. */
 export function undisturbedHistory({ given }: Pick<PlannedRun, 'given'>): WireMessage[] {
   const messages: WireMessage[] = [...given];
   for (;;) {
@@ -125,7 +125,7 @@ export function undisturbedHistory({ given }: Pick<PlannedRun, 'given'>): WireMe
   }
 }
 
-/** What the model reads of a call; nothing of what is no such content. */
+/** What the model reads of a call; nothing if it is not such content. */
 export function readContent(content: string): { ok?: boolean; error?: { type?: string } } {
   try {
     return JSON.parse(content) as { ok?: boolean; error?: { type?: string } };

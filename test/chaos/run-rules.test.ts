@@ -1,5 +1,5 @@
-/** The rules about runs: a run that kept every promise passes, and each way to break one is told.
- *  It must never need the service: what it gets is written by hand. */
+/** The rules about runs: a run that kept every promise passes, and each broken promise is reported.
+ *  It must never need the service: the test writes its input by hand. */
 import { describe, expect, test } from 'vitest';
 import type { ToolExecution } from './executions.ts';
 import { runEvidence } from './run-evidence.ts';
@@ -11,11 +11,11 @@ import type { WireDirective, WireMessage, WireSignal } from './wire.ts';
 
 const last = <T>(list: readonly T[]): T => list.at(-1) as T;
 
-test('a run to which nothing happened passes', () => {
+test('an undisturbed run passes', () => {
   expect(sentences(undisturbed())).toEqual([]);
 });
 
-test('so does one whose inputs were taken up before the next answer', () => {
+test('so does one whose inputs were read before the next answer', () => {
   const world = undisturbed(steered(['by the way']));
   speakTo(world, 'by the way');
   expect(sentences(world)).toEqual([]);
@@ -26,14 +26,14 @@ function steered(contents: readonly string[]): PlannedRun {
   return planned('steered', { inputs });
 }
 
-/** Said after the last answer, which is therefore given once more. */
+/** Sent after the last answer, which is therefore given once more. */
 function speakTo(world: World, content: string, also: { history?: boolean } = {}): void {
   const [id] = ['i0'];
   world.history.inputs.push({ id, content, sentAt: AT, answeredAt: AT, status: 202, code: '' });
   const put = { type: 'ai.request.input', causationid: id, data: { input_id: id, content } };
   withLog(world, () => true, [put], world.signals.length - 3);
   if (also.history === false) return;
-  // As if it had been said at the very beginning: everything after it is answered anew.
+  // As if it had been sent at the very beginning: everything after it is answered again.
   const plan = {
     ...world.history.planned,
     given: [...world.history.planned.given, { role: 'user', content }],
@@ -47,7 +47,7 @@ function speakTo(world: World, content: string, also: { history?: boolean } = {}
   withLog(world, () => true, [put], 1);
 }
 
-describe('it tells of', () => {
+describe('it reports', () => {
   const breaks: [string, string, (world: World) => void][] = [
     [
       'a run without an end',
@@ -292,10 +292,10 @@ describe('it tells of', () => {
   });
 });
 
-describe('of calls that need leave it tells', () => {
+describe('about calls that need approval it reports', () => {
   const ONCE = ['alpha.once'];
 
-  /** Both calls were asked about and approved. */
+  /** Both calls needed approval and were approved. */
   function careful(): World {
     const base = planned('careful');
     const script = { ...base.script, rounds: 2, calls: 1, tools: ONCE };
@@ -419,7 +419,7 @@ describe('of calls that need leave it tells', () => {
   });
 });
 
-test('the same seed plans the same runs and decisions, another seed others', () => {
+test('the same seed plans the same runs and decisions, another seed plans others', () => {
   const plans = (seed: string): string =>
     JSON.stringify([1, 2, 3, 4].map((number) => planRuns(seed, number)));
   expect(plans('one')).toBe(plans('one'));

@@ -9,10 +9,10 @@ import type { RunEnd } from './run-plan.ts';
 import { canonical, readContent, undisturbedContent, undisturbedHistory } from './run-replay.ts';
 import { TERMINAL_TYPES, type WireRun, type WireSignal } from './wire.ts';
 
-/** The clocks are one; what is left are roundings. */
+/** All processes share one clock; only roundings differ. */
 const ROUNDING_MS = 20;
 const ENDS = new Set(['ai.request.completed', 'ai.request.failed']);
-/** How a run is said to have ended, by its termination reason. */
+/** The statuses of ended runs, by termination reason. */
 const STATUSES: Readonly<Record<RunEnd, string>> = {
   final_answer: 'completed',
   max_iterations: 'completed',
@@ -48,7 +48,7 @@ export function runViolationsOf(evidence: RunEvidence): string[] {
   ];
 }
 
-/** Of the request itself, of a directive, of a signal of this log, or of what somebody told the run. */
+/** Of the request itself, of a directive, of a signal of this log, or of a message to the run. */
 function causeIn({ history, view, signals }: RunEvidence, signal: WireSignal): string | null {
   const { causationid = '', data, type } = signal;
   const directives = view?.directives.some(({ id }) => id === causationid) ?? false;
@@ -72,7 +72,7 @@ function checkStarts({ history }: RunEvidence): string[] {
   });
 }
 
-/** A limit that leaves no room to read what was said ends the run with the answer that it has. */
+/** A limit that leaves no room to read an input ends the run with the answer it has. */
 function statusAfter(reason: RunEnd, { status, unread_inputs: unread = [] }: WireRun): string {
   return unread.length > 0 && status === 'completed' ? status : STATUSES[reason];
 }
@@ -101,7 +101,7 @@ function checkEnd({ history, signals }: RunEvidence, run: WireRun): string[] {
   return [...found, ...checkAfter(signals, end, completed)];
 }
 
-/** After the end only what was under way comes to its own end. */
+/** After the end only work that was under way still ends. */
 function checkAfter(signals: readonly WireSignal[], end: WireSignal, completed: boolean): string[] {
   const after = signals.filter(({ sequence }) => sequence > end.sequence);
   if (completed) return after.map(({ type }) => `${type} after the run was completed`);
@@ -133,7 +133,7 @@ function checkCounts({ view, signals }: RunEvidence, run: WireRun): string[] {
   return found;
 }
 
-/** What the run was told and what was answered: inputs are in the history once, a cancellation ends it. */
+/** What was sent to the run and how it was answered: inputs are in the history once, a cancellation ends it. */
 function checkTold({ history, signals, told }: RunEvidence, run: WireRun): string[] {
   const found: string[] = [];
   const end = signals.find(({ type }) => type === 'ai.request.completed');
@@ -155,7 +155,7 @@ function checkTold({ history, signals, told }: RunEvidence, run: WireRun): strin
   const known = new Set(history.inputs.map(({ content }) => content));
   found.push(...told.inputs.filter((input) => !known.has(input)).map((input) => `nobody said ${input}`));
   const cancel = signals.find(({ type }) => type === 'ai.request.cancel_requested');
-  // Of an answer and a cancellation the first one in the log decides.
+  // Of an answer and a cancellation, the first one in the log decides.
   if (cancel !== undefined && (answer?.sequence ?? 0) > cancel.sequence)
     found.push('completed after it was cancelled');
   const endedAt = Date.parse(run.ended_at ?? '');
@@ -168,7 +168,7 @@ function checkTold({ history, signals, told }: RunEvidence, run: WireRun): strin
   return found;
 }
 
-/** The model's words and the tools' answers, in order; of a run to which nothing happened exactly what was worked out before. */
+/** The model's messages and the tools' answers, in order; for an undisturbed run exactly the computed history. */
 function checkHistory({ history, told, before, view }: RunEvidence, run: WireRun): string[] {
   const found = [...told.found];
   const { planned } = history;
@@ -182,7 +182,7 @@ function checkHistory({ history, told, before, view }: RunEvidence, run: WireRun
     found.push(`the result is ${JSON.stringify(run.result)}, the last answer ${JSON.stringify(told.answer)}`);
   if (told.ranOut !== (run.termination_reason === 'max_iterations'))
     found.push('its history does not say how it ended');
-  // Four workers may die during one call: then its answer says so, as the rules of directives check.
+  // Four workers may die during one call: then its answer reports that, as the rules of directives check.
   const isLost = told.calls.some(({ content }) => readContent(content).error?.type === 'worker_lost');
   const undisturbed =
     !isLost &&
@@ -195,7 +195,7 @@ function checkHistory({ history, told, before, view }: RunEvidence, run: WireRun
   return found;
 }
 
-/** The model was shown each beginning of the history that ends before one of its answers, and nothing else. */
+/** The model saw each part of the history up to one of its answers, and nothing else. */
 function checkAsks({ asks, executions, told }: RunEvidence): string[] {
   const found: string[] = [];
   const known = new Set([...executions.values()].flat());
@@ -207,7 +207,7 @@ function checkAsks({ asks, executions, told }: RunEvidence): string[] {
   return found;
 }
 
-/** Every call of the history was made, as often as it was asked for, and its answer is what the tool or the policy says. */
+/** Every call of the history was made as often as requested, and its answer comes from the tool or the policy. */
 function checkCalls({ told, calls, planned, signals, view }: RunEvidence, run: WireRun): string[] {
   const found: string[] = [];
   const made = Map.groupBy(
@@ -245,7 +245,7 @@ function checkCalls({ told, calls, planned, signals, view }: RunEvidence, run: W
   return found;
 }
 
-/** What the model read is the answer that the log holds, and of an unedited success the tool's own words. */
+/** What the model read is the answer in the log, and for an unedited success the tool's own text. */
 function checkContent(
   { label, content, isError, over }: { label: string; content: string; isError: boolean; over: boolean },
   signals: readonly WireSignal[],
@@ -257,7 +257,7 @@ function checkContent(
   const started = signals.find(({ type, causationid }) => type === 'ai.tool.started' && causationid === id);
   if (result === undefined) return [];
   const ends = signals.find(({ type }) => ENDS.has(type))?.sequence ?? Number.POSITIVE_INFINITY;
-  // The run ended before it read the answer: its history says so.
+  // The run ended before it read the answer: its history shows that.
   if (over && isError) return [];
   if ((terminal?.sequence ?? 0) > ends) return isError ? [] : [`${label} was answered before it had ended`];
   const read = readContent(content);
@@ -274,7 +274,7 @@ function checkContent(
     : [`${label} reads ${content}, not ${undisturbed}`];
 }
 
-/** Of the runs of one conversation each begins with all that was said in the one before. */
+/** Each run of a conversation begins with all messages of the one before. */
 function checkTalk({ before, others, view }: RunEvidence, run: WireRun): string[] {
   if (run.iterations === 0) return [];
   const begun = others.filter(({ iterations }) => iterations > 0);

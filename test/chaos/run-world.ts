@@ -1,4 +1,4 @@
-/** A run as it is seen from outside, written by hand, with ways to disturb it.
+/** A run as it looks from outside, written by hand, with ways to disturb it.
  *  It must never need the service. */
 import type { ToolExecution } from './executions.ts';
 import type { Fault } from './history.ts';
@@ -13,7 +13,7 @@ import type { WireDirective, WireMessage, WireRun, WireSignal } from './wire.ts'
 export const AT = Date.parse('2026-01-01T00:00:00.000Z');
 const TRACE = '00-10000000000000000000000000000001-1000000000000001-01';
 
-/** The first run of a kind that the seed plans; two rounds of one call, so that a test can be read. */
+/** The first run of a kind that the seed plans; two rounds of one call, to keep the test readable. */
 export function planned(kind: PlannedRun['kind'], fields: Partial<PlannedRun> = {}): PlannedRun {
   const found = Array.from({ length: 400 }, (_, number) => planRuns('unit', number)).find(
     ([run]) => run?.kind === kind,
@@ -53,7 +53,7 @@ function speaker(signals: WireSignal[], subject: string): Say {
   };
 }
 
-/** A run to which nothing happened, as it is seen from outside. */
+/** An undisturbed run, as it looks from outside. */
 export function undisturbed(plan = planned('steady')): World {
   const { requestId } = plan;
   const history = createRunHistory(plan);
@@ -129,7 +129,7 @@ export function undisturbed(plan = planned('steady')): World {
   return { history, messages, signals, directives, calls, asks, run, others: [], faults: [] };
 }
 
-/** What the rules say about it. */
+/** What the rules report about it. */
 export function sentences(world: World): string[] {
   const { history, messages, signals, directives, calls, asks, run, others, faults } = world;
   const sight: RunSight = {
@@ -149,7 +149,7 @@ export function sentences(world: World): string[] {
   return runViolationsOf(runEvidence(history, sight, { faults, others }));
 }
 
-/** The log without what is taken out, with what is put in after `after`; numbered anew. */
+/** The log without the removed signals, with the added ones after `after`; renumbered. */
 export function withLog(
   world: World,
   keep: (signal: WireSignal) => boolean,

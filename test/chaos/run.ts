@@ -1,5 +1,5 @@
 /** One run: drives, kills, waits until everything is over, and has every request judged.
- *  It must never stop at the first fault of its own: whatever was accepted is looked at. */
+ *  It must never stop at the first fault of its own: everything accepted is checked. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { startKiller, type Killer } from './killer.ts';
 import { leftovers } from './leftovers.ts';
@@ -19,7 +19,7 @@ export interface RunOptions {
   /** Folder of the sources that run. Default: this repository. */
   readonly source: string;
   readonly appendfsync: 'everysec' | 'always';
-  /** Directives a second that the driver aims for. */
+  /** Directives per second that the driver aims for. */
   readonly rate: number;
   /** Percent of the scenes that are runs of agents. */
   readonly runs: number;
@@ -35,12 +35,12 @@ export interface RunResult {
   readonly tally: Tally;
 }
 
-/** Time after the end of a request in which a latecomer may still do harm, milliseconds. */
+/** Time after the end of a request in which a late action may still do harm, milliseconds. */
 const SETTLE_MS = 15_000;
-/** Long enough to look at everything, short enough to see it go. */
+/** Long enough to check everything, short enough to see it expire. */
 const RETENTION_MS = 50_000;
 const POLL_MS = 1_500;
-/** Open directives above which the driver waits: the machine cannot bear more. */
+/** Open directives above which the driver waits: the machine cannot handle more. */
 const MOST_OPEN = 80;
 /** The retention, and the minute in which the sweeper waits for a directive that was announced and refused. */
 const EXPIRY_MS = 90_000;
@@ -84,9 +84,9 @@ interface State {
   readonly system: System;
   readonly killer: Killer;
   readonly tally: Tally;
-  /** Requests that are driven or looked at. */
+  /** Requests that are being driven or checked. */
   readonly open: Set<string>;
-  /** What was seen of each request when it was judged: it may matter once more when something of it is left over. */
+  /** What was seen of each request when it was judged: needed again if something of it is left over. */
   readonly judged: Map<string, Verdict>;
   violations: number;
 }
@@ -95,7 +95,7 @@ function stopsEarly({ options, violations }: State): boolean {
   return options.untilViolation && violations > 0;
 }
 
-/** Starts requests until the time is over; returns what is still to be looked at. */
+/** Starts requests until the time is over; returns those that are still to be checked. */
 async function driveFor(state: State): Promise<Promise<void>[]> {
   const { options } = state;
   const chance = chanceOf(`${options.seed}/arrivals`);
@@ -132,7 +132,7 @@ async function see(scene: Scene, state: State): Promise<void> {
   state.open.delete(scene.name);
 }
 
-/** A submission without an answer may be taken late, when Redis is back: then there is more to wait for. */
+/** A submission without an answer may be accepted late, when Redis is back: then there is more to wait for. */
 async function untilSettled(scene: Scene, state: State): Promise<void> {
   const giveUpAt = Date.now() + LONGEST_DEADLINE_MS + 45_000;
   const isOpen = async (): Promise<boolean> => !stopsEarly(state) && scene.isOpen();
@@ -163,7 +163,7 @@ function report(state: State, found: readonly string[], verdict: Verdict | null)
   for (const line of verdict.story()) options.say(line);
 }
 
-/** Nothing waits in a lane, and after the retention nothing is left. */
+/** Nothing waits in a lane, and nothing is left after the retention. */
 async function checkRest(state: State): Promise<void> {
   const { system } = state;
   const overlaps = overlapsOf(serialCalls(system.folder), state.killer.faults);
@@ -192,7 +192,7 @@ async function untilLanesAreEmpty(system: System): Promise<string[]> {
   }
 }
 
-/** What the processes wrote, as far as it is likely to matter. */
+/** The output of the processes, as far as it is likely to matter. */
 function sayOutput({ options, system }: State): void {
   for (const [name, lines] of system.output()) {
     const loud = lines.filter((line) => !/ECONNREFUSED|Connection is closed|goes on/.test(line));

@@ -15,14 +15,14 @@ import { storyOf } from './story.ts';
 import type { System } from './system.ts';
 import type { Tally } from './tally.ts';
 
-/** Where a scene plays. */
+/** The environment of a scene. */
 export interface Stage {
   readonly system: System;
   readonly faults: readonly Fault[];
   readonly tally: Tally;
 }
 
-/** A request as it was found to be. */
+/** A request as it was found at the end. */
 export interface Verdict {
   readonly requestId: string;
   readonly violations: readonly string[];
@@ -31,11 +31,11 @@ export interface Verdict {
 
 export interface Scene {
   readonly name: string;
-  /** Directives, about. */
+  /** Approximate number of directives. */
   readonly size: number;
   /** Resolves when everything planned was sent and answered. */
   play(): Promise<void>;
-  /** Also when nobody answers. */
+  /** Also without any answer. */
   isOpen(): Promise<boolean>;
   /** Ends the live readers. */
   leave(): void;
@@ -68,7 +68,7 @@ export function directiveScene(plan: Plan, { system, faults, tally }: Stage): Sc
 export function runScene(plans: readonly PlannedRun[], stage: Stage): Scene {
   const { apiUrls: apis, folder } = stage.system;
   let driven: ReturnType<typeof driveRun>[] = [];
-  /** One run of a conversation may be forgotten before the other has ended. */
+  /** One run of a conversation may be deleted before the other has ended. */
   const firstSights = new Map<string, RunSight>();
 
   async function isOpenRun({ history }: ReturnType<typeof driveRun>): Promise<boolean> {

@@ -1,5 +1,5 @@
-/** The judge of the serial server: what overlaps is told, what a fault explains is not.
- *  It must never need the service: what it gets is written by hand. */
+/** The check of the serial server: overlaps are reported, unless a fault explains them.
+ *  It must never need the service: the test writes its input by hand. */
 import { expect, test } from 'vitest';
 import type { Fault } from './history.ts';
 import { overlapsOf, type SerialLine } from './serial-calls.ts';

@@ -1,4 +1,4 @@
-/** What ran when on the serial server, by its own word, and the promise that no two calls of it overlap.
+/** What ran when on the serial server, by its own record, and the promise that no two of its calls overlap.
  *  It must never blame the service for a call whose worker or server was killed or stopped in the middle of it. */
 import { appendFileSync, existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -18,7 +18,7 @@ export interface SerialLine {
 
 interface Call {
   readonly begin: SerialLine;
-  /** null: its server never said so. */
+  /** null: its server never recorded it. */
   readonly end: SerialLine | null;
 }
 

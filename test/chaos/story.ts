@@ -1,4 +1,5 @@
-/** The whole history of one request, line by line in the order of time: what was asked, answered, killed, said and executed.
+/** The whole history of one request, line by line in order of time: what was sent, answered, killed, reported and
+ *  executed.
  *  It must never leave out a line because it looks harmless. */
 import type { Evidence } from './evidence.ts';
 import type { CancelRecord, SubmissionRecord } from './history.ts';
@@ -9,7 +10,7 @@ export interface Line {
   readonly text: string;
 }
 
-/** `more`: lines of what only this kind of request has. */
+/** `more`: extra lines of this kind of request. */
 export function storyOf(evidence: Evidence, more: readonly Line[] = []): string[] {
   const { history, signals, executions } = evidence;
   const told: Line[] = [
@@ -74,7 +75,7 @@ function signalText({ sequence, type, causationid, attempt, data }: WireSignal):
   return `signal ${sequence} ${type} ${causationid} attempt ${attempt ?? '-'} ${about}`;
 }
 
-/** Those that may have had to do with it. */
+/** Those that may have affected it. */
 function faultLines({ faults }: Evidence, told: readonly Line[]): Line[] {
   const times = told.map(({ at }) => at);
   const [from, to] = [Math.min(...times) - 30_000, Math.max(...times) + 5_000];

@@ -1,4 +1,5 @@
-/** The processes under chaos: Redis, APIs, workers, MCP servers; each can be killed, and is started again like by a supervisor.
+/** The processes under chaos: Redis, APIs, workers, MCP servers; each can be killed, and is started again as by a
+ *  supervisor.
  *  It must never run a part of the service in its own process. */
 import { mkdirSync, mkdtempSync, existsSync, rmSync, writeFileSync, readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -16,12 +17,12 @@ export interface SystemOptions {
   readonly retentionMs: number;
 }
 
-/** A place for a process: what runs there changes, the place stays. */
+/** A place for a process: the process changes, the place stays. */
 export interface Slot {
   readonly name: string;
-  /** Of the process that runs now; null while there is none. */
+  /** Of the current process; null while there is none. */
   child: Child | null;
-  /** Something is being done to it; nobody else touches it meanwhile. */
+  /** An action on it is under way; no other one starts meanwhile. */
   busy: boolean;
   start(): Promise<void>;
 }
@@ -37,9 +38,9 @@ export interface System {
   readonly engines: readonly Slot[];
   readonly httpServer: Slot;
   readonly modelServers: readonly Slot[];
-  /** Processes of the stdio servers that live now. */
+  /** The living processes of the stdio servers. */
   stdioServers(): number[];
-  /** What the processes have written, by the name of their place. */
+  /** The output of the processes, by the name of their place. */
   output(): Map<string, string[]>;
   stop(): Promise<void>;
 }
@@ -53,12 +54,12 @@ const APIS = 2;
 /** Beside one process of all roles. */
 const WORKERS = 2;
 const ENGINES = 2;
-/** Shorter than a SIGSTOP of the killer, longer than a hiccup of a busy machine. */
+/** Shorter than a SIGSTOP of the killer, longer than a short delay of a busy machine. */
 const LEASE_MS = 4_000;
 const DRAIN_MS = 4_000;
 /** Much longer than any outage of Redis. */
 const STARTS_WITHIN_MS = 180_000;
-/** Of one try: a busy machine starts several at a time, and each has servers of its own to start. */
+/** Of one attempt: a busy machine starts several at a time, and each starts its own servers. */
 const ONE_START_MS = 60_000;
 
 export async function startSystem(options: SystemOptions): Promise<System> {
@@ -89,7 +90,9 @@ export async function startSystem(options: SystemOptions): Promise<System> {
     return place;
   }
 
-  /** Until it works: a process that was started while Redis was away ends, and is started again. Throws when none ever works. */
+  /**
+   * Until it works: a process that starts while Redis is away ends, and is started again. Throws when none ever works.
+   */
   async function startIn(place: Slot, args: readonly string[], ready: RegExp): Promise<void> {
     const giveUpAt = Date.now() + STARTS_WITHIN_MS;
     for (;;) {
@@ -193,7 +196,7 @@ interface Configured {
   readonly retentionMs: number;
 }
 
-/** The API knows a server that no worker serves. */
+/** The API lists a server that no worker serves. */
 function writeConfigs(folder: string, { httpPort, hostilePort, providers, retentionMs }: Configured): void {
   const stdio = { command: process.execPath, args: [TOOL_SERVER], env: { CHAOS_FOLDER: folder } };
   const effects = { plain: 'idempotent' };
@@ -202,7 +205,7 @@ function writeConfigs(folder: string, { httpPort, hostilePort, providers, retent
     delta: { ...serialServer, serial: true },
     alpha: { ...stdio, effects, lane: { concurrency: 20 } },
     beta: { ...stdio, effects, lane: { concurrency: 8 } },
-    // Beside them, servers that send more than anyone can hold: nobody else may notice.
+    // Also servers that send too much: no other call may notice.
     mallory: { command: process.execPath, args: [HOSTILE_SERVER, 'stdio'] },
     trudy: { url: `http://127.0.0.1:${hostilePort}/mcp` },
     lister: { command: process.execPath, args: [HOSTILE_SERVER, 'stdio', 'lists-many'] },
@@ -217,7 +220,7 @@ function writeConfigs(folder: string, { httpPort, hostilePort, providers, retent
   };
   const orphan = { command: 'no-such-program' };
   writeFileSync(join(folder, 'worker.json'), JSON.stringify({ mcpServers, ...shared }));
-  // One worker's file lacks what the others' have: the limit holds for it all the same.
+  // One worker's file lacks what the others have: the limit must still hold for it.
   const loose = { ...mcpServers, delta: serialServer };
   writeFileSync(join(folder, 'loose.json'), JSON.stringify({ mcpServers: loose, ...shared }));
   writeFileSync(
@@ -232,7 +235,7 @@ function livingServers(folder: string): number[] {
   return pids.filter(isToolServer);
 }
 
-/** A pid may belong to somebody else by now. Where there is no /proc, no stdio server is known, and none is killed. */
+/** A pid may belong to another process by now. Without /proc, no stdio server is known, and none is killed. */
 function isToolServer(pid: number): boolean {
   try {
     return readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes(TOOL_SERVER);

@@ -1,4 +1,4 @@
-/** How much a run has asked for, and what came of it.
+/** How much a run has requested, and the outcomes.
  *  It must never decide whether that is right. */
 import type { Evidence } from './evidence.ts';
 import type { Fault } from './history.ts';

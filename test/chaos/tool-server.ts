@@ -15,7 +15,7 @@ import { countExecution } from './executions.ts';
 import { noteSerialCall, type SerialLine } from './serial-calls.ts';
 
 const FOLDER = process.env['CHAOS_FOLDER'] ?? '.';
-/** One call at a time is promised of this server. */
+/** This server is promised one call at a time. */
 const isSerial = process.argv[2] === 'serial';
 
 const inputSchema = z.object({
@@ -30,7 +30,7 @@ const inputSchema = z.object({
   bare: z.boolean().default(false).describe('The answer is the same at every execution.'),
 });
 
-/** What the tools say about a repeat; of `plain` only the operator's configuration knows. */
+/** What the tools declare about a repeat; for `plain` only the operator's configuration does. */
 const TOOLS = { read: { readOnlyHint: true }, idempotent: { idempotentHint: true }, once: {}, plain: {} };
 
 function failure(execution: number, retryable: boolean): CallToolResult {
@@ -56,7 +56,7 @@ async function work(delayMs: number, steps: number, { mcpReq }: CallContext): Pr
   await delay(delayMs / (steps + 1));
 }
 
-/** Says when the call begins, and when it is over: answered, or aborted by its worker. */
+/** Records when the call begins, and when it is over: answered, or aborted by its worker. */
 function noteCall(label: string, aborted: AbortSignal): () => void {
   const call = randomUUID();
   const note = (what: SerialLine['what']): void =>

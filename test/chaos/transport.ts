@@ -1,5 +1,5 @@
 /** One HTTP exchange with one of the APIs: an answer, or the fact that none came.
- *  It must never ask twice by itself: that is the driver's decision, and part of the history. */
+ *  It must never repeat by itself: the driver decides that, and it is part of the history. */
 
 export interface Exchange {
   readonly api: string;
@@ -12,7 +12,7 @@ export interface Exchange {
 export interface ExchangeOptions {
   readonly body?: unknown;
   readonly headers?: Readonly<Record<string, string>>;
-  /** The connection is cut after so long. Default: 20 s. */
+  /** The connection is cut after this long. Default: 20 s. */
   readonly cutAfterMs?: number;
 }
 
@@ -45,7 +45,7 @@ function reason(error: unknown): string {
   return `${error.name}${cause}`;
 }
 
-/** Reads until somebody answers with other than "not now"; null when nobody did for `patienceMs`. */
+/** Reads until there is an answer other than "not now"; null if there is none for `patienceMs`. */
 export async function read<T>(
   apis: readonly string[],
   path: string,

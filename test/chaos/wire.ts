@@ -1,5 +1,5 @@
-/** What the chaos test reads over HTTP, as it understands the published contract.
- *  It must never import a type of the service: a change there has to be noticed here. */
+/** What the chaos test reads over HTTP, by its own reading of the published contract.
+ *  It must never import a type of the service: a change there must be noticed here. */
 
 export interface WireError {
   readonly type: string;
@@ -84,7 +84,7 @@ export interface WireLanes {
   }[];
 }
 
-/** The signals that answer a directive for good. */
+/** The signals that finally answer a directive. */
 export const TERMINAL_TYPES: ReadonlySet<string> = new Set([
   'ai.tool.result',
   'ai.llm.response',

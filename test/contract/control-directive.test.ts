@@ -1,4 +1,4 @@
-// The table of control directives: what is read from a tool's reply, what is rejected, what is no directive at all.
+// The table of control directives: what is read from a tool's reply, what is rejected, what is not a directive.
 // Must never expect a rejected directive to vanish without an entry.
 import { describe, expect, test } from 'vitest';
 import {
@@ -134,7 +134,7 @@ describe('D06 no usable type', () => {
   });
 });
 
-describe('D07 params that are no object', () => {
+describe('D07 params that are not an object', () => {
   test('absent is fine for a type without params', () => {
     expect(deserializeDirective(stop)).toStrictEqual(stopped);
   });
@@ -183,7 +183,7 @@ describe('D09 values of the wrong kind', () => {
     expect(faultOf(raw)).toBe('invalid_params');
   });
 
-  test('NaN is no JSON, so there are no directives', () => {
+  test('NaN is not JSON, so there are no directives', () => {
     const text = '{"result":"r","_directives":[{"type":"prune_messages","params":{"keep_recent":NaN}}]}';
     expect(extractDirectives(text, trusted)).toStrictEqual({ result: text, directives: [], rejected: [] });
   });
@@ -227,7 +227,7 @@ describe('D10 what carries no directives', () => {
   });
 });
 
-describe('D11 entries that are no objects', () => {
+describe('D11 entries that are not objects', () => {
   test('are rejected one by one, the good ones kept', () => {
     const entries = ['stop_processing', stop, null, 7, { type: 'clear_self_todos' }, []];
     const { directives, rejected } = extractDirectives(envelope(entries), trusted);
@@ -276,7 +276,7 @@ describe('D13 excess', () => {
     expect(result).toHaveLength(10_000_000);
   });
 
-  test('a text beyond all measure is not read, and says so', () => {
+  test('a text above the size limit is not read, and rejected', () => {
     const { directives, rejected } = extractDirectives(envelope([stop], 'x'.repeat(17_000_000)), trusted);
     expect(directives).toEqual([]);
     expect(rejected).toMatchObject([{ reason: 'too_large' }]);
@@ -340,7 +340,7 @@ describe('D15 several content items', () => {
     });
   });
 
-  test('structured content that says more keeps the rest', () => {
+  test('structured content with other members keeps them', () => {
     const structuredContent = { result: 'done', sum: 5, _directives: [stop] };
     expect(extractDirectives({ content: [], structuredContent }, trusted).result).toStrictEqual({
       content: [{ type: 'text', text: 'done' }],
@@ -356,14 +356,14 @@ describe('D15 several content items', () => {
 describe('D16 an error result', () => {
   const raw = { isError: true, content: [{ type: 'text', text: envelope([stop]) }] };
 
-  test('carries nothing by default, and says so', () => {
+  test('carries nothing by default, with rejections', () => {
     const { result, directives, rejected } = extractDirectives(raw, trusted);
     expect(directives).toEqual([]);
     expect(rejected).toMatchObject([{ index: 0, type: 'stop_processing', reason: 'error_result' }]);
     expect(result).toStrictEqual({ isError: true, content: [{ type: 'text', text: 'done' }] });
   });
 
-  test('carries them when asked to', () => {
+  test('carries them by option', () => {
     expect(extractDirectives(raw, { trust: 'all', fromErrors: true }).directives).toStrictEqual([stopped]);
   });
 });

@@ -1,5 +1,5 @@
 /** What every transport of the directive client promises: one suite, run for each.
- *  It must never ask for anything that only one transport can know. */
+ *  It must never use anything that only one transport can know. */
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { cancellationSchema } from '../../src/contract/cancellation.ts';
@@ -67,7 +67,7 @@ export function directiveClientContract(transport: string, setup: () => Promise<
     });
 
     describe('submit', () => {
-      test('accepts a directive and names what was left out', async () => {
+      test('accepts a directive and generates what was left out', async () => {
         const submission = await client.submit(toolExec('echo', { a: 1 }));
         expect(submissionSchema.parse(submission)).toEqual(submission);
         expect(submission.directives).toMatchObject([
@@ -87,7 +87,7 @@ export function directiveClientContract(transport: string, setup: () => Promise<
         ).toBe(true);
       });
 
-      test('takes the same directive twice for one', async () => {
+      test('treats the same directive, sent twice, as one', async () => {
         const directive = toolExec('echo', { a: 1 }, { id: newId(), request_id: newId() });
         const first = await client.submit(directive);
         const second = await client.submit(directive);
@@ -123,7 +123,7 @@ export function directiveClientContract(transport: string, setup: () => Promise<
         ]);
       });
 
-      test('takes a repeated idempotency key for the same submission', async () => {
+      test('treats a repeated idempotency key as the same submission', async () => {
         const idempotencyKey = newId();
         const first = await client.submit(toolExec('echo', { a: 1 }), { idempotencyKey });
         const second = await client.submit(toolExec('echo', { a: 1 }), { idempotencyKey });
@@ -144,7 +144,7 @@ export function directiveClientContract(transport: string, setup: () => Promise<
     });
 
     describe('execute', () => {
-      test('answers with the signal that ended the directive', async () => {
+      test('returns the signal that ended the directive', async () => {
         const ended = await client.execute(toolExec('add', { a: 2, b: 3 }));
         expect(signalSchema.parse(ended)).toEqual(ended);
         expect(ended).toMatchObject({
@@ -153,14 +153,14 @@ export function directiveClientContract(transport: string, setup: () => Promise<
         });
       });
 
-      test('answers a failing tool with its error, not with an exception', async () => {
+      test('returns the error of a failing tool, not with an exception', async () => {
         const ended = await client.execute(toolExec('fail', { text: 'no luck' }));
         expect(ended.data).toMatchObject({
           result: { ok: false, error: { type: 'tool_error', message: 'no luck' } },
         });
       });
 
-      test('answers wrong arguments with their place', async () => {
+      test('returns the place of wrong arguments', async () => {
         const ended = await client.execute(toolExec('add', { a: 'two', b: 3 }));
         const error = { type: 'validation_error', details: { errors: [{ path: 'arguments.a' }] } };
         expect(ended.data).toMatchObject({ result: { ok: false, error } });
@@ -178,13 +178,13 @@ export function directiveClientContract(transport: string, setup: () => Promise<
         });
       });
 
-      test('answers the same directive again with the same signal', async () => {
+      test('returns the same signal for the same directive', async () => {
         const directive = toolExec('pid', {}, { id: newId(), request_id: newId() });
         const first = await client.execute(directive);
         expect(await client.execute(directive)).toEqual(first);
       });
 
-      test('gives up after its time, and the directive goes on', async () => {
+      test('gives up after its time, and the directive continues', async () => {
         const directive = toolExec('wait', {}, { id: newId(), request_id: newId() });
         await expect(client.execute(directive, { timeoutMs: 50 })).rejects.toBeInstanceOf(ServiceUnavailable);
         expect(await client.directive(directive.request_id ?? '', directive.id ?? '')).toMatchObject({
@@ -239,7 +239,7 @@ export function directiveClientContract(transport: string, setup: () => Promise<
         for (const signal of signals) expect(signalSchema.parse(signal)).toEqual(signal);
       });
 
-      test('begin after the sequence that was asked for', async () => {
+      test('begin after the requested sequence', async () => {
         const { request_id: requestId } = await client.submit([toolError(), toolError(), toolError()]);
         expect(sequences(await all(client.signals(requestId, { after: 1 })))).toEqual([2, 3]);
         expect(await all(client.signals(requestId, { after: 3 }))).toEqual([]);
@@ -254,7 +254,7 @@ export function directiveClientContract(transport: string, setup: () => Promise<
         expect(one).toEqual(two);
       });
 
-      test('end at what is written, without following', async () => {
+      test('end at the last written signal, without following', async () => {
         const requestId = newId();
         await client.submit(toolExec('wait', {}, { request_id: requestId }));
         await client.submit([toolError({ request_id: requestId }), toolError({ request_id: requestId })]);
@@ -298,7 +298,7 @@ export function directiveClientContract(transport: string, setup: () => Promise<
         return { requestId, id: directives[0]?.id ?? '' };
       }
 
-      test('aborts what runs, which ends with the reason', async () => {
+      test('aborts a running directive, which ends with the reason', async () => {
         const { requestId, id } = await running();
         const cancellation = await client.cancel(requestId, id, { reason: 'changed my mind' });
         expect(cancellationSchema.parse(cancellation)).toEqual(cancellation);
@@ -309,7 +309,7 @@ export function directiveClientContract(transport: string, setup: () => Promise<
         });
       });
 
-      test('of a request means all of it, and says what each was', async () => {
+      test('of a request cancels all of it, and reports each', async () => {
         const { requestId, id } = await running();
         const done = newId();
         await client.submit({ ...toolError({ id: done }), request_id: requestId } as SubmittedDirective);
@@ -362,7 +362,7 @@ export function directiveClientContract(transport: string, setup: () => Promise<
         return found;
       }
 
-      test('hold what failed, page by page, and nothing that does not match', async () => {
+      test('hold failed directives, page by page, and only those that match', async () => {
         const requestId = await failures();
         const letters = await lettersOf(requestId);
         expect(letters.map(({ id }) => id).toSorted()).toEqual(['x', 'y']);
@@ -376,7 +376,7 @@ export function directiveClientContract(transport: string, setup: () => Promise<
         expect(others).toEqual({ dead_letters: [], next: null });
       });
 
-      test('are redriven by name into directives of their own, which run', async () => {
+      test('are redriven by name into new directives, which run', async () => {
         const requestId = await failures();
         const from = { request_id: requestId, id: 'x' };
         const nobody = { request_id: requestId, id: 'nobody' };
@@ -390,7 +390,7 @@ export function directiveClientContract(transport: string, setup: () => Promise<
         expect(view?.directive.metadata).toMatchObject({ redrive_of: from });
       });
 
-      test('are redriven by filter up to a limit, and by everything only when that is said', async () => {
+      test('are redriven by filter up to a limit, and all of them only on explicit request', async () => {
         await failures();
         const { redriven, left } = await client.redrive({ error_type: 'tool_error', limit: 1 });
         expect(redriven).toHaveLength(1);
@@ -399,7 +399,7 @@ export function directiveClientContract(transport: string, setup: () => Promise<
         expect((await client.redrive({ all: true, limit: 1_000 })).left).toBe(0);
       });
 
-      test('refuse a redrive that contradicts itself', async () => {
+      test('refuse a contradictory redrive', async () => {
         const directives = [{ request_id: 'r', id: 'a' }];
         const problem = await refusal(client.redrive({ directives, lane: 'tool.peer' }));
         expect(problem).toMatchObject({ code: 'invalid_body', errors: [{ path: 'directives' }] });

@@ -1,5 +1,5 @@
 /** Both transports of the directive client against one running service.
- *  It must not hold a test of its own: what one transport promises, the other does. */
+ *  It must not hold a test of its own: both transports make the same promises. */
 import { afterAll, beforeAll } from 'vitest';
 import { createHttpClient } from '../../src/client/http-client.ts';
 import { createDirectClient } from '../../src/service/direct-client.ts';

@@ -98,7 +98,7 @@ const cases: Record<Directive['type'], Case> = {
   },
 };
 
-/** `model` is required only in the absence of an alias, and has a test of its own. */
+/** `model` is required only without an alias, and has a test of its own. */
 const conditional = new Set(['model']);
 
 describe.each(Object.entries(cases))('%s', (type, { required, defaults, full }) => {
@@ -142,7 +142,7 @@ describe('the choice of a model', () => {
     expect(pathsOf({ ...bare, ...choice })).toEqual(['model']);
   });
 
-  test('embedding takes an alias too', () => {
+  test('embedding accepts an alias, too', () => {
     const embed = { ...identity, type: 'llm_embed', model_alias: 'embedding', texts: ['a'] };
     expect(directiveSchema.safeParse(embed).success).toBe(true);
   });

@@ -13,7 +13,7 @@ describe('normalizeError', () => {
     });
   });
 
-  test('rule 1: a type that is spelled like no name gives way to the fallback, and is told', () => {
+  test('rule 1: a type that is not spelled like a name is replaced by the fallback, and kept in the details', () => {
     expect(normalizeError({ type: 'My Error!', message: 'm' }, 'tool_error')).toStrictEqual({
       type: 'tool_error',
       message: 'm',
@@ -233,7 +233,7 @@ describe('isRetryable', () => {
     expect(errorEnvelope(type, 'm').retryable).toBe(false);
   });
 
-  test('an envelope of our own is never made retryable by what it quotes', () => {
+  test('an envelope of our own never becomes retryable by its quoted text', () => {
     expect(errorEnvelope('outcome_unknown', 'network', { reason: 'timeout' }).retryable).toBe(false);
   });
 });

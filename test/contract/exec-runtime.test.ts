@@ -1,5 +1,5 @@
 // Parity with the upstream runtime's execution of model directives: order, counts, metadata, failures.
-// Must never read anything but the log of a request: what is not there was not told.
+// Must never read anything but the log of a request: what is not there was not reported.
 import { randomUUID } from 'node:crypto';
 import type { LanguageModelV4, LanguageModelV4StreamPart, LanguageModelV4Usage } from '@ai-sdk/provider';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -33,7 +33,7 @@ beforeAll(async () => {
 });
 afterAll(() => redis.stop());
 
-/** A pipeline with a worker that asks the given providers. */
+/** A pipeline with a worker that calls the given providers. */
 async function openModels(providers: ModelProviders): Promise<Pipeline> {
   const open = await openPipeline(redis.url);
   await createModelCatalog(open.connection, open.keys).publish({
@@ -62,7 +62,7 @@ async function run(open: Pipeline, fields: Fields): Promise<Signal[]> {
   return log;
 }
 
-/** The same against a real client of a provider that answers as told. */
+/** The same with a real client of a provider that answers as written. */
 async function ran(answer: Answer, fields: Fields): Promise<{ log: Signal[]; server: ProviderServer }> {
   await using server = await startProvider(answer);
   await using open = await openModels(providersAt(server.url, 'compatible'));
@@ -157,7 +157,7 @@ describe('generate', () => {
     ]);
   });
 
-  test('asks with the defaults of the contract', async () => {
+  test('calls with the defaults of the contract', async () => {
     const { server } = await ran(json(200, completion(null)), GENERATE);
     expect(bodyOf(server)).toMatchObject({ model: 'm', max_tokens: 1024, temperature: 0.2 });
     expect(bodyOf(server)).not.toHaveProperty('tools');
@@ -179,7 +179,7 @@ describe('generate', () => {
     });
   });
 
-  test('says of itself exactly this', async () => {
+  test('has exactly this metadata', async () => {
     const { log } = await ran(json(200, completion(null)), GENERATE);
     const { metadata } = endOf(log);
     // Upstream's own: origin, operation, request_id, run_id. The others are this project's.
@@ -204,7 +204,7 @@ describe('generate', () => {
     });
   });
 
-  test('turns what a client throws into one error', async () => {
+  test('turns an exception of a client into one error', async () => {
     const providers = counting(counts(1, 1));
     const broken = {
       ...providers.language({} as never),
@@ -240,7 +240,7 @@ describe('stream', () => {
     expect(delta?.data).toMatchObject({ metadata: { request_id: delta?.subject, operation: 'stream_text' } });
   });
 
-  test('tells content, thinking and tool calls apart', async () => {
+  test('separates content, thinking and tool calls', async () => {
     const chunk = (delta: Record<string, unknown>) => ({ choices: [{ index: 0, delta }] });
     const call = { index: 0, id: 'c', type: 'function', function: { name: 'x', arguments: '{}' } };
     const end = { choices: [{ index: 0, delta: {}, finish_reason: 'tool_calls' }] };
@@ -322,7 +322,7 @@ describe('embed', () => {
     );
   };
 
-  test('gives as many vectors as texts, with the options that were asked for', async () => {
+  test('gives as many vectors as texts, with the requested options', async () => {
     const { log, server } = await ran(vectors, { ...EMBED, texts: ['one', 'two'], dimensions: 2 });
     expect(typesOf(log)).toEqual(['ai.usage', 'ai.embed.result']);
     expect(bodyOf(server)).toMatchObject({ input: ['one', 'two'], dimensions: 2 });
@@ -352,7 +352,7 @@ describe('embed', () => {
   });
 });
 
-describe('a model that nobody knows', () => {
+describe('an unknown model', () => {
   test.each<[string, Fields, 'ai.llm.response' | 'ai.embed.result']>([
     ['by its alias', { ...STREAM, model: '', model_alias: 'nonsense' }, 'ai.llm.response'],
     ['by its name', { ...GENERATE, model: 'elsewhere:m' }, 'ai.llm.response'],
@@ -365,7 +365,7 @@ describe('a model that nobody knows', () => {
     expect(server.seen).toEqual([]);
   });
 
-  test('while its alias is known is asked for by that', async () => {
+  test('with a known alias is called by the alias', async () => {
     const { log } = await ran(streamed(OPENAI_CHAT), { ...STREAM, model: '', model_alias: 'fast' });
     expect(endOf(log).metadata).toMatchObject({ model: 'p:m', requested_alias: 'fast' });
   });
@@ -379,7 +379,7 @@ describe('attempts', () => {
     expect(endOf(log).metadata).toMatchObject({ attempts: max_retries + 1 });
   });
 
-  test('that were refused for their rate cost none of them, and are made again when the provider said', async () => {
+  test('that were refused for their rate cost none of them, and are made again when the provider allows it', async () => {
     const limited = json(429, { error: { message: 'slow down' } }, { 'retry-after-ms': '50' });
     const { log, server } = await ran((response, request, index) => {
       const answer = index === 0 ? limited : streamed(OPENAI_CHAT);
@@ -390,7 +390,7 @@ describe('attempts', () => {
     expect(endOf(log).result.ok).toBe(true);
   });
 
-  test('leave signals that belong to one trace, and name what caused them', async () => {
+  test('leave signals that belong to one trace, and name their cause', async () => {
     const { log } = await ran(streamed(OPENAI_CHAT), STREAM);
     const traces = new Set(log.map(({ traceparent }) => traceparent.split('-')[1]));
     expect(traces.size).toBe(1);

@@ -1,5 +1,5 @@
-// Values that break careless code, each named; built anew on every call.
-// Must never hold a value that a test relies on being readable.
+// Values that break careless code, each with a name; created again on every call.
+// Must never hold a value that a test needs to read.
 
 export function hostileValues(): [name: string, value: unknown][] {
   return [

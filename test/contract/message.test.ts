@@ -1,5 +1,5 @@
-// Messages of model directives: what is taken, and where the rest is refused.
-// Must never accept a message that no provider could be given.
+// Messages of model directives: what is accepted, and at which place the rest is refused.
+// Must never accept a message that no provider accepts.
 import { describe, expect, test } from 'vitest';
 import { parseSubmission } from '../../src/contract/directive.ts';
 import { embeddingsSchema } from '../../src/contract/embedding.ts';
@@ -36,7 +36,7 @@ describe('a message', () => {
     },
     { role: 'tool', tool_call_id: 'c', content: '{"ok":true}', is_error: false, name: 'a.b' },
     { role: 'tool', tool_call_id: 'c', content: [image] },
-  ])('%j is kept as it is', (message) => {
+  ])('%j is kept unchanged', (message) => {
     expect(messageSchema.parse(message)).toStrictEqual(message);
     expect(pathsOf(message)).toEqual([]);
   });
@@ -65,7 +65,7 @@ describe('a message', () => {
     expect(pathsOf(message)).toEqual([path]);
   });
 
-  test('inside of an object of messages is refused at its place too', () => {
+  test('inside an object of messages is refused at its place too', () => {
     const parsed = parseSubmission({
       type: 'llm_stream',
       model: 'p:m',
@@ -100,7 +100,7 @@ describe('a turn', () => {
     first_chunk_ms: null,
   };
 
-  test('is a message of the history, and that is one that a directive takes', () => {
+  test('is a message of the history, which a directive accepts', () => {
     expect(modelTurnSchema.parse(turn)).toStrictEqual(turn);
     expect(messageSchema.parse(assistantMessage(turn))).toStrictEqual({
       role: 'assistant',

@@ -1,5 +1,5 @@
-// What holds of every value there is: envelopes are valid, bounded and JSON; directives survive the wire.
-// Must never be satisfied by a function that returns a constant: each property also looks at what was kept.
+// What holds for every value: envelopes are valid, bounded and JSON; directives survive the wire.
+// Must never accept a function that returns a constant: each property also checks what was kept.
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { canonicalJson } from '../../src/contract/canonical-json.ts';
@@ -70,9 +70,9 @@ describe('any value', () => {
     );
   });
 
-  test('that is small JSON is safe as it is', () => {
+  test('that is small JSON stays unchanged', () => {
     fc.assert(
-      // A member named __proto__ is left out on purpose: it would reach the prototype of whoever merges it.
+      // A member named __proto__ is left out on purpose: it could change a prototype when merged.
       fc.property(fc.jsonValue({ maxDepth: 3 }).filter(withoutPrototype), (value) => {
         expect(jsonSafe(value)).toEqual(JSON.parse(wellFormed(JSON.stringify(value))));
       }),
@@ -97,7 +97,7 @@ describe('any value', () => {
 });
 
 describe.each(hostileValues())('%s', (_name, value) => {
-  test('is made an envelope, a result, safe JSON and content without a throw', () => {
+  test('becomes an envelope, a result, safe JSON and content without a throw', () => {
     for (const reason of [value, { type: 'auth', message: value, details: value }, ['error', value]]) {
       expectEnvelope(normalizeError(reason));
     }
@@ -197,7 +197,7 @@ describe('any directive', () => {
     );
   });
 
-  test('is refused once a key is added that it does not know', () => {
+  test('is refused with an unknown key', () => {
     fc.assert(
       fc.property(directive, (raw) => {
         const parsed = parseSubmission({ directives: [{ ...raw, surprise: 1 }] });

@@ -1,4 +1,4 @@
-// Every spelling of a result that is accepted, and what becomes of everything else.
+// Every accepted spelling of a result, and how everything else is read.
 // Must never let an unknown shape count as a success.
 import { describe, expect, test } from 'vitest';
 import { errorResult, normalizeResult, okResult } from '../../src/contract/result.ts';
@@ -37,7 +37,7 @@ describe('accepted spellings', () => {
     });
   });
 
-  test('what is normal stays as it is', () => {
+  test('a normal result stays unchanged', () => {
     for (const result of [okResult([1]), errorResult(envelope)])
       expect(normalizeResult(result)).toStrictEqual(result);
   });
@@ -77,7 +77,7 @@ describe('anything else is an invalid result', () => {
 });
 
 describe('the payload', () => {
-  test('passes untouched when it is JSON, however large', () => {
+  test('passes unchanged when it is JSON, at any size', () => {
     const payload = { list: Array.from({ length: 5000 }, (_, index) => index), text: 'x'.repeat(100_000) };
     const result = normalizeResult(['ok', payload]);
     expect(result.ok && result.payload).toBe(payload);

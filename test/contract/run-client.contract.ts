@@ -1,5 +1,5 @@
-/** What every transport promises of runs: one suite, run for each.
- *  It must never ask for anything that only one transport can know. */
+/** What every transport promises about runs: one suite, run for each.
+ *  It must never use anything that only one transport can know. */
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { agentListingSchema } from '../../src/contract/agent-listing.ts';
@@ -56,7 +56,7 @@ export function runClientContract(transport: string, setup: () => Promise<RunSet
       await parts?.stop();
     });
 
-    /** A run of `careful`, and the calls that wait for leave. */
+    /** A run of `careful`, and its calls that wait for approval. */
     async function waiting(): Promise<{ requestId: string; calls: string[] }> {
       const { request_id: requestId } = await client.runs.start({ agent: 'careful', query: 'work' });
       const calls: string[] = [];
@@ -73,7 +73,7 @@ export function runClientContract(transport: string, setup: () => Promise<RunSet
     }
 
     describe('start', () => {
-      test('answers with a run that begins and ends by itself', async () => {
+      test('returns a run that begins and ends by itself', async () => {
         const started = await client.runs.start({ agent: 'talker', query: 'hello' });
         expect(startedRunSchema.parse(started)).toEqual(started);
         const { request_id: requestId } = started;
@@ -103,7 +103,7 @@ export function runClientContract(transport: string, setup: () => Promise<RunSet
         expect(problem).toMatchObject({ code: 'id_conflict', status: 409, errors: [{ path: 'request_id' }] });
       });
 
-      test('of an agent that nobody knows is refused, with those that are known', async () => {
+      test('of an unknown agent is refused, with the known ones', async () => {
         const problem = await refusal(client.runs.start({ agent: 'nobody', query: 'hello' }));
         expect(problem).toMatchObject({ code: 'not_found', status: 404, errors: [{ path: 'agent' }] });
         expect(problem.detail).toMatch(/careful.*talker/);
@@ -139,7 +139,7 @@ export function runClientContract(transport: string, setup: () => Promise<RunSet
     });
 
     describe('input', () => {
-      test('waits in order, and the same input twice is one', async () => {
+      test('waits in order, and the same input sent twice is one', async () => {
         const { requestId, calls } = await waiting();
         const input = { input_id: 'i-1', content: 'one' };
         const first = await client.runs.input(requestId, input);
@@ -160,7 +160,7 @@ export function runClientContract(transport: string, setup: () => Promise<RunSet
         expect(JSON.stringify(said)).toMatch(/work.*one.*two/);
       });
 
-      test('beyond 64 that wait is refused', async () => {
+      test('is refused while 64 others wait', async () => {
         const { requestId, calls } = await waiting();
         const given = await Promise.allSettled(
           Array.from({ length: 66 }, async (_, index) =>
@@ -177,7 +177,7 @@ export function runClientContract(transport: string, setup: () => Promise<RunSet
         await letGo(requestId, calls);
       });
 
-      test('to a run that has ended, or that never was, is refused', async () => {
+      test('to an ended or unknown run is refused', async () => {
         const { request_id: requestId } = await client.runs.start({ agent: 'talker', query: 'hello' });
         await all(client.signals(requestId));
         expect((await refusal(client.runs.input(requestId, { content: 'late' }))).code).toBe(
@@ -190,7 +190,7 @@ export function runClientContract(transport: string, setup: () => Promise<RunSet
     });
 
     describe('decide', () => {
-      test('lets a call go on, or makes it an error; a decision made twice is one', async () => {
+      test('lets a call continue, or makes it an error; a decision sent twice is one', async () => {
         const { requestId, calls } = await waiting();
         const [one = '', other = ''] = calls;
         const view = await client.request(requestId);
@@ -219,7 +219,7 @@ export function runClientContract(transport: string, setup: () => Promise<RunSet
         expect(signals.at(-1)).toMatchObject({ type: 'ai.request.completed', data: { result: 'Done.' } });
       });
 
-      test('about what does not wait is refused', async () => {
+      test('about a call that does not wait is refused', async () => {
         const { requestId, calls } = await waiting();
         const approve = { decision: 'approve' } as const;
         expect((await refusal(client.runs.decide(requestId, 'nobody', approve))).code).toBe('not_found');

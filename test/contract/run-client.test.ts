@@ -1,5 +1,5 @@
 /** Runs through both transports against one running service with an engine.
- *  It must not hold a test of its own: what one transport promises, the other does. */
+ *  It must not hold a test of its own: both transports make the same promises. */
 import { LLMock } from '@copilotkit/aimock';
 import { afterAll, beforeAll } from 'vitest';
 import { createHttpClient } from '../../src/client/http-client.ts';

@@ -1,4 +1,4 @@
-// The published JSON Schemas: up to date, pinned to the contract's version, and saying what the code says.
+// The published JSON Schemas: up to date, pinned to the contract's version, and equal to the code.
 // Must never be made to pass by changing the digest without the version.
 import { createHash } from 'node:crypto';
 import { readFileSync, readdirSync } from 'node:fs';
@@ -15,18 +15,18 @@ import { DOCUMENTS, oneStepFrom, UNKNOWN_MEMBER } from './wire-documents.ts';
 const directory = join(import.meta.dirname, '../../schemas');
 const committed = new Map(
   readdirSync(directory)
-    // The configuration is no part of the wire: test/unit/config/reference.test.ts holds it against the code.
+    // The configuration is not part of the wire: test/unit/config/reference.test.ts compares it with the code.
     .filter((name) => name !== 'configuration.json')
     .toSorted()
     .map((name) => [name, readFileSync(join(directory, name), 'utf8')] as const),
 );
 
-test('the committed schemas are those of the code', () => {
+test('the committed schemas are generated from the code', () => {
   expect([...committed.keys()].toSorted()).toEqual([...schemaFiles().keys()].toSorted());
   for (const [name, text] of schemaFiles()) expect(committed.get(name), name).toBe(text);
 });
 
-test('the schemas are those of the contract’s version', () => {
+test('the schemas match the contract’s version', () => {
   expect({ version: CONTRACT_VERSION, sha256: digestOf(committed) }).toEqual({
     version: '1.1.0',
     sha256: CONTRACT_SHA256,
@@ -80,7 +80,7 @@ describe('a reader of the schemas', () => {
     expect(verdicts.some(({ code }) => !code)).toBe(true);
   });
 
-  test('may meet members of signals that it does not know', () => {
+  test('accepts unknown members of signals', () => {
     const result = { ok: true, payload: 1, effects: [], later: 1 };
     expect(ajv.validate('urn:adjutant:contract:result', result)).toBe(true);
   });

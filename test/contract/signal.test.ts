@@ -163,7 +163,7 @@ describe.each(Object.entries(cases))('%s', (type, { source, required, optional }
     expect(SIGNAL_SOURCES[type as SignalType]).toBe(source);
   });
 
-  test('takes its required data alone', () => {
+  test('accepts its required data alone', () => {
     expect(signalSchema.parse(signalOf(type, required)).data).toMatchObject(required);
   });
 
@@ -204,7 +204,7 @@ describe('data of the wrong kind', () => {
     expect(signalSchema.safeParse(signalOf(type, { ...cases[type].required, ...fault })).success).toBe(false);
   });
 
-  test('data that is no object is refused', () => {
+  test('data that is not an object is refused', () => {
     expect(signalSchema.safeParse(signalOf('ai.tool.started', [])).success).toBe(false);
   });
 

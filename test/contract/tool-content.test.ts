@@ -20,11 +20,11 @@ describe('toolContent', () => {
     );
   });
 
-  test('of something that is no result', () => {
+  test('of something that is not a result', () => {
     expect(JSON.parse(toolContent('what?'))).toMatchObject({ ok: false, error: { type: 'invalid_result' } });
   });
 
-  test('effects are not for the model', () => {
+  test('effects are not shown to the model', () => {
     expect(toolContent(okResult(1, [{ type: 'stop_processing' }]))).toBe('{"ok":true,"result":1}');
   });
 

@@ -1,4 +1,4 @@
-/** What careless and hostile callers send to a real process: each is refused at its place, and the process lives on.
+/** Careless and hostile requests to a real process: each is refused at its place, and the process stays up.
  *  It must not repeat every case of the API's own tests: one of each kind. */
 import { once } from 'node:events';
 import { connect } from 'node:net';
@@ -40,7 +40,7 @@ test.each<[string, unknown, number, string]>([
   expect(problem.errors?.[0]?.path).toBe(path);
 });
 
-test('a body of 10 MB is refused, and its sender gets to read that, each time', async () => {
+test('a body of 10 MB is refused, and its sender receives the answer, each time', async () => {
   const body = JSON.stringify({ ...CALL, arguments: { label: 'x'.repeat(10 * 1024 * 1024) } });
   for (let time = 0; time < 20; time += 1) {
     const answer = await post<Problem>(`${service.url}/v1/directives`, body);
@@ -48,7 +48,7 @@ test('a body of 10 MB is refused, and its sender gets to read that, each time', 
   }
 });
 
-test('a client that leaves in the middle of its body is no failure of the service', async () => {
+test('a client that leaves in the middle of its body is not a failure of the service', async () => {
   const { hostname, port } = new URL(service.url);
   const socket = connect(Number(port), hostname);
   const head = `POST /v1/directives HTTP/1.1\r\nHost: ${hostname}:${port}\r\nContent-Type: application/json`;
@@ -59,7 +59,7 @@ test('a client that leaves in the middle of its body is no failure of the servic
   await once(socket, 'close');
 });
 
-test('after all of that, the same process makes a call, and made no other', async () => {
+test('after all of that, the same process makes a call, and has made no other', async () => {
   const call = countingCall('once', 1, { requestId: 'accepted' });
   const { status } = await post<Submission>(`${service.url}/v1/directives?wait_ms=20000`, call);
   expect(status).toBe(200);

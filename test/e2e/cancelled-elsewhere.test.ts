@@ -1,5 +1,5 @@
-/** A call is cancelled through one process while another makes it: the worker aborts it, and the MCP server hears of it.
- *  It must not look into either process: only the API and the server's own diary count. */
+/** A call is cancelled through one process while another makes it: the worker aborts it, and notifies the MCP server.
+ *  It must not look into either process: only the API and the server's own record count. */
 import { readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-/** `adjutant ask` and what steers a run, as a person or a script uses them, against a mock of the providers.
+/** `adjutant ask` and the steering of runs, as a person or a script uses them, against a mock of the providers.
  *  It must never reach a real provider, nor import the program. */
 import { LLMock } from '@copilotkit/aimock';
 import { rm } from 'node:fs/promises';
@@ -30,7 +30,7 @@ function script(said: string, toolCalls: readonly object[], answer: string): voi
   mock.on({ userMessage: said, hasToolResult: true }, { content: answer });
 }
 
-/** What the model was given at last. */
+/** The last messages that the model got. */
 function lastMessages(): { role: string; content: string }[] {
   return (
     (mock.getLastRequest()?.body as { messages?: { role: string; content: string }[] } | undefined)
@@ -90,7 +90,7 @@ describe('a question', () => {
     expect(stderr).toMatch(/^agent default · 2 iterations · 2 tool calls · /m);
   });
 
-  test('is answered as the words come when that is asked for, once', async () => {
+  test('is answered live when requested, once', async () => {
     const { code, stdout } = await run(['ask', '-', '--stream'], 'sum and echo\n');
     expect({ code, stdout }).toEqual({ code: 0, stdout: `${ANSWER}\n` });
   });
@@ -102,7 +102,7 @@ describe('a question', () => {
     expect(view).toMatchObject({ status: 'completed', result: ANSWER, tool_calls: 2, iterations: 2 });
   });
 
-  test('leaves its whole story', async () => {
+  test('leaves its whole history', async () => {
     await run(['ask', 'sum and echo', '--no-stream', '--request', 'story']);
     const { code, stdout } = await run(['get', 'story']);
     expect(code).toBe(0);
@@ -124,7 +124,7 @@ describe('a question', () => {
     ]);
   });
 
-  test('asked twice under one id is one run', async () => {
+  test('sent twice under one id is one run', async () => {
     const first = await run(['ask', 'sum and echo', '--request', 'once']);
     mock.clearRequests();
     expect((await run(['ask', 'sum and echo', '--request', 'once'])).stdout).toBe(first.stdout);
@@ -134,7 +134,7 @@ describe('a question', () => {
     expect(other.stderr).toMatch(/id_conflict/);
   });
 
-  test('of a conversation knows what was said before', async () => {
+  test('of a conversation knows the earlier messages', async () => {
     await run(['ask', 'my name is Ada', '--conversation', 'c-1']);
     const { stdout } = await run(['ask', 'who am I', '--conversation', 'c-1']);
     expect(stdout).toBe('You are Ada.\n');
@@ -154,7 +154,7 @@ describe('a question', () => {
     expect((await run(['ask', 'forbidden', '--json'])).code).toBe(1);
   });
 
-  test('to nobody is refused, with the names of those who are there', async () => {
+  test('to an unknown agent is refused, with the known names', async () => {
     const { code, stderr } = await run(['ask', 'hello', '--agent', 'nobody']);
     expect(code).toBe(1);
     expect(stderr).toMatch(/not_found.*careful, default/);
@@ -170,7 +170,7 @@ test('agents are listed, the built-in one among them', async () => {
   expect(agents.map(({ name }) => name)).toEqual(['careful', 'default']);
 });
 
-describe('a tool call that needs leave', () => {
+describe('a tool call that needs approval', () => {
   /** A run that waits, and the id of its call. */
   async function waiting(request: string): Promise<{ asked: Running; call: string }> {
     const asked = start('ask', 'sum with leave', '--agent', 'careful', '--request', request);
@@ -178,7 +178,7 @@ describe('a tool call that needs leave', () => {
     return { asked, call: told.split(' ').at(-1) ?? '' };
   }
 
-  test('says how to decide, and goes on when that is done', async () => {
+  test('shows how to decide, and continues after the decision', async () => {
     const { asked, call } = await waiting('leave');
     expect((await run(['get', 'leave'])).stdout).toMatch(new RegExp(`approval +${call} +peer\\.add +until`));
     expect(await run(['approve', 'leave', call])).toMatchObject({ code: 0, stdout: `${call}  approved\n` });
@@ -198,7 +198,7 @@ describe('a tool call that needs leave', () => {
     expect(messages.at(-1)?.content).toContain('too dear');
   });
 
-  test('may be given other arguments', async () => {
+  test('may get other arguments', async () => {
     const { asked, call } = await waiting('edited');
     expect((await run(['approve', 'edited', call, '--arguments', '[1]'])).code).toBe(2);
     await run(['approve', 'edited', call, '--arguments', '{"a":20,"b":3}']);
@@ -207,7 +207,7 @@ describe('a tool call that needs leave', () => {
     expect(messages.at(-1)?.content).toContain('23');
   });
 
-  test('is decided about by its own name only', async () => {
+  test('is decided only by its own id', async () => {
     const { asked, call } = await waiting('named');
     const { code, stderr } = await run(['approve', 'named', 'nobody']);
     expect(code).toBe(1);
@@ -216,7 +216,7 @@ describe('a tool call that needs leave', () => {
     await asked.ended;
   });
 
-  test('leaves time for a word, which the model reads next', async () => {
+  test('leaves time for an input, which the model reads next', async () => {
     const { asked, call } = await waiting('steered');
     const given = await run(['input', 'steered', 'and be brief', '--id', 'i-1']);
     expect(given).toMatchObject({ code: 0, stdout: 'i-1  it is the next\n' });
@@ -231,7 +231,7 @@ describe('a tool call that needs leave', () => {
 });
 
 describe('an interrupt', () => {
-  test('cancels the run, with all that it has under way', async () => {
+  test('cancels the run, with all its work under way', async () => {
     const running = start('ask', 'wait for ever', '--request', 'stopped');
     await vi.waitFor(
       async () => expect((await run(['get', 'stopped'])).stdout).toMatch(/tool_exec +running/),
@@ -246,7 +246,7 @@ describe('an interrupt', () => {
   });
 });
 
-test('the roles alone do together what one process does', async () => {
+test('separate roles together work like one process', async () => {
   await using redis = await startRedis();
   const part = (...args: string[]): Running => startCli(args, { cwd: home, env: { REDIS_URL: redis.url } });
   const api = part('api', '--port', '0');

@@ -1,5 +1,5 @@
-/** Completion in a shell as a person has it: the script that the program prints, read by a real bash.
- *  It must not look into the script: what the shell offers counts. */
+/** Completion in a shell: the script that the program prints, read by a real bash.
+ *  It must not look into the script: only what the shell offers counts. */
 import { execFile } from 'node:child_process';
 import { resolve } from 'node:path';
 import { promisify } from 'node:util';

@@ -58,26 +58,26 @@ afterAll(async () => {
 });
 
 describe('an answer', () => {
-  test('is all that a pipe gets; who gave it is told beside it', async () => {
+  test('is all that a pipe gets; its model is shown on stderr', async () => {
     const { code, stdout, stderr } = await run(['llm', 'hello', '--model', 'mock:m']);
     expect({ code, stdout }).toEqual({ code: 0, stdout: `${TEXT}\n` });
     expect(stderr).toMatch(/\d+ → \d+ tokens/);
   });
 
-  test('is printed as it comes when that is asked for, its thinking on stderr', async () => {
+  test('is printed live when requested, its thinking on stderr', async () => {
     const { code, stdout, stderr } = await run(['llm', 'think', '--stream']);
     expect({ code, stdout }).toEqual({ code: 0, stdout: 'Forty-two.\n' });
     expect(stderr).toContain('Six times seven.');
   });
 
-  test('comes before it is whole', async () => {
+  test('is printed before it is complete', async () => {
     const running = startCli(['llm', 'endless', '--stream', '--request', 'endless'], { cwd: home, env });
     await running.said(/The quick/);
     running.child.kill('SIGINT');
     expect((await running.ended).code).toBe(130);
   });
 
-  test('is the same when it is asked for at once, and from stdin', async () => {
+  test('is the same when requested at once, and from stdin', async () => {
     const { code, stdout } = await run(
       ['llm', '-', '--no-stream', '--request', 'at-once', '--id', 'a'],
       'hello\n',
@@ -106,7 +106,7 @@ describe('an answer', () => {
     expect(typo).toMatchObject({ code: 2, stdout: '' });
   });
 
-  test('takes what it was told along', async () => {
+  test('passes its options on', async () => {
     mock.clearRequests();
     await run(['llm', 'hello', '--system', 'Be brief.', '--max-tokens', '77', '--temperature', '0.5']);
     expect(mock.getLastRequest()?.body).toMatchObject({
@@ -120,22 +120,22 @@ describe('an answer', () => {
   });
 });
 
-describe('a stream that breaks off', () => {
-  test('is begun again, which a reader of its words is told, and a pipe need not know', async () => {
+describe('a stream that is cut', () => {
+  test('starts again, which a live reader sees and a pipe does not', async () => {
     const retried = ['--max-retries', '1', '--model', 'mock:m'];
     const live = await run(['llm', 'cut', '--stream', ...retried]);
     expect(live.code).toBe(0);
     expect(live.stderr).toMatch(/retry 1\/1/);
     const [, said = ''] =
-      /attempt 2 begins the answer again; the (\d+) characters before this are void/.exec(live.stderr) ?? [];
+      /attempt 2 starts the answer again; the (\d+) characters before this are void/.exec(live.stderr) ?? [];
     expect(live.stdout.slice(Number(said)).trim()).toBe(TEXT);
     mock.resetMatchCounts();
     const piped = await run(['llm', 'cut', ...retried]);
     expect(piped).toMatchObject({ code: 0, stdout: `${TEXT}\n` });
-    expect(piped.stderr).toMatch(/attempt 2 begins the answer again$/m);
+    expect(piped.stderr).toMatch(/attempt 2 starts the answer again$/m);
   });
 
-  test('for good is a failure: a pipe gets nothing', async () => {
+  test('without a retry is a failure: a pipe gets nothing', async () => {
     const { code, stdout, stderr } = await run(['llm', 'broken']);
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
     expect(stderr).toMatch(/^failed (network|provider_error): /m);
@@ -146,24 +146,24 @@ describe('a stream that breaks off', () => {
 });
 
 describe('a refusal', () => {
-  test('of the provider is told with its type', async () => {
+  test('of the provider is shown with its type', async () => {
     const { code, stdout, stderr } = await run(['llm', 'forbidden']);
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
     expect(stderr).toMatch(/^failed auth: /m);
   });
 
-  test('of a model that nobody serves says so', async () => {
+  test('of a model that no worker serves names the reason', async () => {
     const { code, stderr } = await run(['llm', 'hello', '--model', 'nobody:m']);
     expect(code).toBe(1);
     expect(stderr).toMatch(/unknown_model/);
   });
 
-  test('of an empty prompt or a wrong number is a matter of usage', async () => {
+  test('of an empty prompt or a wrong number is a usage error', async () => {
     expect((await run(['llm', '-'], ' \n')).code).toBe(2);
     expect((await run(['llm', 'hello', '--temperature', 'hot'])).code).toBe(2);
   });
 
-  test('of nobody is a service out of reach', async () => {
+  test('without a service is an unreachable service', async () => {
     const { code } = await startCli(['llm', 'hello', '--url', 'http://127.0.0.1:9'], { cwd: home }).ended;
     expect(code).toBe(3);
   });
@@ -192,7 +192,7 @@ describe('an interrupt', () => {
   });
 });
 
-test('tail shows words by the line, not by the piece', async () => {
+test('tail shows text by the line, not by the piece', async () => {
   await run(['llm', 'hello', '--request', 'tailed', '--id', 'a']);
   const { stdout } = await run(['tail', 'tailed']);
   const deltas = stdout.split('\n').filter((line) => line.includes('ai.llm.delta'));

@@ -49,7 +49,7 @@ afterAll(async () => {
 });
 
 describe('call', () => {
-  test('prints what the tool says', async () => {
+  test('prints the tool’s answer', async () => {
     expect(await run(['call', 'peer.echo', '{"a":1}'])).toMatchObject({ code: 0, stdout: '{"a":1}\n' });
   });
 
@@ -83,7 +83,7 @@ describe('call', () => {
     });
   });
 
-  test('hands over its limits and retries', async () => {
+  test('passes on its limits and retries', async () => {
     const { code, stderr } = await run([
       'call',
       'peer.wait',
@@ -119,7 +119,7 @@ describe('call', () => {
     expect((await run(['get', 'interrupted', 'a'])).stdout).toMatch(/status\s+failed/);
   });
 
-  test('writes the whole answer into a file, also where its signal holds the beginning', async () => {
+  test('writes the whole answer into a file, also when its signal holds only the beginning', async () => {
     const args = ['call', 'peer.large', '{"bytes":2000000}'];
     const { code, stdout } = await run([...args, '--request', 'large', '--id', 'a']);
     expect(code).toBe(0);
@@ -160,7 +160,7 @@ describe('submit, tail and get', () => {
     expect(JSON.parse(stdout)).toMatchObject({ request_id: 'lines', directives: [{ id: 'a' }, { id: 'b' }] });
   });
 
-  test('name the line, the file or the place that is wrong', async () => {
+  test('name the faulty line, file or place', async () => {
     const badLine = await run(['submit', '-'], { stdin: '{"type":"tool_exec"}\n{oops\n' });
     expect(badLine).toMatchObject({ code: 2 });
     expect(badLine.stderr).toContain('-:2');
@@ -172,7 +172,7 @@ describe('submit, tail and get', () => {
     expect(badKey.stderr).toContain('colour');
   });
 
-  test('exit 1 for what is not there', async () => {
+  test('exit 1 for what does not exist', async () => {
     for (const args of [
       ['get', 'none'],
       ['get', 'chain', 'none'],
@@ -209,7 +209,7 @@ describe('cancel', () => {
     await tail.ended;
   }
 
-  test('says what it meant, and the result tells the reason', async () => {
+  test('reports its effect, and the result names the reason', async () => {
     await waiting('cut');
     const asked = await run(['cancel', 'cut', 'a', '--reason', 'no longer needed']);
     expect(asked).toMatchObject({ code: 0, stdout: 'a  its attempt is being aborted\n' });
@@ -224,7 +224,7 @@ describe('cancel', () => {
     expect((await run(['cancel', 'cut', 'a'])).stdout).toMatch(/^a\s+had ended before$/m);
   });
 
-  test('of a request means all of it', async () => {
+  test('of a request cancels all of it', async () => {
     await waiting('cut-all');
     const { code, stdout } = await run(['cancel', 'cut-all', '--json']);
     expect(code).toBe(0);
@@ -235,7 +235,7 @@ describe('cancel', () => {
     expect((await run(['tail', 'cut-all'])).code).toBe(0);
   });
 
-  test('of what is not there exits 1', async () => {
+  test('of what does not exist exits 1', async () => {
     for (const args of [
       ['cancel', 'none'],
       ['cancel', 'cut', 'none'],
@@ -254,7 +254,7 @@ describe('dead', () => {
     await vi.waitFor(async () => expect((await run(['dead'])).stdout).toContain(request), 20_000);
   };
 
-  test('lists what failed, and redrives it by name', async () => {
+  test('lists failed directives, and redrives it by name', async () => {
     await fail('lost');
     const { code, stdout } = await run(['dead', 'list', '--error-type', 'tool_error']);
     expect(code).toBe(0);
@@ -269,7 +269,7 @@ describe('dead', () => {
     expect((await run(['dead', 'redrive', 'lost/a'])).stderr).toContain('no dead letter: lost/a');
   });
 
-  test('redrives all of a filter, and everything only when that is said', async () => {
+  test('redrives all of a filter, and everything only on explicit request', async () => {
     await fail('lost-too');
     const nothing = await run(['dead', 'redrive']);
     expect(nothing.code).not.toBe(0);
@@ -281,18 +281,18 @@ describe('dead', () => {
     expect((await run(['dead', 'redrive', '--all'])).code).toBe(0);
   });
 
-  test('says which options there are when nothing is named', async () => {
+  test('names the options when nothing is selected', async () => {
     const { code, stderr } = await run(['dead', 'redrive']);
     expect(code).toBe(2);
-    expect(stderr).toMatch(/fix .*--lane or --error-type, or say --all/);
+    expect(stderr).toMatch(/fix .*--lane or --error-type, or use --all/);
   });
 
-  test('refuses a name that is none', async () => {
+  test('refuses an invalid name', async () => {
     expect((await run(['dead', 'redrive', 'lost'])).code).toBe(2);
   });
 });
 
-describe('a command line that makes no sense', () => {
+describe('an invalid command line', () => {
   test.each([
     [['launch']],
     [['call']],
@@ -303,14 +303,14 @@ describe('a command line that makes no sense', () => {
     [['tail', 'x', '--after', '-1']],
     [['tools', '--colour']],
     [['tools', '--url', 'nowhere']],
-  ])('%j exits 2 and says why', async (args) => {
+  ])('%j exits 2 with the reason', async (args) => {
     const { code, stdout, stderr } = await run(args);
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
     expect(stderr).not.toBe('');
     expect(stderr).not.toMatch(/^\s+at /m);
   });
 
-  test('is told as JSON where JSON was asked for', async () => {
+  test('is reported as JSON with --json', async () => {
     const type = async (args: readonly string[], env: Env = {}): Promise<unknown> => {
       const { stdout } = await run([...args, '--json'], { env });
       return (JSON.parse(stdout) as { ok: boolean; error: { type: string } }).error.type;
@@ -323,7 +323,7 @@ describe('a command line that makes no sense', () => {
     );
   });
 
-  test('an address that is no URL is a fault of usage, not a service that is away', async () => {
+  test('an invalid URL is a usage error, not an absent service', async () => {
     const { code, stderr } = await run(['tools'], { env: { ADJUTANT_URL: '127.0.0.1:7420' } });
     expect(code).toBe(2);
     expect(stderr).toMatch(/ADJUTANT_URL "127\.0\.0\.1:7420" is not a URL/);
@@ -356,9 +356,9 @@ describe('a command line that makes no sense', () => {
   });
 });
 
-describe('a service out of reach', () => {
+describe('an unreachable service', () => {
   test.each([[['call', 'a.b']], [['tail', 'x']], [['get', 'x']], [['tools']], [['lanes']]])(
-    '%j exits 3 and says how to fix it',
+    '%j exits 3 with a fix',
     async (args) => {
       const { code, stderr } = await run(args, {
         env: { ADJUTANT_URL: `http://127.0.0.1:${await freePort()}` },
@@ -373,7 +373,7 @@ describe('a service out of reach', () => {
 });
 
 describe('doctor', () => {
-  test('finds nothing wrong with a service that works', async () => {
+  test('finds no fault in a working service', async () => {
     const { code, stdout } = await run(['doctor']);
     expect(stdout).not.toContain('✗');
     expect(code).toBe(0);
@@ -407,7 +407,7 @@ describe('doctor', () => {
     for (const { fix } of faults) expect(fix).not.toBeNull();
   });
 
-  test('tells a service whose Redis is away from one that is not there', async () => {
+  test('tells a service without Redis from an absent service', async () => {
     await using fragile = await startRedis();
     const cwd = await folder({ 'adjutant.json': {} });
     const api = start(['api', '--port', '0'], { cwd, env: { REDIS_URL: fragile.url } });
@@ -422,7 +422,7 @@ describe('doctor', () => {
     expect(stdout).not.toContain('Start it with `adjutant up`');
   });
 
-  test('names what is wrong in the configuration', async () => {
+  test('names the faults of the configuration', async () => {
     const cwd = await folder({ 'adjutant.json': { mcpServers: { peer: { comand: 'node' } } } });
     const { code, stdout } = await run(['doctor'], { cwd });
     expect(code).toBe(1);
@@ -443,7 +443,7 @@ describe('init', () => {
     expect((await doctor.ended).code).toBe(130);
     const again = await run(['init'], { cwd });
     expect(again.code).toBe(1);
-    expect(again.stderr).toContain('here already');
+    expect(again.stderr).toContain('already exists here');
     expect(await readFile(join(cwd, 'adjutant.json'), 'utf8')).toBe(written);
   });
 });
@@ -468,7 +468,7 @@ describe('a stop', () => {
     return running;
   }
 
-  test('that is asked for twice at once, as wrappers do, is a polite one', async () => {
+  test('that is sent twice at once, as wrappers do, is gentle', async () => {
     await using redis = await startRedis();
     const cwd = await folder({ 'adjutant.json': CONFIG });
     const running = start(['up', '--port', '0'], { cwd, env: { REDIS_URL: redis.url } });
@@ -480,7 +480,7 @@ describe('a stop', () => {
     expect(running.child.signalCode).toBeNull();
   });
 
-  test('that takes long is cut short by a later signal', async () => {
+  test('that takes long is forced by a later signal', async () => {
     await using redis = await startRedis();
     const running = await upAtWork(redis.url);
     running.child.kill('SIGTERM');
@@ -529,7 +529,7 @@ describe('the roles', () => {
     }
   });
 
-  test('api and worker alone say that they need a Redis', async () => {
+  test('api and worker alone report that they need a Redis', async () => {
     for (const role of ['api', 'worker']) {
       const { code, stderr } = await run([role]);
       expect(code).toBe(1);
@@ -537,13 +537,13 @@ describe('the roles', () => {
     }
   });
 
-  test('a second up in one folder is told so', async () => {
+  test('a second up in one folder is refused', async () => {
     const { code, stderr } = await run(['up', '--port', '0']);
     expect(code).toBe(1);
-    expect(stderr).toContain('running in this folder already');
+    expect(stderr).toContain('already runs in this folder');
   });
 
-  test('a taken port is told with its fix', async () => {
+  test('a taken port is reported with its fix', async () => {
     await using redis = await startRedis();
     const { code, stderr } = await run(['api', '--port', new URL(url).port], {
       env: { REDIS_URL: redis.url },
@@ -552,7 +552,7 @@ describe('the roles', () => {
     expect(stderr).toMatch(/--port/);
   });
 
-  test('up takes over the Redis that a killed one left, with what was accepted', async () => {
+  test('up takes over the Redis that a killed one left, with the accepted work', async () => {
     const cwd = await folder({ 'adjutant.json': CONFIG });
     const first = start(['up', '--port', '0'], { cwd });
     const firstUrl = await first.said(/http:\/\/127\.0\.0\.1:\d+/);

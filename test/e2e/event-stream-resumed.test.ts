@@ -9,10 +9,10 @@ import { install } from '../support/installation.ts';
 import { type Frame, frames, get, post } from '../support/public-api.ts';
 
 const REQUEST = 'cut-off';
-/** Lengths of connections in turns: from less than the first frame to several frames, the last of them not whole. */
+/** Lengths of connections in turn: from less than the first frame to several frames, the last one incomplete. */
 const CUTS = [1, 900, 2_500, 7_001];
 
-/** What the frames of all connections say together, beside the log as a page. */
+/** The signals of all connections together, and the log as a page. */
 async function expectWholeLog(url: string, read: readonly Frame[]): Promise<void> {
   const { body } = await get<SignalPage>(`${url}/v1/requests/${REQUEST}/signals?limit=1000`);
   const [end, ...signals] = read.toReversed();

@@ -48,7 +48,7 @@ async function logOf(requestId: string): Promise<Signal[]> {
   return read;
 }
 
-/** What the receiver said of the message that it took with these words in it: both lines of its key. */
+/** What the receiver reports about the message with this text: both lines of its key. */
 function callsWith(words: string): string[] {
   const key = receiver.lines.find((line) => line.includes(words))?.split(' ')[0] ?? 'none';
   return receiver.lines
@@ -88,8 +88,8 @@ describe('the strategy', () => {
   });
 });
 
-describe('the kind of directive', () => {
-  test('is submitted by itself, tried again under the same key, and not done twice', async () => {
+describe('the custom directive', () => {
+  test('is submitted alone, retried under the same key, and not done twice', async () => {
     const post = {
       type: 'webhook',
       id: 'hello',
@@ -107,7 +107,7 @@ describe('the kind of directive', () => {
     expect(callsWith('direct')).toEqual(['call 1:', 'call 2:']);
   });
 
-  test('ends in an error when its retries are used up, and is refused when it is wrong', async () => {
+  test('ends in an error when its retries are used up, and is refused when it is invalid', async () => {
     const nowhere = `http://127.0.0.1:${await freePort()}`;
     expect(await client.execute({ type: 'webhook', url: nowhere, body: 1 } as never)).toMatchObject({
       data: { result: { ok: false, error: { type: 'network', retryable: true } } },
@@ -151,13 +151,10 @@ describe('the kind of directive', () => {
 });
 
 describe('an example', () => {
-  test.each(['webhook.ts', 'briefing.ts'])(
-    '%s is short, and needs nothing but what the documents name',
-    (file) => {
-      const source = readFileSync(`${FOLDER}/${file}`, 'utf8');
-      expect(source.split('\n').length).toBeLessThan(60);
-      const imported = [...source.matchAll(/from '([^']+)'/g)].map(([, name]) => name);
-      expect(imported).toEqual(['adjutant/engine', 'zod']);
-    },
-  );
+  test.each(['webhook.ts', 'briefing.ts'])('%s is short, and needs only what the documents name', (file) => {
+    const source = readFileSync(`${FOLDER}/${file}`, 'utf8');
+    expect(source.split('\n').length).toBeLessThan(60);
+    const imported = [...source.matchAll(/from '([^']+)'/g)].map(([, name]) => name);
+    expect(imported).toEqual(['adjutant/engine', 'zod']);
+  });
 });

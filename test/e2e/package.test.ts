@@ -32,7 +32,7 @@ function run(command: string, args: readonly string[], cwd: string): string {
   return stdout;
 }
 
-/** As npm does it, with links instead of downloads; nothing that only the clone's own work needs. */
+/** Like npm, with links instead of downloads; without what only the clone's own work needs. */
 function install(tarball: string): void {
   const modules = join(project, 'node_modules');
   mkdirSync(join(modules, '.bin'), { recursive: true });
@@ -56,7 +56,7 @@ function install(tarball: string): void {
   );
 }
 
-/** The programs of the documents and the examples; what a piece takes for granted stands before it. */
+/** The programs of the documents and the examples, each after the code that it requires. */
 function samples(): [name: string, code: string][] {
   const blocks = PAGES.flatMap(blocksOf).filter(({ language }) => language === 'ts');
   const programs = globSync('examples/{*,modules/{webhook,briefing}}.ts').map((file) =>
@@ -68,7 +68,7 @@ function samples(): [name: string, code: string][] {
   ]);
 }
 
-/** Every name that a program needs to write down, from both doors. */
+/** Every name that a program needs to write down, from both entry points. */
 const NAMES = ['client', 'queue'].map(
   (door) => `import {
   DirectiveRefused, ServiceUnavailable,

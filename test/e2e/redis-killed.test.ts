@@ -1,4 +1,4 @@
-/** redis-server is killed and started again while directives come in and run: what was accepted ends exactly once.
+/** redis-server is killed and started again while directives come in and run: accepted work ends exactly once.
  *  It must not count a submission as accepted before its 202. */
 import { Redis } from 'ioredis';
 import { expect, test } from 'vitest';
@@ -12,11 +12,13 @@ import type { TestRedis } from '../support/redis.ts';
 
 const SUBMISSIONS = 500;
 const AT_ONCE = 40;
-/** Redis is killed when so many calls have been executed: their answers are on the way to the journal then,
- *  as are submissions. */
+/**
+ * Redis is killed after this many executed calls: then their answers are on the way to the journal,
+ * and submissions are on the way, too.
+ */
 const KILLS_AT = [50, 110, 170, 230, 290, 350, 410];
 
-/** Part of a second, milliseconds, in which no fsync begins: Redis begins one when its clock shows a new second. */
+/** The part of a second, milliseconds, in which no fsync begins: Redis begins one when its clock shows a new second. */
 const QUIET_MS = [50, 900] as const;
 
 /** With `everysec` Redis answers before it writes while an fsync is running, and a kill then loses what it answered.
@@ -40,7 +42,7 @@ async function killAgainAndAgain(installation: Installation, appendfsync: Fsync)
   }
 }
 
-/** Until it is accepted: while Redis is away the answer is 503. */
+/** Until it is accepted: without Redis the answer is 503. */
 async function submitUntilAccepted(url: string, call: { id: string }): Promise<void> {
   for (;;) {
     const { status, body } = await post<Submission>(`${url}/v1/directives`, call);

@@ -1,4 +1,5 @@
-/** The question of the first page, asked of the configuration that the repository ships, with two real MCP servers and no key.
+/** The question of the README, sent to the configuration that the repository ships, with two real MCP servers and no
+ *  key.
  *  It must not replace a part of it. */
 import { readdirSync } from 'node:fs';
 import { resolve } from 'node:path';
@@ -11,7 +12,7 @@ import { startRedis } from '../support/redis.ts';
 
 const QUESTION = 'What is 17*23, and which files are in the examples folder?';
 
-test('model, two tools at once, model, answer: in order on the wire, and told as a whole afterwards', async () => {
+test('model, two tools at once, model, answer: in order on the wire, and complete afterwards', async () => {
   await using redis = await startRedis();
   const env = { REDIS_URL: redis.url, ADJUTANT_PORT: '0' };
   const up = startCli(['up', '--config', resolve('adjutant.json')], { cwd: process.cwd(), env });
@@ -51,7 +52,7 @@ test('model, two tools at once, model, answer: in order on the wire, and told as
   }
 });
 
-/** The types without what there are many of; the two tools begin before the first of them ends, or else after it. */
+/** The types without frequent ones; the second tool begins before the first one ends, or after it. */
 function storyOf(signals: readonly Signal[]): string[] {
   const many = new Set(['ai.llm.delta', 'ai.usage', 'ai.tool.progress']);
   const types = signals.map(({ type }) => type as string).filter((type) => !many.has(type));

@@ -1,4 +1,5 @@
-/** Everything is killed in the middle of runs that wait for approvals, timers and tools: after a restart all end as they should.
+/** Everything is killed in the middle of runs that wait for approvals, timers and tools: after a restart all end
+ *  correctly.
  *  It must keep nothing but Redis. */
 import { fileURLToPath } from 'node:url';
 import { expect, test, vi } from 'vitest';

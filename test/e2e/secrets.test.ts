@@ -1,5 +1,5 @@
-/** A canary in every place that takes a secret; then everything that comes out of a service and its tools is searched.
- *  It must never look at what we think is said, but at everything that is. */
+/** A canary in every place that takes a secret; then all output of a service and its tools is searched.
+ *  It must never check what should be there, but everything that is. */
 import { once } from 'node:events';
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
@@ -18,10 +18,10 @@ import { startRedis, type TestRedis } from '../support/redis.ts';
 const PROGRAM = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url));
 const NAMED_TOOLS = fileURLToPath(new URL('../support/servers/named-tools.mjs', import.meta.url));
 const CANARY = 'canary';
-/** Each its own, so that a failure says which place it came from. */
+/** A different one in each place, so that a failure shows where it came from. */
 const secret = (place: string): string => `${CANARY}-${place}-x7Qp`;
 
-/** Refuses everybody, and repeats what it was sent, as it came and decoded. */
+/** Refuses every call, and repeats its content, raw and decoded. */
 async function startTattler(status: number): Promise<string> {
   const server = createServer((request, response) => {
     const basic = /^Basic (.*)$/.exec(request.headers.authorization ?? '')?.[1] ?? '';
@@ -35,7 +35,7 @@ async function startTattler(status: number): Promise<string> {
   return `127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-/** Says all it was given and ends. */
+/** Prints all its input and ends. */
 const BABBLER = 'console.error("error:", ...process.argv, JSON.stringify(process.env)); process.exit(1)';
 
 function servers(denies: string, breaks: string): object {
@@ -61,7 +61,7 @@ function servers(denies: string, breaks: string): object {
   };
 }
 
-/** Every command that changed anything, as Redis wrote it down. */
+/** Every command that changed anything, as Redis recorded it. */
 function everythingWritten(redis: TestRedis): string {
   const journal = join(redis.dir, 'appendonlydir');
   return readdirSync(journal)
@@ -108,7 +108,7 @@ test(
       context: [{ role: 'user', content: 'hi' }],
     };
     said.push(await client.execute(ask, { timeoutMs: 20_000 }));
-    // What is called a secret in arguments is shown to nobody who follows; to the tool it goes as it is.
+    // Arguments that look secret are hidden from followers; the tool gets them unchanged.
     const named = {
       apiKey: 1,
       accessToken: 1,
@@ -138,7 +138,7 @@ test(
       service: service.lines.join('\n'),
       doctor: doctor.lines.join('\n'),
     };
-    // What is searched is the run: the refusals and the good call are in it.
+    // The searched data belongs to the run: the refusals and the good call are in it.
     expect(outputs.said).toMatch(/denied access/);
     expect(outputs.said).toMatch(/\[REDACTED\]/);
     expect(outputs.doctor).toMatch(/babbles/);
@@ -149,7 +149,7 @@ test(
       ]),
     );
     expect(places).toEqual({ said: [], service: [], doctor: [] });
-    // The arguments of a directive are kept until it is forgotten: they are what is carried out.
+    // The arguments of a directive are kept until it is deleted: they are executed.
     const written = everythingWritten(redis).match(/canary-[a-z-]+-x7Qp/g) ?? [];
     expect(written.filter((found) => found !== secret('tool-argument'))).toEqual([]);
   },

@@ -7,7 +7,7 @@ import { join, resolve } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { type ChildExit, spawnNode, spawnProcess } from '../support/process.ts';
 
-/** A clone whose demo and whose `up` print what they were given, and a PATH with nothing on it but stand-ins. */
+/** A clone whose demo and whose `up` print their arguments, and a PATH with only stand-ins. */
 interface Clone {
   readonly folder: string;
   readonly tools: string;
@@ -67,7 +67,7 @@ async function run(
   return { exit: await child.exited, lines: child.lines };
 }
 
-test('dependencies that match the lock file are left alone, though a package of another platform is absent', async () => {
+test('dependencies that match the lock file are kept, though a package of another platform is absent', async () => {
   await standIn('npm', 'exit 1');
   await installed({ 'node_modules/one': { version: '1.0.0' } });
   const { exit, lines } = await run('run.mjs', ['start', '--port', '0'], { REDIS_URL: 'redis://elsewhere' });
@@ -94,7 +94,7 @@ test('a failing npm ci ends in one sentence', async () => {
   expect(exit.code).toBe(2);
 });
 
-test('without redis-server and without a way to install it, one sentence says what to do', async () => {
+test('without redis-server and without a way to install it, one sentence names the remedy', async () => {
   await installed({ 'node_modules/one': { version: '1.0.0' } });
   const { exit, lines } = await run('run.mjs', ['start']);
   expect(lines).toEqual([
@@ -135,23 +135,27 @@ test('the command passes on arguments, and the exit code comes back', async () =
 test.each([
   ['a clone whose pinned Node was not installed', true, /let npm run install scripts/],
   ['an installed package', false, /newer \(https:\/\/nodejs\.org\)\.$/],
-])('on an old Node, the command of %s says in one line what to install', async (_, isClone, fix) => {
-  await installed({ 'node_modules/one': { version: '1.0.0' } });
-  await rm(join(clone.folder, 'node_modules', '.bin', 'node'));
-  if (!isClone)
-    for (const part of ['src', 'package-lock.json']) await rm(join(clone.folder, part), { recursive: true });
-  const old =
-    'Object.defineProperty(process, "versions", { value: { ...process.versions, node: "20.11.0" } })';
-  const child = spawnNode([
-    `--import=data:text/javascript,${old}`,
-    join(clone.folder, 'scripts', 'adjutant.mjs'),
-  ]);
-  expect(await child.exited).toMatchObject({ code: 2 });
-  expect(child.lines).toEqual([
-    expect.stringMatching(/^adjutant: Node 20\.11\.0 is too old: install Node 22\.15/),
-  ]);
-  expect(child.lines[0]).toMatch(fix);
-});
+])(
+  'on an old Node, the command of %s prints one line that names what to install',
+  async (_, isClone, fix) => {
+    await installed({ 'node_modules/one': { version: '1.0.0' } });
+    await rm(join(clone.folder, 'node_modules', '.bin', 'node'));
+    if (!isClone)
+      for (const part of ['src', 'package-lock.json'])
+        await rm(join(clone.folder, part), { recursive: true });
+    const old =
+      'Object.defineProperty(process, "versions", { value: { ...process.versions, node: "20.11.0" } })';
+    const child = spawnNode([
+      `--import=data:text/javascript,${old}`,
+      join(clone.folder, 'scripts', 'adjutant.mjs'),
+    ]);
+    expect(await child.exited).toMatchObject({ code: 2 });
+    expect(child.lines).toEqual([
+      expect.stringMatching(/^adjutant: Node 20\.11\.0 is too old: install Node 22\.15/),
+    ]);
+    expect(child.lines[0]).toMatch(fix);
+  },
+);
 
 test.each([
   ['the command', process.execPath, ['scripts/adjutant.mjs']],

@@ -1,5 +1,5 @@
-/** The start script killed outright, however it became the program: the worker ends with it, and so do its tool servers.
- *  It must not end anything itself but what it started: the rest has to see to itself. */
+/** The start script is killed, in each way to become the program: the worker ends with it, and so do its tool servers.
+ *  It must not end anything but what it started: the rest must end by itself. */
 import { rm } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -10,7 +10,7 @@ import { startRedis, type TestRedis } from '../support/redis.ts';
 
 const PEER = resolve('test/support/servers/legacy-peer.ts');
 const SCRIPT = resolve('scripts/adjutant.mjs');
-/** A Node that cannot replace a process, as Node 20 is one. */
+/** A Node that cannot replace a process, like Node 20. */
 const WITHOUT_EXECVE = '--import=data:text/javascript,delete process.execve';
 
 let redis: TestRedis;
@@ -45,7 +45,7 @@ test.each([
   ['of npx, two processes above', 'npx', ['adjutant']],
 ])('SIGKILL of the start script, %s, ends all', async (_, command, args) => {
   const [worker, server] = await startWorker(command, args);
-  // Resolves when nobody writes to its output any more, whoever has inherited it.
+  // Resolves when no process writes to its output any more, whichever inherited it.
   const exit = await worker.kill9();
   await gone(server);
   expect(exit.signal).toBe('SIGKILL');

@@ -1,4 +1,5 @@
-/** A start that cannot succeed, as a process: it ends with exit 1, says what is wrong and how to mend it, and leaves nothing running.
+/** A start that cannot succeed, as a process: it ends with exit 1, names the fault and the fix, and leaves nothing
+ *  running.
  *  It must not wait for a time: a process that stays alive fails by the limit of the test. */
 import { readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
@@ -24,10 +25,10 @@ afterAll(async () => {
 
 interface Start {
   readonly role?: 'up' | 'api' | 'engine' | 'worker';
-  /** adjutant.json; text as it is. Default: nothing in it. */
+  /** adjutant.json; text is written unchanged. Default: empty. */
   readonly config?: unknown;
   readonly files?: Readonly<Record<string, string>>;
-  /** Default: REDIS_URL of a Redis that is fine. */
+  /** Default: REDIS_URL of a working Redis. */
   readonly env?: Env;
 }
 
@@ -145,7 +146,7 @@ test('a port that is taken, before anything is started', async () => {
   expect(await readdir(cwd)).toEqual([]);
 });
 
-test('a Redis that nobody runs: its address, without the password, and the fix', async () => {
+test('a Redis that does not run: its URL, without the password, and the fix', async () => {
   const address = `127.0.0.1:${await freePort()}`;
   const { code, stderr } = await start({
     role: 'worker',
@@ -164,7 +165,7 @@ test('a Redis that may drop keys', async () => {
   expect(stderr).toMatch(/maxmemory-policy allkeys-lru.*noeviction/);
 });
 
-test('all that is wrong is said at once', async () => {
+test('all faults are reported at once', async () => {
   const { code, stderr } = await start({
     config: { providers: { openai: {} }, ...agent({ strategy: 'x1', model_alias: 'y2' }) },
   });
@@ -172,10 +173,10 @@ test('all that is wrong is said at once', async () => {
   expect(stderr.match(/^error /gm)).toHaveLength(3);
 });
 
-test('what goes wrong after the private Redis was started stops it again', async () => {
+test('a fault after the start of the private Redis stops it again', async () => {
   const cwd = await cliFolder();
   folders.push(cwd);
-  // A redis-server of this machine that is not fit, whatever its configuration file says.
+  // A redis-server of this machine that is unfit, whatever its configuration file says.
   const program = join(cwd, 'redis-server');
   const script =
     '#!/bin/sh\necho $$ > "$(dirname "$0")/pid"\nexec redis-server "$@" --maxmemory-policy allkeys-lru\n';

@@ -1,4 +1,5 @@
-/** Readers of an answer while it is written: text as it comes, cut and resumed; a cancellation that reaches the provider.
+/** Readers of an answer while it is written: text as it arrives, cut and resumed; a cancellation that reaches the
+ *  provider.
  *  It must not use a client that reconnects by itself. */
 import { expect, test } from 'vitest';
 import type { Signal } from '../../src/contract/signal.ts';
@@ -9,10 +10,10 @@ import { follow, type Frame, frames, post, untilClosed } from '../support/public
 import { auditStreams, type Delta, numberedAnswers, streamOf, wholeLog } from '../support/streams.ts';
 
 const REQUEST = 'followed';
-/** Lengths of connections in turns, cut within a frame as well as between two. */
+/** Lengths of connections in turn, cut within a frame as well as between two. */
 const CUTS = [1, 2_000, 5_003, 900];
 
-test('an answer of 300 pieces, 100 a second, is read as it comes and cut at any byte without a loss or a repeat', async () => {
+test('an answer of 300 pieces, 100 a second, is read live and cut at any byte without a loss or a repeat', async () => {
   const answers = numberedAnswers(1, { words: 150, paceMs: 10, pieceLength: 4 });
   await using provider = await startMockProvider(answers);
   await using installation = await install({
@@ -39,7 +40,7 @@ test('an answer of 300 pieces, 100 a second, is read as it comes and cut at any 
   expect(signals).toEqual(await wholeLog(url, REQUEST));
   auditStreams(signals, answers);
   const deltas = signals.filter((signal): signal is Delta => signal.type === 'ai.llm.delta');
-  // Told while it was written, not at the end: most pieces came alone, and long before the answer.
+  // Reported while it was written, not at the end: most pieces came alone, and long before the answer.
   expect(deltas.length).toBeGreaterThan(50);
 });
 

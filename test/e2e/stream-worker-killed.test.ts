@@ -1,5 +1,5 @@
-/** A worker that dies in the middle of fifty streams: another one asks the model again, and each is answered once.
- *  It must not tell the worker beforehand. */
+/** A worker that dies in the middle of fifty streams: another one calls the model again, and each is answered once.
+ *  It must not warn the worker. */
 import { expect, test } from 'vitest';
 import { install } from '../support/installation.ts';
 import { startMockProvider } from '../support/mock-provider.ts';
@@ -42,6 +42,6 @@ test('kill -9 of a worker in the middle of 50 streams', async () => {
   expect(again.length).toBeGreaterThan(STREAMS / 2);
   for (const { attempt } of again) expect(attempt).toBe(2);
   expect(await provider.asked()).toBe(STREAMS + again.length);
-  // Tokens are told once for each answer, however often the model was asked.
+  // Tokens are reported once for each answer, however often the model was called.
   expect(log.filter(({ type }) => type === 'ai.usage')).toHaveLength(STREAMS);
 });

@@ -1,4 +1,4 @@
-/** The process of an MCP server is killed during calls: each is answered once, and what may not be repeated is not.
+/** The process of an MCP server is killed during calls: each is answered once, and only repeatable ones are repeated.
  *  It must not kill the worker. */
 import { expect, test } from 'vitest';
 import { auditRequest, executionsByLabel, outcome, outcomes } from '../support/audit.ts';
@@ -8,17 +8,17 @@ import { follow, post } from '../support/public-api.ts';
 
 const REQUEST = 'server-killed';
 const EACH = 100;
-/** The server is killed when so many directives have ended. */
+/** The server is killed after this many directives have ended. */
 const KILLS_AT = [20, 70];
 
-/** The youngest that has been at work. */
+/** The youngest process that has executed calls. */
 function killServer(installation: Installation): number {
   const pid = installation.serverPids().at(-1) ?? 0;
   process.kill(pid, 'SIGKILL');
   return pid;
 }
 
-test('of 200 calls each has one result; harmless ones are repeated, others are not', async () => {
+test('of 200 calls each has one result; repeatable ones are repeated, others are not', async () => {
   await using installation = await install({ server: { lane: { concurrency: 16 } } });
   const { url } = await installation.start('up');
   const fields = { max_retries: 5, retry_backoff_ms: 20 };
@@ -52,7 +52,7 @@ test('of 200 calls each has one result; harmless ones are repeated, others are n
         error: { type: 'network', retryable: false, details: { outcome: 'unknown' } },
       });
   }
-  // Something was hit: otherwise nothing has been shown.
+  // The kill must have hit a call: otherwise the test shows nothing.
   expect((once ?? []).filter((id) => outcome(results.get(id)) !== 'ok').length).toBeGreaterThan(0);
   expect((idempotent ?? []).filter((id) => (executions.get(id)?.length ?? 0) > 1).length).toBeGreaterThan(0);
 });

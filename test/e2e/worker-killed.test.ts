@@ -1,5 +1,5 @@
 /** A worker that dies, or seems to, in the middle of calls: another one takes over, and no `once` tool runs twice.
- *  It must not tell the worker beforehand. */
+ *  It must not warn the worker. */
 import { expect, test, vi } from 'vitest';
 import { auditRequest, executionsByLabel, outcome, outcomes } from '../support/audit.ts';
 import { countingCalls } from '../support/calls.ts';
@@ -36,20 +36,20 @@ test('kill -9 of a worker during 200 read-only and 200 once calls', { timeout: 6
     expect(['ok', 'outcome_unknown']).toContain(outcome(results.get(id)));
     if (outcome(results.get(id)) === 'ok') expect(executions.get(id)).toHaveLength(1);
   }
-  // The kill met calls of both kinds, and the other worker made them again or gave them up.
+  // The kill hit calls of both kinds, and the other worker repeated them or gave them up.
   expect(onces.filter((id) => outcome(results.get(id)) === 'outcome_unknown').length).toBeGreaterThan(0);
   const redelivered = reads.filter((id) => results.get(id)?.data.metadata['redeliveries'] === 1);
   expect(redelivered.length).toBeGreaterThan(0);
 });
 
-test('a worker that stood still wakes up while its calls are being made again, and says nothing about them', async () => {
+test('a worker that was frozen wakes up while its calls are being repeated, and writes nothing about them', async () => {
   await using installation = await install({
     server: { lane: { concurrency: 20 } },
     config: { worker: { lease_ms: 1_000 } },
   });
   const [{ url }, sleeper] = await Promise.all([installation.start('api'), installation.start('worker')]);
   const requestId = 'worker-paused';
-  // Long enough that the calls which are met in flight still are when the signal arrives, on a busy machine too.
+  // Long enough that the calls in flight are still in flight when the signal arrives, on a busy machine too.
   const calls = countingCalls(['read', 'once'], 10, { requestId, delayMs: 2_500 });
   expect((await post(`${url}/v1/directives`, { directives: calls })).status).toBe(202);
   // Every call, so that some of each kind are in flight.
@@ -59,7 +59,7 @@ test('a worker that stood still wakes up while its calls are being made again, a
   await installation.untilExecuted(
     (executions) => new Set(executions.map(({ key }) => key)).size < executions.length,
   );
-  // And given up for it: a claim that nobody has taken over yet would still be the sleeper's to finish.
+  // And given up: a claim that no worker has taken over yet could still be finished by the frozen one.
   await vi.waitFor(async () => {
     const answer = await fetch(`${url}/v1/requests/${requestId}`);
     const { directives } = (await answer.json()) as { directives: { status: string }[] };
@@ -69,7 +69,7 @@ test('a worker that stood still wakes up while its calls are being made again, a
   await untilClosed(url, requestId);
   const exit = await sleeper.stop();
 
-  // By the time it has stopped, it has told everything that it had to tell.
+  // When it has stopped, it has reported everything that it had to report.
   expect(exit).toEqual({ code: 0, signal: null });
   const results = await auditRequest(
     url,

@@ -1,4 +1,4 @@
-/** One of two services that share the load is stopped politely: nothing is lost, nothing is repeated.
+/** One of two services that share the load is stopped gently: nothing is lost, nothing is repeated.
  *  It must not look at the clock: a stop that takes longer than its drain is killed, and has no exit code. */
 import { expect, test } from 'vitest';
 import { auditRequest, executionsByLabel, outcome, outcomes } from '../support/audit.ts';
@@ -6,10 +6,10 @@ import { countingCalls } from '../support/calls.ts';
 import { install } from '../support/installation.ts';
 import { post, untilClosed, untilEnded } from '../support/public-api.ts';
 
-/** What a stop may take beside its drain: closing connections and servers. */
+/** What a stop may take beyond its drain: closing connections and servers. */
 const CLOSING_MS = 5_000;
 
-test('a service that is stopped ends its calls first; the other one does the rest', async () => {
+test('a service that is stopped ends its calls first; the other one makes the rest', async () => {
   const drainMs = 5_000;
   await using installation = await install({
     server: { lane: { concurrency: 10 } },
@@ -61,7 +61,7 @@ test('calls that outlive the drain go to the other worker, unless they may not b
     const isRead = id.startsWith('read');
     expect(outcome(results.get(id)), id).toBe(isRead ? 'ok' : 'outcome_unknown');
     expect(executions.get(id), id).toHaveLength(isRead ? 2 : 1);
-    // What was given back politely is not a redelivery: nobody died.
+    // What was returned at the stop is not a redelivery: no worker died.
     expect(results.get(id)?.data.metadata['redeliveries']).toBeUndefined();
   }
 });

@@ -1,5 +1,5 @@
 /** The promises about a request, checked against its whole log through the public API.
- *  It must never wait: what it looks at has to be over. */
+ *  It must never wait: what it checks must be over. */
 import { expect } from 'vitest';
 import type { RequestView } from '../../src/contract/request-view.ts';
 import { type Signal, signalSchema } from '../../src/contract/signal.ts';
@@ -30,7 +30,7 @@ export async function auditRequest(
   const results = signals.filter((signal) => signal.type === 'ai.tool.result');
   expect(results.map(({ data }) => data.call_id).toSorted()).toEqual([...ids].toSorted());
   const byId = new Map(results.map((signal) => [signal.data.call_id, signal]));
-  // A directive ends by the word of the attempt that was allowed last, not of one that was taken over.
+  // A directive ends by the attempt that was allowed last, not by one that was taken over.
   for (const { id, attempts } of view.directives)
     expect(byId.get(id)?.attempt ?? attempts, id).toBe(attempts);
   return byId;
@@ -52,14 +52,14 @@ export function outcome(signal: ToolResult | undefined): string {
   return signal.data.result.ok ? 'ok' : signal.data.result.error.type;
 }
 
-/** How often each outcome came. */
+/** The count of each outcome. */
 export function outcomes(results: Iterable<ToolResult>): Record<string, number> {
   const counts: Record<string, number> = {};
   for (const signal of results) counts[outcome(signal)] = (counts[outcome(signal)] ?? 0) + 1;
   return counts;
 }
 
-/** Executions by label, after a check that all of a label carried one idempotency key, which no other label has. */
+/** Executions by label; checks that all of a label share one idempotency key, which no other label has. */
 export function executionsByLabel(executions: readonly ToolExecution[]): Map<string, ToolExecution[]> {
   const byLabel = Map.groupBy(executions, ({ label }) => label);
   const keys = [...byLabel.values()].map((group) => new Set(group.map(({ key }) => key)));

@@ -1,5 +1,5 @@
 /** Directives that call the counting server, and what is known of them before they run.
- *  It must never leave out the id: a test has to know what it asked for. */
+ *  It must never leave out the id: a test must know what it submitted. */
 import type { SubmittedDirective } from '../../src/contract/directive.ts';
 
 type CountingTool = 'read' | 'idempotent' | 'once';
@@ -30,7 +30,7 @@ export function countingCall(
   };
 }
 
-/** `count` calls of each tool, in turns. */
+/** `count` calls of each tool, alternating. */
 export function countingCalls(
   tools: readonly CountingTool[],
   count: number,

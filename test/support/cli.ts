@@ -1,4 +1,4 @@
-/** The command line as a process: started as a person would, with what it said, its exit code and its folder.
+/** The command line as a process: started as by a person, with its output, its exit code and its folder.
  *  It must not import the program: processes only. */
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -18,7 +18,7 @@ export interface Run {
 export interface Running {
   readonly child: ChildProcessWithoutNullStreams;
   readonly ended: Promise<Run>;
-  /** Resolves when either output has said it; rejects when the program ends without. */
+  /** Resolves when either output contains it; rejects when the program ends without. */
   said(pattern: RegExp): Promise<string>;
 }
 
@@ -30,7 +30,7 @@ export interface StartOptions {
   readonly stdin?: string;
 }
 
-/** Neither colours nor a service, Redis or key of the surroundings reach the program. */
+/** No colours, service, Redis or key of the environment reach the program. */
 function environment(more: Env): NodeJS.ProcessEnv {
   const { FORCE_COLOR: _, REDIS_URL: __, ADJUTANT_URL: ___, ...rest } = process.env;
   const own = Object.entries(rest).filter(([name]) => !name.endsWith('_API_KEY'));
@@ -70,7 +70,7 @@ export function startCli(args: readonly string[], { cwd, env = {}, stdin = '' }:
   return { child, ended, said };
 }
 
-/** A new folder with these JSON files; whoever makes it removes it. */
+/** A new folder with these JSON files; the caller removes it. */
 export async function cliFolder(files: Readonly<Record<string, unknown>> = {}): Promise<string> {
   const path = await mkdtemp(join(tmpdir(), 'adjutant-cli-'));
   for (const [name, value] of Object.entries(files)) await writeFile(join(path, name), JSON.stringify(value));

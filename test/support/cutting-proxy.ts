@@ -12,7 +12,7 @@ export interface CuttingProxy {
 
 export interface CuttingProxyOptions {
   readonly target: string;
-  /** Each connection is cut after so many bytes of answer. Default: never. */
+  /** Each connection is cut after this many bytes of answer. Default: never. */
   readonly cutAfterBytes?: () => number;
 }
 

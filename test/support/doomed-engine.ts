@@ -16,7 +16,7 @@ function die(): never {
   throw new Error('it was killed');
 }
 
-/** What a process does by itself to look for work says nothing about a turn. */
+/** Commands with which a process looks for work do not belong to a turn. */
 const IDLE = new Set(['bzpopmin', 'info', 'client', 'ping']);
 
 const send = connection.sendCommand.bind(connection) as (command: Command, ...rest: unknown[]) => unknown;

@@ -59,7 +59,7 @@ function testPreparer(connection: ReturnType<typeof connectRedis>, prefix: strin
   });
 }
 
-/** An engine on a connection of its own, as the service makes one; `over` replaces parts of it. */
+/** An engine on its own connection, as the service makes one; `over` replaces parts of it. */
 export function makeEngine(
   redisUrl: string,
   prefix: string,

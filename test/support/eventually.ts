@@ -1,5 +1,5 @@
-/** Looks again until something holds, on a machine that may be busy with other things.
- *  It must not be needed where an event can be awaited. */
+/** Checks again until something holds, on a machine that may be busy.
+ *  It must not be used where an event can be awaited. */
 import { expect } from 'vitest';
 
 export function eventually<T>(read: () => T | Promise<T>) {

@@ -1,4 +1,4 @@
-/** A TCP proxy on 127.0.0.1 whose connections a test cuts when something is sent, or holds as a host does that is gone.
+/** A TCP proxy on 127.0.0.1 whose connections a test cuts when something is sent, or freezes like a dead host.
  *  It must never change what passes. */
 import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
@@ -9,7 +9,7 @@ export interface FaultyProxy {
   readonly cuts: number;
   /** Cuts the next `times` connections on which a client sends `text`: the target never sees that. */
   cutAt(text: string, times: number): void;
-  /** Forwards nothing more on the connections there are, and closes none; new ones pass. Answers how many. */
+  /** Forwards nothing more on existing connections, and closes none; new ones pass. Returns how many. */
   holdAll(): number;
   stop(): Promise<void>;
   [Symbol.asyncDispose](): Promise<void>;

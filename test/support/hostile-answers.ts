@@ -1,5 +1,5 @@
-/** What a hostile model provider sends: more than anyone can hold, elsewhere, or nonsense.
- *  It must never end an answer before its reader leaves, where the answer has no end. */
+/** What a hostile model provider sends: too much, redirects, or nonsense.
+ *  It must never end an endless answer before its reader leaves. */
 import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import { gzipSync } from 'node:zlib';
@@ -18,7 +18,7 @@ const newCalls = (from: number): string =>
     return `data: ${JSON.stringify({ id: 'x', choices: [{ index: 0, delta: { tool_calls: [call] } }] })}\n\n`;
   }).join('');
 
-/** Writes for as long as anybody reads. */
+/** Writes for as long as somebody reads. */
 async function pour(response: ServerResponse, pieceAt: (index: number) => string): Promise<void> {
   const closed = once(response, 'close');
   for (let index = 0; !response.destroyed; index += 1) {
@@ -26,7 +26,7 @@ async function pour(response: ServerResponse, pieceAt: (index: number) => string
   }
 }
 
-/** By the name of the model that is asked. `whole` is an answer. */
+/** By the name of the called model. `whole` is an answer. */
 export const HOSTILE_ANSWERS: Readonly<Record<string, (response: ServerResponse) => void | Promise<void>>> = {
   endless: (response) => pour(response.writeHead(200, { 'content-type': 'application/json' }), () => PIECE),
   packed: (response) =>

@@ -33,13 +33,13 @@ export interface AdjutantProcess extends Child {
 }
 
 export interface Processes {
-  /** What the tools themselves say has happened. */
+  /** What the tools themselves have recorded. */
   executions(): ToolExecution[];
-  /** Resolves when `condition` holds for what has been counted. */
+  /** Resolves when `condition` holds for the counted executions. */
   untilExecuted(condition: (executions: readonly ToolExecution[]) => boolean): Promise<void>;
-  /** Processes of the MCP server that have been at work, in the order of their first execution. */
+  /** Processes of the MCP server that have executed calls, in the order of their first execution. */
   serverPids(): number[];
-  /** Resolves when the process says that it works. It is killed with the installation. */
+  /** Resolves when the process reports that it works. It is killed with the installation. */
   start(role: 'up' | 'api' | 'engine' | 'worker', port?: number): Promise<AdjutantProcess>;
   [Symbol.asyncDispose](): Promise<void>;
 }
@@ -61,7 +61,7 @@ export async function install(options: InstallationOptions = {}): Promise<Instal
   return { ...processes, redis, [Symbol.asyncDispose]: dispose };
 }
 
-/** On a Redis that the caller brings, of any topology, and keeps. */
+/** On a Redis of the caller, of any topology, which stays. */
 export async function installOn(
   redisUrl: string,
   options: Omit<InstallationOptions, 'redis'> = {},

@@ -1,4 +1,4 @@
-/** Many requests of every sort against one service, and what is left of them in Redis when their retention is over.
+/** Many requests of every sort against one service, and what is left of them in Redis after their retention.
  *  It must never know what a key is for: whatever is not in the short list of constants counts. */
 import { randomUUID } from 'node:crypto';
 import type { SubmittedDirective } from '../../src/contract/directive.ts';
@@ -9,7 +9,7 @@ import { uniquePrefix } from './journal.ts';
 import { startService } from './running-service.ts';
 
 const RETENTION_MS = 2_000;
-/** What is left a day after the last process has left, at most. */
+/** Most keys left a day after the last process has ended. */
 const A_DAY_MS = 86_400_000;
 const TEN_MINUTES_MS = 600_000;
 const LONGEST_LOOK_MS = 65_000;
@@ -90,7 +90,7 @@ export interface Leftovers {
   left: string[];
 }
 
-/** On a Redis of its own, which holds nothing else. */
+/** On its own Redis, which holds nothing else. */
 export async function leftoversOf(redisUrl: string, requests: number): Promise<Leftovers> {
   const prefix = uniquePrefix();
   const connection = connectRedis(redisUrl, 'commands');
@@ -132,7 +132,10 @@ async function unexplained(connection: RedisConnection, prefix: string): Promise
   return left;
 }
 
-/** The constants, which go by themselves too: catalogs, marks of corrected reservations, what the sweeper looks at once more. */
+/**
+ * The constants, which expire by themselves, too: catalogs, marks of corrected reservations, entries that the sweeper
+ * checks again.
+ */
 async function isConstant(
   connection: RedisConnection,
   prefix: string,

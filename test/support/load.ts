@@ -1,4 +1,4 @@
-/** Callers that keep submitting while Redis is in trouble, and note what was acknowledged.
+/** Callers that keep submitting while Redis has faults, and record what was acknowledged.
  *  They must never take anything but a 202 for an acceptance, nor anything but a 503 with Retry-After for a refusal. */
 import { expect } from 'vitest';
 import type { DirectiveView } from '../../src/contract/request-view.ts';
@@ -10,11 +10,11 @@ import { get } from './public-api.ts';
 export interface Load {
   /** Request id → directive id, as acknowledged. */
   readonly accepted: ReadonlyMap<string, string>;
-  /** So many 503 so far. */
+  /** Number of 503 answers so far. */
   readonly refusals: number;
-  /** Resolves when `condition` holds; looked at after each answer. */
+  /** Resolves when `condition` holds; checked after each answer. */
   until(condition: (load: Load) => boolean): Promise<void>;
-  /** No new calls; resolves when each call that was begun is accepted. */
+  /** Starts no new calls; resolves when each started call is accepted. */
   stop(): Promise<void>;
 }
 
@@ -30,7 +30,7 @@ const RETRY_MS = 100;
 /** Above those of a test's own calls. */
 const FIRST_NUMBER = 100_000;
 
-/** Calls of `once` and `read` in turns, each in a request of its own, repeated by its caller until it is accepted. */
+/** Calls of `once` and `read`, alternating, each in its own request, repeated by its caller until it is accepted. */
 export function startLoad({ url, atOnce = 10, delayMs = 0 }: LoadOptions): Load {
   const accepted = new Map<string, string>();
   const looks = new Set<() => void>();
@@ -94,7 +94,7 @@ async function isAccepted(url: string, call: { id: string }): Promise<boolean> {
   return false;
 }
 
-/** The directive as it ended; waits for that. null: Redis does not know it any more. */
+/** The directive as it ended; waits for that. null: Redis no longer has it. */
 async function endOf(url: string, requestId: string, id: string): Promise<DirectiveView | null> {
   for (;;) {
     const path = `/v1/requests/${requestId}/directives/${id}?wait_ms=10000`;
@@ -110,7 +110,7 @@ export interface AuditOptions {
   readonly mayBeLost?: boolean;
 }
 
-/** Each acknowledged directive has ended once, and no `once` tool ran twice. Returns how often each outcome came. */
+/** Each acknowledged directive has ended once, and no `once` tool ran twice. Returns the count of each outcome. */
 export async function auditLoad(
   url: string,
   { accepted }: Load,

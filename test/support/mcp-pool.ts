@@ -18,7 +18,7 @@ export interface PoolUnderTest {
   /** Every status that was reported, oldest first. */
   readonly statuses: readonly { server: string; status: ServerStatus; error?: string }[];
   readonly listings: readonly { server: string; tools: readonly ToolDefinition[] }[];
-  /** Calls a tool of the first server; what is not given gets a value that does not matter. */
+  /** Calls a tool of the first server; absent members get a value that does not matter. */
   readonly call: (
     tool: string,
     args?: Record<string, unknown>,

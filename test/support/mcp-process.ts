@@ -1,5 +1,5 @@
-/** Whether a process of a test's server is still there.
- *  It must never count a zombie as alive: nobody may have reaped a grandchild yet. */
+/** Whether a process of a test's server is still running.
+ *  It must never count a zombie as alive: a grandchild may not have been reaped yet. */
 import { readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 
@@ -12,7 +12,7 @@ export function exists(pid: number): boolean {
   return !isZombie(pid);
 }
 
-/** Resolves when the process is gone. The kernel announces the end of a grandchild to nobody here. */
+/** Resolves when the process is gone. The kernel reports the end of a grandchild to no process here. */
 export async function gone(pid: number): Promise<void> {
   while (exists(pid)) await delay(5);
 }

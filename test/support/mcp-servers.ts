@@ -61,7 +61,7 @@ export const rudePeer = (habit: string): StdioServer => stdio('rude', [ownServer
 export const hostilePeer = (habit = 'polite'): StdioServer =>
   stdio('hostile', [ownServer('hostile-peer.mjs'), 'stdio', habit]);
 
-/** `elsewhere`: where it redirects to. */
+/** `elsewhere`: the target of its redirect. */
 export async function startHostilePeer(habit = 'polite', elsewhere = ''): Promise<HttpServer> {
   const child = spawnNode([ownServer('hostile-peer.mjs'), 'http', habit, elsewhere]);
   const line = await child.waitForLine(/^port \d+$/);

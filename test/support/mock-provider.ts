@@ -1,11 +1,11 @@
-/** An independent mock of the providers' HTTP in a process of its own, with answers that a test has written.
- *  It must never be the service's own idea of a provider. */
+/** An independent mock of the providers' HTTP in its own process, with answers that a test has written.
+ *  It must never share the service's own code for providers. */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { freePort, spawnNode } from './process.ts';
 
-/** The answer to whoever says `prompt`. */
+/** The answer to the prompt `prompt`. */
 export interface MockAnswer {
   readonly prompt: string;
   readonly text: string;
@@ -18,7 +18,7 @@ export interface MockAnswer {
 export interface MockProvider {
   /** As `base_url` of an OpenAI-compatible provider. */
   readonly url: string;
-  /** How often it was asked. */
+  /** How often it was called. */
   asked(): Promise<number>;
   [Symbol.asyncDispose](): Promise<void>;
 }

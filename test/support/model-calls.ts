@@ -1,4 +1,4 @@
-/** The executors of model directives on real provider clients, without a journal: what they report and come to.
+/** The executors of model directives on real provider clients, without a journal: their reports and results.
  *  It must never reach a provider that the test did not start. */
 import { completeDirective, parseSubmission, type SubmittedDirective } from '../../src/contract/directive.ts';
 import type { ErrorEnvelope } from '../../src/contract/error-envelope.ts';
@@ -27,7 +27,7 @@ const PATHS: Record<Api, string> = {
 
 export const KEY = 'sk-test-0123456789';
 
-/** One provider named `p` whose clients speak as `api` does. */
+/** One provider named `p` whose clients use the API `api`. */
 export function providersAt(
   url: string,
   api: Api,
@@ -53,7 +53,7 @@ export interface LimiterRecord {
   blocked: { scope: string; ms: number }[];
 }
 
-/** A limiter that lets everything pass, but for the answers it is given, and remembers what it was told. */
+/** A limiter that lets everything pass, except for the given answers, and records its calls. */
 export function recordingLimiter(answers: Reservation[] = []): ModelLimiter & LimiterRecord {
   const record: LimiterRecord = { reserved: [], settled: [], blocked: [] };
   return {
@@ -81,22 +81,22 @@ export interface CallSetup {
   limiter?: ReturnType<typeof recordingLimiter>;
   tools?: Readonly<Record<string, DescribedTool>>;
   context?: Partial<ExecutionContext>;
-  /** The longest check of an output schema. Default: 20 s. */
+  /** Most time of a check of an output schema. Default: 20 s. */
   schemaLimitMs?: number;
-  /** Hears of every delta as it comes. */
+  /** Called with every delta as it comes. */
   onDelta?: (delta: Delta) => void;
 }
 
 type Fields = Partial<SubmittedDirective> & { type: 'llm_stream' | 'llm_generate' | 'llm_embed' };
 
-/** Carries out one attempt of the directive; what it does not say is the simplest there is. */
+/** Executes one attempt of the directive; absent members get the simplest values. */
 export async function call(fields: Fields, setup: CallSetup): Promise<CallResult> {
   const { providers, limiter = recordingLimiter(), tools = {}, onDelta } = setup;
   const deltas: Delta[] = [];
   const context: ExecutionContext = {
     lane: 'llm.p',
     models: ['p:m'],
-    stage: { index: 0, history: [] },
+    candidate: { index: 0, history: [] },
     attempt: 1,
     redeliveries: 0,
     signal: new AbortController().signal,
@@ -140,7 +140,7 @@ export function errorIn({ execution }: CallResult): ErrorEnvelope {
   return execution.result.error;
 }
 
-/** What the deltas of a kind say together. */
+/** The joined deltas of a kind. */
 export function told({ deltas }: CallResult, kind: 'content' | 'thinking'): string {
   return deltas.map(({ chunk_type, delta }) => (chunk_type === kind ? (delta as string) : '')).join('');
 }

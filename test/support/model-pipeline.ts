@@ -9,7 +9,7 @@ import { openPipeline, type Pipeline, type Stream, testModel, type TestWorkerOpt
 export const CHAIN = ['a:large', 'b:large', 'b:small'];
 export const LANES = ['llm.a', 'llm.b'];
 
-/** A pipeline whose submitters know the alias `chain`, and `single` for the first of it. */
+/** A pipeline whose submitters know the alias `chain`, and `single` for its first model. */
 export async function openChain(redisUrl: string): Promise<Pipeline> {
   const open = await openPipeline(redisUrl);
   const provider = { type: 'openai-compatible' };
@@ -52,6 +52,6 @@ export const startModels = (
     lanes,
   });
 
-/** What an attempt needs, for tests that ring by hand. */
+/** What an attempt needs, for tests that create jobs themselves. */
 export const modelParts = (open: Pipeline, execute: Stream) =>
   open.attemptParts(async () => ({ result: okResult(null) }), { definitions: [testModel(execute)] });

@@ -1,8 +1,8 @@
-/** Names that meet what every object has, or the limits of what a name may be.
+/** Names that every object inherits, or at the limits of what a name may be.
  *  It must never hold a name twice. */
 const LONGEST_TOOL_NAME = 256;
 
-/** What a plain object answers to without having been given it. */
+/** Members that every plain object inherits. */
 export const INHERITED_NAMES: readonly string[] = [
   ...Object.getOwnPropertyNames(Object.prototype),
   'then',
@@ -13,7 +13,7 @@ export const INHERITED_NAMES: readonly string[] = [
   'call',
 ];
 
-/** Also those that no name may be. */
+/** Also those that are never valid names. */
 export const ODD_NAMES: readonly string[] = [
   ...INHERITED_NAMES,
   '',

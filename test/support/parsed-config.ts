@@ -8,7 +8,7 @@ export function parse(raw: unknown, environment: Environment = {}): Config {
   return parseConfig(raw, { source: 'adjutant.json', directory: '/etc/adjutant', environment });
 }
 
-/** What a call refuses with; fails the test when it refuses nothing. */
+/** The refusal of a call; fails the test when it refuses nothing. */
 export function fault(call: () => unknown): ConfigError {
   try {
     call();

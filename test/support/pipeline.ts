@@ -1,4 +1,4 @@
-/** Submitters, workers and sweepers of one test on a real Redis, with executors that the test writes itself.
+/** Submitters, workers and sweepers of one test on a real Redis, with executors that the test writes.
  *  It must never leave a worker behind: what it starts, it stops when it is disposed of. */
 import {
   llmStreamSchema,
@@ -48,7 +48,7 @@ export interface TestWorkerOptions {
   concurrency?: number;
   serial?: boolean;
   rate?: { max: number; per_ms: number };
-  /** How long BullMQ holds a job for a silent worker, milliseconds. Default: 1 000. */
+  /** How long BullMQ keeps a job for a worker that does not answer, milliseconds. Default: 1 000. */
   lockMs?: number;
   heartbeat?: Heartbeat;
   /** Beside the `tool_exec`. Default: none. */
@@ -57,16 +57,16 @@ export interface TestWorkerOptions {
   lanes?: readonly string[];
 }
 
-/** A heart that does not beat: leases run out under living attempts. */
+/** No heartbeat: leases expire under living attempts. */
 export const stillHeart: Heartbeat = { watch: () => () => {}, close: () => {} };
 
-/** The `tool_exec` of a test; without a word on it, a tool has the effect `once`. */
+/** The `tool_exec` of a test; its repeat policy is `once` by default. */
 export function testTool(execute: Execute) {
   return defineDirective<ToolExec>({
     mode: 'queued',
     type: 'tool_exec',
     schema: toolExecSchema,
-    effect: async ({ effect = 'once' }) => effect,
+    repeatPolicy: async ({ effect = 'once' }) => effect,
     started: ({ id, tool_name }) => ({ call_id: id, tool_name, metadata: {} }),
     execute,
   });
@@ -80,7 +80,7 @@ export function testModel(execute: Stream): DirectiveDefinition {
     mode: 'queued',
     type: 'llm_stream',
     schema: llmStreamSchema,
-    effect: async () => 'idempotent',
+    repeatPolicy: async () => 'idempotent',
     started: () => null,
     execute,
   });
@@ -119,7 +119,7 @@ export async function openPipeline(
   const errors: Error[] = [];
   const warnings: string[] = [];
 
-  /** What an attempt needs, for tests that ring by hand. */
+  /** What an attempt needs, for tests that create jobs themselves. */
   function attemptParts(
     execute: Execute,
     { leaseMs = 10_000, heartbeat, definitions = [] }: TestWorkerOptions = {},
@@ -206,13 +206,13 @@ export async function openPipeline(
     return journal.read(requestId, 0, 10_000);
   }
 
-  /** Jobs of a lane, whatever they wait for. */
+  /** Jobs of a lane in any state. */
   async function jobs(lane: string = LANE): Promise<number> {
     const { waiting, active, delayed } = await lanes.counts(lane);
     return waiting + active + delayed;
   }
 
-  /** Every key of a request that would stay for ever. */
+  /** Every key of a request without an expiry. */
   async function keysWithoutExpiry(): Promise<string[]> {
     const found = await connection.keys(`${prefix}:{*`);
     const expiries = await Promise.all(found.map((key) => connection.pttl(key)));
@@ -252,7 +252,7 @@ export function errorOf(signal: Signal | null): ErrorEnvelope {
   throw new Error(`no failure: ${JSON.stringify(signal)}`);
 }
 
-/** A promise for each moment a test has to wait for. */
+/** A promise for each moment that a test waits for. */
 export function gate(): { open(): void; passed: Promise<void> } {
   const { promise, resolve } = Promise.withResolvers<void>();
   return { open: resolve, passed: promise };

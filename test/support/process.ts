@@ -1,5 +1,5 @@
 /** Child processes of a test: started under the pinned node, read line by line, killed for real.
- *  It must never leave a child behind: whoever spawns calls `stop` or `kill9`. */
+ *  It must never leave a child behind: the caller must call `stop` or `kill9`. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
@@ -7,7 +7,7 @@ import { createInterface } from 'node:readline';
 
 export interface SpawnOptions {
   readonly cwd?: string;
-  /** Added to the environment of the test; undefined takes a variable away. */
+  /** Added to the environment of the test; undefined removes a variable. */
   readonly env?: Readonly<Record<string, string | undefined>>;
 }
 
@@ -24,7 +24,7 @@ export interface Child {
   readonly exited: Promise<ChildExit>;
   /** The first line that matches, past or future; rejects when the process ends without one or the time is over. */
   waitForLine(pattern: RegExp, timeoutMs?: number): Promise<string>;
-  /** The next line, whatever it is; the same rejections. */
+  /** The next line, whatever it is; rejects likewise. */
   nextLine(timeoutMs?: number): Promise<string>;
   write(text: string): void;
   kill9(): Promise<ChildExit>;
@@ -32,7 +32,7 @@ export interface Child {
   stop(graceMs?: number): Promise<ChildExit>;
 }
 
-/** Nine processes that start at once on a busy machine take their time; a test has a minute. */
+/** Nine processes that start at once on a busy machine are slow; a test has a minute. */
 const LONGEST_LINE_MS = 45_000;
 
 type LineListener = (line: string) => void;
@@ -41,7 +41,7 @@ type LineListener = (line: string) => void;
 const living = new Set<ChildProcess>();
 process.once('exit', () => living.forEach((child) => child.kill('SIGKILL')));
 
-/** A child of ours: `args` go to the node that runs the tests. */
+/** A child process: `args` go to the node that runs the tests. */
 export function spawnNode(args: readonly string[], options: SpawnOptions = {}): Child {
   return spawnProcess(process.execPath, args, options);
 }

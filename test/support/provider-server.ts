@@ -1,5 +1,5 @@
-/** An HTTP server that answers as a provider would, byte for byte as the test says, and sees what its callers do.
- *  It must never answer anything of its own. */
+/** An HTTP server that answers like a provider, byte for byte as the test says, and sees what its callers do.
+ *  It must never answer anything else. */
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -45,7 +45,7 @@ export async function startProvider(answer: Answer) {
   };
 }
 
-/** Events of a stream, each as a provider writes it; objects with a `type` are named events, as Anthropic's are. */
+/** Events of a stream, as a provider writes them; objects with a `type` are named events, like Anthropic's. */
 export function sse(events: readonly unknown[], { named = false } = {}): string {
   return events
     .map((event) => {

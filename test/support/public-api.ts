@@ -1,5 +1,5 @@
 /** The service as any program sees it: plain HTTP and server-sent events, read byte by byte.
- *  It must not use the typed client, which mends what a test is here to see. */
+ *  It must not use the typed client, which hides what a test checks here. */
 import type { Signal } from '../../src/contract/signal.ts';
 
 export interface Answer<T = unknown> {
@@ -7,7 +7,7 @@ export interface Answer<T = unknown> {
   readonly body: T;
 }
 
-/** A JSON value, or a body as it is. */
+/** A JSON value, or a raw body. */
 export async function post<T>(url: string, body: unknown): Promise<Answer<T>> {
   const response = await fetch(url, {
     method: 'POST',
@@ -25,7 +25,7 @@ export async function get<T>(url: string): Promise<Answer<T>> {
 export interface StreamOptions {
   /** Sent as Last-Event-ID. */
   readonly after?: string;
-  /** The connection is cut after so many bytes, wherever that is in a frame. Default: never. */
+  /** The connection is cut after this many bytes, anywhere in a frame. Default: never. */
   readonly cutAfterBytes?: number;
 }
 
@@ -35,7 +35,7 @@ export interface Frame {
   readonly data: string;
 }
 
-/** The whole frames of one connection, as an EventSource takes them: what was cut short is not one. */
+/** The whole frames of one connection, as an EventSource reads them: an incomplete frame does not count. */
 export async function* frames(
   url: string,
   requestId: string,
@@ -85,7 +85,7 @@ export async function* follow(url: string, requestId: string): AsyncGenerator<Si
   }
 }
 
-/** Resolves when so many directives of the request have ended, and `also` holds; looks again at each end. */
+/** Resolves when this many directives of the request have ended, and `also` holds; checked at each end. */
 export async function untilEnded(
   url: string,
   requestId: string,

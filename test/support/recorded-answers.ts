@@ -1,5 +1,5 @@
-/** Answers of the providers as their documentation shows them, event by event.
- *  It must never be made simpler than what the providers send. */
+/** Answers of the providers as in their documentation, event by event.
+ *  It must never be simpler than what the providers send. */
 import { sse } from './provider-server.ts';
 
 /** Chat completions, with the usage chunk at the end. */

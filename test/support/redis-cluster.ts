@@ -14,7 +14,7 @@ export interface ClusterOptions {
 
 export interface TestCluster {
   readonly nodes: readonly TestRedis[];
-  /** As the product's own connection takes it. */
+  /** In the form of the product's own connection. */
   readonly url: string;
   connect(): Cluster;
   stop(): Promise<void>;
@@ -46,7 +46,7 @@ export async function startCluster(options: ClusterOptions = {}): Promise<TestCl
   };
 }
 
-/** The bus port is named, because the default (port + 10000) is beyond the last port for many free ones. */
+/** The bus port is set, since the default (port + 10000) is above the highest port for many free ones. */
 async function startNode(options: ClusterOptions): Promise<TestRedis> {
   const busPort = await freePort();
   const cluster = [
@@ -120,7 +120,7 @@ async function untilClusterIsOk(client: Redis, nodeCount: number): Promise<void>
   });
 }
 
-/** Redis Cluster has no event for "formed": the state is asked for until it is there. */
+/** Redis Cluster has no event for "formed": the state is read until it is. */
 async function until(condition: () => Promise<boolean>, timeoutMs = 30_000): Promise<void> {
   const deadline = Date.now() + timeoutMs;
   while (!(await condition())) {

@@ -15,12 +15,12 @@ export interface SentinelOptions {
 }
 
 export interface TestSentinel {
-  /** As the product's own connection takes it. */
+  /** In the form of the product's own connection. */
   readonly url: string;
   /** As they were started: a failover changes their roles. */
   readonly master: TestRedis;
   readonly replicas: readonly TestRedis[];
-  /** Begins to listen; the promise inside resolves to the port of the next master. */
+  /** Starts to listen; the promise inside resolves to the port of the next master. */
   nextMaster(): Promise<{ readonly elected: Promise<number> }>;
   stop(): Promise<void>;
   [Symbol.asyncDispose](): Promise<void>;
@@ -30,7 +30,7 @@ const HOST = '127.0.0.1';
 const NAME = 'mymaster';
 const SENTINELS = 3;
 const QUORUM = 2;
-/** The shortest that a sentinel's check each second can see. */
+/** The shortest time that a sentinel's check each second can notice. */
 const DOWN_AFTER_MS = 1_000;
 const SYNC_LIMIT_MS = 30_000;
 
@@ -62,7 +62,7 @@ export async function startSentinel(options: SentinelOptions = {}): Promise<Test
   };
 }
 
-/** Resolves when so many replicas have what the master has now. */
+/** Resolves when this many replicas have what the master has now. */
 async function untilReplicated(master: TestRedis, replicas: number): Promise<void> {
   const redis = new Redis(master.port, HOST);
   try {

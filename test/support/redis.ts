@@ -1,4 +1,4 @@
-/** A private redis-server for a test: own port, own directory, killed and started again at will.
+/** A private redis-server for a test: own port, own directory, killed and started again as needed.
  *  It must never touch a Redis it did not start. */
 import { existsSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -14,7 +14,7 @@ export interface RedisOptions {
   readonly appendfsync?: 'always' | 'everysec' | 'no';
   /** Default: a free one. */
   readonly port?: number;
-  /** Where the append-only file lives. Default: a temporary directory, removed by `stop`. */
+  /** The folder of the append-only file. Default: a temporary directory, removed by `stop`. */
   readonly dir?: string;
   /** More command line arguments, as redis-server takes them. */
   readonly args?: readonly string[];
@@ -24,7 +24,7 @@ export interface TestRedis {
   readonly url: string;
   readonly port: number;
   readonly dir: string;
-  /** Of the process that runs now. */
+  /** Of the current process. */
   readonly pid: number;
   kill9(): Promise<void>;
   /** Starts it again on the same port and directory; ends a running one first. Resolves when it answers. */
@@ -92,7 +92,7 @@ async function launch(args: readonly string[], port: number): Promise<Child> {
   return child;
 }
 
-/** A server that replays its append-only file is listening before it answers. */
+/** A server that replays its append-only file listens before it answers. */
 async function untilItAnswers(port: number): Promise<void> {
   const redis = new Redis(port, '127.0.0.1', { maxRetriesPerRequest: null, retryStrategy: () => 50 });
   redis.on('error', () => {});

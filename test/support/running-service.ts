@@ -30,7 +30,7 @@ export interface RunningServiceOptions {
 
 const PEER = fileURLToPath(new URL('./servers/legacy-peer.ts', import.meta.url));
 
-/** The server `peer`: a tool for each thing that a server can do to its client. */
+/** The server `peer`: one tool for each thing that a server can do to its client. */
 const mcpServers = { peer: { command: process.execPath, args: [PEER, 'stdio'] } };
 
 export async function startService(options: RunningServiceOptions): Promise<RunningService> {

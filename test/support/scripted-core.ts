@@ -1,5 +1,5 @@
-/** A core that does what its run's query says, step by step: enough to see what the shell makes of every transition.
- *  It must not know more than the seam: no I/O, no clock, the same answer to the same question. */
+/** A core that executes its run's query step by step: enough to see what the shell does with every transition.
+ *  It must not know more than the seam: no I/O, no clock, the same output for the same input. */
 import { agentDefinitionSchema } from '../../src/contract/agent-definition.ts';
 import type { RunStatus } from '../../src/contract/run.ts';
 import type { Signal } from '../../src/contract/signal.ts';
@@ -14,7 +14,7 @@ import type {
   Transition,
 } from '../../src/engine/transition.ts';
 
-/** One step of a script; the next one begins when all it asked for has come. */
+/** One step of a script; the next one begins when everything it requested has come. */
 export type ScriptStep =
   | { tools: string[] }
   | { tool_errors: string[] }
@@ -36,7 +36,7 @@ interface Inner extends JsonObject {
   deadline: number;
 }
 
-/** The query of a run that shall do these steps. */
+/** The query of a run with these steps. */
 export function script(...steps: ScriptStep[]): string {
   return JSON.stringify(steps);
 }
@@ -85,7 +85,7 @@ function isOver({ status }: RunDocument): boolean {
   return ['completed', 'failed', 'cancelled', 'timeout'].includes(status);
 }
 
-/** Steps on for as long as nothing is waited for. */
+/** Steps on while nothing is awaited. */
 function proceed(spec: RunSpec, before: RunDocument, now: number): Transition {
   let made = only(before);
   while (!isOver(made.document) && inner(made.document).pending.length === 0) {
@@ -191,7 +191,7 @@ function startChild(
   return only({ ...waitingFor(document, [`child:c${step}`]), outbox: [...document.outbox, entry] });
 }
 
-/** What of `pending` an event answers. */
+/** The part of `pending` that an event answers. */
 function answerOf(signal: Signal): string | null {
   if (signal.type === 'ai.tool.result' || signal.type === 'ai.tool.approval_decided')
     return signal.data.call_id;

@@ -1,7 +1,7 @@
-/** Streams of models as a reader of the public API has them: by call, whole, with the promises about them checked.
- *  It must never mend what it reads. */
+/** Streams of models as a reader of the public API sees them: by call, whole, with the promises about them checked.
+ *  It must never correct what it reads. */
 import { expect } from 'vitest';
-import { foldDelta, type FoldedCalls, NOTHING_SAID } from '../../src/contract/delta-fold.ts';
+import { foldDelta, type FoldedCalls, NO_CALLS } from '../../src/contract/delta-fold.ts';
 import { modelTurnSchema } from '../../src/contract/model-turn.ts';
 import type { Signal } from '../../src/contract/signal.ts';
 import type { SignalPage } from '../../src/contract/signal-page.ts';
@@ -66,7 +66,7 @@ export function auditStreams(
     expect(Math.max(...[...attempts.keys()].map((attempt) => attempt ?? 0))).toBe(response.attempt);
   }
   // What a client library shows just before the response is the same.
-  const folded = deltas.reduce<FoldedCalls>(foldDelta, NOTHING_SAID);
+  const folded = deltas.reduce<FoldedCalls>(foldDelta, NO_CALLS);
   for (const { prompt, text } of answers) expect(folded.get(prompt)?.content).toBe(text);
   return byCall;
 }

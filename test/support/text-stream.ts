@@ -1,5 +1,5 @@
-/** A stream that remembers what was written to it, and may pass for a terminal.
- *  It must never change what it was given. */
+/** A stream that records what was written to it, and can act as a terminal.
+ *  It must never change its input. */
 import { PassThrough } from 'node:stream';
 import type { Output } from '../../src/cli/terminal.ts';
 

@@ -50,27 +50,27 @@ test('an interrupt leaves the rest unstarted, to be stopped by the caller', asyn
   expect(events).toEqual(['start a', 'stop c', 'stop b', 'stop a']);
 });
 
-describe('when a part does not start', () => {
-  test('every part is stopped in reverse, for each may hold something that keeps the process alive', async () => {
+describe('when a part fails to start', () => {
+  test('every part is stopped in reverse, since each may keep the process alive', async () => {
     const { events, parts } = setUp({ b: 'start' });
     await expect(startAll(parts)).rejects.toThrow('b does not start');
     expect(events).toEqual(['start a', 'start b', 'stop c', 'stop b', 'stop a']);
   });
 
-  test('its error is the one that is told, also when the stop fails too', async () => {
+  test('its error is reported, even when the stop fails too', async () => {
     const { events, parts } = setUp({ a: 'stop', b: 'both' });
     await expect(startAll(parts)).rejects.toThrow('b does not start');
     expect(events).toContain('stop a');
   });
 });
 
-test('every part is stopped although one fails, and the first error is told', async () => {
+test('every part is stopped although one fails, and the first error is reported', async () => {
   const { events, parts } = setUp({ c: 'stop', b: 'stop' });
   await expect(stopAll(parts)).rejects.toThrow('c does not stop');
   expect(events).toEqual(['stop c', 'stop b', 'stop a']);
 });
 
-test('a part that throws instead of rejecting stops nobody else from stopping', async () => {
+test('a part that throws instead of rejecting does not keep others from stopping', async () => {
   const { events, parts } = setUp();
   const rude: Startable = {
     name: 'rude',
@@ -83,7 +83,7 @@ test('a part that throws instead of rejecting stops nobody else from stopping', 
   expect(events).toEqual(['stop c', 'stop b', 'stop a']);
 });
 
-test('a stop has one deadline: what does not answer is left behind and named, and the others are stopped still', async () => {
+test('a stop has one deadline: a part that does not answer is abandoned and named, and the others are stopped', async () => {
   const { events, parts } = setUp();
   const left: number[] = [];
   const deaf: Startable = {

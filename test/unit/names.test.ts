@@ -1,4 +1,4 @@
-/** Names from outside that every object has something under, through all that is read by name without Redis.
+/** Names from outside that every object inherits, in all code without Redis that looks things up by name.
  *  It must never be satisfied with "does not throw": each name is looked up like any other. */
 import { describe, expect, test } from 'vitest';
 import { ConfigError } from '../../src/config/error.ts';
@@ -23,11 +23,11 @@ import { INHERITED_NAMES, ODD_NAMES } from '../support/odd-names.ts';
 import { fault, parse } from '../support/parsed-config.ts';
 import { call, calls, Simulation, tool } from './engine/simulation.ts';
 
-/** As a file has it: `__proto__` is a key, not a prototype. */
+/** As in a file: `__proto__` is a key, not a prototype. */
 const record = (name: string, value: unknown): unknown =>
   JSON.parse(`{${JSON.stringify(name)}:${JSON.stringify(value)}}`);
 
-/** The configuration, or null when it refuses the name in words. */
+/** The configuration, or null when it refuses the name with a message. */
 function configured(raw: unknown): ReturnType<typeof parse> | null {
   try {
     return parse(raw, { SERVED_KEY: 'k' });
@@ -38,7 +38,7 @@ function configured(raw: unknown): ReturnType<typeof parse> | null {
 }
 
 describe.each(ODD_NAMES)('the name %j', (name) => {
-  test('of a tool has the effect that was configured for it, and none that was not', () => {
+  test('of a tool has its configured repeat policy, and no other', () => {
     const server = { command: 'node', effects: record(name, 'read') };
     const effects = parse({ mcpServers: { a: server } }).mcpServers.get('a')?.effects;
     expect([...(effects ?? [])]).toEqual([[name, 'read']]);
@@ -102,7 +102,7 @@ describe.each(ODD_NAMES)('the name %j', (name) => {
     );
   });
 
-  test('of a tool comes back from a model as it went', () => {
+  test('of a tool comes back from a model unchanged', () => {
     const names = toolNames([name, 'other']);
     const wireName = names.encode(name);
     expect(wireName in Object.prototype).toBe(false);
@@ -119,7 +119,7 @@ describe.each(ODD_NAMES)('the name %j', (name) => {
     else expect(() => runSignal({ type: name, data: {} }, origin)).toThrow('signal');
     expect(gistOf({ type: name, data: { a: 1 } } as unknown as Signal, (_, text) => text)).toBe('{"a":1}');
     const refusal = { ...problem('bad_request'), code: name };
-    expect(explain(new DirectiveRefused(refusal))?.how).toBe('Correct what is named, and submit again.');
+    expect(explain(new DirectiveRefused(refusal))?.how).toBe('Correct it, and submit again.');
   });
 
   test('of a member is redacted by its own name, and stays a member', () => {
@@ -128,7 +128,7 @@ describe.each(ODD_NAMES)('the name %j', (name) => {
     expect(Object.getPrototypeOf(shown)).toBe(Object.prototype);
   });
 
-  test('is no effect', () => {
+  test('is not a repeat policy', () => {
     expect(knownRepeatPolicy(name)).toBe('once');
     expect(
       fault(() => parse({ mcpServers: { a: { command: 'x', effects: { t: name } } } })).errors,
@@ -144,7 +144,7 @@ describe.each(ODD_NAMES)('the name %j', (name) => {
     });
   });
 
-  test('of a directive of a strategy is taken once, or refused in words', () => {
+  test('of a strategy’s directive is accepted once, or refused with a message', () => {
     const strategy = defineStrategy({
       name: 's',
       init: () => null,
@@ -170,13 +170,13 @@ describe('a member of an object', () => {
     expect(Object.getPrototypeOf(object)).toBe(Object.prototype);
   });
 
-  test.each(INHERITED_NAMES)('${%s} is no variable that is set', (name) => {
+  test.each(INHERITED_NAMES)('${%s} is not a set variable', (name) => {
     expect(fault(() => parse({ mcpServers: { a: { command: `\${${name}}` } } })).message).toContain(
       'is not set',
     );
   });
 
-  test('is not taken from a client that looks names up in plain objects', () => {
+  test('from a client that looks names up in plain objects is ignored', () => {
     const collector = createCollector();
     const part = { type: 'tool-call', toolCallId: 'c', toolName: Object as unknown as string, input: '{}' };
     collector.take(part as Parameters<typeof collector.take>[0]);

@@ -9,9 +9,9 @@ import { directiveParams, noQuery, requestParams } from '../request-input.ts';
 import { refusedAt } from '../../contract/field-sentence.ts';
 
 const description =
-  '`cancelled`: ended by this call, and no attempt starts any more. `requested`: an attempt runs and is being aborted; ' +
-  'its terminal signal says what really happened. `ended`: it had ended before, with this result. ' +
-  '200 when nothing runs any more, 202 otherwise.';
+  '`cancelled`: ended by this call; no further attempt starts. `requested`: an attempt runs and is being aborted; ' +
+  'its terminal signal reports what really happened. `ended`: it had ended before, with this result. ' +
+  '200 when nothing is running, 202 otherwise.';
 
 const answers = {
   200: cancellationSchema.describe('Every directive has ended.'),
@@ -56,7 +56,7 @@ export function cancellationRoutes(app: App, client: DirectiveClient): void {
   );
 }
 
-/** No body is a cancellation without a reason. */
+/** An absent body is a cancellation without a reason. */
 function readBody(body: unknown): { reason?: string } {
   const parsed = cancelBodySchema.safeParse(body ?? {});
   if (!parsed.success) throw refusedAt('invalid_body', fieldErrors(parsed.error));

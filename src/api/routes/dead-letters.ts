@@ -1,4 +1,4 @@
-/** GET /v1/dead-letters and POST /v1/dead-letters/redrive: what ended in an error, and another try of it.
+/** GET /v1/dead-letters and POST /v1/dead-letters/redrive: lists directives that ended in an error, and redrives them.
  *  It must never redrive what was not asked for. */
 import * as z from 'zod';
 import type { DirectiveClient } from '../../contract/directive-client.ts';
@@ -37,8 +37,8 @@ const redriveRouteSchema = {
   operationId: 'redriveDeadLetters',
   summary: 'Make new directives from dead letters',
   description:
-    'Each gets an id of its own in the same request, and `metadata.redrive_of` names the old one. ' +
-    'Name directives, give a filter, or say `all`.',
+    'Each gets a new id in the same request, and `metadata.redrive_of` names the old one. ' +
+    'Name directives, give a filter, or set `all`.',
   tags: ['dead letters'],
   querystring: noQuery,
   body: redriveBodySchema,
@@ -56,7 +56,7 @@ export function deadLetterRoutes(app: App, client: DirectiveClient): void {
     });
   });
 
-  // The client reads the body and names what is wrong with it.
+  // The client validates the body and names its faults.
   app.post('/v1/dead-letters/redrive', { schema: redriveRouteSchema }, async ({ body }) =>
     client.redrive((body ?? {}) as RedriveBody),
   );

@@ -1,4 +1,4 @@
-/** POST /v1/directives: a submission in, its acceptance (or, after a wait, its results) out.
+/** POST /v1/directives: takes a submission, returns its acceptance (or, after a wait, its results).
  *  It must never answer 2xx before every directive is durable. */
 import type * as z from 'zod';
 import type { DirectiveClient, SubmitOptions } from '../../contract/directive-client.ts';
@@ -49,7 +49,7 @@ export function directiveRoutes(app: App, { client, stop }: DirectiveRouteOption
   });
 }
 
-/** The client reads the body, whatever it holds, and names what is wrong with it; only a bare list it would take. */
+/** The client validates the body and names its faults; but it would accept a bare list. */
 function submissionOf(body: unknown): SubmittedDirective {
   if (!Array.isArray(body)) return body as SubmittedDirective;
   const message = 'must be a directive or {"directives": [...]}';

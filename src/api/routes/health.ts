@@ -1,4 +1,4 @@
-/** GET /healthz and /readyz: whether the process lives, and whether it can do its work.
+/** GET /healthz and /readyz: whether the process is alive, and whether it can work.
  *  It must never report what only an operator may know: addresses, credentials. */
 import * as z from 'zod';
 import type { App } from '../app.ts';
@@ -13,7 +13,7 @@ export interface Readiness {
 
 const healthSchema = {
   operationId: 'health',
-  summary: 'The process lives',
+  summary: 'The process is alive',
   tags: ['service'],
   response: { 200: z.object({ status: z.literal('ok'), version: z.string() }) },
 };

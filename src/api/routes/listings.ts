@@ -1,4 +1,4 @@
-/** GET /v1/tools, /v1/agents and /v1/lanes: what can be called and run, and how busy the lanes are.
+/** GET /v1/tools, /v1/agents and /v1/lanes: lists the tools, the agents, and the load of the lanes.
  *  It must never change anything. */
 import { agentListingSchema } from '../../contract/agent-listing.ts';
 import type { DirectiveClient } from '../../contract/directive-client.ts';
@@ -18,7 +18,7 @@ const toolsSchema = {
 
 const agentsSchema = {
   operationId: 'listAgents',
-  summary: 'The agents that runs may be started with',
+  summary: 'The agents that runs can use',
   tags: ['service'],
   querystring: noQuery,
   response: { 200: agentListingSchema, ...problems(400, 503) },

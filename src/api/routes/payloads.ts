@@ -1,5 +1,5 @@
-/** GET …/directives/{id}/payload: what a directive answered, whole, where its signal holds a preview.
- *  It must never answer the preview for the whole. */
+/** GET …/directives/{id}/payload: the whole payload of a directive whose signal holds a preview.
+ *  It must never return the preview as the whole. */
 import * as z from 'zod';
 import type { DirectiveClient } from '../../contract/directive-client.ts';
 import type { App } from '../app.ts';
@@ -8,9 +8,9 @@ import { directiveParams, noQuery } from '../request-input.ts';
 
 const schema = {
   operationId: 'getPayload',
-  summary: 'The whole payload of a directive that succeeded',
+  summary: 'The whole payload of a successful directive',
   description:
-    'A result whose payload is marked `truncated` names this place. 404 when there is none, or no longer.',
+    'A result whose payload is marked `truncated` names this place. 404 when it does not exist, or no longer.',
   tags: ['requests'],
   params: directiveParams,
   querystring: noQuery,

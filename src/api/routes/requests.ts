@@ -1,4 +1,4 @@
-/** GET /v1/requests/{r} and its directives: what became of them.
+/** GET /v1/requests/{r} and its directives: their state and results.
  *  It must never change anything. */
 import type { DirectiveClient } from '../../contract/directive-client.ts';
 import { DirectiveRefused, problem } from '../../contract/problem.ts';
@@ -26,7 +26,7 @@ const directiveSchema = {
   operationId: 'getDirective',
   summary: 'One directive, its state and its result',
   description:
-    'With `wait_ms` the answer comes when the directive has ended, or after that time as it is then.',
+    'With `wait_ms` the answer comes when the directive has ended, or after that time with its current state.',
   tags: ['requests'],
   params: directiveParams,
   querystring: waitQuery,

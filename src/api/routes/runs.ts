@@ -1,5 +1,5 @@
-/** POST /v1/requests and what a run is told while it is under way: input, decisions.
- *  It must never answer 2xx before what it was told is durable. */
+/** POST /v1/requests, and what callers send to a run under way: input, decisions.
+ *  It must never answer 2xx before the data is durable. */
 import type { DirectiveClient } from '../../contract/directive-client.ts';
 import {
   acceptedInputSchema,
@@ -21,7 +21,7 @@ const startSchema = {
   operationId: 'startRun',
   summary: 'Start a run of an agent',
   description:
-    'The answer comes when the run is durable; its signals tell the rest, and `GET /v1/requests/{r}` shows it. ' +
+    'The answer comes when the run is durable; its signals report the progress, and `GET /v1/requests/{r}` shows it. ' +
     'The same `request_id` with the same content is the same run.',
   tags: ['runs'],
   headers: traceHeaders,
@@ -35,9 +35,9 @@ const startSchema = {
 
 const inputSchema = {
   operationId: 'giveInput',
-  summary: 'Give text to a run under way',
+  summary: 'Send input to a run under way',
   description:
-    'Read by the run before its next model call, in the order of arrival. The same `input_id` is the same input. ' +
+    'The run reads it before its next model call, in the order of arrival. The same `input_id` is the same input. ' +
     '409 once the run has taken its last input.',
   tags: ['runs'],
   params: requestParams,
@@ -53,8 +53,8 @@ const decisionSchema = {
   operationId: 'decideCall',
   summary: 'Approve or deny a tool call that waits for it',
   description:
-    'A call that is denied is an error that the model reads. `arguments` approves the call with these instead. ' +
-    'The id of a budget that the run has met decides about going on.',
+    'The model reads a denied call as an error. `arguments` approves the call with these instead. ' +
+    'With the id of a budget, the decision is about going on beyond it.',
   tags: ['runs'],
   params: callParams,
   querystring: noQuery,
@@ -65,7 +65,7 @@ const decisionSchema = {
   },
 };
 
-/** The client reads the bodies, whatever they hold, and names what is wrong with them. */
+/** The client validates the bodies and names their faults. */
 export function runRoutes(app: App, { runs }: Pick<DirectiveClient, 'runs'>): void {
   app.post('/v1/requests', { schema: startSchema }, async (request, reply) => {
     const started = await runs.start(request.body as SubmittedRun, traceOf(request.headers.traceparent));

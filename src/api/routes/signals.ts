@@ -24,7 +24,7 @@ const schema = {
   description:
     'With `Accept: text/event-stream` the stream holds every signal after `Last-Event-ID` (or `after`), follows the ' +
     'request, and ends with the event `adjutant.end` when the request is closed. A reader that has everything of a ' +
-    'closed request is answered 204.',
+    'closed request gets 204.',
   tags: ['requests'],
   params: requestParams,
   headers: readerHeaders,
@@ -52,7 +52,7 @@ export function signalRoutes(app: App, options: SignalRouteOptions): void {
     if (!wantsStream(request))
       return client.page(requestId, { after: after ?? 0, limit: limit ?? DEFAULT_PAGE });
     const from = request.headers['last-event-id'] ?? after ?? 0;
-    // Also what answers 404 or 503 while there is still a status to send.
+    // Also finds a 404 or 503 while a status can still be sent.
     const { closed, signals } = await client.page(requestId, { after: from, limit: 1 });
     if (closed && from > 0 && signals.length === 0) return reply.code(204).send(null);
     await stream(requestId, from, request, reply, options);
@@ -76,10 +76,10 @@ async function stream(
     const follow = (signal: AbortSignal) => client.signals(requestId, { after, signal });
     await streamSignals(reply.raw, follow, { after, heartbeatMs, stop, unread });
   } catch (error) {
-    // The headers are gone: the cut tells the reader to come back.
-    // Of a Redis that is away there are lines of their own, and there may be a thousand readers.
+    // The headers are sent: the cut makes the reader reconnect.
+    // An outage of Redis has log lines of its own, and there may be a thousand readers.
     const level = isRedisAway(error) ? 'debug' : 'warn';
-    request.log[level]({ err: error, requestId }, 'A stream of signals broke off');
+    request.log[level]({ err: error, requestId }, 'A stream of signals was cut');
     reply.raw.destroy();
   }
 }

@@ -1,12 +1,12 @@
 /** `adjutant ask`: starts a run of an agent and follows it; an interrupt cancels the run.
- *  It must never print on stdout what is not the answer, unless the words were asked for as they come. */
+ *  It must never print anything but the answer on stdout, except for live text. */
 import { errorEnvelopeSchema } from '../../contract/error-envelope.ts';
 import type { RunOverrides, RunView, SubmittedRun } from '../../contract/run.ts';
 import type { Signal } from '../../contract/signal.ts';
 import type { AnswerMode } from '../answer-printer.ts';
 import { createApprovals } from '../approvals.ts';
 import { cancelOnInterrupt } from '../cancel-on-interrupt.ts';
-import { tellFailure, tellWhere } from '../failure-lines.ts';
+import { printFailure, printPlace } from '../failure-lines.ts';
 import { CliFailure, EXIT, type ExitCode } from '../failure.ts';
 import type { Invocation } from '../invocation.ts';
 import { payloadText } from '../payload-text.ts';
@@ -22,7 +22,7 @@ export interface AskOptions {
   readonly conversation?: string;
   readonly model?: string;
   readonly alias?: string;
-  /** Default: as the words come on a terminal, whole elsewhere. False also asks the model for the whole at once. */
+  /** Default: live on a terminal, whole elsewhere. False also requests whole answers from the model. */
   readonly stream?: boolean;
   readonly request?: string;
 }
@@ -39,7 +39,10 @@ export async function ask(invocation: Invocation, query: string, options: AskOpt
   const signals = client.signals(requestId, { signal: cancellation.giveUp });
   const ending = await follow(signals, invocation, requestId, printer);
   const view = (await client.request(requestId))?.run ?? null;
-  return tell(ending ?? unended(requestId, invocation.interrupt), view, invocation, { requestId, printer });
+  return printEnding(ending ?? unended(requestId, invocation.interrupt), view, invocation, {
+    requestId,
+    printer,
+  });
 }
 
 function runOf(query: string, options: AskOptions): SubmittedRun {
@@ -57,7 +60,7 @@ function runOf(query: string, options: AskOptions): SubmittedRun {
   };
 }
 
-/** Shows the run until it ends; null when its end did not come. */
+/** Shows the run until it ends; null when its end did not arrive. */
 async function follow(
   signals: AsyncIterable<Signal>,
   invocation: Invocation,
@@ -70,7 +73,7 @@ async function follow(
       if (!invocation.json) printer.show(signal);
       if (signal.type === 'ai.tool.approval_requested') approvals.requested(signal.data);
       if (signal.type === 'ai.tool.approval_decided') approvals.decided(signal.data.call_id);
-      // Nobody asks for leave for a call that has its result: it was denied, or its time was over.
+      // A call with a result needs no approval any more: it was denied, or has expired.
       if (signal.type === 'ai.tool.result') approvals.decided(signal.data.call_id);
       if (signal.type === 'ai.request.completed' || signal.type === 'ai.request.failed') return signal;
     }
@@ -81,7 +84,7 @@ async function follow(
   }
 }
 
-function tell(
+function printEnding(
   ending: Ending,
   view: RunView | null,
   { terminal, json, interrupt }: Invocation,
@@ -89,13 +92,13 @@ function tell(
 ): ExitCode {
   if (json) terminal.out(JSON.stringify(view ?? ending.data));
   if (ending.type === 'ai.request.failed') {
-    if (!json) tellError(ending.data.error, terminal, requestId);
+    if (!json) printError(ending.data.error, terminal, requestId);
     return interrupt.aborted ? EXIT.interrupted : EXIT.failed;
   }
   if (json) return EXIT.done;
   const answer = payloadText(ending.data.result);
-  // What was printed as it came is not printed again.
-  const printed = printer.lastWords();
+  // Live text is not printed again.
+  const printed = printer.lastOutput();
   if (printed === null || payloadText(printed) !== answer) terminal.write(answer);
   terminal.endLine();
   if (ending.data.termination_reason === 'length')
@@ -105,18 +108,18 @@ function tell(
   return EXIT.done;
 }
 
-function tellError(error: unknown, terminal: Invocation['terminal'], requestId: string): void {
+function printError(error: unknown, terminal: Invocation['terminal'], requestId: string): void {
   const envelope = errorEnvelopeSchema.safeParse(error);
-  if (envelope.success) return tellFailure(terminal, envelope.data, { requestId });
+  if (envelope.success) return printFailure(terminal, envelope.data, { requestId });
   terminal.err(`${terminal.paintErr('red', 'failed')} ${anyErrorText(error)}`);
-  tellWhere(terminal, { requestId });
+  printPlace(terminal, { requestId });
 }
 
 function unended(requestId: string, interrupt: AbortSignal): never {
   if (!interrupt.aborted) throw new Error(`Request ${requestId} was closed, and its run has not ended.`);
   throw new CliFailure({
     what: 'Interrupted; the cancellation has not been confirmed.',
-    how: `What became of it: adjutant get ${requestId}`,
+    how: `See its state: adjutant get ${requestId}`,
     exitCode: EXIT.interrupted,
   });
 }

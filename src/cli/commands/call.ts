@@ -1,15 +1,15 @@
-/** `adjutant call`: one tool call, its progress while it runs, its answer at the end.
+/** `adjutant call`: one tool call, with its progress and its answer.
  *  It must never start the call twice. */
 import type { SubmittedDirective } from '../../contract/directive.ts';
 import { isTerminalSignal, type TerminalSignal } from '../../contract/signal.ts';
 import { CliFailure, EXIT, type ExitCode } from '../failure.ts';
-import { tellFailure } from '../failure-lines.ts';
+import { printFailure } from '../failure-lines.ts';
 import type { Invocation } from '../invocation.ts';
 import { createLiveLine } from '../live-line.ts';
 import { objectArgument } from '../object-argument.ts';
 import { cancelOnInterrupt } from '../cancel-on-interrupt.ts';
 import { callIdOf } from '../signal-line.ts';
-import { tellPayload } from './payload.ts';
+import { printPayload } from './payload.ts';
 
 export interface CallOptions {
   readonly timeoutMs?: number;
@@ -53,7 +53,7 @@ export async function call(
   if (!interrupt.aborted) throw new Error(`Request ${requestId} was closed without a result of ${id}.`);
   throw new CliFailure({
     what: 'Interrupted; the cancellation has not been confirmed.',
-    how: `What became of it: adjutant get ${requestId} ${id}`,
+    how: `See its state: adjutant get ${requestId} ${id}`,
     exitCode: EXIT.interrupted,
   });
 }
@@ -83,16 +83,16 @@ async function answer(
   if (signal.type === 'ai.request.error') throw new Error(signal.data.message);
   const { result, metadata } = signal.data;
   const size = metadata['result_truncated_bytes'];
-  // A person is shown the beginning; what is kept or read by a program is whole.
+  // A terminal shows the beginning; files and programs get the whole.
   const isCut = result.ok && typeof size === 'number';
   const whole =
     isCut && !terminal.liveOut ? { ...result, payload: await client.payload(requestId, id) } : result;
   endLine();
   if (json) terminal.out(JSON.stringify(whole));
-  else if (whole.ok) tellPayload(terminal, whole.payload);
-  else tellFailure(terminal, whole.error, { requestId, id });
+  else if (whole.ok) printPayload(terminal, whole.payload);
+  else printFailure(terminal, whole.error, { requestId, id });
   if (isCut && terminal.liveOut)
-    terminal.err(`This is the beginning of ${size} bytes. All of it: adjutant payload ${requestId} ${id}`);
+    terminal.err(`This is the beginning of ${size} bytes. Get all with: adjutant payload ${requestId} ${id}`);
   if (whole.ok) return EXIT.done;
   return interrupt.aborted ? EXIT.interrupted : EXIT.failed;
 }

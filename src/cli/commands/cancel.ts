@@ -1,5 +1,5 @@
-/** `adjutant cancel`: cancels a directive, or all of a request, and says what that meant.
- *  It must never call a directive cancelled that may still be carried out. */
+/** `adjutant cancel`: cancels a directive, or all of a request, and prints the effect.
+ *  It must never call a directive cancelled that may still be executed. */
 import type { CancelledDirective } from '../../contract/cancellation.ts';
 import { EXIT, type ExitCode } from '../failure.ts';
 import type { Invocation } from '../invocation.ts';

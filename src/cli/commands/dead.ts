@@ -1,5 +1,5 @@
-/** `adjutant dead`: lists what ended in an error, and redrives it.
- *  It must never redrive more than the filter or the names given say. */
+/** `adjutant dead`: lists directives that ended in an error, and redrives them.
+ *  It must never redrive more than the filter or the given names select. */
 import type { DeadLetter, DeadLetterFilter, Redrive } from '../../contract/dead-letter.ts';
 import { EXIT, type ExitCode, usage } from '../failure.ts';
 import type { Invocation } from '../invocation.ts';
@@ -16,8 +16,8 @@ const REDRIVE_STEP = 100;
 
 const nothingNamed = (): Error =>
   usage(
-    'Nothing is named to be redriven.',
-    'Name <request>/<directive>, give --lane or --error-type, or say --all.',
+    'Nothing is selected to redrive.',
+    'Name <request>/<directive>, give --lane or --error-type, or use --all.',
   );
 
 function filterOf({ lane, errorType }: DeadOptions): DeadLetterFilter {
@@ -45,7 +45,7 @@ function row({ request_id, id, name, error, attempts, ended_at }: DeadLetter): s
   return [request_id, id, name ?? '-', `${error.type}: ${error.message}`, `${attempts}×`, ended_at];
 }
 
-/** Redrives `request/directive` names, or everything that matches the filter, in steps whose progress is shown. */
+/** Redrives `request/directive` names, or everything that matches the filter, in steps with visible progress. */
 export async function redriveDead(
   { client, terminal, json, interrupt }: Invocation,
   names: readonly string[],
@@ -56,7 +56,7 @@ export async function redriveDead(
       const slash = name.indexOf('/');
       if (slash < 0)
         throw usage(
-          `'${name}' is no dead letter's name.`,
+          `'${name}' does not name a dead letter.`,
           'Write it as <request>/<directive>, as `adjutant dead` lists it.',
         );
       return { request_id: name.slice(0, slash), id: name.slice(slash + 1) };
@@ -77,7 +77,7 @@ export async function redriveDead(
     report(step, { terminal, json });
     todo -= step.redriven.length;
     anyRefused ||= step.refused.length > 0;
-    // Those that were refused stay listed, and would be refused again.
+    // Refused ones stay listed, and would be refused again.
     if (step.left <= step.refused.length || step.redriven.length === 0) break;
     terminal.err(`${step.left} left`);
   }

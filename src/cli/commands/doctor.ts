@@ -1,4 +1,4 @@
-/** `adjutant doctor`: what the service needs, looked at piece by piece; for each fault what is wrong and how to fix it.
+/** `adjutant doctor`: examines what the service needs; for each fault, what is wrong and how to fix it.
  *  It must never change anything. */
 import * as z from 'zod';
 import { hideEnvironment } from '../environment-block.ts';
@@ -20,9 +20,9 @@ type Config = Awaited<ReturnType<typeof import('../../config/config.ts').loadCon
 type Environment = Readonly<Record<string, string | undefined>>;
 
 const HEALTH_LIMIT_MS = 10_000;
-const START_IT = 'Start it with `adjutant up`, or name the right one with --url or ADJUTANT_URL.';
+const START_IT = 'Start it with `adjutant up`, or set its URL with --url or ADJUTANT_URL.';
 
-const MEND_REDIS = 'Mend what it names; it goes on by itself when Redis is back. Its log says more.';
+const FIX_FAULTS = 'Fix the listed faults; the service recovers by itself when Redis is back. See its log.';
 const LOOK_AT_LOG = 'Its process or machine is overloaded or frozen: look at its log.';
 
 export async function doctor(
@@ -46,7 +46,7 @@ export async function doctor(
   return sound ? EXIT.done : EXIT.failed;
 }
 
-/** All places are looked at side by side, and told in this order. */
+/** Examines all places in parallel, and prints them in this order. */
 async function examine(
   interrupt: AbortSignal,
   { config: file, url }: DoctorOptions,
@@ -84,7 +84,7 @@ async function readConfiguration(file: string | undefined, environment: Environm
   }
 }
 
-/** The modules are loaded, as a start would. */
+/** Loads the modules, as a start does. */
 async function examineModules(config: Config): Promise<Finding[]> {
   const [{ loadModules }, { examineAgents }] = await Promise.all([
     import('../../extend/modules.ts'),
@@ -108,24 +108,24 @@ function nodeFinding(version: string): Finding {
     : fault('node', says, 'Use Node 22.15 or newer.');
 }
 
-/** The service, and what its workers say of the MCP servers. */
+/** The service, and the state of the MCP servers as its workers report it. */
 async function examineService(url: string, configured: readonly string[]): Promise<Finding[]> {
   const startedAt = performance.now();
   try {
     const response = await fetch(`${url}/readyz`, { signal: AbortSignal.timeout(HEALTH_LIMIT_MS) });
     const says = `at ${url} answered ${response.status} in ${Math.round(performance.now() - startedAt)} ms`;
     const reasons = unreadyChecks(await response.text());
-    if (!response.ok) return [fault('service', [says, ...reasons].join('; '), MEND_REDIS)];
+    if (!response.ok) return [fault('service', [says, ...reasons].join('; '), FIX_FAULTS)];
     const { servers } = await createHttpClient({ baseUrl: url }).tools();
     return [fine('service', says), ...workerFindings(servers, configured)];
   } catch (error) {
     return error instanceof Error && error.name === 'TimeoutError'
-      ? [fault('service', `at ${url} gave no answer within ${HEALTH_LIMIT_MS} ms`, LOOK_AT_LOG)]
+      ? [fault('service', `at ${url} did not answer within ${HEALTH_LIMIT_MS} ms`, LOOK_AT_LOG)]
       : [fault('service', `does not answer at ${url}`, START_IT)];
   }
 }
 
-/** What `/readyz` says is not ok; nothing where something else answers. */
+/** The failed checks of `/readyz`; empty when another program answers. */
 function unreadyChecks(body: string): string[] {
   const read = readinessSchema.safeParse(jsonOf(body));
   const checks = Object.entries(read.success ? read.data.checks : {});
@@ -142,7 +142,7 @@ function jsonOf(text: string): unknown {
   }
 }
 
-/** Servers that the workers cannot reach, and those of the configuration that none of them reports. */
+/** Servers that the workers cannot reach, and configured servers that no worker reports. */
 export function workerFindings(reported: readonly ListedServer[], configured: readonly string[]): Finding[] {
   const known = new Set(reported.map(({ name }) => name));
   const missing = configured
@@ -156,7 +156,7 @@ export function workerFindings(reported: readonly ListedServer[], configured: re
 const START_A_WORKER = 'Start a worker with this configuration: `adjutant worker`, or `adjutant up`.';
 
 function awayFinding({ name, status, error }: ListedServer): Finding {
-  const says = `say that the server ${name} is ${status}${error === undefined ? '' : `: ${error}`}`;
+  const says = `report that the server ${name} is ${status}${error === undefined ? '' : `: ${error}`}`;
   const fix = `If \`mcp ${name}\` is fine here, the worker's machine differs: its folder, PATH, environment or network.`;
   return fault('workers', says, fix);
 }

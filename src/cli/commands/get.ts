@@ -1,4 +1,4 @@
-/** `adjutant get`: what became of a request, or of one directive.
+/** `adjutant get`: the state of a request, or of one directive.
  *  It must never wait for anything. */
 import type { DirectiveClient } from '../../contract/directive-client.ts';
 import { DirectiveRefused, problem } from '../../contract/problem.ts';
@@ -38,7 +38,7 @@ export async function get(
   return hasFailed(view) ? EXIT.failed : EXIT.done;
 }
 
-/** A request fails with its run; one without a run is a log of directives that failed or not. */
+/** A request with a run fails with it; one without a run never fails as a whole. */
 function hasFailed(view: RequestView | DirectiveView): boolean {
   if (!('directives' in view)) return view.status === 'failed';
   return view.run !== undefined && ['failed', 'cancelled', 'timeout'].includes(view.run.status);
@@ -58,7 +58,7 @@ function requestLines(view: RequestView, terminal: Terminal): string[] {
   return [head, ...section('directives', directives, paint), ...runLines(view.run, paint)];
 }
 
-/** Why directives failed; a run tells its own story. */
+/** Why directives failed; a run reports its own error. */
 async function errorLines(
   view: RequestView,
   client: DirectiveClient,

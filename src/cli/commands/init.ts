@@ -1,4 +1,4 @@
-/** `adjutant init`: a first adjutant.json.
+/** `adjutant init`: writes a first adjutant.json.
  *  It must never overwrite a file. */
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -7,7 +7,7 @@ import type { Terminal } from '../terminal.ts';
 
 const FILE = 'adjutant.json';
 
-/** Providers with a key in the environment need no entry; these are the two kinds that need no key. */
+/** Providers with a key in the environment need no entry; these two need no key. */
 const SAMPLE = {
   mcpServers: {
     everything: { command: 'npx', args: ['-y', '@modelcontextprotocol/server-everything', 'stdio'] },
@@ -46,12 +46,12 @@ export async function init(terminal: Terminal, folder: string): Promise<ExitCode
 function explained(error: NodeJS.ErrnoException, folder: string): CliFailure {
   if (error.code === 'EEXIST') {
     return new CliFailure({
-      what: `${FILE} is here already, and is left as it is.`,
+      what: `${FILE} already exists here, and is not changed.`,
       how: 'Edit it, or run init in another folder.',
     });
   }
   return new CliFailure({
     what: `${folder} cannot be written: ${error.message}`,
-    how: 'Run init in a folder of yours.',
+    how: 'Run init in a folder that you may write to.',
   });
 }

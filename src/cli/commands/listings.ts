@@ -1,4 +1,4 @@
-/** `adjutant tools`, `agents` and `lanes`: what can be called and run, and how busy the lanes are.
+/** `adjutant tools`, `agents` and `lanes`: lists tools, agents, and the load of the lanes.
  *  It must never change anything. */
 import type { ListedLane } from '../../contract/lane-listing.ts';
 import type { ListedServer, ListedTool, ToolListing } from '../../contract/tool-listing.ts';
@@ -7,7 +7,7 @@ import type { Invocation } from '../invocation.ts';
 import { table } from '../table.ts';
 import { oneLine, type Terminal } from '../terminal.ts';
 
-/** `server`: only its tools. Throws `CliFailure` when there is none of that name. */
+/** `server`: only its tools. Throws `CliFailure` when there is no such server. */
 export async function tools(
   { client, terminal, json }: Invocation,
   server: string | undefined,
@@ -78,6 +78,6 @@ export async function lanes({ client, terminal, json }: Invocation): Promise<Exi
 }
 
 function stateOf({ paused, blocked_until }: ListedLane): string {
-  if (blocked_until !== null) return `server out of reach, tried again at ${blocked_until.slice(11, 19)}`;
+  if (blocked_until !== null) return `server unreachable, next try at ${blocked_until.slice(11, 19)}`;
   return paused ? 'paused' : 'open';
 }

@@ -1,11 +1,11 @@
-/** `adjutant llm`: asks a model, prints its answer as it comes; an interrupt cancels the call.
- *  It must never print an answer that is not the one the call ended with, unless a line says that it is void. */
+/** `adjutant llm`: calls a model and prints its answer as it arrives; an interrupt cancels the call.
+ *  It must never print text that is not in the final answer, unless a line reports it as void. */
 import { readFile } from 'node:fs/promises';
 import type { SubmittedDirective } from '../../contract/directive.ts';
 import type { Signal, TerminalSignal } from '../../contract/signal.ts';
 import { type AnswerMode, type AnswerPrinter, createAnswerPrinter } from '../answer-printer.ts';
 import { cancelOnInterrupt } from '../cancel-on-interrupt.ts';
-import { tellFailure } from '../failure-lines.ts';
+import { printFailure } from '../failure-lines.ts';
 import { CliFailure, EXIT, type ExitCode, usage } from '../failure.ts';
 import type { Invocation } from '../invocation.ts';
 import { createLiveLine } from '../live-line.ts';
@@ -23,11 +23,11 @@ export interface LlmOptions {
   readonly system?: string;
   readonly maxTokens?: number;
   readonly temperature?: number;
-  /** A file with the JSON Schema that the answer has to fit. */
+  /** A file with the JSON Schema of the answer. */
   readonly schema?: string;
   readonly timeoutMs?: number;
   readonly maxRetries?: number;
-  /** Default: as the words come on a terminal, whole elsewhere. False also asks the model for the whole at once. */
+  /** Default: live on a terminal, whole elsewhere. False also requests the whole answer from the model. */
   readonly stream?: boolean;
   readonly request?: string;
   readonly id?: string;
@@ -53,7 +53,7 @@ export async function llm(invocation: Invocation, prompt: string, options: LlmOp
   const call = { requestId: submission.request_id, id: entry?.id ?? '', mode: modeOf(terminal, options) };
   cancellation.watch(call.requestId, call.id);
   const signals = client.signals(call.requestId, { signal: cancellation.giveUp });
-  if (invocation.json) return tellJson(await endOf(signals, call.id), invocation, call);
+  if (invocation.json) return printJson(await endOf(signals, call.id), invocation, call);
   const printer = createAnswerPrinter(terminal, call.mode);
   const line = createLiveLine(terminal, options.model ?? options.alias ?? DEFAULT_ALIAS, 'asked');
   const response = await endOf(signals, call.id, (signal) => {
@@ -64,10 +64,10 @@ export async function llm(invocation: Invocation, prompt: string, options: LlmOp
     line.end();
     terminal.endLine();
   });
-  return await tell(response, invocation, call, printer);
+  return await printAnswer(response, invocation, call, printer);
 }
 
-/** As the words come on a terminal; a file or a program gets the answer alone. A value that fits a schema is no reading matter. */
+/** Live on a terminal; files and programs get only the answer. A value for a schema is not printed live. */
 function modeOf({ liveOut }: Terminal, { stream, schema }: LlmOptions): AnswerMode {
   return (stream ?? (liveOut && schema === undefined)) ? 'live' : 'whole';
 }
@@ -101,7 +101,7 @@ async function readSchema(file: string): Promise<Record<string, unknown>> {
   }
 }
 
-/** The signal that ended the call; null when it did not come. */
+/** The signal that ended the call; null when it did not arrive. */
 async function endOf(
   signals: AsyncIterable<Signal>,
   id: string,
@@ -115,7 +115,7 @@ async function endOf(
   return null;
 }
 
-async function tell(
+async function printAnswer(
   response: Response | null,
   { client, terminal, interrupt }: Invocation,
   call: Call,
@@ -123,7 +123,7 @@ async function tell(
 ): Promise<ExitCode> {
   const { result, metadata } = (response ?? unanswered(call, interrupt)).data;
   if (!result.ok) {
-    tellFailure(terminal, result.error, call);
+    printFailure(terminal, result.error, call);
     return interrupt.aborted ? EXIT.interrupted : EXIT.failed;
   }
   const turn = turnIn(result.payload) ?? turnIn(await client.payload(call.requestId, call.id));
@@ -133,7 +133,7 @@ async function tell(
   return EXIT.done;
 }
 
-function tellJson(response: Response | null, { terminal, interrupt }: Invocation, call: Call): ExitCode {
+function printJson(response: Response | null, { terminal, interrupt }: Invocation, call: Call): ExitCode {
   const { result } = (response ?? unanswered(call, interrupt)).data;
   terminal.out(JSON.stringify(result));
   if (result.ok) return EXIT.done;
@@ -144,7 +144,7 @@ function unanswered({ requestId, id }: Call, interrupt: AbortSignal): never {
   if (!interrupt.aborted) throw new Error(`Request ${requestId} was closed without a result of ${id}.`);
   throw new CliFailure({
     what: 'Interrupted; the cancellation has not been confirmed.',
-    how: `What became of it: adjutant get ${requestId} ${id}`,
+    how: `See its state: adjutant get ${requestId} ${id}`,
     exitCode: EXIT.interrupted,
   });
 }

@@ -1,8 +1,8 @@
-/** `adjutant payload`: the whole payload of a directive that succeeded, also where its signal holds its beginning only.
+/** `adjutant payload`: the whole payload of a successful directive, also when its signal holds only the beginning.
  *  It must never leave out a part of it. */
 import { EXIT, type ExitCode } from '../failure.ts';
 import type { Invocation } from '../invocation.ts';
-import { asSaid, payloadText } from '../payload-text.ts';
+import { unchanged, payloadText } from '../payload-text.ts';
 import type { Terminal } from '../terminal.ts';
 
 export async function payload(
@@ -12,11 +12,11 @@ export async function payload(
 ): Promise<ExitCode> {
   const whole = await client.payload(requestId, directiveId);
   if (json) terminal.out(JSON.stringify(whole));
-  else tellPayload(terminal, whole);
+  else printPayload(terminal, whole);
   return EXIT.done;
 }
 
-/** Text and JSON as lines; a file or a program is given the text as it is. */
-export function tellPayload(terminal: Terminal, whole: unknown): void {
-  terminal.out(terminal.liveOut ? payloadText(whole) : payloadText(whole, asSaid));
+/** Text and JSON as lines; files and programs get the text unchanged. */
+export function printPayload(terminal: Terminal, whole: unknown): void {
+  terminal.out(terminal.liveOut ? payloadText(whole) : payloadText(whole, unchanged));
 }

@@ -1,4 +1,4 @@
-/** `adjutant up`, `api`, `engine`, `worker`: runs the service in this process until it is told to stop.
+/** `adjutant up`, `api`, `engine`, `worker`: runs the service in this process until it must stop.
  *  It must never know what the roles do: the service does. */
 import { hideEnvironment } from '../environment-block.ts';
 import { EXIT, type ExitCode } from '../failure.ts';
@@ -15,7 +15,7 @@ export interface ServeOptions {
   readonly port?: number;
   /** Default: ADJUTANT_HOST, or 127.0.0.1. */
   readonly host?: string;
-  /** Whether a missing REDIS_URL is filled by a private Redis. */
+  /** Whether a private Redis starts when REDIS_URL is missing. */
   readonly mayStartRedis: boolean;
 }
 
@@ -52,7 +52,7 @@ async function run(
     import('../../extend/default-agent.ts'),
     import('../../service/service.ts'),
   ]);
-  // Before anything is started: what is wrong is said at once, and all of it.
+  // Before anything starts, so that all faults are reported at once.
   const declared = loadConfig(options.config, env);
   const modules = await loadModules(declared);
   await check(terminal, declared, modules, options.roles);
@@ -83,11 +83,11 @@ async function check(
     ...examineStart(config, modules, roles),
     ...(roles.api === true ? await examinePort(config) : []),
   ];
-  for (const finding of findings) if (finding.ok) tellAdvice(terminal, finding);
+  for (const finding of findings) if (finding.ok) printAdvice(terminal, finding);
   requireSound(findings);
 }
 
-function tellAdvice(terminal: Terminal, { subject, says, fix }: Finding): void {
+function printAdvice(terminal: Terminal, { subject, says, fix }: Finding): void {
   terminal.err(`${terminal.paintErr('yellow', 'warning')} ${oneLine(`${subject}: ${says}`, 500)}`);
   if (fix !== null) terminal.err(`${terminal.paintErr('cyan', '    fix')} ${oneLine(fix, 500)}`);
 }
@@ -111,8 +111,8 @@ async function redisFor(
 ): Promise<PrivateRedis> {
   if (url !== '') return { url, stop: async () => {} };
   if (mayStart) return startPrivateRedis(process.cwd(), { program, path });
-  const says = 'REDIS_URL is not set; a role alone has to share its Redis with the others';
-  const fix = 'Set REDIS_URL, as in redis://127.0.0.1:6379; or run `adjutant up`, which brings its own.';
+  const says = 'REDIS_URL is not set; a single role must share its Redis with the others';
+  const fix = 'Set REDIS_URL, as in redis://127.0.0.1:6379; or run `adjutant up`, which starts its own.';
   throw new StartFault([fault('redis', says, fix)]);
 }
 

@@ -1,5 +1,5 @@
-/** `adjutant input`, `approve` and `deny`: what a run under way is told.
- *  It must never tell a run anything twice. */
+/** `adjutant input`, `approve` and `deny`: sends input and decisions to a run under way.
+ *  It must never send anything twice. */
 import type { ApprovalDecisionBody } from '../../contract/run.ts';
 import { EXIT, type ExitCode } from '../failure.ts';
 import type { Invocation } from '../invocation.ts';
@@ -12,7 +12,7 @@ export interface InputOptions {
 
 export interface DecisionOptions {
   readonly reason?: string;
-  /** JSON, in place of the arguments that the model gave. */
+  /** JSON that replaces the arguments of the model. */
   readonly arguments?: string;
 }
 
@@ -40,7 +40,7 @@ export async function decide(
     ...(options.reason === undefined ? {} : { reason: options.reason }),
     ...(options.arguments === undefined ? {} : { arguments: objectArgument(options.arguments) }),
   });
-  const said = recorded.decision === 'approve' ? 'approved' : 'denied';
-  terminal.out(json ? JSON.stringify(recorded) : `${recorded.call_id}  ${said}`);
+  const outcome = recorded.decision === 'approve' ? 'approved' : 'denied';
+  terminal.out(json ? JSON.stringify(recorded) : `${recorded.call_id}  ${outcome}`);
   return EXIT.done;
 }

@@ -1,5 +1,5 @@
-/** `adjutant submit`: directives from a file or stdin, accepted as one batch.
- *  It must never submit a part of what it was given. */
+/** `adjutant submit`: submits directives from a file or stdin, as one batch.
+ *  It must never submit a part of its input. */
 import { readFile } from 'node:fs/promises';
 import { text } from 'node:stream/consumers';
 import type { SubmittedDirective } from '../../contract/directive.ts';
@@ -41,7 +41,7 @@ async function read(source: string): Promise<string> {
   }
 }
 
-/** One directive, `{directives: [...]}`, a list, or one directive a line. What they say is for the service to check. */
+/** One directive, `{directives: [...]}`, a list, or one directive per line. The service checks their content. */
 function readDirectives(content: string, source: string): SubmittedDirective | SubmittedDirective[] {
   const whole = tryParse(content);
   const value: unknown = whole.ok ? whole.value : readLines(content, source);

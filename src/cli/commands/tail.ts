@@ -1,4 +1,4 @@
-/** `adjutant tail`: the signals of a request as they arrive, until it is closed.
+/** `adjutant tail`: prints the signals of a request as they arrive, until it is closed.
  *  It must never skip or repeat one. */
 import { EXIT, type ExitCode } from '../failure.ts';
 import type { Invocation } from '../invocation.ts';

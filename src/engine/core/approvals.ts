@@ -1,5 +1,5 @@
-// Leave for tool calls and for going on beyond a budget: asked, given, refused, or too late.
-// Must never act on a decision twice, nor on one about something that does not wait.
+// Approvals of tool calls and of more budget: requested, granted, denied, expired.
+// Must never apply a decision twice, nor one about something that does not wait.
 import { errorEnvelope } from '../../contract/error-envelope.ts';
 import { jsonSafe } from '../../contract/json-safe.ts';
 import { redact } from '../../contract/redaction.ts';
@@ -10,7 +10,7 @@ import { type BudgetQuestion, count, type HeldCall, type Run, without } from './
 
 type Decision = Extract<StrategySignal, { type: 'ai.tool.approval_decided' }>['data'];
 
-/** The call waits until somebody decides or its time is over. */
+/** The call waits for a decision until its deadline. */
 export function holdForApproval(run: Run, call: ToolCallDirective): void {
   const deadlineAt = run.now + run.agent.policies.approval_timeout_ms;
   run.state.held = { ...run.state.held, [call.id]: { call, deadline_at: deadlineAt } };
@@ -26,7 +26,7 @@ export function holdForApproval(run: Run, call: ToolCallDirective): void {
   });
 }
 
-/** Nothing starts until the question about the budget is decided. */
+/** Nothing starts until the budget is decided. */
 export function askForBudget(run: Run, breach: Breach): void {
   const deadlineAt = run.now + run.agent.policies.approval_timeout_ms;
   const id = `budget-${count(run, 'named')}`;
@@ -81,7 +81,7 @@ function endForBudget(run: Run, { limit, message }: BudgetQuestion): void {
   endForBreach(run, { limit, message });
 }
 
-/** Whatever nobody decided about in time is refused. */
+/** What has no decision by its deadline is denied. */
 export function expireApprovals(run: Run): void {
   const { question } = run.state;
   if (question && question.deadline_at <= run.now) return endForBudget(run, question);

@@ -1,5 +1,5 @@
-// What a run may use up: reserved before a call, settled by what the call reports.
-// Must never count a call twice: retries of a directive are the same call.
+// The budget of a run: reserved before a call, recorded from what the call reports.
+// Must never count a call twice: the retries of a directive are one call.
 import { errorEnvelope } from '../../contract/error-envelope.ts';
 import { mergeUsage, normalizeUsage, type Usage } from '../../contract/usage.ts';
 import type { StrategySignal, WorkRequest } from '../strategies/strategy.ts';
@@ -13,10 +13,10 @@ export interface Breach {
   used: number;
 }
 
-/** An answer shorter than this says nothing: with less room the budget counts as used up. */
+/** A shorter answer is useless: with less room the budget counts as used up. */
 const SHORTEST_ANSWER_TOKENS = 64;
 
-/** The budget that starting this call would break; null = it may start. `inputTokens` is asked only when tokens count. */
+/** The budget that this call would exceed; null = it may start. `inputTokens` is called only when tokens are limited. */
 export function breachOf(run: Run, request: WorkRequest, inputTokens: () => number): Breach | null {
   const { counters } = run.state;
   if (request.type === 'tool_exec') {
@@ -44,7 +44,7 @@ function tokenBreach(
   return used + inputTokens() + wanted <= allowed ? null : breach('max_tokens', allowed, used);
 }
 
-/** What the calls under way will cost is taken from what calls have cost so far; an unknown price cannot be kept to. */
+/** Calls under way are expected to cost as much as earlier calls did; with an unknown price the limit cannot be kept. */
 function costBreach(run: Run): Breach | null {
   const allowed = limitOf(run, 'max_cost');
   if (allowed === Infinity) return null;
@@ -58,7 +58,7 @@ function costBreach(run: Run): Breach | null {
   return cost + expected < allowed ? null : breach('max_cost', allowed, cost);
 }
 
-/** How long the answer may be, so that the token budget holds. */
+/** Most tokens of the answer, so that the token budget holds. */
 export function allowedTokens(run: Run, request: WorkRequest, inputTokens: () => number): number {
   const asked = askedTokens(run, request);
   const allowed = limitOf(run, 'max_tokens');
@@ -81,7 +81,7 @@ function reservedTokens(run: Run): number {
   return tokens;
 }
 
-/** A grant adds the limit once more; one of zero cannot grow, and is lifted. */
+/** A grant adds the limit once more; a limit of zero cannot grow, so a grant lifts it. */
 function limitOf(run: Run, limit: BudgetLimit): number {
   const base = run.agent.limits[limit];
   if (base === null) return Infinity;
@@ -90,7 +90,7 @@ function limitOf(run: Run, limit: BudgetLimit): number {
   return base === 0 ? Infinity : base * (1 + grants);
 }
 
-/** What an answer says it used is added up; only the last attempt reports, so a retry counts once. */
+/** Adds up what an answer reports. Only the last attempt reports, so a retry counts once. */
 export function spend(run: Run, call: OpenCall, signal: StrategySignal): void {
   if (!isModelType(call.type) && call.type !== 'llm_embed') return;
   const report = readReport(signal);
@@ -111,7 +111,7 @@ interface Report {
   cost: number | null;
 }
 
-/** A call that failed may have cost tokens all the same; what they cost is not known. */
+/** A failed call may have used tokens too; their price is unknown. */
 function readReport(signal: StrategySignal): Report {
   const { usage, result, metadata } = signal.data as {
     usage?: unknown;
@@ -119,10 +119,10 @@ function readReport(signal: StrategySignal): Report {
     metadata?: { cost?: unknown; usage_so_far?: unknown };
   };
   const answered = result?.ok === true;
-  const told = answered ? (Object(result.payload) as { usage?: unknown }).usage : metadata?.usage_so_far;
+  const reported = answered ? (Object(result.payload) as { usage?: unknown }).usage : metadata?.usage_so_far;
   const cost = metadata?.cost;
   const isCost = typeof cost === 'number' && Number.isFinite(cost) && cost >= 0;
-  return { answered, usage: normalizeUsage(usage) ?? normalizeUsage(told), cost: isCost ? cost : null };
+  return { answered, usage: normalizeUsage(usage) ?? normalizeUsage(reported), cost: isCost ? cost : null };
 }
 
 export function grant(run: Run, limit: BudgetLimit): void {
@@ -131,7 +131,7 @@ export function grant(run: Run, limit: BudgetLimit): void {
 
 const MAX_ITERATIONS_TEXT = 'Maximum iterations reached without a final answer.';
 
-/** An answer in hand is the result. Without one iterations that are used up are a poor one, and everything else is a failure. */
+/** A run with an answer completes with it. Without one, used-up iterations complete it with a text; other limits fail it. */
 export function endForBreach(
   run: Run,
   { limit, message, ...counts }: Pick<Breach, 'limit' | 'message'>,

@@ -1,5 +1,5 @@
-// Child runs: started under deterministic names, heard when they end.
-// Must never be told about a child by anyone but that child's own run.
+// Child runs: started with deterministic ids, and followed until they end.
+// Must never accept news of a child from anything but that child's own run.
 import { hash } from 'node:crypto';
 import { errorEnvelope } from '../../contract/error-envelope.ts';
 import { ID_PATTERN } from '../../contract/identifiers.ts';
@@ -17,7 +17,7 @@ export interface NewChild {
   overrides?: RunOverrides;
 }
 
-/** Null when the child is on its way, else why there is none. */
+/** Null when the child will be started, else why not. */
 export function spawnChild(run: Run, { agent, tag, input, overrides = {} }: NewChild): string | null {
   const depth = (run.spec.parent?.depth ?? 0) + 1;
   if (depth > MAX_DEPTH) return 'too_deep';
@@ -41,14 +41,14 @@ export function spawnChild(run: Run, { agent, tag, input, overrides = {} }: NewC
   return null;
 }
 
-/** The same for every repeat of the turn; short enough for any depth. */
+/** The same for every repeat of the turn; short enough at any depth. */
 function childRequestId(parentId: string, nth: number): string {
   const plain = `${parentId}.c${nth}`;
   if (ID_PATTERN.test(plain)) return plain;
   return `c${nth}-${hash('sha256', plain, 'hex').slice(0, 40)}`;
 }
 
-/** The child with this request, if its end is news. */
+/** The child with this request, if its end was not known yet. */
 export function noteExit(run: Run, requestId: string, status: string): Child | null {
   const child = run.state.children.find((known) => known.request_id === requestId);
   if (!child || !isAlive(child.status)) {
@@ -65,7 +65,7 @@ function setStatus(run: Run, requestId: string, status: string): void {
   );
 }
 
-/** Said once the child's run is durable; a child that was faster has already been heard. */
+/** Reports a child once its run is durable; not a child that has ended before. */
 export function noteStart(run: Run, requestId: string): void {
   const child = run.state.children.find((known) => known.request_id === requestId);
   if (child?.status !== 'starting') return;
@@ -75,7 +75,7 @@ export function noteStart(run: Run, requestId: string): void {
   run.signals.push({ type: 'agent.child.started', data });
 }
 
-/** What the end of the parent is to this run, by its own policy; true: the strategy is told as well. */
+/** Applies the run's policy for the end of its parent; true: the strategy reads the signal, too. */
 export function noteParentExit(run: Run, parentId: string, reason: string): boolean {
   if (run.spec.parent?.request_id !== parentId || run.state.orphan) {
     count(run, 'stale');

@@ -1,10 +1,10 @@
-// Makes a history that fills the model's context short again.
-// Must never part a tool call from its answer, nor leave anything out without a note in its place.
+// Shortens a history that fills the model's context.
+// Must never separate a tool call from its answer, nor remove anything without a note in its place.
 import type { Message } from '../../contract/message.ts';
 import { messageTokens } from './token-estimate.ts';
 
 export interface CompactionLimits {
-  /** More than this is too long. */
+  /** A history above this is too long. */
   limitTokens: number;
   /** Newest messages that are kept as they are. */
   keepRecent: number;
@@ -12,18 +12,18 @@ export interface CompactionLimits {
 
 export interface Compacted {
   messages: readonly Message[];
-  /** Messages left out. */
+  /** Removed messages. */
   removed: number;
-  /** Tool results of which only a note is left. */
+  /** Tool results that were replaced by a note. */
   shortened: number;
 }
 
-/** A compacted history leaves this part of the limit free, so that the next call does not compact again. */
+/** A compacted history leaves this part of the limit free, so that the next call need not compact again. */
 const FREED_PART = 0.3;
 const NOTE_START = '[CONTEXT COMPACTED]';
 const PRUNED_START = '[Previous: ';
 
-/** A message with the answers to its tool calls: kept or left out as one. */
+/** A message with the answers to its tool calls: kept or removed as one. */
 interface Group {
   messages: readonly Message[];
   tokens: number;
@@ -36,7 +36,7 @@ export function compactHistory(messages: readonly Message[], limits: CompactionL
   const target = Math.floor(limitTokens * (1 - FREED_PART));
   const pruned = pruneToolResults(messages, recentToolResults(messages, keepRecent));
   if (totalTokens(pruned.messages) <= target) return { ...pruned, removed: 0 };
-  const left = leaveOut(pruned.messages, target, keepRecent);
+  const left = removeOldest(pruned.messages, target, keepRecent);
   return left.removed + pruned.shortened > 0 ? { ...left, shortened: pruned.shortened } : null;
 }
 
@@ -44,7 +44,7 @@ function recentToolResults(messages: readonly Message[], keepRecent: number): nu
   return messages.slice(-keepRecent).filter(({ role }) => role === 'tool').length;
 }
 
-/** Every tool result but the newest `keep` becomes a note of its name and length; those that are notes already stay. */
+/** Replaces every tool result but the newest `keep` with a note of its name and length; existing notes stay. */
 export function pruneToolResults(
   messages: readonly Message[],
   keep: number,
@@ -62,7 +62,7 @@ export function pruneToolResults(
   return shortened === 0 ? { messages, shortened } : { messages: pruned.toReversed(), shortened };
 }
 
-/** Null where the note would be no shorter than what it stands for. */
+/** Null when the note would not be shorter than the result. */
 function pruneNote({ name, content }: Extract<Message, { role: 'tool' }>): string | null {
   if (typeof content === 'string' && content.startsWith(PRUNED_START)) return null;
   const characters = typeof content === 'string' ? content.length : JSON.stringify(content).length;
@@ -70,8 +70,8 @@ function pruneNote({ name, content }: Extract<Message, { role: 'tool' }>): strin
   return note.length < characters ? note : null;
 }
 
-/** First what is neither a person's word nor the system's is left out, oldest first; then people's words but the newest. */
-function leaveOut(
+/** Removes messages of assistant and tools first, oldest first; then those of the user, except the newest. */
+function removeOldest(
   messages: readonly Message[],
   target: number,
   keepRecent: number,
@@ -94,7 +94,7 @@ function leaveOut(
   return withNote(groups, dropped, earlierRemovals(messages));
 }
 
-/** The note stands where the first message that was left out stood; it counts those left out earlier as well. */
+/** The note takes the place of the first removed message; it also counts messages that were removed earlier. */
 function withNote(
   groups: readonly Group[],
   dropped: ReadonlySet<number>,
@@ -143,7 +143,7 @@ function groupsOf(messages: readonly Message[]): Group[] {
   return groups;
 }
 
-/** The first group of which a message is among the newest `keepRecent`. */
+/** The first group with one of the newest `keepRecent` messages. */
 function recentGroupIndex(groups: readonly Group[], keepRecent: number): number {
   let left = keepRecent;
   for (let index = groups.length - 1; index >= 0; index -= 1) {

@@ -1,5 +1,5 @@
-// A strategy's request as the whole directive that is journalled: its gaps filled from the agent.
-// Must never decide whether it may start.
+// Turns a strategy's request into the complete directive that is journalled, with the agent's defaults.
+// Must never decide whether the directive may start.
 import type { Directive } from '../../contract/directive.ts';
 import type { Message } from '../../contract/message.ts';
 import type {
@@ -85,12 +85,12 @@ export function errorDirective(run: Run, call: ToolErrorDirective | RequestError
   return { ...call, ...identity(run, call.id, call.metadata) };
 }
 
-/** What a directive of a user's kind is given, as a tool call is: the agent's `tool_context` and the runtime's snapshot. */
+/** The context of a custom directive, like that of a tool call: the agent's `tool_context` and the runtime's snapshot. */
 export function callContext(run: Run): JsonObject {
   return { ...run.agent.tool_context, state: snapshot(run) };
 }
 
-/** The runtime's snapshot: it overrides a caller's `state`, and its revision shows whether it is stale. */
+/** The runtime's snapshot overrides a caller's `state`; its revision shows whether it is stale. */
 function snapshot(run: Run): JsonObject {
   const { spec, state } = run;
   return {

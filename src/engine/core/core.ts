@@ -1,5 +1,5 @@
-// The pure engine: one event in, what the run does next out.
-// Must never do I/O, throw, or look at a clock: the shell gives it everything and writes what comes out.
+// The pure engine: one event in, the run's next actions out.
+// Must never do I/O, throw, or read a clock: the shell passes everything in, and writes what comes out.
 import { agentDefinitionSchema } from '../../contract/agent-definition.ts';
 import { errorEnvelope } from '../../contract/error-envelope.ts';
 import type { Message } from '../../contract/message.ts';
@@ -26,14 +26,14 @@ import { tick } from './timers.ts';
 import { narrowTools, unmatchedPatterns } from './tool-policy.ts';
 
 export interface CoreOptions {
-  /** Beside `react`; one of the same name takes its place. */
+  /** Added to `react`; one of the same name replaces it. */
   strategies?: readonly AnyStrategy[];
   directives?: readonly CustomDirectiveType[];
-  /** The aliases that this installation knows: `tier_change` to another is ignored. Absent = any. */
+  /** The aliases of this installation: `tier_change` to any other is ignored. Absent = any. */
   modelAliases?: Iterable<string>;
 }
 
-/** Throws when two strategies or two directive kinds have one name. */
+/** Throws when two strategies, or two directive types, have one name. */
 export function createCore(options: CoreOptions = {}): EngineCore {
   const parts = coreParts(options);
   return {
@@ -51,7 +51,7 @@ export function createCore(options: CoreOptions = {}): EngineCore {
 function coreParts({ strategies = [], directives = [], modelAliases }: CoreOptions): CoreParts {
   return {
     strategies: new Map([[react.name, react], ...byName(strategies, ({ name }) => name, 'strategy')]),
-    customTypes: byName(directives, ({ type }) => type, 'directive kind'),
+    customTypes: byName(directives, ({ type }) => type, 'directive type'),
     trusted: new Set([react]),
     modelAliases: modelAliases === undefined ? null : new Set(modelAliases),
   };
@@ -80,10 +80,10 @@ function begin(parts: CoreParts, spec: RunSpec, setup: RunSetup, now: number): T
   return sealRun(run);
 }
 
-/** The run goes on without them: its model is not shown what nobody has. */
+/** The run goes on without them: its model does not see tools that no server has. */
 function reportMissingTools(run: Run, patterns: readonly string[]): void {
   if (patterns.length === 0) return;
-  const message = `the agent "${run.agent.name}" is allowed tools that nobody has: ${named(patterns)}`;
+  const message = `the agent "${run.agent.name}" is allowed tools that no server has: ${named(patterns)}`;
   requestError(run, 'unknown_allowed_tools', message);
 }
 
@@ -149,7 +149,7 @@ function advance(
   return sealRun(run);
 }
 
-/** What the shell could not write or work out ends the run; nothing of that turn was kept. */
+/** A turn that the shell cannot compute or write ends the run; nothing of that turn is kept. */
 function fail(
   parts: CoreParts,
   spec: RunSpec,
@@ -183,7 +183,7 @@ function acknowledge(
   return sealRun(run);
 }
 
-/** A child that never will be has ended, as far as its parent is concerned. */
+/** For its parent, a child that cannot be started has ended. */
 function missChild(run: Run, requestId: string, tag: string, failure: string): void {
   if (!noteExit(run, requestId, 'failed')) return;
   const error = errorEnvelope('spawn_failed', `the child could not be started: ${failure}`);

@@ -1,5 +1,5 @@
-// A directive of a user's own kind: checked, done within the turn or sent to a worker.
-// Must never let a user's code end the engine: what it throws ends its run.
+// A custom directive: checked, then executed within the turn or sent to a worker.
+// Must never let a user's code end the engine: an error of that code ends its run.
 import { CUSTOM_CONTEXT, ownFields } from '../../contract/custom-directive.ts';
 import { fieldErrors } from '../../contract/field-error.ts';
 import { fieldSentence } from '../../contract/field-sentence.ts';
@@ -15,26 +15,26 @@ import { count, type Run } from './run-state.ts';
 
 export type ReadCustom = { ok: true; directive: CustomDirective } | { ok: false; faults: string };
 
-/** The directive's own fields as its kind's schema reads them, under its identity. */
+/** The directive's own fields as the schema of its type reads them, under its identity. */
 function readCustom(
-  kind: CustomDirectiveType,
+  customType: CustomDirectiveType,
   raw: Readonly<Record<string, unknown>>,
   identity: { id: string; request_id: string },
 ): ReadCustom {
-  const parsed = kind.schema.safeParse(ownFields(raw));
+  const parsed = customType.schema.safeParse(ownFields(raw));
   if (!parsed.success) {
     const faults = fieldErrors(parsed.error).map((fault) => fieldSentence(fault));
     return { ok: false, faults: faults.join('; ') };
   }
   const { metadata } = raw;
   const noted = typeof metadata === 'object' && metadata !== null ? (metadata as JsonObject) : {};
-  const directive = { ...parsed.data, type: kind.type, ...identity, metadata: noted };
+  const directive = { ...parsed.data, type: customType.type, ...identity, metadata: noted };
   return isJson(directive)
     ? { ok: true, directive }
-    : { ok: false, faults: 'its schema makes of it what JSON cannot say' };
+    : { ok: false, faults: 'its schema returns a value that is not JSON' };
 }
 
-/** A schema may make bigints or cycles out of what was JSON; what has a JSON form travels as that. */
+/** A schema may return bigints or cycles; a value with a JSON form is stored as that. */
 function isJson(value: object): boolean {
   try {
     JSON.stringify(value);
@@ -47,41 +47,41 @@ function isJson(value: object): boolean {
 /** Why the agent is stopped, or null. */
 export function executeCustom(
   run: Run,
-  kind: CustomDirectiveType,
+  customType: CustomDirectiveType,
   raw: Readonly<Record<string, unknown>>,
 ): StopCause | null {
-  const id = raw['id'] ?? `${kind.type}-${count(run, 'named')}`;
+  const id = raw['id'] ?? `${customType.type}-${count(run, 'named')}`;
   if (!claimId(run, id)) return null;
-  const read = readCustom(kind, raw, { id, request_id: run.spec.request_id });
+  const read = readCustom(customType, raw, { id, request_id: run.spec.request_id });
   if (!read.ok) {
-    failRun(run, 'strategy_error', `the directive "${kind.type}" is invalid: ${read.faults}`);
+    failRun(run, 'strategy_error', `the directive "${customType.type}" is invalid: ${read.faults}`);
     return null;
   }
-  const executed = runExec(run, kind, read.directive);
+  const executed = runExec(run, customType, read.directive);
   if (!executed) return null;
   keepState(run, executed.state);
   if ('stop' in executed) return executed;
-  if (kind.mode === 'queued') send(run, read.directive);
+  if (customType.mode === 'queued') send(run, read.directive);
   return null;
 }
 
 function runExec(
   run: Run,
-  kind: CustomDirectiveType,
+  customType: CustomDirectiveType,
   directive: CustomDirective,
 ): Executed<JsonObject> | null {
   const state = run.state.agent_state;
-  if (!kind.exec) return { async: true, ref: directive.id, state };
+  if (!customType.exec) return { async: true, ref: directive.id, state };
   try {
-    const executed: unknown = kind.exec(directive, run.signal, state);
+    const executed: unknown = customType.exec(directive, run.signal, state);
     if (isExecuted(executed)) return executed;
-    const message = `exec of "${kind.type}" answered neither ok, async nor stop with a state that is JSON`;
+    const message = `exec of "${customType.type}" returned neither ok, async nor stop with a JSON state`;
     failRun(run, 'invalid_result', message);
   } catch (error) {
     failRun(
       run,
       'exception',
-      `exec of "${kind.type}" threw: ${error instanceof Error ? error.message : String(error)}`,
+      `exec of "${customType.type}" threw: ${error instanceof Error ? error.message : String(error)}`,
     );
   }
   return null;

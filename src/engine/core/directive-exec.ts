@@ -1,5 +1,5 @@
-// Directive kinds of users: what a module in the configuration declares, and the protocol its functions keep.
-// Must never run one: the core does in a turn (`exec`), a worker does for a queued kind (`execute`).
+// Custom directive types: what a module in the configuration declares, and the protocol of its functions.
+// Must never execute one: the core does in a turn (`exec`), a worker does for a queued type (`execute`).
 import type * as z from 'zod';
 import { CONTROL_DIRECTIVE_TYPES } from '../../contract/control-directive.ts';
 import { AGENT_DIRECTIVE_TYPES } from '../../contract/agent-directive.ts';
@@ -12,24 +12,25 @@ import type { StrategySignal } from '../strategies/strategy.ts';
 import type { JsonObject } from '../transition.ts';
 
 /**
- * What an `exec` answers, with the agent's state as it is from now on.
+ * What an `exec` returns, with the agent's new state.
  * `ok`: done. `async`: work goes on elsewhere; the agent does not wait for it, whatever `ref` names.
- * `stop`: the agent ends at once and abnormally: the directives after this one are dropped, work in flight is orphaned (its
- * signals are journalled but change nothing), no hook runs. Never for normal completion, which is an outcome of the strategy.
+ * `stop`: the agent ends at once and abnormally: the directives after this one are dropped, work in flight is orphaned
+ * (its signals are journalled but change nothing), no hook runs. Never for normal completion, which is an outcome of
+ * the strategy.
  */
 export type Executed<S> =
   | { ok: true; state: S }
   | { async: true; ref: string | null; state: S }
   | ({ stop: true; state: S } & StopCause);
 
-/** Why an agent is stopped, as its run's error says it. */
+/** Why an agent is stopped, as its run's error reports it. */
 export interface StopCause {
   reason: string;
-  /** Beside the reason in the error's details; JSON. */
+  /** Added to the error's details; JSON. */
   details?: JsonObject;
 }
 
-/** Reasons of `stop` that look like a normal end, which is a strategy's outcome instead: they are warned about. */
+/** Reasons of `stop` that look like a normal end. They cause a warning: a normal end is a strategy's outcome. */
 export const NORMAL_LOOKING_REASONS: ReadonlySet<string> = new Set([
   'normal',
   'completed',
@@ -38,7 +39,7 @@ export const NORMAL_LOOKING_REASONS: ReadonlySet<string> = new Set([
   'success',
 ]);
 
-/** A directive of a custom kind: its own fields beside its identity. */
+/** A custom directive: its own fields and its identity. */
 export type CustomDirective<P = JsonObject> = P & {
   type: string;
   id: string;
@@ -46,41 +47,41 @@ export type CustomDirective<P = JsonObject> = P & {
   metadata: JsonObject;
 };
 
-/** What `execute` is given beside the directive. */
+/** The input of `execute` beside the directive. */
 export interface CustomDirectiveContext extends ExecutionContext {
   /** In a run: the agent's `tool_context`, and the runtime's snapshot as `state`; else {}. */
   toolContext: JsonObject;
 }
 
-/** Pure, as a strategy is: it may be called twice for the same turn, and sees the signal that the turn reads. */
+/** Pure, as a strategy is: it may be called twice for one turn, and gets the signal that the turn reads. */
 export type Exec<P> = (
   directive: CustomDirective<P>,
   signal: StrategySignal | null,
   state: JsonObject,
 ) => Executed<JsonObject>;
 
-/** A kind that is done within the turn: it changes the agent's state, or stops the agent. */
+/** A type that is executed within the turn: it changes the agent's state, or stops the agent. */
 export interface ImmediateDirectiveType<P = JsonObject> {
   mode: 'immediate';
   type: string;
-  /** Of the directive's own fields. */
+  /** Schema of the directive's own fields. */
   schema: z.ZodType<P>;
   exec: Exec<P>;
 }
 
-/** A kind that a worker carries out, on the lane `custom.<type>`; its answer is the signal `directive.result`. */
+/** A type that a worker executes, on the lane `custom.<type>`; its answer is the signal `directive.result`. */
 export interface QueuedDirectiveType<P = JsonObject> {
   mode: 'queued';
   type: string;
   schema: z.ZodType<P>;
-  /** What happens in the turn that accepts it; only `stop` keeps it from the queue. Default: `async`, state unchanged. */
+  /** Runs in the turn that accepts the directive; only `stop` keeps it from the queue. Default: `async`, state unchanged. */
   exec?: Exec<P>;
   execute(directive: CustomDirective<P>, context: CustomDirectiveContext): Promise<Execution>;
-  /** What a repeat would do, after a worker died in the middle. Default `once`. */
+  /** Whether a repeat is safe after a worker has died in the middle. Default `once`. */
   effect?: RepeatPolicy;
 }
 
-/** A kind as registries hold it. */
+/** A type as registries hold it. */
 export type CustomDirectiveType = ImmediateDirectiveType | QueuedDirectiveType;
 
 const TAKEN: ReadonlySet<string> = new Set([
@@ -89,28 +90,28 @@ const TAKEN: ReadonlySet<string> = new Set([
   ...CONTROL_DIRECTIVE_TYPES,
 ]);
 
-/** What is wrong with the name of a kind; null = nothing. */
+/** What is wrong with the name of a type; null = nothing. */
 export function typeNameFault(type: string): string | null {
   if (!CUSTOM_TYPE_PATTERN.test(type))
     return `directive type "${type}": a letter, then up to 63 of A-Z a-z 0-9 _ . -`;
   return TAKEN.has(type) ? `directive type "${type}" is one of the service's own` : null;
 }
 
-/** Declares a kind of directive; throws when its name is not a name or is one of the service's own. */
+/** Declares a directive type; throws when its name is invalid or belongs to the service. */
 export function defineDirective<P extends JsonObject>(
-  kind: ImmediateDirectiveType<P> | QueuedDirectiveType<P>,
+  customType: ImmediateDirectiveType<P> | QueuedDirectiveType<P>,
 ): CustomDirectiveType {
-  const wrong = typeNameFault(kind.type);
+  const wrong = typeNameFault(customType.type);
   if (wrong !== null) throw new TypeError(wrong);
-  return kind as unknown as CustomDirectiveType;
+  return customType as unknown as CustomDirectiveType;
 }
 
-/** The kinds that may be submitted by themselves: what is done within a turn has no meaning outside one. */
-export function submittableTypes(kinds: readonly CustomDirectiveType[]): CustomTypes {
-  return new Map(queuedTypes(kinds).map(({ type, schema }) => [type, schema]));
+/** The types that may be submitted: one that is executed within a turn has no meaning outside a run. */
+export function submittableTypes(customTypes: readonly CustomDirectiveType[]): CustomTypes {
+  return new Map(queuedTypes(customTypes).map(({ type, schema }) => [type, schema]));
 }
 
-/** The kinds that workers carry out. */
-export function queuedTypes(kinds: readonly CustomDirectiveType[]): QueuedDirectiveType[] {
-  return kinds.filter((kind) => kind.mode === 'queued');
+/** The types that workers execute. */
+export function queuedTypes(customTypes: readonly CustomDirectiveType[]): QueuedDirectiveType[] {
+  return customTypes.filter((customType) => customType.mode === 'queued');
 }

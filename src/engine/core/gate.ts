@@ -1,5 +1,5 @@
-// The gate between a strategy and the world: what may start now, what waits, what is answered with an error instead.
-// Must never let a call through unreserved, or drop one without an answer.
+// The gate between a strategy's requests and their execution: what starts now, what waits, what gets an error.
+// Must never let a call start without a reservation, nor drop one without an answer.
 import { directiveSchema } from '../../contract/directive.ts';
 import { errorEnvelope } from '../../contract/error-envelope.ts';
 import { fieldErrors } from '../../contract/field-error.ts';
@@ -36,7 +36,7 @@ export function isWork(directive: StrategyDirective): directive is WorkRequest {
   return WORK_TYPES.has(directive.type);
 }
 
-/** Whether the id may name a new directive of the run; if not, the run has failed. */
+/** Whether the id may name a new directive of the run; if not, the run fails. */
 export function claimId(run: Run, id: unknown): id is string {
   if (typeof id !== 'string' || !ID_PATTERN.test(id)) {
     failRun(
@@ -54,7 +54,7 @@ export function claimId(run: Run, id: unknown): id is string {
   return true;
 }
 
-/** Takes in what the strategy asks for; `release` starts it. */
+/** Accepts what the strategy asks for; `release` starts it. */
 export function admit(run: Run, request: WorkRequest): void {
   if (!claimId(run, request.id)) return;
   if (request.type === 'tool_exec') return admitTool(run, request);
@@ -77,12 +77,12 @@ function admitTool(run: Run, call: ToolCallDirective): void {
   }
 }
 
-/** A model may ask for a tool by something that is no name at all. */
+/** A model may name a tool with something that is not a valid name. */
 function readable({ id, tool_name }: ToolCallDirective): { id: string; tool_name: string } {
   return { id, tool_name: toolNameSchema.safeParse(tool_name).success ? tool_name : 'unknown' };
 }
 
-/** Starts what may start, in order; tool calls beyond the number at once stay, and so does all when a budget is asked about. */
+/** Starts what may start, in order. Tool calls above the limit wait; everything waits while a budget is being decided. */
 export function releaseWaiting(run: Run): void {
   if (run.state.ended || run.state.question || run.state.waiting.length === 0) return;
   const kept: WorkRequest[] = [];
@@ -97,7 +97,7 @@ export function releaseWaiting(run: Run): void {
   run.state.waiting = kept;
 }
 
-/** False when a budget stands in the way. */
+/** False when a budget forbids it. */
 function tryStart(run: Run, request: WorkRequest): boolean {
   const inputTokens = hasTokenBudget(run) ? inputEstimate(run, request) : () => 0;
   const breach = breachOf(run, request, inputTokens);
@@ -144,7 +144,7 @@ function onBreach(run: Run, breach: Breach): void {
   else endForBreach(run, breach);
 }
 
-/** Calls that need not be made any more; what is under way already stays so. */
+/** Drops calls that are no longer needed; those under way continue. */
 export function withdraw(run: Run, ids: readonly string[]): void {
   for (const id of ids) {
     const waiting = run.state.waiting.find((request) => request.id === id);
@@ -154,16 +154,12 @@ export function withdraw(run: Run, ids: readonly string[]): void {
     run.state.waiting = run.state.waiting.filter((request) => request.id !== id);
     run.state.held = without(run.state.held, id);
     if (call.type === 'tool_exec') {
-      answerWithError(
-        run,
-        call,
-        errorEnvelope('cancelled', 'The call was not made: it is not needed any more'),
-      );
+      answerWithError(run, call, errorEnvelope('cancelled', 'The call was not made: it is no longer needed'));
     }
   }
 }
 
-/** Directives of a user's strategy are checked as a caller's are; the built-in ones are right by construction. */
+/** Directives of a user's strategy are checked like a caller's; those of built-in strategies are trusted. */
 function send(run: Run, directive: Transition['directives'][number], call: OpenCall | null): void {
   const strategy = run.parts.strategies.get(run.agent.strategy);
   if (strategy && !run.parts.trusted.has(strategy)) {

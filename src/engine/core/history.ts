@@ -1,5 +1,5 @@
-// The conversation as a list of messages: every tool call in it has an answer.
-// Must never part a tool call from its answer.
+// The conversation as a list of messages: every tool call has an answer.
+// Must never separate a tool call from its answer.
 import type { ErrorEnvelope } from '../../contract/error-envelope.ts';
 import type { Message, ToolCall, ToolMessage } from '../../contract/message.ts';
 
@@ -14,7 +14,7 @@ function failedToolMessage(callId: string, name: string, error: ErrorEnvelope): 
   return toolMessage(callId, name, content, true);
 }
 
-/** The history with an error in the place of every answer that is missing; the same list when none is. */
+/** The history with an error for every missing answer; the same list when none is missing. */
 export function answerCalls(messages: readonly Message[], error: ErrorEnvelope): readonly Message[] {
   const answered: Message[] = [];
   let added = 0;
@@ -40,7 +40,7 @@ function answersAfter(messages: readonly Message[], at: number): ToolMessage[] {
   return answers;
 }
 
-/** Answers to other calls than these come last. */
+/** Answers to other calls come last. */
 function inCallOrder(calls: readonly ToolCall[], answers: readonly ToolMessage[]): ToolMessage[] {
   const place = new Map(calls.map(({ id }, index) => [id, index]));
   const placeOf = ({ tool_call_id }: ToolMessage): number => place.get(tool_call_id) ?? calls.length;

@@ -1,4 +1,4 @@
-// Directives that nothing was done about: recorded, logged, counted.
+// Ignored directives: recorded, logged, counted.
 // Must never end the run: it goes on without them.
 import type { JsonObject } from '../transition.ts';
 import { count, type Run } from './run-state.ts';

@@ -1,5 +1,5 @@
-// What each signal of the log is to a run.
-// Must never let a signal that is stale, foreign or repeated change anything but a count.
+// What each signal of the log does to a run.
+// Must never let a stale, foreign or repeated signal change anything but a count.
 import { errorEnvelope } from '../../contract/error-envelope.ts';
 import type { StrategySignal } from '../strategies/strategy.ts';
 import { decide } from './approvals.ts';
@@ -32,7 +32,7 @@ const HANDLERS: { [T in ConcernedType]: (run: Run, signal: SignalOf<T>) => void 
   'agent.parent.exit': takeParentExit,
 };
 
-/** The signals that concern a run; each reaches its inbox once. */
+/** The signals that concern a run; each reaches its unread list once. */
 export function concerns(type: string): type is ConcernedType {
   return Object.hasOwn(HANDLERS, type);
 }
@@ -56,7 +56,7 @@ function takeAnswer(run: Run, signal: SignalOf<AnswerType>): void {
   step(run, signal);
 }
 
-/** Kept until the next model call; a run that waits to be spoken to goes on at once. */
+/** Kept until the next model call; a run that waits for input continues at once. */
 function takeInput(run: Run, signal: SignalOf<'ai.request.input'>): void {
   const { input_id, content } = signal.data;
   run.state.inputs = [...run.state.inputs, { id: input_id, content }];

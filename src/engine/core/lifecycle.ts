@@ -1,4 +1,4 @@
-// How a run begins and ends: its signals, its history, and whom its end concerns.
+// How a run begins and ends: its signals, its history, and who is notified of its end.
 // Must never end a run twice.
 import { type ErrorEnvelope, errorEnvelope } from '../../contract/error-envelope.ts';
 import { strategyContext } from './strategy-context.ts';
@@ -18,11 +18,11 @@ export type Ending =
     }
   | { status: 'failed' | 'cancelled' | 'timeout'; error: ErrorEnvelope; reason: string };
 
-/** How the run's end treats what is still going on. */
+/** How the end treats work that is still going on. */
 interface Manner {
-  /** The strategy ended the run itself, so its history is whole. */
+  /** The strategy ended the run itself, so its history is complete. */
   ownOutcome?: boolean;
-  /** Work in flight goes on unheard, what is only queued is withdrawn, and no hook runs. */
+  /** Results of work in flight are ignored, queued work is withdrawn, and no hook runs. */
   hard?: boolean;
 }
 
@@ -50,7 +50,7 @@ export function endRun(run: Run, ending: Ending, manner: Manner = {}): void {
   endConversation(run);
 }
 
-/** What would have been the end, had the run not been spoken to, is it after all; false: there is no such answer. */
+/** Ends the run with the answer it had before the unread input arrived; false: there is no such answer. */
 export function endWithAnswer(run: Run, reason: string): boolean {
   const { answer } = run.state;
   if (!answer) return false;
@@ -59,7 +59,7 @@ export function endWithAnswer(run: Run, reason: string): boolean {
   return true;
 }
 
-/** An abnormal end that an executor asked for. */
+/** An abnormal end that an executor requests. */
 export function stopRun(run: Run, { reason, details }: StopCause): void {
   if (NORMAL_LOOKING_REASONS.has(reason)) {
     const message = `a stop for the reason "${reason}" ends the run as failed; a normal end is an outcome of the strategy`;
@@ -78,7 +78,7 @@ export function failRun(
   endRun(run, { status: 'failed', error: errorEnvelope(type, message, details), reason: type });
 }
 
-/** Every tool call of the history is answered, whatever became of it. */
+/** Gives every tool call in the history an answer. */
 function closeHistory(run: Run, ending: Ending, manner: Manner): void {
   const { state } = run;
   // A strategy that has not begun has nothing to close.
@@ -102,7 +102,7 @@ function closeStrategy(run: Run): void {
   }
 }
 
-/** Nothing is waited for any more. */
+/** Stops waiting for anything. */
 function release(run: Run, manner: Manner): void {
   const { state } = run;
   const directive_ids = Object.keys(state.open);
@@ -127,8 +127,8 @@ function announceEnd(run: Run): void {
   const unread = unread_inputs.length > 0 ? { unread_inputs } : {};
   const about = { request_id, run_id, termination_reason, ...unread };
   if (ended === 'completed') {
-    const said = details === undefined ? { result } : { result, details };
-    run.signals.push({ type: 'ai.request.completed', data: { ...about, ...said } });
+    const outcome = details === undefined ? { result } : { result, details };
+    run.signals.push({ type: 'ai.request.completed', data: { ...about, ...outcome } });
   } else {
     run.signals.push({ type: 'ai.request.failed', data: { ...about, error } });
   }

@@ -1,5 +1,5 @@
-// What is wrong with messages that a user's strategy gives.
-// Must never change them: they are taken as they are, or not at all.
+// Finds faults in messages that a user's strategy returns.
+// Must never change them: they are accepted unchanged, or not at all.
 import * as z from 'zod';
 import { boundedErrors, fieldErrors } from '../../contract/field-error.ts';
 import { fieldSentence } from '../../contract/field-sentence.ts';
@@ -7,7 +7,7 @@ import { messageSchema } from '../../contract/message.ts';
 
 const messagesSchema = z.array(messageSchema);
 
-/** Each with its path; nothing given is nothing wrong. */
+/** Each fault with its path; absent messages have none. */
 export function messageFaults(messages: unknown, path: string): string[] {
   if (messages === undefined) return [];
   const parsed = messagesSchema.safeParse(messages);

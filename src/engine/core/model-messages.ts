@@ -1,4 +1,4 @@
-// What the model is given with a call: the history, what was said in the meantime, the anchors.
+// The messages of a model call: the history, inputs since the last call, the anchors.
 // Must never lose an input: it becomes part of the history here.
 import type { Message } from '../../contract/message.ts';
 import type { ModelCall } from '../strategies/strategy.ts';
@@ -6,7 +6,7 @@ import { compactHistory } from './compaction.ts';
 import { count, isEmpty, type Run } from './run-state.ts';
 import { textTokens } from './token-estimate.ts';
 
-/** Changes the history: waiting inputs are taken up, and it is compacted when it fills the model's context. */
+/** Changes the history: adds waiting inputs, and compacts it when it fills the model's context. */
 export function modelMessages(run: Run, call: ModelCall): readonly Message[] {
   const inputs = takeInputs(run);
   if (call.messages) return inputs.length > 0 ? [...call.messages, ...inputs] : call.messages;
@@ -18,12 +18,12 @@ export function modelMessages(run: Run, call: ModelCall): readonly Message[] {
 function takeInputs(run: Run): Message[] {
   const { state } = run;
   if (state.inputs.length === 0) return [];
-  const said = state.inputs.map(({ content }): Message => ({ role: 'user', content }));
+  const messages = state.inputs.map(({ content }): Message => ({ role: 'user', content }));
   const { answer } = state;
   if (answer) state.answer = { ...answer, inputs: [...answer.inputs, ...state.inputs.map(({ id }) => id)] };
   state.inputs = [];
-  state.messages = [...state.messages, ...said];
-  return said;
+  state.messages = [...state.messages, ...messages];
+  return messages;
 }
 
 function compact(run: Run): void {
@@ -40,7 +40,7 @@ function compact(run: Run): void {
   run.log.push({ level: 'info', message: 'the history was compacted', details: { removed, shortened } });
 }
 
-/** Anchors are no part of the history, so nothing can push them out of the model's sight. */
+/** Anchors are not part of the history, so compaction never removes them. */
 function anchorMessage(anchors: Readonly<Record<string, string>>): Message {
   const parts = Object.entries(anchors).map(([key, content]) => `[CONTEXT ANCHOR ${key}]\n${content}`);
   return { role: 'user', content: parts.join('\n\n') };

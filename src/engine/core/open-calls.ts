@@ -1,11 +1,11 @@
-// The directives of a run that are accepted and not answered yet.
-// Must never accept two directives of one id.
+// The directives of a run that are accepted and have no answer yet.
+// Must never accept two directives with one id.
 import type { ErrorEnvelope } from '../../contract/error-envelope.ts';
 import type { Transition } from '../transition.ts';
 import { errorDirective } from './complete-directive.ts';
 import { isEmpty, type OpenCall, type Run, without } from './run-state.ts';
 
-/** The directive goes out with this turn, and its answer is waited for. */
+/** Sends the directive with this turn; its answer is awaited. */
 export function accept(run: Run, directive: Transition['directives'][number], call: OpenCall): void {
   run.state.open = isEmpty(run.state.open)
     ? { [directive.id]: call }
@@ -13,7 +13,7 @@ export function accept(run: Run, directive: Transition['directives'][number], ca
   run.directives.push(directive);
 }
 
-/** The call with this id is over; null when none is open under it. */
+/** Closes the call with this id; null when it is not open. */
 export function close(run: Run, id: string): OpenCall | null {
   const { open } = run.state;
   const call = Object.hasOwn(open, id) ? open[id] : undefined;
@@ -22,7 +22,7 @@ export function close(run: Run, id: string): OpenCall | null {
   return call;
 }
 
-/** What the tool call would have been is answered with an error, under the same id. */
+/** Answers the tool call with an error under its id, instead of making it. */
 export function answerWithError(
   run: Run,
   call: { id: string; tool_name: string },

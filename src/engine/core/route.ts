@@ -1,4 +1,4 @@
-// Where a directive that is no work goes: to its executor, by its type.
+// Sends each directive that is not work to its executor, by its type.
 // Must never let an unknown type end the run: it is recorded, and the run goes on.
 import {
   type AgentDirective,
@@ -35,8 +35,8 @@ const EXECUTORS: AgentExecutors = {
 /** Why the agent is stopped, or null to go on with the next directive. */
 export function execute(run: Run, directive: StrategyDirective): StopCause | null {
   if (isAgentType(directive.type)) return executeOwn(run, directive);
-  const kind = run.parts.customTypes.get(directive.type);
-  if (kind) return executeCustom(run, kind, directive as Record<string, unknown>);
+  const customType = run.parts.customTypes.get(directive.type);
+  if (customType) return executeCustom(run, customType, directive as Record<string, unknown>);
   const { id } = directive as { id?: unknown };
   ignoreDirective(run, {
     type: String(directive.type),

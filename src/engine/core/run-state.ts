@@ -1,5 +1,5 @@
-// What a run remembers between its turns, and the working copy of it that one transition changes.
-// Must never be changed in place below its first level: documents of earlier turns share their parts.
+// What a run stores between its turns, and the working copy that one transition changes.
+// Must never be changed below its first level: documents of earlier turns share those objects.
 import type { AgentDefinition } from '../../contract/agent-definition.ts';
 import type { ErrorEnvelope } from '../../contract/error-envelope.ts';
 import type { Message } from '../../contract/message.ts';
@@ -23,17 +23,17 @@ import type { CustomDirectiveType } from './directive-exec.ts';
 export interface OpenCall {
   type: string;
   name?: string;
-  /** Tokens set aside for it. */
+  /** Tokens reserved for it. */
   tokens?: number;
 }
 
-/** A tool call that waits for somebody's leave. */
+/** A tool call that waits for approval. */
 export interface HeldCall {
   call: ToolCallDirective;
   deadline_at: number;
 }
 
-/** A limit that was met, where the policy is to ask for leave to go on. */
+/** A limit that was reached, where the policy is to ask for approval to go on. */
 export interface BudgetQuestion {
   id: string;
   limit: BudgetLimit;
@@ -62,20 +62,20 @@ export interface Input {
   content: string;
 }
 
-/** An answer that was not the end, because something had been said to the run that no model call had read. */
+/** An answer that did not end the run, because an input had arrived that no model call had read. */
 export interface AnswerInHand {
   result: unknown;
   details?: JsonObject | undefined;
-  /** Inputs that a model call has read since, without an answer yet. */
+  /** Inputs that a model call has read since, still without an answer. */
   inputs: readonly string[];
 }
 
-/** What was counted, for readers and tests; nothing is decided by the last four. */
+/** Counters for readers and tests; the last four decide nothing. */
 export interface Counters {
   iterations: number;
   tool_calls: number;
   errors: number;
-  /** Directives, questions, timers and children named so far: the next name of each. */
+  /** Directives, questions, timers and children named so far: gives each its next name. */
   named: number;
   stale: number;
   late_decisions: number;
@@ -84,49 +84,49 @@ export interface Counters {
 }
 
 export interface RunState {
-  /** The strategy's own; undefined until it has begun. */
+  /** The strategy's own state; undefined until it has begun. */
   strategy: unknown;
   options: JsonObject;
   messages: readonly Message[];
   anchors: Readonly<Record<string, string>>;
   agent_state: JsonObject;
-  /** Counts the changes of `agent_state`. */
+  /** Number of changes of `agent_state`. */
   revision: number;
   open: Readonly<Record<string, OpenCall>>;
-  /** Calls that a limit holds back for now, in order. */
+  /** Calls that a limit holds back, in order. */
   waiting: readonly WorkRequest[];
   held: Readonly<Record<string, HeldCall>>;
   question: BudgetQuestion | null;
   grants: Partial<Record<BudgetLimit, number>>;
   inputs: readonly Input[];
   awaits_input: boolean;
-  /** What the run completes with when a limit keeps it from going on. */
+  /** The result of the run if a limit ends it. */
   answer: AnswerInHand | null;
   timers: readonly Timer[];
   children: readonly Child[];
-  /** Whether the run was told that its parent has ended and lives on without one. */
+  /** Whether the run knows that its parent has ended, and goes on without one. */
   orphan: boolean;
-  /** Every id a directive of the run ever had. */
+  /** Every directive id that the run has used. */
   used: Readonly<Record<string, 1>>;
   usage: Usage;
-  /** USD; null: the price of a model that was used is not known. */
+  /** USD; null: the price of a used model is unknown. */
   cost: number | null;
-  /** Model calls that reported a cost; their mean is set aside for one under way. */
+  /** Model calls that reported a cost; their mean is reserved for each one under way. */
   priced_calls: number;
   counters: Counters;
   started_at: number;
   deadline_at: number;
   ended: Extract<RunStatus, 'completed' | 'failed' | 'cancelled' | 'timeout'> | null;
   result: unknown;
-  /** What was said beside the result. */
+  /** Details beside the result. */
   details?: JsonObject | undefined;
   error: ErrorEnvelope | null;
   termination_reason: string | null;
-  /** Inputs that the run ended without. */
+  /** Inputs that the run never read. */
   unread_inputs: readonly string[];
 }
 
-/** What the core is made of, the same for every run. */
+/** What the core is built from, the same for every run. */
 export interface CoreParts {
   readonly strategies: ReadonlyMap<string, AnyStrategy>;
   readonly customTypes: ReadonlyMap<string, CustomDirectiveType>;
@@ -136,7 +136,7 @@ export interface CoreParts {
   readonly modelAliases: ReadonlySet<string> | null;
 }
 
-/** The working copy of one transition: its members are replaced, what they held before stays as it was. */
+/** The working copy of one transition: its members are replaced, their old values stay unchanged. */
 export interface Run {
   readonly parts: CoreParts;
   readonly spec: RunSpec;
@@ -144,12 +144,12 @@ export interface Run {
   /** With the overrides applied. */
   readonly agent: AgentDefinition;
   readonly now: number;
-  /** What is being read, by the strategy too; null = the clock, before something has come due. */
+  /** The signal that is being read, by the strategy too; null = none: the clock, before a timer fires. */
   signal: StrategySignal | null;
   readonly state: RunState;
   outbox: OutboxEntry[];
   readonly signals: EmittedSignal[];
-  /** Signals that the service made for the strategy's step: it answers for them, whatever their type. */
+  /** Signals that the service added to the strategy's step: allowed, whatever their type. */
   readonly granted: Set<EmittedSignal>;
   readonly directives: Transition['directives'];
   readonly log: LogEntry[];
@@ -242,7 +242,7 @@ function working(input: RunInput, agent: AgentDefinition, state: RunState, outbo
   };
 }
 
-/** What the transition made, as the shell writes it. */
+/** The result of the transition, as the shell writes it. */
 export function sealRun(run: Run): Transition {
   const document: RunDocument = {
     status: statusOf(run.state),
@@ -255,7 +255,7 @@ export function sealRun(run: Run): Transition {
   return { document, signals: run.signals, directives: run.directives, log: run.log };
 }
 
-/** Nothing has changed. */
+/** A transition that changes nothing. */
 export function unchanged(document: RunDocument): Transition {
   return { document, signals: [], directives: [], log: [] };
 }
@@ -291,7 +291,7 @@ export function count(run: Run, name: keyof Counters, by = 1): number {
   return next;
 }
 
-/** The agent with what this one run has otherwise. */
+/** The agent with the overrides of this run. */
 function effectiveAgent(spec: RunSpec, agent: AgentDefinition): AgentDefinition {
   const { overrides } = spec;
   if (isEmpty(overrides)) return agent;
@@ -314,7 +314,7 @@ function effectiveAgent(spec: RunSpec, agent: AgentDefinition): AgentDefinition 
     policies: {
       ...policies,
       busy: busy ?? policies.busy,
-      // Where a run may only tighten them, they are held against its own at each call.
+      // Where a run may only tighten them, each call compares them with the agent's own.
       approvals: mayLoosen(agent) ? { ...policies.approvals, ...approvals } : policies.approvals,
     },
   } as AgentDefinition;

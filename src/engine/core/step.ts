@@ -1,5 +1,5 @@
-// One step: the strategy reads a signal, and what it answers is done.
-// Must never keep half a step: a batch that is too large is refused with its state.
+// One step: the strategy reads a signal, and its answer is carried out.
+// Must never keep half a step: a batch that is too large is refused together with its state.
 import { ZodError } from 'zod';
 import { normalizeError } from '../../contract/error-envelope.ts';
 import { fieldSentence } from '../../contract/field-sentence.ts';
@@ -30,28 +30,28 @@ export function beginStrategy(run: Run): void {
 function firstState(run: Run, strategy: AnyStrategy): unknown {
   const state = strategy.init(strategyContext(run)) ?? null;
   const hazard = run.parts.trusted.has(strategy) ? null : findJsonHazard(state);
-  if (hazard) throw new TypeError(`the first state of the strategy is no JSON: ${fieldSentence(hazard)}`);
+  if (hazard) throw new TypeError(`the first state of the strategy is not JSON: ${fieldSentence(hazard)}`);
   return state;
 }
 
-/** The strategy reads `signal`; whatever can start then, starts. */
+/** The strategy reads `signal`; then everything starts that may start. */
 export function step(run: Run, signal: StrategySignal): void {
   const strategy = run.state.ended ? null : strategyOf(run);
   if (!strategy) return;
   run.signal = signal;
   guarded(run, () => {
     const taken: unknown = strategy.reduce(run.state.strategy, signal, strategyContext(run));
-    if (!isStep(taken)) throw new TypeError('reduce answers a step, {state, …}, and at once');
+    if (!isStep(taken)) throw new TypeError('reduce must return a step, {state, …}, not a promise');
     const trusted = run.parts.trusted.has(strategy);
     const hazard = trusted ? null : findJsonHazard(taken);
-    if (hazard) throw new TypeError(`the step of the strategy is no JSON: ${fieldSentence(hazard)}`);
+    if (hazard) throw new TypeError(`the step of the strategy is not JSON: ${fieldSentence(hazard)}`);
     if (!trusted) requireMessages(taken);
     apply(run, taken, trusted);
     return true;
   });
 }
 
-/** Of the history, and of model calls that bring their own: what is no message would break every turn to come. */
+/** Checks the history, and model calls with messages of their own: an invalid message would break all later turns. */
 function requireMessages({ messages, directives }: Step<unknown>): void {
   const calls = (Array.isArray(directives) ? directives : []) as readonly { messages?: unknown }[];
   const faults = [
@@ -61,7 +61,7 @@ function requireMessages({ messages, directives }: Step<unknown>): void {
   if (faults.length > 0) throw new TypeError(`the step of the strategy is invalid: ${faults.join('; ')}`);
 }
 
-/** Neither nothing, nor the promise of one. */
+/** Neither undefined nor a promise. */
 function isStep(taken: unknown): taken is Step<unknown> {
   return typeof taken === 'object' && taken !== null && 'state' in taken;
 }
@@ -74,7 +74,7 @@ function strategyOf(run: Run): AnyStrategy | null {
   return null;
 }
 
-/** Null when the strategy threw: the run has failed by it. */
+/** Null when the strategy threw: that fails the run. */
 function guarded<T>(run: Run, work: () => T): T | null {
   try {
     return work();
@@ -116,7 +116,7 @@ function apply(run: Run, taken: Step<unknown>, trusted: boolean): void {
   if (taken.outcome) conclude(run, taken.outcome);
 }
 
-/** The state before the step stays, and the run ends: without the batch, nothing would ever come. */
+/** The state before the step stays, and the run ends: without the batch it would wait for ever. */
 function overflows(run: Run, added: number): boolean {
   if (added === 0) return false;
   const { open, waiting, held } = run.state;
@@ -142,7 +142,7 @@ function conclude(run: Run, outcome: NonNullable<Step<unknown>['outcome']>): voi
   }
 }
 
-/** After whatever the turn did: what may start starts, and a run that waits for nothing fails instead of hanging. */
+/** At the end of a turn: starts what may start, and fails a run that waits for nothing. */
 export function closeTurn(run: Run): void {
   releaseWaiting(run);
   const { state } = run;
@@ -150,7 +150,7 @@ export function closeTurn(run: Run): void {
   failRun(
     run,
     'stalled',
-    'the strategy waits for nothing: no call, timer, child or input can bring it further',
+    'the strategy waits for nothing: no call, timer, child or input can continue the run',
   );
 }
 

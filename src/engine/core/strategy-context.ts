@@ -1,5 +1,5 @@
-// What a strategy is shown of its run.
-// Must never show anything that another turn of the same run could not show again.
+// What a strategy can see of its run.
+// Must never show anything that a repeat of the same turn could not show again.
 import type { StrategyContext } from '../strategies/strategy.ts';
 import { applyControls } from './control/apply-controls.ts';
 import type { AppliedControls, CallControls, ControlOptions } from './control/control-context.ts';
@@ -27,7 +27,7 @@ function isModelAlias(run: Run, name: string): boolean {
   return run.parts.modelAliases?.has(name) ?? true;
 }
 
-/** The signals of the service's own handlers may then be in the strategy's step, whatever their type. */
+/** Allows the signals of the service's own handlers in the strategy's step, whatever their type. */
 function applyTo(run: Run, calls: readonly CallControls[], options: ControlOptions = {}): AppliedControls {
   const { handlers = {}, ...begun } = options;
   const { messages, anchors } = run.state;

@@ -1,5 +1,5 @@
-// What time brings: timers that come due, decisions nobody made, the run's deadline.
-// Must never fire a timer twice, nor one that was set by the same turn.
+// What happens with time: timers fire, approvals expire, the run reaches its deadline.
+// Must never fire a timer twice, nor one that the same turn has set.
 import { errorEnvelope } from '../../contract/error-envelope.ts';
 import { expireApprovals } from './approvals.ts';
 import { endRun, endWithAnswer } from './lifecycle.ts';

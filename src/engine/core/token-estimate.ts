@@ -1,9 +1,9 @@
-// How many tokens a text will be, roughly and without a tokenizer.
-// Must never be taken for what the provider counts: budgets are settled by what it reports.
+// A rough estimate of a text's tokens, without a tokenizer.
+// Must never replace the provider's count: budgets record what the provider reports.
 import type { Message } from '../../contract/message.ts';
 
 const CHARACTERS_PER_TOKEN = 4;
-/** What a message costs beside its text: role, separators. */
+/** Cost of a message beside its text: role, separators. */
 const TOKENS_PER_MESSAGE = 4;
 
 export function estimateTokens(messages: readonly Message[]): number {

@@ -1,5 +1,5 @@
-// Which tools a run may use, and which of their calls may start by themselves.
-// Must never let a call of a denied tool through because another pattern, as long as its own, allows it.
+// Which tools a run may use, and which calls need approval.
+// Must never allow a call of a denied tool because of another pattern of the same length.
 import type { ApprovalMode } from '../../contract/agent-definition.ts';
 import type { ListedTool } from '../../contract/tool-listing.ts';
 import { mayLoosen } from '../overrides.ts';
@@ -17,7 +17,7 @@ export function approvalFor(run: Run, toolName: string): ToolApproval {
   return own === null ? agents : stricter(own, agents);
 }
 
-/** The longest pattern that matches; of two as long, the stricter. */
+/** The longest pattern that matches; of two equally long ones, the stricter. */
 function configured(
   approvals: Readonly<Record<string, ApprovalMode>>,
   toolName: string,
@@ -32,9 +32,9 @@ function configured(
 }
 
 /**
- * Only a tool that says it destroys asks for leave by itself. The protocol's default for a missing hint is "destructive",
- * but few servers annotate at all: taking it at its word would hold back nearly every call of every agent, and people
- * who are asked about everything approve everything. An operator who wants that writes `{"*": "ask"}`.
+ * By default only a tool annotated as destructive needs approval. The protocol reads a missing hint as "destructive",
+ * but few servers annotate at all: following it would hold back nearly every call of every agent, and people who are
+ * asked about everything approve everything. An operator who wants that writes `{"*": "ask"}`.
  */
 function annotated(tool: ListedTool): ApprovalMode {
   const { destructiveHint, readOnlyHint } = tool.annotations ?? {};
@@ -46,7 +46,7 @@ function stricter(left: ApprovalMode, right: ApprovalMode): ApprovalMode {
   return order.indexOf(left) > order.indexOf(right) ? left : right;
 }
 
-/** What the agent's definition allows and no tool there is answers to. `*` alone names nothing in particular. */
+/** The agent's tool patterns that match no tool. `*` alone is never reported. */
 export function unmatchedPatterns({ agent, tools }: RunSetup): string[] {
   return agent.tools.filter(
     (pattern) => !/^\*+$/.test(pattern) && !tools.some(({ name }) => toolMatches(pattern, name)),
@@ -55,7 +55,7 @@ export function unmatchedPatterns({ agent, tools }: RunSetup): string[] {
 
 export type Narrowed = { ok: true; tools: readonly ListedTool[] } | { ok: false; unmatched: string[] };
 
-/** The tools that the run's own `allowed_tools` leave; each of its names and patterns has to match one. */
+/** The tools that the run's `allowed_tools` leave; each of its names and patterns must match a tool. */
 export function narrowTools(tools: readonly ListedTool[], allowed: readonly string[] | undefined): Narrowed {
   if (allowed === undefined) return { ok: true, tools };
   const unmatched = allowed.filter((pattern) => !tools.some(({ name }) => toolMatches(pattern, name)));

@@ -1,9 +1,9 @@
-// Notices a model that makes the same tool call over and over.
-// Must never count calls as the same whose arguments differ in more than the order of their keys.
+// Detects a model that repeats the same tool call.
+// Must never treat calls as the same if their arguments differ in more than the order of keys.
 import { canonicalJson } from '../../contract/canonical-json.ts';
 import type { ToolCall } from '../../contract/message.ts';
 
-/** The newest call, and how many times in a row it was made. */
+/** The newest call, and how often it was made in a row. */
 export interface Streak {
   key: string;
   count: number;
@@ -11,9 +11,9 @@ export interface Streak {
 
 export interface Repetition {
   streak: Streak | null;
-  /** The call that was made as often as is tolerated; the model is told. */
+  /** The call that has reached the tolerated number; the model gets a warning. */
   warned: string | null;
-  /** The call that was made again after that. */
+  /** The call that was made once more after that. */
   stopped: string | null;
 }
 

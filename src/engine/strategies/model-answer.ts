@@ -1,5 +1,5 @@
-// What a model's answer means to a loop: tools to call, a final answer, or nothing that can be used.
-// Must never take half an answer for a whole one.
+// Reads a model's answer for a loop: tools to call, a final answer, or nothing usable.
+// Must never accept half an answer as a whole one.
 import { type ErrorEnvelope, errorEnvelope, normalizeError } from '../../contract/error-envelope.ts';
 import { normalizeFinishReason } from '../../contract/finish-reason.ts';
 import { isObject } from '../../contract/json-object.ts';
@@ -12,10 +12,10 @@ export type ModelAnswer =
   | { kind: 'final'; message: AssistantMessage | null; result: unknown; reason: string }
   | { kind: 'failed'; error: ErrorEnvelope };
 
-/** Ends of a model's turn at which an empty answer is one. */
+/** Finish reasons with which an empty answer is valid. */
 const WHOLE: ReadonlySet<string | null> = new Set([null, 'stop', 'tool_calls']);
 
-/** `prefix` names tool calls that came without an id of their own. */
+/** `prefix` names tool calls without an id of their own. */
 export function readAnswer(rawResult: unknown, prefix: string): ModelAnswer {
   const result = normalizeResult(rawResult);
   if (!result.ok)
@@ -31,8 +31,8 @@ export function readAnswer(rawResult: unknown, prefix: string): ModelAnswer {
 }
 
 /**
- * Text that was cut off or held back by a filter is still the answer; the reason tells that it is not whole. An empty
- * answer with such a reason is a failure.
+ * Text that was cut off or filtered is still the answer; the reason shows that it is incomplete. An empty answer with
+ * such a reason is a failure.
  */
 function finalAnswer(turn: Turn): ModelAnswer {
   const reason = turn.finish_reason;
@@ -51,7 +51,7 @@ function finalAnswer(turn: Turn): ModelAnswer {
 
 type Turn = Pick<ModelTurn, 'text' | 'tool_calls' | 'content_parts' | 'output' | 'finish_reason'>;
 
-/** Tolerant of what is missing: the executor has checked it, but a log may hold older ones. */
+/** Accepts missing members: the executor has checked them, but a log may hold older turns. */
 function readTurn(payload: unknown): Turn | null {
   if (typeof payload === 'string') return { text: payload, tool_calls: [], finish_reason: null };
   if (!isObject(payload)) return null;
@@ -66,7 +66,7 @@ function readTurn(payload: unknown): Turn | null {
   };
 }
 
-/** Some models give no ids, or the same twice; an answer must find its call. */
+/** Some models send no ids, or one twice; each answer must find its call. */
 function distinct(calls: readonly ToolCall[], prefix: string): readonly ToolCall[] {
   const seen = new Set<string>();
   return calls.map((call, index) => {

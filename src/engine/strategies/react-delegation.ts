@@ -1,5 +1,5 @@
-// Other agents take over a task, one stage after the other; what they say comes back as a message.
-// Must never ask the model while a stage is under way.
+// Other agents take over a task, one stage after the other; each result comes back as a message.
+// Must never call the model while a stage is under way.
 import type { Message } from '../../contract/message.ts';
 import type { Delegation } from '../core/control/control-context.ts';
 import { askModel } from './react-call.ts';
@@ -22,7 +22,7 @@ export function continueDelegation(
 ): Step<ReactState> {
   const [current, ...rest] = state.delegations;
   if (!current || exit.tag !== stageTag(current)) return { state };
-  const ended: OpenDelegation = { ...current, done: current.done + 1, output: said(exit.result) };
+  const ended: OpenDelegation = { ...current, done: current.done + 1, output: textOf(exit.result) };
   if (exit.status === 'completed' && ended.done < ended.stages.length) {
     return { state: { ...state, delegations: [ended, ...rest] }, directives: [spawn(ended)] };
   }
@@ -48,13 +48,13 @@ function stageTag({ tag, done }: OpenDelegation): string {
 function report({ stages, done }: OpenDelegation, { status, result, error }: ChildExit): Message {
   const kind = stages.length > 1 ? 'PIPELINE' : 'DELEGATION';
   if (status === 'completed') {
-    return { role: 'user', content: `[${kind} COMPLETE: ${stages.join(' -> ')}] ${said(result)}` };
+    return { role: 'user', content: `[${kind} COMPLETE: ${stages.join(' -> ')}] ${textOf(result)}` };
   }
   const message = (Object(error) as { message?: unknown }).message;
   const why = typeof message === 'string' ? message : status;
   return { role: 'user', content: `[${kind} FAILED: ${stages[done - 1] ?? ''}] ${why}` };
 }
 
-function said(result: unknown): string {
+function textOf(result: unknown): string {
   return typeof result === 'string' ? result : JSON.stringify(result ?? null);
 }

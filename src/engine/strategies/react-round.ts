@@ -1,4 +1,4 @@
-// One round of tool calls: all are asked for at once, and their results are read together, in the order of the calls.
+// One round of tool calls: all are requested at once, and their results are read together, in the order of the calls.
 // Must never leave a call of the model without an answer in the history.
 import { errorEnvelope } from '../../contract/error-envelope.ts';
 import type { Message, ToolCall } from '../../contract/message.ts';
@@ -63,13 +63,13 @@ function answered(call: RoundCall, { result, content }: ToolAnswer): RoundCall {
   };
 }
 
-/** Those that have begun and wait at the gate: they are not made either. */
+/** Calls that have begun and wait at the gate: they are not made either. */
 function laterCalls(calls: readonly RoundCall[], at: number): string[] {
   const waits = ({ content, held }: RoundCall): boolean => content === null && held === undefined;
   return calls.slice(at + 1).flatMap((call) => (waits(call) ? [call.id] : []));
 }
 
-/** All have answered: their results enter the history, then what the tools themselves asked for is done. */
+/** All have answered: adds the results to the history, then applies the tools' control directives. */
 function finishRound(state: ReactState, context: ReactContext): Step<ReactState> {
   const messages = [...context.messages, ...state.calls.map(resultMessage)];
   const { model_alias: current, todos: known = null } = state;
@@ -80,7 +80,7 @@ function finishRound(state: ReactState, context: ReactContext): Step<ReactState>
   return { anchors, signals, messages: warned, ...afterRound(next, controls, warned, context) };
 }
 
-/** A tool that says the task is complete wins over one that would hand it on. */
+/** A tool that completes the task wins over one that delegates it. */
 function afterRound(
   state: ReactState,
   { completion, delegations }: AppliedControls,
@@ -97,13 +97,14 @@ function completeRun(
   messages: readonly Message[],
   context: ReactContext,
 ): Step<ReactState> {
-  const said: Message[] = text === '' ? [...messages] : [...messages, { role: 'assistant', content: text }];
+  const history: Message[] =
+    text === '' ? [...messages] : [...messages, { role: 'assistant', content: text }];
   const beside = Object.keys(details).length === 0 ? {} : { details };
   if (context.waitingInputs > 0)
-    return { ...askModel(state, context), messages: said, answer: { result: text, ...beside } };
+    return { ...askModel(state, context), messages: history, answer: { result: text, ...beside } };
   return {
     state: { ...state, status: 'completed', calls: [] },
-    messages: said,
+    messages: history,
     outcome: { status: 'completed', result: text, reason: 'completed_by_tool', ...beside },
   };
 }

@@ -1,5 +1,5 @@
-// What the ReAct machine remembers between signals.
-// Must never hold what the run itself remembers: history, usage, open calls.
+// What the ReAct machine stores between signals.
+// Must never hold what the run itself stores: history, usage, open calls.
 import * as z from 'zod';
 import type { ToolCall } from '../../contract/message.ts';
 import type { Delegation } from '../core/control/control-context.ts';
@@ -7,9 +7,9 @@ import type { StrategyContext } from './strategy.ts';
 import type { Streak } from './duplicate-calls.ts';
 
 export const reactOptionsSchema = z.strictObject({
-  /** Identical tool calls in a row that are tolerated: at the last the model is warned, the next ends the run. 0 = any. */
+  /** Tolerated identical tool calls in a row: the last one brings a warning, the next one ends the run. 0 = any number. */
   duplicate_calls: z.int().min(0).default(3),
-  /** Calls of a round begin one after the other, each when the one before it has its answer. Default: all at once. */
+  /** Calls of a round begin one after the other, each after the answer of the one before. Default: all at once. */
   calls_in_order: z.boolean().default(false),
 });
 
@@ -18,21 +18,21 @@ export type ReactContext = StrategyContext<ReactOptions>;
 
 /** A tool call of the round under way; `content` is null until it is answered. */
 export interface RoundCall {
-  /** Of the directive. */
+  /** Id of the directive. */
   id: string;
-  /** The model's own id of the call: the history speaks of it. */
+  /** The model's own id of the call, used in the history. */
   call_id: string;
   name: string;
   content: string | null;
   is_error: boolean;
   controls: readonly unknown[];
-  /** Later calls of the round do not begin before this one has its answer. */
+  /** Later calls of the round wait for the answer of this one. */
   holds?: boolean;
-  /** It has not begun, and this is what the model asked for. */
+  /** Set until the call begins: what the model requested. */
   held?: ToolCall;
 }
 
-/** A delegation under way: its stages that have ended, and what the last of them said. */
+/** A delegation under way: how many stages have ended, and the output of the last one. */
 export interface OpenDelegation extends Delegation {
   done: number;
   output: string | null;
@@ -44,13 +44,13 @@ export interface ReactState {
   iteration: number;
   calls: readonly RoundCall[];
   streak: Streak | null;
-  /** Name of the tool about which the model is warned after this round. */
+  /** The tool about which the model gets a warning after this round. */
   warn: string | null;
   /** A tool's `tier_change`; null = the agent's own model. */
   model_alias: string | null;
-  /** Items of the list of things to do, as the tool that keeps it last sent them. Absent in states of older versions. */
+  /** The to-do items, as their tool last sent them. Absent in states of older versions. */
   todos?: unknown;
-  /** The first is under way. */
+  /** Only the first one is under way. */
   delegations: readonly OpenDelegation[];
 }
 

@@ -1,5 +1,5 @@
-// ReAct: the model is asked, its tools are called, it is asked again, until it answers.
-// Must never ask the model while a call of its last turn has no answer.
+// ReAct: calls the model, then its tools, then the model again, until it answers.
+// Must never call the model while a call of its last turn has no answer.
 import type { Message } from '../../contract/message.ts';
 import type { ControlHandlers } from '../core/control/control-context.ts';
 import { toolMessage } from '../core/history.ts';
@@ -14,13 +14,13 @@ import { ownMember } from '../../contract/own-member.ts';
 type SignalOf<T extends StrategySignal['type']> = Extract<StrategySignal, { type: T }>;
 
 export interface ReactParts {
-  /** One named `react` takes the place of the built-in one. Default: react. */
+  /** A strategy named `react` replaces the built-in one. Default: react. */
   name?: string;
-  /** What is done about control directives in another way than the built-in one. Default: nothing. */
+  /** Handlers that replace built-in ones for control directives. Default: none. */
   handlers?: ControlHandlers;
 }
 
-/** ReAct with handlers of a user's own. */
+/** ReAct with a user's own handlers. */
 export function reactWith({ name = 'react', handlers = {} }: ReactParts): AnyStrategy {
   return defineStrategy<ReactState, ReactContext['options']>({
     name,
@@ -46,7 +46,7 @@ type Reaction<T extends StrategySignal['type']> = (
   context: ReactContext,
 ) => Step<ReactState> | null;
 
-/** Null: not what the machine waits for. */
+/** Null: the machine does not wait for this signal. */
 const REACTIONS: { [T in StrategySignal['type']]?: Reaction<T> } = {
   'ai.request.started': (state, _signal, context) =>
     state.status === 'idle' ? askModel(state, context) : null,
@@ -91,7 +91,7 @@ function onAnswer(
   }
 }
 
-/** The answers of an unfinished round that did come are kept. */
+/** Keeps the answers of an unfinished round that have arrived. */
 function close(state: ReactState, context: ReactContext): readonly Message[] {
   const answered = state.calls.flatMap(({ call_id, name, content, is_error }) =>
     content === null ? [] : [toolMessage(call_id, name, content, is_error)],

@@ -1,5 +1,6 @@
-// When the calls of a round begin: all at once, but none before the answer of an earlier one that may stop the round.
-// Must never begin a call that an answer could still have held back, nor leave one without an answer.
+// Decides when the calls of a round begin: all at once, but none before an earlier call that may stop the round has its
+// answer.
+// Must never begin a call that a pending answer could still drop, nor leave one without an answer.
 import { errorEnvelope } from '../../contract/error-envelope.ts';
 import { isObject } from '../../contract/json-object.ts';
 import type { ToolCall } from '../../contract/message.ts';
@@ -7,7 +8,7 @@ import type { ListedTool } from '../../contract/tool-listing.ts';
 import type { ReactContext, RoundCall } from './react-state.ts';
 import { callTool, type StrategyDirective } from './strategy.ts';
 
-/** The calls as they are from now on, and what makes those that have just begun. */
+/** The updated calls, and the directives of those that have just begun. */
 export interface Begun {
   calls: readonly RoundCall[];
   directives: readonly StrategyDirective[];
@@ -18,12 +19,12 @@ export function holdsBack(toolName: string, { options, tools }: ReactContext): b
   return options.calls_in_order || tools.some((tool) => tool.name === toolName && mayStop(tool));
 }
 
-/** Its server is trusted with `stop_processing`. */
+/** Its server may send `stop_processing`. */
 function mayStop({ directives = [] }: ListedTool): boolean {
   return directives === 'all' || directives.includes('stop_processing');
 }
 
-/** Begins every call that no earlier one holds back. */
+/** Begins every call that no earlier one blocks. */
 export function beginCalls(calls: readonly RoundCall[]): Begun {
   const directives: StrategyDirective[] = [];
   let isBlocked = false;
@@ -37,7 +38,7 @@ export function beginCalls(calls: readonly RoundCall[]): Begun {
   return { calls: next, directives };
 }
 
-/** Answers every call that has not begun with an error, in its place. */
+/** Answers every call that has not begun with an error. */
 export function dropCalls(calls: readonly RoundCall[]): Begun {
   const error = errorEnvelope('cancelled', 'The call was not made: a tool stopped the round before it began');
   const directives = calls.flatMap(({ id, name, held }): StrategyDirective[] =>
@@ -50,9 +51,9 @@ function begun({ held: _held, ...call }: RoundCall): RoundCall {
   return call;
 }
 
-/** Arguments that are no object cannot be sent to any tool; the model is told. */
+/** Arguments that are not an object cannot be sent to a tool; the model gets an error. */
 function toolDirective(call: ToolCall, id: string): StrategyDirective {
   if (isObject(call.arguments)) return callTool(id, call.name, call.arguments);
-  const error = errorEnvelope('validation_error', 'The arguments of a tool call are a JSON object');
+  const error = errorEnvelope('validation_error', 'The arguments of a tool call must be a JSON object');
   return { type: 'emit_tool_error', id, tool_name: call.name, error };
 }

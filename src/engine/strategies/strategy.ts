@@ -1,5 +1,5 @@
-// What a strategy is: a pure function from a signal to what the run does next.
-// Must never do I/O, look at a clock or draw a random number: a turn may be worked out twice.
+// A strategy: a pure function from a signal to what the run does next.
+// Must never do I/O, read a clock or draw a random number: a turn may be computed twice.
 import type * as z from 'zod';
 import type { AgentDefinition } from '../../contract/agent-definition.ts';
 import type { agentDirectiveSchema } from '../../contract/agent-directive.ts';
@@ -21,8 +21,8 @@ export type StrategySignal = SignalDraft extends infer D
 type Absent<T> = { [K in keyof T]?: T[K] | undefined };
 
 /**
- * A model call. Everything left out is the agent's: model, system prompt, tools, limits. Without `messages` the model is
- * given the run's history; what was said to the run in the meantime is added to either before the call starts.
+ * A model call. Absent members are the agent's: model, system prompt, tools, limits. Without `messages` the call gets
+ * the run's history; inputs since the last call are added to either before the call starts.
  */
 export interface ModelCall extends Absent<
   Pick<
@@ -46,7 +46,7 @@ export interface ModelCall extends Absent<
   messages?: readonly Message[];
 }
 
-/** A tool call; it starts when the run's policies, budgets and number of calls at once allow it. */
+/** A tool call; starts when the run's policies, budgets and limit of parallel calls allow it. */
 export interface ToolCallDirective extends Absent<
   Pick<ToolExec, 'arguments' | 'context' | 'timeout_ms' | 'max_retries' | 'effect' | 'server' | 'metadata'>
 > {
@@ -55,7 +55,7 @@ export interface ToolCallDirective extends Absent<
   tool_name: string;
 }
 
-/** Answers a tool call with an error, without making it: its `ai.tool.result` comes like that of any other. */
+/** Answers a tool call with an error instead of making it: its `ai.tool.result` comes like any other. */
 export interface ToolErrorDirective {
   type: 'emit_tool_error';
   id: string;
@@ -64,7 +64,7 @@ export interface ToolErrorDirective {
   metadata?: JsonObject;
 }
 
-/** Says that the request as a whole met an error, without ending it. Nothing answers it. */
+/** Reports an error of the whole request without ending it. It has no answer. */
 export interface RequestErrorDirective {
   type: 'emit_request_error';
   id: string;
@@ -83,7 +83,7 @@ export interface EmbedCall extends Absent<
 
 export type AgentOwnDirective = z.input<typeof agentDirectiveSchema>;
 
-/** A directive of a kind that `defineDirective` declared. */
+/** A directive of a type that `defineDirective` declared. */
 export interface CustomDirectiveInput {
   type: string & {};
   id?: string;
@@ -99,7 +99,7 @@ export type WorkRequest =
   | EmbedCall;
 export type StrategyDirective = WorkRequest | AgentOwnDirective | CustomDirectiveInput;
 
-/** What a strategy may look at; all of it read-only. */
+/** What a strategy can read; all of it is read-only. */
 export interface StrategyContext<O = JsonObject> {
   /** Milliseconds since the epoch. */
   readonly now: number;
@@ -112,17 +112,17 @@ export interface StrategyContext<O = JsonObject> {
   readonly tools: readonly ListedTool[];
   /** The history so far. */
   readonly messages: readonly Message[];
-  /** Short texts that every model call sees at its end, by key. */
+  /** Short texts at the end of every model call, by key. */
   readonly anchors: Readonly<Record<string, string>>;
-  /** The agent's own state, which directives of custom kinds change; tools see it as `context.state`. */
+  /** The agent's own state, which custom directives change; tools see it as `context.state`. */
   readonly agentState: JsonObject;
   /** Model calls so far. */
   readonly iterations: number;
-  /** Things said to the run that no model call has taken up yet. An outcome ends the run without them; see `answer`. */
+  /** Inputs that no model call has read yet. An outcome ends the run without them; see `answer`. */
   readonly waitingInputs: number;
   /** Whether this installation knows the model alias. */
   isModelAlias(name: string): boolean;
-  /** Obeys the control directives of a round of tool calls, in the order of the calls; what came of it is for the step. */
+  /** Applies the control directives of a round of tool calls, in the order of the calls; returns the outcome for the step. */
   applyControls(calls: readonly CallControls[], options?: ControlOptions): AppliedControls;
 }
 
@@ -130,7 +130,7 @@ export type Outcome =
   | {
       status: 'completed';
       result: unknown;
-      /** Said beside the result in the run's end. */
+      /** Details beside the result in the run's end. */
       details?: JsonObject;
       /** Default `final_answer`. */
       reason?: string;
@@ -142,53 +142,53 @@ export type Outcome =
       reason?: string;
     };
 
-/** What came of one signal. Only `state` is required: nothing else means nothing else happens. */
+/** The outcome of one signal. Only `state` is required; without more, nothing else happens. */
 export interface Step<S> {
   /** JSON; handed to the next `reduce`. */
   state: S;
-  /** The history as it is from now on; absent = unchanged. */
+  /** The new history; absent = unchanged. */
   messages?: readonly Message[];
-  /** The anchors as they are from now on; absent = unchanged. */
+  /** The new anchors; absent = unchanged. */
   anchors?: Readonly<Record<string, string>>;
-  /** Done in this order. With an outcome, only agent directives and immediate ones are done. */
+  /** Executed in this order. With an outcome, only agent directives and immediate ones are executed. */
   directives?: readonly StrategyDirective[];
   /** Written to the run's log. Types that begin with `ai.`, `agent.` or `directive.` are refused. */
   signals?: readonly EmittedSignal[];
-  /** Ids of calls that need not be made any more. Tool calls that have not started are answered with an error (`cancelled`). */
+  /** Ids of calls that are no longer needed. Tool calls that have not started are answered with an error (`cancelled`). */
   withdraw?: readonly string[];
-  /** `input`: nothing is under way on purpose; the run waits to be spoken to, and `reduce` sees `ai.request.input`. */
+  /** `input`: the run has nothing under way and waits for input; `reduce` then gets `ai.request.input`. */
   awaits?: 'input';
-  /** Would be the outcome, but for what waits to be read: what the run completes with if a limit keeps it from going on. */
+  /** The result if a limit ends the run: it would be the outcome, but for inputs that are still unread. */
   answer?: { result: unknown; details?: JsonObject };
-  /** Ends the run; what is still under way is cancelled. */
+  /** Ends the run; work still under way is cancelled. */
   outcome?: Outcome;
 }
 
 /**
- * How an agent works. `init` gives the first state, `reduce` is called with `ai.request.started` and then with each answer
- * to the run's own directives, each timer that has come due and each child that has ended, in the order of the log. Answers to
- * calls that are no longer open never reach it. A run that waits for nothing any more, without an outcome, fails.
+ * How an agent works. `init` returns the first state. `reduce` is called with `ai.request.started`, then with each
+ * answer to the run's own directives, each timer that fires and each child that ends, in the order of the log. It never
+ * sees answers to calls that are no longer open. A run that waits for nothing, without an outcome, fails.
  */
 export interface Strategy<S = unknown, O = JsonObject> {
-  /** What agents name it by. */
+  /** The name that agents use for it. */
   name: string;
   /** Checks the agent's `options`; absent = any. */
   options?: z.ZodType<O>;
   init(context: StrategyContext<O>): S;
   reduce(state: S, signal: StrategySignal, context: StrategyContext<O>): Step<S>;
-  /** The history a run leaves behind when it ends otherwise than by an outcome of `reduce`. Default: as it is. */
+  /** The history that a run keeps when it ends without an outcome of `reduce`. Default: as it is. */
   close?(state: S, context: StrategyContext<O>): readonly Message[];
 }
 
 /** A strategy of any state, as registries hold it. */
 export type AnyStrategy = Strategy<unknown, JsonObject>;
 
-/** Declares a strategy; gives it back as registries hold it. */
+/** Declares a strategy; returns it as registries hold it. */
 export function defineStrategy<S, O = JsonObject>(strategy: Strategy<S, O>): AnyStrategy {
   return strategy as unknown as AnyStrategy;
 }
 
-/** A model call of the run's own agent; streamed when the agent says so. */
+/** A model call of the run's own agent; streamed if the agent streams. */
 export function callModel(
   context: Pick<StrategyContext, 'agent'>,
   id: string,
@@ -207,8 +207,9 @@ export function callTool(
 }
 
 /**
- * Obeys what tools ask for in their results (`ai.tool.result` data, in the order of the calls): the history and the anchors
- * with it, and what the strategy decides about: `completion`, `delegations`, `modelAlias`, `stopped`. `signals` go into the step.
+ * Applies the control directives in tool results (`ai.tool.result` data, in the order of the calls) to the history and
+ * the anchors. The strategy decides about the rest: `completion`, `delegations`, `modelAlias`, `stopped`. `signals` go
+ * into the step.
  */
 export function applyControls(
   context: Pick<StrategyContext, 'applyControls'>,

@@ -1,4 +1,4 @@
-/** The Host header over a real socket: names that a rebinding web page would send are turned away everywhere.
+/** The Host header over a real socket: names that a rebinding web page would send are refused on every path.
  *  It must not use fetch, which writes that header itself. */
 import { once } from 'node:events';
 import { type IncomingMessage, request } from 'node:http';
@@ -50,7 +50,7 @@ describe('a service on loopback', () => {
     }
   });
 
-  test('refuses what a page of another site sends blindly, and takes what its own pages send', async () => {
+  test('refuses blind requests of another site’s page, and accepts those of its own pages', async () => {
     await using service = await start();
     const send = async (origin: string): Promise<number> => {
       const answer = await fetch(`${service.url}/v1/requests/none/cancel`, {
@@ -79,7 +79,7 @@ describe('a service on loopback', () => {
     }
   });
 
-  test('takes nothing in that is submitted under another name', async () => {
+  test('accepts no submission under another name', async () => {
     await using service = await start();
     const directive = { type: 'emit_tool_error', tool_name: 'a.b', error: 'x', request_id: 'rebound' };
     const refused = await ask(

@@ -1,4 +1,4 @@
-/** What the API answers to a caller who does it right, and when a part of the service is away.
+/** The API's answers to correct callers, and while a part of the service is away.
  *  It must not repeat what both transports promise: the client's suite has that. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { problemSchema } from '../../../src/contract/problem.ts';
@@ -34,7 +34,7 @@ const ADD = { type: 'tool_exec', tool_name: 'peer.add', arguments: { a: 2, b: 3 
 const WAIT = { type: 'tool_exec', tool_name: 'peer.wait', effect: 'read' };
 
 describe('POST /v1/directives', () => {
-  test('answers 202 with the place of the request', async () => {
+  test('answers 202 with the URL of the request', async () => {
     const response = await submit(ADD);
     expect(response.status).toBe(202);
     const submission = await accepted(response);
@@ -42,7 +42,7 @@ describe('POST /v1/directives', () => {
     expect(submission.directives[0]).not.toHaveProperty('result');
   });
 
-  test('takes a content type with a charset', async () => {
+  test('accepts a content type with a charset', async () => {
     expect((await submit(ADD, '', { 'content-type': 'application/json; charset=utf-8' })).status).toBe(202);
   });
 
@@ -58,7 +58,7 @@ describe('POST /v1/directives', () => {
     );
   });
 
-  test('with wait_ms answers 202 with the results there are, when one has not ended', async () => {
+  test('with wait_ms answers 202 with the available results, when one directive has not ended', async () => {
     const immediate = { type: 'emit_tool_error', tool_name: 'peer.echo', error: 'no' };
     const response = await submit({ directives: [WAIT, immediate] }, '?wait_ms=10');
     expect(response.status).toBe(202);
@@ -66,7 +66,7 @@ describe('POST /v1/directives', () => {
     expect(directives.map(({ result }) => result !== undefined)).toEqual([false, true]);
   });
 
-  test('with wait_ms=0 tells a repeated submission its results', async () => {
+  test('with wait_ms=0 returns the results of a repeated submission', async () => {
     const { request_id: requestId, directives } = await accepted(await submit(ADD, '?wait_ms=20000'));
     const again = await submit({ ...ADD, request_id: requestId, id: directives[0]?.id }, '?wait_ms=0');
     expect(again.status).toBe(200);
@@ -96,7 +96,7 @@ describe('POST /v1/directives', () => {
     expect((await waiting).status).toBe(202);
   });
 
-  test('an invalid traceparent is as good as none', async () => {
+  test('an invalid traceparent counts as none', async () => {
     expect((await submit(ADD, '', { traceparent: '00-nonsense' })).status).toBe(202);
   });
 });
@@ -117,7 +117,7 @@ describe('GET /v1/requests/{r}/directives/{id}', () => {
 });
 
 describe('health', () => {
-  test('/healthz and /readyz say that all is well', async () => {
+  test('/healthz and /readyz report that the service is healthy', async () => {
     expect(await (await fetch(`${service.url}/healthz`)).json()).toMatchObject({ status: 'ok' });
     expect(await (await fetch(`${service.url}/readyz`)).json()).toEqual({
       ok: true,
@@ -127,7 +127,7 @@ describe('health', () => {
 });
 
 describe('without Redis', () => {
-  test('the service answers 503 with Retry-After, lives on, and works again when Redis is back', async () => {
+  test('the service answers 503 with Retry-After, stays up, and works again when Redis is back', async () => {
     await using fragile = await startRedis({ appendonly: true });
     await using other = await startService({ redisUrl: fragile.url, roles: { api: true } });
     await fragile.kill9();

@@ -132,7 +132,7 @@ describe('a body', () => {
     expect(problem.errors?.[0]?.path).toMatch(/^arguments\.a\.a/);
   });
 
-  test('of 10 MB is refused, whether its length is told or not', async () => {
+  test('of 10 MB is refused, with or without a content length', async () => {
     const text = JSON.stringify({ ...DIRECTIVE, arguments: { text: 'x'.repeat(10 * 1024 * 1024) } });
     expect(await post(text)).toMatchObject({ status: 413, code: 'body_too_large' });
     const chunks = new Blob([text]).stream();
@@ -146,7 +146,7 @@ describe('a body', () => {
     expect(await problemOf(streamed)).toMatchObject({ status: 413 });
   });
 
-  test('with more directives than a batch may hold is refused', async () => {
+  test('with more directives than a batch allows is refused', async () => {
     const problem = await post(
       JSON.stringify({ directives: Array.from({ length: 1_001 }, () => DIRECTIVE) }),
     );
@@ -178,7 +178,7 @@ describe('a header', () => {
     expect(problem.errors?.[0]?.path).toContain('idempotency-key');
   });
 
-  test('last-event-id that is no sequence is refused', async () => {
+  test('a last-event-id that is not a sequence is refused', async () => {
     const headers = { accept: 'text/event-stream', 'last-event-id': 'abc' };
     const response = await fetch(`${service.url}/v1/requests/r/signals`, { headers });
     expect(await problemOf(response)).toMatchObject({ status: 400, code: 'invalid_header' });
@@ -336,7 +336,7 @@ describe('a method', () => {
     ['PUT', '/v1/requests/r', 'GET, HEAD'],
     ['GET', '/v1/requests/r/cancel', 'POST'],
     ['DELETE', '/v1/dead-letters', 'GET, HEAD'],
-  ])('%s on %s is refused with the ones it takes', async (method, path, allow) => {
+  ])('%s on %s is refused with the allowed methods', async (method, path, allow) => {
     const response = await fetch(service.url + path, { method });
     expect(await problemOf(response)).toMatchObject({ status: 405, code: 'method_not_allowed' });
     expect(response.headers.get('allow')).toBe(allow);

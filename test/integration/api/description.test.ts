@@ -1,4 +1,4 @@
-/** What the API says of itself: valid OpenAPI 3.1 that names every route, and pages that need no network.
+/** The API's description of itself: valid OpenAPI 3.1 that names every route, and pages that need no network.
  *  It must not compare the document with a copy of it. */
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -73,7 +73,7 @@ test('every path it names answers', async () => {
   }
 });
 
-test('every reference leads to a schema, and every schema is referred to', () => {
+test('every reference has its schema, and every schema is used', () => {
   const references = JSON.stringify(document).matchAll(/"#\/components\/schemas\/([^"]+)"/g);
   const named = new Set([...references].map(([, name = '']) => name));
   expect([...named].toSorted()).toEqual(Object.keys(document.components.schemas).toSorted());

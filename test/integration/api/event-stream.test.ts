@@ -1,4 +1,5 @@
-/** The stream of signals as a plain HTTP reader sees it: frames, resumption, the end, readers that go or do not read.
+/** The stream of signals as a plain HTTP reader sees it: frames, resumption, the end, readers that leave or do not
+ *  read.
  *  It must not use the typed client: browsers do not. */
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
@@ -95,7 +96,7 @@ describe('a stream', () => {
     expect(new Set(frames.map(({ event }) => event))).toEqual(new Set(['ai.tool.result']));
   });
 
-  test('is for event streams and says so', async () => {
+  test('has the content type of event streams', async () => {
     const abort = new AbortController();
     const requestId = await openRequest();
     const headers = { accept: 'text/html, text/event-stream;q=0.9' };
@@ -114,7 +115,7 @@ describe('a stream', () => {
     expect(idsOf(await read(`${signalsUrl(requestId)}?after=1`, { 'last-event-id': '4' }))).toEqual(['5']);
   });
 
-  test('of a closed request that the reader has whole is 204, which stops an EventSource', async () => {
+  test('of a closed request that the reader has read completely is 204, which stops an EventSource', async () => {
     const requestId = await closedRequest(2);
     const headers = { accept: 'text/event-stream', 'last-event-id': '2' };
     const response = await fetch(signalsUrl(requestId), { headers });
@@ -158,7 +159,7 @@ describe('a stream', () => {
     expect(await response.text()).toBe('');
   });
 
-  test('ends without its closing event when the service stops, so that the reader comes back', async () => {
+  test('ends without its closing event when the service stops, so that the reader reconnects', async () => {
     const other = await startService({ redisUrl: redis.url, roles: { api: true }, prefix: service.prefix });
     const requestId = await openRequest();
     await append(requestId);
@@ -193,7 +194,7 @@ describe('a quiet stream', () => {
   });
 });
 
-/** A client whose `signals` is watched: how many were taken, and whether the reading was given up. */
+/** A client whose `signals` is watched: how many were taken, and whether reading was abandoned. */
 function watched(client: DirectiveClient): {
   client: DirectiveClient;
   taken: () => number;
@@ -221,7 +222,7 @@ describe('a reader', () => {
     return { api, url: await api.listen({ host: '127.0.0.1', port: 0 }) };
   }
 
-  test('that goes away is let go of', async () => {
+  test('that goes away is released', async () => {
     const watch = watched(direct);
     const { api, url } = await apiOver(watch.client);
     const abort = new AbortController();
@@ -236,7 +237,7 @@ describe('a reader', () => {
     await api.close();
   });
 
-  test('that does not read is not read for', async () => {
+  test('that does not read stops the reading of the log', async () => {
     const count = 400;
     const requestId = `slow-${randomUUID()}`;
     const error = 'x'.repeat(15_000);
@@ -254,7 +255,7 @@ describe('a reader', () => {
       `GET /v1/requests/${requestId}/signals HTTP/1.1\r\nhost: x\r\naccept: text/event-stream\r\n\r\n`,
     );
     await once(socket, 'readable');
-    // Other requests are served meanwhile; by then everything that the sockets' buffers hold has been taken.
+    // Meanwhile other requests are served; by then the sockets' buffers are full.
     for (let index = 0; index < 50; index += 1) await (await fetch(`${url}/v1/requests/${requestId}`)).json();
     expect(watch.taken()).toBeGreaterThan(0);
     expect(watch.taken()).toBeLessThan(count);

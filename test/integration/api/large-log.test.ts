@@ -1,4 +1,4 @@
-/** A log whose signals are large: read by page, followed, and left unread by readers that only hold the line.
+/** A log of large signals: read by page, followed, and left unread by readers that only hold the connection.
  *  It must not need more memory than what is read at once. */
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
@@ -26,7 +26,7 @@ beforeAll(async () => {
   const call = toolCall({ request_id: REQUEST });
   await open.journal.accept(REQUEST, [acceptance(call)]);
   await open.journal.claim(claimOf(call));
-  // As an older version, or another program, may have left it: nothing that is written today is so large.
+  // As an older version or another program may have left it: today nothing so large is written.
   const data = { call_id: call.id, tool_name: call.tool_name, progress: 1, message: LARGE, metadata: {} };
   for (let sequence = 2; sequence < SIGNALS; sequence += 1) {
     const signal = { ...draftSignal('ai.tool.progress', data, originOf(call)), sequence };
@@ -61,7 +61,7 @@ async function sequencesFrom(url: string, lastEventId: number): Promise<number[]
   return [...text.matchAll(/^id: (\d+)$/gm)].map(([, id]) => Number(id));
 }
 
-/** It asks, and takes nothing of the answer but what its buffers take. */
+/** A reader that requests the stream, and reads no more than fits its buffers. */
 function openSilent(port: number): Socket {
   const socket = connect(port, '127.0.0.1');
   socket.on('error', () => {});
@@ -70,7 +70,7 @@ function openSilent(port: number): Socket {
   return socket;
 }
 
-/** All that there is until the connection ends. */
+/** Everything until the connection ends. */
 async function textOf(socket: Socket): Promise<string> {
   const chunks: Buffer[] = [];
   socket.on('data', (chunk: Buffer) => void chunks.push(chunk));
@@ -82,7 +82,7 @@ const upTo = (last: number, first = 1): number[] =>
   Array.from({ length: last - first + 1 }, (_, index) => first + index);
 
 describe('a log of large signals', () => {
-  test('is read in pages by bytes, each of which says whether more follows', async () => {
+  test('is read in pages limited by bytes, and each reports whether more follows', async () => {
     const seen: number[] = [];
     for (let more = true; more;) {
       const page = await client.page(REQUEST, { after: seen.at(-1) ?? 0, limit: 1_000 });
@@ -95,7 +95,7 @@ describe('a log of large signals', () => {
     expect(seen).toEqual(upTo(SIGNALS));
   });
 
-  test('gives at least one signal, however few bytes are asked for, and at most the limit', async () => {
+  test('gives at least one signal, however few bytes are allowed, and at most the limit', async () => {
     const { journal } = open;
     expect(await journal.readPiece(REQUEST, 1, { limit: 10, bytes: 1 })).toMatchObject({
       signals: [{ sequence: 2 }],
@@ -114,10 +114,10 @@ describe('a log of large signals', () => {
     });
   });
 
-  test('is followed, while others that do not read are cut and come back where they were', async () => {
+  test('is followed, while readers that do not read are cut and resume where they were', async () => {
     await using api = await apiWith(6_000_000);
     const silent = Array.from({ length: 12 }, () => openSilent(api.port));
-    // The last to be answered fills what there may be unread: those that have waited longest are cut.
+    // The last stream exhausts the budget: readers that have waited longest are cut.
     await Promise.all(silent.map((socket) => once(socket, 'readable')));
     expect(await sequencesFrom(api.url, 0)).toEqual(upTo(SIGNALS));
     const texts = await Promise.all(silent.map(textOf));

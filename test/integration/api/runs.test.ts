@@ -1,4 +1,4 @@
-/** Runs over a real socket: what is answered to whom, and what a careless or hostile caller may send.
+/** Runs over a real socket: the answers to correct, careless and hostile callers.
  *  It must not reach into the service: only HTTP. */
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { problemSchema } from '../../../src/contract/problem.ts';
@@ -10,7 +10,7 @@ let service: RunningService;
 
 beforeAll(async () => {
   redis = await startRedis();
-  // Without an engine: what is started stays as it is.
+  // Without an engine, started runs stay as they are.
   const config = { agents: { talker: { description: 'Talks' } } };
   service = await startService({ redisUrl: redis.url, roles: { api: true }, config });
 });
@@ -37,7 +37,7 @@ async function refused(response: Response): Promise<{ status: number; code: stri
   return { status, code, paths: errors.map(({ path }) => path) };
 }
 
-test('a start is answered with 202 and where the run is to be seen, before any engine has looked at it', async () => {
+test('a start is answered with 202 and the run’s URL, before any engine has read it', async () => {
   const response = await post(
     '/v1/requests',
     JSON.stringify({ request_id: 'r-1', agent: 'talker', query: 'hello' }),
@@ -81,7 +81,7 @@ describe.each(['/v1/requests', '/v1/requests/r-1/input', '/v1/requests/r-1/appro
       expect(await refused(await post(path, body))).toMatchObject({ status: 400, code: 'invalid_body' });
     });
 
-    test('with what is no JSON, or says that it is none, is refused', async () => {
+    test('with a body that is not JSON, or has another content type, is refused', async () => {
       expect(await refused(await post(path, '{"agent":'))).toMatchObject({
         status: 400,
         code: 'invalid_json',
@@ -90,7 +90,7 @@ describe.each(['/v1/requests', '/v1/requests/r-1/input', '/v1/requests/r-1/appro
       expect(await refused(text)).toMatchObject({ status: 415, code: 'unsupported_media_type' });
     });
 
-    test('takes no query, and no other method', async () => {
+    test('accepts no query, and no other method', async () => {
       expect(await refused(await post(`${path}?wait_ms=1`, '{}'))).toMatchObject({
         status: 400,
         code: 'invalid_query',
@@ -113,7 +113,7 @@ test.each([
   expect((await refused(await post(path, body))).status).toBe(status);
 });
 
-test('agents are listed, and the listing takes no query', async () => {
+test('agents are listed, and the listing accepts no query', async () => {
   const listing = await fetch(`${service.url}/v1/agents`);
   expect(await listing.json()).toMatchObject({
     agents: [{ name: 'talker', description: 'Talks', strategy: 'react' }],

@@ -1,4 +1,4 @@
-/** The catalog of agents on a real Redis: what engines publish, and what is left of it when they leave.
+/** The catalog of agents on a real Redis: what engines publish, and what remains after they deregister.
  *  It must never need an engine. */
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { defineAgent } from '../../../src/engine/define-agent.ts';
@@ -22,7 +22,7 @@ afterAll(async () => {
   await redis.stop();
 });
 
-test('agents are those of the engines that are there; when none is, all that were', async () => {
+test('the catalog holds the agents of present engines, or of all engines when none is present', async () => {
   const clock = { now: Date.now() };
   const catalog = createAgentCatalog(connection, keySpace(uniquePrefix()), () => clock.now);
   const names = async () =>
@@ -31,17 +31,17 @@ test('agents are those of the engines that are there; when none is, all that wer
   await catalog.publish([cook, editor], 'first');
   await catalog.publish([editor], 'second');
   expect(await names()).toEqual(['cook', 'editor']);
-  await catalog.leave('first');
+  await catalog.deregister('first');
   expect(await names()).toEqual(['cook', 'editor']);
   clock.now += 20_000;
   expect(await names()).toEqual(['editor']);
   expect((await catalog.read()).get('editor')).toEqual(editor);
-  await catalog.leave('second');
+  await catalog.deregister('second');
   clock.now += 20_000;
   expect(await names()).toEqual(['cook', 'editor']);
 });
 
-test('what nobody has served for a day is gone, and all of it a day after the last word', async () => {
+test('an agent that no engine has served for a day is gone, and the whole catalog a day after the last write', async () => {
   const clock = { now: Date.now() };
   const keys = keySpace(uniquePrefix());
   const now = (): number => clock.now;
@@ -61,7 +61,8 @@ test('what nobody has served for a day is gone, and all of it a day after the la
     await models.publish(table(name), name);
     await models.noteBlocked(name, clock.now);
   };
-  const leave = (name: string) => Promise.all([agents.leave(name), tools.leave(name), models.leave(name)]);
+  const leave = (name: string) =>
+    Promise.all([agents.deregister(name), tools.deregister(name), models.deregister(name)]);
   const fields = async (): Promise<string[]> =>
     (await Promise.all([keys.agents, keys.catalog, keys.models].map((key) => connection.hkeys(key)))).flat();
   await publish('old');
@@ -79,7 +80,7 @@ test('what nobody has served for a day is gone, and all of it a day after the la
   }
 });
 
-test('nothing is known where nothing was published, and publishing nothing is no fault', async () => {
+test('an empty catalog reads as empty, and publishing nothing is allowed', async () => {
   const catalog = createAgentCatalog(connection, keySpace(uniquePrefix()));
   await catalog.publish([]);
   expect(await catalog.read()).toEqual(new Map());
@@ -87,7 +88,7 @@ test('nothing is known where nothing was published, and publishing nothing is no
   expect(await catalog.read()).toEqual(new Map());
 });
 
-test('who is there does not depend on the clock of any process', async () => {
+test('presence does not depend on the clock of any process', async () => {
   const keys = keySpace(uniquePrefix());
   const of = (name: string) =>
     ({ server: name, status: 'ready', tools: [], updatedAt: 0 }) satisfies CatalogEntry;

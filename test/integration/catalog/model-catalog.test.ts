@@ -34,7 +34,7 @@ function open(prefix = uniquePrefix()) {
   return { prefix, clock, catalog: createModelCatalog(connection, keySpace(prefix), () => clock.now) };
 }
 
-test('workers with different providers are known together; the last word on an alias holds', async () => {
+test('the providers of all workers are listed; the last published alias wins', async () => {
   const { catalog } = open();
   await catalog.publish(table({ cloud: 'openai' }, { fast: ['cloud:small'], odd: ['cloud:odd'] }));
   await catalog.publish(table({ local: 'openai-compatible' }, { fast: ['local:tiny', 'cloud:small'] }));
@@ -46,7 +46,7 @@ test('workers with different providers are known together; the last word on an a
   expect(Object.fromEntries(aliases)).toEqual({ fast: ['local:tiny', 'cloud:small'], odd: ['cloud:odd'] });
 });
 
-test('nothing is known where nothing was published, and publishing nothing is no fault', async () => {
+test('an empty catalog reads as empty, and publishing nothing is allowed', async () => {
   const { catalog } = open();
   await catalog.publish(table({}));
   expect(await catalog.read()).toEqual({ providers: new Map(), aliases: new Map(), blockedUntil: new Map() });
@@ -64,7 +64,7 @@ test('what no worker has published for a day is forgotten', async () => {
   expect(later.aliases.size).toBe(0);
 });
 
-test('a blocked provider is told until it goes on', async () => {
+test('a blocked provider is listed as blocked until it continues', async () => {
   const { catalog, clock } = open();
   await catalog.publish(table({ cloud: 'openai' }));
   await catalog.noteBlocked('cloud', clock.now + 5_000);
@@ -75,7 +75,7 @@ test('a blocked provider is told until it goes on', async () => {
   expect((await catalog.read()).blockedUntil.get('cloud')).toBe(0);
 });
 
-test('what no worker serves any more is known, and known to be so', async () => {
+test('a provider that no worker serves any more is listed, and marked as not served', async () => {
   const { catalog, clock } = open();
   await catalog.publish(table({ cloud: 'openai', local: 'openai-compatible' }), 'first');
   await catalog.publish(table({ local: 'openai-compatible' }), 'second');
@@ -84,7 +84,7 @@ test('what no worker serves any more is known, and known to be so', async () => 
       .filter(([, provider]) => provider.served !== false)
       .map(([name]) => name);
   expect(await served()).toEqual(['cloud', 'local']);
-  await catalog.leave('first');
+  await catalog.deregister('first');
   clock.now += 19_999;
   expect(await served()).toEqual(['cloud', 'local']);
   clock.now += 1;
@@ -95,7 +95,7 @@ test('what no worker serves any more is known, and known to be so', async () => 
   await catalog.publish(table({ cloud: 'openai' }), 'third');
   clock.now += 1_000;
   expect(await served()).toEqual(['cloud']);
-  await catalog.leave('third');
+  await catalog.deregister('third');
   clock.now += 20_000;
   expect(await served()).toEqual(['cloud', 'local']);
 });

@@ -1,5 +1,5 @@
 /** The typed client when the network or the service fails: nothing missing, nothing twice, typed errors.
- *  It must not reach around the client: what a program sees is what is checked. */
+ *  It must not bypass the client: only what a program sees is checked. */
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createHttpClient } from '../../../src/client/http-client.ts';
@@ -84,7 +84,7 @@ describe('a follower', () => {
     await other.stop();
   });
 
-  test('gives up a connection that has gone silent, and goes on with another', async () => {
+  test('abandons a connection without traffic, and goes on with another', async () => {
     const requestId = await openRequest();
     await append(requestId, 1);
     let opened = 0;
@@ -120,7 +120,7 @@ describe('a follower', () => {
   });
 });
 
-describe('a service out of reach', () => {
+describe('an unavailable service', () => {
   test('is a typed error from every method, at once', async () => {
     const client = createHttpClient({ baseUrl: `http://127.0.0.1:${await freePort()}` });
     const calls = [
@@ -137,7 +137,7 @@ describe('a service out of reach', () => {
     for (const call of calls) await expect(call()).rejects.toBeInstanceOf(ServiceUnavailable);
   });
 
-  test('tells how long to leave it alone', async () => {
+  test('reports how long to wait', async () => {
     await using fragile = await startRedis();
     await using other = await startService({ redisUrl: fragile.url, roles: { api: true } });
     const client = createHttpClient({ baseUrl: other.url });

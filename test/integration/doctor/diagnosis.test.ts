@@ -1,4 +1,4 @@
-/** The doctor's look at real things, whole and broken: each fault with what is wrong and how to fix it.
+/** The doctor's findings about real servers, working and broken: each fault with its cause and a fix.
  *  It must never leave a server's process behind. */
 import { describe, expect, test } from 'vitest';
 import type { Finding } from '../../../src/doctor/finding.ts';
@@ -31,13 +31,13 @@ describe('an MCP server', () => {
   test.each([
     ['of the legacy era', legacyPeer()],
     ['of the modern era', modernPeer()],
-  ])('%s is connected to, its tools are counted and the time is taken', async (_, server) => {
+  ])('%s is connected, its tools are counted and the time is measured', async (_, server) => {
     const finding = await examine(command(server));
     expect(finding).toMatchObject({ subject: 'mcp it', ok: true, fix: null });
     expect(finding.says).toMatch(/^connected over stdio in \d+ ms, [1-9]\d* tools listed in \d+ ms$/);
   });
 
-  test('over HTTP is connected to with its credentials, or says that they are missing', async () => {
+  test('over HTTP is connected with its credentials, or the finding reports that they are missing', async () => {
     const { child, options } = await startLegacyPeer({ PEER_TOKEN: 'secret' });
     const url = 'url' in options.transport ? options.transport.url : '';
     try {
@@ -67,21 +67,21 @@ describe('an MCP server', () => {
     expect(finding.fix).toMatch(/no\/such\/folder.*mcpServers\.it\.cwd/);
   });
 
-  test('that ends at once is quoted, and to be run by hand', async () => {
+  test('that ends at once is quoted, and the fix is to run it by hand', async () => {
     const finding = await examine(command(rudePeer('refuses-to-start')));
     expect(finding).toMatchObject({ ok: false });
     expect(finding.says).toMatch(/exited with code 2.*the configuration file is missing/);
     expect(finding.fix).toMatch(/by hand/);
   });
 
-  test('behind a URL where nobody listens is to be started', async () => {
+  test('behind a URL without a listener has the fix to start it', async () => {
     const url = `http://127.0.0.1:${await freePort()}/mcp?key=secret`;
     const finding = await examine({ url });
     expect(finding).toMatchObject({ ok: false, says: expect.stringContaining('ECONNREFUSED') });
     expect(finding.fix).toMatch(/mcpServers\.it\.url \(http:\/\/127\.0\.0\.1:\d+\/mcp\)/);
   });
 
-  test('that never lists its tools is given up, and its process ended', async () => {
+  test('that never lists its tools is abandoned, and its process ended', async () => {
     const finding = await examine(command(rudePeer('never-lists')), { limitMs: 1_000 });
     expect(finding).toMatchObject({ ok: false, says: 'no answer within 1000 ms' });
   });
@@ -99,7 +99,7 @@ describe('a Redis', () => {
   const faults = async (url: string): Promise<(readonly [string, string | null])[]> =>
     (await examineRedis(url)).filter(({ ok }) => !ok).map(({ subject, fix }) => [subject, fix] as const);
 
-  test('that keeps everything is sound', async () => {
+  test('that keeps everything is fine', async () => {
     await using redis = await startRedis({ appendonly: true });
     const findings = await examineRedis(redis.url);
     expect(findings.map(({ subject, ok }) => [subject, ok])).toEqual([
@@ -109,24 +109,24 @@ describe('a Redis', () => {
     ]);
   });
 
-  test('that may evict keys is told its policy', async () => {
+  test('that may evict keys is a fault that names its policy', async () => {
     await using redis = await startRedis({ appendonly: true, args: ['--maxmemory-policy', 'allkeys-lru'] });
     expect(await faults(redis.url)).toEqual([
       ['eviction', expect.stringContaining('maxmemory-policy noeviction')],
     ]);
   });
 
-  test('without an append-only file is told how to get one', async () => {
+  test('without an append-only file is a fault with the fix to enable it', async () => {
     await using redis = await startRedis();
     expect(await faults(redis.url)).toEqual([['persistence', expect.stringContaining('appendonly yes')]]);
   });
 
-  test('that leaves its file to the system is told so', async () => {
+  test('that does not flush its file is a fault', async () => {
     await using redis = await startRedis({ appendonly: true, appendfsync: 'no' });
     expect(await faults(redis.url)).toEqual([['persistence', expect.stringContaining('appendfsync')]]);
   });
 
-  test('that asks for another password points at the URL, and keeps the password to itself', async () => {
+  test('that asks for another password points at the URL, without showing the password', async () => {
     await using redis = await startRedis();
     const operator = connectRedis(redis.url, 'commands');
     await operator.call('CONFIG', 'SET', 'requirepass', 'right');
@@ -136,7 +136,7 @@ describe('a Redis', () => {
     expect(findings[0]?.says).not.toMatch(/:wrong@/);
   });
 
-  test('where nobody listens is to be started', async () => {
+  test('that does not listen has the fix to start it', async () => {
     const findings = await examineRedis(`redis://127.0.0.1:${await freePort()}`);
     expect(findings).toMatchObject([
       { subject: 'redis', ok: false, says: expect.stringContaining('ECONNREFUSED') },

@@ -1,4 +1,4 @@
-/** Engines that are killed at every single command of a run: whoever takes over, the run's log is that of an undisturbed one.
+/** Engines that are killed at every command of a run: another engine takes over, and the log is as without a crash.
  *  It must kill for real, and leave nothing to the dead engine. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { setTimeout } from 'node:timers/promises';
@@ -32,7 +32,7 @@ afterAll(async () => {
 
 const AT_ONCE = 4;
 
-/** Before each command; and sometimes after its answer, which is not the same where several leave together. */
+/** Before each command; sometimes also after its answer, which differs where several are sent together. */
 function deathsAt(command: number): { at: number; moment: 'before' | 'after' }[] {
   const before = { at: command, moment: 'before' as const };
   return command % 3 === 0 ? [before, { at: command, moment: 'after' }] : [before];
@@ -43,7 +43,7 @@ interface Story {
   child: string[];
 }
 
-/** What happened, without ids and instants; two calls may begin in either order. */
+/** What happened, without ids and times; two calls may begin in either order. */
 function told(log: readonly Signal[]): string[] {
   expect(log.map(({ sequence }) => sequence)).toEqual(log.map((_, index) => index + 1));
   const rest = log.filter(({ type }) => type !== 'ai.tool.started');
@@ -58,7 +58,7 @@ function doomed(prefix: string, command: number, moment: string): Child {
   return spawnNode([DOOMED, redis.url, prefix, String(command), moment]);
 }
 
-/** The sweeper looks at everything at once, as it would after a while. */
+/** The sweeper checks everything at once, as it would after a while. */
 async function letTimePass(engines: EngineTest): Promise<void> {
   const { connection, keys } = engines;
   const members = await connection.zrange(keys.sweep, '0', '-1');
@@ -66,13 +66,13 @@ async function letTimePass(engines: EngineTest): Promise<void> {
     await connection.zadd(keys.sweep, 'XX', ...members.flatMap((member) => [1, member]));
 }
 
-/** A run whose engine dies at its `command`-th command; a second engine takes over. null: it never came that far. */
+/** A run whose engine dies at its `command`-th command; a second engine takes over. null: it had fewer commands. */
 async function disturbed(command: number, moment: 'before' | 'after'): Promise<Story | null> {
   await using engines = await openEngineTest(redis.url, { agents: AGENTS });
   const calls: string[] = [];
   await engines.startWorker(async ({ tool_name, request_id }) => {
     calls.push(`${request_id}/${tool_name}`);
-    // So that the two calls of one turn always end in the same order.
+    // So that both calls of one turn always end in the same order.
     if (tool_name === 'later') await setTimeout(100);
     return { result: okResult(tool_name) };
   });

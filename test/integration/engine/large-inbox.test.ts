@@ -1,4 +1,4 @@
-/** A run that has more to read than one turn reads, on a real Redis.
+/** A run that has more unread signals than one turn reads, on a real Redis.
  *  It must never depend on how many bytes a turn reads, only on there being more. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createCore } from '../../../src/engine/core/core.ts';
@@ -14,7 +14,7 @@ afterAll(async () => {
   await redis?.stop();
 });
 
-/** Completes with the first thing that it is told. */
+/** Completes with the first input. */
 const hasty = defineStrategy({
   name: 'hasty',
   init: () => null,
@@ -24,7 +24,7 @@ const hasty = defineStrategy({
   },
 });
 
-test('a run ends although what it has not read is larger than a turn reads', async () => {
+test('a run ends although its unread signals are larger than a turn reads', async () => {
   const agents = [{ name: 'hasty', strategy: 'hasty' }];
   await using engines = await openEngineTest(redis.url, {
     agents,

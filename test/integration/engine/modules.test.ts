@@ -1,4 +1,4 @@
-/** Agents, strategies and kinds of directives from users' own modules, in a real service.
+/** Agents, strategies and custom directive types from users' own modules, in a real service.
  *  It must not give a module anything that the configuration does not. */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -44,8 +44,8 @@ function types(signals: readonly Signal[]): string[] {
   return signals.map(({ type }) => type);
 }
 
-describe('a kind of directive of a user', () => {
-  test('is submitted, carried out on its own lane, and answered like any other', async () => {
+describe('a custom directive type', () => {
+  test('is submitted, executed on its own lane, and answered like any other', async () => {
     const ended = await client.execute({ type: 'shop.order', item: 'tea', pieces: 2 } as never);
     expect(ended).toMatchObject({
       type: 'directive.result',
@@ -61,7 +61,7 @@ describe('a kind of directive of a user', () => {
     expect(directiveViewSchema.safeParse(view).success).toBe(true);
   });
 
-  test('fills in its defaults, and is refused with the path of what is wrong', async () => {
+  test('fills in its defaults, and is refused with the path of each fault', async () => {
     const ended = await client.execute({ type: 'shop.order', item: 'tea' } as never);
     expect(ended).toMatchObject({ data: { result: { payload: { pieces: 1 } } } });
     const wrong = {
@@ -84,8 +84,8 @@ describe('a kind of directive of a user', () => {
   });
 });
 
-describe('a run of a user’s strategy', () => {
-  test('changes its state, has its directives carried out, and speaks in its own words', async () => {
+describe('a run with a user’s strategy', () => {
+  test('changes its state, has its directives executed, and writes its own signals', async () => {
     const { request_id: id } = await client.runs.start({ agent: 'keeper', query: 'tea' });
     const signals = await log(id);
     expect(types(signals)).toEqual([
@@ -121,7 +121,7 @@ describe('a run of a user’s strategy', () => {
   });
 });
 
-describe('a module that cannot be used', () => {
+describe('an unusable module', () => {
   const cases: [string, string, Record<string, unknown>, RegExp][] = [
     ['does not exist', '', { strategies: ['./none.js'] }, /none\.js: strategies\[0\] cannot be loaded/],
     [

@@ -1,4 +1,4 @@
-/** What a run asks of the world is repeated until it is known to be done: a repeat meets nothing that came in between.
+/** Outbox entries are repeated until they are acknowledged: a repeat must not affect what happened in between.
  *  It must not wait for an engine: each entry is performed as an engine performs it, and then again. */
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import { type OutboxParts, performOutbox } from '../../../src/engine/outbox.ts';
@@ -49,7 +49,7 @@ async function redisTime(): Promise<number> {
   return Number(seconds) * 1_000 + Number(micros) / 1_000;
 }
 
-test('the end of a run cancels what the run asked for, and never what a client submitted to its request', async () => {
+test('the end of a run cancels directives of the run, and never those that a client submitted to its request', async () => {
   const run = new Simulation({ spec: { request_id: 'r1' } }).cancel();
   const [own] = run.ids();
   await submit('r1', own ?? '');
@@ -62,7 +62,7 @@ test('the end of a run cancels what the run asked for, and never what a client s
   expect(await statusOf('r1', 'later')).toBe('accepted');
 });
 
-test('an agent that cancels another request cancels it as it was', async () => {
+test('an agent that cancels another request cancels only what it held then', async () => {
   await submit('r2', 'before');
   const asked_at = (await engines.journal.directive('r2', 'before'))?.acceptedAt ?? 0;
   const entry = {

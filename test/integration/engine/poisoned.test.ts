@@ -1,4 +1,5 @@
-/** Runs that no turn can be taken of: given what is no message, or damaged in Redis. Each ends once and frees its conversation.
+/** Runs that no turn can process: started with invalid messages, or damaged in Redis. Each ends once and frees its
+ *  conversation.
  *  It must not rely on the core that a poisoned run has broken. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import * as z from 'zod';
@@ -14,7 +15,7 @@ import { types } from '../../support/run-log.ts';
 
 const NO_MESSAGE = { role: 'assistant', tool_calls: {} };
 
-/** Waits to be spoken to, and completes with what it is told. */
+/** Waits for input, and completes with it. */
 const listening = defineStrategy({
   name: 'listening',
   init: () => null,
@@ -24,7 +25,7 @@ const listening = defineStrategy({
   },
 });
 
-/** Changes in place what it may only look at, so that nobody sees it before the next turn. */
+/** Changes read-only data in place, which nobody sees before the next turn. */
 const careless = defineStrategy({
   name: 'careless',
   init: () => null,
@@ -40,7 +41,7 @@ const nothing = defineStrategy({
   reduce: (state) => ({ state, messages: [null] as never }),
 });
 
-/** Its options become what no document can hold. */
+/** Its options become a value that no document can hold. */
 const unsayable = defineStrategy({
   name: 'unsayable',
   options: z.unknown().transform(() => 1n) as never,
@@ -80,7 +81,7 @@ function failure(log: readonly Signal[]) {
   return end?.type === 'ai.request.failed' ? (end.data.error as { type: string; message: string }) : null;
 }
 
-/** As a door that looked at nothing would have let it in. */
+/** As an API without checks would have accepted it. */
 async function startUnchecked(id: string, spec: Record<string, unknown>): Promise<void> {
   const whole = {
     request_id: id,
@@ -112,7 +113,7 @@ async function waits(id: string): Promise<void> {
   await eventually(async () => (await engines.runs.head(id))?.status).toBe('waiting');
 }
 
-/** The conversation is free: a run in it begins, and hears what it is told. */
+/** The conversation is free: a run in it begins, and reads its input. */
 async function expectFree(conversation_id: string): Promise<void> {
   const id = await startRun('listening', { conversation_id });
   await waits(id);
@@ -120,7 +121,7 @@ async function expectFree(conversation_id: string): Promise<void> {
   expect(failure(await engines.ended(id))).toBeNull();
 }
 
-describe('the door', () => {
+describe('the API', () => {
   test.each([
     [[NO_MESSAGE], 'messages[0].tool_calls'],
     [[{ role: 'user', content: 'hi' }, null], 'messages[1]'],
@@ -140,7 +141,7 @@ describe('the door', () => {
   });
 });
 
-describe('a run given what is no message', () => {
+describe('a run with an invalid message', () => {
   test('ends at its first turn and frees its conversation', async () => {
     await engines.startEngine();
     await startUnchecked('begin', { messages: [NO_MESSAGE], conversation_id: 'c' });
@@ -157,13 +158,13 @@ describe('a run given what is no message', () => {
     expect(failure(await engines.ended('cancelled'))?.type).toBe('cancelled');
   });
 
-  test('is told by its strategy: the path is named', async () => {
+  test('names the path if its strategy returned it', async () => {
     await engines.startEngine();
     const error = failure(await engines.ended(await startRun('nothing')));
     expect(error).toMatchObject({ type: 'strategy_error', message: expect.stringContaining('messages[0]') });
   });
 
-  test('or what no document can hold, ends', async () => {
+  test('or with a value that no document can hold, ends', async () => {
     await engines.startEngine();
     const id = await startRun('unsayable', { conversation_id: 'c' });
     expect(failure(await engines.ended(id))?.type).toBe('internal_error');
@@ -182,7 +183,7 @@ describe('a run given what is no message', () => {
   });
 });
 
-/** The sweeper looks at once. */
+/** The sweeper checks at once. */
 async function endAtDeadline(id: string): Promise<void> {
   await eventually(async () => {
     await engines.connection.zadd(engines.keys.sweep, 'XX', 1, `${id}/@run`);
@@ -206,7 +207,7 @@ describe('a run that cannot be read', () => {
     await engines.connection.hset(bodies, '@run', JSON.stringify({ ...document, inner: {} }));
   }
 
-  /** Waiting in the conversation `c`, and no engine remembers it. */
+  /** Waits in the conversation `c`, and no engine has it in memory. */
   async function damaged(
     damage: (bodies: string) => Promise<unknown>,
     deadline_ms = 60_000,
@@ -234,7 +235,7 @@ describe('a run that cannot be read', () => {
     expect(await engines.journal.head(id)).toMatchObject({ status: 'closed', open: 0 });
   });
 
-  test('ends at its deadline, and lets a run that waits for its turn begin', async () => {
+  test('ends at its deadline, and lets the next run of its conversation begin', async () => {
     const id = await damaged((bodies) => engines.connection.hset(bodies, '@run', 'x'), 1_000);
     const next = await startRun('queueing', { conversation_id: 'c' });
     await endAtDeadline(id);
@@ -242,7 +243,7 @@ describe('a run that cannot be read', () => {
     await waits(next);
   });
 
-  test('and has ended says nothing more', async () => {
+  test('and has ended writes no more signals', async () => {
     const engine = await engines.startEngine();
     const id = await startRun('listening');
     await waits(id);

@@ -1,4 +1,4 @@
-/** Runs on a real Redis: started, taken turn by turn, woken too often, and ended, whoever takes the turns.
+/** Runs on a real Redis: started, taken turn by turn, woken too often, and ended, whichever engine takes the turns.
  *  It must not look into a document: what a run did is in its log. */
 import { randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
@@ -77,7 +77,7 @@ describe('a run', () => {
     expect(log.at(-1)?.causationid).toBe(log[3]?.id);
   });
 
-  test('closes its request when it ends, and leaves nothing that stays for ever', async () => {
+  test('closes its request when it ends, and leaves no key without an expiry', async () => {
     await engines.startEngine();
     await engines.startWorker(echo);
     const id = await startRun(script({ tools: ['a'] }));
@@ -88,7 +88,7 @@ describe('a run', () => {
     expect(await engines.jobs('run')).toBe(0);
   });
 
-  test('is found again after its engine and its rings are lost', async () => {
+  test('is found again after its engine and its jobs are lost', async () => {
     const id = await startRun(script({ tool_errors: ['x'] }), { request_id: 'lost-ring' });
     await engines.lanes.removeJob('run', id, '@run/0');
     expect(await engines.jobs('run')).toBe(0);
@@ -121,14 +121,14 @@ describe('a run', () => {
     await dying.stop();
     await engines.startWorker(echo);
     const digest = (await engines.journal.directive(id, 's0.a'))?.digest ?? '';
-    // BullMQ hands the dead worker's job out again, to whoever comes first.
+    // BullMQ gives the dead worker's job to the next free one.
     await eventually(async () => {
       await engines.lanes.enqueue(LANE, { request_id: id, id: 's0.a', digest });
       return (await engines.runs.head(id))?.ended;
     }).toBe(true);
   });
 
-  test('hears at once of what was answered at its acceptance', async () => {
+  test('reads at once what was answered at acceptance', async () => {
     const engine = await engines.startEngine();
     const id = await startRun(script({ approval: 'ask' }));
     await eventually(async () => (await engines.runs.head(id))?.version).toBe(1);
@@ -150,7 +150,7 @@ describe('a run', () => {
     expect(heard(await engines.ended(id)).toSorted()).toEqual(['ai.tool.result s0.a', 'ai.tool.result s0.b']);
   });
 
-  test('reads all there is before it ends, however much that is', async () => {
+  test('reads all signals before it ends, however many there are', async () => {
     const id = await startRun('[]');
     for (let number = 0; number < 450; number += 1) {
       const data = { parent_request_id: 'other', reason: String(number) };
@@ -211,7 +211,7 @@ describe('starting', () => {
     });
   });
 
-  test('an agent nobody knows is refused, and the known ones are named', async () => {
+  test('an unknown agent is refused, and the known ones are named', async () => {
     const problem = await refusal(engines.client.start({ agent: 'nobody', query: 'hello' }));
     expect(problem).toMatchObject({ code: 'not_found', agents: ['narrow', 'scripted'] });
     expect(problem.errors?.[0]?.path).toBe('agent');
@@ -300,7 +300,7 @@ describe('directives of a run', () => {
     expect(heard(await engines.ended(id))).toHaveLength(10);
   });
 
-  test('whose id somebody else took with other content end the run', async () => {
+  test('whose id exists with other content end the run', async () => {
     await engines.startEngine();
     const id = engines.newId();
     const taken = { type: 'emit_tool_error', id: 's0.a', tool_name: 'other', error: 'x' } as const;
@@ -309,7 +309,7 @@ describe('directives of a run', () => {
     expect(failure(await engines.ended(id))).toBe('id_conflict');
   });
 
-  test('which were accepted and ended before the run are heard of all the same', async () => {
+  test('which were accepted and ended before the run are still read by it', async () => {
     const id = engines.newId();
     await engines.startWorker(echo);
     const before = toolCall({
@@ -325,7 +325,7 @@ describe('directives of a run', () => {
     expect(heard(await engines.ended(id))).toEqual(['ai.tool.result s0.a']);
   });
 
-  test('that nobody serves end at their deadline, and the run hears it', async () => {
+  test('that no worker serves end at their deadline, and the run reads that', async () => {
     await engines.startEngine();
     const id = await startRun(script({ tools: ['a'] }));
     await eventually(async () => (await engines.journal.directive(id, 's0.a'))?.status).toBe('accepted');
@@ -350,7 +350,7 @@ describe('cancelling a request', () => {
     await eventually(async () => (await engines.journal.head(id))?.status).toBe('closed');
   });
 
-  test('ends its directives without an engine, and the run once there is one', async () => {
+  test('ends its directives without an engine, and the run once there is an engine', async () => {
     const engine = await engines.startEngine();
     const id = await startRun(script({ tools: ['a'] }));
     await eventually(async () => (await engines.journal.request(id))?.directives.length).toBe(1);
@@ -388,7 +388,7 @@ describe('cancelling a request', () => {
 });
 
 describe('timers', () => {
-  test('ring by themselves, without a sweeper', async () => {
+  test('fire by themselves, without a sweeper', async () => {
     await engines.startEngine();
     const id = await startRun(script({ timer_ms: 300 }, { timer_ms: 1 }));
     const log = await engines.ended(id);
@@ -397,7 +397,7 @@ describe('timers', () => {
     expect(Date.parse(fired?.time ?? '') - Date.parse(started?.time ?? '')).toBeGreaterThanOrEqual(300);
   });
 
-  test('survive every engine, also when their ring is lost', async () => {
+  test('survive every engine, also when their job is lost', async () => {
     const engine = await engines.startEngine();
     const id = await startRun(script({ timer_ms: 700 }));
     await eventually(async () => (await engines.runs.head(id))?.wakeAt).not.toBe(null);
@@ -419,7 +419,7 @@ describe('timers', () => {
 });
 
 describe('children', () => {
-  test('run beside their parent, which hears of their end', async () => {
+  test('run beside their parent, which reads their end', async () => {
     await engines.startEngine();
     await engines.startWorker(echo);
     const child = { agent: 'scripted', script: [{ tools: ['inner'] }] };
@@ -433,7 +433,7 @@ describe('children', () => {
     expect(trace(await engines.log(`${id}.c0`))).toBe(trace(log));
   });
 
-  test('of an agent nobody knows are told to the parent as a failure', async () => {
+  test('of an unknown agent are reported to the parent as a failure', async () => {
     await engines.startEngine();
     const id = await startRun(script({ child: { agent: 'nobody', script: [] } }));
     expect(heard(await engines.ended(id))).toEqual([expect.stringContaining('there is no agent "nobody"')]);
@@ -450,7 +450,7 @@ describe('children', () => {
 });
 
 describe('ids', () => {
-  test('of any allowed form carry a run', async () => {
+  test('of any allowed form work for a run', async () => {
     await engines.startEngine();
     await engines.startWorker(echo);
     const odd = `a.b_c:D-${randomUUID()}`;

@@ -1,5 +1,5 @@
-/** What is said to a run under way: inputs, decisions, and the next run of its conversation.
- *  It must not lose a word that was accepted, nor hear one twice. */
+/** What is sent to a run under way: inputs, decisions, and the next run of its conversation.
+ *  It must not lose an accepted input, nor read one twice. */
 import { Redis } from 'ioredis';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { DirectiveRefused } from '../../../src/contract/problem.ts';
@@ -53,7 +53,7 @@ async function status(id: string): Promise<string | undefined> {
 }
 
 describe('an input', () => {
-  test('is read by the run, whatever it waits for, in the order of the inputs', async () => {
+  test('is read by the run in any state, in the order of the inputs', async () => {
     await engines.startEngine();
     const id = await startRun(script({ inputs: 3 }));
     for (const input_id of ['i1', 'i2', 'i3'])
@@ -63,7 +63,7 @@ describe('an input', () => {
     );
   });
 
-  test('given before the first turn is read in it', async () => {
+  test('sent before the first turn is read in it', async () => {
     const id = await startRun(script({ inputs: 1 }));
     expect(await engines.client.input(id, { content: 'early' })).toMatchObject({ queued: 1 });
     await engines.startEngine();
@@ -79,7 +79,7 @@ describe('an input', () => {
     expect(types(await engines.log(id))).toEqual(['ai.request.input']);
   });
 
-  test('beyond 64 that wait is refused, whether they were read or not, and taken again when one is used', async () => {
+  test('is refused while 64 others wait, read or not, and accepted again when one is used', async () => {
     const engine = await engines.startEngine();
     const id = await startRun(script({ approval: 'ask' }, { inputs: 10 }, { approval: 'ask2' }));
     const give = (number: number) => engines.client.input(id, { input_id: `i${number}`, content: 'x' });
@@ -94,7 +94,7 @@ describe('an input', () => {
     await eventually(async () => (await give(66).catch(() => null))?.queued).toBe(55);
   });
 
-  test('is refused when the run has ended, where there is none, and when it says nothing', async () => {
+  test('is refused when the run has ended, when there is no run, and when it is empty', async () => {
     await engines.startEngine();
     const id = await startRun(script({ tool_errors: ['x'] }));
     await engines.ended(id);
@@ -103,7 +103,7 @@ describe('an input', () => {
     expect(await refusal(engines.client.input(id, { content: '  ' }))).toBe('invalid_body');
   });
 
-  test('that was accepted just before the end is heard, always', async () => {
+  test('that was accepted just before the end is always read', async () => {
     const engine = await engines.startEngine();
     await engines.startWorker(async ({ tool_name }) => ({ result: okResult(tool_name) }), engine.wake);
     const client = engines.clientWith(async (requestId, version) => void engine.wake(requestId, version));
@@ -131,7 +131,7 @@ describe('an input', () => {
 });
 
 describe('a decision', () => {
-  test('about a call that waits is heard once, and stands', async () => {
+  test('about a waiting call is applied once, and stays', async () => {
     await engines.startEngine();
     const id = await startRun(script({ approval: 'ask' }, { approval: 'ask-b' }));
     await eventually(() => engines.log(id).then(types)).toContain('ai.tool.approval_requested');
@@ -146,7 +146,7 @@ describe('a decision', () => {
     expect(heard(log)).toEqual(['ai.tool.approval_decided ask', 'ai.tool.approval_decided ask-b']);
   });
 
-  test('of two at once that differ, one stands', async () => {
+  test('that differs from another at the same time: one of them stays', async () => {
     await engines.startEngine();
     const id = await startRun(script({ approval: 'ask' }));
     await eventually(() => engines.log(id).then(types)).toContain('ai.tool.approval_requested');
@@ -164,7 +164,7 @@ describe('a decision', () => {
     expect(stood).toEqual(decided);
   });
 
-  test('about what nobody asked is refused', async () => {
+  test('about a call that does not wait is refused', async () => {
     await engines.startEngine();
     const id = await startRun(script({ approval: 'ask' }));
     await eventually(() => engines.log(id).then(types)).toContain('ai.tool.approval_requested');
@@ -189,7 +189,7 @@ describe('a conversation', () => {
     expect(heard(await engines.ended(third))).toHaveLength(1);
   });
 
-  test('lets runs wait for their turn, and gives each the history of those before', async () => {
+  test('lets runs wait in line, and gives each the history of those before', async () => {
     await engines.startEngine();
     const first = await startRun(script({ approval: 'ask' }), { ...talk, agent: 'queueing' });
     await eventually(() => status(first)).toBe('running');
@@ -220,7 +220,7 @@ describe('a conversation', () => {
     ]);
   });
 
-  test('is interrupted where the next run says so', async () => {
+  test('is interrupted if the next run asks for it', async () => {
     await engines.startEngine();
     const first = await startRun(script({ approval: 'ask' }), talk);
     await eventually(() => status(first)).toBe('running');
@@ -248,7 +248,7 @@ describe('a conversation', () => {
     expect(heard(await engines.ended(third))).toHaveLength(1);
   });
 
-  test('goes on when the run whose turn it was is lost', async () => {
+  test('goes on when its active run is lost', async () => {
     await engines.startEngine();
     const first = await startRun(script({ approval: 'ask' }), talk);
     await eventually(() => status(first)).toBe('running');
@@ -257,7 +257,7 @@ describe('a conversation', () => {
     expect(heard(await engines.ended(second))).toHaveLength(1);
   });
 
-  test('ends a run whose turn does not come before its deadline', async () => {
+  test('ends a run that waits in it past its deadline', async () => {
     const engine = await engines.startEngine();
     const first = await startRun(script({ approval: 'ask' }), talk);
     await eventually(() => status(first)).toBe('running');
@@ -271,7 +271,7 @@ describe('a conversation', () => {
     await engine.stop();
   });
 
-  test('leaves its history for a while, and then nothing', async () => {
+  test('keeps its history for a while, and then nothing', async () => {
     await engines.startEngine();
     await engines.ended(await startRun(script({ tool_errors: ['x'] }), talk));
     const [active, waiting, history] = engines.keys.conversation('talk');
@@ -281,7 +281,7 @@ describe('a conversation', () => {
 });
 
 describe('a cancellation', () => {
-  test('does not acknowledge a run that is started while it looks', async () => {
+  test('does not acknowledge a run that is started during its check', async () => {
     const send = Redis.prototype.sendCommand;
     let isStarted = false;
     const late = startRun.bind(null, script({ inputs: 1 }), { request_id: 'r-late' });
@@ -289,7 +289,7 @@ describe('a cancellation', () => {
       const replied = send.apply(this, sent) as Promise<unknown>;
       if (isStarted || !JSON.stringify(sent[0].args).includes('r-late')) return replied;
       isStarted = true;
-      // The first look has its answer, and now the run is started.
+      // The first check has its answer, and now the run is started.
       return replied.then(async (reply) => {
         await late();
         return reply;

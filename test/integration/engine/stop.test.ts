@@ -1,5 +1,5 @@
-/** An agent that is stopped, on a real Redis: what of its work goes on and what is withdrawn.
- *  It must not wait for a directive that nobody serves to reach its deadline. */
+/** An agent that is stopped, on a real Redis: which work continues and which is withdrawn.
+ *  It must not wait for the deadline of a directive without a worker. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import * as z from 'zod';
 import { okResult } from '../../../src/contract/result.ts';
@@ -19,7 +19,7 @@ afterAll(async () => {
   await redis?.stop();
 });
 
-/** Of a kind that no worker of this test serves: it stays in its lane. */
+/** Of a type that no worker of this test serves: it stays in its lane. */
 const mail = defineDirective({
   mode: 'queued',
   type: 'mail',
@@ -44,7 +44,7 @@ function listed(tool: string) {
   return { name: tool, server: 'test', tool, input_schema: {}, effect: 'once' as const };
 }
 
-test('what is queued is withdrawn at once, what runs goes on unheard, and the run’s error says why', async () => {
+test('queued work is withdrawn at once, results of running work are ignored, and the run’s error names the reason', async () => {
   const core = createCore({ strategies: [failing], directives: [mail] });
   const agent = { name: 'a', strategy: 'failing', tools: ['*'], policies: { error: 'stop' as const } };
   await using engines = await openEngineTest(redis.url, { core, agents: [agent] });

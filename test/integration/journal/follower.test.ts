@@ -1,5 +1,5 @@
 /** Following a request's log on a real Redis: every sequence once and in order, whatever the channel loses.
- *  It must never take its own reading of the log for what a follower saw. */
+ *  It must never use its own reading of the log as what a follower saw. */
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import type { Signal } from '../../../src/contract/signal.ts';
@@ -27,7 +27,7 @@ async function setUp() {
   const subscriber = createSubscriber({ listening, publishing: open.connection }, open.keys);
   const { journal } = open;
 
-  /** An open directive under a claim, which may say things and end. */
+  /** An open directive under a claim, which may append signals and end. */
   async function running(request_id: string) {
     const call = toolCall({ request_id });
     await journal.accept(request_id, [acceptance(call)]);
@@ -119,7 +119,7 @@ describe('a follower', () => {
     expect(sequences(seen)).toEqual(upTo(102));
   });
 
-  test('that reads slowly gets what it could not hold from the log', async () => {
+  test('that reads slowly reads from the log what it could not hold', async () => {
     await using open = await setUp();
     const request_id = randomUUID();
     const writer = await open.running(request_id);
@@ -164,12 +164,12 @@ describe('a follower', () => {
     expect(await all(open.follower.follow(request_id, { after: 2 }))).toEqual([]);
   });
 
-  test('of a request nobody knows ends at once', async () => {
+  test('of an unknown request ends at once', async () => {
     await using open = await setUp();
     expect(await all(open.follower.follow(randomUUID()))).toEqual([]);
   });
 
-  test('that shall not wait ends with the last signal so far', async () => {
+  test('without waiting ends with the last signal so far', async () => {
     await using open = await setUp();
     const request_id = randomUUID();
     const writer = await open.running(request_id);

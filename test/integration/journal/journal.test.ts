@@ -1,4 +1,4 @@
-/** The journal's scripts on a real Redis, standalone and as a cluster: what each allows and what it refuses.
+/** The journal's scripts on a real Redis, standalone and as a cluster: what each allows and refuses.
  *  It must never assert on time beyond what Redis' own clock decides. */
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -83,7 +83,7 @@ describe.each(topologies)('the journal on %s', (_name, start) => {
     expect(await open.journal.head(request_id)).toBeNull();
   });
 
-  test('grants one claim at a time and tells the others how long it holds', async () => {
+  test('grants one claim at a time and reports to the others how long it holds', async () => {
     await using open = await openJournal(redis.url);
     const call = toolCall();
     await open.journal.accept(call.request_id, [acceptance(call)]);
@@ -140,7 +140,7 @@ describe.each(topologies)('the journal on %s', (_name, start) => {
     ).toMatchObject({ kind: 'ended' });
   });
 
-  test('appends once what a lost connection made it ask twice', async () => {
+  test('appends once what was sent twice because of a lost connection', async () => {
     await using open = await openJournal(redis.url);
     const call = toolCall();
     await open.journal.accept(call.request_id, [acceptance(call)]);
@@ -203,7 +203,7 @@ describe.each(topologies)('the journal on %s', (_name, start) => {
     expect((await open.journal.claim(claimOf(call))).kind).toBe('wait');
   });
 
-  test('moves a retry to another stage and lane once, and lets nobody claim it in the old one', async () => {
+  test('moves a retry to the next model candidate and lane once, and allows no claim in the old one', async () => {
     await using open = await openJournal(redis.url);
     const call = toolCall();
     const { request_id: requestId, id } = call;
@@ -228,7 +228,7 @@ describe.each(topologies)('the journal on %s', (_name, start) => {
     expect(await open.journal.claim(claim)).toEqual({ kind: 'moved', lane: 'llm.b' });
   });
 
-  test('counts a released claim as an attempt where readers have seen something of it', async () => {
+  test('counts a released claim as an attempt if readers have seen signals of it', async () => {
     await using open = await openJournal(redis.url);
     const call = toolCall();
     const { request_id: requestId, id } = call;
@@ -333,7 +333,7 @@ describe.each(topologies)('the journal on %s', (_name, start) => {
     expect((await open.journal.signalAt(call.request_id, 1))?.type).toBe('ai.tool.result');
   });
 
-  test('cancels what waits at once, and asks what runs', async () => {
+  test('cancels waiting directives at once, and requests it of running ones', async () => {
     await using open = await openJournal(redis.url);
     const waiting = toolCall();
     await open.journal.accept(waiting.request_id, [acceptance(waiting)]);

@@ -1,4 +1,4 @@
-/** Limits of models that workers share, on a real Redis: what passes, what waits and for how long, what is remembered.
+/** Limits of models that workers share, on a real Redis: which calls pass, which wait and how long, what is kept.
  *  It must never assert how long anything took. */
 import fc from 'fast-check';
 import type { Redis } from 'ioredis';
@@ -81,7 +81,7 @@ test('ten seconds of requests pass at once, whichever worker makes them; then ea
   await closeRedis(elsewhere);
 });
 
-test("a model's own limit leaves the other models of the provider alone; the provider's does not", async () => {
+test("a model's own limit does not affect the provider's other models; the provider's does", async () => {
   const own = worker({ model: { requests: 6, tokens: null } });
   expect(await passing(own, 5)).toBe(1);
   expect(await own.reserve(small, { tokens: 0 })).toMatchObject({ ok: false, scope: 'model' });
@@ -116,7 +116,7 @@ test('a call that is larger than the bucket passes when the bucket is full, and 
   if (!refused.ok) expect(refused.retryAfterMs).toBeLessThanOrEqual(50_000);
 });
 
-test('what a call really took replaces its estimate: less is given back, more is owed', async () => {
+test('what a call really took replaces its estimate: less is returned, more is owed', async () => {
   const limited = worker({ provider: { requests: null, tokens: 6_000 } });
   const first = await take(limited, small, 1_000);
   first.record(100);
@@ -128,7 +128,7 @@ test('what a call really took replaces its estimate: less is given back, more is
   expect(limited.errors).toEqual([]);
 });
 
-test('settling twice corrects once', async () => {
+test('recording twice corrects once', async () => {
   const limited = worker({ provider: { requests: null, tokens: 6_000 } });
   const first = await take(limited, small, 500);
   await take(limited, small, 500);
@@ -138,7 +138,7 @@ test('settling twice corrects once', async () => {
   expect(await limited.reserve(small, { tokens: 500 })).toMatchObject({ ok: true });
 });
 
-test('a count that is no number is none', async () => {
+test('a count that is not a number is ignored', async () => {
   const limited = worker({ provider: { requests: null, tokens: 6_000 } });
   const first = await take(limited, small, Number.NaN);
   first.record(Number.POSITIVE_INFINITY);
@@ -146,7 +146,7 @@ test('a count that is no number is none', async () => {
   expect(limited.errors).toEqual([]);
 });
 
-test('without limits nothing is asked of Redis a second time', async () => {
+test('without limits Redis is not called a second time', async () => {
   const own = connectRedis(redis.url, 'commands') as Redis;
   const free = worker({}, uniquePrefix(), own);
   expect(await free.reserve(small, { tokens: 10 })).toMatchObject({ ok: true });
@@ -165,7 +165,7 @@ test('without limits nothing is asked of Redis a second time', async () => {
   await closeRedis(own);
 });
 
-test('a block holds for every worker, with limits or without, once what it knew is a second old', async () => {
+test('a block holds for every worker, with limits or without, once its cached state is a second old', async () => {
   const one = worker({});
   const clock = { now: Date.now() };
   const free = createRateLimits({
@@ -187,7 +187,7 @@ test('a block holds for every worker, with limits or without, once what it knew 
   }
 });
 
-test('a block is no longer than it may be, whatever the provider says', async () => {
+test('a block is limited in time, whatever the provider says', async () => {
   const keys = keySpace(uniquePrefix());
   const limitsOf = () => ({ provider: NONE, model: NONE });
   const limits = createRateLimits({ connection, keys, limitsOf, longestBlockMs: 5_000, onError: () => {} });
@@ -237,7 +237,7 @@ test('all keys of a provider share a slot', () => {
   );
 });
 
-/** The scripts with a clock of the test in the place of Redis' own. */
+/** The scripts with a clock of the test instead of Redis' own. */
 function scriptAt(name: string): string {
   const source = scriptSources().get(name) ?? '';
   const clocked = source.replace(
@@ -251,11 +251,11 @@ function scriptAt(name: string): string {
 interface Step {
   passMs: number;
   amount: number;
-  /** Tokens above the estimate, told afterwards. */
+  /** Tokens above the estimate, recorded afterwards. */
   above: number;
 }
 
-/** What the bucket is meant to be, in as few words as possible. */
+/** The intended behaviour of the bucket, as short as possible. */
 function model(perMinute: number) {
   const capacity = Math.max(1, perMinute / 6);
   let level = capacity;
@@ -272,7 +272,7 @@ function model(perMinute: number) {
   };
 }
 
-test('the bucket does what its model does, and who waits as long as it says passes then', async () => {
+test('the bucket behaves like its model, and a call passes after the wait it names', async () => {
   const reserveSource = scriptAt('limit-reserve');
   const settleSource = scriptAt('limit-record');
   const steps = fc.array(
@@ -319,7 +319,7 @@ test('the bucket does what its model does, and who waits as long as it says pass
   );
 });
 
-test('a clock that goes back gives nothing', async () => {
+test('a clock that goes back adds nothing', async () => {
   const keys = keySpace(uniquePrefix()).limits(small);
   const reserve = async (second: number): Promise<string> => {
     await connection.set('now', second);

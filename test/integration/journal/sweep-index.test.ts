@@ -1,5 +1,5 @@
-/** The index of directives to look at again, on a real Redis.
- *  It must never hold more than identities and instants. */
+/** The index of directives to check again, on a real Redis.
+ *  It must never hold more than identities and times. */
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { createSweepIndex } from '../../../src/journal/sweep-index.ts';
 import { dueAt, openJournal } from '../../support/journal.ts';
@@ -29,7 +29,7 @@ test('entries are due in their order, from their instant on', async () => {
   expect((await open.index.take(10)).entries).toMatchObject([{ ...ref('second'), missedBefore: false }]);
 });
 
-test('what one sweeper took no other gets, until that one is lost', async () => {
+test('entries that one sweeper has taken go to no other, until that one is lost', async () => {
   await using open = await setUp();
   await open.index.add([ref('a')], 100);
   const { now, entries } = await open.index.take(10);
@@ -40,7 +40,7 @@ test('what one sweeper took no other gets, until that one is lost', async () => 
   expect(Number(score)).toBeLessThanOrEqual(now + 1_001);
 });
 
-test('a later look replaces the earlier, and keeps in mind what was missing', async () => {
+test('a later check replaces the earlier one, and remembers what was missing', async () => {
   await using open = await setUp();
   await open.index.add([ref('a')], 100);
   const taken = async () => (await open.index.take(10)).entries[0];
@@ -53,7 +53,7 @@ test('a later look replaces the earlier, and keeps in mind what was missing', as
   expect(await taken()).toMatchObject({ ...ref('a'), missedBefore: false });
 });
 
-test('a look that was asked for after the sweeper took the entry is not put off', async () => {
+test('a check that is requested after the sweeper took the entry is not delayed', async () => {
   await using open = await setUp();
   await open.index.add([ref('a')], 100);
   const [entry] = (await open.index.take(10)).entries;
@@ -62,7 +62,7 @@ test('a look that was asked for after the sweeper took the entry is not put off'
   expect(ids(await dueAt(open, Date.now() + 10_000))).toEqual(['a']);
 });
 
-test('a look within a time is never later than the one that is due', async () => {
+test('a requested check is never later than the planned one', async () => {
   await using open = await setUp();
   await open.index.add([ref('a')], 100);
   await open.index.lookWithin(ref('a'), 60_000);
@@ -71,7 +71,7 @@ test('a look within a time is never later than the one that is due', async () =>
   expect(ids(await dueAt(open, Date.now() + 65_000))).toEqual(['a', 'new']);
 });
 
-test('a repeated announcement puts nothing off', async () => {
+test('a repeated announcement delays nothing', async () => {
   await using open = await setUp();
   await open.index.add([ref('a')], 100);
   await open.index.add([ref('a')], Date.now() + 60_000);
@@ -80,7 +80,7 @@ test('a repeated announcement puts nothing off', async () => {
   expect(await dueAt(open, 50)).toHaveLength(1);
 });
 
-test('an announcement is due by the clock of Redis, whatever the process takes for the time', async () => {
+test('an announcement is due by the clock of Redis, whatever the clock of the process shows', async () => {
   await using open = await setUp();
   const [seconds] = await open.connection.time();
   const now = Number(seconds) * 1_000;
@@ -101,20 +101,20 @@ test('an announcement is due by the clock of Redis, whatever the process takes f
   expect((await dueAt(open, now + 4_000)).map(({ id }) => id)).toEqual(['a']);
 });
 
-test('a last look keeps in mind that the directive was settled', async () => {
+test('a last check remembers that the end was recorded', async () => {
   await using open = await setUp();
   await open.index.lookOnceMore(ref('a'), 200);
   const settled = { ...ref('a'), missedBefore: false, recordedBefore: true };
   expect((await open.index.take(10)).entries).toMatchObject([settled]);
 });
 
-test('what was forgotten meanwhile does not come back with a later look', async () => {
+test('an entry forgotten meanwhile does not return with a later check', async () => {
   await using open = await setUp();
   await open.index.lookAgain({ ...ref('a'), missedBefore: false, takenAs: '100.125' }, 200);
   expect(await open.index.size()).toBe(0);
 });
 
-test('many forgotten entries leave together, soon', async () => {
+test('many forgotten entries are removed together, soon', async () => {
   await using open = await setUp();
   const refs = Array.from({ length: 1_000 }, (_, index) => ref(`d${index}`));
   await open.index.add([...refs, ref('stays')], 100);

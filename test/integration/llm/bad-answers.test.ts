@@ -1,4 +1,4 @@
-/** What providers answer on their worst days, and what a directive says of it: a typed error each time.
+/** Bad answers of providers, and the typed error that each becomes.
  *  It must never pass because a timer was slow: every case ends by what the provider did. */
 import { describe, expect, test } from 'vitest';
 import { type Api, call, errorIn, KEY, providersAt, told } from '../../support/model-calls.ts';
@@ -54,12 +54,12 @@ describe.each(APIS)('%s', (api) => {
     expect(result.execution.usage).toBeUndefined();
   });
 
-  test('JSON that is no answer', async () => {
+  test('JSON that is not an answer', async () => {
     const result = await asked(api, json(200, { unexpected: [1, 2] }), GENERATE);
     expect(['invalid_result', 'provider_error']).toContain(errorIn(result).type);
   });
 
-  test('a stream that ends in the middle is no answer, however politely', async () => {
+  test('a stream that ends in the middle is not an answer, even with a clean close', async () => {
     const events = api === 'openai' ? 7 : api === 'anthropic' ? 6 : 2;
     const result = await asked(api, streamed(beginning(RECORDED[api], events)));
     expect(errorIn(result)).toMatchObject({ type: 'provider_error', retryable: true });
@@ -77,7 +77,7 @@ describe.each(APIS)('%s', (api) => {
     expect(result.execution.metadata).toHaveProperty('usage_so_far');
   });
 
-  test('nobody there', async () => {
+  test('no listener', async () => {
     const gone = await startProvider(() => {});
     await gone[Symbol.asyncDispose]();
     const result = await call(STREAM, { providers: providersAt(gone.url, api) });
@@ -86,13 +86,13 @@ describe.each(APIS)('%s', (api) => {
     expect(result.execution.metadata).not.toHaveProperty('usage_so_far');
   });
 
-  test('a connection closed without a word', async () => {
+  test('a connection closed without an answer', async () => {
     const result = await asked(api, (response) => void response.destroy());
     expect(errorIn(result)).toMatchObject({ type: 'network', retryable: true });
     expect(result.execution.unreached).toBeUndefined();
   });
 
-  test('a cancelled call closes the stream, and says what it has cost so far', async () => {
+  test('a cancelled call closes the stream, and reports the cost so far', async () => {
     const events = api === 'openai' ? 7 : api === 'anthropic' ? 6 : 2;
     await using server = await startProvider((response) => {
       response.writeHead(200, STREAM_HEAD);
@@ -138,7 +138,7 @@ describe.each(APIS)('%s', (api) => {
   });
 });
 
-describe('an error inside of a stream', () => {
+describe('an error inside a stream', () => {
   const head = beginning(ANTHROPIC, 6);
   const anthropic = (type: string, message: string) =>
     sse([{ type: 'error', error: { type, message } }], { named: true });
@@ -245,7 +245,7 @@ describe('an error inside of a stream', () => {
     await server.seen[0]?.closed;
   });
 
-  test('comes after text that was told, which stays a part of a failed attempt', async () => {
+  test('comes after reported text, which stays a part of a failed attempt', async () => {
     const text = beginning(OPENAI_CHAT, 3) + sse([{ error: { message: 'gone', type: 'server_error' } }]);
     const result = await asked('openai-chat', streamed(text));
     expect(told(result, 'content')).toBe('Hello, wörld 🌍');
@@ -405,7 +405,7 @@ describe('a refusal', () => {
     expect(all.limiter.blocked).toEqual([{ scope: 'provider', ms: 9_000 }]);
   });
 
-  test('names no address and no header of the request', async () => {
+  test('names no URL and no header of the request', async () => {
     await using server = await startProvider(json(500, { error: { message: 'x' } }));
     const result = await call(STREAM, {
       providers: providersAt(server.url, 'compatible', { headers: { 'x-tenant': 'acme-42' } }),

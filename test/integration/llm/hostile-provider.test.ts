@@ -1,5 +1,6 @@
-/** Providers that send more than a process can hold, or send it elsewhere: each costs its own call, and the process lives.
- *  It must never run them against the process of the tests: a fault here ends the one that has it. */
+/** Providers that send more than a process can hold, or redirect elsewhere: each fails its own call only, and the
+ *  process survives.
+ *  It must never run them against the process of the tests: a fault here ends the process that has it. */
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { HOSTILE_ANSWERS } from '../../support/hostile-answers.ts';
@@ -8,7 +9,7 @@ import { type Child, spawnNode } from '../../support/process.ts';
 import { bodyOf, json, type ProviderServer, startProvider } from '../../support/provider-server.ts';
 
 const CALLER = fileURLToPath(new URL('../../support/servers/model-caller.ts', import.meta.url));
-/** MiB. Far less than any of the answers would take. */
+/** MiB. Far less than any of the answers needs. */
 const HEAP = 160;
 describe('a process with little memory outlives', () => {
   let server: ProviderServer;
@@ -52,7 +53,7 @@ describe('a process with little memory outlives', () => {
     });
   });
 
-  test('a refusal without an end, and still calls', async () => {
+  test('an endless refusal, and still makes calls', async () => {
     expect(await ending('llm_generate', 'refuses')).toMatchObject({
       type: 'provider_error',
       details: { status: 500 },

@@ -1,5 +1,5 @@
-/** A provider's key over a whole run, good and bad: what is written to Redis and said in logs is searched for it.
- *  It must never look at what we think is written, but at everything that is. */
+/** A provider's key during whole runs, good and bad: everything written to Redis and logs is searched for it.
+ *  It must never check what should be written, but everything that is. */
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -23,7 +23,7 @@ let redis: TestRedis;
 let tattler: Server;
 let service: Child;
 
-/** Refuses everybody, and tells them what they sent. */
+/** Refuses every call, and repeats its content. */
 function startTattler(): Promise<Server> {
   const server = createServer((request, response) => {
     const sent = JSON.stringify(request.headers);
@@ -69,7 +69,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true });
 });
 
-/** Every command that changed anything, as Redis wrote it down. */
+/** Every command that changed anything, as Redis recorded it. */
 function everythingWritten(): string {
   const journal = join(redis.dir, 'appendonlydir');
   return readdirSync(journal)
@@ -96,7 +96,7 @@ test('is in no signal, no key of Redis and no line of a log', async () => {
   await service.stop();
   expect(mock.getRequests().length).toBeGreaterThan(0);
   const written = everythingWritten();
-  // What is searched is the run: the answers and the refusals are in it.
+  // The searched data belongs to the run: the answers and the refusals are in it.
   expect(written).toContain('Hi there.');
   expect(written).toContain('wrong key');
   for (const place of [JSON.stringify(said), written, service.lines.join('\n')]) {

@@ -1,5 +1,5 @@
-/** Answers of models above the size that a signal holds: programs and runs get them whole, whichever way they ask.
- *  It must not raise the limit for what it asks: the log holds previews. */
+/** Answers of models above the size that a signal holds: programs and runs get them whole, however they read them.
+ *  It must not raise the limit for its calls: the log holds previews. */
 import { randomUUID } from 'node:crypto';
 import { LLMock } from '@copilotkit/aimock';
 import { Redis } from 'ioredis';
@@ -66,7 +66,7 @@ describe.each([
     await client.close();
   });
 
-  test('vectors are there, or the answer is not ok', async () => {
+  test('vectors are complete, or the answer is not ok', async () => {
     const client = await connect();
     const request_id = randomUUID();
     const texts = ['words', 'words'];
@@ -78,7 +78,7 @@ describe.each([
     await client.close();
   });
 
-  test('a run reads such a turn, calls what it asks for, and ends with such an answer', async () => {
+  test('a run reads a large turn, calls its tools, and ends with a large answer', async () => {
     const client = await connect();
     const { request_id: requestId } = await client.runs.start({ agent: 'writer', query: 'begin' });
     const signals: Signal[] = [];
@@ -91,7 +91,7 @@ describe.each([
   });
 });
 
-test('an answer that is not kept any more is an error, and no preview of one', async () => {
+test('an answer that is no longer stored is an error, not a preview', async () => {
   const client = await createDirectClient({ redisUrl: redis.url, prefix: service.prefix });
   const request_id = randomUUID();
   const call = { type: 'llm_embed', id: 'e', request_id, texts: 'words', model_alias: 'embedding' } as const;

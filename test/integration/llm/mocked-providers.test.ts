@@ -9,7 +9,7 @@ import { type Api, call, errorIn, providersAt, told, turnIn } from '../../suppor
 const APIS: Api[] = ['openai', 'openai-chat', 'anthropic', 'google', 'compatible'];
 const TEXT = 'The quick brown fox jumps over the lazy dog, and the dog does not mind it at all.';
 
-/** In the words of every provider at once: the mock passes on what is its own. */
+/** For every provider at once: the mock passes on what is its own. */
 const USAGE = {
   input_tokens: 11,
   output_tokens: 7,
@@ -112,7 +112,7 @@ describe.each(APIS)('%s', (api) => {
     },
   );
 
-  test('streams parallel calls apart', async () => {
+  test('streams parallel calls separately', async () => {
     const offered = { tools: ['everything.get-sum', 'everything.echo'], ...said('both') };
     const result = await call({ type: 'llm_stream', ...offered }, at(api));
     expect(turnIn(result).tool_calls.map(({ name }) => name)).toEqual([
@@ -125,7 +125,7 @@ describe.each(APIS)('%s', (api) => {
     expect(JSON.parse(second.join(''))).toEqual({ message: 'hi' });
   });
 
-  test('takes the history with its calls and their results', async () => {
+  test('accepts the history with its calls and their results', async () => {
     const call_1 = { id: 'call_1', name: 'everything.get-sum', arguments: { a: 1, b: 2 } };
     const context = [
       { role: 'user' as const, content: 'What is 1 and 2?' },
@@ -157,7 +157,7 @@ describe.each(APIS)('%s', (api) => {
     expect(result.limiter.blocked).toEqual(blocked);
   });
 
-  test('a stream that is cut is a network error that may be tried again, and says what it cost', async () => {
+  test('a stream that is cut is a retryable network error, and reports its cost', async () => {
     const result = await call({ type: 'llm_stream', ...said('cut') }, at(api));
     expect(errorIn(result)).toMatchObject({ type: 'network', retryable: true });
     expect(result.deltas.length).toBeGreaterThan(0);
@@ -194,7 +194,7 @@ describe('thinking', () => {
   });
 });
 
-describe('a stream that falls silent', () => {
+describe('a stream that stalls', () => {
   test('is an idle timeout', async () => {
     const limits = { timeout_ms: 20_000, idle_timeout_ms: 300 };
     const result = await call({ type: 'llm_stream', ...limits, ...said('stalls') }, at('openai-chat'));
@@ -228,7 +228,7 @@ describe('vectors', () => {
     expect([0, 4, 8].map((offset) => bytes.readFloatLE(offset))).toEqual([0.5, -0.25, 0.125]);
   });
 
-  test('of another length than asked for are no answer', async () => {
+  test('of another length than requested are a failure', async () => {
     const result = await call({ type: 'llm_embed', texts: 'a', dimensions: 256 }, at('openai'));
     expect(errorIn(result)).toMatchObject({
       type: 'invalid_result',

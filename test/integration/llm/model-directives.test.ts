@@ -1,4 +1,4 @@
-/** What a model directive asks for and what it tells, beside the answer itself: limits, tools, output, metadata.
+/** Requests and reports of model directives beside the answer itself: limits, tools, output, metadata.
  *  It must never reach a real provider. */
 import { once } from 'node:events';
 import { describe, expect, test } from 'vitest';
@@ -27,7 +27,7 @@ import { ANTHROPIC, OPENAI_CHAT } from '../../support/recorded-answers.ts';
 const STREAM = { type: 'llm_stream' } as const;
 const GENERATE = { type: 'llm_generate' } as const;
 
-/** A whole chat completion that says `content`. */
+/** A whole chat completion with the text `content`. */
 function completion(content: string, more: Record<string, unknown> = {}): Record<string, unknown> {
   return {
     id: 'x',
@@ -57,7 +57,7 @@ describe('limits that all workers share', () => {
     expect(result.execution).toMatchObject({ unavailable: true, pauseScope });
   });
 
-  test('are asked for the prompt and what may be written, and told what it took', async () => {
+  test('reserve the prompt and the longest answer, and record the real use', async () => {
     await using server = await startProvider(streamed(OPENAI_CHAT));
     const context = [{ role: 'user' as const, content: 'x'.repeat(4_000) }];
     const { limiter } = await call({ ...STREAM, max_tokens: 500, context }, at(server));
@@ -66,13 +66,13 @@ describe('limits that all workers share', () => {
     expect(limiter.settled).toEqual([29]);
   });
 
-  test('do not hold a call back when nobody answers for them', async () => {
+  test('do not hold a call back when they are unavailable', async () => {
     await using server = await startProvider(streamed(OPENAI_CHAT));
     const limiter = { ...recordingLimiter(), reserve: () => Promise.reject(new Error('no Redis')) };
     expect(turnIn(await call(STREAM, at(server, { limiter }))).text).toBe('Hello, wörld 🌍');
   });
 
-  test('learn from an answer that it was the last for a while', async () => {
+  test('pause after an answer that uses up the provider’s limit', async () => {
     const headers = {
       'x-ratelimit-remaining-requests': '0',
       'x-ratelimit-reset-requests': '12s',
@@ -84,7 +84,7 @@ describe('limits that all workers share', () => {
     expect(limiter.blocked).toEqual([{ scope: 'model', ms: 12_000 }]);
   });
 
-  test('in the middle of many vectors are waited for, not begun again', async () => {
+  test('in the middle of many vectors make the call wait, not start again', async () => {
     await using server = await startProvider((response, { body }) => {
       const { input } = body as { input: string[] };
       const data = input.map((text, index) => ({ object: 'embedding', index, embedding: [Number(text)] }));
@@ -115,7 +115,7 @@ describe('tools', () => {
   };
   const sentTools = (server: ProviderServer): unknown => bodyOf(server)['tools'];
 
-  test('are taken from the catalog by their names, under names that the provider takes', async () => {
+  test('are taken from the catalog by their names, under names that the provider accepts', async () => {
     await using server = await startProvider(streamed(OPENAI_CHAT));
     await call({ ...STREAM, tools: ['web.find'] }, at(server, { tools: described }));
     expect(sentTools(server)).toMatchObject([
@@ -157,7 +157,7 @@ describe('tools', () => {
     expect(bodyOf(server)).toMatchObject({ tool_choice: sent });
   });
 
-  test('arguments that are no JSON are empty, and the call is named', async () => {
+  test('arguments that are not JSON are empty, and the call is named', async () => {
     const tool_calls = [
       { id: 'a', type: 'function', function: { name: 'web_find', arguments: '{"broken' } },
       { id: 'b', type: 'function', function: { name: 'web_find', arguments: '{"q":1}' } },
@@ -202,7 +202,7 @@ describe('messages', () => {
     ]);
   });
 
-  test('with instructions in the middle reach a provider that takes them at the beginning only', async () => {
+  test('with instructions in the middle reach a provider that accepts them only at the beginning', async () => {
     await using server = await startProvider(streamed(ANTHROPIC));
     const context = [
       { role: 'system' as const, content: 'First' },
@@ -219,7 +219,7 @@ describe('messages', () => {
     expect(JSON.stringify(messages)).toContain('<system>\\nLater\\n</system>');
   });
 
-  test('reasoning is asked for as the provider understands it', async () => {
+  test('reasoning is requested in the provider’s own form', async () => {
     await using server = await startProvider(streamed(OPENAI_CHAT));
     const providers = providersAt(server.url, 'openai-chat');
     const context = { models: ['p:o4-mini'] };
@@ -228,7 +228,7 @@ describe('messages', () => {
   });
 });
 
-describe('an answer that shall fit a schema', () => {
+describe('an answer for a schema', () => {
   const output_schema = {
     type: 'object',
     properties: { age: { type: 'integer', minimum: 0 } },
@@ -259,7 +259,7 @@ describe('an answer that shall fit a schema', () => {
     expect(server.seen).toHaveLength(2);
   });
 
-  test('and cannot be checked in time is not asked for again', async () => {
+  test('and cannot be checked in time is not requested again', async () => {
     await using server = await startProvider(answers(JSON.stringify(`${'a'.repeat(40)}!`)));
     const slow = { type: 'string', pattern: '^(a+)+$' };
     const result = await call({ ...GENERATE, output_schema: slow }, { ...at(server), schemaLimitMs: 1_000 });
@@ -268,7 +268,7 @@ describe('an answer that shall fit a schema', () => {
     expect(server.seen).toHaveLength(1);
   });
 
-  test('and does not at first is repaired once, without tools, and both are paid for', async () => {
+  test('that does not fit at first is repaired once, without tools, and both count as usage', async () => {
     await using server = await startProvider(answers('{"age":-1}', '{"age":1}'));
     const tool = { name: 'x', input_schema: {} };
     const result = await call({ ...GENERATE, output_schema, tools: [tool] }, at(server));
@@ -281,7 +281,7 @@ describe('an answer that shall fit a schema', () => {
     expect(bodyOf(server)).toHaveProperty('tools');
   });
 
-  test('and does not the second time either is no answer', async () => {
+  test('that does not fit the second time either is a failure', async () => {
     await using server = await startProvider(answers('{"age":-1}', 'no'));
     const result = await call({ ...GENERATE, output_schema }, at(server));
     expect(errorIn(result)).toMatchObject({ type: 'invalid_result', retryable: false });
@@ -292,7 +292,7 @@ describe('an answer that shall fit a schema', () => {
     });
   });
 
-  test('and was cut is not asked for again', async () => {
+  test('that was cut is not requested again', async () => {
     await using server = await startProvider(json(200, completion('{"ag', { finish_reason: 'length' })));
     const result = await call({ ...GENERATE, output_schema }, at(server));
     expect(errorIn(result)).toMatchObject({ type: 'invalid_result' });
@@ -300,7 +300,7 @@ describe('an answer that shall fit a schema', () => {
     expect(server.seen).toHaveLength(1);
   });
 
-  test('calls a tool first, and is not looked at then', async () => {
+  test('may call a tool first, and is not checked then', async () => {
     const tool_calls = [{ id: 'a', type: 'function', function: { name: 'x', arguments: '{}' } }];
     const message = { role: 'assistant', content: null, tool_calls };
     await using server = await startProvider(
@@ -344,7 +344,7 @@ describe('pieces', () => {
       }),
     );
     await stuck;
-    // Whatever the sockets and clients hold between them is written by now, and it is far from everything.
+    // Everything that sockets and clients buffer is written by now, and it is far from the whole answer.
     let before = -1;
     while (before !== written) {
       before = written;
@@ -400,7 +400,7 @@ describe('metadata', () => {
     [[], 'no model'],
     [['nonsense'], 'provider:model'],
     [['elsewhere:m'], 'does not serve'],
-  ])('of the models %j is an error that says why', async (models, words) => {
+  ])('of the models %j is an error with its reason', async (models, words) => {
     for (const type of ['llm_stream', 'llm_generate', 'llm_embed'] as const) {
       const result = await call(
         { type },

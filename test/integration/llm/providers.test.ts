@@ -76,7 +76,7 @@ describe('text', () => {
     ["openai's chat interface", 'openai', { api: 'chat' }, '/v1/chat/completions'],
     ['google', 'google', {}, '/v1beta/models/m:streamGenerateContent'],
     ['a compatible endpoint', 'openai-compatible', {}, '/v1/chat/completions'],
-  ])('%s answers it at the configured address', async (_what, type, fields, path) => {
+  ])('%s answers it at the configured URL', async (_what, type, fields, path) => {
     expect(await told(remote(type, fields))).toBe('Hi there, friend.');
     expect(lastRequest().path.split('?')[0]).toBe(path);
     expect(lastRequest().headers).toMatchObject({ 'x-team': 'adjutants' });
@@ -87,14 +87,14 @@ describe('text', () => {
     expect(lastRequest().body).toMatchObject({ model: 'library/llama3:8b' });
   });
 
-  test('a compatible endpoint is asked for the usage of a stream', async () => {
+  test('the usage of a stream is requested from a compatible endpoint', async () => {
     await told(remote('openai-compatible'));
     expect(lastRequest().body).toMatchObject({ stream_options: { include_usage: true } });
   });
 });
 
 describe('vectors', () => {
-  // The mock does not know Google's call for several texts; one text goes another way.
+  // The mock does not know Google's call for several texts; a single text uses another call.
   test.each<[RemoteProviderOptions['type'], string[]]>([
     ['openai', ['a', 'b']],
     ['google', ['a']],
@@ -106,14 +106,14 @@ describe('vectors', () => {
     for (const vector of embeddings) expect(vector.length).toBeGreaterThan(0);
   });
 
-  test('anthropic has none, and says so', () => {
+  test('anthropic has none, and reports that', () => {
     expect(remote('anthropic').embedding(ref('p:m'))).toMatchObject({
       error: { type: 'unknown_model', message: expect.stringContaining('no embedding models') as string },
     });
   });
 });
 
-describe('what is known of a provider', () => {
+describe('the facts about a provider', () => {
   test('is its settings, its prices and whether it is scripted', () => {
     const providers = remote('openai');
     expect(providers.settings('p')).toEqual(settings);
@@ -133,7 +133,7 @@ describe('what is known of a provider', () => {
   });
 });
 
-/** A provider that refuses everybody, and tells them what they sent. */
+/** A provider that refuses every call, and repeats its content. */
 async function startTattler(): Promise<{ url: string; seen: IncomingMessage['headers'][]; server: Server }> {
   const seen: IncomingMessage['headers'][] = [];
   const server = createServer((request, response) => {
@@ -173,14 +173,14 @@ describe('a key', () => {
     expect(shown).not.toMatch(/hunter[23]/);
   });
 
-  test('that is not there is not sent to a compatible endpoint', async () => {
+  test('that is missing is not sent to a compatible endpoint', async () => {
     const { url, seen, server } = await startTattler();
     await told(remote('openai-compatible', { baseUrl: url, key: () => null })).catch(() => {});
     server.close();
     expect(seen[0]).not.toHaveProperty('authorization');
   });
 
-  test('and an address in the environment are not looked for', async () => {
+  test('and a URL in the environment are not used', async () => {
     const { url, seen, server } = await startTattler();
     const before = { ...process.env };
     for (const name of ['ANTHROPIC', 'OPENAI', 'GOOGLE_GENERATIVE_AI']) {

@@ -1,4 +1,4 @@
-/** The documented answers of the providers, replayed: what becomes of each of their parts, and of the turn after it.
+/** The documented answers of the providers, replayed: how each part is read, and the turn after it.
  *  It must never reach a real provider. */
 import { describe, expect, test } from 'vitest';
 import type { SubmittedDirective } from '../../../src/contract/directive.ts';
@@ -20,14 +20,14 @@ const TOOL = {
 const CALL = { name: 'weather.get', arguments: { city: 'Paris' } };
 type Messages = Extract<SubmittedDirective, { type: 'llm_stream' }>['context'];
 
-/** Asks the server, as a user who offers the weather. */
+/** Calls the server, with a weather tool. */
 const ask = (server: ProviderServer, api: Api, context?: Messages) =>
   call(
     { type: 'llm_stream', tools: [TOOL], ...(context === undefined ? {} : { context }) },
     { providers: providersAt(server.url, api) },
   );
 
-/** What the provider is sent when the turn and its result are the history. */
+/** The next request to the provider, with the turn and its result as history. */
 async function sentAfter(api: Api, recorded: string): Promise<string> {
   await using server = await startProvider(streamed(recorded));
   const turn = turnIn(await ask(server, api));
@@ -62,7 +62,7 @@ describe('OpenAI, chat', () => {
     expect(result.execution.usage?.metadata).toEqual({
       cache_read_input_tokens: 8,
       reasoning_tokens: 4,
-      // 11 fresh at 1, 8 cached at 0.1, 10 written at 10 dollars a million.
+      // 11 fresh at 1, 8 cached at 0.1, 10 written at 10 dollars per million.
       cost: 0.0001118,
     });
   });
@@ -100,7 +100,7 @@ describe('OpenAI, responses', () => {
     expect(told(result, 'thinking')).toBe('The user wants the weather.');
   });
 
-  test('nothing is left with the provider, and its reasoning goes back sealed', async () => {
+  test('the provider stores nothing, and its reasoning goes back encrypted', async () => {
     const sent = await sentAfter('openai', OPENAI_RESPONSES);
     expect(JSON.parse(sent)).toMatchObject({ store: false });
     expect(sent).toContain('gAAAAABencrypted');

@@ -1,5 +1,6 @@
-/** Servers that send more than a process can hold, on every way in: each costs its own call, and the process lives.
- *  It must never run them against the process of the tests: a fault here ends the one that has it. */
+/** Servers that send more than a process can hold, on every transport: each fails its own calls only, and the process
+ *  survives.
+ *  It must never run them against the process of the tests: a fault here ends the process that has it. */
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import type { McpServerOptions } from '../../../src/mcp/server-options.ts';
@@ -8,7 +9,7 @@ import { type HttpServer, hostilePeer, startHostilePeer } from '../../support/mc
 import { type Child, spawnNode } from '../../support/process.ts';
 
 const CALLER = fileURLToPath(new URL('../../support/servers/caller.ts', import.meta.url));
-/** MiB. Less than any of the answers would take. */
+/** MiB. Less than any of the answers needs. */
 const HEAP = 96;
 
 function startCaller(servers: readonly McpServerOptions[]): Child {
@@ -30,7 +31,7 @@ async function call(caller: Child, server: string, tool: string, timeoutMs = 60_
   }
 }
 
-/** An answer without an end costs the connection that it came on: calls on their way are lost with it. */
+/** An endless answer ends its connection, and calls in flight on it fail. */
 async function callAgain(caller: Child, server: string, tool: string): Promise<Ending> {
   const ending = await call(caller, server, tool);
   const isLost = (ending.end as { type?: string }).type === 'network';

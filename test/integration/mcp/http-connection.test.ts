@@ -1,5 +1,5 @@
-/** What happens to calls over HTTP when a session is lost, a server dies, refuses, or comes back.
- *  It must never look at the pool's insides: only calls, events and what the server saw count. */
+/** Calls over HTTP when a session is lost, and when a server dies, refuses, or returns.
+ *  It must never look at the pool's internals: only calls, events and what the server saw count. */
 import { mkdtemp, readFile } from 'node:fs/promises';
 import { type IncomingMessage, type ServerResponse, createServer } from 'node:http';
 import { once } from 'node:events';
@@ -30,7 +30,7 @@ function withHeaders(options: McpServerOptions, headers: Record<string, string>)
 }
 
 test.each([404, 400])(
-  'a lost session, told by %i, is opened anew and the refused call made again',
+  'a lost session, reported by %i, is opened again and the refused call repeated',
   async (status) => {
     const peer = await served(startLegacyPeer({ PEER_UNKNOWN_SESSION: String(status) }));
     const { call, statuses } = openPool(peer.options);
@@ -48,7 +48,7 @@ test.each([404, 400])(
   },
 );
 
-test('a call that the lost session did take still gets its answer', async () => {
+test('a call that the lost session had accepted still gets its answer', async () => {
   const peer = await served(startLegacyPeer());
   const { call, statuses } = openPool(peer.options);
   await call('echo');
@@ -61,7 +61,7 @@ test('a call that the lost session did take still gets its answer', async () => 
   expect(textOf(await long)).toBe('done');
 });
 
-test('a restarted server-everything, which knows no session, is met again', async () => {
+test('a restarted server-everything, which knows no session, is reconnected', async () => {
   const first = await startEverything('streamableHttp');
   const { call } = openPool(first.options);
   expect(textOf(await call('echo', { message: 'one' }))).toContain('one');
@@ -108,7 +108,7 @@ test.each([
   await seen(two, afterTimeout);
 });
 
-/** Each request has a connection of its own, so one may overtake another. */
+/** Each request has its own connection, so one may overtake another. */
 async function seen({ call }: ReturnType<typeof openPool>, events: string): Promise<void> {
   let last = '';
   while (last !== events) {
@@ -162,7 +162,7 @@ test('sends its headers; a wrong token is auth, at once, and never retried', asy
   expect(failed).toMatchObject({ sent: false, error: { type: 'auth', retryable: false } });
 });
 
-test('nobody listening is network and unsent, with the reason', async () => {
+test('a missing listener is network and unsent, with the reason', async () => {
   const url = `http://127.0.0.1:${await freePort()}/mcp`;
   const { call, pool, until } = openPool({ name: 'none', transport: { kind: 'http', url, headers: {} } });
   pool.start();
@@ -172,7 +172,7 @@ test('nobody listening is network and unsent, with the reason', async () => {
   expect(failed.error.message).toContain('ECONNREFUSED');
 });
 
-/** A front that answers each tools/call as the test says, and passes everything else on. */
+/** A proxy that answers each tools/call as the test says, and passes everything else on. */
 async function front(
   target: HttpServer,
   onCall: (response: ServerResponse) => void,
@@ -227,7 +227,7 @@ test.each([
   ['500', 500, {}, { type: 'provider_error', retryable: true, sent: true, ms: undefined }],
   ['403', 403, {}, { type: 'auth', retryable: false, sent: false, ms: undefined }],
   ['413', 413, {}, { type: 'executor', retryable: false, sent: false, ms: undefined }],
-])('HTTP %s is told apart', async (_, status, headers, expected) => {
+])('HTTP %s has its own error', async (_, status, headers, expected) => {
   const peer = await served(startLegacyPeer());
   const options = await front(peer, (response) => response.writeHead(status, headers).end('no'));
   const { call } = openPool(options);
@@ -256,7 +256,7 @@ test('a response stream that ends, or breaks, without the answer fails its call 
 test.each([
   ['', false],
   [', though the cancellation is not answered', true],
-])('a timed-out call lets go of its stream%s', async (_, ignoresCancel) => {
+])('a timed-out call closes its stream%s', async (_, ignoresCancel) => {
   const peer = await served(startLegacyPeer());
   const closed = Promise.withResolvers<void>();
   const options = await front(
@@ -274,7 +274,7 @@ test.each([
   await closed.promise;
 });
 
-test('an answer that is no JSON is invalid_result', async () => {
+test('an answer that is not JSON is invalid_result', async () => {
   const peer = await served(startLegacyPeer());
   const options = await front(peer, (response) =>
     response.writeHead(200, { 'content-type': 'text/html' }).end('<p>'),
@@ -284,7 +284,7 @@ test('an answer that is no JSON is invalid_result', async () => {
 });
 
 test.each(['application/json', 'text/event-stream'])(
-  'an answer as %s that nobody can hold fails that call alone, as invalid_result',
+  'an oversized answer as %s fails that call alone, as invalid_result',
   async (type) => {
     const peer = await served(startLegacyPeer());
     const options = await front(peer, (response) => {
@@ -299,7 +299,7 @@ test.each(['application/json', 'text/event-stream'])(
   },
 );
 
-test('stop returns while a server that never answers is being reached', async () => {
+test('stop returns while connecting to a server that never answers', async () => {
   const asked = Promise.withResolvers<void>();
   const server = createServer(() => asked.resolve()).listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -330,7 +330,7 @@ test('a broken SSE connection fails its calls and is opened again', async () => 
   expect(textOf(await call('echo', { message: 'three' }))).toContain('three');
 });
 
-describe('a server of the old transport that never says where to send', () => {
+describe('a server of the old transport that never names its endpoint', () => {
   async function silent(): Promise<McpServerOptions> {
     const server = createServer((request, response) => {
       if (request.method !== 'GET') return void response.writeHead(405).end();
@@ -351,7 +351,7 @@ describe('a server of the old transport that never says where to send', () => {
       ...(connectMs === undefined ? {} : { connectMs }),
     });
 
-  test('is given up, with the reason', async () => {
+  test('is abandoned, with the reason', async () => {
     const opened = await open(new AbortController().signal, 50);
     expect(opened).toMatchObject({
       ok: false,
@@ -359,7 +359,7 @@ describe('a server of the old transport that never says where to send', () => {
     });
   });
 
-  test('does not hold up a stop', async () => {
+  test('does not delay a stop', async () => {
     expect(await open(AbortSignal.timeout(50))).toMatchObject({ ok: false });
   });
 });

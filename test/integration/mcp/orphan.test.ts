@@ -1,4 +1,4 @@
-/** What is left of a stdio server when the process that started it is killed outright.
+/** A stdio server after the process that started it was killed.
  *  It must never need our own clean-up: SIGKILL leaves no time for any. */
 import { expect, onTestFinished, test } from 'vitest';
 import { fileURLToPath } from 'node:url';

@@ -1,5 +1,5 @@
-/** Published servers, unchanged, over each transport that they speak.
- *  It must never replace one by a server of our own: their habits are what is tested. */
+/** Published servers, unchanged, over each transport that they support.
+ *  It must never replace one by a server of our own: their behaviour is what is tested. */
 import { mkdtemp, readFile, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -74,7 +74,7 @@ describe.each([
   });
 });
 
-test('server-filesystem reads and writes inside its folder and says which tools may be repeated', async () => {
+test('server-filesystem reads and writes inside its folder and declares which tools may be repeated', async () => {
   const folder = await ownFolder();
   await writeFile(join(folder, 'a.txt'), 'hello');
   const { pool, call } = openPool(filesystem(folder));

@@ -1,4 +1,4 @@
-/** Servers that break the rules: each costs the call that met it, and never the process or another call.
+/** Servers that break the rules: each fails only the call it affects, never the process or another call.
  *  It must never pass by luck: every test ends with a call that works. */
 import { describe, expect, test } from 'vitest';
 import { exists, gone } from '../../support/mcp-process.ts';
@@ -6,7 +6,7 @@ import { failureOf, openPool, textOf } from '../../support/mcp-pool.ts';
 import { rudePeer } from '../../support/mcp-servers.ts';
 
 describe('a stdio server which', () => {
-  test('prints invalid JSON and answers nobody asked for is understood all the same', async () => {
+  test('prints invalid JSON and unrequested answers still works', async () => {
     const { call } = openPool(rudePeer('talks-nonsense'));
     expect(textOf(await call('misbehave'))).toBe('said');
     expect(textOf(await call('echo'))).toBe('said');
@@ -20,7 +20,7 @@ describe('a stdio server which', () => {
     expect(statuses).toHaveLength(1);
   });
 
-  test('answers with something that is no result fails the call as invalid_result', async () => {
+  test('answers with something that is not a result fails the call as invalid_result', async () => {
     const { call } = openPool(rudePeer('answers-rubbish'));
     expect(failureOf(await call('misbehave'))).toMatchObject({
       sent: true,
@@ -29,7 +29,7 @@ describe('a stdio server which', () => {
     expect(textOf(await call('echo'))).toBe('said');
   });
 
-  test('answers at more length than anyone can hold fails that call alone', async () => {
+  test('sends an oversized answer fails that call alone', async () => {
     const { call, statuses } = openPool(rudePeer('answers-at-length'));
     expect(failureOf(await call('misbehave'))).toMatchObject({
       sent: true,
@@ -39,7 +39,7 @@ describe('a stdio server which', () => {
     expect(statuses).toHaveLength(1);
   });
 
-  test('answers more deeply nested than anyone can follow fails that call alone', async () => {
+  test('sends an answer that is nested too deep fails that call alone', async () => {
     const { call, statuses } = openPool(rudePeer('answers-deeply'));
     expect(failureOf(await call('misbehave'))).toMatchObject({
       sent: true,
@@ -49,7 +49,7 @@ describe('a stdio server which', () => {
     expect(statuses).toHaveLength(1);
   });
 
-  test('sends its last progress and its answer in one breath is heard out', async () => {
+  test('sends its last progress and its answer together loses neither', async () => {
     const { call } = openPool(rudePeer('speaks-in-one-breath'));
     const notes: unknown[] = [];
     expect(textOf(await call('misbehave', {}, { onProgress: (note) => notes.push(note) }))).toBe('said');
@@ -80,12 +80,12 @@ describe('a stdio server which', () => {
     expect(logs.filter((line) => line.message === 'MCP server ready')).toHaveLength(2);
   });
 
-  test('asks for what the client does not offer is refused and goes on', async () => {
+  test('asks for what the client does not offer is refused and still works', async () => {
     const { call } = openPool(rudePeer('asks-back'));
     expect(textOf(await call('misbehave'))).toBe('said');
   });
 
-  test('ends when it is probed is met with the legacy handshake', async () => {
+  test('ends when it is probed gets the legacy handshake', async () => {
     const { call } = openPool(rudePeer('dies-on-probe'));
     expect(textOf(await call('echo'))).toBe('said');
   });
@@ -96,7 +96,7 @@ describe('a stdio server which', () => {
     expect(logs.find((line) => line.message === 'MCP server ready')?.fields).toMatchObject({ era: 'legacy' });
   });
 
-  test('never lists its tools does not hold up a stop', async () => {
+  test('never lists its tools does not delay a stop', async () => {
     const { pool, call, until, logs } = openPool(rudePeer('never-lists'));
     const waiting = call('echo');
     await until(() => logs.some(({ fields }) => fields['line'] === 'asked for tools/list'));
@@ -104,7 +104,7 @@ describe('a stdio server which', () => {
     expect(failureOf(await waiting)).toMatchObject({ sent: false, error: { type: 'network' } });
   });
 
-  test('does not start says why', async () => {
+  test('does not start reports why', async () => {
     const { pool, statuses, until } = openPool(rudePeer('refuses-to-start'));
     pool.start();
     await until(() => statuses.length > 0);

@@ -12,7 +12,7 @@ import { startRedis } from '../../support/redis.ts';
 
 const PROGRAM = fileURLToPath(new URL('../../../src/cli/main.ts', import.meta.url));
 const CANARY = 'canary-hunter2-hunter2';
-/** A server that only says on stderr what it sees, and ends. */
+/** A server that only prints what it sees on stderr, and ends. */
 const LOOK = [
   'echo "user $(id -u) $(id -g) groups $(id -G)" >&2',
   'if cat /proc/$PPID/environ > /dev/null 2>&1; then echo "environ readable" >&2; else echo "environ closed" >&2; fi',
@@ -33,7 +33,7 @@ const asUser = (user: object): McpServerOptions => ({
   },
 });
 
-test.runIf(process.getuid?.() === 0)('a server of another user has no rights of ours', async () => {
+test.runIf(process.getuid?.() === 0)('a server of another user has none of our rights', async () => {
   const { pool, logs, until } = openPool(asUser({ user: { uid: 65_534, gid: 65_534 } }));
   pool.start();
   const lines = (): unknown[] => logs.map(({ fields }) => fields['line']);

@@ -1,5 +1,5 @@
-/** What happens to calls, and to processes, when a stdio server crashes, hangs, grows or is told to leave.
- *  It must never look at the pool's insides: only calls, events and the processes themselves count. */
+/** Calls and processes when a stdio server crashes, hangs, floods or must stop.
+ *  It must never look at the pool's internals: only calls, events and the processes themselves count. */
 import { mkdtemp, readFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -47,7 +47,7 @@ test('reads every page of the tool list', async () => {
   });
 });
 
-test('start connects in the background, and a broken server holds up no other', async () => {
+test('start connects in the background, and a broken server delays no other', async () => {
   const broken = { ...legacyPeer(), name: 'broken' };
   const missing = { ...broken, transport: { ...broken.transport, command: '/nowhere/at/all' } };
   const { pool, until, statuses } = openPool(missing, everything());
@@ -85,7 +85,7 @@ test('after a crash the calls in flight fail as network and sent, and the server
   expect(statuses[1]?.error).toContain('exited with code 3');
 });
 
-test('a server killed again and again during 200 calls costs only the calls it had in hand', async () => {
+test('a server killed again and again during 200 calls fails only the calls in flight', async () => {
   const { call } = openPool(legacyPeer());
   const calls = Array.from({ length: 200 }, async (_, index) =>
     call(index % 50 === 25 ? 'crash' : 'echo', { index }),
@@ -98,7 +98,7 @@ test('a server killed again and again during 200 calls costs only the calls it h
   expect(textOf(await call('echo', { again: true }))).toBe('{"again":true}');
 });
 
-test('a call made while the server cannot come back waits its time and fails unsent', async () => {
+test('a call made while the server cannot come back waits until its timeout and fails unsent', async () => {
   const { transport } = legacyPeer();
   const { pool, call, until } = openPool({
     name: 'gone',
@@ -182,7 +182,7 @@ test('thins a flood of progress and keeps its last note', async () => {
   expect(notes.at(-1)).toBe(20_000);
 });
 
-test('progress after the answer is dropped without a word', async () => {
+test('progress after the answer is dropped silently', async () => {
   const { call, logs } = openPool(legacyPeer());
   const notes: unknown[] = [];
   expect(textOf(await call('late', {}, { onProgress: (note) => notes.push(note) }))).toBe('answered');
@@ -241,14 +241,14 @@ test('stop before start and during a connection attempt leaves nothing behind', 
   expect(failureOf(await early.call('echo')).sent).toBe(false);
 });
 
-test('a server that shouts on stderr is drained, and little of it is logged', async () => {
+test('a server that floods stderr is drained, and little of it is logged', async () => {
   const { call, logs } = openPool(legacyPeer());
   expect(textOf(await call('shout'))).toBe('shouted');
   expect(textOf(await call('echo'))).toBe('{}');
   expect(logs.filter((line) => line.message === 'MCP server stderr').length).toBeLessThanOrEqual(100);
 });
 
-test('no more calls are on the wire than the server bears', async () => {
+test('no more calls are in flight than the server’s limit', async () => {
   const few = openPool({ ...legacyPeer(), maxInFlight: 3 });
   await Promise.all(Array.from({ length: 12 }, async () => few.call('hold')));
   expect(textOf(await few.call('release'))).toBe('3');
@@ -257,7 +257,7 @@ test('no more calls are on the wire than the server bears', async () => {
   expect(textOf(await one.call('release'))).toBe('1');
 });
 
-test('a call that is cancelled while it waits for its turn leaves the line', async () => {
+test('a call that is cancelled while it waits for a slot leaves the queue', async () => {
   const { call } = openPool({ ...legacyPeer(), maxInFlight: 1 });
   await call('echo');
   const first = new AbortController();

@@ -1,4 +1,4 @@
-/** What a call may say and what an answer may say, checked on this side against the server's own schemas.
+/** Arguments of calls and content of answers, checked on this side against the server's own schemas.
  *  It must never let a wrong call reach the server. */
 import { describe, expect, test } from 'vitest';
 import { readToolResult } from '../../../src/mcp/tool-result.ts';
@@ -40,7 +40,7 @@ describe('arguments', () => {
   });
 });
 
-test('an unknown tool is unknown_tool, with the names it may have meant', async () => {
+test('an unknown tool is unknown_tool, with similar names', async () => {
   const { call } = openPool(everything());
   const failed = failureOf(await call('get_sum', { a: 1, b: 2 }));
   expect(failed).toMatchObject({

@@ -1,5 +1,5 @@
-/** Dead letters on a real Redis: what gets on the list, what is found there, and what a redrive makes of it.
- *  It must never take an entry for granted at once: it is written after the end. */
+/** Dead letters on a real Redis: what gets on the list, how it is read, and what a redrive does.
+ *  It must never expect an entry at once: it is written after the end. */
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import type { DeadLetter } from '../../../src/contract/dead-letter.ts';
@@ -25,7 +25,7 @@ function call(fields: Partial<Call> = {}): Call {
   return { type: 'tool_exec', tool_name: 'test.echo', id: 'a', request_id: randomUUID(), ...fields };
 }
 
-/** Ends as the directive's arguments say: `{fail: type}`, or well. */
+/** Ends as the directive's arguments say: with `{fail: type}`, or in success. */
 async function asTold({ arguments: { fail } }: { arguments: Record<string, unknown> }): Promise<Execution> {
   if (typeof fail !== 'string') return { result: okResult('done') };
   return { result: errorResult(errorEnvelope(fail, `it was ${fail}`)) };
@@ -75,7 +75,7 @@ describe('the list', () => {
       attempts: 1,
       ended_at: expect.any(String) as string,
     });
-    // The sweeper looks once more for the ring of what was cancelled before it was taken.
+    // The sweeper checks the job of a directive that was cancelled before it was taken once more.
     const left = await dueAt(open, Number.MAX_SAFE_INTEGER);
     expect(left.map(({ requestId }) => requestId)).toEqual([cancelled.request_id]);
   });
@@ -91,7 +91,7 @@ describe('the list', () => {
     ]);
   });
 
-  test('gets from the sweeper what a worker died over, between the end and the entry', async () => {
+  test('gets from the sweeper what a worker did not list because it died after the end', async () => {
     await using open = await openPipeline(redis.url);
     const directive = call();
     const { directives } = await open.client.submit(directive);
@@ -117,7 +117,7 @@ describe('the list', () => {
     await vi.waitFor(async () => expect(await open.index.size()).toBe(0), 5_000);
   });
 
-  test('keeps its entries as long as their requests by the clock of Redis, not by that of a process', async () => {
+  test('keeps its entries as long as their requests by the clock of Redis, not of a process', async () => {
     await using open = await openPipeline(redis.url);
     await open.startWorker(asTold);
     const inTenDays = Date.now() + 864_000_000;
@@ -164,7 +164,7 @@ describe('the list', () => {
     expect(seen).toEqual(['c-0', 'c-2', 'c-4']);
   });
 
-  test('leaves out what the journal has forgotten, and a redrive takes it off', async () => {
+  test('omits what the journal has deleted, and a redrive removes it', async () => {
     await using open = await openPipeline(redis.url);
     await open.startWorker(asTold);
     const directive = failing('auth');
@@ -182,7 +182,7 @@ describe('the list', () => {
 });
 
 describe('a redrive', () => {
-  test('of one makes a directive with an id of its own that names the old one', async () => {
+  test('of one makes a directive with a new id that refers to the old one', async () => {
     await using open = await openPipeline(redis.url);
     let broken = true;
     await open.startWorker(async () =>
@@ -225,7 +225,7 @@ describe('a redrive', () => {
     expect(view?.directive.metadata).toMatchObject({ redrive_of: { id: 'a.redrive-1' } });
   });
 
-  test('by filter takes the oldest up to its limit, and says how many are left', async () => {
+  test('by filter takes the oldest up to its limit, and reports how many are left', async () => {
     await using open = await openPipeline(redis.url);
     const worker = await open.startWorker(asTold);
     const types = ['auth', 'timeout', 'auth', 'auth'];
@@ -243,7 +243,7 @@ describe('a redrive', () => {
     expect(names(await listed(open, 1))).toEqual(['c-1']);
   });
 
-  test('of all has to be said', async () => {
+  test('of all must be requested explicitly', async () => {
     await using open = await openPipeline(redis.url);
     const worker = await open.startWorker(asTold);
     await ended(open, [failing('auth'), failing('timeout')]);
@@ -256,7 +256,7 @@ describe('a redrive', () => {
     expect(await open.dead.size()).toBe(0);
   });
 
-  test('goes on where one successor cannot be made, and says which and why', async () => {
+  test('goes on when one successor cannot be made, and reports which and why', async () => {
     await using open = await openPipeline(redis.url);
     const worker = await open.startWorker(asTold);
     const blocked = failing('auth', { tool_name: 'test.one' });
@@ -274,7 +274,7 @@ describe('a redrive', () => {
     expect(await open.client.redrive(named)).toMatchObject({ redriven: [], not_found: [], left: 1 });
   });
 
-  test('asked for by ten at once, and once more, makes one successor', async () => {
+  test('requested by ten at once, and once more, makes one successor', async () => {
     await using open = await openPipeline(redis.url);
     const worker = await open.startWorker(asTold);
     const directive = failing('auth');

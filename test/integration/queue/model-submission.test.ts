@@ -1,4 +1,4 @@
-/** Submissions of model directives: how they are resolved, what is kept of that, and what is refused.
+/** Submissions of model directives: how they are resolved, what is stored, and what is refused.
  *  It must never call a model. */
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
@@ -21,7 +21,7 @@ beforeEach(async () => {
   return () => open[Symbol.asyncDispose]();
 });
 
-/** As a worker does when it starts. */
+/** Like a worker at its start. */
 function publish(models: ModelTable): Promise<void> {
   return createModelCatalog(open.connection, open.keys).publish(models);
 }
@@ -66,7 +66,7 @@ describe('a model directive', () => {
     expect(JSON.parse(json ?? '{}')).toMatchObject({ models: ['cloud:small', 'local:tiny'] });
   });
 
-  test('that no worker can serve ends at once as one signal that says what to set', async () => {
+  test('that no worker can serve ends at once with one signal that names the missing variable', async () => {
     const choices = [{ model: 'anthropic:claude-x' }, { model_alias: 'capable' }, { model: 'swift' }];
     for (const choice of choices) {
       const submission = await open.client.submit(generation(choice));
@@ -83,7 +83,7 @@ describe('a model directive', () => {
     expect(errorOf(embed).message).toContain('OPENAI_API_KEY');
   });
 
-  test('is served as soon as a worker tells of its provider', async () => {
+  test('is served as soon as a worker publishes its provider', async () => {
     const before = await open.client.submit(generation({ model: 'cloud:small' }));
     expect(before.directives[0]?.lane).toBeNull();
     await publish(models);

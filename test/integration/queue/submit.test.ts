@@ -1,4 +1,4 @@
-/** The way in, on a real Redis: what is accepted, how often, and what is refused as a whole.
+/** Submissions on a real Redis: what is accepted, how often, and what is refused as a whole.
  *  It must never need a worker. */
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -117,7 +117,7 @@ describe('a batch', () => {
     expect(await open.jobs()).toBe(1);
   });
 
-  test('with one conflict rings for nothing, also when one directive alone would be queued', async () => {
+  test('with one conflict enqueues nothing, even if one directive alone would be queued', async () => {
     await using open = await openPipeline(redis.url);
     const request_id = randomUUID();
     const told = { type: 'emit_request_error', request_id, id: 'a', reason: 'r' } as const;
@@ -150,7 +150,7 @@ describe('a batch', () => {
     await isUntouched(open, other);
   });
 
-  test('of a thousand is accepted in one step and rung for in each lane', async () => {
+  test('of a thousand is accepted in one step and enqueued in each lane', async () => {
     await using open = await openPipeline(redis.url);
     const submission = await open.client.submit(Array.from({ length: 1_000 }, () => call()));
     expect(submission.directives).toHaveLength(1_000);
@@ -268,7 +268,7 @@ describe('waiting for a result', () => {
     await expect(waiting).rejects.toThrow(expect.objectContaining({ name: 'AbortError' }));
   });
 
-  test('of a directive nobody knows is refused', async () => {
+  test('of an unknown directive is refused', async () => {
     await using open = await openPipeline(redis.url);
     expect(await refusal(open.client.result(randomUUID(), 'a'))).toMatchObject({ status: 404 });
   });
@@ -307,7 +307,7 @@ describe('waiting for a result', () => {
   });
 });
 
-test('without Redis every call says so, and none waits for ever', async () => {
+test('without Redis every call reports that, and none waits for ever', async () => {
   const gone = await startRedis();
   const client = await createDirectClient({ redisUrl: gone.url, knownServers: ['test'] });
   await gone.kill9();
@@ -326,7 +326,7 @@ test('without Redis every call says so, and none waits for ever', async () => {
   await gone.stop();
 });
 
-test('a failure that was refused by the journal is read back as it was told', async () => {
+test('a failure that the journal refused is read back unchanged', async () => {
   await using open = await openPipeline(redis.url);
   const signal = await open.client.execute(call({ tool_name: 'nowhere.tool', id: 'a' }));
   expect(errorOf(signal)).toMatchObject({ type: 'unknown_tool', details: { tool_name: 'nowhere.tool' } });

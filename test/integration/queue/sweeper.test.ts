@@ -1,4 +1,4 @@
-/** The sweeper on a real Redis: what was never rung for, what nobody served, what is not there any more.
+/** The sweeper on a real Redis: directives without a job, without a worker, or lost.
  *  It must never wait for the sweeper's patience: entries are made due by their scores. */
 import { randomUUID } from 'node:crypto';
 import { Worker } from 'bullmq';
@@ -19,7 +19,7 @@ afterAll(() => redis.stop());
 const PAST = 1;
 const done = async () => ({ result: okResult('done') });
 
-/** Accepted and due for a look, but never rung for: the submitter died in between. */
+/** Accepted and due for a check, but never enqueued: the submitter died in between. */
 async function acceptUnrung(open: Pipeline, fields: Partial<ToolExec> = {}): Promise<ToolExec> {
   const call = toolCall({ tool_name: 'test.echo', ...fields });
   await open.index.add([{ requestId: call.request_id, id: call.id }], PAST);
@@ -33,7 +33,7 @@ async function makeDue(open: Pipeline): Promise<void> {
   await open.connection.zadd(open.keys.sweep, ...members.flatMap((member) => [PAST, member]));
 }
 
-/** Due again, with the mark of what was settled. */
+/** Due again, with the mark of what was recorded. */
 async function makeSettledDue(open: Pipeline): Promise<void> {
   const [member = '', score = ''] = await open.connection.zrange(open.keys.sweep, '0', '-1', 'WITHSCORES');
   expect(Number(score) % 1).toBe(0.25);
@@ -56,8 +56,8 @@ async function emptied(open: Pipeline): Promise<void> {
   await vi.waitFor(async () => expect(await open.index.size()).toBe(0), 10_000);
 }
 
-describe('a directive that was accepted but never rung for', () => {
-  test('is rung for', async () => {
+describe('a directive that was accepted but never enqueued', () => {
+  test('is enqueued', async () => {
     await using open = await openPipeline(redis.url);
     const call = await acceptUnrung(open);
     expect(await open.jobs()).toBe(0);
@@ -69,7 +69,7 @@ describe('a directive that was accepted but never rung for', () => {
     });
   });
 
-  test('that is large is rung for too', async () => {
+  test('that is large is enqueued too', async () => {
     await using open = await openPipeline(redis.url);
     const call = await acceptUnrung(open, { arguments: { text: 'x'.repeat(100_000) } });
     await open.sweeper().sweep();
@@ -81,7 +81,7 @@ describe('a directive that was accepted but never rung for', () => {
     });
   });
 
-  test('and is rung for by several sweepers runs once', async () => {
+  test('and is enqueued by several sweepers runs once', async () => {
     await using open = await openPipeline(redis.url);
     const calls = await Promise.all(Array.from({ length: 50 }, () => acceptUnrung(open)));
     let runs = 0;
@@ -125,7 +125,7 @@ describe('a deadline that passed', () => {
     expect(await open.keysWithoutExpiry()).toEqual([]);
   });
 
-  test('takes out a ring that came after the end, and buries the directive once', async () => {
+  test('removes a job that came after the end, and lists the directive once as dead letter', async () => {
     await using open = await openPipeline(redis.url);
     const call = await acceptUnrung(open, { deadline_ms: 1 });
     await passed(open, call);
@@ -140,7 +140,7 @@ describe('a deadline that passed', () => {
     expect(await open.connection.zrange(open.keys.dead, '0', '-1', 'WITHSCORES')).toEqual(buried);
   });
 
-  test('is told once by many sweepers', async () => {
+  test('is recorded once by many sweepers', async () => {
     await using open = await openPipeline(redis.url);
     const calls = await Promise.all(Array.from({ length: 50 }, () => acceptUnrung(open, { deadline_ms: 1 })));
     for (const call of calls) await passed(open, call);
@@ -148,7 +148,7 @@ describe('a deadline that passed', () => {
     for (const call of calls) expect(await terminals(open, call.request_id)).toHaveLength(1);
   });
 
-  test('ends a directive whose worker died, and refuses what that worker says later', async () => {
+  test('ends a directive whose worker died, and refuses later signals of that worker', async () => {
     await using open = await openPipeline(redis.url);
     const call = await acceptUnrung(open, { deadline_ms: 20 });
     const claim = await open.journal.claim(claimOf(call, 60_000));
@@ -181,8 +181,8 @@ describe('a deadline that passed', () => {
   });
 });
 
-describe('a job that lies where its worker died', () => {
-  /** Takes the job as a worker does, and never comes back: BullMQ's lock is all that is left of it. */
+describe('a job whose worker died', () => {
+  /** Takes the job like a worker, and never returns: only BullMQ's lock remains of it. */
   async function takeJob(open: Pipeline, lockMs: number): Promise<void> {
     const { connection, prefix } = open;
     const lane = { connection, prefix: lanePrefix(prefix, LANE), lockDuration: lockMs };
@@ -201,7 +201,7 @@ describe('a job that lies where its worker died', () => {
     return call;
   }
 
-  test('is handed out again by the sweeper as soon as neither lease nor lock holds, without a worker that looks for it', async () => {
+  test('is enqueued again by the sweeper as soon as neither lease nor lock holds, without a check by a worker', async () => {
     await using open = await openPipeline(redis.url);
     await lose(open, 200);
     await vi.waitFor(async () => {
@@ -211,7 +211,7 @@ describe('a job that lies where its worker died', () => {
     }, 10_000);
   });
 
-  test('is looked at when the lease ends of a worker that took it before the sweeper had put its look off', async () => {
+  test('is checked at the end of the lease, also if its worker took it before the sweeper planned that', async () => {
     await using open = await openPipeline(redis.url);
     const call = await acceptUnrung(open, { effect: 'read' });
     const enqueue = open.lanes.enqueue;
@@ -260,8 +260,8 @@ describe('a job that lies where its worker died', () => {
   });
 });
 
-describe('what is out of step', () => {
-  test('a job of a directive that had ended goes, also in a lane without workers', async () => {
+describe('inconsistent state', () => {
+  test('the job of an ended directive is removed, also in a lane without workers', async () => {
     await using open = await openPipeline(redis.url);
     const submitted = {
       type: 'tool_exec',
@@ -283,7 +283,7 @@ describe('what is out of step', () => {
     expect(await open.keysWithoutExpiry()).toEqual([]);
   });
 
-  test('a job without a directive is done with, and nothing is said', async () => {
+  test('a job without a directive is removed, without a signal', async () => {
     await using open = await openPipeline(redis.url);
     const call = toolCall();
     await open.lanes.enqueue(LANE, { request_id: call.request_id, id: call.id, digest: 'd' });
@@ -306,7 +306,7 @@ describe('what is out of step', () => {
     expect(signal?.data).toMatchObject({ result: { payload: { accepted: true } } });
   });
 
-  test('an index entry without a directive is looked at once more, then forgotten', async () => {
+  test('an index entry without a directive is checked once more, then forgotten', async () => {
     await using open = await openPipeline(redis.url);
     const ref = { requestId: randomUUID(), id: 'a' };
     await open.index.add([ref], PAST);
@@ -318,7 +318,7 @@ describe('what is out of step', () => {
     await emptied(open);
   });
 
-  test('an entry whose directive came late is rung for', async () => {
+  test('an entry whose directive came late is enqueued', async () => {
     await using open = await openPipeline(redis.url);
     const call = await acceptUnrung(open);
     await open.connection.zadd(open.keys.sweep, PAST + 0.5, `${call.request_id}/${call.id}`);
@@ -328,7 +328,7 @@ describe('what is out of step', () => {
 });
 
 describe('sweeping', () => {
-  test('leaves alone what a living worker has', async () => {
+  test('leaves the work of a living worker alone', async () => {
     await using open = await openPipeline(redis.url);
     const call = await acceptUnrung(open);
     await open.journal.claim(claimOf(call, 60_000));
@@ -342,7 +342,7 @@ describe('sweeping', () => {
     await using open = await openPipeline(redis.url);
     const calls = await Promise.all(Array.from({ length: 450 }, () => acceptUnrung(open)));
     for (const sweeper of [open.sweeper(), open.sweeper()]) await sweeper.start();
-    // A busy machine keeps the worker from holding its jobs for longer than a second.
+    // A busy machine keeps the worker from extending its jobs for more than a second.
     await open.startWorker(done, { lockMs: 60_000 });
     const ends = await Promise.all(calls.map((call) => open.client.result(call.request_id, call.id)));
     expect(ends.every((signal) => signal?.type === 'ai.tool.result')).toBe(true);
@@ -352,7 +352,7 @@ describe('sweeping', () => {
     expect(open.errors).toEqual([]);
   });
 
-  test('is taken over when the one that swept has gone', async () => {
+  test('is taken over when the active sweeper is gone', async () => {
     await using open = await openPipeline(redis.url);
     const call = await acceptUnrung(open);
     expect((await open.index.take(10)).entries).toHaveLength(1);
@@ -361,7 +361,7 @@ describe('sweeping', () => {
     expect(await open.client.result(call.request_id, call.id)).not.toBeNull();
   });
 
-  test('one entry that cannot be looked at does not keep the others from it', async () => {
+  test('one entry that cannot be checked does not block the others', async () => {
     await using open = await openPipeline(redis.url);
     const broken = randomUUID();
     const [state] = open.keys.request(broken);

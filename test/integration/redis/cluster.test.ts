@@ -1,4 +1,4 @@
-/** Everything on a real cluster of three masters and three replicas, and again while one of the masters dies.
+/** Everything on a real cluster of three masters and three replicas, also while one master dies.
  *  It must not promise what asynchronous replication does not: a write that no replica has dies with its master. */
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -83,7 +83,7 @@ describe('on a cluster', () => {
     });
   });
 
-  test('what waits and what runs is cancelled from another process', async () => {
+  test('waiting and running work is cancelled from another process', async () => {
     const requestId = randomUUID();
     const [running, waiting] = [
       countingCall('read', 91, { requestId, delayMs: 30_000 }),
@@ -120,7 +120,7 @@ describe('on a cluster', () => {
     ]);
   });
 
-  test('the sweeper rings for what was accepted and never queued, and ends what is overdue', async () => {
+  test('the sweeper enqueues what was accepted and never queued, and ends what is overdue', async () => {
     await using open = await openPipeline(cluster.url);
     const [forgotten, overdue] = [toolCall(), toolCall({ deadline_ms: 1 })];
     await open.startWorker(async () => ({ result: okResult('done') }));
@@ -139,7 +139,7 @@ describe('on a cluster', () => {
 });
 
 describe('a master is killed under load', () => {
-  test('what the replicas have goes on by itself: everything known ends once, no once tool runs twice', async () => {
+  test('replicated work continues by itself: every known directive ends once, no once tool runs twice', async () => {
     const load = startLoad({ url, delayMs: 20 });
     const followed = countingCalls(['read'], 10, { requestId: 'followed', delayMs: 4_000 });
     await client.submit(followed);

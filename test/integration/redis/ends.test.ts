@@ -1,4 +1,4 @@
-/** A process that has closed its connections ends, whether or not Redis is there.
+/** A process that has closed its connections ends, with or without Redis.
  *  It must not end because something ends it. */
 import { describe, expect, test } from 'vitest';
 import { freePort, spawnNode } from '../../support/process.ts';
@@ -9,7 +9,7 @@ const CODE = `
   const connection = connectRedis(url, 'commands');
   const another = connection.duplicate();
   another.on('error', () => {});
-  // What BullMQ does as it closes: a blocking command waits in the queue, and so does the goodbye behind it.
+  // Like BullMQ when it closes: a blocking command waits in the queue, and QUIT waits behind it.
   another.blpop('never', 0).catch(() => {});
   await new Promise((resolve) => another.once('error', resolve));
   another.quit().catch(() => {});

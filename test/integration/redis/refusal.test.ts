@@ -1,4 +1,5 @@
-/** Redis is there and refuses: full, read-only, loading, unable to save. What is known is kept, and recorded when it takes writes again.
+/** Redis answers but refuses: full, read-only, loading, unable to save. Results are kept, and recorded when it accepts
+ *  writes again.
  *  It must not stop or start a worker in between. */
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -14,14 +15,14 @@ import { startRedis, type RedisOptions, type TestRedis } from '../../support/red
 
 interface Trouble {
   readonly name: string;
-  /** As Redis' error begins. */
+  /** The beginning of Redis' error. */
   readonly word: string;
   readonly options?: RedisOptions;
   begin(redis: TestRedis, admin: Redis): Promise<void>;
   end(redis: TestRedis, admin: Redis): Promise<void>;
 }
 
-/** Redis listens after each 1 024 commands that it loads: slow enough to be met, until the test has seen enough. */
+/** While loading, Redis answers after every 1 024 commands: slow enough to be observed. */
 const SLOW_LOAD = ['--key-load-delay', '500'];
 const LOADED_COMMANDS = 40_000;
 let loaded: Promise<void> = Promise.resolve();
@@ -58,7 +59,7 @@ const TROUBLES: readonly Trouble[] = [
     name: 'unable to save its snapshot',
     word: 'MISCONF',
     async begin({ dir }, admin) {
-      // A folder in the place of the file that a snapshot is renamed to.
+      // A folder in place of the file that a snapshot is renamed to.
       await mkdir(join(dir, 'dump.rdb'));
       await writeFile(join(dir, 'dump.rdb', 'in-the-way'), '');
       await admin.config('SET', 'save', '3600 1');
@@ -75,7 +76,7 @@ const call = (id: string): SubmittedDirective => ({
   tool_name: 'test.echo',
 });
 
-/** Redis has no event for "now I refuse": it is asked to write until it says so. */
+/** Redis has no event for "now I refuse": the test writes until it refuses. */
 async function untilRefused(admin: Redis, word: string): Promise<void> {
   for (;;) {
     const answer = await admin.set('probe', '1').catch((error: Error) => error.message);

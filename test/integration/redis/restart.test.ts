@@ -1,5 +1,5 @@
-/** Redis is restarted, or away, under real processes: what is acknowledged ends once, what is not is a 503, a stop stops.
- *  It must not help anybody back to work. */
+/** Redis restarts or is away under real processes: acknowledged work ends once, the rest is a 503, and a stop works.
+ *  It must not help any process to recover. */
 import { once } from 'node:events';
 import { tmpdir } from 'node:os';
 import { fileURLToPath } from 'node:url';
@@ -29,7 +29,7 @@ describe('Redis is restarted again and again under load', () => {
   test.each([
     ['SIGKILL', (redis: TestRedis) => redis.kill9()],
     ['SIGTERM', terminate],
-  ])('by %s: what was acknowledged ends once, and the workers go on by themselves', async (_name, end) => {
+  ])('by %s: acknowledged work ends once, and the workers recover by themselves', async (_name, end) => {
     await using installation = await install({
       redis: { appendonly: true, appendfsync: 'always' },
       config: { worker: { lease_ms: 2_000 } },
@@ -45,12 +45,12 @@ describe('Redis is restarted again and again under load', () => {
     await load.until(({ accepted }) => accepted.size >= 180);
     await load.stop();
     const outcomes = await auditLoad(url, load, installation);
-    // A claim whose answer died with Redis may be anybody's; every other call has been made.
+    // A claim whose answer died with Redis may be unknown to its worker; every other call has been made.
     expect(outcomes['ok']).toBeGreaterThan(load.accepted.size / 2);
   });
 });
 
-test('an outage is a line as it begins and one as it ends, whatever the process has to do with Redis', async () => {
+test('an outage is a line as it begins and one as it ends, whatever the process does with Redis', async () => {
   await using installation = await install({ redis: { appendonly: true } });
   const up = await installation.start('up');
   const directives = countingCalls(['once'], 2, { requestId: 'r', delayMs: 500 });
@@ -58,9 +58,9 @@ test('an outage is a line as it begins and one as it ends, whatever the process 
   await installation.untilExecuted(({ length }) => length === 2);
   const before = up.lines.length;
   await installation.redis.kill9();
-  const began = JSON.parse(await up.waitForLine(/Redis is out of reach/)) as object;
+  const began = JSON.parse(await up.waitForLine(/Redis is unreachable/)) as object;
   expect(began).toMatchObject({ level: 40, reason: expect.stringContaining('ECONNREFUSED') });
-  // Every kind of waiting there is: a command that times out, a stream that breaks off.
+  // Every kind of waiting: a command that times out, a stream that is cut.
   expect((await fetch(`${up.url}/v1/requests/r`)).status).toBe(503);
   await installation.redis.restart();
   const ended = JSON.parse(await up.waitForLine(/Redis is back/)) as object;
@@ -71,12 +71,12 @@ test('an outage is a line as it begins and one as it ends, whatever the process 
 });
 
 describe.concurrent('while Redis is away', () => {
-  test('a submission is refused with when to come back, and the next is accepted once Redis is there', async () => {
+  test('a submission is refused with the time to try again, and the next is accepted once Redis is there', async () => {
     await using redis = await startRedis({ appendonly: true });
     await using installation = await install({ redis: { appendonly: true } });
     const { url } = await installation.start('api');
     const client = await createDirectClient({ redisUrl: redis.url, knownServers: ['counting'] });
-    // Neither has met this lane before.
+    // Neither process has used this lane before.
     const warmUp = {
       type: 'emit_tool_error',
       id: 'a',
@@ -107,7 +107,7 @@ describe.concurrent('while Redis is away', () => {
     await client.close();
   });
 
-  test('a stop stops: an idle worker, one that cannot record what it knows, and the API', async () => {
+  test('a stop works: for an idle worker, one that cannot record its result, and the API', async () => {
     await using installation = await install({ config: { worker: { drain_ms: 500 } } });
     const { start } = installation;
     const [api, busy, idle] = await Promise.all([start('api'), start('worker'), start('worker')]);
@@ -124,7 +124,7 @@ describe.concurrent('while Redis is away', () => {
     return [`redis://127.0.0.1:${nodes[0]}`, `redis+sentinel://${list}/mymaster`, `redis+cluster://${list}`];
   };
 
-  test('a process that starts says so in one sentence with a remedy, and ends', async () => {
+  test('a starting process reports it in one sentence with a fix, and ends', async () => {
     const urls = away([await freePort(), await freePort()]);
     const children = urls.flatMap((REDIS_URL) =>
       ['api', 'worker'].map((role) => spawnNode([PROGRAM, role], { cwd: tmpdir(), env: { REDIS_URL } })),

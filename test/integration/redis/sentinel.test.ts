@@ -1,5 +1,6 @@
-/** A master under Sentinel dies, for good or for a while: what a replica has confirmed ends once, and everybody goes on by themselves.
- *  It must not tell anybody but the sentinels who the master is. */
+/** A master under Sentinel dies, for good or for a while: replicated work ends once, and all processes recover by
+ *  themselves.
+ *  It must not inform anything but the sentinels about the master. */
 import { describe, expect, test } from 'vitest';
 import { ServiceUnavailable } from '../../../src/contract/problem.ts';
 import { okResult } from '../../../src/contract/result.ts';
@@ -16,31 +17,28 @@ describe('the master dies', () => {
   test.each<[string, (master: TestRedis) => unknown]>([
     ['is killed', (master) => master.kill9()],
     ['hangs, and closes no connection', ({ pid }) => process.kill(pid, 'SIGSTOP')],
-  ])(
-    '%s, with durability "replica": what was acknowledged ends once after the failover',
-    async (_how, end) => {
-      await using sentinel = await startSentinel({ replicas: 2 });
-      await using installation = await installOn(sentinel.url, {
-        config: { durability: 'replica', worker: { lease_ms: 2_000 } },
-      });
-      const { start } = installation;
-      const children = await Promise.all([start('api'), start('worker'), start('worker')]);
-      const { url } = children[0];
-      const load = startLoad({ url, delayMs: 20 });
-      await load.until(({ accepted }) => accepted.size >= 60);
-      const { elected } = await sentinel.nextMaster();
-      await end(sentinel.master);
-      expect(sentinel.replicas.map(({ port }) => port)).toContain(await elected);
-      const before = load.accepted.size;
-      await load.until(({ accepted }) => accepted.size >= before + 60);
-      await load.stop();
-      const outcomes = await auditLoad(url, load, installation);
-      expect(outcomes['ok']).toBeGreaterThan(load.accepted.size / 2);
-      for (const child of children) expect(await child.stop()).toEqual({ code: 0, signal: null });
-    },
-  );
+  ])('%s, with durability "replica": acknowledged work ends once after the failover', async (_how, end) => {
+    await using sentinel = await startSentinel({ replicas: 2 });
+    await using installation = await installOn(sentinel.url, {
+      config: { durability: 'replica', worker: { lease_ms: 2_000 } },
+    });
+    const { start } = installation;
+    const children = await Promise.all([start('api'), start('worker'), start('worker')]);
+    const { url } = children[0];
+    const load = startLoad({ url, delayMs: 20 });
+    await load.until(({ accepted }) => accepted.size >= 60);
+    const { elected } = await sentinel.nextMaster();
+    await end(sentinel.master);
+    expect(sentinel.replicas.map(({ port }) => port)).toContain(await elected);
+    const before = load.accepted.size;
+    await load.until(({ accepted }) => accepted.size >= before + 60);
+    await load.stop();
+    const outcomes = await auditLoad(url, load, installation);
+    expect(outcomes['ok']).toBeGreaterThan(load.accepted.size / 2);
+    for (const child of children) expect(await child.stop()).toEqual({ code: 0, signal: null });
+  });
 
-  test('with a claim that no replica has: the call had not been made, and is made once', async () => {
+  test('with a claim that no replica has: the call is made once, after the failover', async () => {
     await using sentinel = await startSentinel({ replicas: 1 });
     await using open = await openPipeline(sentinel.url, undefined, 'replica');
     const [replica] = sentinel.replicas;
@@ -54,7 +52,7 @@ describe('the master dies', () => {
     process.kill(replica.pid, 'SIGSTOP');
     const refusal: unknown = await open.client.submit(call).catch((error: unknown) => error);
     expect(refusal).toBeInstanceOf(ServiceUnavailable);
-    // The master has it, and the claim; both die with it.
+    // Only the master has the directive and the claim; both die with it.
     expect(await open.journal.directive('r', 'a')).toMatchObject({ status: 'running', fence: 1 });
     expect(ran).toEqual([]);
     const { elected } = await sentinel.nextMaster();
@@ -86,7 +84,7 @@ describe('durability', () => {
     expect((refusal as ServiceUnavailable).retryAfterMs).toBeGreaterThan(0);
   });
 
-  test('"fsync" is refused at the start where Redis cannot say when it has flushed', async () => {
+  test('"fsync" is refused at the start if Redis cannot report when it has flushed', async () => {
     await using redis = await startRedis({ appendonly: true });
     const connection = connectRedis(redis.url, 'submit');
     const knowsWaitaof = await confirmation(connection, 'fsync').then(
@@ -104,7 +102,7 @@ describe('durability', () => {
     );
   });
 
-  test('"fsync" is given by appendfsync always', async () => {
+  test('"fsync" works with appendfsync always', async () => {
     await using redis = await startRedis({ appendonly: true, appendfsync: 'always' });
     await using open = await openPipeline(redis.url, undefined, 'fsync');
     const directive = { type: 'tool_exec', id: 'a', request_id: 'r', tool_name: 'test.echo' } as const;

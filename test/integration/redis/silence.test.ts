@@ -1,4 +1,4 @@
-/** A host that is gone without closing its connections: they are given up, and what waited is sent again.
+/** A host that is gone without closing its connections: they are replaced, and waiting commands are sent again.
  *  It must not wait as long as an operating system does. */
 import type { Redis } from 'ioredis';
 import { expect, test } from 'vitest';
@@ -21,7 +21,7 @@ test.each<ConnectionRole>(['commands', 'submit', 'subscriber', 'blocking'])('of 
   await closeRedis(connection);
 });
 
-test('a command that blocks for less than the silence that is allowed is left alone', async () => {
+test('a command that blocks for less than the limit is left alone', async () => {
   await using redis = await startRedis();
   const connection = connectRedis(redis.url, 'commands') as Redis;
   await connection.ping();

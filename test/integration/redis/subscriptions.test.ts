@@ -1,5 +1,5 @@
-/** What is announced is heard, whatever happened to the subscription before: nothing here is answered by a look at the log.
- *  It must never leave a wait the time for such a look. */
+/** Announcements arrive, whatever happened to the subscription before: no wait here ends by a check of the log.
+ *  It must never leave a wait the time for such a check. */
 import { randomUUID } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import { assembleClient } from '../../../src/service/client-parts.ts';
@@ -16,10 +16,10 @@ import { startRedis, type TestRedis } from '../../support/redis.ts';
 import { startService } from '../../support/running-service.ts';
 import { startSentinel } from '../../support/redis-sentinel.ts';
 
-/** A look at the log, or at the subscription, that never comes. */
+/** A check of the log, or of the subscription, that never comes. */
 const NEVER_MS = 2_000_000_000;
 
-/** A client that learns of an end by its announcement or not at all. */
+/** A client that learns of an end only by its announcement. */
 async function openClient(
   url: string,
   prefix: string,
@@ -55,7 +55,7 @@ async function openClient(
 const call = (requestId: string) =>
   ({ type: 'tool_exec', id: 'a', request_id: requestId, tool_name: 'test.echo' }) as const;
 
-/** By the inbox: a submission that waits. By the log: a reader that follows. */
+/** By the reply channel: a submission that waits. By the log: a reader that follows. */
 async function expectToHear(client: DirectiveClient): Promise<string> {
   const [waited, followed] = [randomUUID(), randomUUID()];
   expect((await client.execute(call(waited))).data).toMatchObject({ result: { ok: true } });
@@ -67,7 +67,7 @@ async function expectToHear(client: DirectiveClient): Promise<string> {
 }
 
 describe('a waiting call is answered by its announcement', () => {
-  test('after the last follower has left, and after a restart of Redis then', async () => {
+  test('after the last follower has left, and after a later restart of Redis', async () => {
     await using redis = await startRedis({ appendonly: true });
     await using open = await openPipeline(redis.url);
     await using quiet = await openClient(redis.url, open.prefix);
@@ -79,7 +79,7 @@ describe('a waiting call is answered by its announcement', () => {
     await expectToHear(quiet.client);
   });
 
-  test('when Redis was killed again and again, also while the channels were subscribed anew', async () => {
+  test('when Redis was killed again and again, also during a new subscription', async () => {
     await using redis = await startRedis({ appendonly: true });
     await using proxy = await startFaultyProxy(redis.port);
     await using open = await openPipeline(redis.url);
@@ -152,7 +152,7 @@ describe('subscriptions', () => {
     },
   );
 
-  test('a connection whose host is gone without a word is given up for a new one', async () => {
+  test('a connection whose host has vanished is replaced', async () => {
     await using redis = await startRedis();
     await using proxy = await startFaultyProxy(redis.port);
     const publishing = connectRedis(redis.url, 'commands');
@@ -167,7 +167,7 @@ describe('subscriptions', () => {
     await Promise.all([closeRedis(publishing), closeRedis(listening)]);
   });
 
-  test('a channel that is just being opened is no fault, one that stays unconfirmed is', async () => {
+  test('a channel that is being opened is not a fault, one that stays unconfirmed is', async () => {
     await using redis = await startRedis();
     await using proxy = await startFaultyProxy(redis.port);
     const publishing = connectRedis(redis.url, 'commands');
@@ -185,7 +185,7 @@ describe('subscriptions', () => {
     await Promise.all([closeRedis(publishing), closeRedis(listening)]);
   });
 
-  test('a question is heard by nobody but the subscription', async () => {
+  test('a check message reaches nothing but the subscription', async () => {
     await using redis = await startRedis();
     await using open = await openSubscriptions(redis.url);
     const heard: string[] = [];
@@ -208,7 +208,7 @@ describe('subscriptions', () => {
   });
 });
 
-test('/readyz says that announcements are not heard, and again when they are', async () => {
+test('/readyz reports when announcements do not arrive, and when they arrive again', async () => {
   await using redis = await startRedis();
   await using service = await startService({ redisUrl: redis.url, roles: { api: true, worker: true } });
   const operator = connectRedis(redis.url, 'commands');
@@ -218,7 +218,7 @@ test('/readyz says that announcements are not heard, and again when they are', a
     return { status: response.status, ...checks };
   };
   await eventually(ready).toEqual({ status: 200, redis: 'ok', announcements: 'ok', cancellations: 'ok' });
-  // Redis disconnects whoever is subscribed to what it may hear no more.
+  // Redis disconnects a subscriber that loses the right to its channel.
   await operator.call('ACL', 'SETUSER', 'default', 'resetchannels');
   await eventually(ready).toMatchObject({
     status: 503,

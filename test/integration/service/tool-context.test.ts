@@ -1,5 +1,5 @@
-/** What tools and users' kinds are given beside their arguments, from a submission or an agent to a real MCP server.
- *  It must not look at what was accepted: only what arrived counts. */
+/** The context that tools and custom directives get, from a submission or an agent to a real MCP server.
+ *  It must not check what was accepted: only what arrived counts. */
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createHttpClient } from '../../../src/client/http-client.ts';
@@ -49,7 +49,7 @@ describe('a tool', () => {
     ['plain', { tenant: 't1', nested: { a: [1] } }],
     ['closed', undefined],
     ['open', context],
-  ])('of the server %s gets the part that its server is given', async (server, expected) => {
+  ])('of the server %s gets the part that its server may see', async (server, expected) => {
     expect(await arrived(server, context)).toEqual(expected);
   });
 
@@ -57,7 +57,7 @@ describe('a tool', () => {
     expect(await arrived('plain', { state: {} })).toBeUndefined();
   });
 
-  test('is not called with more than 64 KiB of it, and the error says what to do', async () => {
+  test('is not called with more than 64 KiB of it, and the error names the remedy', async () => {
     const large = { text: 'ö'.repeat(32_800) };
     const ended = await client.execute({ type: 'tool_exec', tool_name: 'plain.meta', context: large });
     expect(ended.data).toMatchObject({
@@ -67,7 +67,7 @@ describe('a tool', () => {
     expect(await arrived('closed', large)).toBeUndefined();
   });
 
-  test('is told what nobody reads in the log', async () => {
+  test('gets what is not in the log', async () => {
     const context = { token: CANARY };
     const ended = await client.execute({ type: 'tool_exec', tool_name: 'plain.echo', context });
     expect(ended.data).toMatchObject({ result: { ok: true, payload: '{}' } });
@@ -83,7 +83,7 @@ async function resultOf(query: string): Promise<unknown> {
 }
 
 describe('in a run', () => {
-  test('a tool gets the agent’s tool_context, and the snapshot where its server may have it', async () => {
+  test('a tool gets the agent’s tool_context, and the snapshot if its server may see it', async () => {
     const told = (await resultOf('ask plain.meta')) as { answer: string };
     expect(JSON.parse(told.answer)['adjutant/context']).toEqual({ tenant: CANARY });
     const all = (await resultOf('ask open.meta')) as { answer: string };
@@ -93,7 +93,7 @@ describe('in a run', () => {
     });
   });
 
-  test('the executor of a user’s kind gets all of it, apart from the directive', async () => {
+  test('the executor of a custom directive gets all of it, apart from the directive', async () => {
     expect(await resultOf('context')).toMatchObject({
       answer: {
         ordered: 'context',
@@ -103,7 +103,7 @@ describe('in a run', () => {
     });
   });
 
-  test('of a kind that is submitted by itself there is none', async () => {
+  test('a custom directive that is submitted alone has none', async () => {
     const ended = await client.execute({ type: 'shop.order', item: 'context' } as never);
     expect(ended.data).toMatchObject({ result: { payload: { toolContext: {} } } });
   });

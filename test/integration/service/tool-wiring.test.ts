@@ -1,4 +1,4 @@
-/** What a worker writes into the catalog of tools about servers that it reaches, and about those that it does not.
+/** The entries that a worker writes into the tool catalog, about servers that it reaches and those it does not.
  *  It must not call a tool. */
 import { randomUUID } from 'node:crypto';
 import { expect, test, vi } from 'vitest';
@@ -18,7 +18,7 @@ const STORED: CatalogEntry = {
   updatedAt: 1,
 };
 
-test('the tools of a server out of reach stay listed with their effects', async () => {
+test('the tools of an unreachable server stay listed with their repeat policies', async () => {
   await using redis = await startRedis();
   const connection = connectRedis(redis.url, 'commands');
   const catalog = createToolCatalog(connection, keySpace(`test-${randomUUID()}`));
@@ -40,7 +40,7 @@ test('the tools of a server out of reach stay listed with their effects', async 
   }
 });
 
-test('a server whose last worker has left is known to be served by nobody', async () => {
+test('a server whose last worker has deregistered is listed as not served', async () => {
   await using redis = await startRedis();
   const connection = connectRedis(redis.url, 'commands');
   const clock = { now: Date.now() };
@@ -69,7 +69,7 @@ test('a server whose last worker has left is known to be served by nobody', asyn
   }
 });
 
-test('what Redis has lost of a server is told again, as it was', async () => {
+test('an entry that Redis has lost is published again unchanged', async () => {
   await using redis = await startRedis();
   const connection = connectRedis(redis.url, 'commands');
   const catalog = createToolCatalog(connection, keySpace(`test-${randomUUID()}`));

@@ -1,5 +1,6 @@
-/** Cancellation on a real Redis, whatever the directive is doing: waiting, running, between two attempts, or without its worker.
- *  It must never judge by the clock: only what was said, and what was run, counts. */
+/** Cancellation on a real Redis, in every state of a directive: waiting, running, between two attempts, or without its
+ *  worker.
+ *  It must never judge by the clock: only signals and executions count. */
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import type { SubmittedDirective } from '../../../src/contract/directive.ts';
@@ -35,14 +36,14 @@ const fails = (type: string, details = {}): Execution => ({
   result: errorResult(errorEnvelope(type, type, details)),
 });
 
-/** Resolves when the attempt is told to stop. */
+/** Resolves when the attempt is aborted. */
 async function told({ signal }: ExecutionContext): Promise<void> {
   await new Promise((resolve) => {
     signal.addEventListener('abort', resolve, { once: true });
   });
 }
 
-/** An executor that runs until it is told to stop, and counts. */
+/** An executor that runs until it is aborted, and counts. */
 function untilTold(answer: Execution = fails('cancelled')) {
   const started = gate();
   const runs: string[] = [];
@@ -57,13 +58,13 @@ function untilTold(answer: Execution = fails('cancelled')) {
 
 const types = (log: readonly Signal[]): string[] => log.map(({ type }) => type);
 
-/** The wish is written, and nobody is told: as when the announcement is lost. */
+/** The request is written, but not announced: as when the announcement is lost. */
 async function wish(open: Pipeline, { request_id, id }: Call, reason?: string): Promise<string> {
   const signal = failureOf(toolCall({ request_id, id }));
   return (await open.journal.cancel(request_id, id, signal, reason)).kind;
 }
 
-/** Of what was cancelled before it was taken, the ring may be on its way: the sweeper looks at it once more. */
+/** The job of a directive that was cancelled before it was taken may still come: the sweeper checks it once more. */
 async function sweepUp(open: Pipeline): Promise<void> {
   const members = await open.connection.zrange(open.keys.sweep, '0', '-1');
   for (const member of members) await open.connection.zadd(open.keys.sweep, 'XX', 1, member);
@@ -79,7 +80,7 @@ async function expectNothingLeft(open: Pipeline): Promise<void> {
   expect(open.errors).toEqual([]);
 }
 
-describe('what waits', () => {
+describe('a waiting directive', () => {
   test('in its lane ends at once with the reason, and its job is gone', async () => {
     await using open = await openPipeline(redis.url);
     const directive = call();
@@ -121,7 +122,7 @@ describe('what waits', () => {
   });
 });
 
-describe('what runs', () => {
+describe('a running directive', () => {
   test('is aborted, and ends with the reason', async () => {
     await using open = await openPipeline(redis.url);
     const running = untilTold();
@@ -139,7 +140,7 @@ describe('what runs', () => {
     expect(types(await open.log(directive.request_id))).toEqual(['ai.tool.started', 'ai.tool.result']);
   });
 
-  test('and is cancelled twice tells the first reason', async () => {
+  test('and is cancelled twice keeps the first reason', async () => {
     await using open = await openPipeline(redis.url);
     const running = untilTold();
     await open.startWorker(running.execute, { heartbeat: stillHeart });
@@ -151,7 +152,7 @@ describe('what runs', () => {
     expect(errorOf(await ending).details).toEqual({ reason: 'first' });
   });
 
-  test('and is done all the same has succeeded: the result that won is the answer', async () => {
+  test('that completes first has succeeded: its result is the answer', async () => {
     await using open = await openPipeline(redis.url);
     const running = untilTold(done);
     await open.startWorker(running.execute);
@@ -167,7 +168,7 @@ describe('what runs', () => {
     });
   });
 
-  test('hears of it from the next heartbeat when the announcement is lost', async () => {
+  test('learns of it from the next heartbeat when the announcement is lost', async () => {
     await using open = await openPipeline(redis.url);
     const running = untilTold();
     await open.startWorker(running.execute, { leaseMs: 600 });
@@ -178,7 +179,7 @@ describe('what runs', () => {
     expect(errorOf(await ending).details).toEqual({ reason: 'nobody heard' });
   });
 
-  test('hears of it although its subscription was killed a moment ago', async () => {
+  test('learns of it although its subscription was killed a moment ago', async () => {
     await using open = await openPipeline(redis.url);
     const running = untilTold();
     await open.startWorker(running.execute, { leaseMs: 600 });
@@ -190,7 +191,7 @@ describe('what runs', () => {
     expect(errorOf(await ending).type).toBe('cancelled');
   });
 
-  test('and fails by itself first is not tried again', async () => {
+  test('that fails by itself first is not tried again', async () => {
     await using open = await openPipeline(redis.url);
     const started = gate();
     const goOn = gate();
@@ -215,7 +216,7 @@ describe('what runs', () => {
     await expectNothingLeft(open);
   });
 
-  test('and is asked to come back later ends instead of waiting', async () => {
+  test('whose server asks to wait ends instead of waiting', async () => {
     await using open = await openPipeline(redis.url);
     const started = gate();
     const goOn = gate();
@@ -236,8 +237,8 @@ describe('what runs', () => {
   });
 });
 
-describe('what lost its worker', () => {
-  /** Claimed by a worker that is not there any more. */
+describe('a directive that lost its worker', () => {
+  /** Claimed by a worker that is gone. */
   async function orphan(open: Pipeline, leaseMs: number, fields: Partial<Call> = {}): Promise<Call> {
     const directive = call(fields);
     const { directives } = await open.client.submit(directive);
@@ -283,7 +284,7 @@ describe('what lost its worker', () => {
 });
 
 describe('a whole request', () => {
-  test('of two hundred ends, whatever each was doing', async () => {
+  test('of two hundred ends, whatever the state of each', async () => {
     await using open = await openPipeline(redis.url);
     const running = untilTold();
     const worker = await open.startWorker(running.execute, { concurrency: 20 });
@@ -305,13 +306,13 @@ describe('a whole request', () => {
       expect(errorOf(result)).toMatchObject({ type: 'cancelled', details: { reason: 'all of it' } });
     expect(await open.client.request(requestId)).toMatchObject({ status: 'closed', open: 0 });
     await worker.stop();
-    // An attempt that took a freed place before its directive's turn to be cancelled is one of those requested.
+    // An attempt that took a freed slot before its directive was cancelled is one of those requested.
     expect(new Set(running.runs).size).toBe(running.runs.length);
     expect(requested.every((id) => running.runs.includes(id))).toBe(true);
     await expectNothingLeft(open);
   });
 
-  test('that has ended says with what', async () => {
+  test('that has ended returns the results', async () => {
     await using open = await openPipeline(redis.url);
     await open.startWorker(async () => done);
     const directive = call();
@@ -322,7 +323,7 @@ describe('a whole request', () => {
     });
   });
 
-  test('cancelled by ten callers at once is told once', async () => {
+  test('cancelled by ten callers at once is recorded once', async () => {
     await using open = await openPipeline(redis.url);
     const directive = call();
     await open.client.submit(directive);

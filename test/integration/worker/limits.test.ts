@@ -1,4 +1,4 @@
-/** Limits on a real Redis: full lanes, rates, servers that ask to slow down or are out of reach.
+/** Limits on a real Redis: full lanes, rates, servers that ask to slow down or are unreachable.
  *  It must never judge by how fast something is, only by what happens before what. */
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -47,7 +47,7 @@ test('a server that asks to slow down stops the lane on every worker, and costs 
   expect(types).not.toContain('directive.retry_scheduled');
 });
 
-test('a pause of a lane stands although a worker starts and says that it has no rate; a rate that was goes', async () => {
+test('a pause of a lane stays although a worker starts without a rate; an old rate goes', async () => {
   await using open = await openPipeline(redis.url);
   const isHonoured = async () =>
     (await open.connection.hexists(`{${open.prefix}:${LANE}}:${LANE}:meta`, 'max')) === 1;
@@ -59,7 +59,7 @@ test('a pause of a lane stands although a worker starts and says that it has no 
   expect(await isHonoured()).toBe(true);
 });
 
-test('a lane that nobody reaches waits instead of using up attempts, and goes on by itself', async () => {
+test('a lane with an unreachable server waits instead of using up attempts, and continues by itself', async () => {
   await using open = await openPipeline(redis.url);
   let runs = 0;
   await open.startWorker(async ({ id }) => {
@@ -72,11 +72,11 @@ test('a lane that nobody reaches waits instead of using up attempts, and goes on
     const signal = await open.client.execute(call(id, randomUUID()));
     ends.push('result' in signal.data ? JSON.stringify((signal.data.result as { ok: boolean }).ok) : '');
   }
-  // Two single failures are told to their callers; from the third in a row on, the lane waits.
+  // Two single failures are reported to their callers; from the third in a row on, the lane waits.
   expect(ends).toEqual(['false', 'false', 'true']);
 });
 
-test('a full lane refuses a whole batch and says when to come back', async () => {
+test('a full lane refuses a whole batch and reports when to try again', async () => {
   const prefix = `t-${randomUUID().slice(0, 8)}`;
   await using open = await openPipeline(redis.url, prefix);
   const client = await createDirectClient({
@@ -117,7 +117,7 @@ test('arguments over the limit are refused by name, and nothing of the batch is 
   expect(await open.client.request(request_id)).toBeNull();
 });
 
-test('a result over the limit is a marked preview in its signal, and whole where the mark points to', async () => {
+test('a result over the limit is a marked preview in its signal, and whole at the place that the mark names', async () => {
   await using open = await openPipeline(redis.url);
   const text = 'x'.repeat(1_200_000);
   await open.startWorker(async ({ id }) => ({ result: okResult(id === 'large' ? { text } : 'small') }));
@@ -195,6 +195,6 @@ test('a lane with a rate starts no more than that in a period, over all workers'
   const request_id = randomUUID();
   await Promise.all(['a', 'b', 'c', 'd', 'e'].map((id) => open.client.execute(call(id, request_id))));
   startedAt.sort((left, right) => left - right);
-  // Two in each period: the third and the fifth begin in later ones.
+  // Two in each period: the third and the fifth begin in later periods.
   expect((startedAt[4] ?? 0) - (startedAt[0] ?? 0)).toBeGreaterThan(PERIOD_MS);
 });

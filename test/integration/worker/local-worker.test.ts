@@ -1,5 +1,5 @@
 /** Directives that a worker takes without a job: from the engine of its own process.
- *  It must never ring for them by hand: what is not taken, or was taken by a dead worker, the sweeper has to find. */
+ *  It must never enqueue them itself: what is not taken, or was taken by a dead worker, the sweeper must find. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { errorEnvelope } from '../../../src/contract/error-envelope.ts';
 import { errorResult, okResult } from '../../../src/contract/result.ts';
@@ -14,7 +14,7 @@ beforeAll(async () => {
 });
 afterAll(() => redis.stop());
 
-/** As a turn leaves it behind: announced to the sweeper and accepted, and nobody enqueued for. */
+/** The state after a turn: announced to the sweeper and accepted, without a job. */
 async function accepted(open: Pipeline, fields: Parameters<typeof toolCall>[0] = {}) {
   const call = toolCall({ effect: 'read', ...fields });
   await open.index.add([{ requestId: call.request_id, id: call.id }], Date.now() + 100);
@@ -32,7 +32,7 @@ test('what is taken runs and ends without a job', async () => {
   expect(await open.jobs()).toBe(0);
 });
 
-test('a full lane takes nothing more, and a job waits for what was taken', async () => {
+test('a full lane takes nothing more, and a job waits until a slot is free', async () => {
   await using open = await openPipeline(redis.url);
   const held = gate();
   let running = 0;
@@ -101,7 +101,7 @@ test('a failure that is retried comes back as a job', async () => {
 test('when its worker dies, the sweeper notices by the end of the lease', async () => {
   await using open = await openPipeline(redis.url);
   const { call, job } = await accepted(open);
-  // A worker that took it and was never heard of again.
+  // A worker that took it and was never seen again.
   const claim = { requestId: call.request_id, id: call.id, digest: job.digest, lane: LANE };
   await open.journal.claim({ ...claim, leaseMs: 1_000, token: 'gone' });
   await open.startWorker(async ({ id }) => ({ result: okResult(id) }));

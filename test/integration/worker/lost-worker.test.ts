@@ -1,5 +1,5 @@
-/** What happens when a worker loses its claim: it died, it fell silent, or it was overtaken.
- *  It must never kill a process: a dead worker is a claim that nobody extends, which is all Redis sees of it. */
+/** A worker that loses its claim: it died, stopped answering, or was overtaken.
+ *  It must never kill a process: for Redis a dead worker is just a claim that nobody extends. */
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { errorEnvelope } from '../../../src/contract/error-envelope.ts';
@@ -42,7 +42,7 @@ const ringOf = (call: ToolExec) => ({
   digest: acceptance(call).digest,
 });
 
-/** Claims with a lease that is over before the reply is back, until it is granted. */
+/** Claims with a lease that ends before the reply arrives, until the claim is granted. */
 async function dieWith(open: Pipeline, call: ToolExec): Promise<void> {
   const claim = async (): Promise<ClaimVerdict['kind']> => (await open.journal.claim(claimOf(call, 1))).kind;
   await vi.waitFor(async () => expect(await claim()).toBe('granted'));
@@ -55,7 +55,7 @@ async function dieWith(open: Pipeline, call: ToolExec): Promise<void> {
   });
 }
 
-/** Its deadline passes now, whatever it was. */
+/** Its deadline passes now. */
 async function expire(open: Pipeline, { request_id, id }: ToolExec): Promise<void> {
   const [state] = open.keys.request(request_id);
   await open.connection.hset(state, `${id}|deadline_at`, Date.now() - 1_000);
@@ -67,7 +67,7 @@ const types = async (open: Pipeline, { request_id }: ToolExec): Promise<string[]
 const ONE_END = ['ai.tool.started', 'ai.tool.result'];
 
 describe('a directive whose worker died', () => {
-  test('ends in outcome_unknown when a repeat does harm, and is not run', async () => {
+  test('ends in outcome_unknown if its policy is once, and is not run', async () => {
     await using open = await openPipeline(redis.url);
     const call = await accepted(open, { effect: 'once', max_retries: 5 });
     await dieWith(open, call);
@@ -82,7 +82,7 @@ describe('a directive whose worker died', () => {
     expect([runs, await types(open, call)]).toEqual([0, ONE_END]);
   });
 
-  test('is never run when nobody can say what a repeat would do', async () => {
+  test('is never run again when its repeat policy is unknown', async () => {
     await using open = await openPipeline(redis.url);
     const call = await accepted(open, { effect: 'read' });
     await dieWith(open, call);
@@ -91,7 +91,7 @@ describe('a directive whose worker died', () => {
       ...parts.registry,
       queued: (type: ToolExec['type']) => {
         const definition = parts.registry.queued(type);
-        return definition && { ...definition, effect: () => Promise.reject(new Error('no catalog')) };
+        return definition && { ...definition, repeatPolicy: () => Promise.reject(new Error('no catalog')) };
       },
     } as typeof parts.registry;
     await attemptDirective({ ...parts, registry }, ringOf(call));
@@ -180,7 +180,7 @@ describe('a directive whose worker died and whose deadline passed', () => {
     expect([error.type, error.details['outcome']]).toEqual(['deadline_exceeded', outcome]);
   });
 
-  test('says nothing of the kind where no attempt was under way', async () => {
+  test('reports no unknown outcome if no attempt was under way', async () => {
     await using open = await openPipeline(redis.url);
     const call = await accepted(open, { effect: 'once' });
     await expire(open, call);
@@ -191,7 +191,7 @@ describe('a directive whose worker died and whose deadline passed', () => {
   });
 });
 
-test('a claim is announced before it is made: whenever its worker dies, somebody looks when the lease ends', async () => {
+test('a claim is announced before it is made: whenever its worker dies, the sweeper checks at the end of the lease', async () => {
   await using open = await openPipeline(redis.url);
   const call = await accepted(open);
   const member = `${call.request_id}/${call.id}`;
@@ -207,7 +207,7 @@ test('a claim is announced before it is made: whenever its worker dies, somebody
   expect(looks).toEqual([call.id]);
 });
 
-test('a cancellation that was slow says that a worker had the call meanwhile, and died', async () => {
+test('a slow cancellation reports that a worker had the call meanwhile, and died', async () => {
   await using open = await openPipeline(redis.url);
   const call = await accepted(open, { effect: 'once' });
   const cancelLate: typeof open.journal.cancel = async (...asked) => {
@@ -221,7 +221,7 @@ test('a cancellation that was slow says that a worker had the call meanwhile, an
   expect([error.type, error.details['outcome']]).toEqual(['cancelled', 'unknown']);
 });
 
-/** An attempt that hangs in its executor while its claim is taken over; `resume` lets it go on to its end. */
+/** An attempt that hangs in its executor while its claim is taken over; `resume` lets it continue to its end. */
 async function overtaken(open: Pipeline, call: ToolExec, ends: Execute) {
   const [started, resumed] = [gate(), gate()];
   const execute: Execute = async (directive, context) => {
@@ -333,7 +333,7 @@ describe('a living worker', () => {
     expect(open.errors).toEqual([]);
   });
 
-  test('loses its claim when its main thread shows no sign of life for too long, and says nothing more', async () => {
+  test('loses its claim when its main thread is blocked for too long, and writes nothing more', async () => {
     await using open = await openPipeline(redis.url);
     const call = await accepted(open, { effect: 'read' });
     const errors: string[] = [];
@@ -359,7 +359,7 @@ describe('a living worker', () => {
     expect(errors).toEqual([expect.stringContaining('the event loop was blocked for more than 500 ms')]);
   });
 
-  test('is told that its directive was ended elsewhere, and says nothing more', async () => {
+  test('learns that its directive was ended elsewhere, and writes nothing more', async () => {
     await using open = await openPipeline(redis.url);
     const call = await accepted(open, { effect: 'read', max_retries: 5 });
     const started = gate();
@@ -381,7 +381,7 @@ describe('a living worker', () => {
   });
 });
 
-test('a ring while another worker holds the claim waits for the end of the lease', async () => {
+test('a job while another worker holds the claim waits for the end of the lease', async () => {
   await using open = await openPipeline(redis.url);
   const call = await accepted(open);
   await open.journal.claim(claimOf(call, 60_000));
@@ -390,7 +390,7 @@ test('a ring while another worker holds the claim waits for the end of the lease
   expect(outcome).toEqual({ kind: 'later', at: record?.leaseUntil });
 });
 
-test('two hundred rings for one directive at once run it once', async () => {
+test('two hundred jobs for one directive at once run it once', async () => {
   await using open = await openPipeline(redis.url);
   const call = await accepted(open, { id: randomUUID() });
   let runs = 0;

@@ -1,5 +1,6 @@
-/** Directives with a chain of models on a real Redis: when the next one's turn comes, and where it waits for it.
- *  It must never judge by the clock: who ran when is read from what the signals and the executors say. */
+/** Directives with a chain of models on a real Redis: when the next model follows, and where the directive waits for
+ *  it.
+ *  It must never judge by the clock: the order is read from signals and executors. */
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { errorEnvelope } from '../../../src/contract/error-envelope.ts';
 import { errorResult, okResult } from '../../../src/contract/result.ts';
@@ -16,7 +17,7 @@ beforeAll(async () => {
 });
 afterAll(() => redis.stop());
 
-const modelOf = ({ models, stage }: ExecutionContext): string => models[stage.index] ?? '';
+const modelOf = ({ models, candidate: stage }: ExecutionContext): string => models[stage.index] ?? '';
 
 const answered = (model: string): Execution => ({ result: okResult({ model }), metadata: { model } });
 
@@ -24,7 +25,7 @@ function away(type: string, details: Record<string, unknown> = {}): Execution {
   return { result: errorResult(errorEnvelope(type, `${type} it is`, details)), unavailable: true };
 }
 
-/** Every model but the last of the chain is away. */
+/** Every model but the last of the chain is unavailable. */
 const lastAnswers =
   (failure: Execution, asked: string[] = []): Stream =>
   async (_directive, context) => {
@@ -51,8 +52,8 @@ async function ringOf(open: Pipeline, { request_id, id }: { request_id: string; 
   return { request_id, id, digest: record?.digest ?? '' };
 }
 
-describe('a model that is away', () => {
-  test('is asked as often as the directive allows, then the next one, in its own lane', async () => {
+describe('an unavailable model', () => {
+  test('is called as often as the directive allows, then the next one, in its own lane', async () => {
     await using open = await openChain(redis.url);
     const contexts: ExecutionContext[] = [];
     const worker = await startModels(open, async (_directive, context) => {
@@ -67,7 +68,7 @@ describe('a model that is away', () => {
     expect(contexts.map(({ lane }) => lane)).toEqual(['llm.a', 'llm.a', 'llm.b', 'llm.b', 'llm.b']);
     expect(contexts.map(({ attempt }) => attempt)).toEqual([1, 2, 3, 4, 5]);
     expect(contexts.at(-1)?.models).toEqual(CHAIN);
-    expect(contexts.at(-1)?.stage).toEqual({
+    expect(contexts.at(-1)?.candidate).toEqual({
       index: 2,
       history: ['a:large', 'b:large'].map((model) => ({
         model,
@@ -101,7 +102,7 @@ describe('a model that is away', () => {
     expect(await open.keysWithoutExpiry()).toEqual([]);
   });
 
-  test('for a reason that no retry mends is left at once', async () => {
+  test('for a reason that no retry fixes is skipped at once', async () => {
     await using open = await openChain(redis.url);
     const asked: string[] = [];
     await startModels(open, lastAnswers(away('auth'), asked));
@@ -127,7 +128,7 @@ describe('a model that is away', () => {
     expect((await open.client.deadLetters({ lane: 'llm.a' })).dead_letters).toEqual([]);
   });
 
-  test('is not left for a failure that another model would have too', async () => {
+  test('is not skipped for a failure that another model would have, too', async () => {
     await using open = await openChain(redis.url);
     const asked: string[] = [];
     await startModels(open, async (_directive, context) => {
@@ -140,7 +141,7 @@ describe('a model that is away', () => {
     expect(asked).toEqual(['a:large']);
   });
 
-  test('and out of reach is not asked by those that come after, who go on to the next one', async () => {
+  test('that is unreachable is not called by later directives, which use the next one', async () => {
     await using open = await openChain(redis.url);
     const asked: string[] = [];
     await startModels(open, async (_directive, context) => {
@@ -154,8 +155,8 @@ describe('a model that is away', () => {
   });
 });
 
-describe('whoever moves a directive to another lane', () => {
-  test('and dies before ringing there leaves it to the sweeper, who knows the lane', async () => {
+describe('moving a directive to another lane', () => {
+  test('and dying before enqueueing it there leaves it to the sweeper, which knows the lane', async () => {
     await using open = await openChain(redis.url);
     const directive = ask({ max_retries: 0 });
     await open.client.submit(directive);
@@ -176,7 +177,7 @@ describe('whoever moves a directive to another lane', () => {
     });
   });
 
-  test('and dies before ringing there is found out by the next one who is rung in the old lane', async () => {
+  test('and dying before enqueueing it there is noticed by the next job in the old lane', async () => {
     await using open = await openChain(redis.url);
     const directive = ask({ max_retries: 0 });
     await open.client.submit(directive);
@@ -194,7 +195,7 @@ describe('whoever moves a directive to another lane', () => {
     expect(asked).toEqual(['b:large', 'b:small']);
   });
 
-  test('has it where it is also for a submission that is repeated', async () => {
+  test('keeps its lane also for a repeated submission', async () => {
     await using open = await openChain(redis.url);
     const directive = ask();
     await open.client.submit(directive);
@@ -208,7 +209,7 @@ describe('whoever moves a directive to another lane', () => {
   });
 });
 
-test('a directive that waits for its next model is cancelled at once, and never asked for', async () => {
+test('a directive that waits for its next model is cancelled at once, and never called', async () => {
   await using open = await openChain(redis.url);
   const directive = ask();
   await open.client.submit(directive);
@@ -223,13 +224,13 @@ test('a directive that waits for its next model is cancelled at once, and never 
   expect(asked).toEqual(['a:large', 'b:small']);
 });
 
-test('a cancellation that comes while a model fails ends the directive instead of going on to the next', async () => {
+test('a cancellation that comes while a model fails ends the directive instead of trying the next', async () => {
   await using open = await openChain(redis.url);
   const directive = ask();
   const asked: string[] = [];
   await startModels(open, async (_directive, context) => {
     asked.push(modelOf(context));
-    // Marks it, and no worker is told: it fails by itself first.
+    // Marks it, and notifies no worker: it fails by itself first.
     const [state] = open.keys.request(directive.request_id);
     await open.connection.hset(state, 'm|cancel', 'changed my mind');
     return away('provider_error');
@@ -241,7 +242,7 @@ test('a cancellation that comes while a model fails ends the directive instead o
   expect(asked).toEqual(['a:large']);
 });
 
-test('a directive whose worker died in a later stage is asked of that stage again, and says so', async () => {
+test('a directive whose worker died at a later candidate calls that candidate again, and reports that', async () => {
   await using open = await openChain(redis.url);
   const directive = ask();
   await open.client.submit(directive);
@@ -271,7 +272,7 @@ test('a directive whose worker died in a later stage is asked of that stage agai
   });
 });
 
-describe('what a model costs', () => {
+describe('the cost of a model', () => {
   const usage = (tokens: number): NonNullable<Execution['usage']> => ({
     call_id: 'm',
     model: 'a:large',
@@ -280,7 +281,7 @@ describe('what a model costs', () => {
     metadata: { cost: 1 },
   });
 
-  test('is told directly before the answer, within the same change of the record', async () => {
+  test('is reported directly before the answer, in the same write', async () => {
     await using open = await openChain(redis.url);
     await startModels(open, async () => ({ ...answered('a:large'), usage: usage(3) }));
     const directive = ask({ iteration: 2 });
@@ -300,7 +301,7 @@ describe('what a model costs', () => {
   test.each<[string, Execution]>([
     ['failure', { ...away('validation_error'), unavailable: false, usage: usage(3) }],
     ['call without tokens', { ...answered('a:large'), usage: usage(0) }],
-  ])('is not told of a %s', async (_what, execution) => {
+  ])('is not reported for a %s', async (_what, execution) => {
     await using open = await openChain(redis.url);
     await startModels(open, async () => execution);
     const directive = ask();
@@ -315,7 +316,9 @@ describe('a limit', () => {
     ...(scope ? { pauseScope: scope } : {}),
   });
 
-  /** The directive named `first` is put off once; what happens to the others of its lane is told by who ran. */
+  /**
+   * The directive named `first` is delayed once; the executed directives show what happens to the others of its lane.
+   */
   async function putOff(open: Pipeline, execution: Execution) {
     const ran: string[] = [];
     const ranAt: number[] = [];
@@ -334,7 +337,7 @@ describe('a limit', () => {
     return { ran, ranAt, first };
   }
 
-  test('of one model alone stops nobody else in the lane, and costs no retry', async () => {
+  test('of one model alone stops no other directive in the lane, and costs no retry', async () => {
     await using open = await openChain(redis.url);
     const { ran, first } = await putOff(open, limited(1_500, 'directive'));
     expect(await open.client.directive(first.request_id, 'first')).toMatchObject({
@@ -348,7 +351,7 @@ describe('a limit', () => {
     expect(ran).toEqual(['first', 'other', 'first']);
   });
 
-  test('longer than a moment stops nobody else in the lane, who each may have another model', async () => {
+  test('above the short limit stops no other directive in the lane, since each may have another model', async () => {
     await using open = await openChain(redis.url);
     const { ran, first } = await putOff(open, limited(60_000));
     expect(ran).toEqual(['first', 'other']);
@@ -358,13 +361,13 @@ describe('a limit', () => {
     });
   });
 
-  test('of a moment stops the lane', async () => {
+  test('below the short limit stops the lane', async () => {
     await using open = await openChain(redis.url);
     const { ranAt } = await putOff(open, limited(800));
     expect((ranAt[1] ?? 0) - (ranAt[0] ?? 0)).toBeGreaterThanOrEqual(750);
   });
 
-  test('longer than a moment sends those with another model on to it', async () => {
+  test('above the short limit moves directives with another model on to it', async () => {
     await using open = await openChain(redis.url);
     const asked: string[] = [];
     await startModels(open, lastAnswers(limited(60_000), asked));
@@ -377,7 +380,7 @@ describe('a limit', () => {
     ]);
   });
 
-  test('that puts a directive off again and again sends it on, too', async () => {
+  test('that delays a directive again and again moves it on, too', async () => {
     await using open = await openChain(redis.url);
     const asked: string[] = [];
     await startModels(open, async (_directive, context) => {

@@ -1,5 +1,6 @@
-/** What a model says while it answers, on a real Redis: whole, in order, and each attempt's text apart from the others'.
- *  It must never count pieces: how many signals a text becomes is how fast Redis answered. */
+/** The text of a model while it answers, on a real Redis: whole, in order, and each attempt's text apart from the
+ *  others'.
+ *  It must never count pieces: the number of signals depends on how fast Redis answers. */
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { errorEnvelope } from '../../../src/contract/error-envelope.ts';
@@ -39,7 +40,7 @@ const textOf = (deltas: readonly Delta[], kind: Delta['data']['chunk_type'] = 'c
 
 const numbersOf = (deltas: readonly Delta[]): (number | undefined)[] => deltas.map(({ data }) => data.seq);
 
-test('whatever is said, however fast, is in the log as the answer has it', async () => {
+test('any text at any speed is in the log as in the answer', async () => {
   await using open = await openChain(redis.url);
   const pieces = fc.array(
     fc.record({
@@ -87,8 +88,8 @@ test('whatever is said, however fast, is in the log as the answer has it', async
   );
 });
 
-describe('text of an attempt that came to nothing', () => {
-  test('is told from that of the next by its number, with the failure in between', async () => {
+describe('text of a failed attempt', () => {
+  test('is told apart from that of the next by its number, with the failure in between', async () => {
     await using open = await openChain(redis.url);
     await startModels(open, async (_directive, context) => {
       for (const piece of ['one ', 'two ']) say(context, piece);
@@ -108,7 +109,7 @@ describe('text of an attempt that came to nothing', () => {
     expect(log.filter(({ sequence }) => sequence < (failed?.sequence ?? 0))).toEqual(of(1));
   });
 
-  test('is told from that of the next when its worker was stopped, which counts no failure', async () => {
+  test('is told apart from that of the next when its worker was stopped, which counts no failure', async () => {
     await using open = await openChain(redis.url);
     const said = gate();
     const first = await startModels(
@@ -175,7 +176,7 @@ test('a Redis that is killed under a stream and comes back has the whole text, i
   expect(numbersOf(last)).toEqual(last.map((_, position) => position));
 });
 
-test('an attempt whose directive was ended by somebody else hears of it when it says something', async () => {
+test('an attempt whose directive was ended elsewhere learns of it when it reports something', async () => {
   await using open = await openChain(redis.url);
   const directive = ask();
   const stopped: unknown[] = [];

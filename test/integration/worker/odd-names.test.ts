@@ -1,5 +1,5 @@
-/** Tools, servers and kinds whose names every object has something under: from the catalog to the end of a call.
- *  It must never call a `once` tool a second time because of what it is called. */
+/** Tools, servers and directive types with names that every object inherits: from the catalog to the end of a call.
+ *  It must never call a `once` tool a second time because of its name. */
 import { randomUUID } from 'node:crypto';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
@@ -31,7 +31,7 @@ beforeAll(async () => {
 });
 afterAll(() => redis.stop());
 
-/** A worker's tools on a real server whose name, and whose tools' names, are odd. */
+/** A worker's tools on a real server with odd names. */
 async function wired(server: string, effects: object = {}) {
   const connection = connectRedis(redis.url, 'commands');
   const catalog = createToolCatalog(connection, keySpace(`test-${randomUUID()}`));
@@ -51,25 +51,22 @@ async function wired(server: string, effects: object = {}) {
   };
 }
 
-test.each(['constructor', '__proto__', 'plain'])(
-  'on the server %s every tool happens once',
-  async (server) => {
-    await using tools = await wired(server);
-    const listed = await vi.waitUntil(async () => {
-      const [entry] = await tools.catalog.read();
-      return entry?.tools.length === INHERITED_NAMES.length ? entry.tools : null;
-    });
-    expect(listed.map(({ tool, effect }) => [tool, effect])).toEqual(
-      INHERITED_NAMES.map((name) => [name, 'once']),
-    );
-    for (const name of INHERITED_NAMES) {
-      const directive = { type: 'tool_exec', tool_name: `${server}.${name}` } as ToolExec;
-      expect(await tools.locate(directive, `tool.${server}`)).toMatchObject({ tool: name, effect: 'once' });
-    }
-  },
-);
+test.each(['constructor', '__proto__', 'plain'])('on the server %s every tool runs once', async (server) => {
+  await using tools = await wired(server);
+  const listed = await vi.waitUntil(async () => {
+    const [entry] = await tools.catalog.read();
+    return entry?.tools.length === INHERITED_NAMES.length ? entry.tools : null;
+  });
+  expect(listed.map(({ tool, effect }) => [tool, effect])).toEqual(
+    INHERITED_NAMES.map((name) => [name, 'once']),
+  );
+  for (const name of INHERITED_NAMES) {
+    const directive = { type: 'tool_exec', tool_name: `${server}.${name}` } as ToolExec;
+    expect(await tools.locate(directive, `tool.${server}`)).toMatchObject({ tool: name, effect: 'once' });
+  }
+});
 
-test('an effect that is configured for such a name is the effect of that tool alone', async () => {
+test('a repeat policy that is configured for such a name applies to that tool alone', async () => {
   await using tools = await wired('plain', { toString: 'read' });
   const effect = async (name: string) =>
     (await tools.locate({ tool_name: `plain.${name}` } as ToolExec, 'tool.plain'))?.repeatPolicy;
@@ -99,7 +96,7 @@ test.each(['constructor', '__proto__'])(
 );
 
 test.each(['constructor', 'toString'])(
-  'a large directive of the kind %s is accepted into its own lane',
+  'a large directive of the type %s is accepted into its own lane',
   async (type) => {
     const kind = defineDirective({
       type,

@@ -1,5 +1,5 @@
-/** A worker on a real Redis with executors of the test: what is run, how often, and what is said about it.
- *  It must never judge by the clock: delays are read from what the signals say. */
+/** A worker on a real Redis with executors of the test: what is executed, how often, and which signals appear.
+ *  It must never judge by the clock: delays are read from the signals. */
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import type { SubmittedDirective } from '../../../src/contract/directive.ts';
@@ -31,7 +31,7 @@ const fails = (type: string, details = {}): Execution => ({
   result: errorResult(errorEnvelope(type, type, details)),
 });
 
-/** Answers its runs in turn, the last answer for all that follow. */
+/** Returns its results in turn, the last one for all that follow. */
 function inTurn(...answers: Execution[]): { execute: Execute; runs: () => number } {
   let runs = 0;
   const execute: Execute = async () => answers[Math.min(runs++, answers.length - 1)] ?? done;
@@ -40,7 +40,7 @@ function inTurn(...answers: Execution[]): { execute: Execute; runs: () => number
 
 const types = (log: readonly Signal[]): string[] => log.map(({ type }) => type);
 
-/** What is left when every request has closed and every worker has stopped: nothing that stays. */
+/** What remains when every request has closed and every worker has stopped: no key without an expiry. */
 async function expectNothingLeft(open: Pipeline): Promise<void> {
   expect(await open.jobs()).toBe(0);
   expect(await open.keysWithoutExpiry()).toEqual([]);
@@ -108,7 +108,7 @@ describe('a call that succeeds', () => {
     ]);
   });
 
-  test('though it is too large for its job', async () => {
+  test('works although it is too large for its job', async () => {
     await using open = await openPipeline(redis.url);
     await open.startWorker(async ({ arguments: given }) => ({
       result: okResult(String(given['text']).length),
@@ -168,7 +168,7 @@ describe('a call that fails', () => {
     await expectNothingLeft(open);
   });
 
-  test('every time is tried no more often than it may be, and ends with its last error', async () => {
+  test('every time is tried no more often than allowed, and ends with its last error', async () => {
     await using open = await openPipeline(redis.url);
     const { execute, runs } = inTurn(
       fails('timeout', { run: 1 }),
@@ -193,7 +193,7 @@ describe('a call that fails', () => {
     expect(runs()).toBe(1);
   });
 
-  test('in doubt is not tried again when a repeat does harm', async () => {
+  test('in doubt is not tried again if its policy is once', async () => {
     await using open = await openPipeline(redis.url);
     const { execute, runs } = inTurn({ ...fails('timeout'), ambiguous: true });
     await open.startWorker(execute);
@@ -230,7 +230,7 @@ describe('an executor', () => {
     expect(open.errors).toEqual([]);
   });
 
-  test('is told when the deadline passes, and the directive ends with it', async () => {
+  test('is aborted when the deadline passes, and the directive ends with it', async () => {
     await using open = await openPipeline(redis.url);
     await open.startWorker(async (_directive, { signal }) => {
       await new Promise((resolve) => {
@@ -242,7 +242,7 @@ describe('an executor', () => {
     expect(error).toMatchObject({ type: 'deadline_exceeded', details: { deadline_ms: 50 } });
   });
 
-  test('that ignores being told is left behind, and its worker is free again', async () => {
+  test('that ignores its abort is abandoned, and its worker is free again', async () => {
     await using open = await openPipeline(redis.url);
     const never = gate();
     await open.startWorker(
@@ -275,7 +275,7 @@ describe('an executor', () => {
     expect(other).not.toBe(first);
   });
 
-  test('that nobody wrote ends its directive', async () => {
+  test('that does not exist ends its directive', async () => {
     await using open = await openPipeline(redis.url);
     const directive = toolCall();
     await open.journal.accept(directive.request_id, [acceptance(directive, LANE)]);
@@ -325,9 +325,9 @@ describe('what an executor reports', () => {
 });
 
 describe('a cancellation', () => {
-  test('ends what waits, which is never started', async () => {
+  test('ends a waiting directive, which is never started', async () => {
     await using open = await openPipeline(redis.url);
-    // Its ring may have been on its way: the sweeper looks once more before the index forgets.
+    // Its job may have been on its way: the sweeper checks once more before the index forgets.
     await open.sweeper().start();
     const directive = call();
     await open.client.submit(directive);
@@ -417,7 +417,7 @@ describe('many calls', () => {
   });
 });
 
-describe('an answer that no log can hold', () => {
+describe('an answer that the log cannot hold', () => {
   const deep = (levels: number): unknown => JSON.parse('['.repeat(levels) + ']'.repeat(levels)) as unknown;
   const unwritable = {
     toJSON: (): never => {
@@ -441,7 +441,7 @@ describe('an answer that no log can hold', () => {
     },
   );
 
-  test('is not one that is merely deep', async () => {
+  test('is not one that is just deep', async () => {
     await using open = await openPipeline(redis.url);
     await open.startWorker(async () => ({ result: okResult(deep(500)) }));
     const signal = await open.client.execute(call());

@@ -1,4 +1,4 @@
-/** Control directives that a server is not trusted with: each is said in the log, before the answer they came with.
+/** Control directives of an untrusted server: each is reported in the log, before the answer they came with.
  *  It must use a real server, so that what is rejected is what was sent. */
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
@@ -9,12 +9,12 @@ import { startService } from '../../support/running-service.ts';
 
 const PEER = fileURLToPath(new URL('../../support/servers/legacy-peer.ts', import.meta.url));
 
-test('each rejected entry is a signal, with its place, type and reason; the others are believed', async () => {
+test('each rejected entry is a signal, with its place, type and reason; the others are accepted', async () => {
   await using redis = await startRedis();
   const peer = { command: process.execPath, args: [PEER, 'stdio'], directives: ['clear_self_todos'] };
   await using service = await startService({ redisUrl: redis.url, config: { mcpServers: { peer } } });
   const client = createHttpClient({ baseUrl: service.url });
-  // The tool answers with its arguments as text.
+  // The tool returns its arguments as text.
   const carried = {
     result: 'hi',
     _directives: [

@@ -1,5 +1,6 @@
-/** The bytes of a request and of the whole installation, on a real Redis: what is refused, and that what runs still ends.
- *  It must never measure a process' memory: what Redis holds is what is bounded. */
+/** The bytes of a request and of the whole installation, on a real Redis: what is refused, and that running work still
+ *  ends.
+ *  It must never measure a process' memory: the limit is on what Redis holds. */
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { SubmittedDirective } from '../../../src/contract/directive.ts';
@@ -16,7 +17,7 @@ import { startRedis, type TestRedis } from '../../support/redis.ts';
 import { script } from '../../support/scripted-core.ts';
 
 const REQUEST_BYTES = 262_144;
-/** What the script keeps for the end of each open directive. */
+/** Reserved by the script for the end of each open directive. */
 const END_BYTES = 5_120;
 /** With one directive of 50 kB. */
 const ALMOST_FULL_BYTES = 65_536;
@@ -41,7 +42,7 @@ async function refusal(submitting: Promise<unknown>): Promise<Problem> {
   throw new Error(`not refused: ${String(error)}`);
 }
 
-/** What the request says it holds, and what its keys hold. */
+/** The size that the request reports, and the size of its keys. */
 async function bytesOf({ connection, keys }: Pick<Pipeline, 'connection' | 'keys'>, requestId: string) {
   const [state, bodies, log] = keys.request(requestId);
   const entries = await connection.xrange(log, '-', '+');
@@ -56,7 +57,7 @@ async function bytesOf({ connection, keys }: Pick<Pipeline, 'connection' | 'keys
 }
 
 describe('a request', () => {
-  test('knows what it holds: what was accepted, its signals and its payloads', async () => {
+  test('knows its size: what was accepted, its signals and its payloads', async () => {
     await using pipeline = await open(16_777_216);
     await pipeline.startWorker(async ({ id }, { report }) => {
       report('ai.tool.progress', { call_id: id, tool_name: 't', progress: 1, metadata: {} });
@@ -76,7 +77,7 @@ describe('a request', () => {
     expect(said).toBeLessThanOrEqual(held + texts * 1_024);
   });
 
-  test('leaves no job of what it refuses, be it full or its id taken, in a lane that nobody serves', async () => {
+  test('leaves no job of a refused directive in a lane without workers, whether it is full or the id is taken', async () => {
     await using pipeline = await open();
     const request_id = randomUUID();
     const submit = (id: string, arguments_: Record<string, unknown>, server = 'test') =>
@@ -98,7 +99,7 @@ describe('a request', () => {
     expect(await pipeline.jobs()).toBe(2);
   });
 
-  test('that is full refuses more with 413, names the limit and the sizes, and takes a part of a batch never', async () => {
+  test('that is full refuses more with 413, names the limit and the sizes, and never accepts a part of a batch', async () => {
     await using pipeline = await open();
     const request_id = randomUUID();
     const first = [1, 2].map((n) => call({ request_id, id: `a${n}`, arguments: { text: KIB_100 } }));
@@ -121,7 +122,7 @@ describe('a request', () => {
     expect(other.directives[0]?.status).toBe('accepted');
   });
 
-  test('takes immediate directives within the same limits', async () => {
+  test('accepts immediate directives within the same limits', async () => {
     await using pipeline = await open();
     const request_id = randomUUID();
     const emit = (error: unknown): SubmittedDirective => ({
@@ -151,7 +152,7 @@ describe('a request', () => {
   });
 });
 
-describe('what runs in a full request', () => {
+describe('a running directive in a full request', () => {
   const NAME = '\ud800'.repeat(256);
   const ends: [string, Result, object][] = [
     ['a result', okResult('r'.repeat(300_000)), { type: 'invalid_result', retryable: false }],
@@ -184,7 +185,7 @@ describe('what runs in a full request', () => {
     },
   );
 
-  test('is not heard any more, ends all the same, and says so', async () => {
+  test('is no longer logged, still ends, and reports that', async () => {
     await using pipeline = await open();
     await pipeline.startWorker(async ({ id }, { report, drained }) => {
       for (let piece = 0; piece < 40; piece += 1) {
@@ -248,7 +249,7 @@ describe('a run whose request is full', () => {
 });
 
 describe('an installation', () => {
-  test('whose Redis holds as much as it may refuses new work with 429, and goes on when there is room', async () => {
+  test('whose Redis has reached its limit refuses new work with 429, and goes on when there is room', async () => {
     await using pipeline = await openPipeline(redis.url, uniquePrefix(), 'memory', { totalBytes: 1 });
     const refused = await refusal(pipeline.client.submit(call()));
     expect(refused).toMatchObject({
@@ -265,7 +266,7 @@ describe('an installation', () => {
     expect((await roomy.client.submit(call())).directives[0]?.status).toBe('accepted');
   });
 
-  test('keeps a fifth of maxmemory for what runs, as the size of what Redis holds then', async () => {
+  test('keeps a fifth of maxmemory for running work, by the size of what Redis holds then', async () => {
     await using small = await startRedis({ args: ['--maxmemory', '32mb'] });
     await using pipeline = await openPipeline(small.url);
     const memory = createMemoryRoom(pipeline.connection, undefined);

@@ -1,4 +1,4 @@
-/** Serial lanes and shared limits on a real Redis: freezes, dead holders, workers that are configured otherwise.
+/** Serial lanes and shared limits on a real Redis: freezes, dead holders, workers with another configuration.
  *  It must never judge by how fast something is, only by what overlaps with what. */
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
@@ -57,7 +57,7 @@ function overlap(open: Pipeline) {
 }
 
 describe('the place in a serial lane', () => {
-  test('has one claim at a time, and the next one once it is given back', async () => {
+  test('has one claim at a time, and the next one once it is released', async () => {
     await using open = await openPipeline(redis.url);
     const serial = serialOf(open);
     const [one, two] = [await claimed(open), await claimed(open)];
@@ -70,7 +70,7 @@ describe('the place in a serial lane', () => {
     expect(await serial.enter(LANE, two.ref, Date.now(), 1_000)).toBe(true);
   });
 
-  test('is free at once when its holder has ended without giving it back', async () => {
+  test('is free at once when its holder has ended without releasing it', async () => {
     await using open = await openPipeline(redis.url);
     const serial = serialOf(open);
     const [one, two] = [await claimed(open), await claimed(open)];
@@ -92,7 +92,7 @@ describe('the place in a serial lane', () => {
     });
   });
 
-  test('stays with a holder whose Redis stood still for longer than its lease, and that goes on then', async () => {
+  test('stays with a holder whose Redis was frozen for longer than its lease, and that continues', async () => {
     await using open = await openPipeline(redis.url);
     const serial = serialOf(open);
     const [one, two] = [await claimed(open, 1), await claimed(open)];
@@ -109,7 +109,7 @@ describe('the place in a serial lane', () => {
 });
 
 describe('calls of a serial lane', () => {
-  test('do not overlap when BullMQ has given both out: a lock ran out under a living worker', async () => {
+  test('do not overlap when BullMQ has handed out both: a lock expired under a living worker', async () => {
     await using open = await openPipeline(redis.url);
     await serialOf(open).declare(LANE);
     const [started, resumed] = [gate(), gate()];
@@ -126,7 +126,7 @@ describe('calls of a serial lane', () => {
     const second = await attemptDirective(parts, ringOf(two), LANE);
     expect(second.kind).toBe('later');
     expect(ran).toEqual([one.id]);
-    // It waits in its lane, which is quiet for a moment; no attempt is counted.
+    // It waits in its lane, which is paused for a moment; no attempt is counted.
     expect(open.lanes.isPaused(LANE)).toBe(true);
     const waiting = await open.journal.directive(two.request_id, two.id);
     expect(waiting).toMatchObject({ status: 'waiting', failures: 0, fence: 1, released: 1 });
@@ -138,7 +138,7 @@ describe('calls of a serial lane', () => {
     expect(ran).toEqual([one.id, two.id]);
   });
 
-  test('do not overlap when Redis stands still for longer than lock and lease', async () => {
+  test('do not overlap when Redis is frozen for longer than lock and lease', async () => {
     await using open = await openPipeline(redis.url);
     await serialOf(open).declare(LANE);
     const [started, resumed] = [gate(), gate()];
@@ -156,7 +156,7 @@ describe('calls of a serial lane', () => {
     await started.passed;
     const before = (await open.journal.directive(one.request_id, one.id))?.leaseUntil ?? 0;
     const asked = open.connection.call('DEBUG', 'SLEEP', '1.6');
-    // On its way when Redis wakes: before the holder's heartbeat has been answered, perhaps.
+    // In flight when Redis continues: perhaps before the holder's heartbeat has been answered.
     const other = attemptDirective(rival, ringOf(two), LANE);
     await asked;
     expect((await other).kind).toBe('later');
@@ -170,7 +170,7 @@ describe('calls of a serial lane', () => {
     expect(await first).toEqual({ kind: 'done' });
   });
 
-  test('run one after the other also on a worker whose configuration lacks it', async () => {
+  test('run one after the other also on a worker that is configured without it', async () => {
     await using open = await openPipeline(redis.url);
     const { execute, most } = overlap(open);
     await open.startWorker(execute, { serial: true });
@@ -206,7 +206,7 @@ describe('limits of several workers', () => {
     expect(tighter(other, one)).toEqual(both);
   });
 
-  test('hold together: one that starts later without a limit does not take away what is there', async () => {
+  test('hold together: one that starts later without a limit does not remove an existing one', async () => {
     await using open = await openPipeline(redis.url);
     const execute = async () => ({ result: okResult('done') });
     await open.startWorker(execute, { serial: true });
@@ -216,7 +216,7 @@ describe('limits of several workers', () => {
     expect(open.warnings).toContain('another worker limits this lane more tightly: its limit holds');
   });
 
-  test('are forgotten with the worker that has not been there for minutes', async () => {
+  test('are forgotten with a worker that has been absent for minutes', async () => {
     await using open = await openPipeline(redis.url);
     const limits = createLaneLimits(open.connection, open.keys);
     await limits.announce('one', { [LANE]: limit(1) });
@@ -229,7 +229,7 @@ describe('limits of several workers', () => {
     expect(await open.connection.hkeys(open.keys.laneLimits)).toEqual(['two']);
   });
 
-  test('hold whatever the clock of the worker that has them says', async () => {
+  test('hold whatever the clock of their worker shows', async () => {
     await using open = await openPipeline(redis.url);
     vi.spyOn(Date, 'now').mockReturnValue(Date.now() - 600_000);
     await createLaneLimits(open.connection, open.keys).announce('slow', { [LANE]: limit(1) });
@@ -237,7 +237,7 @@ describe('limits of several workers', () => {
     expect((await createLaneLimits(open.connection, open.keys).read()).get(LANE)).toEqual(limit(1));
   });
 
-  test('are not taken away by a worker that starts at the same time', async () => {
+  test('are not removed by a worker that starts at the same time', async () => {
     await using open = await openPipeline(redis.url);
     const limits = createLaneLimits(open.connection, open.keys);
     let inForce: number | null = null;
@@ -247,7 +247,7 @@ describe('limits of several workers', () => {
       limits,
       serial: serialOf(open),
       lanes: {
-        // The other one says its limit, and writes it, between what this one reads and what it writes.
+        // The other worker announces its limit between this one's read and write.
         setGlobalConcurrency: async (_lane, most) => {
           if (isFirst) await limits.announce('other', { [LANE]: limit(1) });
           isFirst = false;

@@ -1,4 +1,4 @@
-/** How a worker stops: what runs may finish, what cannot goes back to its lane, and nothing is lost or repeated.
+/** How a worker stops: running work may finish, the rest goes back to its lane, and nothing is lost or repeated.
  *  It must never use a real drain time: it is either long enough or nothing. */
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -26,7 +26,7 @@ function call(fields: Partial<Call> = {}): Call {
 const done: Execution = { result: okResult('done') };
 const cancelled: Execution = { result: errorResult(errorEnvelope('cancelled', 'aborted')) };
 
-/** Runs until it is told to stop, and then ends in `execution`. */
+/** Runs until it is aborted, and then ends in `execution`. */
 function untilAborted(execution: Execution) {
   const started = gate();
   const execute: Execute = async (_directive, { signal }) => {
@@ -40,7 +40,7 @@ function untilAborted(execution: Execution) {
 }
 
 describe('a graceful stop', () => {
-  test('lets what runs finish, and leaves what waits to others', async () => {
+  test('lets running work finish, and leaves waiting work to others', async () => {
     await using open = await openPipeline(redis.url);
     const [started, resume] = [gate(), gate()];
     const ran: string[] = [];
@@ -70,7 +70,7 @@ describe('a graceful stop', () => {
     expect(ran.toSorted()).toEqual(['a', 'b', 'c']);
   });
 
-  test('of a worker that does nothing ends at once, and may be asked twice', async () => {
+  test('of an idle worker ends at once, and may be called twice', async () => {
     await using open = await openPipeline(redis.url);
     const worker = await open.startWorker(async () => done);
     await Promise.all([worker.stop(), worker.stop()]);
@@ -84,39 +84,36 @@ describe('past the drain time', () => {
     ['a call that only reads', { effect: 'read' }, { ...cancelled, ambiguous: true }],
     ['a call that may be repeated', { effect: 'idempotent' }, { ...cancelled, ambiguous: true }],
     ['a call that was not sent', { effect: 'once' }, { ...cancelled, ambiguous: false }],
-  ])(
-    '%s goes back to its lane, and the next worker runs it as if nothing had been',
-    async (_what, fields, ends) => {
-      await using open = await openPipeline(redis.url);
-      const { started, execute } = untilAborted(ends);
-      const directive = call(fields);
-      const worker = await open.startWorker(execute, { drainMs: 0 });
-      await open.client.submit(directive);
-      await started;
-      await worker.stop();
-      expect(await open.jobs()).toBe(1);
-      expect(await open.client.directive(directive.request_id ?? '', 'a')).toMatchObject({
-        status: 'waiting',
-        attempts: 0,
-      });
-      const attempts: number[] = [];
-      await open.startWorker(async (_directive, { attempt }) => {
-        attempts.push(attempt);
-        return done;
-      });
-      const signal = await open.client.result(directive.request_id ?? '', 'a');
-      expect(signal).toMatchObject({ attempt: 1, data: { result: { ok: true }, metadata: { attempts: 1 } } });
-      expect(attempts).toEqual([1]);
-      const log = await open.log(directive.request_id ?? '');
-      expect(log.map(({ type }) => type)).toEqual(['ai.tool.started', 'ai.tool.result']);
-      expect(await open.client.directive(directive.request_id ?? '', 'a')).toMatchObject({
-        redeliveries: 0,
-        failures: 0,
-      });
-    },
-  );
+  ])('%s goes back to its lane, and the next worker runs it as usual', async (_what, fields, ends) => {
+    await using open = await openPipeline(redis.url);
+    const { started, execute } = untilAborted(ends);
+    const directive = call(fields);
+    const worker = await open.startWorker(execute, { drainMs: 0 });
+    await open.client.submit(directive);
+    await started;
+    await worker.stop();
+    expect(await open.jobs()).toBe(1);
+    expect(await open.client.directive(directive.request_id ?? '', 'a')).toMatchObject({
+      status: 'waiting',
+      attempts: 0,
+    });
+    const attempts: number[] = [];
+    await open.startWorker(async (_directive, { attempt }) => {
+      attempts.push(attempt);
+      return done;
+    });
+    const signal = await open.client.result(directive.request_id ?? '', 'a');
+    expect(signal).toMatchObject({ attempt: 1, data: { result: { ok: true }, metadata: { attempts: 1 } } });
+    expect(attempts).toEqual([1]);
+    const log = await open.log(directive.request_id ?? '');
+    expect(log.map(({ type }) => type)).toEqual(['ai.tool.started', 'ai.tool.result']);
+    expect(await open.client.directive(directive.request_id ?? '', 'a')).toMatchObject({
+      redeliveries: 0,
+      failures: 0,
+    });
+  });
 
-  test('a call that may have happened and does harm twice ends in outcome_unknown', async () => {
+  test('a call that may have happened and must not be repeated ends in outcome_unknown', async () => {
     await using open = await openPipeline(redis.url);
     const { started, execute } = untilAborted({ ...cancelled, ambiguous: true });
     const directive = call({ effect: 'once', max_retries: 5 });
@@ -128,7 +125,7 @@ describe('past the drain time', () => {
     expect(await open.jobs()).toBe(0);
   });
 
-  test('a call that succeeds all the same has succeeded', async () => {
+  test('a call that still succeeds has succeeded', async () => {
     await using open = await openPipeline(redis.url);
     const { started, execute } = untilAborted(done);
     const worker = await open.startWorker(execute, { drainMs: 0 });
@@ -138,7 +135,7 @@ describe('past the drain time', () => {
     expect((await ending).data).toMatchObject({ result: { ok: true } });
   });
 
-  test('an executor that does not hear it does not hold up the stop, and is not believed later', async () => {
+  test('an executor that ignores the stop does not delay it, and its later result is ignored', async () => {
     await using open = await openPipeline(redis.url);
     const [started, late] = [gate(), gate()];
     const worker = await open.startWorker(
@@ -160,7 +157,7 @@ describe('past the drain time', () => {
   });
 });
 
-test('a ring that comes after the stop is put back untouched', async () => {
+test('a job that comes after the stop is returned unchanged', async () => {
   await using open = await openPipeline(redis.url);
   const parts = open.attemptParts(async () => done);
   const directive = toolCall({ tool_name: 'test.echo' });

@@ -1,5 +1,5 @@
-/** A strategy for tests, as a user's module brings one: tool calls one after the other, a timer, a call that must be approved.
- *  It must not ask a model. */
+/** A strategy for tests, as in a user's module: tool calls one after the other, a timer, a call that needs approval.
+ *  It must not call a model. */
 import {
   callTool,
   defineStrategy,
@@ -8,7 +8,7 @@ import {
   type StrategySignal,
 } from '../../../src/engine/strategies/strategy.ts';
 
-/** The query: what is waited for, in order. */
+/** The query: what to wait for, in order. */
 export type Wait = { tool: string; delay_ms?: number } | { timer_ms: number };
 
 interface State {

@@ -1,5 +1,5 @@
-/** What a user's module may bring: kinds of directives, one done in the turn and one done by a worker, and a strategy that uses them.
- *  It must not need anything of the service but what users are given. */
+/** What a user's module may hold: custom directive types, immediate and queued, and a strategy that uses them.
+ *  It must not need anything of the service but what users get. */
 import * as z from 'zod';
 import { okResult } from '../../../src/contract/result.ts';
 import { defineDirective } from '../../../src/engine/core/directive-exec.ts';
@@ -35,7 +35,10 @@ interface State {
   asked: boolean;
 }
 
-/** Remembers, orders (or asks the tool that it is told to), says so, and completes with the answer and what it remembered. */
+/**
+ * Remembers, orders (or calls the tool from its input), reports it, and completes with the answer and what it
+ * remembered.
+ */
 export const shopkeeper = defineStrategy<State>({
   name: 'shopkeeper',
   init: () => ({ asked: false }),

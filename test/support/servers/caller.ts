@@ -1,5 +1,5 @@
-/** A process with a pool of the servers given on its command line: calls what it reads on stdin, prints how each call ends.
- *  It must never end by itself: a process that is gone was taken down by a server. */
+/** A process with a pool of the servers on its command line: calls what it reads on stdin, prints how each call ends.
+ *  It must never end by itself: if it is gone, a server brought it down. */
 import { createInterface } from 'node:readline';
 import { createMcpPool } from '../../../src/mcp/pool.ts';
 import type { McpServerOptions } from '../../../src/mcp/server-options.ts';

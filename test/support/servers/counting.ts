@@ -8,7 +8,7 @@ import * as z from 'zod';
 
 const FILE = process.env['COUNTER_FILE'] ?? '';
 
-/** The same three arguments for each tool; the tools differ in what they say about a repeat. */
+/** The same three arguments for each tool; the tools differ in what they declare about a repeat. */
 const inputSchema = z.object({
   label: z.string().describe('Written beside the execution.'),
   delay_ms: z.int().min(0).default(0).describe('Time from the count to the answer.'),

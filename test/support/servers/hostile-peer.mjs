@@ -1,5 +1,5 @@
-/** An MCP server that sends more than anyone can hold, each tool in its own way: over stdio, Streamable HTTP and legacy SSE.
- *  It must never stop by itself: whoever reads has to. */
+/** An MCP server that sends too much, each tool in its own way: over stdio, Streamable HTTP and legacy SSE.
+ *  It must never stop by itself: the reader must. */
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { createInterface } from 'node:readline';
@@ -32,7 +32,7 @@ async function* endless(id) {
   yield TEXT_TAIL;
 }
 
-/** Listings that have no end, by the habit of the server. */
+/** Endless listings, by the mode of the server. */
 function listing(habit, { cursor }) {
   const page = Number(cursor ?? 0);
   const tool = (name, description = '') => ({ name, description, inputSchema: { type: 'object' } });
@@ -47,7 +47,7 @@ function listing(habit, { cursor }) {
   return { tools: TOOLS.map((name) => tool(name)) };
 }
 
-/** null: no request of the handshake. */
+/** null: not a request of the handshake. */
 function handshake(habit, { id, method, params }) {
   if (method === 'initialize') {
     const serverInfo = { name: 'hostile', version: '1' };
@@ -164,7 +164,7 @@ async function* dripOf(id) {
   for (let bytes = 0; bytes < 20_000_000; bytes += 1) yield 'x';
 }
 
-/** As small as it says it is, until it is unpacked. */
+/** As small as declared, until it is unpacked. */
 async function gzipped(to, id) {
   const packed = [];
   const zip = createGzip({ level: 1 }).on('data', (chunk) => packed.push(chunk));

@@ -122,7 +122,7 @@ async function hold(): Promise<Result> {
   return text('held');
 }
 
-/** Progress every `everyMs`, `beats` times, and then the answer. */
+/** Progress every `everyMs`, `beats` times, then the answer. */
 async function beat(asked: Asked): Promise<Result> {
   const beats = Number(asked.args['beats']);
   for (let progress = 1; progress <= beats && !asked.extra.signal.aborted; progress += 1) {
@@ -168,7 +168,7 @@ async function grow({ server }: Asked): Promise<Result> {
   return text(`extra-${state.extraTools}`);
 }
 
-/** A grandchild that outlives a parent which is merely killed. */
+/** A grandchild that outlives a parent that is only killed. */
 function descend(): Result {
   const child = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)'], { stdio: 'ignore' });
   return text(String(child.pid));

@@ -1,4 +1,4 @@
-/** Preloaded into servers that would listen on every interface: keeps them on 127.0.0.1 and says which port it became.
+/** Preloaded into servers that would listen on every interface: keeps them on 127.0.0.1 and reports the port.
  *  It must never change anything else of the server. */
 import { Server } from 'node:net';
 

@@ -1,5 +1,5 @@
 /** A process that calls the models of one provider: reads `<verb> <model>` on stdin, prints how each call ends.
- *  It must never end by itself: a process that is gone was taken down by the provider. */
+ *  It must never end by itself: if it is gone, the provider brought it down. */
 import { createInterface } from 'node:readline';
 import { call, errorIn, providersAt, type Api } from '../model-calls.ts';
 

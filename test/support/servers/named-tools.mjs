@@ -1,5 +1,5 @@
-/** A stdio server written by hand whose tools its first argument lists, as JSON: each a name, or a definition with a `result`.
- *  It must never refuse a call: what is done with names and schemas is the client's affair. */
+/** A stdio server whose tools its first argument lists, as JSON: each a name, or a definition with a `result`.
+ *  It must never refuse a call: the client handles names and schemas. */
 import { createInterface } from 'node:readline';
 
 const listed = JSON.parse(process.argv[2] ?? '[]').map((tool) =>

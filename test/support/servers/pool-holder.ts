@@ -1,4 +1,4 @@
-/** A process with a pool and one stdio server in it, for tests that kill it.
+/** A process with a pool and one stdio server, for tests that kill it.
  *  It must never stop the pool by itself. */
 import { createMcpPool } from '../../../src/mcp/pool.ts';
 import { everything } from '../mcp-servers.ts';

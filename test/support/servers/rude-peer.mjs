@@ -1,5 +1,5 @@
-/** A stdio server written by hand that breaks one rule, named by its first argument.
- *  It must never break another one: a test has to know what it saw. */
+/** A stdio server that breaks one rule, named by its first argument.
+ *  It must never break another one: a test must know what it saw. */
 import { spawn } from 'node:child_process';
 import { closeSync } from 'node:fs';
 import { createInterface } from 'node:readline';

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { frame } from '../../../src/api/event-stream.ts';
 
 test.each(['x\nevent: ai.request.completed', 'x\r\n\r\nid: 9', 'x\rdata: {}', 'x\0'])(
-  'a type of %j cannot begin a line of its own',
+  'a type of %j cannot start a new line',
   (type) => {
     const text = frame({ sequence: 3, type, data: { text: 'a\nb\r\n\r\nc' } } as never);
     const lines = text.split(/\r\n|\r|\n/);

@@ -1,4 +1,4 @@
-/** Which problem an error becomes. */
+/** The problem that each error becomes. */
 import { describe, expect, test } from 'vitest';
 import { refusalOf } from '../../../src/api/refusal.ts';
 import { refusedAt } from '../../../src/contract/field-sentence.ts';
@@ -14,7 +14,7 @@ describe('an error', () => {
     expect(refusalOf(new DirectiveRefused(refused))).toEqual({ problem: refused, retryAfterSeconds: null });
   });
 
-  test('of a lane that is full says when to come back', () => {
+  test('of a full lane says when to try again', () => {
     expect(refusalOf(new DirectiveRefused(problem('lane_full')))?.retryAfterSeconds).toBeGreaterThan(0);
   });
 
@@ -23,13 +23,16 @@ describe('an error', () => {
     [0, 1],
     [1_200, 2],
     [30_000, 30],
-  ])('of a service out of reach for %s ms becomes whole seconds, rounded up', (retryAfterMs, seconds) => {
-    const refusal = refusalOf(new ServiceUnavailable('Redis is away', { retryAfterMs }));
-    expect(refusal).toMatchObject({
-      problem: { code: 'unavailable', status: 503 },
-      retryAfterSeconds: seconds,
-    });
-  });
+  ])(
+    'of a service that is unavailable for %s ms becomes whole seconds, rounded up',
+    (retryAfterMs, seconds) => {
+      const refusal = refusalOf(new ServiceUnavailable('Redis is away', { retryAfterMs }));
+      expect(refusal).toMatchObject({
+        problem: { code: 'unavailable', status: 503 },
+        retryAfterSeconds: seconds,
+      });
+    },
+  );
 
   test.each([
     ['FST_ERR_CTP_INVALID_MEDIA_TYPE', 415, 'unsupported_media_type'],
@@ -49,12 +52,12 @@ describe('an error', () => {
     frameworkError('SDK_ERROR', 404),
     'text',
     null,
-  ])('of our own making (%s) becomes nothing: it is logged, not told', (error) => {
+  ])('that is a bug (%s) becomes no problem: it is logged, not shown', (error) => {
     expect(refusalOf(error)).toBeNull();
   });
 });
 
-test('a refusal at a place says it in a sentence, too', () => {
+test('a refusal at a place names the place in its detail', () => {
   const { problem: refused } = refusedAt('invalid_query', [{ path: 'after', message: 'must be a number' }]);
   expect(refused).toMatchObject({ detail: 'after: must be a number', errors: [{ path: 'after' }] });
 });

@@ -1,9 +1,9 @@
-/** Who is cut when readers leave too much unread.
+/** Which readers are cut when too much is left unread.
  *  It must not need a connection. */
 import { expect, test } from 'vitest';
 import { createUnreadBudget } from '../../../src/api/unread-budget.ts';
 
-test('those that wait longest are cut, until the rest fits; who has read since waits no more', () => {
+test('readers that wait longest are cut until the rest fits; a reader that has read does not count', () => {
   const cuts: string[] = [];
   const budget = createUnreadBudget(100);
   const hold = (name: string, bytes: number) => budget.hold(bytes, () => void cuts.push(name));
@@ -22,7 +22,7 @@ test('those that wait longest are cut, until the rest fits; who has read since w
   expect(cuts).toEqual(['first', 'fourth', 'fifth']);
 });
 
-test('more than there may be at all is cut itself', () => {
+test('a reader above the whole budget is cut itself', () => {
   const cuts: string[] = [];
   createUnreadBudget(100).hold(101, () => void cuts.push('only'));
   expect(cuts).toEqual(['only']);

@@ -1,4 +1,4 @@
-/** What the benchmark says of its measurements.
+/** The report of the benchmark.
  *  It must not measure anything. */
 import { expect, test } from 'vitest';
 import type { Measurement } from '../../../bench/measurement.ts';
@@ -31,7 +31,7 @@ test('a note of a scenario follows the table', () => {
   expect(text.split('\n').at(-1)).toBe('a, 100 in flight: half of it is waiting');
 });
 
-test('commands that are not of the operation are left out', () => {
+test('commands that do not belong to the operation are left out', () => {
   const counts = [
     { command: 'evalsha', count: 200 },
     { command: 'info', count: 3 },

@@ -1,5 +1,5 @@
-/** What a mistyped name may have meant.
- *  It must never suggest just anything. */
+/** Suggestions for mistyped names.
+ *  It must never suggest unrelated names. */
 import { expect, test } from 'vitest';
 import { closeNames } from '../../../src/bounds/close-names.ts';
 
@@ -19,6 +19,6 @@ test.each([
   expect(closeNames(asked, known)).toEqual(expected);
 });
 
-test('a name of any length is compared in no time', () => {
+test('a name of any length is compared quickly', () => {
   expect(closeNames('x'.repeat(1_000_000), known)).toEqual([]);
 });

@@ -1,4 +1,4 @@
-/** Events out of bytes: the same for the parser wherever the bytes are cut, and none past its limits.
+/** Events from bytes: the same for the parser wherever the bytes are cut, and none above its limits.
  *  It must never depend on where one chunk ends. */
 import { createParser } from 'eventsource-parser';
 import fc from 'fast-check';

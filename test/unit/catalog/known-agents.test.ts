@@ -37,17 +37,17 @@ test.each([
   ],
   [['files'], []],
   [[], []],
-])('%j are those that fit, in the order of their names', async (patterns, names) => {
+])('the patterns %j select the matching tools, in the order of their names', async (patterns, names) => {
   expect((await named(patterns, ready)).names).toEqual(names);
 });
 
-test('those of a server that no worker serves any more are left out', async () => {
+test('tools of a server that no worker serves any more are left out', async () => {
   const gone = { ...entry('old', 'ready', 'read'), served: false };
   expect((await named(['*.read'], [gone, ...ready])).names).toEqual(['files.read', 'mail.read']);
 });
 
 test.each([[['files.*']], [['*']], [['fi*']], [['files.read']]])(
-  '%j wait for a server that is being connected',
+  'the patterns %j wait for a server that is connecting',
   async (patterns) => {
     const { names, reads } = await named(
       patterns,
@@ -68,10 +68,10 @@ test.each([
     'one whose worker never said how it went',
     { ...entry('mail', 'connecting'), updatedAt: Date.now() - 61_000 },
   ],
-])('%s is not waited for', async (_, server) => {
+])('%s does not delay the run', async (_, server) => {
   expect((await named(['mail.*'], [server])).reads).toBe(1);
 });
 
-test('nor is any for ever', async () => {
+test('no server is waited for without a limit', async () => {
   expect((await named(['*'], [entry('mail', 'connecting')])).names).toEqual([]);
 });

@@ -1,4 +1,4 @@
-/** What a submitter knows of the models: the defaults, what workers publish, and its own configuration over both.
+/** The models that a submitter knows: the defaults, what workers publish, and its own configuration over both.
  *  It must never need Redis. */
 import { expect, test } from 'vitest';
 import type { ModelTable } from '../../../src/contract/model-name.ts';
@@ -24,7 +24,7 @@ test('without a configuration the published aliases win over the defaults', asyn
   expect([...providers.keys()]).toEqual(['cloud']);
 });
 
-test('the own configuration wins over what is published, and adds to it', async () => {
+test('its own configuration wins over published models, and adds to them', async () => {
   const { aliases, providers } = await known({
     aliases: new Map([['fast', ['local:tiny']]]),
     providers: new Map([['local', { type: 'openai-compatible' }]]),

@@ -1,4 +1,4 @@
-/** What a submitter knows of the MCP servers, and when it reads the catalog again.
+/** The MCP servers that a submitter knows, and when it reads the catalog again.
  *  It must never keep a submission waiting for a read that it does not need. */
 import { expect, test } from 'vitest';
 import type { CatalogEntry, ToolCatalog } from '../../../src/catalog/tool-catalog.ts';
@@ -55,7 +55,7 @@ test('a fresh answer is used again without a read; a stale one too, while a new 
   expect(reads).toHaveLength(2);
 });
 
-test('an unknown name makes it read again, but not at once after the last read', async () => {
+test('an unknown name causes another read, but not at once after the last read', async () => {
   const { source, reads, clock } = setUp();
   const first = source.current();
   reads[0]?.resolve([]);
@@ -67,7 +67,7 @@ test('an unknown name makes it read again, but not at once after the last read',
   expect((await again).get('new')).toEqual(['tool']);
 });
 
-test('what the catalog says wins over the bare name in the configuration', async () => {
+test('an entry of the catalog wins over the bare name in the configuration', async () => {
   const { source, reads } = setUp(['files']);
   const current = source.current();
   reads[0]?.resolve([entry('files', 'read')]);

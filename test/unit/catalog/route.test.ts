@@ -1,5 +1,5 @@
-/** Which lane a directive gets: by its pin, by the address in its name, by the only server that offers it.
- *  It must never need a server to be told apart from an unknown one. */
+/** The lane of a directive: by its pin, by the server in its name, by the only server that offers it.
+ *  It must never need a server to tell it from an unknown one. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { emitToolErrorSchema } from '../../../src/contract/immediate-directive.ts';
@@ -55,7 +55,7 @@ describe('a tool named alone', () => {
     });
   });
 
-  test('ends when nobody offers it, with the servers there are', () => {
+  test('ends when no server offers it, with the known servers', () => {
     expect(route({ tool_name: 'nothing' })).toMatchObject({
       kind: 'ended',
       error: {
@@ -84,7 +84,7 @@ describe('a pinned tool', () => {
     });
   });
 
-  test('is believed while no server is known at all', () => {
+  test('is accepted while no server is known at all', () => {
     expect(route({ tool_name: 'read', server: 'later' }, nobody)).toEqual({
       kind: 'lane',
       lane: 'tool.later',
@@ -179,7 +179,7 @@ const servers = fc
   .map((entries): KnownServers => new Map(Object.entries(entries)));
 
 describe('any name and any servers', () => {
-  test('end in the lane of a known server, or in an error that will not get better', () => {
+  test('end in the lane of a known server, or in an error that is not retryable', () => {
     fc.assert(
       fc.property(
         servers,

@@ -1,4 +1,4 @@
-/** What models are told of tools, and how long a tool is looked for.
+/** The descriptions of tools for models, and how long a tool is looked for.
  *  It must never need a server. */
 import { expect, test } from 'vitest';
 import type { CatalogEntry } from '../../../src/catalog/tool-catalog.ts';
@@ -39,14 +39,14 @@ test('a tool is described under the name it was asked for', async () => {
   expect(await describe('send')).toMatchObject({ name: 'send', description: 'does send' });
 });
 
-test('a tool that nobody or more than one offers is none', async () => {
+test('a tool that no server or several servers offer is not found', async () => {
   const { describe } = describer(ready);
   expect(await describe('files.send')).toBeNull();
   expect(await describe('unheard')).toBeNull();
   expect(await describe('read')).toBeNull();
 });
 
-test('a tool of a server that is being connected is waited for', async () => {
+test('a tool of a connecting server is waited for', async () => {
   const { describe, reads } = describer(
     [entry('files', 'connecting')],
     [entry('files', 'connecting')],
@@ -56,7 +56,7 @@ test('a tool of a server that is being connected is waited for', async () => {
   expect(reads()).toBe(3);
 });
 
-test('one of a server that is away is not, nor one that a reconnecting server does not list', async () => {
+test('a tool of a server that is away is not waited for, nor one that a reconnecting server does not list', async () => {
   for (const server of [entry('files', 'unavailable'), entry('files', 'connecting', 'write')]) {
     const { describe, reads } = describer([server]);
     expect(await describe('files.read')).toBeNull();

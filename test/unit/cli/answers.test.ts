@@ -1,7 +1,7 @@
-/** What is printed of models and runs: words live or whole, tool calls as lines, restarts that are told. */
+/** The output for models and runs: live or whole text, tool calls as lines, reported restarts. */
 import { describe, expect, test } from 'vitest';
 import { createAnswerPrinter } from '../../../src/cli/answer-printer.ts';
-import { type Failed, tellFailure } from '../../../src/cli/failure-lines.ts';
+import { type Failed, printFailure } from '../../../src/cli/failure-lines.ts';
 import { createReachLines } from '../../../src/cli/reach-lines.ts';
 import { runLine, runLines } from '../../../src/cli/run-lines.ts';
 import { createRunPrinter } from '../../../src/cli/run-printer.ts';
@@ -51,16 +51,16 @@ const response = (payload: object, attempt = 1) => {
 describe('a failure', () => {
   const told = (error: ErrorEnvelope, failed: Failed) => {
     const { terminal, err } = printed();
-    tellFailure(terminal, error, failed);
+    printFailure(terminal, error, failed);
     return err().trimEnd().split('\n');
   };
 
-  test('of a call that may have happened says what to do, and where to look', () => {
+  test('of a call that may have happened names the remedy and where to look', () => {
     const error = errorEnvelope('outcome_unknown', 'the worker died', { outcome: 'unknown' });
     expect(told(error, { requestId: 'r', id: 'a' })).toEqual([
       'failed outcome_unknown: the worker died',
       '       {"outcome":"unknown"}',
-      '   fix Look whether it happened; then this calls it again: adjutant dead redrive r/a',
+      '   fix Check whether it happened; to call it again: adjutant dead redrive r/a',
       '   see adjutant get r a',
     ]);
   });
@@ -71,7 +71,7 @@ describe('a failure', () => {
     expect(lines.at(-1)).toBe('   see adjutant get r');
   });
 
-  test('with names from outside keeps to its lines', () => {
+  test('with foreign names stays within its lines', () => {
     const error = errorEnvelope('unknown_tool', 'no', { server: 's', close_names: ['a\u001B[2J\nb'] });
     const lines = told(error, { requestId: 'r', id: 'a' });
     expect(lines).toHaveLength(4);
@@ -88,13 +88,13 @@ describe('an outage of the service', () => {
     onReach(null);
     onReach(null);
     expect(err().trimEnd().split('\n')).toEqual([
-      'No service answers at x; what it has accepted goes on, and it is asked again until it answers',
+      'No service answers at x; accepted work continues, and the command retries until the service answers',
       expect.stringMatching(/^the service answers again after \d+\.\d s$/),
     ]);
   });
 });
 
-describe('the words of a model', () => {
+describe('the output of a model', () => {
   const said = signals(
     delta('hm', 'thinking'),
     delta('a\u001B[2J'),
@@ -102,16 +102,16 @@ describe('the words of a model', () => {
     response(TURN, 2),
   );
 
-  test('live are printed as they come, without their power over the terminal; a restart tells what is void', () => {
+  test('is printed live, without terminal control characters; a restart reports what is void', () => {
     const { terminal, out, err } = printed();
     const printer = createAnswerPrinter(terminal, 'live');
     expect(said.map(printer.show)).toEqual([true, true, true, true]);
     printer.finish('ab');
     expect(out()).toBe('a\uFFFD[2Jbab\n');
-    expect(err()).toContain('hm\n↻ attempt 2 begins the answer again; the 5 characters before this are void');
+    expect(err()).toContain('hm\n↻ attempt 2 starts the answer again; the 5 characters before this are void');
   });
 
-  test('held back are printed once, at the end', () => {
+  test('held back is printed once, at the end', () => {
     const { terminal, out, err } = printed();
     const printer = createAnswerPrinter(terminal, 'whole');
     expect(said.map(printer.show)).toEqual([false, false, true, true]);
@@ -121,7 +121,7 @@ describe('the words of a model', () => {
     expect(err()).not.toContain('void');
   });
 
-  test('are a value where one was asked for', () => {
+  test('is a value if a schema was given', () => {
     expect(answerText(TURN)).toBe('ab');
     expect(JSON.parse(answerText({ ...TURN, output: { a: 1 } }))).toEqual({ a: 1 });
     expect(answerText({ ...TURN, output: null })).toBe('null');
@@ -131,11 +131,11 @@ describe('the words of a model', () => {
     [TURN, 'm · 3 → 4 tokens · 1.2 s'],
     [{ ...TURN, usage: null, finish_reason: 'length' } as const, 'm · 1.2 s · length'],
     [{ ...TURN, scripted: true } as const, 'm · 3 → 4 tokens · 1.2 s · scripted: no model was asked'],
-  ])('come with a line about who said them', (turn, line) => {
+  ])('comes with a line about its model', (turn, line) => {
     expect(turnLine(turn, undefined)).toBe(line);
   });
 
-  test('and the provider whose model it was, unless the name says it', () => {
+  test('and about its provider, unless the name contains it', () => {
     expect(turnLine(TURN, 'openai')).toMatch(/^openai:m · /);
     expect(turnLine({ ...TURN, model: 'openai:m' }, 'openai')).toMatch(/^openai:m · /);
   });
@@ -169,21 +169,21 @@ describe('a run', () => {
     expect(err()).toBe('✓ s.t {"a":1} 15 ms\n✗ s.t {"a":1} 15 ms timeout: too slow\n');
   });
 
-  test('live prints words, and remembers the last that were printed', () => {
+  test('prints live text, and remembers the last printed text', () => {
     const { terminal, out } = printed();
     const printer = createRunPrinter(terminal, 'live');
     for (const signal of signals(delta('a'), response(TURN), started)) printer.show(signal);
     printer.end();
     expect(out()).toBe('ab\n');
-    expect(printer.lastWords()).toBe('ab');
+    expect(printer.lastOutput()).toBe('ab');
     const held = createRunPrinter(printed().terminal, 'whole');
     for (const signal of signals(response({ ...TURN, scripted: true }))) held.show(signal);
     held.end();
-    expect(held.lastWords()).toBeNull();
+    expect(held.lastOutput()).toBeNull();
     expect(held.models()).toEqual(['m (scripted: no model was asked)']);
   });
 
-  test('writes nothing while somebody is asked, and all of it afterwards', () => {
+  test('writes nothing while a question is open, and everything afterwards', () => {
     const [stdout, stderr] = [textStream(true), textStream(true)];
     const printer = createRunPrinter(createTerminal(stdout, stderr), 'live');
     printer.quiet(true);
@@ -233,7 +233,7 @@ describe('a run', () => {
   };
   const plain = (_style: string, text: string): string => text;
 
-  test('looked at says what it waits for and what was said', () => {
+  test('shows what it waits for and its messages', () => {
     expect(runLines(VIEW, plain)).toEqual([
       'run waiting · agent default · 1 iteration · 2 tool calls · 3 → 4 tokens · $0.0013 · conversation c-1',
       'waits for',
@@ -247,7 +247,7 @@ describe('a run', () => {
     ]);
   });
 
-  test('that has ended says how, and how long it took', () => {
+  test('that has ended shows how it ended, and how long it took', () => {
     const over = {
       ...VIEW,
       ended_at: '2026-01-02T03:04:07.500Z',

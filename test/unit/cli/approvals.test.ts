@@ -1,4 +1,4 @@
-/** Questions about tool calls: what each answer decides, and that a question nobody needs is taken back. */
+/** Questions about tool calls: what each answer decides, and that an unneeded question is withdrawn. */
 import { PassThrough } from 'node:stream';
 import { describe, expect, test } from 'vitest';
 import { type Approval, createApprovals } from '../../../src/cli/approvals.ts';
@@ -12,7 +12,7 @@ function approval(id: string): Approval {
   return { call_id: id, tool_name: 's.t', arguments: { a: 1 }, metadata: {} };
 }
 
-/** A person at a terminal, and a service that notes what is decided. */
+/** A person at a terminal, and a service that records decisions. */
 function setup({ isTTY = true, refuse = false } = {}) {
   const stdin = Object.assign(new PassThrough(), { isTTY });
   const stderr = textStream(isTTY, 200);
@@ -55,7 +55,7 @@ describe('an answer', () => {
     await expect.poll(() => quiet).toEqual([true, false]);
   });
 
-  test('is asked for with all arguments in sight, however long they are', async () => {
+  test('is requested with all arguments shown, at any length', async () => {
     const { approvals, asked } = setup();
     const args = { harmless: 'x'.repeat(5_000), path: '/etc/shadow' };
     approvals.requested({ ...approval('c'), arguments: args });
@@ -91,7 +91,7 @@ describe('an answer', () => {
     expect(stderr.text()).toContain('{"a":1}');
   });
 
-  test('that comes too late is told', async () => {
+  test('that comes too late is reported', async () => {
     const { approvals, asked, type } = setup({ refuse: true });
     approvals.requested(approval('c'));
     await asked(/approve\?/);
@@ -101,12 +101,12 @@ describe('an answer', () => {
 });
 
 describe('a question', () => {
-  test('is taken back when somebody else has decided, and the next is asked', async () => {
+  test('is withdrawn when somebody else has decided, and the next one is asked', async () => {
     const { approvals, decided, stderr, asked, type, first } = setup();
     approvals.requested(approval('c'));
     approvals.requested(approval('d'));
     await asked(/approve\?/);
-    // One at a time: nothing is written over a question.
+    // One question at a time: nothing is written over it.
     expect(stderr.text().match(/waits for approval/g)).toHaveLength(1);
     approvals.decided('c');
     await asked(/approve\?[\s\S]*approve\?/);
@@ -124,7 +124,7 @@ describe('a question', () => {
     await expect.poll(() => quiet).toEqual([true, false]);
   });
 
-  test('without a keyboard is a word on how to decide', () => {
+  test('without a keyboard becomes the commands to decide with', () => {
     const { approvals, decided, stderr } = setup({ isTTY: false });
     approvals.requested(approval('c'));
     expect(stderr.text()).toMatch(/adjutant approve r c\n.*adjutant deny r c/);

@@ -1,39 +1,39 @@
-/** Which signals ask, which are echoes and which insist.
+/** Which stop signals are gentle, which are echoes, and which force the end.
  *  It must not send any: the end-to-end test does. */
 import { expect, test } from 'vitest';
 import { createInterruption } from '../../../src/cli/interruption.ts';
 
 function interruption() {
   const clock = { ms: 5 };
-  const insisted: string[] = [];
-  const { signal, hear } = createInterruption(
-    (stop) => void insisted.push(stop),
+  const forced: string[] = [];
+  const { signal, receive } = createInterruption(
+    (stop) => void forced.push(stop),
     () => clock.ms,
   );
-  return { clock, insisted, signal, hear };
+  return { clock, forced, signal, receive };
 }
 
-test('the first signal aborts, and asks for no more', () => {
-  const { signal, hear, insisted } = interruption();
+test('the first signal aborts, and forces nothing', () => {
+  const { signal, receive, forced } = interruption();
   expect(signal.aborted).toBe(false);
-  hear('SIGTERM');
+  receive('SIGTERM');
   expect(signal.aborted).toBe(true);
-  expect(insisted).toEqual([]);
+  expect(forced).toEqual([]);
 });
 
 test('what comes within a second, whatever its name, is an echo', () => {
-  const { clock, hear, insisted } = interruption();
-  hear('SIGTERM');
+  const { clock, receive, forced } = interruption();
+  receive('SIGTERM');
   clock.ms += 1_000;
-  hear('SIGTERM');
-  hear('SIGINT');
-  expect(insisted).toEqual([]);
+  receive('SIGTERM');
+  receive('SIGINT');
+  expect(forced).toEqual([]);
 });
 
-test('a later one insists', () => {
-  const { clock, hear, insisted } = interruption();
-  hear('SIGINT');
+test('a later one forces the end', () => {
+  const { clock, receive, forced } = interruption();
+  receive('SIGINT');
   clock.ms += 1_001;
-  hear('SIGINT');
-  expect(insisted).toEqual(['SIGINT']);
+  receive('SIGINT');
+  expect(forced).toEqual(['SIGINT']);
 });

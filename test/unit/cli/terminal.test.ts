@@ -1,4 +1,4 @@
-/** The terminal: what goes where, when colours and the live line appear, and what a tool cannot do to it. */
+/** The terminal: which stream gets what, when colours and the live line appear, and what a tool cannot do to it. */
 import { expect, test } from 'vitest';
 import { createTerminal, oneLine, plainJson, printable } from '../../../src/cli/terminal.ts';
 import { textStream as stream } from '../../support/text-stream.ts';
@@ -11,7 +11,7 @@ test('results go to stdout, everything else to stderr', () => {
   expect([stdout.text(), stderr.text()]).toEqual(['result\n', 'remark\n']);
 });
 
-test('the live line is replaced on a terminal and taken away before other output', () => {
+test('the live line is replaced on a terminal and removed before other output', () => {
   const [stdout, stderr] = [stream(true), stream(true)];
   const terminal = createTerminal(stdout, stderr);
   terminal.status('one');
@@ -36,12 +36,12 @@ test('the live line never wraps', () => {
   expect(stderr.text()).toBe(`${'x'.repeat(8)}…`);
 });
 
-test('control characters of others lose their power', () => {
+test('foreign control characters are replaced', () => {
   expect(printable('a\u001B[2Jb\u0007c\td\ne\u009B')).toBe('a\uFFFD[2Jb\uFFFDc\td\ne\uFFFD');
   expect(oneLine(' a\n b\r\nc ', 4)).toBe('a b…');
 });
 
-test('a terminal is given no command but our colours, whatever a verb prints; a file is given it all', () => {
+test('a terminal gets no control characters but our colours, whatever a verb prints; a file gets everything', () => {
   const text = 'a\u001B]0;t\u0007b\u001B[8mc\u009B2Jd\u202Ee';
   const [shown, kept] = [stream(true), stream(false)];
   const terminal = createTerminal(shown, shown);
@@ -59,14 +59,14 @@ test('a terminal is given no command but our colours, whatever a verb prints; a 
   expect(coloured.text()).toBe('\u001B[31mred\u001B[39m\n');
 });
 
-test('JSON for a terminal is the same value without anything that it would obey', () => {
+test('JSON for a terminal is the same value without control characters', () => {
   const value = { text: 'a\u001B\u009B\u202Eb\u007F' };
   for (const command of ['\u001B', '\u009B', '\u202E', '\u007F'])
     expect(plainJson(value)).not.toContain(command);
   expect(JSON.parse(plainJson(value))).toEqual(value);
 });
 
-test('pieces of text are one line, until something else is said', () => {
+test('pieces of text are one line, until something else is printed', () => {
   const [stdout, stderr] = [stream(true), stream(true)];
   const terminal = createTerminal(stdout, stderr);
   terminal.status('waiting');
@@ -83,7 +83,7 @@ test('pieces of text are one line, until something else is said', () => {
   expect(stderr.text()).toBe('waiting\r\u001B[Kremark\nthought\n');
 });
 
-test('text in a file is not cut by what is said on the terminal', () => {
+test('text in a file is not cut by terminal output', () => {
   const [stdout, stderr] = [stream(false), stream(true)];
   const terminal = createTerminal(stdout, stderr);
   terminal.write('a');

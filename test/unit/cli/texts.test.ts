@@ -1,9 +1,9 @@
-/** What a person reads: tables, payloads, signals, errors and findings. */
+/** The texts of the command line: tables, payloads, signals, errors and findings. */
 import { describe, expect, test } from 'vitest';
 import { workerFindings } from '../../../src/cli/commands/doctor.ts';
 import { explain } from '../../../src/cli/explanation.ts';
 import { CliFailure } from '../../../src/cli/failure.ts';
-import { tellFailure } from '../../../src/cli/failure-lines.ts';
+import { printFailure } from '../../../src/cli/failure-lines.ts';
 import { payloadText } from '../../../src/cli/payload-text.ts';
 import { signalLine } from '../../../src/cli/signal-line.ts';
 import { table } from '../../../src/cli/table.ts';
@@ -24,7 +24,7 @@ describe('a table', () => {
     expect(table([])).toEqual([]);
   });
 
-  test('has a line for each row, whatever a tool is called', () => {
+  test('has a line for each row, whatever the name of a tool holds', () => {
     const breaks = '\t\n\u000B\f\r\u0085\u2028\u2029';
     expect(table([[`tool${breaks}forged  read`, 'once']])).toEqual(['tool forged  read  once']);
   });
@@ -45,7 +45,7 @@ describe('a failure', () => {
       details: { errors: [error] },
       retryable: false,
     } as const;
-    tellFailure(createTerminal(textStream(false), stderr), told, { requestId: 'r', id: 'a' });
+    printFailure(createTerminal(textStream(false), stderr), told, { requestId: 'r', id: 'a' });
     expect(stderr.text()).toBe(`failed tool_error: no\n       ${line}\n   see adjutant get r a\n`);
   });
 });
@@ -118,7 +118,7 @@ describe('a signal', () => {
         error,
         metadata: { fallback: { from: 'a:x', to: 'b:y', reason: 'timeout' } },
       },
-      'c goes on from a:x to b:y after timeout: too slow',
+      'c continues with b:y instead of a:x after timeout: too slow',
     ],
     [
       'ai.tool.result',
@@ -174,16 +174,16 @@ describe('an error', () => {
     );
   });
 
-  test('says a thing once, and where to look for an agent', () => {
+  test('reports a fault once, and how to list the agents', () => {
     const detail = 'there is no agent "nobody"; known agents: default';
     const refusal = problem('not_found', { detail, errors: [{ path: 'agent', message: detail }] });
     expect(explain(new DirectiveRefused(refusal))).toMatchObject({
       what: `not_found: ${detail}`,
-      how: '`adjutant agents` lists the agents there are.',
+      how: '`adjutant agents` lists the agents.',
     });
   });
 
-  test('a fault of our own is not explained away', () => {
+  test('a bug of our own is not explained', () => {
     expect(explain(new TypeError('undefined is not a function'))).toBeNull();
   });
 });

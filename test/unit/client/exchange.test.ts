@@ -1,4 +1,4 @@
-/** Where a client sends to: never elsewhere than the ids that it was given say.
+/** The URLs that a client calls: never others than its ids stand for.
  *  It must never need a service. */
 import { expect, test } from 'vitest';
 import { createHttpClient } from '../../../src/client/http-client.ts';
@@ -15,7 +15,7 @@ function setup() {
   return { sent, client };
 }
 
-test.each(['.', '..'])('the id %j is refused, for it would lead elsewhere', async (id) => {
+test.each(['.', '..'])('the id %j is refused, since it would change the path', async (id) => {
   const { sent, client } = setup();
   const refused = expect.objectContaining({ name: 'DirectiveRefused' });
   await expect(client.cancel('r', id)).rejects.toEqual(refused);

@@ -1,5 +1,5 @@
-/** The follower against services that misbehave: repeats, gaps, wrong ends, refusals.
- *  It must not open a connection: each answer is written out here. */
+/** The follower against misbehaving services: repeats, gaps, wrong ends, refusals.
+ *  It must not open a connection: the test writes each answer. */
 import { describe, expect, test } from 'vitest';
 import { createHttpClient } from '../../../src/client/http-client.ts';
 import { DirectiveRefused, problem, ServiceUnavailable } from '../../../src/contract/problem.ts';
@@ -50,7 +50,7 @@ describe('signals', () => {
     expect(seen).toEqual([1, 2, 3]);
   });
 
-  test('tell whoever wants to know when the service goes away and when it is back', async () => {
+  test('report when the service goes away and when it is back', async () => {
     const answers = [stream(frame(1)), new TypeError('fetch failed'), stream(frame(2), end(2))];
     const fetch: typeof globalThis.fetch = async () => {
       const answer = answers.shift();
@@ -90,7 +90,7 @@ describe('signals', () => {
     expect(asked).toEqual(['0', '1', '1', '1']);
   });
 
-  test('that stop in the middle of one are not read half', async () => {
+  test('that are cut in the middle are not read', async () => {
     const { seen } = await sequencesOf([stream(frame(1), frame(2).slice(0, 30)), stream(frame(2), end(2))]);
     expect(seen).toEqual([1, 2]);
   });
@@ -119,12 +119,12 @@ describe('signals', () => {
 });
 
 describe('an answer', () => {
-  test('that is no problem of ours means that the service is not there', async () => {
+  test('that is not one of our problems means that the service is unavailable', async () => {
     const { client } = scripted([new Response('<html>bad gateway</html>', { status: 502 })]);
     await expect(client.tools()).rejects.toBeInstanceOf(ServiceUnavailable);
   });
 
-  test('that breaks off in the middle means that the service is out of reach', async () => {
+  test('that is cut in the middle means that the service is unavailable', async () => {
     const { client } = scripted([new Response('{"tools": [')]);
     await expect(client.tools()).rejects.toBeInstanceOf(ServiceUnavailable);
   });

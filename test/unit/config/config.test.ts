@@ -1,4 +1,4 @@
-/** The configuration: its defaults, and a path for each thing that is wrong with it.
+/** The configuration: its defaults, and a path for each fault.
  *  It must never show a value that may be a secret. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -14,7 +14,7 @@ const paths = (raw: unknown, environment?: Environment): string[] =>
   fault(() => parse(raw, environment)).errors.map(({ path }) => path);
 
 describe('an empty configuration', () => {
-  test('is whole', () => {
+  test('gets every default', () => {
     expect(parse({})).toEqual({
       mcpServers: new Map(),
       providers: new Map(),
@@ -102,7 +102,7 @@ describe('each fault names its path', () => {
     expect(paths({ mcpServers: { 'a b': { command: 'x' } } })[0]).toContain('a b');
   });
 
-  test('a control directive nobody knows', () => {
+  test('an unknown control directive', () => {
     expect(paths(server({ directives: ['stop_processing', 'nonsense'] }))[0]).toMatch(
       /^mcpServers\.a\.directives/,
     );
@@ -144,12 +144,12 @@ describe('the environment', () => {
     expect(paths({}, { [name]: value })).toEqual([name]);
   });
 
-  test('that is no port is told in words', () => {
+  test('that is not a port is refused in words', () => {
     const read = (): unknown => parse({}, { ADJUTANT_PORT: 'many' });
     expect(read).toThrow('ADJUTANT_PORT must be a whole number from 0 to 65535');
   });
 
-  test('set but empty is as good as not set', () => {
+  test('set but empty counts as not set', () => {
     const empty = {
       ADJUTANT_PORT: '',
       ADJUTANT_PREFIX: '',
@@ -199,14 +199,14 @@ describe('a file', () => {
     return path;
   }
 
-  test('is read, and relative paths begin beside it', () => {
+  test('is read, and relative paths start from its folder', () => {
     expect(loadConfig(file('{"worker": {"drain_ms": 5}}'), {})).toMatchObject({
       directory: folder,
       worker: { drain_ms: 5 },
     });
   });
 
-  test('that was named has to exist, whoever named it', () => {
+  test('that is named must exist, whether by option or variable', () => {
     const missing = join(folder, 'missing.json');
     expect(fault(() => loadConfig(missing, {})).message).toContain('missing.json');
     expect(fault(() => loadConfig(undefined, { ADJUTANT_CONFIG: missing })).message).toContain(
@@ -224,7 +224,7 @@ describe('a file', () => {
     `{"bearer_token": "${SECRET}"`,
     `{"a": "${SECRET}" "b"}`,
     SECRET,
-  ])('that is no JSON is refused without its content: %s', (text) => {
+  ])('that is not JSON is refused without its content: %s', (text) => {
     const error = fault(() => loadConfig(file(text), {}));
     expect(error.message).toContain('is not JSON');
     for (let at = 0; at + 5 <= SECRET.length; at += 1) {

@@ -1,4 +1,4 @@
-/** The text of a configuration file: what is accepted, and where a member of it stands.
+/** The text of a configuration file: what is accepted, and the place of each member.
  *  It must not read a file: the end-to-end tests do. */
 import { expect, test } from 'vitest';
 import { parseConfigText } from '../../../src/config/file.ts';
@@ -17,7 +17,7 @@ test('a member is found by its path, as errors spell it', () => {
   expect(read.placeOf('nowhere')).toBeNull();
 });
 
-test('a key of every object is a member like any other', () => {
+test('a key that every object inherits is an ordinary member', () => {
   const read = parseConfigText('{"__proto__": {"polluted": true}, "constructor": 1}');
   if (!read.ok) throw new Error(read.message);
   expect(Object.keys(read.value as object)).toEqual(['__proto__', 'constructor']);

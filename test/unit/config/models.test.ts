@@ -12,7 +12,7 @@ const KEY = 'sk-hunter2-hunter2';
 const local = { type: 'openai-compatible', base_url: 'http://127.0.0.1:11434/v1' };
 
 describe('a provider', () => {
-  test('that needs nothing but a key is there when its variable is set', () => {
+  test('that needs only a key exists when its variable is set', () => {
     expect([...parse({}, { ANTHROPIC_API_KEY: KEY }).providers.keys()]).toEqual(['anthropic']);
     expect([...parse({}, { GEMINI_API_KEY: KEY }).providers.keys()]).toEqual(['google']);
     expect(parse({}, { OPENAI_API_KEY: '' }).providers.size).toBe(0);
@@ -24,7 +24,7 @@ describe('a provider', () => {
     expect(providers.size).toBe(0);
   });
 
-  test('with the name of a type is of that type, and may be of another', () => {
+  test('with the name of a type has that type, or another one if given', () => {
     expect(parse({ providers: { openai: {} } }).providers.get('openai')).toMatchObject({
       type: 'openai',
       api: 'responses',
@@ -62,7 +62,7 @@ describe('a configured provider without its key', () => {
     ]);
   });
 
-  test('is only missed where one is needed', () => {
+  test('is a fault only where a key is needed', () => {
     expect(() => requireKeys(parse({ providers: { local, offline: { type: 'scripted' } } }))).not.toThrow();
     const named = parse({ providers: { local: { ...local, api_key_env: 'LOCAL_KEY' } } });
     expect(fault(() => requireKeys(named)).message).toContain('LOCAL_KEY');
@@ -119,7 +119,7 @@ describe('each fault names its path', () => {
     expect(fault(() => parse(raw)).errors.map((error) => error.path)).toEqual([path]);
   });
 
-  test('and all of them are told at once', () => {
+  test('and all of them are reported at once', () => {
     const error = fault(() => parse({ providers: { a: {}, b: 7 }, models: { fast: 'mistral:x' } }));
     expect(error.errors.map(({ path }) => path)).toEqual(['providers.a.type', 'providers.b', 'models.fast']);
   });
@@ -141,7 +141,7 @@ describe('a key', () => {
     for (const dump of dumps) expect(dump).not.toContain('hunter2');
   });
 
-  test('that stands where its variable should be is not shown', () => {
+  test('in place of its variable is not shown', () => {
     const error = fault(() => parse(provider({ api_key_env: '${S}' }), { S: KEY }));
     expect(error.message).not.toContain('hunter2');
     const aliased = fault(() => parse({ models: { fast: '${S}:x' } }, { S: KEY }));
@@ -152,7 +152,7 @@ describe('a key', () => {
 describe('the example of models', () => {
   const example = (environment: Environment) => loadConfig('examples/models/adjutant.json', environment);
 
-  test('is whole with the key that it says it needs', () => {
+  test('is valid with the key that it names', () => {
     const config = example({ ANTHROPIC_API_KEY: KEY });
     const providers = modelProviders(config);
     const named = [...config.models.values()].flat();
@@ -167,12 +167,12 @@ describe('the example of models', () => {
     expect(providers.isScripted('scripted')).toBe(true);
   });
 
-  test('and says so without it', () => {
+  test('and names the key when it is missing', () => {
     expect(fault(() => modelProviders(example({}))).message).toContain('ANTHROPIC_API_KEY');
   });
 });
 
-describe('a script that cannot be used', () => {
+describe('an unusable script', () => {
   test.each([
     ['missing.json', 'cannot be read'],
     ['README.md', 'is not JSON'],

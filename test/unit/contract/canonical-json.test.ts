@@ -1,5 +1,5 @@
 // One value has one spelling.
-// Must never let two different values share one.
+// Must never let two different values share a spelling.
 import { expect, test } from 'vitest';
 import { canonicalJson } from '../../../src/contract/canonical-json.ts';
 
@@ -11,7 +11,7 @@ test('keys are sorted by code unit, not by locale or as numbers', () => {
   expect(canonicalJson({ é: 1, z: 1, Z: 1, 10: 1, 9: 1 })).toBe('{"10":1,"9":1,"Z":1,"z":1,"é":1}');
 });
 
-test('absent members leave no trace', () => {
+test('absent members are left out', () => {
   expect(canonicalJson({ a: undefined, b: 1 })).toBe(canonicalJson({ b: 1 }));
 });
 

@@ -1,11 +1,11 @@
-// What is made of the deltas of model calls: whole texts, restarts, late words, repeats.
-// Must never compare the fold with another fold: what should come out is known from what was said.
+// What the deltas of model calls fold into: whole texts, restarts, late deltas, repeats.
+// Must never compare the fold with another fold: the expected text is known from the input.
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import {
   type FoldedCalls,
   foldDelta,
-  NOTHING_SAID,
+  NO_CALLS,
   readDelta,
   type TextEvent,
 } from '../../../src/contract/delta-fold.ts';
@@ -24,7 +24,7 @@ const piece: fc.Arbitrary<Said> = fc.record({
   text: fc.string({ minLength: 1, maxLength: 5 }),
   index: fc.nat(2),
 });
-/** The attempts of one call, each with what it says. */
+/** The attempts of one call, with the output of each. */
 const attempts = fc.array(fc.array(piece, { maxLength: 6 }), { minLength: 1, maxLength: 4 });
 
 function delta(attempt: number, { kind, text, index }: Said, callId = 'c'): Draft {
@@ -48,11 +48,11 @@ function numbered(drafts: readonly Draft[]): Signal[] {
 }
 
 function folded(signals: readonly Signal[]): FoldedCalls {
-  return signals.reduce(foldDelta, NOTHING_SAID);
+  return signals.reduce(foldDelta, NO_CALLS);
 }
 
 function eventsOf(signals: readonly Signal[]): TextEvent[] {
-  let calls = NOTHING_SAID;
+  let calls = NO_CALLS;
   return signals.flatMap((signal) => {
     const read = readDelta(calls, signal);
     calls = read.calls;
@@ -71,7 +71,7 @@ function signalsOf(all: readonly (readonly Said[])[]): Draft[] {
   return all.flatMap((pieces, index) => pieces.map((said) => delta(index + 1, said)));
 }
 
-/** What a reader has on the screen who prints the answer, and wipes it at each restart. */
+/** The screen of a reader that prints the answer, and clears it at each restart. */
 function printed(events: readonly TextEvent[], kind: 'content' | 'thinking'): string {
   return events.reduce((text, event) => {
     if (event.kind === 'restart') return '';
@@ -80,7 +80,7 @@ function printed(events: readonly TextEvent[], kind: 'content' | 'thinking'): st
 }
 
 describe('the deltas of a call', () => {
-  test('are the words of its last attempt that said any', () => {
+  test('give the output of its last attempt that wrote any', () => {
     fc.assert(
       fc.property(attempts, (all) => {
         const call = folded(numbered(signalsOf(all))).get('c');
@@ -105,7 +105,7 @@ describe('the deltas of a call', () => {
     );
   });
 
-  test('printed as they come are the same words', () => {
+  test('printed as they arrive give the same output', () => {
     fc.assert(
       fc.property(attempts, (all) => {
         const signals = numbered(signalsOf(all));
@@ -116,7 +116,7 @@ describe('the deltas of a call', () => {
     );
   });
 
-  test('of an attempt that was given up are not heard any more', () => {
+  test('of an abandoned attempt are ignored', () => {
     fc.assert(
       fc.property(attempts, fc.array(fc.tuple(fc.nat(), piece), { maxLength: 5 }), (all, late) => {
         const begun = signalsOf(all);
@@ -130,7 +130,7 @@ describe('the deltas of a call', () => {
     );
   });
 
-  test('repeated are heard once', () => {
+  test('that are repeated count once', () => {
     fc.assert(
       fc.property(attempts, fc.array(fc.nat(), { maxLength: 5 }), (all, again) => {
         const signals = numbered(signalsOf(all));
@@ -144,7 +144,7 @@ describe('the deltas of a call', () => {
     );
   });
 
-  test('cut in other places are the same words', () => {
+  test('cut in other places give the same output', () => {
     fc.assert(
       fc.property(attempts, (all) => {
         const cut = all.map((pieces) =>
@@ -183,7 +183,7 @@ describe('the deltas of a call', () => {
     ]);
   });
 
-  test('that nobody knows how to read add nothing', () => {
+  test('that cannot be read add nothing', () => {
     for (const [kind, odd] of [
       ['content', { a: 1 }],
       ['tool_call', 'text'],
@@ -206,7 +206,7 @@ describe('the response', () => {
     tool_calls: [{ id: 'i', name: 't', arguments: { a: 1 } }],
   });
 
-  test('ends the call, and holds what was not followed', () => {
+  test('ends the call, and adds what was missed', () => {
     const signals = numbered([delta(1, content('one ')), response(1, turn('one two'))]);
     expect(eventsOf(signals).map(({ kind }) => kind)).toEqual(['content', 'content', 'end']);
     expect(printed(eventsOf(signals), 'content')).toBe('one two');
@@ -227,11 +227,11 @@ describe('the response', () => {
     expect(folded(signals).get('c')).toMatchObject({ content: 'two', attempt: 2, restarts: 1 });
   });
 
-  test('alone is a call that was not streamed', () => {
+  test('alone makes a call that was not streamed', () => {
     expect(printed(eventsOf(numbered([response(1, turn('all'))])), 'content')).toBe('all');
   });
 
-  test('that failed, or is a preview, leaves what was said', () => {
+  test('that failed, or is a preview, keeps the output so far', () => {
     const error = { type: 'timeout', message: 'too slow', details: {}, retryable: true };
     const failed = {
       type: 'ai.llm.response',
@@ -244,7 +244,7 @@ describe('the response', () => {
     }
   });
 
-  test('is the last that is heard', () => {
+  test('is the last signal that counts', () => {
     const signals = numbered([
       response(1, turn('all')),
       delta(2, content('more')),
@@ -262,7 +262,7 @@ describe('a client', () => {
     yield* signals;
   }
 
-  test('follows the words of all calls', async () => {
+  test('follows the output of all calls', async () => {
     const signals = numbered([
       delta(1, content('a'), 'x'),
       delta(2, content('b'), 'x'),
@@ -273,7 +273,7 @@ describe('a client', () => {
     expect(kinds).toEqual(['x content', 'x restart', 'x content', 'y content']);
   });
 
-  test('waits for what one call says, and reads no further', async () => {
+  test('waits for the output of one call, and reads no further', async () => {
     const signals = numbered([
       delta(1, content('a'), 'x'),
       response(1, { text: 'ab' }, 'x'),

@@ -1,4 +1,4 @@
-// How a submission is read: one or many, and where it says what is wrong.
+// How a submission is read: one directive or many, and which place each error names.
 // Must never accept part of a batch.
 import { describe, expect, test } from 'vitest';
 import { parseSubmission } from '../../../src/contract/directive.ts';
@@ -81,7 +81,7 @@ describe('what is wrong is named by its path', () => {
     expect(errorsOf(deep)[0]?.path).toMatch(/^arguments\.a\.b\.b/);
   });
 
-  test('an unknown type is told the known ones', () => {
+  test('the error of an unknown type lists the known ones', () => {
     expect(errorsOf({ type: 'dance' })).toEqual([
       {
         path: 'type',
@@ -99,7 +99,7 @@ describe('what is wrong is named by its path', () => {
     expect(errorsOf({ type })).toMatchObject([{ path: 'type', message: expect.stringMatching(message) }]);
   });
 
-  test('a thousand errors are told as a hundred', () => {
+  test('a thousand errors are reported as a hundred', () => {
     const errors = errorsOf({ directives: Array.from({ length: 1000 }, () => ({ ...call, x: 1 })) });
     expect(errors).toHaveLength(100);
     expect(errors.at(-1)).toEqual({ path: '', message: 'and 901 more errors' });

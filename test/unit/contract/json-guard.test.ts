@@ -1,4 +1,4 @@
-// What the JSON guard lets pass, and where it says the hazard is.
+// What the JSON guard accepts, and where it reports the hazard.
 // Must never depend on how deep the stack of the machine is.
 import { describe, expect, test } from 'vitest';
 import { findJsonHazard, isDeeperThan } from '../../../src/contract/json-guard.ts';
@@ -42,7 +42,7 @@ describe('findJsonHazard', () => {
     ['arrays', nested(100_000, (inner) => [inner])],
     ['objects', nested(100_000, (inner) => ({ inner }))],
     ['parsed brackets', JSON.parse(`${'['.repeat(100_000)}${']'.repeat(100_000)}`)],
-  ])('100 000 nested %s are too deep, and no more', (_name, value) => {
+  ])('100 000 nested %s are too deep, without an exception', (_name, value) => {
     expect(findJsonHazard(value)?.message).toBe('is nested deeper than 64 levels');
   });
 
@@ -58,7 +58,7 @@ describe('findJsonHazard', () => {
     });
   });
 
-  test('objects that share their parts end the walk', () => {
+  test('objects with shared sub-objects end the walk', () => {
     expect(findJsonHazard(nested(40, (inner) => ({ left: inner, right: inner })))?.message).toBe(
       'holds too many values',
     );
@@ -76,7 +76,7 @@ describe('isDeeperThan', () => {
     expect([nested(514), nested(200_000)].map((value) => isDeeperThan(value, 512))).toEqual([true, true]);
   });
 
-  test('takes a cycle for endless, at once', () => {
+  test('treats a cycle as endless, at once', () => {
     const knot: Record<string, unknown> = {};
     Object.assign(knot, { left: knot, right: [knot, knot] });
     expect(isDeeperThan(knot, 512)).toBe(true);

@@ -1,5 +1,5 @@
-// What each kind of value looks like once it is safe.
-// Must never accept a text from which the original kind cannot be told.
+// The safe form of each kind of value.
+// Must never accept a text that hides the original kind.
 import { describe, expect, test } from 'vitest';
 import { boundedText, jsonSafe } from '../../../src/contract/json-safe.ts';
 
@@ -77,7 +77,7 @@ describe('jsonSafe', () => {
     expect(jsonSafe(value)).toStrictEqual({ a: 1, b: '[Unreadable]' });
   });
 
-  test('a cycle ends where it closes, a repeated part does not', () => {
+  test('a cycle ends where it closes, a repeated value does not', () => {
     const part = { a: 1 };
     const cycle: Record<string, unknown> = { left: part, right: part };
     cycle['self'] = cycle;

@@ -1,4 +1,4 @@
-/** Names of models: how they are read, what aliases stand for, and what is said when nothing can answer.
+/** Names of models: how they are read, what aliases stand for, and the errors when no model can answer.
  *  It must never need a provider. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
@@ -41,14 +41,14 @@ describe('a name', () => {
   });
 
   test.each(['', 'gpt', ':gpt', 'openai:', 'open ai:gpt', '{x}:gpt', 'openai:a\nb', `${'p'.repeat(65)}:m`])(
-    '%j is none',
+    '%j is not a model name',
     (name) => {
       expect(parseModelName(name)).toBeNull();
     },
   );
 });
 
-describe('a name that goes into an address', () => {
+describe('a name in a URL', () => {
   const misleading = [
     'google:../../../admin/keys?x=',
     'google:..',
@@ -67,13 +67,13 @@ describe('a name that goes into an address', () => {
     'google:a\u2028b',
   ];
 
-  test.each(misleading)('%j is none, and says why', (name) => {
+  test.each(misleading)('%j is not a model name, and the error says why', (name) => {
     expect(parseModelName(name)).toBeNull();
     expect(error({ model: name }, table(['google']))).toMatchObject({ type: 'unknown_model' });
   });
 
-  test('the reason names what it may not hold', () => {
-    expect(error({ model: 'google:../x' }, table(['google'])).message).toContain('may not hold .. ? #');
+  test('the error names the forbidden characters', () => {
+    expect(error({ model: 'google:../x' }, table(['google'])).message).toContain('must not hold .. ? #');
   });
 
   test.each([
@@ -85,7 +85,7 @@ describe('a name that goes into an address', () => {
     'p:.hidden',
     'p:v1.',
     'p:Mein Modell',
-  ])('%s still is one, and stays where it is put', (name) => {
+  ])('%s is a model name, and stays in its place of the URL', (name) => {
     const ref = parseModelName(name);
     expect(ref?.name).toBe(name);
     const url = new URL(`https://host/v1/models/${ref?.model}:generate`);
@@ -93,7 +93,7 @@ describe('a name that goes into an address', () => {
     expect(url.search + url.hash).toBe('');
   });
 
-  test('no text leads away from where it is put', () => {
+  test('no text leaves its place in the URL', () => {
     const parts = fc.constantFrom(
       '..',
       '.',
@@ -147,14 +147,14 @@ describe('a choice', () => {
     ]);
   });
 
-  test('of a chain is a script only where no model of it can be reached', () => {
+  test('of a chain is a script only when it has no reachable model', () => {
     const chain = { fast: ['anthropic:a', 'scripted:turns', 'openai:b'] };
     expect(names({ model_alias: 'fast' }, table(['scripted'], chain))).toEqual(['scripted:turns']);
     expect(names({ model_alias: 'fast' }, table(['scripted', 'openai'], chain))).toEqual(['openai:b']);
     expect(names({ model: 'scripted:turns' }, table(['scripted', 'openai']))).toEqual(['scripted:turns']);
   });
 
-  test('of a chain leaves out what no worker serves at present, unless there is nothing else', () => {
+  test('of a chain skips models that no worker serves at present, unless there are no others', () => {
     const chain = { fast: ['anthropic:a', 'scripted:turns'] };
     const known = table(['scripted'], chain);
     const away = {
@@ -182,7 +182,7 @@ describe('a choice', () => {
   });
 });
 
-describe('a choice that nothing can answer', () => {
+describe('a choice that no model can answer', () => {
   test('of a built-in provider says which variable to set', () => {
     expect(error({ model: 'anthropic:claude-x' }, table([]))).toMatchObject({
       type: 'unknown_model',
@@ -206,7 +206,7 @@ describe('a choice that nothing can answer', () => {
     expect(details).toMatchObject({ providers: ['openai'] });
   });
 
-  test('of an alias names every way out', () => {
+  test('of an alias names every remedy', () => {
     const known = table([], { fast: ['openai:a', 'local:b', 'openai:c'] });
     const { message, details } = error({ model_alias: 'fast' }, known);
     expect(message).toBe(

@@ -33,7 +33,7 @@ test('members are added, and cannot change what the code says', () => {
   expect(made).toMatchObject({ status: 409, code: 'id_conflict', detail: 'other content', digest: 'a' });
 });
 
-test('a refusal carries its problem and speaks with its detail', () => {
+test('a refusal carries its problem; its message is the detail', () => {
   const refusal = new DirectiveRefused(problem('not_found', { detail: 'no request r1' }));
   expect(refusal).toMatchObject({
     name: 'DirectiveRefused',
@@ -42,7 +42,7 @@ test('a refusal carries its problem and speaks with its detail', () => {
   });
 });
 
-test('an absent service may say when to come back', () => {
+test('an absent service may say when to try again', () => {
   expect(new ServiceUnavailable('gone').retryAfterMs).toBeNull();
   expect(new ServiceUnavailable('busy', { retryAfterMs: 1000, cause: 'x' })).toMatchObject({
     retryAfterMs: 1000,

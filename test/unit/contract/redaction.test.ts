@@ -64,7 +64,7 @@ describe('isSensitiveKey', () => {
   });
 });
 
-test('redact hides values at every depth and leaves the original alone', () => {
+test('redact hides values at every depth and does not change the original', () => {
   const original = { list: [{ token: { nested: 1 }, text: 'token' }], password: null };
   expect(redact(original)).toStrictEqual({
     list: [{ token: '[REDACTED]', text: 'token' }],

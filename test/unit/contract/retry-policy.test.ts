@@ -1,5 +1,5 @@
 // How long a directive waits before its next attempt.
-// Must never depend on real time or real chance.
+// Must never depend on the real time or on real randomness.
 import { describe, expect, test } from 'vitest';
 import { retryDelayMs } from '../../../src/contract/retry-policy.ts';
 

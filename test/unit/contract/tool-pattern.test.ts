@@ -1,5 +1,5 @@
-/** Patterns over tool names, beside the regular expression they stand for.
- *  It must not need the regular expression in the code. */
+/** Patterns over tool names, compared with equivalent regular expressions.
+ *  It must not need a regular expression in the code. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { toolMatches } from '../../../src/contract/tool-pattern.ts';

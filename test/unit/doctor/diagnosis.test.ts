@@ -1,4 +1,4 @@
-/** What is said of a Redis, from the facts it tells, and of the models, from the configuration.
+/** The findings about a Redis, from its facts, and about models, from the configuration.
  *  It must not connect to anything: the integration test does. */
 import { describe, expect, test } from 'vitest';
 import { parseConfig } from '../../../src/config/config.ts';
@@ -41,14 +41,14 @@ describe('models', () => {
     return examineModels(parseConfig(raw, { source: 'test', directory: '/', environment }));
   }
 
-  test('without any provider are no fault, and the variables that would bring some are named', () => {
+  test('without any provider are no fault, and the finding names the variables that would enable some', () => {
     expect(findings({})).toEqual([
       { subject: 'models', ok: true, says: expect.any(String) as string, fix: null },
     ]);
     expect(findings({})[0]?.says).toContain('Set ANTHROPIC_API_KEY, or set OPENAI_API_KEY');
   });
 
-  test('of a provider with its key say which variable holds it, never what', () => {
+  test('of a provider with its key name the variable of the key, never the key', () => {
     const found = findings({}, { ANTHROPIC_API_KEY: KEY });
     expect(found).toMatchObject([{ subject: 'model provider anthropic', ok: true }]);
     expect(found[0]?.says).toBe('anthropic, key in ANTHROPIC_API_KEY; lane llm.anthropic');
@@ -59,11 +59,11 @@ describe('models', () => {
     const raw = { providers: { eu: { type: 'openai', api_key_env: 'EU_KEY' }, off: { type: 'scripted' } } };
     expect(findings(raw)).toMatchObject([
       { subject: 'model provider eu', ok: false, fix: 'Set EU_KEY, or take providers.eu out.' },
-      { subject: 'model provider off', ok: true, says: expect.stringContaining('is no model') as string },
+      { subject: 'model provider off', ok: true, says: expect.stringContaining('without a model') as string },
     ]);
   });
 
-  test('of an alias that nothing can answer are a fault; one that something can is none', () => {
+  test('of an alias that no provider can answer are a fault; other aliases are not', () => {
     const local = { type: 'openai-compatible', base_url: 'http://127.0.0.1:1/v1' };
     const models = { fast: ['openai:a', 'local:b'], capable: ['openai:a', 'google:b'] };
     expect(findings({ providers: { local }, models })).toMatchObject([

@@ -37,7 +37,7 @@ describe('compactHistory', () => {
     expect(compacted?.messages[4]).toBe(messages[4]);
   });
 
-  test('then old answers are left out, then old questions; a note says how many', () => {
+  test('then old answers are removed, then old questions; a note counts them', () => {
     const messages = [
       { role: 'system', content: 'S' } as const,
       user(text(50)),
@@ -65,7 +65,7 @@ describe('compactHistory', () => {
     ]);
   });
 
-  test('what is kept is whole although it is still too long: nothing more can be left out', () => {
+  test('kept messages stay whole, even if they are still too long', () => {
     const messages = [user(text(900)), said('ok')];
     expect(compactHistory(messages, { limitTokens: 100, keepRecent: 2 })).toBeNull();
   });
@@ -145,7 +145,7 @@ describe('estimateTokens', () => {
   });
 });
 
-test('a tool message is no error unless it is said to be', () => {
+test('a tool message is an error only when it is marked as one', () => {
   expect(toolMessage('a', 'b', 'c')).toEqual({ role: 'tool', tool_call_id: 'a', name: 'b', content: 'c' });
 });
 
@@ -160,7 +160,7 @@ test('anchors take their part of the context', () => {
   expect([anchored(1), anchored(250)]).toEqual([0, 1]);
 });
 
-test('a run compacts before a model call, keeps its anchors, and says so', () => {
+test('a run compacts before a model call, keeps its anchors, and logs it', () => {
   const run = new Simulation({
     agent: { compaction: { context_tokens: 1_000, threshold: 0.5, keep_recent: 2 } },
   });

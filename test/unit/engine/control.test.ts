@@ -1,5 +1,5 @@
-/** What tools ask of the agent that called them, as a ReAct run does it.
- *  It must not call a handler by itself: a control directive comes with a tool's result. */
+/** What tools request of the agent that called them, as a ReAct run applies it.
+ *  It must not call a handler directly: a control directive comes with a tool's result. */
 import { describe, expect, test } from 'vitest';
 import { call, calls, Simulation, type SimulationOptions, tool, TOOLS } from './simulation.ts';
 
@@ -14,7 +14,7 @@ function round(x: unknown[], y: unknown[] = [], options: SimulationOptions = {})
   return run.tool('tool-1-1', 'second', y).tool('tool-1-0', 'first', x);
 }
 
-/** What the model was given with its second call. */
+/** The messages of the second model call. */
 function given(run: Simulation, id = 'model-2'): { role: string; content: unknown }[] {
   return (run.directive(id)['context'] as { messages: { role: string; content: unknown }[] }).messages;
 }
@@ -83,7 +83,7 @@ describe('context', () => {
   test.each([
     ['the list', ITEMS],
     ['an object that holds the list', { conversation_id: 'c', items: ITEMS }],
-  ])('clear_self_todos leaves what others shall do, of %s', (_what, items) => {
+  ])('clear_self_todos keeps the items of others, of %s', (_what, items) => {
     const run = cleared([control('todo_state_changed', { state: 'all three', count: 3, items })]);
     expect(given(run, 'model-3').at(-1)?.content).toBe(`[CONTEXT ANCHOR todo_state]\n${LEFT}`);
     expect(run.signalsOf('presenter.notified').at(-1)).toEqual({
@@ -136,7 +136,7 @@ describe('the course of the run', () => {
     expect(run.directive('model-3')).toMatchObject({ model_alias: 'capable' });
   });
 
-  test('tier_change is a signal, with what it was before and why', () => {
+  test('tier_change is a signal, with the previous tier and the reason', () => {
     const run = round([control('tier_change', { tier: 'capable', reason: 'hard' })]);
     run
       .model('model-2', calls(call('fs.list')))
@@ -147,7 +147,7 @@ describe('the course of the run', () => {
     ]);
   });
 
-  test('tier_change to an alias nobody knows is ignored and recorded', () => {
+  test('tier_change to an unknown alias is ignored and recorded', () => {
     const core = { modelAliases: ['fast'] };
     const run = round([control('tier_change', { tier: 'capable' })], [], { core });
     expect(run.directive('model-2')).toMatchObject({ model_alias: 'fast' });
@@ -167,7 +167,7 @@ describe('the course of the run', () => {
     expect(run.ids()).not.toContain('model-2');
   });
 
-  test('complete keeps what its tool says is missing, for readers and for the model of a parent', () => {
+  test('complete keeps what its tool reports as missing, for readers and for the model of a parent', () => {
     const gap = { coverage_gap: true, suggested_files: ['a.ts', 'b.ts'] };
     const run = round([control('complete', { summary: 'Done.', ...gap })]);
     expect(run.view).toMatchObject({
@@ -179,7 +179,7 @@ describe('the course of the run', () => {
     expect(plain.view).not.toHaveProperty('details');
   });
 
-  test('complete while something waits to be read goes on', () => {
+  test('complete does not end a run with an unread input', () => {
     const run = new Simulation().model('model-1', calls(call('math.add'))).input('wait');
     run.tool('tool-1-0', 1, [control('complete', { summary: 'Done.' })]);
     expect(given(run).slice(-2)).toEqual([
@@ -188,7 +188,7 @@ describe('the course of the run', () => {
     ]);
   });
 
-  test('stop_processing drops the calls of the round that have not started, and asks the model again', () => {
+  test('stop_processing drops the calls of the round that have not started, and calls the model again', () => {
     const run = new Simulation({ agent: { limits: { parallel_tool_calls: 1 } } });
     run.model(
       'model-1',
@@ -227,7 +227,7 @@ describe('the course of the run', () => {
     expect(run.messages.filter(({ role }) => role === 'tool')).toHaveLength(3);
   });
 
-  test('a tool that may stop the round and does not lets the rest of it begin', () => {
+  test('the rest of a round begins when a tool that may stop it does not', () => {
     const run = three(['ctl.stop', 'math.add', 'fs.list']);
     expect(run.ids()).toEqual(['model-1', 'tool-1-0']);
     run.tool('tool-1-0', 1);
@@ -236,7 +236,7 @@ describe('the course of the run', () => {
     expect(run.ids().at(-1)).toBe('model-2');
   });
 
-  test('a run that ends while calls are held back leaves none of them without an answer', () => {
+  test('a run that ends while calls are held back answers all of them', () => {
     const run = three(['ctl.stop', 'math.add']).cancel();
     expect(run.messages.filter(({ role }) => role === 'tool')).toHaveLength(2);
   });
@@ -251,7 +251,7 @@ describe('the course of the run', () => {
     expect(run.view.tool_calls).toBe(2);
   });
 
-  test('stop_processing: what later calls of the round ask for is not heard, and recorded', () => {
+  test('stop_processing: requests of later calls in the round are ignored and recorded', () => {
     const run = round([control('stop_processing')], [control('inject_context', { content: 'y' })]);
     expect(given(run)).toHaveLength(4);
     expect(run.signalsOf('directive.ignored')).toMatchObject([
@@ -264,7 +264,7 @@ describe('the course of the run', () => {
     expect(given(run).at(-1)).toEqual({ role: 'user', content: 'x' });
   });
 
-  test('phase_change means nothing here and is recorded', () => {
+  test('phase_change has no effect here and is recorded', () => {
     const run = round([control('phase_change', { phase: 'p' })]);
     expect(run.signalsOf('directive.ignored')).toMatchObject([
       { directive_type: 'phase_change', reason: 'no_phases' },
@@ -272,7 +272,7 @@ describe('the course of the run', () => {
     expect(run.ids()).toContain('model-2');
   });
 
-  test('what is no control directive is recorded and does not stop the others', () => {
+  test('an invalid control directive is recorded and does not stop the others', () => {
     const run = round([{ type: 'nope' }, 7, control('inject_context', { content: 'ok' })]);
     expect(run.signalsOf('directive.rejected')).toMatchObject([
       { call_id: 'tool-1-0', index: 0, directive_type: 'nope', reason: 'unknown_type' },
@@ -281,7 +281,7 @@ describe('the course of the run', () => {
     expect(given(run).at(-1)).toEqual({ role: 'user', content: 'ok' });
   });
 
-  test('a failed result is not heard', () => {
+  test('control directives in a failed result are ignored', () => {
     const run = new Simulation().model('model-1', calls(call('math.add')));
     const error = { type: 'tool_error', message: 'm', details: {}, retryable: false };
     const result = { ok: false, error, effects: [control('complete', { summary: 'x' })] };
@@ -320,13 +320,13 @@ describe('delegation', () => {
     expect(given(run).at(-1)).toEqual({ role: 'user', content: '[DELEGATION COMPLETE: coder] written' });
   });
 
-  test('delegate: null turns are as many as the target has', () => {
+  test('delegate: null turns mean the target’s own limit', () => {
     const run = round([control('delegate', { target: 'coder', task: 'write it', max_turns: null })]);
     expect(childOf(run)).toMatchObject({ agent: 'coder', overrides: {} });
     expect(run.signalsOf('directive.rejected')).toEqual([]);
   });
 
-  test('delegate: a child that fails is told as such, and so is one that cannot start', () => {
+  test('delegate: a child that fails or cannot start is reported to the model', () => {
     const run = round([control('delegate', { target: 'coder', task: 't' })]);
     exit(run, 'delegate-tool-1-0-0-0', { status: 'failed', error: { message: 'no money' } });
     expect(given(run).at(-1)?.content).toBe('[DELEGATION FAILED: coder] no money');
@@ -337,7 +337,7 @@ describe('delegation', () => {
     );
   });
 
-  test('delegate: two levels deep the model is told that there is no further', () => {
+  test('delegate: two levels deep the model is told that delegation is rejected', () => {
     const at = (depth: number): Simulation => {
       const parent = { request_id: 'p', tag: 't', depth };
       return round([control('delegate', { target: 'coder', task: 't' })], [], { spec: { parent } });
@@ -349,7 +349,7 @@ describe('delegation', () => {
     expect(run.signalsOf('directive.ignored')).toMatchObject([{ reason: 'too_deep' }]);
   });
 
-  test('pipeline: each stage starts with what the one before it said', () => {
+  test('pipeline: each stage starts with the output of the one before', () => {
     const run = round([control('pipeline', { stages: ['a', 'b'], task: 'T' })]);
     expect(childOf(run)).toMatchObject({ agent: 'a', input: 'T' });
     exit(run, 'pipeline-tool-1-0-0-0', { result: { n: 1 } });

@@ -1,4 +1,4 @@
-/** Agent directives and directive kinds of users: the DirectiveExec protocol, error policies, overflow.
+/** Agent directives and custom directive types: the DirectiveExec protocol, error policies, overflow.
  *  It must not use a strategy that does more than issue what the test gives it. */
 import { describe, expect, test } from 'vitest';
 import * as z from 'zod';
@@ -14,7 +14,7 @@ import { Simulation, type SimulationOptions, T0 } from './simulation.ts';
 
 type Script = Record<string, Partial<Step<unknown>>>;
 
-/** Answers each signal type with what the script says, `start` with a model call beside it. */
+/** Answers each signal type as the script says, `start` also with a model call. */
 function scripted(script: Script) {
   return defineStrategy({
     name: 'scripted',
@@ -49,7 +49,7 @@ describe('core directives (upstream: directive_exec)', () => {
     expect(run.ids()).toEqual(['m']);
   });
 
-  test('Emit: a subject arrives; one that is no name is refused, and the service’s own are about the request', () => {
+  test('Emit: a subject arrives; an invalid one is refused, and the service’s own signals are about the request', () => {
     const run = start([
       { type: 'emit', signal: { type: 'shop.sold', subject: 'order-7' } },
       { type: 'emit', signal: { type: 'shop.sold' } },
@@ -167,7 +167,7 @@ describe('core directives (upstream: directive_exec)', () => {
     expect(run.logged.filter(({ level }) => level === 'warn')).toEqual([]);
   });
 
-  test('Stop: what no worker has begun is withdrawn; the signals of the rest change nothing', () => {
+  test('Stop: work that has not begun is withdrawn; signals of the rest change nothing', () => {
     const run = start([{ type: 'schedule', delay_ms: 10, message: null }], {
       later: { 'agent.scheduled': { directives: [{ type: 'stop', reason: 'broken' }] } },
     });
@@ -187,7 +187,7 @@ describe('core directives (upstream: directive_exec)', () => {
   });
 
   test.each(['normal', 'completed', 'ok', 'done', 'success'])(
-    'Stop: the reason %s is warned about',
+    'Stop: the reason %s causes a warning',
     (reason) => {
       const run = start([{ type: 'stop', reason }]);
       expect(run.status).toBe('failed');
@@ -216,7 +216,7 @@ describe('core directives (upstream: directive_exec)', () => {
     expect(start([{ type }]).signalsOf('directive.ignored')).toHaveLength(1);
   });
 
-  test('emit_request_error is said and waits for nobody', () => {
+  test('emit_request_error is written and awaits no answer', () => {
     const run = start([{ type: 'emit_request_error', id: 'e', reason: 'odd', message: 'm' }]);
     expect(run.directive('e')).toMatchObject({ type: 'emit_request_error', request_id: 'r1', reason: 'odd' });
     expect(Object.keys(run.state.open)).toEqual(['m']);
@@ -226,7 +226,7 @@ describe('core directives (upstream: directive_exec)', () => {
 describe('children (upstream: hierarchy, stop_child)', () => {
   const spawn = { type: 'spawn_agent', agent: 'worker', tag: 'w', input: { n: 1 } } as const;
 
-  test('SpawnAgent: the child starts under a name of its own, and is heard when it ends', () => {
+  test('SpawnAgent: the child starts under its own id, and its end reaches the strategy', () => {
     const run = start([spawn]);
     expect(run.outbox).toEqual([
       {
@@ -272,7 +272,7 @@ describe('children (upstream: hierarchy, stop_child)', () => {
     expect(run.state.strategy).toMatchObject({ seen: ['ai.request.started', 'agent.child.exit'] });
   });
 
-  test('SpawnAgent: two living children of one tag are not possible, one after the other is', () => {
+  test('SpawnAgent: two living children cannot share a tag, successive ones can', () => {
     const run = start([spawn, spawn], { later: { 'agent.child.exit': { directives: [spawn] } } });
     expect(run.signalsOf('directive.ignored')).toMatchObject([{ reason: 'tag_in_use' }]);
     run.signal('agent.child.exit', {
@@ -285,7 +285,7 @@ describe('children (upstream: hierarchy, stop_child)', () => {
     expect(run.view.children.map(({ request_id }) => request_id)).toEqual(['r1.c1', 'r1.c2']);
   });
 
-  test('SpawnAgent: names stay names however deep, and depth has an end', () => {
+  test('SpawnAgent: ids stay valid at any depth, and depth is limited', () => {
     const request_id = 'x'.repeat(128);
     const run = start([spawn], { spec: { request_id } });
     const [entry] = run.outbox;
@@ -294,7 +294,7 @@ describe('children (upstream: hierarchy, stop_child)', () => {
     expect(deep.signalsOf('directive.ignored')).toMatchObject([{ reason: 'too_deep' }]);
   });
 
-  test('StopChild: a living child is cancelled, an unknown tag is nothing', () => {
+  test('StopChild: a living child is cancelled, an unknown tag is ignored', () => {
     const run = start([
       spawn,
       { type: 'stop_child', tag: 'w', reason: 'enough' },
@@ -306,7 +306,7 @@ describe('children (upstream: hierarchy, stop_child)', () => {
     expect(run.signalsOf('directive.ignored')).toEqual([]);
   });
 
-  test('the end of the parent is told to every living child', () => {
+  test('every living child is notified of its parent’s end', () => {
     const run = start([spawn]).cancel();
     expect(run.outbox.slice(1)).toEqual([
       { id: 'end:cancel', kind: 'cancel_directives', directive_ids: ['m'], reason: 'the run has ended' },
@@ -319,7 +319,7 @@ describe('children (upstream: hierarchy, stop_child)', () => {
     ]);
   });
 
-  test('the end of a child is told to its parent, with its result', () => {
+  test('the parent is notified of a child’s end, with its result', () => {
     const run = new Simulation({ spec: { parent: { request_id: 'p', tag: 'w', depth: 1 } } });
     run.model('model-1', { text: 'Five.' });
     expect(run.outbox).toEqual([
@@ -345,19 +345,19 @@ describe('children (upstream: hierarchy, stop_child)', () => {
     expect(orphaned('stop').view).toMatchObject({ status: 'cancelled', termination_reason: 'parent_exit' });
   });
 
-  test('parent death: continue goes on as if nothing was', () => {
+  test('parent death: continue goes on unchanged', () => {
     const run = orphaned('continue');
     expect(run.status).toBe('running');
     expect(run.state.strategy).toMatchObject({ seen: ['ai.request.started'] });
   });
 
-  test('parent death: orphan tells the strategy, and nobody is told of the end', () => {
+  test('parent death: orphan notifies the strategy, and the run’s end notifies no parent', () => {
     const run = orphaned('orphan');
     expect(run.state.strategy).toMatchObject({ seen: ['ai.request.started', 'agent.parent.exit'] });
     expect(run.cancel().outbox.map(({ kind }) => kind)).toEqual(['cancel_directives']);
   });
 
-  test('a stranger’s end is not the parent’s', () => {
+  test('the end of another run is not the end of the parent', () => {
     const run = new Simulation({ spec: { parent: { request_id: 'p', tag: 'w', depth: 1 } } });
     run.signal('agent.parent.exit', { parent_request_id: 'q', reason: 'x' });
     expect(run.status).toBe('running');
@@ -413,7 +413,7 @@ describe('error policies (upstream: error_policy)', () => {
   });
 });
 
-describe('kinds of users', () => {
+describe('custom directive types', () => {
   const add = defineDirective({
     mode: 'immediate',
     type: 'add',
@@ -550,7 +550,7 @@ describe('kinds of users', () => {
     expect((run.view.error as { message: string }).message).toContain('by ');
   });
 
-  test('a kind cannot take a name of the service, nor one that is none', () => {
+  test('a custom type cannot have a name of the service, nor an invalid one', () => {
     for (const type of ['tool_exec', 'emit', 'complete', '', 'a b', '9']) {
       const declare = () =>
         defineDirective({
@@ -583,7 +583,7 @@ describe('overflow', () => {
     expect(run.outbox).toMatchObject([{ kind: 'cancel_directives', directive_ids: ['m'] }]);
   });
 
-  test('exactly as many as allowed are fine, calls that wait included', () => {
+  test('exactly the allowed number is accepted, waiting calls included', () => {
     const limits = { max_pending: 4, parallel_tool_calls: 1 };
     expect(start(many, { agent: { limits } }).status).toBe('running');
   });

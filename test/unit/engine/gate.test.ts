@@ -1,5 +1,5 @@
-/** The gate between a strategy and the world: calls at once, approvals, budgets, deadlines.
- *  It must not measure time: the tests say what time it is. */
+/** The gate between a strategy and the execution: parallel calls, approvals, budgets, deadlines.
+ *  It must not measure time: the tests set the time. */
 import { limitsOf } from '../../../src/engine/overrides.ts';
 import { describe, expect, test } from 'vitest';
 import { estimateTokens } from '../../../src/engine/core/token-estimate.ts';
@@ -35,7 +35,7 @@ describe('tool calls at once', () => {
     ]);
   });
 
-  test('errors that are answered at once take no place', () => {
+  test('errors that are answered at once do not count', () => {
     const run = new Simulation({ agent: { limits: { parallel_tool_calls: 1 } } });
     run.model('model-1', calls(call('nope', {}, 'a'), call('math.add', {}, 'b')));
     expect(run.ids()).toEqual(['model-1', 'tool-1-0', 'tool-1-1']);
@@ -51,7 +51,7 @@ describe('approvals', () => {
     );
   };
 
-  test('a tool annotated destructive asks for leave; others do not wait for it', () => {
+  test('a tool annotated as destructive needs approval; other calls do not wait for it', () => {
     const run = asking();
     expect(run.ids()).toEqual(['model-1', 'tool-1-1']);
     expect(run.signalsOf('ai.tool.approval_requested')).toEqual([
@@ -82,7 +82,7 @@ describe('approvals', () => {
     expect(run.status).toBe('completed');
   });
 
-  test('it is made with the arguments of the decision, and says so', () => {
+  test('it is made with the arguments of the decision, and the result shows that', () => {
     const run = asking().decide('tool-1-0', 'approve', { arguments: { path: '/b' } });
     expect(run.directive('tool-1-0')).toMatchObject({
       arguments: { path: '/b' },
@@ -123,7 +123,7 @@ describe('approvals', () => {
     expect(expired.directive('tool-1-0')['type']).toBe('emit_tool_error');
   });
 
-  test('of the policies the longest pattern wins, and deny needs nobody', () => {
+  test('the longest pattern of the policies wins, and deny needs no decision', () => {
     const run = new Simulation({
       agent: { policies: { approvals: { '*': 'ask', 'fs.*': 'deny', 'fs.list': 'auto' } } },
     });
@@ -136,7 +136,7 @@ describe('approvals', () => {
     expect(run.view.waiting_for.find(({ kind }) => kind === 'approval')?.id).toBe('tool-1-2');
   });
 
-  test('of two patterns as long the stricter wins', () => {
+  test('of two equally long patterns the stricter wins', () => {
     const approvals = { 'fs.*': 'auto', '*list': 'deny' } as const;
     const run = new Simulation({ agent: { policies: { approvals } }, tools: [tool('fs.list')] });
     run.model('model-1', calls(call('fs.list')));
@@ -191,7 +191,7 @@ describe('approvals', () => {
 });
 
 describe('budgets', () => {
-  test('tool calls: the one too many ends the run, what is open is cancelled', () => {
+  test('tool calls: the call above the limit ends the run, and open calls are cancelled', () => {
     const run = new Simulation({ agent: { limits: { max_tool_calls: 2 } } });
     run.model('model-1', calls(...[1, 2, 3].map((n) => call('math.add', { n }, `c${n}`))));
     expect(run.view).toMatchObject({ status: 'failed', termination_reason: 'max_tool_calls' });
@@ -207,7 +207,7 @@ describe('budgets', () => {
     expect(run.messages.filter(({ role }) => role === 'tool')).toHaveLength(3);
   });
 
-  test('tokens: an answer is kept within what is left, and a call without room is not made', () => {
+  test('tokens: an answer is kept within what is left, and a call without enough tokens left is not made', () => {
     const run = new Simulation({ agent: { limits: { max_tokens: 200 } } });
     const first = run.directive('model-1');
     expect(first['max_tokens']).toBeLessThan(200);
@@ -219,14 +219,14 @@ describe('budgets', () => {
     expect(run.view.usage.total_tokens).toBe(150);
   });
 
-  test('tokens: what is reserved for a call under way is not given to another, and is given back when it reports less', () => {
+  test('tokens: tokens reserved for a call are not given to another, and are released when it reports less', () => {
     const run = new Simulation({ agent: { limits: { max_tokens: 10_000 }, max_tokens: 9_000 } });
     expect(run.state.open['model-1']?.tokens).toBeGreaterThan(9_000);
     run.model('model-1', { ...calls(call('math.add')), usage: USAGE }).tool('tool-1-0', 1);
     expect(run.directive('model-2')['max_tokens']).toBe(9_000);
   });
 
-  test('cost: the call that would go beyond it is not made', () => {
+  test('cost: a call that would exceed it is not made', () => {
     const run = new Simulation({ agent: { limits: { max_cost: 0.5 } } });
     run
       .model('model-1', { ...calls(call('math.add')), usage: USAGE }, { metadata: { cost: 0.5 } })
@@ -247,7 +247,7 @@ describe('budgets', () => {
     expect(exact(estimate + 63).view.termination_reason).toBe('max_tokens');
   });
 
-  test('tokens: the system prompt is part of what is asked', () => {
+  test('tokens: the system prompt counts, too', () => {
     const limits = { max_tokens: 1_000 };
     const left = (system_prompt: string): number =>
       Number(new Simulation({ agent: { limits, system_prompt } }).directive('model-1')['max_tokens']);
@@ -272,7 +272,7 @@ describe('budgets', () => {
     expect(parallel({ max_tokens: 540 }).view.termination_reason).toBe('max_tokens');
   });
 
-  test('cost: a call under way is expected to cost what calls have cost so far', () => {
+  test('cost: a call under way is expected to cost as much as earlier calls', () => {
     const answered = (max_cost: number): Simulation =>
       parallel({ max_cost }).model('a0', { text: 'x', usage: USAGE }, { metadata: { cost: 1 } });
     expect(answered(2).view.termination_reason).toBe('max_cost');
@@ -280,12 +280,12 @@ describe('budgets', () => {
     expect(answered(3.1).ids()).toEqual(['a0', 'b0', 'a1', 'b1']);
   });
 
-  test.each([-1, Number.NaN, 'much'])('a cost of %s is none', (cost) => {
+  test.each([-1, Number.NaN, 'much'])('a cost of %s is ignored', (cost) => {
     const run = new Simulation().model('model-1', { text: 'x', usage: USAGE }, { metadata: { cost } });
     expect(run.view.cost).toBeNull();
   });
 
-  test('a call that failed has used what it says', () => {
+  test('a failed call has used what it reports', () => {
     const run = new Simulation();
     const error = { type: 'timeout', message: 'm', details: {}, retryable: true };
     const metadata = { usage_so_far: USAGE };
@@ -305,7 +305,7 @@ describe('budgets', () => {
     expect(run.view).toMatchObject({ status: 'running', tool_calls: 1 });
   });
 
-  test('with the policy ask the run waits, and goes on with as much again when it is granted', () => {
+  test('with the policy ask the run waits, and a grant adds the limit once more', () => {
     const run = new Simulation({
       agent: { limits: { max_iterations: 1 }, policies: { budget: 'ask', approval_timeout_ms: 500 } },
     });
@@ -325,7 +325,7 @@ describe('budgets', () => {
     expect(run.status).toBe('waiting');
   });
 
-  test('refused or not decided in time, the run ends as without asking', () => {
+  test('denied or not decided in time, the run ends as with the policy stop', () => {
     const asked = (limits: Record<string, number>): Simulation =>
       new Simulation({ agent: { limits, policies: { budget: 'ask', approval_timeout_ms: 500 } } }).model(
         'model-1',
@@ -345,7 +345,7 @@ describe('budgets', () => {
     expect(asked({ max_tool_calls: 0 }).decide('budget-1', 'approve').ids()).toContain('tool-1-0');
   });
 
-  test('while the question is open nothing starts, also nothing that was approved', () => {
+  test('while the budget question is open nothing starts, not even approved calls', () => {
     const run = new Simulation({ agent: { limits: { max_tool_calls: 0 }, policies: { budget: 'ask' } } });
     run.model('model-1', calls(call('math.add', {}, 'a'), call('fs.remove', {}, 'b')));
     run.decide('tool-1-1', 'approve');
@@ -374,7 +374,7 @@ describe('the deadline of the run', () => {
     expect(run.document.wake_at).toBeNull();
   });
 
-  test('the run may have one of its own', () => {
+  test('the run may set its own', () => {
     const run = new Simulation({ spec: { overrides: { limits: { deadline_ms: 10 } } } });
     expect(run.pass(10).status).toBe('timeout');
   });

@@ -14,7 +14,7 @@ interface PlannedCall {
 interface Plan {
   rounds: PlannedCall[][];
   parallel: number;
-  /** Said while the first model call is under way. */
+  /** Sent while the first model call is under way. */
   inputs: string[];
 }
 
@@ -70,7 +70,7 @@ function answerTo(directive: JsonObject, { rounds }: Plan): Answer {
   return { type: 'ai.tool.result', data: data as JsonObject };
 }
 
-/** Plays the plan; `choose(n)` picks which of `n` answers on their way comes next, `odd()` what comes in between. */
+/** Plays the plan; `choose(n)` picks which of `n` pending answers comes next, `odd()` what comes in between. */
 function play(
   story: Plan,
   choose: (n: number) => number,

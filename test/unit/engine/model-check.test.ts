@@ -1,5 +1,5 @@
-/** Every order, loss, repeat and failure of results in small runs: none waits for what cannot come, each ends once.
- *  It must not sample: the whole graph of points is walked. */
+/** Every order, loss, repeat and failure of results in small runs: none waits for ever, each ends once.
+ *  It must not sample: it walks the whole graph of states. */
 import { describe, expect, test } from 'vitest';
 import { errorEnvelope } from '../../../src/contract/error-envelope.ts';
 import type { Message } from '../../../src/contract/message.ts';
@@ -13,11 +13,11 @@ const MISSING = errorEnvelope('cancelled', '');
 interface Walk {
   points: number;
   ends: Map<string, number>;
-  /** Histories of runs that nothing disturbed and nobody refused anything. */
+  /** Histories of runs without disturbances and denials. */
   orderly: Set<string>;
 }
 
-/** Walks through every point that can be reached, and looks at each. */
+/** Walks through every reachable state, and checks each. */
 function walk(options: WorldOptions): Walk {
   const world = createWorld(options);
   const seen = new Set<string>();
@@ -74,7 +74,7 @@ function inspectEnd({ document, flying }: Point, where: string): void {
   if (left.length > 0) throw new Error(`left ${left.join()} running: ${where}`);
 }
 
-/** When nothing ever comes again, the clock alone ends the run, soon. */
+/** When nothing more arrives, the clock alone must end the run soon. */
 function expectToEndByTheClock(
   world: ReturnType<typeof createWorld>,
   from: Point,
@@ -102,7 +102,7 @@ function note(found: Walk, point: Point, path: readonly string[]): void {
 const TWO = ['math.add', 'fs.list'];
 
 describe('two tools, three iterations', () => {
-  test('all orders, with up to four losses, repeats, failures, words, cancellations', () => {
+  test('all orders, with up to four losses, repeats, failures, inputs, cancellations', () => {
     const { points, ends, orderly } = walk({ agent: {}, rounds: [TWO, TWO], disturbances: 4 });
     expect([...ends.keys()].toSorted()).toEqual([
       'cancelled cancelled',
@@ -122,7 +122,7 @@ describe('two tools, three iterations', () => {
     expect(ends.size).toBe(5);
   });
 
-  test('with approvals: granted, refused, forgotten, late', () => {
+  test('with approvals: approved, denied, never decided, late', () => {
     const agent = { policies: { approval_timeout_ms: 1_000 } };
     const rounds = [
       ['fs.remove', 'math.add'],
@@ -133,7 +133,7 @@ describe('two tools, three iterations', () => {
     expect(ends.size).toBe(5);
   });
 
-  test('with budgets that are asked about', () => {
+  test('with budgets that need approval', () => {
     const agent = {
       limits: { max_tool_calls: 1, max_iterations: 2, parallel_tool_calls: 1 },
       policies: { budget: 'ask' as const, approval_timeout_ms: 1_000 },
@@ -165,7 +165,7 @@ describe('two tools, three iterations', () => {
     expect(walk({ agent, rounds, effects, disturbances: 2 }).orderly.size).toBe(1);
   });
 
-  test('a tool hands over to other agents', () => {
+  test('a tool delegates to other agents', () => {
     const effects = [
       { type: 'pipeline', params: { stages: ['a', 'b'], task: 't' } },
       { type: 'delegate', params: { target: 'c', task: 't' } },

@@ -1,5 +1,5 @@
-/** Control directives in strategies of users: the applier that they are given, and handlers of their own.
- *  It must not use what a user's module could not import. */
+/** Control directives in users' strategies: applyControls, and handlers of their own.
+ *  It must not use what a user's module cannot import. */
 import { describe, expect, test } from 'vitest';
 import {
   applyControls,
@@ -12,7 +12,7 @@ import { call, calls, Simulation } from './simulation.ts';
 
 const control = (type: string, params: Record<string, unknown> = {}): unknown => ({ type, params });
 
-/** Calls one tool, obeys what its result asks for, and completes with what came of it. */
+/** Calls one tool, applies the control directives in its result, and completes with the outcome. */
 function obedient(handlers: ControlHandlers = {}) {
   return defineStrategy({
     name: 'obedient',
@@ -33,8 +33,8 @@ function obeyed(effects: unknown[], handlers?: ControlHandlers): Simulation {
   return new Simulation({ agent: { strategy: 'obedient' }, core }).tool('t', 5, effects);
 }
 
-describe('a strategy of a user', () => {
-  test('obeys control directives with the applier, whose signals are the service’s own', () => {
+describe('a user’s strategy', () => {
+  test('applies control directives with applyControls, whose signals may be the service’s own', () => {
     const run = obeyed([
       control('tier_change', { tier: 'capable' }),
       control('inject_context', { content: 'from the tool' }),
@@ -51,7 +51,7 @@ describe('a strategy of a user', () => {
     ]);
   });
 
-  test('handles a type in its own way, and cannot say a signal of the service with it', () => {
+  test('can replace a handler, which cannot write signals of the service', () => {
     const handlers: ControlHandlers = {
       phase_change: (context, { params }) => {
         context.anchors = { ...context.anchors, phase: params.phase };
@@ -82,7 +82,7 @@ describe('a strategy of a user', () => {
   });
 });
 
-test('ReAct with a handler of a user’s own takes the place of the built-in one', () => {
+test('ReAct with a user’s handler replaces the built-in one', () => {
   const phased = reactWith({
     handlers: {
       phase_change: (context, { params }) => {

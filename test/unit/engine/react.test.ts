@@ -1,5 +1,5 @@
-/** The ReAct machine: model, tools, model, answer, and everything that can come in between.
- *  It must not look at the machine's inner state where its directives, messages and signals say the same. */
+/** The ReAct machine: model, tools, model, answer, and everything that can happen in between.
+ *  It must not read the machine's inner state where its directives, messages and signals show the same. */
 import { describe, expect, test } from 'vitest';
 import { directiveSchema } from '../../../src/contract/directive.ts';
 import { messageSchema } from '../../../src/contract/message.ts';
@@ -36,7 +36,7 @@ describe('start (upstream: react machine)', () => {
     expect(run.status).toBe('running');
   });
 
-  test('an agent that does not stream makes llm_generate calls; without a model its alias is asked', () => {
+  test('an agent that does not stream makes llm_generate calls; without a model its alias is used', () => {
     const run = new Simulation({ agent: { stream: false } });
     expect(run.directive('model-1')).toMatchObject({ type: 'llm_generate', model_alias: 'fast' });
   });
@@ -102,7 +102,7 @@ describe('the answer of the model (upstream: react machine)', () => {
     },
   );
 
-  test.each([null, 'stop', 'tool_calls'])('an empty answer that ended with %s is one', (finish_reason) => {
+  test.each([null, 'stop', 'tool_calls'])('an empty answer that ended with %s is valid', (finish_reason) => {
     const run = new Simulation().model('model-1', { text: '', finish_reason });
     expect(run.view).toMatchObject({ status: 'completed', result: '', termination_reason: 'final_answer' });
     expect(told(run)).toEqual([['user', 'What is 2+3?']]);
@@ -118,7 +118,7 @@ describe('the answer of the model (upstream: react machine)', () => {
   });
 
   test.each([7, null, [], {}, { finish_reason: 'stop' }])(
-    'an answer that is no turn (%j) fails the run',
+    'an answer that is not a turn (%j) fails the run',
     (payload) => {
       const run = new Simulation();
       run.signal('ai.llm.response', {
@@ -130,7 +130,7 @@ describe('the answer of the model (upstream: react machine)', () => {
     },
   );
 
-  test('an answer that is a text is one', () => {
+  test('an answer that is plain text is valid', () => {
     const run = new Simulation();
     const result = { ok: true, payload: 'Five.', effects: [] };
     run.signal('ai.llm.response', { call_id: 'model-1', result, metadata: {} });
@@ -173,7 +173,7 @@ describe('a round of tool calls (upstream: react machine)', () => {
     for (const message of run.messages) expect(messageSchema.parse(message)).toEqual(message);
   });
 
-  test('the model reads what the tool signal holds for it', () => {
+  test('the model reads the content of the tool signal', () => {
     const run = new Simulation().model('model-1', calls(call('math.add')));
     const data = {
       call_id: 'tool-1-0',
@@ -198,7 +198,7 @@ describe('a round of tool calls (upstream: react machine)', () => {
     expect(run.view.tool_calls).toBe(0);
   });
 
-  test('a name that is no tool name at all is answered too', () => {
+  test('an invalid tool name is answered, too', () => {
     const run = new Simulation().model('model-1', calls(call('', {}, 'n')));
     expect(directiveSchema.safeParse(run.directive('tool-1-0')).success).toBe(true);
   });
@@ -211,7 +211,7 @@ describe('a round of tool calls (upstream: react machine)', () => {
     });
   });
 
-  test('calls without ids of their own, or with the same twice, get some', () => {
+  test('calls without an id, or with the same id twice, get new ones', () => {
     const run = new Simulation();
     run.model(
       'model-1',
@@ -275,7 +275,7 @@ describe('a round of tool calls (upstream: react machine)', () => {
     ['max_iterations', { max_iterations: 1 }],
     ['max_tokens', { max_tokens: 4_200 }],
     ['max_cost', { max_cost: 0.25 }],
-  ])('an answer is kept when %s leaves no room to read what was said meanwhile', (limit, limits) => {
+  ])('an answer is kept when %s leaves no room to read a later input', (limit, limits) => {
     const usage = { input_tokens: 90, output_tokens: 4_100, total_tokens: 4_190 };
     const run = new Simulation({ agent: { limits } }).input('and then?', 'i1');
     run.model('model-1', { text: 'five', usage }, { metadata: { cost: 0.25 } });
@@ -289,7 +289,7 @@ describe('a round of tool calls (upstream: react machine)', () => {
     expect(told(run).at(-1)).toEqual(['assistant', 'five']);
   });
 
-  test('an answer is kept when the deadline comes before the answer to what was said meanwhile', () => {
+  test('an answer is kept when the deadline comes before the answer to a later input', () => {
     const run = new Simulation({ agent: { limits: { deadline_ms: 1_000 } } }).input('and then?', 'i1');
     run.model('model-1', { text: 'five' }).input('and now?', 'i2').pass(1_000);
     expect(run.ids()).toEqual(['model-1', 'model-2']);
@@ -301,7 +301,7 @@ describe('a round of tool calls (upstream: react machine)', () => {
     });
   });
 
-  test('leave for more is asked before an answer is settled for, and the last answer counts', () => {
+  test('approval for more is requested before the run ends with its answer, and the last answer counts', () => {
     const agent = { limits: { max_iterations: 1 }, policies: { budget: 'ask' as const } };
     const run = new Simulation({ agent }).input('and then?', 'i1').model('model-1', { text: 'five' });
     run.decide('budget-1', 'approve').input('and now?', 'i2').model('model-2', { text: 'six' });
@@ -309,14 +309,14 @@ describe('a round of tool calls (upstream: react machine)', () => {
     expect(run.view).toMatchObject({ status: 'completed', result: 'six', unread_inputs: ['i2'] });
   });
 
-  test('an input that was read and answered is not named', () => {
+  test('an input that was read and answered is not listed as unread', () => {
     const run = new Simulation().input('and then?', 'i1').model('model-1', { text: 'five' });
     run.model('model-2', { text: 'six' });
     expect(run.view).toMatchObject({ result: 'six', termination_reason: 'final_answer' });
     expect(run.view.unread_inputs).toBeUndefined();
   });
 
-  test('tools see the state of the run under context.state, whatever a caller put there', () => {
+  test('tools see the state of the run under context.state, whatever a caller sent there', () => {
     const run = new Simulation({ agent: { tool_context: { tenant: 't', state: 'mine' } } });
     run.model('model-1', calls(call('math.add')));
     expect(run.directive('tool-1-0')['context']).toEqual({
@@ -326,11 +326,11 @@ describe('a round of tool calls (upstream: react machine)', () => {
   });
 });
 
-describe('calls that repeat themselves', () => {
+describe('repeated calls', () => {
   const again = (run: Simulation, round: number, args: Record<string, unknown>): Simulation =>
     run.model(`model-${round}`, calls(call('math.add', args))).tool(`tool-${round}-0`, 1);
 
-  test('the third identical call in a row is warned about, the fourth ends the run', () => {
+  test('the third identical call in a row causes a warning, the fourth ends the run', () => {
     const run = new Simulation();
     again(run, 1, { a: 1, b: 2 });
     again(run, 2, { b: 2, a: 1 });
@@ -343,7 +343,7 @@ describe('calls that repeat themselves', () => {
     expect(run.messages.at(-1)).toMatchObject({ role: 'tool', tool_call_id: 'last', is_error: true });
   });
 
-  test('another call in between begins anew', () => {
+  test('another call in between restarts the count', () => {
     const run = new Simulation();
     for (const [round, n] of [1, 1, 2, 1, 1].entries()) again(run, round + 1, { n });
     expect(run.messages.filter(({ role }) => role === 'user')).toHaveLength(1);

@@ -9,7 +9,7 @@ const ENDS = ['ai.request.completed', 'ai.request.failed'];
 const endsOf = (run: Simulation): string[] => run.types().filter((type) => ENDS.includes(type));
 
 describe('lifecycle (upstream: request lifecycle parity)', () => {
-  test('completed is never overwritten: whatever comes later changes nothing', () => {
+  test('completed is never overwritten by later events', () => {
     const run = new Simulation().model('model-1', { text: 'Five.' });
     const ended = run.document;
     run.modelFails('model-1', { type: 'auth' }).cancel('late').input('late').pass(10_000_000);
@@ -87,14 +87,14 @@ describe('lifecycle (upstream: request lifecycle parity)', () => {
     ]);
   });
 
-  test('tools that the agent is allowed and nobody has are an ai.request.error, and the run goes on', () => {
+  test('allowed tools that no server has cause an ai.request.error, and the run goes on', () => {
     const tools = ['math.*', 'maths.add', 'gone.*'];
     const run = new Simulation({ agent: { tools } });
     expect(run.types()).toEqual(['ai.request.started', 'ai.request.error']);
     expect(run.signalsOf('ai.request.error')).toMatchObject([
       {
         reason: 'unknown_allowed_tools',
-        message: 'the agent "helper" is allowed tools that nobody has: maths.add, gone.*',
+        message: 'the agent "helper" is allowed tools that no server has: maths.add, gone.*',
       },
     ]);
     expect(run.ids()).toEqual(['model-1']);
@@ -110,14 +110,14 @@ describe('lifecycle (upstream: request lifecycle parity)', () => {
     expect(run.view.termination_reason).toBe('length');
   });
 
-  test('allowed_tools narrow what the model is shown and may call', () => {
+  test('allowed_tools narrow the tools that the model sees and may call', () => {
     const run = new Simulation({ spec: { overrides: { allowed_tools: ['math.*'] } } });
     expect(run.directive('model-1')['tools']).toEqual(['math.add']);
     run.model('model-1', calls(call('fs.list')));
     expect(run.directive('tool-1-0')['type']).toBe('emit_tool_error');
   });
 
-  test('the view is what the contract says, at every point', () => {
+  test('the view follows the contract at every point', () => {
     const run = new Simulation({ spec: { conversation_id: 'c' } });
     const check = (): void => {
       const parsed = runViewSchema.safeParse({ ...run.view, ended_at: null });
@@ -137,7 +137,7 @@ describe('lifecycle (upstream: request lifecycle parity)', () => {
     expect(run.types()).toEqual(['ai.request.started', 'ai.request.failed']);
   });
 
-  test('what concerns a run are answers, words, decisions and exits; what it says itself does not', () => {
+  test('answers, inputs, decisions and exits concern a run; its own signals do not', () => {
     const { concerns } = createCore();
     const heard = [
       'ai.llm.response',
@@ -166,7 +166,7 @@ describe('lifecycle (upstream: request lifecycle parity)', () => {
 });
 
 describe('cancel', () => {
-  test('cancels what is open, answers every tool call, keeps what came', () => {
+  test('cancels what is open, answers every tool call, keeps received results', () => {
     const run = new Simulation().model('model-1', calls(call('math.add', {}, 'a'), call('fs.list', {}, 'b')));
     run.tool('tool-1-1', 'kept').cancel('enough');
     expect(run.view).toMatchObject({ status: 'cancelled', termination_reason: 'cancelled' });
@@ -200,7 +200,7 @@ describe('cancel', () => {
 });
 
 describe('steering (upstream: steering integration)', () => {
-  test('what is said waits in order and is drained before the next model call', () => {
+  test('inputs wait in order and are read before the next model call', () => {
     const run = new Simulation().model('model-1', calls(call('math.add')));
     run.input('first', 'i1').input('second', 'i2');
     expect(run.document.inputs).toBe(2);
@@ -215,7 +215,7 @@ describe('steering (upstream: steering integration)', () => {
     expect(run.messages.at(-1)).toEqual({ role: 'user', content: 'second' });
   });
 
-  test('an answer while something waits does not end the run', () => {
+  test('an answer while an input waits does not end the run', () => {
     const run = new Simulation().input('And 4+4?').model('model-1', { text: 'Five.' });
     expect(run.status).toBe('running');
     expect(run.messages.slice(1)).toEqual([
@@ -226,14 +226,14 @@ describe('steering (upstream: steering integration)', () => {
     expect(run.view).toMatchObject({ status: 'completed', result: 'Eight.' });
   });
 
-  test('what was not drained when the run failed is dropped', () => {
+  test('inputs that were not read when the run failed are dropped', () => {
     const run = new Simulation().input('hello').modelFails('model-1', { type: 'auth' });
     expect(run.document.inputs).toBe(0);
     expect(run.messages).toHaveLength(1);
   });
 });
 
-test('the end tells everybody it concerns, in order', () => {
+test('the end notifies children, parent and conversation, in order', () => {
   const effects = [{ type: 'delegate', params: { target: 'coder', task: 't' } }];
   const parent = { request_id: 'p', tag: 'w', depth: 1 };
   const run = new Simulation({ spec: { parent, conversation_id: 'c' } });
@@ -253,7 +253,7 @@ test('the end tells everybody it concerns, in order', () => {
 });
 
 describe('conversation', () => {
-  test('the end hands the history on', () => {
+  test('the end passes the history on', () => {
     const run = new Simulation({ spec: { conversation_id: 'c' } }).model('model-1', { text: 'Five.' });
     expect(run.outbox).toEqual([
       {
@@ -268,7 +268,7 @@ describe('conversation', () => {
     ]);
   });
 
-  test('a history with calls that nobody answered is repaired before the model sees it', () => {
+  test('a history with unanswered calls is repaired before the model sees it', () => {
     const messages = [
       { role: 'user', content: 'a' },
       { role: 'assistant', content: '', tool_calls: [{ id: 'x', name: 'math.add', arguments: {} }] },
@@ -280,7 +280,7 @@ describe('conversation', () => {
 });
 
 describe('purity', () => {
-  test('an event leaves the document it was given as it was, and gives the same again', () => {
+  test('an event does not change its document, and gives the same result again', () => {
     const core = createCore();
     const spec = runSpec();
     const { document } = core.begin(spec, runSetup(), T0);

@@ -1,5 +1,5 @@
-/** A run of the pure core with the world played by a test: its document, log and open directives in memory.
- *  It must not decide anything itself: what comes when is the test's. */
+/** A run of the pure core in memory: its document, log and open directives; the test plays everything else.
+ *  It must not decide anything itself: the test decides what happens when. */
 import { defineAgent } from '../../../src/engine/define-agent.ts';
 import type { SubmittedAgentDefinition } from '../../../src/contract/agent-definition.ts';
 import type { ListedTool } from '../../../src/contract/tool-listing.ts';
@@ -132,7 +132,7 @@ export class Simulation {
     return this.event(signalEvent(type, data, ++this.#sequence));
   }
 
-  /** Time passes, and a turn looks at the clock. */
+  /** Time passes, and a turn checks the clock. */
   pass(ms: number): this {
     this.now += ms;
     return this.event({ kind: 'clock' });
@@ -155,7 +155,7 @@ export class Simulation {
     return this.signal('ai.tool.result', toolAnswer(id, payload, effects));
   }
 
-  /** What the shell does with `emit_tool_error`: its result is in the log at once. */
+  /** Like the shell for `emit_tool_error`: its result is in the log at once. */
   emitted(id: string): this {
     const directive = this.directive(id);
     const result = { ok: false, error: directive['error'], effects: [] };

@@ -1,4 +1,4 @@
-/** Strategies and agents of users: what they may say, and what becomes of a run whose strategy is wrong.
+/** Users' strategies and agents: what they may emit, and what happens to a run whose strategy is wrong.
  *  It must not use the built-in strategy. */
 import { describe, expect, test } from 'vitest';
 import * as z from 'zod';
@@ -48,7 +48,7 @@ function first(step: Record<string, unknown>): Simulation {
   return run(defineStrategy({ name: 's', init: () => null, reduce: (state) => ({ state, ...step }) }));
 }
 
-describe('a strategy of a user', () => {
+describe('a user’s strategy', () => {
   test('works with several model calls, options and messages of its own', () => {
     const sim = run(judged, { drafts: 2 });
     expect(sim.ids()).toEqual(['draft-0', 'draft-1']);
@@ -72,7 +72,7 @@ describe('a strategy of a user', () => {
     expect(sim.messages.at(-1)).toEqual({ role: 'user', content: 'shorter' });
   });
 
-  test('embeds texts: no iteration, its tokens are reserved and settled', () => {
+  test('embeds texts: no iteration, its tokens are reserved and recorded', () => {
     const embedding = defineStrategy({
       name: 'embedding',
       init: () => null,
@@ -112,7 +112,7 @@ describe('a strategy of a user', () => {
     });
   });
 
-  test('that waits to be spoken to hears it', () => {
+  test('that waits for input gets it', () => {
     const patient = defineStrategy({
       name: 'patient',
       init: () => null,
@@ -147,7 +147,7 @@ describe('a strategy of a user', () => {
     expect(sim.outbox).toMatchObject([{ kind: 'cancel_directives', directive_ids: ['b'] }]);
   });
 
-  test('close is asked for the history when the run ends from outside, not after an outcome of its own', () => {
+  test('close returns the history when the run ends from outside, not after an outcome of its own', () => {
     const closing = defineStrategy({
       name: 'closing',
       init: () => null,
@@ -183,7 +183,7 @@ describe('a strategy of a user', () => {
     expect(sim.types()).toEqual(['ai.request.started', 'directive.ignored', 'own.x']);
   });
 
-  test('one of the name react takes the place of the built-in', () => {
+  test('one named react replaces the built-in one', () => {
     const mine = defineStrategy({
       name: 'react',
       init: () => null,
@@ -203,8 +203,8 @@ describe('a strategy that is wrong fails its run at once', () => {
       },
       'oops',
     ],
-    ['answers nothing', () => undefined, 'at once'],
-    ['answers later', () => Promise.resolve({ state: null }), 'at once'],
+    ['answers nothing', () => undefined, 'must return a step'],
+    ['answers later', () => Promise.resolve({ state: null }), 'must return a step'],
     ['answers what is no JSON', () => ({ state: { at: new Date(0) } }), 'state.at'],
     ['answers nonsense', () => ({ state: null, directives: 7 }), 'iterable'],
   ])('when reduce %s', (_what, reduce, message) => {
@@ -244,7 +244,7 @@ describe('a strategy that is wrong fails its run at once', () => {
     expect(sim.view).toMatchObject({ status: 'failed', termination_reason: 'strategy_error' });
   });
 
-  test('an id is used up for good, also when its call has ended', () => {
+  test('an id is never free again, also after its call has ended', () => {
     const again = defineStrategy({
       name: 's',
       init: () => null,
@@ -253,7 +253,7 @@ describe('a strategy that is wrong fails its run at once', () => {
     expect(run(again).model('m', { text: 'x' }).view.termination_reason).toBe('strategy_error');
   });
 
-  test('the history of a run that fails so is whole', () => {
+  test('the history of such a failed run is complete', () => {
     const message = { role: 'assistant', content: '', tool_calls: [{ id: 'x', name: 'a.b', arguments: {} }] };
     expect(first({ messages: [message] }).messages).toMatchObject([{ role: 'assistant' }, { role: 'tool' }]);
   });

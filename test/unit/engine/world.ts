@@ -1,4 +1,4 @@
-/** The world around a run, small enough to be walked through completely: what is on its way, what may still go wrong.
+/** The environment of a run, small enough to walk completely: pending answers, and what may still go wrong.
  *  It must not know how the core works: it only plays models, tools, people, children and the clock. */
 import type { SubmittedAgentDefinition } from '../../../src/contract/agent-definition.ts';
 import { createCore } from '../../../src/engine/core/core.ts';
@@ -10,11 +10,11 @@ type Directive = Transition['directives'][number];
 
 export interface WorldOptions {
   agent: Partial<SubmittedAgentDefinition>;
-  /** Tools of each round, by name; after the last the model answers. */
+  /** Tools of each round, by name; after the last round the model answers. */
   rounds: readonly (readonly string[])[];
   /** Control directives that the first call of the first round carries. */
   effects?: readonly unknown[];
-  /** Things that may go wrong on one path: results lost, repeated or failed, words, a cancellation, odd decisions. */
+  /** Faults that may happen on one path: results lost, repeated or failed, inputs, a cancellation, odd decisions. */
   disturbances: number;
 }
 
@@ -22,11 +22,11 @@ export interface WorldOptions {
 export interface Point {
   document: RunDocument;
   now: number;
-  /** Directives without an answer that are on their way to one. */
+  /** Directives whose answer is still to come. */
   flying: readonly string[];
   /** Directives whose answer never comes. */
   lost: readonly string[];
-  /** Answers that came: they may come again. */
+  /** Answers that have arrived: they may arrive again. */
   answered: readonly string[];
   started: number;
   ended: number;

@@ -1,4 +1,4 @@
-/** The registry of directive kinds, and the two immediate ones.
+/** The registry of directive types, and the two immediate ones.
  *  It must never need a worker. */
 import { describe, expect, test } from 'vitest';
 import { emitRequestErrorSchema, emitToolErrorSchema } from '../../../src/contract/immediate-directive.ts';
@@ -14,7 +14,7 @@ const queued = defineDirective<ToolExec>({
   mode: 'queued',
   type: 'tool_exec',
   schema: toolExecSchema,
-  effect: async () => 'read',
+  repeatPolicy: async () => 'read',
   started: () => null,
   execute: async () => ({ result: okResult('done') }),
 });
@@ -23,13 +23,13 @@ const identity = { id: 'a', request_id: 'r' };
 describe('the registry', () => {
   const registry = createRegistry([queued, emitToolError, emitRequestError]);
 
-  test('knows queued kinds by type, and no immediate one among them', () => {
+  test('knows queued types, and no immediate one among them', () => {
     expect(registry.queued('tool_exec')).toBe(queued);
     expect(registry.queued('emit_tool_error')).toBeNull();
     expect(registry.queued('llm_stream')).toBeNull();
   });
 
-  test('leaves queued and unknown kinds to the workers', () => {
+  test('leaves queued and unknown types to the workers', () => {
     expect(registry.executeImmediately(toolCall())).toBeNull();
     const other = { type: 'emit_tool_error', ...identity, tool_name: 't', error: 'e' };
     expect(createRegistry([queued]).executeImmediately(emitToolErrorSchema.parse(other))).toBeNull();
@@ -58,7 +58,7 @@ describe('emit_tool_error', () => {
     expect(toolError(given)).toMatchObject({ type: 'timeout', message: 'too slow', retryable: false });
   });
 
-  test.each([['text'], [null], [17], [{}], [[]]])('makes an error of anything: %j', (error) => {
+  test.each([['text'], [null], [17], [{}], [[]]])('makes an error from anything: %j', (error) => {
     expect(toolError(error)).toMatchObject({ type: expect.any(String), message: expect.any(String) });
   });
 });

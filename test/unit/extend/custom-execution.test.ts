@@ -1,4 +1,4 @@
-/** What users' own code may answer, and what is made of it.
+/** What users' code may return, and how it is read.
  *  It must never need a worker. */
 import { describe, expect, test, vi } from 'vitest';
 import * as z from 'zod';
@@ -9,7 +9,7 @@ import { defineDirective } from '../../../src/engine/core/directive-exec.ts';
 import { queuedDefinitions } from '../../../src/extend/modules.ts';
 
 describe('an execution', () => {
-  test('passes as it is', () => {
+  test('passes unchanged', () => {
     const error = errorEnvelope('network', 'cut');
     expect(readExecution({ result: okResult({ n: 1 }), metadata: { by: 'me' } })).toEqual({
       result: okResult({ n: 1 }),
@@ -28,7 +28,7 @@ describe('an execution', () => {
     ).toEqual({ result: errorResult(error), ambiguous: true, unreached: true, pauseScope: 'directive' });
   });
 
-  test('is made JSON where it is not', () => {
+  test('becomes JSON where it is not', () => {
     const { result, metadata } = readExecution({
       result: okResult({ big: 10n }),
       metadata: { at: new Date(0) },
@@ -38,7 +38,7 @@ describe('an execution', () => {
   });
 
   test.each([undefined, null, 42, 'done', [], {}, { result: 'done' }, { result: { ok: true } }])(
-    '%j is none, and may have happened',
+    '%j is invalid, and may have happened',
     (answered) => {
       expect(readExecution(answered)).toMatchObject({
         ambiguous: true,
@@ -48,9 +48,9 @@ describe('an execution', () => {
   );
 });
 
-describe('what the execute of a kind reports', () => {
+describe('what the execute of a custom type reports', () => {
   test.each(['directive.result', 'ai.tool.result', 'ai.request.completed', 'agent.error', 'adjutant.end'])(
-    '%s is refused: the service answers for it',
+    '%s is refused: the type belongs to the service',
     (type) => {
       const report = vi.fn();
       expect(() => ownReport('greet', report)(type as never, {} as never)).toThrow(
@@ -60,11 +60,11 @@ describe('what the execute of a kind reports', () => {
     },
   );
 
-  test.each(['', 'a\nb', 'a b', 'x'.repeat(257), null, Symbol('x')])('%s is no type', (type) => {
+  test.each(['', 'a\nb', 'a b', 'x'.repeat(257), null, Symbol('x')])('%s is not a valid type', (type) => {
     expect(() => ownReport('greet', vi.fn())(type as never, {} as never)).toThrow(TypeError);
   });
 
-  test('is checked for every kind that a module defines', async () => {
+  test('is checked for every type that a module defines', async () => {
     const type = 'greet';
     const forging = defineDirective({
       mode: 'queued',
@@ -82,7 +82,7 @@ describe('what the execute of a kind reports', () => {
     expect(report).not.toHaveBeenCalled();
   });
 
-  test('a type of its own goes on, with an object as its data', () => {
+  test('a type of its own passes, with an object as its data', () => {
     const report = vi.fn();
     ownReport('greet', report)('shop.greeted' as never, { name: 'x' } as never);
     expect(report).toHaveBeenCalledWith('shop.greeted', { name: 'x' });

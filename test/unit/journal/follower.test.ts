@@ -1,5 +1,5 @@
-/** What a follower does about announcements that are lost, repeated, out of order or too many.
- *  It must never be saved by the follower's regular look into the log: the clock stands still. */
+/** How a follower handles announcements that are lost, repeated, out of order or too many.
+ *  It must never be saved by the follower's regular check of the log: the clock stands still. */
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import type { Signal } from '../../../src/contract/signal.ts';
 import { createFollower } from '../../../src/journal/follower.ts';
@@ -14,7 +14,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-/** A log of which each signal is announced, or not. */
+/** A log in which each signal is announced, or not. */
 function setUp() {
   const log: Signal[] = [];
   let hear: Listener = () => {};
@@ -76,7 +76,7 @@ test('announcements in their order are taken as they come', async () => {
   expect(seen).toEqual(upTo(6));
 });
 
-test('what was lost before an announcement is read from the log', async () => {
+test('signals lost before an announcement are read from the log', async () => {
   const log = setUp();
   const seen = await followed(log, async () => {
     log.append(4);
@@ -87,7 +87,7 @@ test('what was lost before an announcement is read from the log', async () => {
   expect(seen).toEqual(upTo(5));
 });
 
-test('a repeated and a late announcement say nothing new', async () => {
+test('a repeated and a late announcement change nothing', async () => {
   const log = setUp();
   const seen = await followed(log, async () => {
     log.append(3);
@@ -98,7 +98,7 @@ test('a repeated and a late announcement say nothing new', async () => {
   expect(seen).toEqual(upTo(4));
 });
 
-test('an announcement without its signal sends to the log', async () => {
+test('an announcement without its signal causes a read of the log', async () => {
   const log = setUp();
   const seen = await followed(log, async () => {
     log.append(1);

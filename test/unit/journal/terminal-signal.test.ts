@@ -1,5 +1,5 @@
-/** What ends a directive says beside its result, so that readers find its run, its model and its cost.
- *  It must not depend on who carried it out. */
+/** The data of terminal signals beside the result: run, model and cost.
+ *  It must not depend on who executed the directive. */
 import { describe, expect, test } from 'vitest';
 import { directiveSchema, type Directive } from '../../../src/contract/directive.ts';
 import { errorEnvelope } from '../../../src/contract/error-envelope.ts';
@@ -18,7 +18,7 @@ const usage = { input_tokens: 2, output_tokens: 3, total_tokens: 5 };
 const facts = { model: 'p:m', duration_ms: 70 };
 
 describe('the answer of a model', () => {
-  test('says its usage, model and duration', () => {
+  test('carries its usage, model and duration', () => {
     const result = okResult({ text: 'Hi.', usage, duration_ms: 60 });
     expect(terminalSignal(asked, result, origin, facts).data).toMatchObject({
       usage,
@@ -27,7 +27,7 @@ describe('the answer of a model', () => {
     });
   });
 
-  test('that was cut for the log still says them', () => {
+  test('that was cut for the log still carries them', () => {
     const payload = { usage, duration_ms: 60 };
     const { data } = terminalSignal(asked, okResult({ truncated: true }), origin, facts, undefined, {
       payload,
@@ -35,7 +35,7 @@ describe('the answer of a model', () => {
     expect(data).toMatchObject({ usage, duration_ms: 60 });
   });
 
-  test('that never came says no usage', () => {
+  test('that never came carries no usage', () => {
     const { data } = terminalSignal(asked, errorResult(errorEnvelope('auth', 'no')), origin, facts);
     expect(data).toMatchObject({ model: 'p:m', duration_ms: 70 });
     expect(data).not.toHaveProperty('usage');
@@ -49,7 +49,7 @@ describe('an immediate that was submitted by itself', () => {
   test.each([
     { type: 'emit_tool_error', tool_name: 't', error: 'no' },
     { type: 'emit_request_error', reason: 'busy', message: 'later' },
-  ])('$type says its request and run', (fields) => {
+  ])('$type carries its request and run', (fields) => {
     const given = directive({ ...fields, metadata: noted });
     expect(terminalSignal(given, okResult(null), origin).data).toMatchObject({ metadata: expected });
     expect(terminalSignal(directive(fields), okResult(null), origin).data).toMatchObject({
@@ -58,7 +58,7 @@ describe('an immediate that was submitted by itself', () => {
   });
 });
 
-test('what is said thousands of times carries no long note of a caller', () => {
+test('frequent signals carry no long metadata of a caller', () => {
   const metadata = { run_id: 'x'.repeat(300), strategy: { deep: 1 } };
   expect(directiveMetadata({ ...asked, metadata } as Directive)).toEqual({
     operation: 'generate_text',

@@ -1,5 +1,5 @@
 /** Which schemas and values are checked on the main thread.
- *  It must never let through what may take long there. */
+ *  It must never allow what may take long there. */
 import { describe, expect, test } from 'vitest';
 import { harmlessSize, isQuickToCheck } from '../../../src/json-schema/harmless.ts';
 

@@ -1,4 +1,4 @@
-/** Schemas of strangers against values of strangers, in real threads: each check ends, and holds up nobody else.
+/** Foreign schemas and values in real threads: each check ends, and delays no other.
  *  It must never measure a time: what blocks this thread blocks the test. */
 import { onTestFinished, describe, expect, test } from 'vitest';
 import { createSchemaChecks, type SchemaChecks } from '../../../src/json-schema/schema-checks.ts';
@@ -11,13 +11,13 @@ function openChecks(limitMs = 20_000): SchemaChecks {
   return checks;
 }
 
-/** Long enough for a thread to answer what can be answered, on a machine that is kept busy. */
+/** Long enough for a thread to answer, on a busy machine. */
 const LIMIT_MS = 1_500;
 const SLOW_PATTERN = { properties: { text: { type: 'string', pattern: '^(a+)+$' } } };
 const SLOW_TEXT = { text: `${'a'.repeat(40)}!` };
 const UNIQUE = { type: 'object', properties: { list: { type: 'array', uniqueItems: true } } };
 const LONG_LIST = { list: Array.from({ length: 60_000 }, (_, n) => ({ n })) };
-/** Not harmless, and quick. */
+/** Not harmless, but quick. */
 const PLAIN = { properties: { name: { type: 'string', pattern: '^[a-z]+$' } } };
 
 /** Deeper with each level by a factor: more code than any thread has memory or time for. */
@@ -43,7 +43,7 @@ describe('a schema that is not harmless', () => {
     });
   });
 
-  test('may lead back to itself', async () => {
+  test('may refer to itself', async () => {
     const tree = {
       type: 'object',
       properties: { left: { $ref: '#' }, right: { $ref: '#' } },
@@ -82,7 +82,7 @@ describe('a schema that is not harmless', () => {
     expect(verdict).toMatchObject({ kind: 'unchecked', reason: `the check took longer than ${LIMIT_MS} ms` });
   });
 
-  test('that once took too long keeps only its like waiting, and is checked again', async () => {
+  test('that once took too long delays only such schemas, and is checked again', async () => {
     const checks = openChecks(LIMIT_MS);
     const slow = checks.of(SLOW_PATTERN);
     const many = Array.from({ length: 4 }, async () => slow.check(SLOW_TEXT, 'arguments'));
@@ -96,7 +96,7 @@ describe('a schema that is not harmless', () => {
     expect(await slow.check({ text: 'aaa' }, 'arguments')).toEqual({ kind: 'passed' });
   });
 
-  test('is not checked any more when nobody waits for it', async () => {
+  test('is not checked when the caller has gone', async () => {
     const checks = openChecks();
     const abort = new AbortController();
     const under = checks.of(SLOW_PATTERN).check(SLOW_TEXT, 'arguments', abort.signal);
@@ -114,7 +114,7 @@ describe('a schema that is not harmless', () => {
     await checks.stop();
   });
 
-  test('is sent once, and again after others have taken its place', async () => {
+  test('is sent once, and again after others have replaced it', async () => {
     const checks = openChecks();
     const first = checks.of(PLAIN);
     const others = Array.from({ length: 600 }, (_, n) => checks.of({ ...PLAIN, title: `${n}` }));
@@ -131,7 +131,7 @@ describe('a value', () => {
     expect(verdict).toEqual({ kind: 'faults', faults: [{ path: 'arguments.a', message: 'is required' }] });
   });
 
-  test('that is large is checked elsewhere, with the same verdict', async () => {
+  test('that is large is checked in a thread, with the same verdict', async () => {
     const verdict = openChecks()
       .of({ required: ['a'] })
       .check(Array.from({ length: 300_000 }), 'arguments');
@@ -139,7 +139,7 @@ describe('a value', () => {
     expect(await verdict).toEqual({ kind: 'passed' });
   });
 
-  test('that is no JSON stays unchecked', async () => {
+  test('that is not JSON stays unchecked', async () => {
     const deep = JSON.parse(`${'['.repeat(50_000)}${']'.repeat(50_000)}`) as unknown;
     const checks = openChecks();
     for (const value of [deep, { at: 1n }]) {
@@ -147,7 +147,7 @@ describe('a value', () => {
     }
   });
 
-  test('is not passed by a keyword of the library', async () => {
+  test('does not pass because of a keyword of the library', async () => {
     const schema = { $async: true, type: 'object', required: ['a'] };
     expect(openChecks().of(schema).check({}, 'arguments')).toMatchObject({ kind: 'faults' });
     expect(

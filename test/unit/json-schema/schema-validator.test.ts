@@ -67,7 +67,7 @@ describe('schema validator', () => {
     expect(faults(schema, { at: '2026-11-20T12:00:00Z' })).toBeNull();
   });
 
-  test('does not mind keywords and formats that it does not know', () => {
+  test('ignores unknown keywords and formats', () => {
     const schema = { type: 'object', 'x-mcp-header': 'Region', properties: { a: { format: 'sha-99' } } };
     expect(faults(schema, { a: 'x' })).toBeNull();
   });
@@ -76,7 +76,7 @@ describe('schema validator', () => {
     ['a pattern that is none', { properties: { a: { pattern: '(' } } }],
     ['a reference to the network', { properties: { a: { $ref: 'https://example.com/a.json' } } }],
     ['a type that is none', { type: 'thing' }],
-  ])('says that it cannot compile %s', (_, schema) => {
+  ])('reports that it cannot compile %s', (_, schema) => {
     expect(compileSchema(schema)).toMatchObject({ ok: false, reason: expect.any(String) as string });
   });
 

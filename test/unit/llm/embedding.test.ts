@@ -51,7 +51,7 @@ describe('vectors', () => {
     ['too many', [batch([1], [2], [3])], {}],
     ['of different lengths', [batch([1, 2], [3])], {}],
     ['of another length than asked for', [batch([1], [2])], { dimensions: 2 }],
-  ])('that are %s are no answer', (_what, batches, more) => {
+  ])('that are %s are a failure', (_what, batches, more) => {
     expect(joinEmbeddings(batches, { ...options, ...more })).toMatchObject({
       ok: false,
       failure: { error: { type: 'invalid_result', retryable: false } },

@@ -1,5 +1,5 @@
-/** Which answers of a model are taken for whole.
- *  It must not ask a provider. */
+/** Which answers of a model count as complete.
+ *  It must not call a provider. */
 import { expect, test } from 'vitest';
 import { incompleteness, type ModelAnswer } from '../../../src/llm/model-answer.ts';
 
@@ -16,7 +16,7 @@ test('as many tool calls as a run can make at once are an answer', () => {
   expect(incompleteness(asking(256), ref)).toBeNull();
 });
 
-test('more are a failure, which another model may do better', () => {
+test('more are a failure, after which another model is tried', () => {
   expect(incompleteness(asking(257), ref)).toMatchObject({
     unavailable: true,
     error: { type: 'invalid_result', retryable: false, message: expect.stringContaining('256') as string },

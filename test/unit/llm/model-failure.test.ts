@@ -1,4 +1,4 @@
-/** Errors of connections and clients that no server can be made to show.
+/** Errors of connections and clients that no test server can cause.
  *  It must never need a network. */
 import { APICallError, LoadAPIKeyError, UnsupportedFunctionalityError } from '@ai-sdk/provider';
 import { describe, expect, test } from 'vitest';
@@ -69,12 +69,12 @@ describe('a client', () => {
     expect(modelFailure(one, REF, 0).error.type).toBe('llm_error');
   });
 
-  test('that does not explain itself leaves the directive to the next model', () => {
+  test('without an explanation passes the directive to the next model', () => {
     expect(modelFailure('what?', REF, 0).unavailable).toBe(true);
   });
 });
 
-test('a model is named by the whole of its name only', () => {
+test('a model is named only by its whole name', () => {
   const refusal = (message: string) =>
     new APICallError({ message, url: '', requestBodyValues: {}, statusCode: 429, responseBody: '' });
   const limits = (message: string) => modelFailure(refusal(message), REF, 0).limits;
@@ -89,12 +89,12 @@ test.each([
   ['{"authorization":"Bearer abcdefghij"}', 'abcdefghij'],
   ['x-api-key: abcdefghij', 'abcdefghij'],
   ['key AIzaSyA1234567890abc is not valid', '1234567890'],
-])('%s is not shown as it is', (text, secret) => {
+])('%s is hidden', (text, secret) => {
   expect(withoutSecrets(text)).toContain('[REDACTED]');
   expect(withoutSecrets(text)).not.toContain(secret);
 });
 
-test('words are left as they are', () => {
+test('ordinary text stays unchanged', () => {
   const text = 'The risk-free key-value token limit of gpt-4o was reached: ask-me-anything.';
   expect(withoutSecrets(text)).toBe(text);
 });

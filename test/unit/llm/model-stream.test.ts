@@ -1,5 +1,5 @@
-/** Streams of models that behave as no provider's client does, or only now and then.
- *  It must never wait for a limit to pass that could be waited for by an event. */
+/** Streams of models that behave as providers' clients do rarely or never.
+ *  It must never wait for a limit where it can wait for an event. */
 import type { LanguageModelV4, LanguageModelV4StreamPart } from '@ai-sdk/provider';
 import { describe, expect, test } from 'vitest';
 import type { AnswerPiece } from '../../../src/llm/answer-collector.ts';
@@ -79,13 +79,13 @@ describe('a tool call', () => {
   const begun: LanguageModelV4StreamPart = { type: 'tool-input-start', id: 'c', toolName: 'n' };
   const piece = { kind: 'tool_call', index: 0, id: 'c', wireName: 'n' };
 
-  test('that comes whole is told whole', async () => {
+  test('that comes whole is reported whole', async () => {
     const { reply, pieces } = await read([whole, finish]);
     expect(pieces).toEqual([{ ...piece, input: '{"a":1}' }]);
     expect(answerOf(reply).calls).toMatchObject([{ id: 'c', input: '{"a":1}' }]);
   });
 
-  test('that is announced and then comes whole is told once', async () => {
+  test('that is announced and then comes whole is reported once', async () => {
     const { pieces } = await read([begun, whole, finish]);
     expect(pieces).toEqual([
       { ...piece, input: '' },
@@ -93,20 +93,20 @@ describe('a tool call', () => {
     ]);
   });
 
-  test('that comes in pieces is not told again', async () => {
+  test('that comes in pieces is not reported again', async () => {
     const delta: LanguageModelV4StreamPart = { type: 'tool-input-delta', id: 'c', delta: '{"a":1}' };
     const { pieces } = await read([begun, delta, whole, finish]);
     expect(pieces.map((told) => (told.kind === 'tool_call' ? told.input : ''))).toEqual(['', '{"a":1}']);
   });
 
-  test('that the provider makes itself is none of ours', async () => {
+  test('that the provider executes itself is ignored', async () => {
     const own = { ...whole, providerExecuted: true } as LanguageModelV4StreamPart;
     const { reply, pieces } = await read([{ ...begun, providerExecuted: true }, own, text('done'), finish]);
     expect(pieces).toEqual([{ kind: 'content', text: 'done' }]);
     expect(answerOf(reply).calls).toEqual([]);
   });
 
-  test('that was only begun is no call', async () => {
+  test('that was only begun is dropped', async () => {
     const { reply } = await read([begun, text('never mind'), finish]);
     expect(answerOf(reply).calls).toEqual([]);
   });
@@ -135,8 +135,8 @@ test('files that the model made are parts of the answer', async () => {
   ]);
 });
 
-describe('a model that does not listen', () => {
-  test('is left behind when its time is over', async () => {
+describe('a model that ignores its signal', () => {
+  test('is abandoned at its time limit', async () => {
     const limits = { timeoutMs: 20, idleTimeoutMs: 20_000 };
     const { reply, pieces } = await read(neverEnding(text('a')), { limits });
     expect(pieces).toHaveLength(1);
@@ -144,13 +144,13 @@ describe('a model that does not listen', () => {
     expect(errorOf(await generateAnswer(callOf(modelOf([]), { limits })))).toMatchObject({ type: 'timeout' });
   });
 
-  test('is left behind when it falls silent', async () => {
+  test('is abandoned at its idle limit', async () => {
     const limits = { timeoutMs: 20_000, idleTimeoutMs: 20 };
     const { reply } = await read(neverEnding(text('a')), { limits });
     expect(errorOf(reply)).toMatchObject({ type: 'timeout', details: { limit: 'idle' } });
   });
 
-  test('is left behind when its caller gives up, and not even begun when it had before', async () => {
+  test('is abandoned when its caller gives up, and not even called if that was before', async () => {
     const stop = new AbortController();
     const { reply } = await read(neverEnding(text('a')), { signal: stop.signal }, async () => stop.abort());
     expect(errorOf(reply).type).toBe('cancelled');
@@ -160,14 +160,14 @@ describe('a model that does not listen', () => {
   });
 });
 
-test('the time in which pieces are taken is not the model’s', async () => {
+test('the time to take pieces does not count against the model', async () => {
   const limits = { timeoutMs: 20_000, idleTimeoutMs: 30 };
   const slow: TakePiece = () => new Promise((taken) => setTimeout(taken, 100));
   const { reply } = await read([text('a'), text('b'), finish], { limits }, slow);
   expect(answerOf(reply).parts).toMatchObject([{ text: 'ab' }]);
 });
 
-test('silence before the first piece is thinking, not idleness', async () => {
+test('time before the first piece does not count as idle', async () => {
   async function* late(): AsyncGenerator<LanguageModelV4StreamPart> {
     yield { type: 'response-metadata', modelId: 'm-1' };
     await new Promise((later) => setTimeout(later, 100));
@@ -177,7 +177,7 @@ test('silence before the first piece is thinking, not idleness', async () => {
   expect(answerOf(reply)).toMatchObject({ modelId: 'm-1', usage: { input_tokens: 3, output_tokens: 2 } });
 });
 
-test('a taker that breaks ends the call with an error, not with an exception', async () => {
+test('a taker that throws ends the call with an error, not with an exception', async () => {
   const { reply } = await read([text('a'), finish], {}, () => Promise.reject(new TypeError('broken taker')));
   expect(errorOf(reply).message).toContain('broken taker');
 });

@@ -61,7 +61,7 @@ describe('the reason to stop', () => {
 });
 
 describe('parts', () => {
-  test('are not repeated where they are nothing but text', () => {
+  test('are left out when they are only text', () => {
     const parts = [
       { type: 'text' as const, text: 'a' },
       { type: 'text' as const, text: 'b' },
@@ -89,7 +89,7 @@ describe('parts', () => {
   });
 });
 
-test('a scripted turn says so, and only that one', () => {
+test('only a scripted turn is marked as scripted', () => {
   expect(turn({}, true).turn.scripted).toBe(true);
   expect(turn({}).turn).not.toHaveProperty('scripted');
 });

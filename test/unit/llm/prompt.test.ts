@@ -1,5 +1,5 @@
-/** Messages of the contract as a provider's client takes them.
- *  It must never let a word get lost. */
+/** Converts messages of the contract for a provider's client.
+ *  It must never lose content. */
 import { describe, expect, test } from 'vitest';
 import type { Message } from '../../../src/contract/message.ts';
 import { promptOf } from '../../../src/llm/prompt.ts';
@@ -48,7 +48,7 @@ describe('an assistant’s message', () => {
     ['', undefined],
     [null, []],
     [undefined, undefined],
-  ])('that says nothing is left out: %j', (content, tool_calls) => {
+  ])('that is empty is left out: %j', (content, tool_calls) => {
     expect(prompt([{ role: 'assistant', content, tool_calls } as Message])).toEqual([]);
   });
 });
@@ -114,7 +114,7 @@ describe('instructions', () => {
     ]);
   });
 
-  test('in the middle are the user’s where a provider takes no others', () => {
+  test('in the middle become user messages where a provider accepts no others', () => {
     expect(prompt(messages, false)).toMatchObject([
       { role: 'system', content: 'one' },
       { role: 'user' },

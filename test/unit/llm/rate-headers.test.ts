@@ -1,4 +1,4 @@
-/** How long providers ask to stay away, in all the ways in which they say it.
+/** How long providers ask to wait, in every form they use.
  *  It must never depend on today's date. */
 import { describe, expect, test } from 'vitest';
 import { exhaustedForMs, retryAfterMs } from '../../../src/llm/rate-headers.ts';

@@ -1,4 +1,4 @@
-/** Scripts: which turn fits, how results get into an answer, and that every answer says it is scripted.
+/** Scripts: which turn fits, how results get into an answer, and that every answer is marked as scripted.
  *  It must never depend on how fast anything is. */
 import type {
   LanguageModelV4CallOptions,
@@ -43,7 +43,7 @@ async function partsOf(options: LanguageModelV4CallOptions): Promise<LanguageMod
 }
 
 describe('the turn', () => {
-  test('is the first that fits what the user said last and what tools said since', () => {
+  test('is the first that fits the last user message and the tool results after it', () => {
     const before = [user('weather?'), result('mcp_weather', 'old')];
     expect(turnFor(script, [user('the WEATHER, please')]).thinking).toBe('Look.');
     expect(turnFor(script, [...before, user('hello')]).text).toBe('one two  three\n');
@@ -61,7 +61,7 @@ describe('the turn', () => {
     expect(said({ ok: false, error: { message: 'no 7' } })).toBe('It says 7 of no 7.');
   });
 
-  test('says so when the tool has no result, and when nothing was written', () => {
+  test('reports a tool without a result, and a prompt without a turn', () => {
     expect(turnFor(script, [user('weather'), result('other', 'x')]).text).toContain(
       '(no result of mcp.weather)',
     );
@@ -81,7 +81,7 @@ describe('a script', () => {
 });
 
 describe('a stream', () => {
-  test('comes in words, and is whole', async () => {
+  test('comes word by word, and is complete', async () => {
     const parts = await partsOf({ prompt: [user('hello')] });
     const deltas = parts.flatMap((part) => (part.type === 'text-delta' ? [part.delta] : []));
     expect(deltas).toEqual(['one ', 'two  ', 'three\n']);
@@ -97,7 +97,7 @@ describe('a stream', () => {
     ]);
   });
 
-  test('says at its end that it was scripted, and how it ended', async () => {
+  test('reports at its end that it was scripted, and how it ended', async () => {
     const [stop, calls] = await Promise.all([
       partsOf({ prompt: [user('hello')] }),
       partsOf({ prompt: [user('weather')] }),
@@ -135,7 +135,7 @@ describe('a stream', () => {
 });
 
 describe('an answer at once', () => {
-  test('holds what a stream would, and what it was written to cost', async () => {
+  test('holds the same as a stream, and the usage in the script', async () => {
     const priced = scriptSchema.parse({
       pace: 10_000,
       turns: [{ thinking: 'abcdefgh', text: 'a', usage: { input_tokens: 7, output_tokens: 5 } }],
@@ -157,7 +157,7 @@ describe('an answer at once', () => {
 describe('the script of the demonstration', () => {
   const question = user('What is 17*23, and which files are in the examples folder?');
 
-  test('calls two tools at once, then answers with what they said', () => {
+  test('calls two tools at once, then answers with their results', () => {
     const first = turnFor(DEMO_SCRIPT, [question]);
     expect(first.tool_calls.map(({ name }) => name)).toEqual([
       'everything.get-sum',
@@ -172,13 +172,13 @@ describe('the script of the demonstration', () => {
     expect(last.tool_calls).toEqual([]);
   });
 
-  test('says of itself what it is', () => {
+  test('names itself as a script', () => {
     expect(turnFor(DEMO_SCRIPT, [user('hello')]).text).toContain('I am a scripted model');
   });
 });
 
 describe('scripted vectors', () => {
-  test('are the same for the same text, nearer for common words, and of the length that was asked for', async () => {
+  test('are the same for the same text, nearer for common words, and of the requested length', async () => {
     const { embeddings, usage, providerMetadata } = await scriptedEmbeddingModel('m').doEmbed({
       values: ['the red fox', 'the red fox', 'a red fox', 'quantum tax law', ''],
       dimensions: 256,

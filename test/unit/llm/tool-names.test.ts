@@ -1,11 +1,11 @@
-/** Names of tools on their way to a provider and back.
- *  It must never accept a way that loses a name. */
+/** Tool names converted for a provider, and back.
+ *  It must never lose a name. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { toolNames } from '../../../src/llm/tool-names.ts';
 
 const WIRE_NAME = /^[a-zA-Z_][a-zA-Z0-9_-]{0,63}$/;
-/** Names that are close to each other, where collisions live. */
+/** Names that are close to each other, where collisions are likely. */
 const name = fc.oneof(
   fc.stringMatching(/^[a-c._ -]{1,4}$/),
   fc.stringMatching(/^x[._]{1,70}[a-b]$/),
@@ -51,10 +51,10 @@ test('a name that is taken is told apart by a digest', () => {
   expect(names.encode('a.b')).toMatch(/^a_b_[0-9a-f]{8}$/);
 });
 
-test('a tool named as the stand-in for structured output is not mistaken for it', () => {
+test('a tool with the reserved name for structured output is not mistaken for it', () => {
   expect(toolNames(['json']).encode('json')).not.toBe('json');
 });
 
-test('a name that a model made up comes back as it is', () => {
+test('a name that a model made up comes back unchanged', () => {
   expect(toolNames(['a.b']).decode('delete_everything')).toBe('delete_everything');
 });

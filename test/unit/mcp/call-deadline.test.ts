@@ -1,4 +1,4 @@
-/** How a call is ended from this side, and by what.
+/** How a call is ended from this side, and why.
  *  It must never wait for real time. */
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { startCallDeadline } from '../../../src/mcp/call-deadline.ts';
@@ -8,7 +8,7 @@ afterEach(() => void vi.useRealTimers());
 
 const never = new AbortController().signal;
 
-test('ends in silence', () => {
+test('ends at its idle limit', () => {
   const deadline = startCallDeadline({ signal: never, timeoutMs: 100, maxTotalMs: 1_000 });
   vi.advanceTimersByTime(99);
   expect([deadline.ending(), deadline.signal.aborted]).toEqual([null, false]);
@@ -16,7 +16,7 @@ test('ends in silence', () => {
   expect([deadline.ending(), deadline.signal.aborted]).toEqual(['timed_out', true]);
 });
 
-test('each sign of life starts the silence anew, up to the total', () => {
+test('each sign of life restarts the idle time, up to the total', () => {
   const deadline = startCallDeadline({ signal: never, timeoutMs: 100, maxTotalMs: 250 });
   for (let passed = 0; passed < 240; passed += 80) {
     expect(deadline.ending()).toBeNull();
@@ -28,13 +28,13 @@ test('each sign of life starts the silence anew, up to the total', () => {
   expect(deadline.ending()).toBe('total_timed_out');
 });
 
-test('a total shorter than the silence ends it without a sign of life', () => {
+test('a total limit below the idle limit ends it without a sign of life', () => {
   const deadline = startCallDeadline({ signal: never, timeoutMs: 1_000, maxTotalMs: 50 });
   vi.advanceTimersByTime(50);
   expect(deadline.ending()).toBe('total_timed_out');
 });
 
-test('a cancel is a cancel, whatever comes after it', () => {
+test('a cancellation stays one, whatever follows', () => {
   const abort = new AbortController();
   const deadline = startCallDeadline({ signal: abort.signal, timeoutMs: 100, maxTotalMs: 1_000 });
   abort.abort();
@@ -56,7 +56,7 @@ test('nothing is left running after dispose', () => {
   expect(deadline.ending()).toBeNull();
 });
 
-test('times too long for a timer are long, not none', () => {
+test('times too long for a timer are capped', () => {
   const deadline = startCallDeadline({
     signal: never,
     timeoutMs: Number.MAX_SAFE_INTEGER,

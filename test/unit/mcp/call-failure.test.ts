@@ -1,4 +1,4 @@
-/** From what was thrown to the envelope, and whether the server may have seen the call.
+/** Turns what was thrown into the envelope, and whether the server may have seen the call.
  *  It must never call a lost connection unsent. */
 import { ProtocolError, SdkError, SdkErrorCode, SdkHttpError } from '@modelcontextprotocol/client';
 import { describe, expect, test } from 'vitest';

@@ -1,4 +1,4 @@
-/** Lines out of bytes, however they are cut, however long they are.
+/** Lines from bytes, wherever they are cut, at any length.
  *  It must never depend on where one chunk ends. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
@@ -44,7 +44,7 @@ describe('line reader', () => {
     expect(read([Buffer.from('one\ntwo')]).lines).toEqual(['one']);
   });
 
-  test('passes over a line past the bound, tells its two ends, and goes on', () => {
+  test('skips a line past the bound, reports its two ends, and goes on', () => {
     const long = `head${'x'.repeat(5_000)}tail`;
     const chunks = `a\n${long}\nb\n`.match(/[^]{1,100}/g)?.map((part) => Buffer.from(part)) ?? [];
     const { lines, oversized } = read(chunks);
@@ -61,13 +61,13 @@ describe('line reader', () => {
     expect(oversized).toEqual([[expect.stringMatching(/^head/), '']]);
   });
 
-  test('says when a line does not end', () => {
+  test('reports a line that does not end', () => {
     const chunks = Array.from({ length: 6 }, () => Buffer.from('x'.repeat(1_000)));
     expect(read(chunks.slice(0, 5)).endless()).toBe(0);
     expect(read([...chunks, Buffer.from('x')]).endless()).toBeGreaterThan(0);
   });
 
-  test('passes over a long line that comes in one piece', () => {
+  test('skips a long line that comes in one piece', () => {
     const { lines, oversized } = read([Buffer.from(`${'y'.repeat(2_000)}\nnext\n`)]);
     expect(lines).toEqual(['next']);
     expect(oversized).toHaveLength(2);

@@ -47,6 +47,6 @@ test.each([
   ['{"jsonrpc": "2.0", "id": 12, "result": {', '', 12],
   ['{"jsonrpc":"2.0","id":12,"method":"ping",', '"}}', null],
   ['{"jsonrpc":"2.0","method":"ping","params":', '"},"id":12}', null],
-])('finds whose answer is refused: %s … %s', (head, tail, id) => {
+])('finds the id of a refused answer: %s … %s', (head, tail, id) => {
   expect(idOfRefused(head, tail)).toBe(id);
 });

@@ -1,9 +1,9 @@
-/** How fast a server is listened to.
+/** How fast a server is read.
  *  It must never depend on a real clock. */
 import { expect, test } from 'vitest';
 import { createPace } from '../../../src/mcp/pace.ts';
 
-test('a burst is heard at once, and what comes above the rate waits', () => {
+test('a burst is read at once, and messages above the rate wait', () => {
   let now = 0;
   const pace = createPace(() => now);
   pace.heard(2_000);

@@ -1,4 +1,4 @@
-/** Progress on its way to the caller: bursts pass, floods are thinned.
+/** Progress notes for the caller: bursts pass, floods are thinned.
  *  It must never wait for real time. */
 import { expect, test } from 'vitest';
 import { createProgressGate } from '../../../src/mcp/progress-gate.ts';

@@ -1,4 +1,4 @@
-/** The wait before a server is called on again.
+/** The wait before the next attempt to reach a server.
  *  It must never exceed its cap. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';

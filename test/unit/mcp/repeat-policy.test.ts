@@ -1,5 +1,5 @@
-/** What a tool's annotations say about repeating it.
- *  It must never take silence for permission. */
+/** The repeat policy from a tool's annotations.
+ *  It must never treat a missing annotation as permission. */
 import { expect, test } from 'vitest';
 import { repeatPolicyOf } from '../../../src/mcp/repeat-policy.ts';
 

@@ -1,5 +1,5 @@
-/** What of a server's configuration is hidden in what is said about the server.
- *  It must never hide what tells people which server, and what is wrong with it. */
+/** Which parts of a server's configuration are hidden in reports about the server.
+ *  It must never hide what identifies the server, or what is wrong with it. */
 import { expect, test } from 'vitest';
 import { hideSecretsOf } from '../../../src/mcp/server-secrets.ts';
 

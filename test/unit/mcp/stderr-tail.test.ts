@@ -1,4 +1,4 @@
-/** What is kept and what is logged of a server's stderr.
+/** Which part of a server's stderr is kept and which is logged.
  *  It must never wait for a real second. */
 import { expect, test } from 'vitest';
 import { createStderrTail } from '../../../src/mcp/stderr-tail.ts';
@@ -7,7 +7,7 @@ test('keeps the last 64 KiB', () => {
   const tail = createStderrTail({ onLine: () => {}, now: () => 0 });
   for (let index = 0; index < 3_000; index += 1) tail.push(Buffer.from(`line ${index} ${'x'.repeat(90)}\n`));
   expect(Buffer.byteLength(tail.text())).toBe(64 * 1024);
-  expect(tail.tellingLine()).toMatch(/^line 2999 /);
+  expect(tail.lineOfCause()).toMatch(/^line 2999 /);
 });
 
 test('logs 20 lines a second and then says how many it left out', () => {
@@ -29,7 +29,7 @@ test('puts a line together from its pieces and leaves out empty ones', () => {
   const tail = createStderrTail({ onLine: (line) => logged.push(line), now: () => 0 });
   for (const piece of ['he', 'llo\n\n  \nwor', 'ld\n']) tail.push(Buffer.from(piece));
   expect(logged).toEqual(['hello', 'world']);
-  expect(tail.tellingLine()).toBe('world');
+  expect(tail.lineOfCause()).toBe('world');
 });
 
 test('a line without an end does not grow', () => {
@@ -40,7 +40,7 @@ test('a line without an end does not grow', () => {
   expect(logged[0]?.length).toBeLessThanOrEqual(2_000);
 });
 
-test('the line that tells why is the one that names an error, not the stack or the version after it', () => {
+test('the line of the cause is the one that names an error, not the stack or the version after it', () => {
   const tail = createStderrTail({ onLine: () => {} });
   const said = [
     "Error: Cannot find module '/x/nothere.js'",
@@ -50,5 +50,5 @@ test('the line that tells why is the one that names an error, not the stack or t
     '',
   ];
   tail.push(Buffer.from(said.join('\n')));
-  expect(tail.tellingLine()).toBe("Error: Cannot find module '/x/nothere.js'");
+  expect(tail.lineOfCause()).toBe("Error: Cannot find module '/x/nothere.js'");
 });

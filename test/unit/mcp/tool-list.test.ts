@@ -25,12 +25,12 @@ test('a tool that has not changed keeps its compiled schema', () => {
   expect(first.find('same')?.input).toBe(same);
 });
 
-test('what is gone is gone', () => {
+test('removed tools are gone', () => {
   const second = listOf([], listOf([tool('gone')]));
   expect([second.find('gone'), second.definitions]).toEqual([undefined, []]);
 });
 
-test('takes title and hints over, and nothing that is not there', () => {
+test('takes title and hints over, and adds no absent ones', () => {
   const annotations = { title: 'Old place', readOnlyHint: true };
   const list = listOf([{ ...tool('t'), annotations, description: 'does' }]);
   expect(list.definitions).toEqual([
@@ -46,7 +46,7 @@ test('takes title and hints over, and nothing that is not there', () => {
   expect(list.find('t')?.output).toBeNull();
 });
 
-test('says once that a schema cannot be compiled', () => {
+test('reports once that a schema cannot be compiled', () => {
   const list = listOf([tool('odd', 'thing')]);
   for (const _ of [1, 2])
     expect(list.find('odd')?.input.check({}, 'arguments')).toMatchObject({ kind: 'unusable' });

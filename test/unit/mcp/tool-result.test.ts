@@ -23,7 +23,7 @@ describe('a result', () => {
     ],
     ['structured content that is no object', { content: [text('[1]')], structuredContent: [1] }, [1]],
     ['structured null', { content: [], structuredContent: null }, null],
-  ])('of %s is just that', (_, raw, payload) => {
+  ])('of %s is the payload alone', (_, raw, payload) => {
     const { result, content, rejected } = readToolResult(raw);
     expect(result).toEqual({ ok: true, payload, effects: [] });
     expect(modelReads(content)).toEqual({ ok: true, result: payload });
@@ -63,7 +63,7 @@ describe('a result', () => {
 });
 
 describe('an error', () => {
-  test('in words is a tool_error with those words', () => {
+  test('as text is a tool_error with that text', () => {
     const { result, content } = readToolResult({ isError: true, content: [text('no such file')] });
     const error = { type: 'tool_error', message: 'no such file', details: {}, retryable: false };
     expect(result).toEqual({ ok: false, error, effects: [] });
@@ -103,7 +103,7 @@ describe('an error', () => {
     ['{"message":"busy","retry_after_ms":5000,"retryable":false}', false],
     ['{"message":"busy","retry_after_ms":"soon"}', false],
     ['{"message":"busy"}', false],
-  ])('that says when to come again is heard: %s', (json, retryable) => {
+  ])('that says when to try again may be retryable: %s', (json, retryable) => {
     const { result } = readToolResult({ isError: true, content: [text(json)] });
     expect(result).toMatchObject({ ok: false, error: { message: 'busy', retryable } });
   });
@@ -145,7 +145,7 @@ describe('an error', () => {
       { structured_content: { used: 1 } },
     ],
     ['details and more', [text('{"message":"full","details":{"a":1},"b":2}')], undefined, { a: 1, b: 2 }],
-  ])('keeps what it said beside its message: %s', (_, content, structuredContent, details) => {
+  ])('keeps its other members beside the message: %s', (_, content, structuredContent, details) => {
     const raw = { isError: true, content, ...(structuredContent ? { structuredContent } : {}) };
     const read = readToolResult(raw);
     expect(read.result).toMatchObject({ ok: false, error: { message: 'full' } });
@@ -160,7 +160,7 @@ describe('an error', () => {
     ['JSON without a message', { isError: true, content: [text('{"a":1}')] }],
     ['nearly JSON', { isError: true, content: [text('{"message":')] }],
     ['no content at all', { isError: true }],
-  ])('that says %s is still a tool_error with a message', (_, raw) => {
+  ])('that holds %s is still a tool_error with a message', (_, raw) => {
     const { result } = readToolResult(raw);
     expect(resultSchema.parse(result)).toMatchObject({
       ok: false,

@@ -42,7 +42,7 @@ async function settle(): Promise<void> {
 
 const tooLarge = { sequence: 3, closed: false, json: '' };
 
-test('an announced end is taken as it is', async () => {
+test('an announced end is used directly', async () => {
   const { watch, hear, looks } = setUp();
   hear({ sequence: 3, closed: true, json: JSON.stringify(end) });
   expect(await watch.ended({ fresh: true })).toEqual({ kind: 'ended', signal: end });
@@ -69,7 +69,7 @@ test('an end announced while the journal is being read for something else is not
   expect(await waiting).toEqual({ kind: 'ended', signal: end });
 });
 
-test('a gap before the submission says nothing about the directive', async () => {
+test('a gap before the submission does not concern the directive', async () => {
   const { watch, hear, looks } = setUp();
   hear(null);
   looks[0]?.resolve(null);
@@ -80,7 +80,7 @@ test('a gap before the submission says nothing about the directive', async () =>
   expect(await waiting).toMatchObject({ kind: 'ended' });
 });
 
-test('the end of another directive is not taken', async () => {
+test('the end of another directive is not used', async () => {
   const { watch, hear } = setUp();
   const other = { ...end, causationid: 'b' } as Signal;
   const waiting = watch.ended({ fresh: true });

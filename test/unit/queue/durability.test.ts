@@ -1,4 +1,4 @@
-/** How a write is confirmed, on a connection that the test answers for.
+/** How a write is confirmed, on a connection that the test plays.
  *  It must never confirm by itself. */
 import { EventEmitter } from 'node:events';
 import { expect, test } from 'vitest';
@@ -62,7 +62,7 @@ test('one replica is enough, none is not', async () => {
 });
 
 test.each(['ERR WAIT cannot be used with replica instances.'])(
-  'a master that is none any more does not confirm: %s',
+  'a former master does not confirm: %s',
   async (message) => {
     const { server, begin } = await onReplicas();
     const asked = (await begin())?.();
@@ -87,7 +87,7 @@ test('another connection does not confirm what was written to the one before', a
   await next;
 });
 
-test('those who ask while a question is open share the next one', async () => {
+test('callers that wait while a confirmation is pending share the next one', async () => {
   const { server, begin } = await onReplicas();
   const first = (await begin())?.();
   await turn();

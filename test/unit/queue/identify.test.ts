@@ -1,5 +1,5 @@
-/** The identity of submitted directives: given, drawn, or made from the caller's key.
- *  It must never depend on chance where a key is given. */
+/** The identity of submitted directives: given, generated, or derived from the caller's key.
+ *  It must never be random where a key is given. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { identifierSchema } from '../../../src/contract/identifiers.ts';
@@ -31,7 +31,7 @@ function identities(batch: ParsedDirective[], key?: string, newId: () => string 
   };
 }
 
-test('what is given stays', () => {
+test('given ids stay', () => {
   const batch = parsed({ id: 'a', request_id: 'r' }, { id: 'b', request_id: 'r' });
   expect(identities(batch, undefined, neverAsked)).toEqual({
     requestId: 'r',
@@ -44,7 +44,7 @@ test('a request named by one directive is the request of all', () => {
   expect(identities(parsed({ id: 'a' }, { id: 'b', request_id: 'r' })).requests).toEqual(['r', 'r']);
 });
 
-test('what is absent is drawn, each directive its own id', () => {
+test('absent ids are generated, one for each directive', () => {
   expect(identities(parsed({}, { id: 'mine' }, {}))).toEqual({
     requestId: 'new-1',
     ids: ['new-2', 'mine', 'new-3'],
@@ -60,7 +60,7 @@ test('nothing else of a directive changes', () => {
 });
 
 describe('an idempotency key', () => {
-  test('gives the same identity again, without drawing one', () => {
+  test('gives the same identity again, without generating one', () => {
     const first = identities(parsed({}, {}), 'key', neverAsked);
     expect(identities(parsed({}, {}), 'key', neverAsked)).toEqual(first);
     expect(new Set(first.ids).size).toBe(2);
@@ -70,7 +70,7 @@ describe('an idempotency key', () => {
     expect(identities(parsed({}), 'key').requestId).not.toBe(identities(parsed({}), 'Key').requestId);
   });
 
-  test('leaves what is given', () => {
+  test('keeps given ids', () => {
     expect(identities(parsed({ id: 'a', request_id: 'r' }), 'key', neverAsked)).toEqual({
       requestId: 'r',
       ids: ['a'],

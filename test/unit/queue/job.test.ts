@@ -1,5 +1,5 @@
-/** The doorbell of a directive: its id as BullMQ takes it, and what it carries.
- *  It must never ring for two directives under one id. */
+/** The job of a directive: its id in BullMQ, and its data.
+ *  It must never give two directives the same job id. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { jobId, jobDataFor } from '../../../src/queue/job.ts';
@@ -8,7 +8,7 @@ import { toolCall } from '../../support/journal.ts';
 
 const identifier = fc.stringMatching(/^[A-Za-z0-9._:-]{1,12}$/);
 
-test('the id holds no character that BullMQ refuses, and is no bare number', () => {
+test('the id holds no character that BullMQ refuses, and is not a plain number', () => {
   fc.assert(
     fc.property(identifier, identifier, (request, directive) => {
       expect(jobId(request, directive)).not.toContain(':');

@@ -12,7 +12,7 @@ import type { KnownServers } from '../../../src/catalog/route.ts';
 const models: ModelTable = { aliases: new Map(), providers: new Map([['cloud', { type: 'openai' }]]) };
 const servers: KnownServers = new Map([['files', ['read']]]);
 
-/** Knows `before`, and after it was read again `after`; writes down what it was asked. */
+/** Knows `before`, and after another read `after`; records the calls. */
 function source<T>(name: string, before: T, after: T, asked: string[]): Recent<T> {
   const answer = (what: string, value: T) => async (): Promise<T> => {
     asked.push(`${name} ${what}`);
@@ -41,12 +41,12 @@ async function prepared(directives: Directive[], before: { models: ModelTable; s
   return { asked, envelopes: made.map(({ acceptance }) => decodeEnvelope(acceptance.envelope)) };
 }
 
-test('only what the directives need is read', async () => {
+test('reads only what the directives need', async () => {
   expect((await prepared([ask], { models, servers })).asked).toEqual(['models current']);
   expect((await prepared([call], { models, servers })).asked).toEqual(['servers current']);
 });
 
-test('what is not found is read again, and found then', async () => {
+test('reads again after a failed lookup, and then finds it', async () => {
   const nothing = { models: NO_MODELS, servers: new Map() };
   const { asked, envelopes } = await prepared([ask, call], nothing);
   expect(asked.filter((read) => read.endsWith('recheck'))).toEqual(['servers recheck', 'models recheck']);

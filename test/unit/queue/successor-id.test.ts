@@ -1,4 +1,4 @@
-/** The id of a redriven directive: it says which redrive it is, and stays an identifier however often.
+/** The id of a redriven directive: contains the number of the redrive, and always stays a valid id.
  *  It must give the same answer for the same id: a repeat after a crash makes the same directive. */
 import { expect, test } from 'vitest';
 import { identifierSchema } from '../../../src/contract/identifiers.ts';
@@ -13,7 +13,7 @@ test.each([
   expect(successorId(id)).toBe(successor);
 });
 
-test('ids too long to append to keep apart, and stay identifiers', () => {
+test('ids that are too long to extend stay distinct and valid', () => {
   const stem = 'x'.repeat(127);
   const first = successorId(`${stem}1`);
   const second = successorId(`${stem}2`);

@@ -1,4 +1,4 @@
-/** What the sweeper decides about a run, from what the journal says of it.
+/** What the sweeper decides about a run, from the journal's entry.
  *  It must not need Redis: the decision is a pure function. */
 import { describe, expect, test } from 'vitest';
 import type { RunHead } from '../../../src/journal/run-journal.ts';
@@ -20,7 +20,7 @@ function head(fields: Partial<RunHead> = {}): RunHead {
 }
 
 describe('a run', () => {
-  test('that waits is looked at again, the less often the longer it has waited', () => {
+  test('that waits is checked again, less often the longer it has waited', () => {
     const at = (changedAt: number) => runDecision(ENTRY, head({ changedAt }), NOW);
     expect(at(NOW - 20_000)).toEqual({ kind: 'look_again', at: NOW + 20_000, wake: false, wakeAhead: null });
     expect(at(NOW)).toMatchObject({ at: NOW + 5_000 });
@@ -33,11 +33,11 @@ describe('a run', () => {
     ['not begun', { status: 'pending' as const }],
     ['come due', { wakeAt: NOW }],
     ['something to do after its end', { ended: true, outbox: 1 }],
-  ])('that has %s is rung for', (_what, fields) => {
+  ])('that has %s is woken', (_what, fields) => {
     expect(runDecision(ENTRY, head(fields), NOW)).toMatchObject({ kind: 'look_again', wake: true });
   });
 
-  test('that comes due soon is woken ahead, and is looked at then', () => {
+  test('that comes due soon gets a wake in advance, and is checked then', () => {
     expect(runDecision(ENTRY, head({ wakeAt: NOW + 7_000 }), NOW)).toEqual({
       kind: 'look_again',
       at: NOW + 7_000,
@@ -46,12 +46,12 @@ describe('a run', () => {
     });
   });
 
-  test('that comes due later than any look ahead is looked at before', () => {
+  test('that comes due much later is checked before', () => {
     const decision = runDecision(ENTRY, head({ wakeAt: NOW + 120_000, changedAt: 0 }), NOW);
     expect(decision).toMatchObject({ at: NOW + 60_000, wakeAhead: null });
   });
 
-  test('that has ended and has nothing left to do is forgotten, also with an instant of old', () => {
+  test('that has ended and has nothing left to do is forgotten, even with an old wake time', () => {
     expect(runDecision(ENTRY, head({ ended: true, wakeAt: NOW - 1 }), NOW)).toEqual({ kind: 'forget' });
   });
 

@@ -1,4 +1,4 @@
-/** What the sweeper does about each directive it looks at.
+/** What the sweeper does about each directive it checks.
  *  It must never forget an open one. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
@@ -47,7 +47,7 @@ test('a directive that succeeded is forgotten, also past its deadline', () => {
   expect(decide({ status: 'succeeded', terminal: 3, deadlineAt: NOW - 1 })).toEqual({ kind: 'forget' });
 });
 
-test('a directive that failed is settled first, for its worker may have died before', () => {
+test('the end of a failed directive is recorded first, since its worker may have died before', () => {
   expect(decide({ status: 'failed', terminal: 3 })).toEqual({ kind: 'record' });
   expect(decide({ status: 'failed', terminal: 3, deadlineAt: NOW - 1 })).toEqual({ kind: 'record' });
 });
@@ -60,30 +60,30 @@ test('an open directive at its deadline is ended, whatever it is doing', () => {
   }
 });
 
-test('an accepted directive is rung for', () => {
+test('an accepted directive is enqueued', () => {
   expect(decide({ status: 'accepted' })).toEqual({ kind: 'enqueue', at: NOW + 5_000 });
 });
 
-test('a running one is left alone while its lease holds, and rung for after', () => {
+test('a running one is left alone while its lease holds, and enqueued after', () => {
   expect(decide({ status: 'running', leaseUntil: NOW + 1 }).kind).toBe('look_again');
   expect(decide({ status: 'running', leaseUntil: NOW }).kind).toBe('enqueue');
 });
 
-test('a running one is looked at when its lease ends, however old it is: nobody else may notice that its worker died', () => {
+test('a running one is checked when its lease ends, however old it is: only the sweeper may notice that its worker died', () => {
   const running = { status: 'running', acceptedAt: NOW - 50_000 } as const;
   expect(decide({ ...running, leaseUntil: NOW + 1 })).toEqual({ kind: 'look_again', at: NOW + 1 });
   expect(decide({ ...running, leaseUntil: NOW + 30_000 })).toEqual({ kind: 'look_again', at: NOW + 30_000 });
   expect(decide({ ...running, leaseUntil: NOW + 9, deadlineAt: NOW + 5 })).toMatchObject({ at: NOW + 5 });
 });
 
-test('one that has lost its worker is looked at soon again, and the more seldom the longer nobody comes', () => {
+test('one that has lost its worker is checked again soon, and less often the longer no worker comes', () => {
   const lost = { status: 'running', acceptedAt: NOW - 86_400_000 } as const;
   expect(decide({ ...lost, leaseUntil: NOW })).toEqual({ kind: 'enqueue', at: NOW + 500 });
   expect(decide({ ...lost, leaseUntil: NOW - 4_000 })).toEqual({ kind: 'enqueue', at: NOW + 4_000 });
   expect(decide({ ...lost, leaseUntil: NOW - 86_400_000 })).toEqual({ kind: 'enqueue', at: NOW + 60_000 });
 });
 
-test('an old one is looked at soon after the time of its next attempt: it may have no job that would come', () => {
+test('an old one is checked soon after the time of its next attempt: it may have no job', () => {
   const waiting = { status: 'waiting', nextAttemptAt: NOW + 1_000, acceptedAt: NOW - 50_000 } as const;
   expect(decide(waiting)).toEqual({ kind: 'look_again', at: NOW + 1_500 });
 });
@@ -93,14 +93,14 @@ test('a waiting one is left alone until its next attempt is due', () => {
   expect(decide({ status: 'waiting', nextAttemptAt: NOW }).kind).toBe('enqueue');
 });
 
-test('the old are looked at more seldom than the young, and all at their deadline', () => {
+test('old ones are checked less often than young ones, and all at their deadline', () => {
   expect(decide({ acceptedAt: NOW })).toMatchObject({ at: NOW + 5_000 });
   expect(decide({ acceptedAt: NOW - 20_000 })).toMatchObject({ at: NOW + 20_000 });
   expect(decide({ acceptedAt: NOW - 86_400_000 })).toMatchObject({ at: NOW + 60_000 });
   expect(decide({ deadlineAt: NOW + 7 })).toMatchObject({ at: NOW + 7 });
 });
 
-test('any open directive is kept in the index, and looked at later but not after its deadline', () => {
+test('any open directive is kept in the index, and checked later but not after its deadline', () => {
   const open = fc.record({
     status: fc.constantFrom('accepted' as const, 'running' as const, 'waiting' as const),
     acceptedAt: fc.integer({ min: NOW - 1e9, max: NOW }),

@@ -1,4 +1,4 @@
-/** The forms of REDIS_URL: which are right, and what is said of the others.
+/** The forms of REDIS_URL: which are right, and the messages about the others.
  *  It must not connect to anything. */
 import { expect, test } from 'vitest';
 import { redisUrlFault, shownAddress } from '../../../src/redis/address.ts';
@@ -22,7 +22,7 @@ test.each([
   ['redis://:6379', 'Write it as redis://host:6379'],
   ['redis+cluster://a:1,,b:2', 'Write it as redis://host:6379'],
   ['redis://a:99999', 'Write it as redis://host:6379'],
-])('%s is not, and the fix says how', (url, fix) => {
+])('%s is refused with a fix', (url, fix) => {
   expect(redisUrlFault(url)?.fix).toContain(fix);
 });
 

@@ -5,7 +5,7 @@ import { expect, test } from 'vitest';
 import { closeRedis, connectRedis } from '../../../src/redis/connection.ts';
 import { startRedis } from '../../support/redis.ts';
 
-test('the arguments of a command that failed are in no error', async () => {
+test('no error holds the arguments of a failed command', async () => {
   await using redis = await startRedis();
   const connection = connectRedis(redis.url, 'commands');
   await connection.set('text', 'x');

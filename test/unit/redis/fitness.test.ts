@@ -1,4 +1,4 @@
-/** Which Redis is refused, and what is said about it.
+/** Which Redis is refused, and with what message.
  *  It must never refuse a server for hiding what it may hide. */
 import { expect, test } from 'vitest';
 import {
@@ -43,7 +43,7 @@ test.each([
   expect(new UnfitRedis(problems).message).toMatch(sentence);
 });
 
-test('all that is wrong is said at once', async () => {
+test('all faults are reported at once', async () => {
   const refused: unknown = await requireFitRedis(
     server('redis_version:5.0.3\r\nmaxmemory_policy:allkeys-lfu\r\n'),
   ).catch((error: unknown) => error);
@@ -51,13 +51,13 @@ test('all that is wrong is said at once', async () => {
   expect((refused as UnfitRedis).problems).toHaveLength(2);
 });
 
-test('the facts are read from what the server tells', async () => {
+test('the facts are read from the server’s answers', async () => {
   const info =
     '# Server\r\nredis_version:7.4.2\r\nredis_mode:cluster\r\naof_enabled:1\r\nmaxmemory_policy:noeviction\r\n';
   expect(await redisFacts(server(info))).toEqual({ ...fit, version: '7.4.2', mode: 'cluster' });
 });
 
-test('a managed server that hides its settings is read as far as it tells', async () => {
+test('a managed server that hides its settings is read as far as it reports', async () => {
   const hidden = server('redis_version:7.1.0\r\n', () => Promise.reject(new Error('ERR unknown command')));
   expect(await redisFacts(hidden)).toEqual({
     version: '7.1.0',

@@ -28,7 +28,7 @@ async function setUp() {
 const messages = (lines: readonly { message: string }[]): string[] =>
   lines.map(({ message }) => message.split(':')[0] ?? '');
 
-test('of all connections together: one line as it begins, one a minute, one as it ends', async () => {
+test('all connections together: one line as it begins, one per minute, one as it ends', async () => {
   const { clock, lines, outage, connections, refuse } = await setUp();
   for (const connection of connections) connection.emit('reconnecting');
   for (let second = 1; second <= 150; second += 1) {
@@ -39,17 +39,17 @@ test('of all connections together: one line as it begins, one a minute, one as i
   }
   connections[0].emit('ready');
   expect(messages(lines)).toEqual([
-    'Redis is out of reach',
-    'Redis is still out of reach',
-    'Redis is still out of reach',
+    'Redis is unreachable',
+    'Redis is still unreachable',
+    'Redis is still unreachable',
   ]);
   connections[1].emit('ready');
   expect(lines.slice(1)).toMatchObject([
     { fields: { for_s: 60, waiting: { attempts: 3 }, reason: 'connect ECONNREFUSED 127.0.0.1:6379' } },
     { fields: { for_s: 120 } },
-    { fields: { after_s: 149, waited: { attempts: 3 } }, message: 'Redis is back: what waited goes on' },
+    { fields: { after_s: 149, waited: { attempts: 3 } }, message: 'Redis is back: waiting work continues' },
   ]);
-  // What arrives late is of the same outage; the next one has lines of its own.
+  // Late errors belong to the same outage; the next outage has its own lines.
   for (const what of ['lock', 'key'])
     expect(outage.explains(new Error(`Missing ${what} for job r/a. moveToFinished`))).toBe(true);
   expect(outage.explains(new Error('Command timed out'))).toBe(true);
@@ -57,7 +57,7 @@ test('of all connections together: one line as it begins, one a minute, one as i
   connections[0].emit('reconnecting');
   clock.now += 1_000;
   refuse();
-  expect(messages(lines).at(-1)).toBe('Redis is out of reach');
+  expect(messages(lines).at(-1)).toBe('Redis is unreachable');
 });
 
 test('a connection that is cut and back at once is no outage', async () => {
@@ -73,10 +73,10 @@ test('a Redis that refuses is an outage too, and ends when nothing was refused f
   expect(outage.explains(new Error('OOM command not allowed when used memory > maxmemory'))).toBe(true);
   expect(outage.explains(new Error('OOM command not allowed when used memory > maxmemory'))).toBe(true);
   clock.now = 11_000;
-  await eventually(() => messages(lines)).toEqual(['Redis is out of reach', 'Redis is back']);
+  await eventually(() => messages(lines)).toEqual(['Redis is unreachable', 'Redis is back']);
 });
 
-test('what an outage does not explain is not kept back', async () => {
+test('an error that an outage does not explain is not hidden', async () => {
   const { outage, connections, refuse, clock } = await setUp();
   expect(outage.explains(new Error('could not renew lock for job r/a'))).toBe(false);
   connections[0].emit('reconnecting');
@@ -85,7 +85,7 @@ test('what an outage does not explain is not kept back', async () => {
   expect(outage.explains(new Error('NOPERM this user has no permissions'))).toBe(false);
 });
 
-test('before its start and after its stop it says nothing: a start that fails says itself why', async () => {
+test('before its start and after its stop it logs nothing: a failed start reports the reason itself', async () => {
   const { clock, lines, outage, connections, refuse } = await setUp();
   await outage.stop();
   connections[0].emit('reconnecting');

@@ -1,4 +1,4 @@
-/** Which errors mean "come back later".
+/** Which errors mean "try again later".
  *  It must never let a refusal or a bug look like an absent Redis. */
 import { describe, expect, test } from 'vitest';
 import { DirectiveRefused, problem, ServiceUnavailable } from '../../../src/contract/problem.ts';
@@ -41,17 +41,17 @@ describe('an error of Redis', () => {
     expect(isRedisAway(new Error(message))).toBe(false);
   });
 
-  test('has to be an error', () => {
+  test('must be an error', () => {
     expect(isRedisAway('Connection is closed.')).toBe(false);
   });
 });
 
 describe('a call', () => {
-  test('returns what it returns', async () => {
+  test('passes its result on', async () => {
     expect(await whileAvailable(() => Promise.resolve(1))).toBe(1);
   });
 
-  test('without Redis fails with when to come back, and keeps the cause', async () => {
+  test('without Redis fails with the time to try again, and keeps the cause', async () => {
     const cause = new Error('Connection is closed.');
     const error: unknown = await whileAvailable(() => Promise.reject(cause)).catch(
       (reason: unknown) => reason,
@@ -61,7 +61,7 @@ describe('a call', () => {
   });
 
   test.each([new DirectiveRefused(problem('id_conflict')), new TypeError('broken')])(
-    'that fails otherwise fails as it did: %s',
+    'that fails otherwise keeps its error: %s',
     async (error) => {
       await expect(whileAvailable(() => Promise.reject(error))).rejects.toBe(error);
     },

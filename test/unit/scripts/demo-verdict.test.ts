@@ -1,4 +1,4 @@
-/** The judge of the demo: that it sees what it promises to see.
+/** The verdict of the demo: it finds the faults that it promises to find.
  *  It must not run the demo. */
 import { expect, test } from 'vitest';
 import type { DemoCase } from '../../../scripts/demo/cases.ts';

@@ -1,4 +1,4 @@
-/** A server's configuration as the pool gets it: where its credentials travel.
+/** A server's configuration as the pool gets it: where its credentials go.
  *  It must never connect to anything. */
 import { expect, test } from 'vitest';
 import type { HttpServerConfig } from '../../../src/config/servers.ts';

@@ -1,4 +1,4 @@
-/** New ids sort as they were made, and none comes twice.
+/** New ids sort in the order they were made, and none repeats.
  *  It must not look into them beyond their version. */
 import { expect, test } from 'vitest';
 import { newIdentifier } from '../../../src/telemetry/identifier.ts';

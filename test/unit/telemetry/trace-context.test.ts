@@ -1,4 +1,4 @@
-/** W3C trace context: what is read, what is made, what descends.
+/** W3C trace context: what is read, created and derived.
  *  It must never accept what another implementation refuses. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
@@ -34,7 +34,7 @@ describe('a child', () => {
     expect(child).not.toContain(SPAN);
   });
 
-  test.each([undefined, '', 'nonsense'])('of %j begins a trace', (parent) => {
+  test.each([undefined, '', 'nonsense'])('of %j starts a trace', (parent) => {
     expect(isTraceparent(childTraceparent(parent))).toBe(true);
   });
 });

@@ -22,7 +22,7 @@ test('single failures pass; the third in a row stops the lane', () => {
   expect(lane.changes).toEqual([['a', 1_000]]);
 });
 
-test('a reached server in between starts the count anew', () => {
+test('a reached server in between restarts the count', () => {
   const lane = breaker();
   lane.unreached('a');
   lane.unreached('a');
@@ -63,7 +63,7 @@ test('a reached server opens the lane again, and lanes do not touch each other',
   expect(lane.unreached('a')).toBeNull();
 });
 
-test('how long a lane is stopped can be asked without counting', () => {
+test('reading how long a lane is stopped counts nothing', () => {
   const lane = breaker();
   expect(lane.stoppedForMs('a')).toBeNull();
   for (let failures = 0; failures < 3; failures += 1) lane.unreached('a');

@@ -1,4 +1,4 @@
-/** The table of claims that the worker's threads share: what the reader finds, and what it must not. */
+/** The table of claims that the worker's threads share: what a reader finds, and what it must not find. */
 import { expect, test } from 'vitest';
 import { claimTableBytes, readClaims, signsOfLife, writeClaims } from '../../../src/worker/claim-table.ts';
 

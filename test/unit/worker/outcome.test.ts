@@ -1,5 +1,5 @@
-/** What an execution means for its directive: every reason to stop, every effect, every kind of failure.
- *  It must never draw chance that a test does not hand in. */
+/** What an execution means for its directive: every reason to stop, every repeat policy, every kind of failure.
+ *  It must never use randomness that a test does not pass in. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { emitToolErrorSchema } from '../../../src/contract/immediate-directive.ts';
@@ -81,12 +81,12 @@ describe('a success', () => {
     },
   );
 
-  test('says nothing when somebody else has the directive', () => {
+  test('writes nothing when another worker has the directive', () => {
     expect(outcome({ stop: 'lost' })).toEqual({ kind: 'drop' });
   });
 });
 
-/** What each reason makes of a failed attempt: by effect, and by whether the call may have happened. */
+/** What each reason makes of a failed attempt: by repeat policy, and by whether the call may have happened. */
 const STOPPED: [StopReason, RepeatPolicy, boolean, string][] = STOPS.flatMap((stop) =>
   EFFECTS.flatMap((effect) =>
     [true, false].map((ambiguous): [StopReason, RepeatPolicy, boolean, string] => {
@@ -109,14 +109,14 @@ function summary(decided: Outcome): string {
 }
 
 describe('an attempt that was stopped', () => {
-  test('by a caller who said why repeats the reason', () => {
+  test('by a caller with a reason repeats the reason', () => {
     const given = { error: TIMEOUT, stop: 'cancelled', cancelReason: 'changed my mind' } as const;
     expect(endError(outcome(given)).details).toEqual({ reason: 'changed my mind' });
     const inDoubt = outcome({ ...given, repeatPolicy: 'once', ambiguous: true });
     expect(endError(inDoubt).details).toEqual({ reason: 'changed my mind', outcome: 'unknown' });
   });
 
-  test.each(STOPPED)('%s, effect %s, ambiguous %s: %s', (stop, effect, ambiguous, expected) => {
+  test.each(STOPPED)('%s, repeat policy %s, ambiguous %s: %s', (stop, effect, ambiguous, expected) => {
     for (const error of [TIMEOUT, BROKEN]) {
       expect(summary(outcome({ stop, repeatPolicy: effect, ambiguous, error }))).toBe(expected);
     }
@@ -130,7 +130,7 @@ describe('an attempt that was stopped', () => {
 });
 
 describe('a failure', () => {
-  test('that will not get better ends the directive at once', () => {
+  test('that is not retryable ends the directive at once', () => {
     expect(outcome({ error: BROKEN })).toEqual({ kind: 'end', result: errorResult(BROKEN) });
   });
 
@@ -197,7 +197,7 @@ describe('a failure', () => {
     });
   });
 
-  test('of a call that may have happened is not repeated where a repeat does harm, and says so', () => {
+  test('of a call that may have happened is not repeated if its policy is once, and reports that', () => {
     const error = endError(outcome({ repeatPolicy: 'once', ambiguous: true, error: TIMEOUT }));
     expect(error).toMatchObject({ type: 'timeout', retryable: false, details: { outcome: 'unknown' } });
     expect(outcome({ repeatPolicy: 'once', ambiguous: false, error: TIMEOUT }).kind).toBe('retry');
@@ -240,7 +240,7 @@ describe('the delay before the next attempt', () => {
     expect(delayOf(outcome({ fields, error: limited(20) }))).toBe(500);
   });
 
-  test('that reaches the deadline ends the directive with the error that is known', () => {
+  test('that reaches the deadline ends the directive with the last error', () => {
     const fields = { retry_backoff_ms: 1_000 };
     const error = endError(outcome({ fields, error: TIMEOUT, remainingMs: 1_000 }));
     expect(error).toMatchObject({ type: 'timeout', details: { delay_ms: 1_000 } });
@@ -250,7 +250,7 @@ describe('the delay before the next attempt', () => {
 });
 
 describe('a directive whose worker died', () => {
-  test('is never repeated when a repeat does harm', () => {
+  test('is never repeated if its policy is once', () => {
     expect(lostAttemptError('once', 1)).toMatchObject({ type: 'outcome_unknown', retryable: false });
   });
 
@@ -306,7 +306,7 @@ test('whatever happens, a call that may have happened once is never repeated, an
   );
 });
 
-describe('what is nobody’s failure', () => {
+describe('what does not count as a failure', () => {
   const limited = (details: Record<string, unknown> = {}) =>
     errorEnvelope('rate_limited', 'slow down', details);
 
@@ -320,7 +320,7 @@ describe('what is nobody’s failure', () => {
     expect(outcome({ fields, error: limited() })).toMatchObject({ kind: 'pause', delayMs: 1_000 });
   });
 
-  test('a pause is no longer than the configuration allows, and one that makes no sense is the default', () => {
+  test('a pause is no longer than the configuration allows, and a senseless one becomes the default', () => {
     const facts = { fields: { max_retries: 0 }, remainingMs: 36_000_000 };
     expect(outcome({ ...facts, error: limited({ retry_after_ms: 3_600_000 }) })).toEqual({
       kind: 'pause',
@@ -341,7 +341,7 @@ describe('what is nobody’s failure', () => {
     );
   });
 
-  test('a server that nobody reaches at present is waited for', () => {
+  test('a server that is unreachable at present is waited for', () => {
     const error = errorEnvelope('network', 'out of reach');
     const facts = { error, fields: { max_retries: 0 } };
     expect(outcome({ ...facts, unreachedForMs: 500 })).toEqual({ kind: 'pause', delayMs: 500, lane: false });
@@ -365,7 +365,7 @@ describe('another model', () => {
     ['a limit outlasts the deadline', { error: limited(400), remainingMs: 400 }],
     ['a limit comes again and again', { error: limited(1), pauses: 5 }],
     ['the lane is out of reach', { error: TIMEOUT, unreachedForMs: 10, fields: { max_retries: 5 } }],
-  ])('has its turn when %s', (_when, given) => {
+  ])('follows when %s', (_when, given) => {
     expect(outcome({ ...chain, ...given })).toEqual(fallback(given.error ?? TIMEOUT));
   });
 
@@ -383,7 +383,7 @@ describe('another model', () => {
     ],
     ['the attempt was cancelled', { error: TIMEOUT, stop: 'cancelled' }, 'end'],
     ['the worker stops', { error: TIMEOUT, stop: 'shutdown' }, 'release'],
-  ])('has no turn when %s', (_when, given, kind) => {
+  ])('does not follow when %s', (_when, given, kind) => {
     expect(outcome({ ...chain, ...given }).kind).toBe(kind);
   });
 
@@ -392,7 +392,7 @@ describe('another model', () => {
     ['short, of one model', { error: limited(5_000), pauseScope: 'directive' }, false],
     ['long', { error: limited(5_001), nextModel: null }, false],
     ['long, of a tool', { error: limited(5_001), model: null, nextModel: null }, true],
-  ])('or not: a limit that is %s stops the whole lane: %s', (_which, given, lane) => {
+  ])('a limit that is %s stops the whole lane: %s', (_which, given, lane) => {
     expect(outcome({ ...chain, ...given })).toMatchObject({ kind: 'pause', lane });
   });
 });

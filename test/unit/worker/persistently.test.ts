@@ -1,4 +1,4 @@
-/** How a call is repeated until Redis answers. The clock is the test's own.
+/** How a call is repeated until Redis answers. The test controls the clock.
  *  It must never wait in real time. */
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { persistently } from '../../../src/worker/persistently.ts';
@@ -24,7 +24,7 @@ test.each([
   "READONLY You can't write against a read only replica.",
   "OOM command not allowed when used memory > 'maxmemory'.",
   'Connection is closed.',
-])('asks again after "%s"', async (message) => {
+])('tries again after "%s"', async (message) => {
   const redis = failing(3, message);
   const answer = persistently(redis.call);
   await vi.advanceTimersByTimeAsync(700);
@@ -32,7 +32,7 @@ test.each([
   expect(redis.calls()).toBe(4);
 });
 
-test('asks more and more seldom, but at least every two seconds', async () => {
+test('tries less and less often, but at least every two seconds', async () => {
   const redis = failing(1_000, 'Connection is closed.');
   void persistently(redis.call);
   const callsAfter = async (ms: number): Promise<number> => {
@@ -54,12 +54,12 @@ test.each([
   'WRONGTYPE Operation',
   'NOAUTH Authentication required.',
   'NOPERM no',
-])('gives up after "%s": asking again mends nothing', async (message) => {
+])('gives up after "%s": another try cannot help', async (message) => {
   const redis = failing(1, message);
   await expect(persistently(redis.call)).rejects.toThrow(message);
   expect(redis.calls()).toBe(1);
 });
 
-test('gives up when the program is wrong', async () => {
+test('gives up on a bug', async () => {
   await expect(persistently(() => Promise.reject(new TypeError('no method')))).rejects.toThrow('no method');
 });

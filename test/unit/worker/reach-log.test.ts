@@ -1,9 +1,9 @@
-/** The lines of a model provider out of reach.
+/** The log lines about an unreachable model provider.
  *  It must not need a provider. */
 import { expect, test } from 'vitest';
 import { createReachLog } from '../../../src/worker/reach-log.ts';
 
-test('a provider out of reach is a line as it begins, one a minute, one as it ends; an MCP server is none', () => {
+test('an unreachable provider is a line as it begins, one per minute, one as it ends; an MCP server is not logged', () => {
   const clock = { now: 0 };
   const lines: string[] = [];
   const log = createReachLog(

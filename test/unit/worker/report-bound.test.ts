@@ -1,5 +1,5 @@
-/** What an attempt reports beside text: its size, whatever a server or a user's code hands over.
- *  It must never accept a report that does not say that it was cut. */
+/** The size of an attempt's reports beside text, whatever a server or a user's code passes in.
+ *  It must never accept a cut report without the mark. */
 import { expect, test } from 'vitest';
 import { boundReport, LARGEST_REPORT_BYTES } from '../../../src/worker/report-bound.ts';
 
@@ -31,7 +31,7 @@ test.each<[string, Record<string, unknown>]>([
     Object.fromEntries(Array.from({ length: 90 }, (_, at) => [`${at}`, 'y'.repeat(9_000)])),
   ],
   ['many long metadata', { metadata: { list: Array.from({ length: 500 }, () => 'z'.repeat(500)) } }],
-])('%s are cut, and say so', (_what, extra) => {
+])('%s are cut, and marked', (_what, extra) => {
   const data = { ...call, ...extra };
   const bounded = boundReport(data);
   expect(bytesOf(bounded)).toBeLessThanOrEqual(LARGEST_REPORT_BYTES);
@@ -47,7 +47,7 @@ test.each<[string, unknown]>([
   ['a nesting that no stack holds', nested(100_000)],
   ['a bigint', 10n],
   ['a getter that throws', Object.defineProperty({}, 'x', { enumerable: true, get: () => JSON.parse('{') })],
-])('%s is cut instead of thrown', (_what, value) => {
+])('%s is cut, without an exception', (_what, value) => {
   const bounded = boundReport({ ...call, value });
   expect(bytesOf(bounded)).toBeLessThanOrEqual(LARGEST_REPORT_BYTES);
   expect(bounded).toMatchObject({ call_id: 'a', metadata: { truncated_bytes: null } });

@@ -1,5 +1,5 @@
 /** How reports become appends: one at a time, in order, text joined, other reports replaced by their next.
- *  It must never rely on how fast an append is: each is answered by hand, or at a drawn moment. */
+ *  It must never rely on how fast an append is: the test answers each one. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { plainText } from '../../../src/contract/plain-text.ts';
@@ -45,7 +45,7 @@ function setUp(correlation?: Record<string, unknown>) {
   return { reporter, appends, progress, written, delta, deltas, stop, givenUp, heard };
 }
 
-/** Lets everything that can go on without an answer go on. */
+/** Lets everything continue that needs no answer. */
 async function settle(): Promise<void> {
   await new Promise((resolve) => {
     setImmediate(resolve);
@@ -60,7 +60,7 @@ test('a report is written at once, with its attempt and cause', () => {
   ]);
 });
 
-test('progress and pieces of text say which run they belong to', async () => {
+test('progress and pieces of text carry the run they belong to', async () => {
   const { appends, progress, delta, deltas } = setUp({ request_id: 'r', run_id: 'run' });
   progress(1);
   delta('content', 'Hi');
@@ -70,7 +70,7 @@ test('progress and pieces of text say which run they belong to', async () => {
   expect(deltas()[1]).toMatchObject([{ delta: 'Hi', metadata: { request_id: 'r', run_id: 'run' } }]);
 });
 
-test('what is said while one is being written is written next, the newest only', async () => {
+test('reports during a write are written next, only the newest', async () => {
   const { appends, progress, written } = setUp();
   for (const value of [1, 2, 3, 4]) progress(value);
   expect(written()).toEqual([[1]]);
@@ -110,7 +110,7 @@ test.each([0, 1, 2, 3, 4, 5, 6, 7, 8])(
 );
 
 describe('its end', () => {
-  test('comes when everything said is written', async () => {
+  test('comes when every report is written', async () => {
     const { reporter, appends, progress } = setUp();
     progress(1);
     progress(2);
@@ -124,13 +124,13 @@ describe('its end', () => {
     expect(appends).toHaveLength(2);
   });
 
-  test('comes at once when nothing was said', async () => {
+  test('comes at once without reports', async () => {
     const { reporter } = setUp();
     await reporter.close();
     expect(reporter.hasSpoken()).toBe(false);
   });
 
-  test('is the end: what is said later is not written', async () => {
+  test('is final: later reports are not written', async () => {
     const { reporter, appends, progress } = setUp();
     await reporter.close();
     progress(1);
@@ -138,7 +138,7 @@ describe('its end', () => {
     expect(appends).toEqual([]);
   });
 
-  test('comes when Redis is given up, and says nothing of it', async () => {
+  test('comes when Redis is given up, without an error', async () => {
     const { reporter, appends, progress, givenUp, heard } = setUp();
     progress(1);
     const closing = reporter.close();
@@ -149,7 +149,7 @@ describe('its end', () => {
   });
 });
 
-test('nothing is said after the claim was lost, and the attempt hears of it', async () => {
+test('nothing is written after the claim is lost, and the attempt is stopped', async () => {
   const { reporter, appends, progress, heard } = setUp();
   progress(1);
   progress(2);
@@ -177,7 +177,7 @@ test('a write that failed is repeated with the same signals before anything else
   expect(heard).toEqual([]);
 });
 
-test('a write that asking again cannot mend is the last one, and is told', async () => {
+test('a write that a repeat cannot fix is the last one, and is reported', async () => {
   const { reporter, appends, delta, heard } = setUp();
   delta('content', 'one ');
   delta('content', 'two');
@@ -230,7 +230,7 @@ describe('text', () => {
     ]);
   });
 
-  test('that a terminal would obey loses that, and what is empty then is not written', async () => {
+  test('loses terminal control characters, and is not written if nothing is left', async () => {
     const { reporter, appends, delta, deltas } = setUp();
     delta('content', '\u0000\u001b');
     await reporter.close();
@@ -269,7 +269,7 @@ describe('text', () => {
     await waiting;
   });
 
-  test('that was written counts no more', async () => {
+  test('that was written no longer counts', async () => {
     const { reporter, appends, delta } = setUp();
     for (let round = 0; round < 3; round += 1) {
       delta('content', 'x'.repeat(250_000));
@@ -295,7 +295,7 @@ describe('text', () => {
   });
 });
 
-describe('a call that says very much', () => {
+describe('a call that reports very much', () => {
   const LARGE = 'x'.repeat(15_000);
 
   function flood() {
@@ -316,7 +316,7 @@ describe('a call that says very much', () => {
     return { reporter, written, size: () => JSON.stringify(written).length };
   }
 
-  test('fills the log up to a bound, with progress or with text, and its end says how much is missing', async () => {
+  test('fills the log up to a bound, with progress or with text, and its end counts what is missing', async () => {
     for (const chunk_type of ['content', 'tool_call', null] as const) {
       const { reporter, written, size } = flood();
       for (let round = 0; round < 700; round += 1) {
@@ -343,7 +343,7 @@ describe('a call that says very much', () => {
     }
   });
 
-  test('is not written any more when its request is full, and its end says so', async () => {
+  test('is not written any more when its request is full, and its end reports that', async () => {
     const { reporter, appends, delta } = setUp();
     delta('content', 'one');
     delta('content', 'two');
@@ -375,7 +375,7 @@ describe('a call that says very much', () => {
 
 type Step = { kind: Delta['chunk_type']; index: number; text: string; turns: number };
 
-/** Each kind's text as a reader puts it together. */
+/** Each kind's text as a reader joins it. */
 function folded(deltas: readonly Pick<Delta, 'chunk_type' | 'delta'>[]): Record<string, string> {
   const texts: Record<string, string> = {};
   for (const { chunk_type, delta } of deltas) {
@@ -386,7 +386,7 @@ function folded(deltas: readonly Pick<Delta, 'chunk_type' | 'delta'>[]): Record<
   return texts;
 }
 
-/** The order in which kinds take turns, without the empty ones. */
+/** The order in which kinds follow each other, without empty ones. */
 function turnsOf(deltas: readonly Pick<Delta, 'chunk_type' | 'delta'>[]): string[] {
   const keys = deltas
     .filter((delta) => Object.values(folded([delta])).join('') !== '')
@@ -394,7 +394,7 @@ function turnsOf(deltas: readonly Pick<Delta, 'chunk_type' | 'delta'>[]): string
   return keys.filter((key, position) => key !== keys[position - 1]);
 }
 
-test('whatever is said, and however writes take their time or fail, the text is whole, in order and numbered', async () => {
+test('the text is whole, in order and numbered, whatever is reported and however slow or faulty the writes are', async () => {
   const text = fc.oneof(
     fc.string({ unit: 'binary', maxLength: 20 }),
     fc.string({ unit: fc.constantFrom('\u001b', 'a', '😀', '\ud83d', '\ude00', '\u0085') }),
@@ -417,7 +417,7 @@ test('whatever is said, and however writes take their time or fail, the text is 
         expect(underWay).toBe(1);
         const { turns, again } = drawn[calls++ % drawn.length] ?? { turns: 0, again: false };
         for (let turn = 0; turn < turns; turn += 1) await Promise.resolve();
-        // As the script does: what was executed before the connection was cut is recognised.
+        // Like the script: recognises what was executed before the connection was cut.
         const last = drafts.at(-1)?.id ?? '';
         if (last !== appended) log.push(...drafts);
         const isNew = last !== appended;

@@ -1,4 +1,4 @@
-/** The size of results: what fits passes untouched, what does not says so itself. */
+/** The size of results: what fits passes unchanged, what does not fit is marked. */
 import { expect, test } from 'vitest';
 import { errorEnvelope } from '../../../src/contract/error-envelope.ts';
 import { errorResult, okResult } from '../../../src/contract/result.ts';
@@ -14,7 +14,7 @@ test('a payload of exactly the limit passes', () => {
   });
 });
 
-test('a larger one is cut to a marked preview that tells its size', () => {
+test('a larger one is cut to a marked preview with its size', () => {
   const { result, truncated } = boundResult(text(10_001), { bytes: 10_000, overflow: 'truncate' }, '/here');
   expect(truncated).toMatchObject({ bytes: 10_001 });
   expect(truncated?.json).toHaveLength(10_001);
@@ -29,7 +29,7 @@ test('bytes count, not characters', () => {
   expect(boundResult(result, { bytes: 1_000, overflow: 'truncate' }, '/here').truncated?.bytes).toBe(1_202);
 });
 
-test('or refused, as an error that names both sizes', () => {
+test('or it is refused, with an error that names both sizes', () => {
   const { result } = boundResult(text(2_000), { bytes: 1_000, overflow: 'refuse' }, '/here');
   expect(result).toMatchObject({
     ok: false,

@@ -1,5 +1,5 @@
-/** An executor always comes to an end, whatever it does.
- *  It must never wait in real time: the clock is the test's own. */
+/** An executor always ends, whatever it does.
+ *  It must never wait in real time: the test controls the clock. */
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { okResult } from '../../../src/contract/result.ts';
 import type { ExecutionContext, QueuedDefinition } from '../../../src/executors/definition.ts';
@@ -24,7 +24,7 @@ function run(execute: Execute, signal: AbortSignal) {
     traceparent: newTraceparent(),
     idempotencyKey: 'key',
     models: [],
-    stage: { index: 0, history: [] },
+    candidate: { index: 0, history: [] },
     redeliveries: 0,
     drained: () => Promise.resolve(),
     report: () => {},
@@ -34,7 +34,7 @@ function run(execute: Execute, signal: AbortSignal) {
 
 const never: Execute = () => new Promise(() => {});
 
-test('what it returns is returned, and no timer stays', async () => {
+test('its result is passed on, and no timer stays', async () => {
   const execution = { result: okResult('done'), metadata: { server: 'x' } };
   expect(await run(async () => execution, new AbortController().signal)).toBe(execution);
   expect(vi.getTimerCount()).toBe(0);
@@ -48,14 +48,14 @@ test.each<[string, Execute]>([
       throw new Error('broken');
     },
   ],
-])('one that %s may have acted', async (_how, execute) => {
+])('an executor that %s may have acted', async (_how, execute) => {
   expect(await run(execute, new AbortController().signal)).toMatchObject({
     result: { ok: false, error: { message: 'broken', retryable: false } },
     ambiguous: true,
   });
 });
 
-test('one that stops when it is told has its own word', async () => {
+test('one that obeys its signal decides its own result', async () => {
   const stop = new AbortController();
   const running = run(async (_directive, { signal }) => {
     await new Promise((resolve) => {
@@ -68,7 +68,7 @@ test('one that stops when it is told has its own word', async () => {
   expect(vi.getTimerCount()).toBe(0);
 });
 
-test('one that does not is left behind, and may have acted', async () => {
+test('one that does not is abandoned, and may have acted', async () => {
   const stop = new AbortController();
   const running = run(never, stop.signal);
   stop.abort();
@@ -79,7 +79,7 @@ test('one that does not is left behind, and may have acted', async () => {
   });
 });
 
-test('one that breaks after it was left behind troubles nobody', async () => {
+test('one that fails after it was abandoned has no effect', async () => {
   const [stop, late] = [new AbortController(), Promise.withResolvers<never>()];
   const running = run(() => late.promise, stop.signal);
   stop.abort();
@@ -89,7 +89,7 @@ test('one that breaks after it was left behind troubles nobody', async () => {
   await vi.advanceTimersByTimeAsync(1);
 });
 
-test('one that was stopped before is not begun, which is certain', async () => {
+test('one that was stopped before its start is not begun, and has certainly not acted', async () => {
   let runs = 0;
   const execution = await run(async () => {
     runs += 1;

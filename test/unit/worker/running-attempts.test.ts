@@ -1,5 +1,5 @@
-/** The attempts a process makes right now, and how each is told to stop.
- *  It must never stop another attempt than the one that was meant. */
+/** The attempts that a process runs, and how each is stopped.
+ *  It must never stop another attempt than the intended one. */
 import { expect, test } from 'vitest';
 import { createRunningAttempts } from '../../../src/worker/running-attempts.ts';
 

@@ -1,5 +1,5 @@
-// How the runtime carries out a directive of its own: the same protocol as a user's kind, with the run as its state.
-// Must never answer anything but ok, async or stop.
+// How the runtime executes its own directives: with the protocol of custom directives, and the run as their state.
+// Must never return anything but ok, async or stop.
 import type { AgentDirective, AgentDirectiveType } from '../../../contract/agent-directive.ts';
 import type { Executed } from '../directive-exec.ts';
 import type { Run } from '../run-state.ts';

@@ -1,5 +1,5 @@
-// cancel: ends another request, or the agent's own.
-// Must never wait for the other's end.
+// cancel: cancels another request, or the agent's own run.
+// Must never wait for the other request to end.
 import { errorEnvelope } from '../../../contract/error-envelope.ts';
 import type { Executed } from '../directive-exec.ts';
 import { endRun } from '../lifecycle.ts';

@@ -1,5 +1,5 @@
-// emit: a signal of the agent's own, in the run's log.
-// Must never write a signal that the service itself answers for.
+// emit: writes a signal of the agent into the run's log.
+// Must never write a signal whose type belongs to the service.
 import { ownSignalFault } from '../../../contract/own-signal.ts';
 import { plainText } from '../../../contract/plain-text.ts';
 import type { Executed } from '../directive-exec.ts';
@@ -13,7 +13,7 @@ export function emit({ signal }: AgentDirectiveOf<'emit'>, run: Run): Executed<R
   return { ok: true, state: run };
 }
 
-/** What is refused is recorded with its reason, and the run goes on without it. */
+/** A refused signal is recorded with its reason, and the run goes on without it. */
 export function emitOwn(run: Run, signal: EmittedSignal): void {
   const reason = run.granted.has(signal) ? null : ownSignalFault(signal);
   if (reason === null) run.signals.push(signal);

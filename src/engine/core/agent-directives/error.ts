@@ -1,5 +1,5 @@
-// error: the agent says that something went wrong; its policy says what follows.
-// Must never be silent, whatever the policy.
+// error: the agent reports an error; its policy decides what follows.
+// Must never ignore an error, whatever the policy.
 import type { Executed } from '../directive-exec.ts';
 import { count, type Run } from '../run-state.ts';
 import type { AgentDirectiveOf } from './agent-executor.ts';

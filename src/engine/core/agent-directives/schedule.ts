@@ -1,5 +1,5 @@
-// schedule: a message to the agent itself, later; kept in the document, so a restart does not lose it.
-// Must never measure its delay from anything but the turn that set it.
+// schedule: a later message to the agent itself; stored in the document, so a restart does not lose it.
+// Must never measure its delay from anything but the turn that sets it.
 import type { Executed } from '../directive-exec.ts';
 import { count, type Run } from '../run-state.ts';
 import type { AgentDirectiveOf } from './agent-executor.ts';

@@ -1,5 +1,5 @@
-// spawn_agent: a child run, told apart by its tag.
-// Must never start two living children of one tag, nor let agents breed without end.
+// spawn_agent: starts a child run, identified by its tag.
+// Must never start two living children with one tag, nor children without a limit of depth.
 import type { Executed } from '../directive-exec.ts';
 import { ignoreDirective } from '../ignored.ts';
 import { spawnChild } from '../children.ts';

@@ -1,5 +1,5 @@
-// stop_child: ends a child run; its exit is told as that of any other.
-// Must never complain about a child that is not there: it may just have ended.
+// stop_child: ends a child run; its exit is reported like any other.
+// Must never fail when there is no such child: it may just have ended.
 import type { Executed } from '../directive-exec.ts';
 import { isAlive } from '../lifecycle.ts';
 import { count, type Run } from '../run-state.ts';

@@ -1,5 +1,5 @@
-// stop: ends the agent at once, as something abnormal.
-// Must never be the way in which a run completes.
+// stop: ends the agent at once, as an abnormal end.
+// Must never be how a run completes.
 import type { Executed } from '../directive-exec.ts';
 import type { Run } from '../run-state.ts';
 import type { AgentDirectiveOf } from './agent-executor.ts';

@@ -1,5 +1,5 @@
-// The control directives of a round of tool results, each done by the handler of its type.
-// Must never do one twice: a result is read once, and a round is applied once, in the order of its calls.
+// Applies the control directives of a round of tool results, each by the handler of its type.
+// Must never apply one twice: a result is read once, and a round is applied once, in the order of its calls.
 import {
   type ControlDirective,
   ControlDirectiveError,
@@ -49,7 +49,7 @@ export type ControlStart = Pick<
   'messages' | 'anchors' | 'modelAlias' | 'todos' | 'depth' | 'isModelAlias'
 >;
 
-/** Whose handlers, and who hears of the signals that the service's own make. */
+/** The handlers, and what receives the signals of the built-in ones. */
 interface Dispatching {
   handlers: ControlHandlers;
   grant(signal: EmittedSignal): void;
@@ -57,7 +57,7 @@ interface Dispatching {
 
 const BUILT_IN_ONLY: Dispatching = { handlers: {}, grant: () => {} };
 
-/** Applies them in the order of the calls; the context is what came of it all. */
+/** Applies them in the order of the calls; returns the resulting context. */
 export function applyControls(
   start: ControlStart,
   calls: readonly CallControls[],
@@ -65,10 +65,10 @@ export function applyControls(
 ): ControlContext {
   let context = contextFor(start, '', 0);
   for (const { id, controls } of calls) {
-    const heard = !context.stopped;
+    const applies = !context.stopped;
     for (const [index, raw] of controls.entries()) {
       context = { ...context, callId: id, index };
-      applyOne(context, raw, heard, dispatching);
+      applyOne(context, raw, applies, dispatching);
     }
   }
   return context;
@@ -78,12 +78,12 @@ function contextFor(start: ControlStart, callId: string, index: number): Control
   return { ...start, stopped: false, completion: null, delegations: [], signals: [], callId, index };
 }
 
-function applyOne(context: ControlContext, raw: unknown, heard: boolean, dispatching: Dispatching): void {
+function applyOne(context: ControlContext, raw: unknown, applies: boolean, dispatching: Dispatching): void {
   const directive = read(raw);
   const own = (work: () => void): void => granting(context, dispatching, work);
   if (directive instanceof ControlDirectiveError)
     return own(() => rejectControl(context, typeOf(raw), directive.reason, directive.message));
-  if (!heard) return own(() => ignoreControl(context, directive.type, 'stopped'));
+  if (!applies) return own(() => ignoreControl(context, directive.type, 'stopped'));
   for (const one of isTranslated(directive) ? translateTodoStateChanged(directive) : [directive]) {
     if (!isTranslated(one)) dispatch(context, one, dispatching);
   }
@@ -101,14 +101,14 @@ function dispatch(
   granting(context, dispatching, () => handler(context, directive));
 }
 
-/** The service answers for the signals of its own handlers, whatever their type. */
+/** Signals of the service's own handlers are allowed, whatever their type. */
 function granting({ signals }: ControlContext, { grant }: Dispatching, work: () => void): void {
   const before = signals.length;
   work();
   for (const signal of signals.slice(before)) grant(signal);
 }
 
-/** Whether a result asks to drop the calls of its round that have not started. */
+/** Whether a result drops the calls of its round that have not started. */
 export function stopsRound(controls: readonly unknown[]): boolean {
   return controls.some((raw) => {
     const directive = read(raw);

@@ -1,4 +1,4 @@
-// clear_self_todos: what the agent meant to do itself goes out of the model's sight; what others shall do stays.
+// clear_self_todos: removes the agent's own to-do items from the model's context; items of others stay.
 // Must never touch another anchor.
 import { without } from '../run-state.ts';
 import type { ControlContext, ControlHandler } from './control-context.ts';
@@ -22,7 +22,7 @@ export const clearSelfTodos: ControlHandler<'clear_self_todos'> = (context) => {
   context.signals.push({ type: 'presenter.notified', data });
 };
 
-/** In its place among the anchors. */
+/** Keeps its place among the anchors. */
 function show(context: ControlContext, text: string): void {
   const { anchors } = context;
   context.anchors = text === '' ? without(anchors, TODO_ANCHOR) : { ...anchors, [TODO_ANCHOR]: text };

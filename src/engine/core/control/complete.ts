@@ -1,5 +1,5 @@
-// complete: the task is done, says a tool.
-// Must never lose the summary, nor what the tool says is missing: both are the run's result.
+// complete: a tool reports that the task is done.
+// Must never lose the summary, nor what the tool reports as missing: both are the run's result.
 import type { ControlDirective } from '../../../contract/control-directive.ts';
 import type { ControlHandler } from './control-context.ts';
 
@@ -10,7 +10,7 @@ export const complete: ControlHandler<'complete'> = (context, { params }) => {
 
 type Details = Omit<Extract<ControlDirective, { type: 'complete' }>['params'], 'summary'>;
 
-/** Whoever reads only the result, a parent's model above all, reads what is missing too. */
+/** Readers of the result alone, above all a parent's model, must see what is missing. */
 function remarks({ coverage_gap, gap_description = '', suggested_files = [] }: Details): string[] {
   const gap = gap_description || (coverage_gap === true ? 'a part of the task' : '');
   return [

@@ -1,11 +1,11 @@
-// What the control directives of one round of tool results may change, and what came of them.
-// Must never be kept between rounds: the strategy takes from it what it needs.
+// What the control directives of one round of tool results may change, and their outcome.
+// Must never be kept between rounds: the strategy copies what it needs.
 import type { ControlDirective, translateTodoStateChanged } from '../../../contract/control-directive.ts';
 import type { ControlDirectiveType } from '../../../contract/control-params.ts';
 import type { Message } from '../../../contract/message.ts';
 import type { EmittedSignal, JsonObject } from '../../transition.ts';
 
-/** Agents that take over, one after the other; of a pipeline more than one. */
+/** Agents that take over, one after the other; a pipeline has more than one. */
 export interface Delegation {
   /** Unique in the run. */
   tag: string;
@@ -15,29 +15,29 @@ export interface Delegation {
 }
 
 export interface Completion {
-  /** The summary, and in words what it does not cover. */
+  /** The summary, and a text about what it does not cover. */
   text: string;
-  /** What the tool said beside the summary, as it said it. */
+  /** The tool's other members beside the summary, unchanged. */
   details: JsonObject;
 }
 
 export interface ControlContext {
   messages: readonly Message[];
   anchors: Readonly<Record<string, string>>;
-  /** For the model calls from now on; null = the agent's own. */
+  /** For later model calls; null = the agent's own model. */
   modelAlias: string | null;
-  /** The directives of later calls of this round are not heard any more. */
+  /** The directives of later calls in this round are ignored. */
   stopped: boolean;
-  /** The run is complete, with this as its result. */
+  /** The run is complete, with this result. */
   completion: Completion | null;
-  /** The list of things to do, as the tool that keeps it last sent its items; null = it sent none. */
+  /** The to-do list as the tool last sent its items; null = it sent none. */
   todos: unknown;
   delegations: Delegation[];
   signals: EmittedSignal[];
-  /** The tool call whose result carried the directive, and its place there. */
+  /** The tool call whose result carried the directive, and the directive's place there. */
   readonly callId: string;
   readonly index: number;
-  /** Of the run, from 0. */
+  /** Depth of the run, from 0. */
   readonly depth: number;
   isModelAlias(name: string): boolean;
 }
@@ -49,10 +49,10 @@ export type ControlHandler<T extends ControlDirectiveType> = (
   directive: ControlDirectiveOf<T>,
 ) => void;
 
-/** Handlers that take the place of the built-in ones. Pure, as a strategy is. */
+/** Handlers that replace the built-in ones. Pure, as a strategy is. */
 export type ControlHandlers = { readonly [T in HandledType]?: ControlHandler<T> };
 
-/** Where a round begins; what is absent is as the run has it. */
+/** The start of a round; absent members are as the run has them. */
 export interface ControlOptions extends Partial<
   Pick<ControlContext, 'messages' | 'anchors' | 'modelAlias' | 'todos'>
 > {
@@ -60,20 +60,20 @@ export interface ControlOptions extends Partial<
   handlers?: ControlHandlers;
 }
 
-/** What the control directives of a round made of it; a strategy takes from it what it needs. */
+/** The outcome of a round's control directives; a strategy copies what it needs. */
 export type AppliedControls = Omit<ControlContext, 'callId' | 'index' | 'depth' | 'isModelAlias'>;
 
-/** What one tool call's result asks for. */
+/** The control directives in one tool call's result. */
 export interface CallControls {
   id: string;
   controls: readonly unknown[];
 }
 
-/** Types that are heard under their own name; the others are translated into these first. */
+/** Types with a handler of their own; the others are first translated into these. */
 export type HandledType = Exclude<ControlDirectiveType, TranslatedType>;
 export type TranslatedType = Parameters<typeof translateTodoStateChanged>[0]['type'];
 
-/** What arrived is no control directive, and the log says so. */
+/** Records that the value is not a control directive. */
 export function rejectControl(
   context: ControlContext,
   type: string | null,
@@ -85,7 +85,7 @@ export function rejectControl(
   context.signals.push({ type: 'directive.rejected', data });
 }
 
-/** Nothing is done about the directive, and the log says why. */
+/** Records that the directive is ignored, and why. */
 export function ignoreControl(context: ControlContext, type: string, reason: string): void {
   const { callId, index } = context;
   const data = { call_id: callId, directive_type: type, reason, metadata: { index } };

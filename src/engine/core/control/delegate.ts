@@ -1,8 +1,8 @@
 // delegate: another agent takes over a task; the run goes on with its answer.
-// Must never delegate deeper than the limit: the model is told instead.
+// Must never delegate deeper than the limit: the model gets a message instead.
 import { type ControlContext, type ControlHandler, ignoreControl } from './control-context.ts';
 
-/** Generations of delegated runs below the first. */
+/** Levels of delegated runs below the first. */
 const MAX_DELEGATION_DEPTH = 2;
 
 export const delegate: ControlHandler<'delegate'> = (context, { type, params }) => {

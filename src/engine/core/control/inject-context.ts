@@ -1,5 +1,5 @@
-// inject_context: a message of the tool's own in the history.
-// Must never come between a tool call and its answer: it follows the whole round.
+// inject_context: adds a message of the tool to the history.
+// Must never separate a tool call from its answer: it follows the whole round.
 import type { ControlHandler } from './control-context.ts';
 
 export const injectContext: ControlHandler<'inject_context'> = (context, { params }) => {

@@ -1,4 +1,4 @@
-// notify_presenter: something for whoever shows the run to a person.
+// notify_presenter: a notice for the program that shows the run to a person.
 // Must never reach the model.
 import type { ControlHandler } from './control-context.ts';
 import { TODO_NOTICE } from './todo-list.ts';

@@ -1,5 +1,5 @@
-// phase_change: this strategy has no phases.
-// Must never be silent about it.
+// phase_change: ignored, since this strategy has no phases.
+// Must never be ignored silently.
 import { type ControlHandler, ignoreControl } from './control-context.ts';
 
 export const phaseChange: ControlHandler<'phase_change'> = (context, { type }) => {

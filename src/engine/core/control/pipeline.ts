@@ -1,4 +1,4 @@
-// pipeline: several agents take over one after the other, each with what the one before it said.
+// pipeline: several agents take over one after the other, each with the result of the one before.
 // Must never start a stage before the one before it has ended.
 import type { ControlHandler } from './control-context.ts';
 import { handOver } from './delegate.ts';

@@ -1,5 +1,5 @@
-// prune_messages: older tool results shrink to a note.
-// Must never take a tool call out of the history.
+// prune_messages: replaces older tool results with a note.
+// Must never remove a tool call from the history.
 import { pruneToolResults } from '../compaction.ts';
 import type { ControlHandler } from './control-context.ts';
 

@@ -1,5 +1,5 @@
-// tier_change: another model from the next call on, by its alias.
-// Must never choose an alias that nothing can be resolved from: every later call would fail.
+// tier_change: uses another model from the next call on, by its alias.
+// Must never choose an unknown alias: every later call would fail.
 import { type ControlHandler, ignoreControl } from './control-context.ts';
 
 export const tierChange: ControlHandler<'tier_change'> = (context, { type, params }) => {

@@ -1,5 +1,5 @@
-// The list of things to do that a tool keeps: which items are the agent's own, and the list as its anchor shows it.
-// Must never renumber an item: the tool that keeps the list goes by the numbers.
+// The to-do list that a tool keeps: which items are the agent's own, and the list as its anchor shows it.
+// Must never renumber an item: the tool refers to items by number.
 
 /** The anchor that shows the list, and the notice that carries its items. */
 export const TODO_ANCHOR = 'todo_state';
@@ -19,12 +19,12 @@ function itemsOf(todos: unknown): readonly unknown[] | null {
   return Array.isArray(list) ? (list as unknown[]) : null;
 }
 
-/** Whether one of the items, as far as they are known, is the agent's own. */
+/** Whether one of the known items is the agent's own. */
 export function hasOwnItems(todos: unknown): boolean {
   return itemsOf(todos)?.some((item) => !isTargeted(item)) ?? true;
 }
 
-/** The items that somebody else shall do (`target_tier`), each with its number; null when the items are not known. */
+/** The items for others (`target_tier`), each with its number; null when the items are unknown. */
 export function targetedItems(todos: unknown): readonly Numbered[] | null {
   const items = itemsOf(todos);
   if (items === null) return null;
@@ -41,7 +41,7 @@ const ICONS: ReadonlyMap<unknown, string> = new Map([
   ['completed', '[x]'],
 ]);
 
-/** As the anchor shows them: grouped by who shall do them. '' when there are none. */
+/** As the anchor shows them: grouped by tier. '' when there are none. */
 export function todoText(items: readonly Numbered[]): string {
   if (items.length === 0) return '';
   const byTier = [...Map.groupBy(items, ({ item }) => String(item['target_tier']))];
@@ -63,7 +63,7 @@ function lineOf({ index, item }: Numbered): string {
 const SELF_GROUP = /^ {2}For self:\n(?: {4}.*\n?)*/m;
 const ANY_GROUP = /^ {2}For .+ tier:$/m;
 
-/** The text of a list whose items are not known, without the group of the agent's own. One without groups is all its own. */
+/** The text of a list with unknown items, without the group of the agent's own. In a list without groups all are its own. */
 export function withoutOwnGroup(text: string): string {
   return ANY_GROUP.test(text) ? text.replace(SELF_GROUP, '') : '';
 }
