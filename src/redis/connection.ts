@@ -158,7 +158,12 @@ function keepDuplicates(connection: RedisConnection): void {
   }) as typeof connection.duplicate;
 }
 
-/** Sends the commands of one turn of the event loop in one system call, instead of one each. */
+/**
+ * Sends the commands of one turn of the event loop in one system call, instead of one each. The `enableAutoPipelining` of ioredis is
+ * slower: 571 submissions per second against 677 with 100 in flight (p50 161 ms against 125), and a p50 of 0.9 ms against 0.6 with one
+ * in flight: medians of 5 alternating rounds on 2 busy cores. Its next pipeline waits until the one before it is answered, and it
+ * throws when BullMQ defines a script while a pipeline is open.
+ */
 function gatherWrites(connection: RedisConnection): void {
   if (connection instanceof Redis) connection.on('connect', () => gatherWritesOf(connection.stream));
   else connection.on('+node', gatherWrites);
