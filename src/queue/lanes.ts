@@ -1,15 +1,11 @@
 // The lanes: one BullMQ queue for each MCP server, model provider and the runs.
 // Must never decide whether a directive runs; it only jobs for it.
-import { Queue } from 'bullmq';
 import type { RedisConnection } from '../redis/connection.ts';
 import { jobId, type JobData } from './job.ts';
-import { createLaneRegistry, lanePrefix } from './lane-registry.ts';
+import { createLaneQueues } from './lane-queues.ts';
+import { createLaneThrottle } from './lane-throttle.ts';
 
-/** Nobody listens to BullMQ's own events, so their stream is kept short. */
-const EVENT_STREAM_ENTRIES = 100;
 const JOB_NAME = 'directive';
-/** A rate that nothing reaches: present only so that pauses are honoured. */
-const NO_RATE = 1_000_000;
 
 /** Jobs of a lane by what they wait for. */
 export interface LaneCounts {
@@ -25,31 +21,8 @@ export interface LaneCounts {
 export type Lanes = ReturnType<typeof createLanes>;
 
 export function createLanes(connection: RedisConnection, prefix: string) {
-  const queues = new Map<string, Queue>();
-  const registry = createLaneRegistry(connection, prefix);
-  /** Until when a lane is paused, as far as this process paused it; milliseconds since the epoch. */
-  const pausedUntil = new Map<string, number>();
-
-  function queue(lane: string): Queue {
-    const known = queues.get(lane);
-    const isUsable = known !== undefined && !registry.mayBeGone(lane);
-    // Before the lane has a key.
-    registry.note([lane]);
-    if (isUsable) return known;
-    // Opening it writes what others may have removed.
-    known?.close().catch(() => {});
-    const opened = new Queue(lane, {
-      connection,
-      prefix: lanePrefix(prefix, lane),
-      streams: { events: { maxLen: EVENT_STREAM_ENTRIES } },
-      skipWaitingForReady: true,
-      // BullMQ asks once for the version, and a queue whose question got no answer refuses everything ever after.
-      skipVersionCheck: true,
-    });
-    opened.on('error', () => {});
-    queues.set(lane, opened);
-    return opened;
-  }
+  const queues = createLaneQueues(connection, prefix);
+  const { queue } = queues;
 
   /** Rings for a directive, now or after `delayMs`; ringing again while its job exists changes nothing. */
   async function enqueue(lane: string, data: JobData, delayMs = 0): Promise<void> {
@@ -81,32 +54,6 @@ export function createLanes(connection: RedisConnection, prefix: string) {
     await queue(lane).remove(jobId(requestId, directiveId));
   }
 
-  async function setGlobalConcurrency(lane: string, limit: number | null): Promise<void> {
-    if (limit === null) await queue(lane).removeGlobalConcurrency();
-    else await queue(lane).setGlobalConcurrency(limit);
-  }
-
-  /** How many directives start in a period over all workers; null = as many as there are. */
-  async function setRate(lane: string, rate: { max: number; per_ms: number } | null): Promise<void> {
-    const opened = queue(lane);
-    if (rate !== null) await opened.setGlobalRateLimit(rate.max, rate.per_ms);
-    // Workers say each minute that a lane has no rate: a pause that one of them asked for stands.
-    else if ((await opened.getGlobalRateLimit())?.max !== NO_RATE) await opened.removeGlobalRateLimit();
-  }
-
-  /** Nobody takes a job of the lane for `ms`. BullMQ looks at the pause only where a rate is set. */
-  async function pauseFor(lane: string, ms: number): Promise<void> {
-    pausedUntil.set(lane, Date.now() + ms);
-    const opened = queue(lane);
-    if ((await opened.getGlobalRateLimit()) === null) await opened.setGlobalRateLimit(NO_RATE, 1_000);
-    await opened.rateLimit(ms);
-  }
-
-  /** Whether this process has paused the lane; of the pauses of others BullMQ knows. */
-  function isPaused(lane: string): boolean {
-    return (pausedUntil.get(lane) ?? 0) > Date.now();
-  }
-
   /** Directives of the lane that wait to be taken. */
   async function queued(lane: string): Promise<number> {
     const jobs = await queue(lane).getJobCounts('wait', 'prioritized', 'delayed');
@@ -132,25 +79,17 @@ export function createLanes(connection: RedisConnection, prefix: string) {
     };
   }
 
-  async function close(): Promise<void> {
-    await Promise.allSettled([...queues.values()].map((opened) => opened.close()));
-    queues.clear();
-  }
-
   return {
     enqueue,
     requeue,
     enqueueAll,
     removeJob,
-    setGlobalConcurrency,
-    setRate,
-    pauseFor,
-    isPaused,
     queued,
     counts,
+    ...createLaneThrottle(queue),
     /** Says that these lanes are used, whether or not anything waits in them. */
-    note: registry.note,
-    forgetIdle: registry.forgetIdle,
-    close,
+    note: queues.note,
+    forgetIdle: queues.forgetIdle,
+    close: queues.close,
   };
 }
