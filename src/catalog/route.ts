@@ -32,6 +32,11 @@ export function toolLane(server: string): string {
   return `${TOOL_LANE}${server}`;
 }
 
+/** The server that a lane belongs to; null: it is no lane of tools. */
+export function serverOf(lane: string): string | null {
+  return lane.startsWith(TOOL_LANE) ? lane.slice(TOOL_LANE.length) : null;
+}
+
 export function isToolLane(lane: string): boolean {
   return lane.startsWith(TOOL_LANE);
 }
@@ -42,10 +47,14 @@ export function customLane(type: string): string {
 }
 
 /** The tool's name on its own server: a leading `<server>.` is the address, unless the server has a tool of that whole name. */
-export function toolOnServer(server: string, toolName: string, tools: readonly string[] | null): string {
+export function toolOnServer(server: string, toolName: string, isListed: (name: string) => boolean): string {
   const address = `${server}.`;
-  if (!toolName.startsWith(address) || tools?.includes(toolName)) return toolName;
+  if (!toolName.startsWith(address) || isListed(toolName)) return toolName;
   return toolName.slice(address.length);
+}
+
+function listedBy(known: KnownServers, server: string): (name: string) => boolean {
+  return (name) => known.get(server)?.includes(name) ?? false;
 }
 
 function unknownTool(toolName: string, known: KnownServers): ErrorEnvelope {
@@ -78,7 +87,7 @@ function ambiguousTool(toolName: string, servers: readonly string[]): ErrorEnvel
 /** The pinned server. While no server is known at all, the pin is accepted: its workers may start later. */
 function pinnedTarget(toolName: string, server: string, known: KnownServers): ToolTarget | ErrorEnvelope {
   if (known.size > 0 && !known.has(server)) return unknownServer(server, known);
-  return { server, tool: toolOnServer(server, toolName, known.get(server) ?? null) };
+  return { server, tool: toolOnServer(server, toolName, listedBy(known, server)) };
 }
 
 /** Which server runs `toolName`: the pinned one, the one named before the first dot, or the only one that offers it. */
@@ -91,7 +100,7 @@ export function targetOf(
   const named = [...known.keys()].filter((server) => toolName.startsWith(`${server}.`));
   const [addressed] = named.sort((left, right) => right.length - left.length);
   if (addressed !== undefined) {
-    return { server: addressed, tool: toolOnServer(addressed, toolName, known.get(addressed) ?? null) };
+    return { server: addressed, tool: toolOnServer(addressed, toolName, listedBy(known, addressed)) };
   }
   const offering = [...known].filter(([, tools]) => tools?.includes(toolName)).map(([server]) => server);
   const [only, ...others] = offering;

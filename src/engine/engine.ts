@@ -1,4 +1,4 @@
-// The engine: takes the turns of runs when they are woken, one at a time for each run.
+// The engine: takes the turns of runs as they are woken, one turn at a time for each run.
 // Must never keep state that a run needs after its turn: any engine may take the next one.
 import type { RunNews } from '../journal/journal.ts';
 import { settledWithin } from '../lifecycle.ts';
@@ -6,7 +6,8 @@ import { consumeLane, type JobOutcome } from '../queue/consume.ts';
 import { RUN_LANE } from '../queue/run-wake.ts';
 import { takeTurns, type TurnParts } from './turn.ts';
 
-export interface EngineOptions extends TurnParts {
+export interface EngineOptions {
+  turn: TurnParts;
   connection: Parameters<typeof consumeLane>[0]['connection'];
   prefix: string;
   /** Turns at once in this process. */
@@ -58,10 +59,10 @@ export function createEngine(options: EngineOptions) {
   async function turnsOf(requestId: string, run: Current, news: KnownVersion | undefined): Promise<void> {
     await acquire();
     try {
-      let known = news ? options.store.withNews(requestId, news.version, news.news) : null;
+      let known = news ? options.turn.store.withNews(requestId, news.version, news.news) : null;
       while (run.again && !stopping.signal.aborted) {
         run.again = false;
-        await takeTurns(options, requestId, known);
+        await takeTurns(options.turn, requestId, known);
         known = null;
       }
     } finally {
@@ -87,7 +88,9 @@ export function createEngine(options: EngineOptions) {
   /** Like `attend`, for callers that cannot handle a failure: the sweeper enqueues the run again. */
   async function wake(requestId: string, version: number, news?: RunNews): Promise<void> {
     const known = news && { version, news };
-    const woken = stopping.signal.aborted ? options.waker.wake(requestId, version) : attend(requestId, known);
+    const woken = stopping.signal.aborted
+      ? options.turn.waker.wake(requestId, version)
+      : attend(requestId, known);
     await woken.catch(report);
   }
 

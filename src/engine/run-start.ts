@@ -5,11 +5,10 @@ import { canonicalJson } from '../contract/canonical-json.ts';
 import { type FieldError, type Problem, problem } from '../contract/problem.ts';
 import type { ParsedRun, StartedRun } from '../contract/run.ts';
 import type { RunJournal, StartVerdict } from '../journal/run-journal.ts';
-import type { SweepIndex } from '../journal/sweep-index.ts';
 import type { Capacity } from '../queue/capacity.ts';
-import type { Confirm } from '../queue/durability.ts';
+import { type Entrance, type Entry, FIRST_LOOK_MS, type LaneJob } from '../queue/entrance.ts';
 import { requestFullProblem } from '../queue/request-full.ts';
-import { RUN_ENTRY, RUN_LANE, type WakeRun } from '../queue/run-wake.ts';
+import { RUN_ENTRY, RUN_LANE, wakeJob } from '../queue/run-wake.ts';
 import type { Agents } from '../catalog/known-agents.ts';
 import { looserLimits } from './overrides.ts';
 import type { JsonObject, RunSpec } from './transition.ts';
@@ -17,14 +16,9 @@ import type { JsonObject, RunSpec } from './transition.ts';
 export interface RunStarterParts {
   runs: RunJournal;
   agents: Agents;
-  index: SweepIndex;
-  wake: WakeRun;
+  entrance: Entrance;
   /** null: children of runs are never refused for lack of memory. */
   capacity: Capacity | null;
-  /** Begun before each start; null = Redis' own durability. */
-  confirm: () => Promise<Confirm | null>;
-  /** Redis Cluster keeps no order between slots, so there each step waits for the one before it. */
-  ordered: boolean;
   /** As in `RunJournalOptions`. */
   requestBytes: number;
 }
@@ -35,13 +29,11 @@ export type Start = { ok: true; run: StartedRun } | { ok: false; refusal: Proble
 
 export type RunStarter = ReturnType<typeof createRunStarter>;
 
-/** The sweeper first checks a run this long after its start. */
-const FIRST_LOOK_MS = 5_000;
 const DIGEST_LENGTH = 22;
 const NAMED_AGENTS = 100;
 
 export function createRunStarter(parts: RunStarterParts) {
-  const { runs, agents, index, wake, capacity, confirm } = parts;
+  const { runs, agents, entrance, capacity } = parts;
 
   /** `traceparent`: the trace of the run. Throws `DirectiveRefused` (`lane_full`, `service_full`) when there is no room. */
   async function start(run: NamedRun, traceparent: string, parent: RunSpec['parent'] = null): Promise<Start> {
@@ -51,26 +43,23 @@ export function createRunStarter(parts: RunStarterParts) {
     const errors = parent === null ? looserLimits(agent, run.overrides) : [];
     if (errors.length > 0) return { ok: false, refusal: tooLoose(errors) };
     await capacity?.reserve(new Map([[RUN_LANE, 1]]));
-    const confirmed = await confirm();
-    const verdict = await write(run, traceparent, parent);
+    const verdict = await entrance.enter(entryOf(run, traceparent, parent));
     if (verdict.kind === 'no_room')
       return { ok: false, refusal: requestFullProblem(run.request_id, verdict.bytes, parts.requestBytes) };
     if (verdict.kind === 'conflict') return { ok: false, refusal: conflict(run.request_id) };
-    await confirmed?.();
-    const version = verdict.kind === 'existing' ? verdict.version : 0;
-    if (verdict.kind === 'started' || verdict.status === 'pending') await wake(run.request_id, version);
     return { ok: true, run: startedRun(run, verdict) };
   }
 
-  /** The index first: the sweeper finds a run there that was started and never woken. */
-  async function write(run: NamedRun, traceparent: string, parent: RunSpec['parent']): Promise<StartVerdict> {
+  function entryOf(run: NamedRun, traceparent: string, parent: RunSpec['parent']): Entry<StartVerdict> {
     const { request_id: requestId, agent } = run;
-    const indexed = index.announce([{ requestId, id: RUN_ENTRY }], FIRST_LOOK_MS);
-    if (!parts.ordered) await indexed;
     const spec = JSON.stringify(specOf(run, parent));
-    const started = runs.start({ requestId, digest: digestOf(run, parent), agent, spec, traceparent });
-    const [verdict] = await Promise.all([started, indexed]);
-    return verdict;
+    const digest = digestOf(run, parent);
+    return {
+      requestId,
+      announcements: [{ id: RUN_ENTRY, afterMs: FIRST_LOOK_MS }],
+      accept: () => runs.start({ requestId, digest, agent, spec, traceparent }),
+      jobsOf: (verdict) => firstTurn(requestId, verdict),
+    };
   }
 
   async function unknownAgent(name: string): Promise<Problem> {
@@ -81,6 +70,14 @@ export function createRunStarter(parts: RunStarterParts) {
   }
 
   return { start };
+}
+
+/** A run that was started before and has begun is woken by what it waits for. */
+function firstTurn(requestId: string, verdict: StartVerdict): LaneJob[] | null {
+  if (verdict.kind === 'started') return [{ lane: RUN_LANE, data: wakeJob(requestId, 0) }];
+  if (verdict.kind !== 'existing') return null;
+  if (verdict.status !== 'pending') return [];
+  return [{ lane: RUN_LANE, data: wakeJob(requestId, verdict.version) }];
 }
 
 function tooLoose(errors: FieldError[]): Problem {

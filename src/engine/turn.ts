@@ -3,13 +3,11 @@
 import type { Directive } from '../contract/directive.ts';
 import type { CommitVerdict } from '../journal/run-journal.ts';
 import type { SweepIndex } from '../journal/sweep-index.ts';
-import type { Confirm } from '../queue/durability.ts';
-import type { JobData } from '../queue/job.ts';
-import type { Lanes } from '../queue/lanes.ts';
-import { type Prepared, type Preparer, enqueueAll } from '../queue/prepare.ts';
-import { WAKE_AHEAD_MS, RUN_ENTRY, type RunWaker } from '../queue/run-wake.ts';
+import { type Announcement, type Entrance, FIRST_LOOK_MS } from '../queue/entrance.ts';
+import { announcementsOf, jobsOf, type Preparer, withLane } from '../queue/prepare.ts';
+import { RUN_ENTRY, type RunWaker, WAKE_AHEAD_MS } from '../queue/run-wake.ts';
 import { begin, type BeginningParts } from './beginning.ts';
-import { endOf, endOfUnreadable, guarded } from './broken-run.ts';
+import { type BrokenRunParts, endOf, endOfUnreadable, guarded } from './broken-run.ts';
 import { type Acknowledgement, begun, fold, type Folded, isDue, isOver } from './fold.ts';
 import { type OutboxParts, performOutbox } from './outbox.ts';
 import { TURN_SIZE, type RunStore, type StoredRun } from './run-store.ts';
@@ -21,33 +19,18 @@ export interface TurnLogger {
   error(fields: object, message: string): void;
 }
 
-export interface TurnParts extends BeginningParts, OutboxParts {
+export interface TurnParts extends BrokenRunParts {
   store: RunStore;
+  /** What the first turn needs. */
+  beginning: BeginningParts;
+  /** What a turn asks of the world outside its request. */
+  outbox: OutboxParts;
   preparer: Preparer;
+  entrance: Entrance;
   index: SweepIndex;
-  lanes: Lanes;
   waker: RunWaker;
-  /** The worker of this process, if any: it gets what it can take at once, without a job. */
-  localWorker: LocalWorker;
-  /** Started before each write; null = Redis' own durability. */
-  confirm: () => Promise<Confirm | null>;
-  /** Redis Cluster keeps no order between slots, so there each step waits for the one before it. */
-  ordered: boolean;
   logger: TurnLogger;
 }
-
-/** May execute a directive without a job. If it dies, the sweeper enqueues what it had. */
-export interface LocalWorker {
-  /** Whether it could take a directive of the lane now. */
-  canTake(lane: string): boolean;
-  /** Takes an accepted directive; false: it needs a job. */
-  take(lane: string, job: JobData): boolean;
-}
-
-export const NO_LOCAL_WORKER: LocalWorker = { canTake: () => false, take: () => false };
-
-/** The sweeper first checks a turn's directives and outbox this long after the turn. */
-const FIRST_LOOK_MS = 5_000;
 
 /**
  * `known`: the run as the caller knows it, for the first turn. Rejects when Redis does not answer; the next call does
@@ -82,7 +65,7 @@ function hasMoreToDo({ document: before }: StoredRun, { folded }: Turn): boolean
 async function workOut(parts: TurnParts, run: StoredRun): Promise<Turn | null> {
   if (run.fault !== null) return lastTurn(parts, run, run.fault);
   if (run.document === null) return firstTurn(parts, run);
-  const acknowledgements = await performOutbox(parts, run);
+  const acknowledgements = await performOutbox(parts.outbox, run);
   if (acknowledgements.length === 0 && run.signals.length === 0 && !isDue(run.document, run.now)) return null;
   return { folded: nextTurn(parts, run, acknowledgements), spec: null };
 }
@@ -94,7 +77,7 @@ function lastTurn(parts: TurnParts, run: StoredRun, fault: string): Turn {
 }
 
 async function firstTurn(parts: TurnParts, run: StoredRun): Promise<Turn | null> {
-  const beginning = await begin(parts, run);
+  const beginning = await begin(parts.beginning, run);
   if (beginning.kind === 'waiting') {
     await parts.index.add([{ requestId: run.requestId, id: RUN_ENTRY }], beginning.until);
     return null;
@@ -141,73 +124,35 @@ async function commit(parts: TurnParts, run: StoredRun, turn: Turn): Promise<Com
   const texts = textsOf(parts, run, turn);
   const { folded } = turn;
   const prepared = await parts.preparer.prepare(folded.directives as Directive[], run.traceparent);
-  const open = prepared.filter(({ acceptance }) => acceptance.lane !== null);
-  const confirmed = await parts.confirm();
-  const announced = announce(parts, run, folded, open);
-  if (!parts.ordered) await announced;
-  const committing = parts.store.commit(run, commitOf(run, turn, texts, prepared));
-  const near = open.filter(({ acceptance }) => parts.localWorker.canTake(acceptance.lane ?? ''));
-  // One directive on one connection: Redis executes the three commands in this order, in one round trip.
-  const alone = parts.ordered && open.length === 1 && near.length === 0;
-  const enqueued = alone ? enqueueAll(parts.lanes, open) : undefined;
-  enqueued?.catch(() => {});
-  const [verdict] = await Promise.all([committing, announced]);
-  if (verdict.kind !== 'committed') {
-    if (enqueued) await removeJobs(parts, run, verdict, open);
-    return verdict;
-  }
-  await dispatch(parts, run, folded, enqueued ?? handOut(parts, open));
-  await confirmed?.();
+  const open = withLane(prepared);
+  const jobs = jobsOf(open);
+  const verdict = await parts.entrance.enter<CommitVerdict>({
+    requestId: run.requestId,
+    announcements: [...announcementsOf(open), ...ownAnnouncement(run, folded)],
+    accept: () => parts.store.commit(run, commitOf(run, turn, texts, prepared)),
+    jobsOf: ({ kind }) => (kind === 'committed' ? jobs : null),
+    only: jobs.length === 1 ? jobs[0] : undefined,
+    // Another engine has written the same turn: then the job is right.
+    isStray: (_job, { kind }) => kind !== 'version',
+  });
+  if (verdict.kind === 'committed') await afterwards(parts, run, folded);
   return verdict;
 }
 
-/** Enqueues what the local worker does not take. */
-function handOut({ localWorker, lanes }: TurnParts, open: readonly Prepared[]): Promise<void> {
-  const left = open.filter(({ acceptance, job }) => !localWorker.take(acceptance.lane ?? '', job));
-  return enqueueAll(lanes, left);
-}
-
-/** If another turn has accepted the same directives, the jobs were right. */
-async function removeJobs(
-  { lanes }: TurnParts,
-  { requestId }: StoredRun,
-  { kind }: CommitVerdict,
-  open: readonly Prepared[],
-): Promise<void> {
-  if (kind === 'version') return;
-  for (const { acceptance } of open)
-    await lanes.removeJob(acceptance.lane ?? '', requestId, acceptance.id).catch(() => {});
-}
-
-/** Before the commit: if this process dies after it, the sweeper enqueues what has no job. */
-async function announce(
-  { index }: TurnParts,
-  { requestId, document: before, now }: StoredRun,
-  { document }: Folded,
-  open: readonly Prepared[],
-): Promise<void> {
-  // While nothing else is due, the planned check is enough.
+/** When the run itself is to be looked at. While nothing else is due, the planned check is enough. */
+function ownAnnouncement({ document: before, now }: StoredRun, { document }: Folded): Announcement[] {
   const wakeAt = document.wake_at === before?.wake_at ? null : document.wake_at;
-  const own = Math.min(wakeAt ?? Infinity, document.outbox.length > 0 ? now + FIRST_LOOK_MS : Infinity);
-  const refs = open.map(({ acceptance }) => ({ requestId, id: acceptance.id }));
-  const lookAfterMs = Math.min(FIRST_LOOK_MS, ...open.map(({ acceptance }) => acceptance.deadlineMs));
-  await Promise.all([
-    refs.length > 0 ? index.announce(refs, lookAfterMs) : undefined,
-    own === Infinity ? undefined : index.add([{ requestId, id: RUN_ENTRY }], own),
-  ]);
+  const untilWake = wakeAt === null ? Infinity : Math.max(wakeAt - now, 0);
+  const afterMs = Math.min(untilWake, document.outbox.length > 0 ? FIRST_LOOK_MS : Infinity);
+  return afterMs === Infinity ? [] : [{ id: RUN_ENTRY, afterMs }];
 }
 
-/** The sweeper repeats a job that could not be enqueued. */
-async function dispatch(
-  parts: TurnParts,
-  run: StoredRun,
-  { document, log }: Folded,
-  enqueued: Promise<void>,
-): Promise<void> {
+async function afterwards(parts: TurnParts, run: StoredRun, { document, log }: Folded): Promise<void> {
   const { requestId } = run;
   for (const { level, message, details } of log)
     parts.logger[level]({ request_id: requestId, ...details }, message);
-  await Promise.all([enqueued, enqueueWake(parts, run, document.wake_at)]).catch(() => {});
+  // A job that cannot be enqueued now is enqueued by the sweeper.
+  await enqueueWake(parts, run, document.wake_at).catch(() => {});
   if (!isOver(document) || document.outbox.length > 0) return;
   parts.index.forget({ requestId, id: RUN_ENTRY });
 }

@@ -2,19 +2,13 @@
 // Must never open a lane that nobody could submit to.
 import type { LaneListing, ListedLane } from '../contract/lane-listing.ts';
 import { modelLane } from '../contract/model-name.ts';
-import type { ModelCatalog } from '../catalog/model-catalog.ts';
-import type { ToolCatalog } from '../catalog/tool-catalog.ts';
-import type { KnownModelsSource } from '../catalog/known-models.ts';
-import type { KnownServersSource } from '../catalog/known-servers.ts';
+import type { Catalog } from '../catalog/catalog.ts';
 import type { Lanes } from './lanes.ts';
 import { customLane, toolLane } from '../catalog/route.ts';
 import { RUN_LANE } from './run-wake.ts';
 
 export interface LaneListParts {
-  servers: KnownServersSource;
-  models: KnownModelsSource;
-  catalog: ToolCatalog;
-  modelCatalog: ModelCatalog;
+  catalog: Pick<Catalog, 'servers' | 'models' | 'published'>;
   lanes: Lanes;
   /** Users' own kinds that have a lane. */
   kinds: readonly string[];
@@ -25,8 +19,8 @@ const PROBE_MS = 60_000;
 
 export async function listLanes(parts: LaneListParts): Promise<LaneListing> {
   const [servers, models, blocked] = await Promise.all([
-    parts.servers.current(),
-    parts.models.current(),
+    parts.catalog.servers.current(),
+    parts.catalog.models.current(),
     blockedLanes(parts),
   ]);
   const names = [
@@ -39,8 +33,8 @@ export async function listLanes(parts: LaneListParts): Promise<LaneListing> {
 }
 
 /** Lane → until when it waits, milliseconds since the epoch. */
-async function blockedLanes({ catalog, modelCatalog }: LaneListParts): Promise<Map<string, number>> {
-  const [entries, { blockedUntil }] = await Promise.all([catalog.read(), modelCatalog.read()]);
+async function blockedLanes({ catalog: { published } }: LaneListParts): Promise<Map<string, number>> {
+  const [entries, { blockedUntil }] = await Promise.all([published.tools.read(), published.models.read()]);
   return new Map([
     ...entries.map(({ server, blockedUntil: until = 0 }) => [toolLane(server), until] as const),
     ...[...blockedUntil].map(([provider, until]) => [modelLane(provider), until] as const),

@@ -7,10 +7,10 @@ import { errorResult, type Result } from '../contract/result.ts';
 import { encodeEnvelope, type Envelope } from '../journal/envelope.ts';
 import type { Acceptance } from '../journal/journal.ts';
 import { terminalSignal } from '../journal/terminal-signal.ts';
+import { type Announcement, FIRST_LOOK_MS, type LaneJob } from './entrance.ts';
 import { jobDataFor, type JobData } from './job.ts';
 import { type KnownModelsSource, NO_MODELS } from '../catalog/known-models.ts';
 import type { KnownServersSource } from '../catalog/known-servers.ts';
-import type { Lanes } from './lanes.ts';
 import { routeOf, type Known, type Route } from '../catalog/route.ts';
 
 /** The result of a directive that needs no worker; null for work directives. */
@@ -102,17 +102,17 @@ function deadlineOf(directive: Directive): number {
   return typeof deadline_ms === 'number' ? deadline_ms : DEFAULT_DEADLINE_MS;
 }
 
-/** Rings for what has a lane. */
-export async function enqueueAll(lanes: Lanes, open: readonly Prepared[]): Promise<void> {
-  const byLane = Map.groupBy(open, ({ acceptance }) => acceptance.lane ?? '');
-  await Promise.all(
-    [...byLane].map(([lane, [first, ...others]]) => {
-      if (!first) return Promise.resolve();
-      if (others.length === 0) return lanes.enqueue(lane, first.job);
-      return lanes.enqueueAll(
-        lane,
-        [first, ...others].map(({ job }) => job),
-      );
-    }),
-  );
+/** What has a lane; the others end as they are accepted. */
+export function withLane(prepared: readonly Prepared[]): Prepared[] {
+  return prepared.filter(({ acceptance }) => acceptance.lane !== null);
+}
+
+export function jobsOf(open: readonly Prepared[]): LaneJob[] {
+  return open.map(({ acceptance, job }) => ({ lane: acceptance.lane ?? '', data: job }));
+}
+
+/** Soon enough that a short deadline is not missed. */
+export function announcementsOf(open: readonly Prepared[]): Announcement[] {
+  const afterMs = Math.min(FIRST_LOOK_MS, ...open.map(({ acceptance }) => acceptance.deadlineMs));
+  return open.map(({ acceptance }) => ({ id: acceptance.id, afterMs }));
 }

@@ -7,14 +7,12 @@ import { fieldErrors } from '../contract/field-error.ts';
 import type { DirectiveClient, RunClient } from '../contract/directive-client.ts';
 import { DirectiveRefused, problem } from '../contract/problem.ts';
 import type { RunView } from '../contract/run.ts';
-import type { ModelCatalog } from '../catalog/model-catalog.ts';
-import { toolListing, type ToolCatalog } from '../catalog/tool-catalog.ts';
+import type { Catalog } from '../catalog/catalog.ts';
+import { toolListing } from '../catalog/tool-catalog.ts';
 import { wholeResults } from '../journal/whole-result.ts';
 import type { Canceller } from './cancel.ts';
 import type { DeadLetters } from './dead-letters.ts';
 import type { Lanes } from './lanes.ts';
-import type { KnownModelsSource } from '../catalog/known-models.ts';
-import type { KnownServersSource } from '../catalog/known-servers.ts';
 import { listLanes } from './lane-list.ts';
 import { unknownDirective, unknownRequest } from './not-found.ts';
 import { createRequestReader, type RequestReaderParts } from './request-reader.ts';
@@ -33,10 +31,7 @@ export interface ClientRuns extends RunClient {
 export interface QueueClientParts extends SubmissionWaitParts, RequestReaderParts {
   canceller: Canceller;
   deadLetters: DeadLetters;
-  catalog: ToolCatalog;
-  modelCatalog: ModelCatalog;
-  servers: KnownServersSource;
-  models: KnownModelsSource;
+  catalog: Catalog;
   lanes: Lanes;
   runs: ClientRuns;
   /** Closes what the client was built on. */
@@ -80,7 +75,7 @@ export function createQueueClient(parts: QueueClientParts): DirectiveClient {
     },
     runs: { start: parts.runs.start, input: parts.runs.input, decide: parts.runs.decide },
     agents: () => parts.runs.agents(),
-    tools: () => whileAvailable(async () => toolListing(await catalog.read())),
+    tools: () => whileAvailable(async () => toolListing(await catalog.published.tools.read())),
     lanes: () =>
       whileAvailable(() => listLanes({ ...parts, kinds: [...(parts.parsing.customTypes?.keys() ?? [])] })),
     close: () => parts.close(),

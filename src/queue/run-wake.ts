@@ -1,8 +1,9 @@
-// Rings for runs: the lane on which engines hear that a run has something to read, or that its time has come.
+// Wakes runs: an engine takes a turn because the run has something to read, or because its time has come.
 // Must never decide whether a turn is taken; the journal knows.
 import type { RunNews } from '../journal/journal.ts';
 import type { JobData } from './job.ts';
 import type { Lanes } from './lanes.ts';
+import type { LocalEngine } from './local-roles.ts';
 
 export const RUN_LANE = 'run';
 /** Stands for the run among the directives of a request; no identifier begins so. */
@@ -16,25 +17,42 @@ export type RunWaker = ReturnType<typeof createRunWaker>;
 /** Wakes a run of which `version` is known, and perhaps all that it has to read; never rejects. */
 export type WakeRun = (requestId: string, version: number, news?: RunNews) => Promise<void>;
 
-function wakeJob(requestId: string, occasion: string | number): JobData {
-  return { request_id: requestId, id: `${RUN_ENTRY}/${occasion}`, digest: '' };
+/** One job for each version: what came since the turn of that version waits for one look, however often it is enqueued. */
+export function wakeJob(requestId: string, version: number): JobData {
+  return { request_id: requestId, id: `${RUN_ENTRY}/${version}`, digest: '' };
+}
+
+/** The version that a job of `wakeJob` was made for. */
+export function versionOf({ id }: JobData): number {
+  return Number(id.slice(RUN_ENTRY.length + 1)) || 0;
+}
+
+function jobAt(requestId: string, at: number): JobData {
+  return { request_id: requestId, id: `${RUN_ENTRY}/at/${at}`, digest: '' };
 }
 
 export function createRunWaker(lanes: Lanes) {
   return {
-    /** One job for each version: what came since the turn of that version waits for one look, however often it is rung. */
+    /** By a job: any engine may take it. */
     wake: (requestId: string, version: number): Promise<void> =>
       lanes.enqueue(RUN_LANE, wakeJob(requestId, version)),
-    /** Rings at an instant, milliseconds since the epoch. */
+    /** At an instant, milliseconds since the epoch. */
     wakeAt: (requestId: string, at: number): Promise<void> =>
-      lanes.enqueue(RUN_LANE, wakeJob(requestId, `at/${at}`), Math.max(at - Date.now(), 0)),
-    /** Takes back `ringAt`. */
+      lanes.enqueue(RUN_LANE, jobAt(requestId, at), Math.max(at - Date.now(), 0)),
+    /** Takes back `wakeAt`. */
     removeWakeAt: (requestId: string, at: number): Promise<void> =>
-      lanes.removeJob(RUN_LANE, requestId, `${RUN_ENTRY}/at/${at}`),
+      lanes.removeJob(RUN_LANE, requestId, jobAt(requestId, at).id),
   };
 }
 
-/** Wakes by ringing; a ring that fails is repeated by the sweeper. */
-export function wakeByJob(bell: RunWaker): WakeRun {
-  return (requestId, version) => bell.wake(requestId, version).catch(() => {});
+/**
+ * By the engine of this process if it has one, else by a job; one that cannot be enqueued is enqueued by the sweeper. The turn
+ * is not waited for: two turns that wake each other's run would wait for ever.
+ */
+export function wakeRuns(waker: RunWaker, engine: () => LocalEngine | null): WakeRun {
+  return async (requestId, version, news) => {
+    const local = engine();
+    if (local) void local.wake(requestId, version, news);
+    else await waker.wake(requestId, version).catch(() => {});
+  };
 }

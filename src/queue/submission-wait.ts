@@ -58,7 +58,7 @@ export function createSubmissionWait(parts: SubmissionWaitParts, whole: WholeRes
     const inbox = await subscriber.openInbox();
     const watches = directives.map(({ id }) => watchInbox(parts, requestId, id));
     try {
-      const submission = await submitter.submit(directives, { ...options, inbox });
+      const submission = await submitter.submit(directives, { ...options, replyChannel: inbox });
       const limits = { timeoutMs: waitMs, ...(options.signal ? { signal: options.signal } : {}) };
       const ends = submission.directives.map(async (entry, position) => {
         const ended =

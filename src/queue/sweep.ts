@@ -6,26 +6,24 @@ import { pause, settledWithin } from '../lifecycle.ts';
 import { decodeEnvelope } from '../journal/envelope.ts';
 import type { DeadLetterIndex } from '../journal/dead-letter-index.ts';
 import type { Journal } from '../journal/journal.ts';
-import type { KeySpace } from '../journal/keys.ts';
 import type { DirectiveRecord } from '../journal/records.ts';
-import { createRunJournal } from '../journal/run-journal.ts';
+import type { RunJournal } from '../journal/run-journal.ts';
 import type { EndRecorder } from '../journal/end-recorder.ts';
 import type { DueEntry, SweepIndex } from '../journal/sweep-index.ts';
 import { failureSignal } from '../journal/terminal-signal.ts';
-import type { RedisConnection } from '../redis/connection.ts';
 import { successorId } from './successor-id.ts';
 import { jobDataFor } from './job.ts';
 import type { Lanes } from './lanes.ts';
 import { mayHaveRun } from './possible-execution.ts';
-import { createRunWaker, RUN_ENTRY } from './run-wake.ts';
+import { RUN_ENTRY, type RunWaker } from './run-wake.ts';
 import { createRunSweep } from './sweep-runs.ts';
 
 export interface SweeperOptions {
-  connection: RedisConnection;
-  keys: KeySpace;
   journal: Journal;
+  runs: RunJournal;
   index: SweepIndex;
   lanes: Lanes;
+  waker: RunWaker;
   dead: DeadLetterIndex;
   ends: EndRecorder;
   /** How long a closed request stays readable, milliseconds. */
@@ -90,9 +88,8 @@ function leaseDecision(record: DirectiveRecord, leaseUntil: number, now: number)
 }
 
 export function createSweeper(options: SweeperOptions) {
-  const { journal, index, lanes, dead, ends, onError } = options;
-  const waker = createRunWaker(lanes);
-  const sweepRun = createRunSweep({ runs: createRunJournal(options), index, waker: waker });
+  const { journal, runs, index, lanes, waker, dead, ends, onError } = options;
+  const sweepRun = createRunSweep({ runs, index, waker });
   const stopping = new AbortController();
   let loop: Promise<void> | undefined;
   let deadLetterLookAt = 0;

@@ -1,13 +1,20 @@
 // `adjutant/queue`: the direct client of a program that submits and follows, but executes nothing.
 // Must never keep the process alive after `close`.
-import { assembleClient } from './client-parts.ts';
 import type { DirectiveClient } from '../contract/directive-client.ts';
 import { type CustomDirectiveType, submittableTypes } from '../engine/core/directive-exec.ts';
+import { emitRequestError } from '../executors/emit-request-error.ts';
+import { emitToolError } from '../executors/emit-tool-error.ts';
+import { createRegistry } from '../executors/registry.ts';
+import { DEFAULT_REQUEST_BYTES } from '../journal/journal.ts';
 import { DEFAULT_PREFIX } from '../journal/keys.ts';
 import { NO_MODELS } from '../catalog/known-models.ts';
 import type { Durability } from '../queue/durability.ts';
 import { redisUrlFault } from '../redis/address.ts';
+import { createLocalRoles, NO_LOCAL_LANES } from '../queue/local-roles.ts';
+import { createPreparer } from '../queue/prepare.ts';
 import { closeRedis, connectRedis } from '../redis/connection.ts';
+import { type ClientOptions, createClient } from './client.ts';
+import { createStore, type Store, type StoreOptions } from './store.ts';
 
 export { privateRedisUrl } from '../redis/private-redis.ts';
 export * from '../contract/client-names.ts';
@@ -45,29 +52,42 @@ export async function createDirectClient(options: DirectClientOptions): Promise<
   if (wrong !== null) throw new TypeError(`redisUrl: ${wrong.says}. ${wrong.fix}`);
   const connection = connectRedis(options.redisUrl, 'submit');
   const listening = connectRedis(options.redisUrl, 'subscriber');
-  const { maxQueued = DEFAULT_MAX_QUEUED } = options;
-  const { client } = assembleClient(
-    { connection, listening },
-    {
-      prefix: options.prefix ?? DEFAULT_PREFIX,
-      knownServers: options.knownServers ?? [],
-      knownModels: NO_MODELS,
-      retentionMs: options.retentionMs ?? DEFAULT_RETENTION_MS,
-      durability: options.durability ?? 'memory',
-      argumentsBytes: DEFAULT_ARGUMENTS_BYTES,
-      ...(options.requestBytes === undefined ? {} : { requestBytes: options.requestBytes }),
-      totalBytes: options.totalBytes,
-      maxDirectives: DEFAULT_BATCH,
-      maxQueuedIn: () => maxQueued,
-      maxOpen: maxQueued === null ? null : DEFAULT_MAX_OPEN,
-      runs: { agents: [], kinds: submittableTypes(options.directives ?? []) },
-    },
-  );
+  const store = createStore(connection, storeOptions(options));
+  const { client } = createClient(store, listening, clientOptions(options, store));
   return {
     ...client,
     async close() {
       await client.close();
+      await store.close();
       await Promise.all([closeRedis(connection), closeRedis(listening)]);
     },
+  };
+}
+
+function storeOptions(options: DirectClientOptions): StoreOptions {
+  const { prefix = DEFAULT_PREFIX, requestBytes = DEFAULT_REQUEST_BYTES } = options;
+  return {
+    prefix,
+    retentionMs: options.retentionMs ?? DEFAULT_RETENTION_MS,
+    requestBytes,
+    durability: options.durability ?? 'memory',
+    configured: { servers: options.knownServers ?? [], models: NO_MODELS, agents: [] },
+    local: createLocalRoles(),
+    takes: NO_LOCAL_LANES,
+  };
+}
+
+function clientOptions(options: DirectClientOptions, { catalog }: Store): ClientOptions {
+  const { maxQueued = DEFAULT_MAX_QUEUED, requestBytes = DEFAULT_REQUEST_BYTES } = options;
+  const { executeImmediately } = createRegistry([emitToolError, emitRequestError]);
+  return {
+    preparer: createPreparer({ servers: catalog.servers, models: catalog.models, executeImmediately }),
+    customTypes: submittableTypes(options.directives ?? []),
+    argumentsBytes: DEFAULT_ARGUMENTS_BYTES,
+    requestBytes,
+    totalBytes: options.totalBytes,
+    maxDirectives: DEFAULT_BATCH,
+    maxQueuedIn: () => maxQueued,
+    maxOpen: maxQueued === null ? null : DEFAULT_MAX_OPEN,
   };
 }

@@ -1,31 +1,31 @@
-// The composition root: builds the parts of a process from its configuration and roles, and starts and stops them.
+// The composition of a process: its connections, one store on each, and the roles that work on them.
 // Must never hold behaviour of its own.
-import { pino } from 'pino';
-import { allowedHosts } from '../api/allowed-host.ts';
-import { createApi } from '../api/api.ts';
-import { assembleClient, type ClientOptions } from './client-parts.ts';
+import { randomUUID } from 'node:crypto';
+import { type Logger, pino } from 'pino';
 import type { Config } from '../config/config.ts';
-import { modelLane } from '../contract/model-name.ts';
-import type { Engine } from '../engine/engine.ts';
-import { NO_LOCAL_WORKER, type LocalWorker } from '../engine/turn.ts';
-import { engineParts } from './engine-wiring.ts';
-import { type SharedParts, journalParts, type Onward, open, sweeperPart } from './ground.ts';
-import type { Hearing } from '../journal/channel.ts';
-import { deadlineIn, settledWithin, startAll, stopAll, type Startable } from '../lifecycle.ts';
-import { submittableTypes } from '../engine/core/directive-exec.ts';
+import { DEFAULT_ALIASES } from '../contract/model-name.ts';
+import { createCore } from '../engine/core/core.ts';
+import { emitRequestError } from '../executors/emit-request-error.ts';
+import { emitToolError } from '../executors/emit-tool-error.ts';
+import { createRegistry, type Registry } from '../executors/registry.ts';
 import { type Modules, NO_MODULES } from '../extend/modules.ts';
-import { configuredModels } from './model-wiring.ts';
+import { deadlineIn, startAll, type Startable, stopAll } from '../lifecycle.ts';
 import { confirmation } from '../queue/durability.ts';
-import type { WakeRun } from '../queue/run-wake.ts';
-import { toolLane } from '../catalog/route.ts';
-import type { RedisConnection } from '../redis/connection.ts';
-import { createRedisOutage } from '../redis/outage.ts';
-import { askRedis } from '../redis/reach.ts';
+import { createLocalRoles } from '../queue/local-roles.ts';
+import { createPreparer, type Preparer } from '../queue/prepare.ts';
+import { createSweeper } from '../queue/sweep.ts';
 import { requireFitRedis } from '../redis/fitness.ts';
-import { version } from '../version.ts';
-import { workerParts } from './worker-wiring.ts';
+import { createRedisOutage, type RedisOutage } from '../redis/outage.ts';
+import { askRedis } from '../redis/reach.ts';
+import { type Announced, createAnnouncer } from './announcer.ts';
+import { createApiRole } from './api-role.ts';
+import { createConnections } from './connections.ts';
+import { createEngineRole } from './engine-role.ts';
+import { configuredModels } from './models.ts';
+import { createStore, type Store, type StoreOptions } from './store.ts';
+import { createExecution, createWorkerRole, JOB_LOCK_MS, STALLED_CHECK_MS } from './worker-role.ts';
 
-/** What a process does. The sweeper runs in every process; one of them sweeps at a time. */
+/** What a process does. Every process sweeps; of what is due each entry goes to one of them. */
 export interface Roles {
   api?: boolean;
   engine?: boolean;
@@ -40,163 +40,158 @@ export interface Service {
   stop(): Promise<void>;
 }
 
-interface ApiPart {
-  parts: Startable[];
-  url(): string | null;
-}
+/** Builds a process with the given roles; `modules` as `loadModules` found them. Throws when the configuration names no Redis. */
+export function createService(config: Config, roles: Roles, modules: Modules = NO_MODULES): Service {
+  const { redisUrl } = config;
+  if (redisUrl === undefined) throw new Error('no Redis is configured: set REDIS_URL');
+  const logger = pino({ level: config.logLevel, base: null }, pino.destination({ fd: 2, sync: false }));
+  const local = createLocalRoles();
+  const outage = createRedisOutage({ logger, waiting: local.underWay });
+  const onError = reporter(logger, outage);
+  const shared = { config, modules, redisUrl, processId: randomUUID(), logger, onError };
 
-function clientOptions({ config, modules, engine }: SharedParts): ClientOptions {
-  const { limits, mcpServers, providers } = config;
-  const limitOf = new Map([
-    ...[...mcpServers].map(([name, { lane }]) => [toolLane(name), lane.max_queued] as const),
-    ...[...providers].map(([name, { lane }]) => [modelLane(name), lane.max_queued] as const),
-  ]);
-  return {
-    prefix: config.prefix,
-    knownServers: [...mcpServers.keys()],
-    knownModels: configuredModels(config),
-    retentionMs: config.retention.closed_ms,
-    durability: config.durability,
-    argumentsBytes: limits.arguments_bytes,
-    requestBytes: limits.request_bytes,
-    totalBytes: limits.total_bytes,
-    maxDirectives: limits.batch,
-    maxQueuedIn: (lane) => limitOf.get(lane) ?? null,
-    maxOpen: limits.max_open,
-    runs: {
-      agents: modules.agents,
-      kinds: submittableTypes(modules.directives),
-      ...(engine ? { wake: rouseWith(engine) } : {}),
-    },
-  };
-}
+  const redis = createConnections(redisUrl, outage);
+  const stored = { ...storeOptions(config, modules), local };
+  const works = roles.engine === true || roles.worker === true;
+  const working = works ? createStore(redis.open('commands'), { ...stored, takes: local.all }) : null;
+  const submitting = roles.api ? createStore(redis.open('submit'), { ...stored, takes: local.runs }) : null;
 
-/** A caller is answered when the run is durable; its turn follows. */
-function rouseWith(engine: Engine): WakeRun {
-  return async (requestId, version) => void engine.wake(requestId, version);
-}
+  const execution = roles.worker && working ? createExecution(working, shared) : null;
+  const registry = createRegistry([emitToolError, emitRequestError, ...(execution?.definitions ?? [])]);
+  const engine = roles.engine && working ? engineOn(working, { ...shared, registry }) : null;
+  const worker =
+    execution && working
+      ? createWorkerRole(working, redis.open('subscriber'), { ...execution, registry }, shared)
+      : null;
+  local.join({ engine, worker: worker?.worker ?? null });
+  const cancellations = worker?.hearing ?? null;
+  const api = submitting
+    ? createApiRole(submitting, redis.open('subscriber'), {
+        ...shared,
+        preparer: preparerOf(submitting, registry),
+        cancellations,
+      })
+    : null;
 
-function apiParts(ground: SharedParts, cancellations: (() => Hearing) | null): ApiPart {
-  const { config, logger } = ground;
-  const commands = open(ground, 'submit', 'api connection');
-  const listening = open(ground, 'subscriber', 'api subscriber');
-  const parts = journalParts(commands.connection, ground);
-  const { client, listen, hearing } = assembleClient(
-    { connection: commands.connection, listening: listening.connection },
-    clientOptions(ground),
-  );
-  const limits = { bodyBytes: config.limits.body_bytes };
-  const api = createApi({
-    client,
-    ready: () => readiness(commands.connection, { announcements: hearing, cancellations }),
-    allowedHosts: allowedHosts({ host: config.host, named: config.allowedHosts }),
-    limits,
+  const announced = [
+    ...(execution?.announced ?? []),
+    ...(engine && working ? [agentsOf(working, shared)] : []),
+  ];
+  const parts = [
+    fitness(redisUrl, config),
+    redis,
+    ...[working, submitting].flatMap((store) => (store ? [closing(store)] : [])),
+    ...[working ?? submitting].flatMap((store) => (store ? [sweeperOn(store, config, onError)] : [])),
+    createAnnouncer(announced, onError),
+    ...(engine ? [engine] : []),
+    ...(execution?.parts ?? []),
+    ...(worker?.parts ?? []),
+    ...(api ? [api] : []),
+    outage,
+  ];
+  return serviceOf(parts, {
     logger,
-    version,
+    url: () => api?.url() ?? null,
+    drainMs: (engine ? config.engine.drain_ms : 0) + (worker ? config.worker.drain_ms : 0),
   });
-  let url: string | null = null;
-  const server: Startable = {
-    name: 'api',
-    start: async () => {
-      // Without Redis it goes on trying; the first call that waits says what is wrong.
-      await listen().catch(ground.onError);
-      url = await api.listen({ host: config.host, port: config.port });
-    },
-    stop: async () => {
-      await api.close();
-      await client.close();
-    },
-  };
-  return { parts: [commands.part, listening.part, sweeperPart(parts, ground), server], url: () => url };
-}
-
-/** Less than what looks at it waits: `adjutant doctor`, a supervisor. A command to a Redis that is away takes 5 s to fail. */
-const READINESS_LIMIT_MS = 2_000;
-
-async function readiness(
-  connection: RedisConnection,
-  channels: Readonly<Record<string, (() => Hearing) | null>>,
-) {
-  let answered = false;
-  const asked = connection.ping().then(() => {
-    answered = true;
-  });
-  await settledWithin(asked, READINESS_LIMIT_MS);
-  const heard = Object.entries(channels).flatMap(([name, hearing]) =>
-    hearing ? [{ name, ...hearing() }] : [],
-  );
-  const checks = Object.fromEntries(heard.map(({ name, lostAt }) => [name, hearingText(lostAt)]));
-  return {
-    ok: answered && heard.every(({ ok }) => ok),
-    checks: { redis: answered ? 'ok' : 'out of reach', ...checks },
-  };
-}
-
-function hearingText(lostAt: number | null): string {
-  if (lostAt === null) return 'ok';
-  return `not heard since ${new Date(lostAt).toISOString()}: what is announced is noticed up to 5 s late`;
-}
-
-/** A Redis that cannot keep the promises is refused before anything else starts. */
-function fitnessPart(ground: SharedParts): Startable {
-  return {
-    name: 'redis check',
-    async start() {
-      await askRedis(ground.redisUrl, async (connection) => {
-        await requireFitRedis(connection);
-        await confirmation(connection, ground.config.durability);
-      });
-    },
-    stop: () => Promise.resolve(),
-  };
 }
 
 /** What a stop may take beyond the drains: 5 s for Redis to take what is known, and the goodbyes. */
 const STOP_MS = 8_000;
 
-/** Builds a process with the given roles; `modules` as `loadModules` found them. Throws when the configuration names no Redis. */
-export function createService(config: Config, roles: Roles, modules: Modules = NO_MODULES): Service {
-  if (config.redisUrl === undefined) throw new Error('no Redis is configured: set REDIS_URL');
-  const logger = pino({ level: config.logLevel, base: null }, pino.destination({ fd: 2, sync: false }));
-  const waiting = (): Record<string, number> => ({
-    ...(working ? { attempts: working.worker.inHand() } : {}),
-    ...(running ? { runs: running.engine.busyRuns() } : {}),
-  });
-  const outage = createRedisOutage({ logger, waiting });
-  const onError: Onward = (error) => {
-    if (!outage.explains(error))
-      logger.warn({ error: error.message }, 'a background task failed and goes on');
-  };
-  const base = { config, modules, redisUrl: config.redisUrl, outage, logger, onError };
-  let worker: LocalWorker = NO_LOCAL_WORKER;
-  const localWorker: LocalWorker = {
-    canTake: (lane) => worker.canTake(lane),
-    take: (lane, job) => worker.take(lane, job),
-  };
-  const running = roles.engine ? engineParts(base, localWorker) : null;
-  const ground: SharedParts = { ...base, engine: running?.engine ?? null };
-  const working = roles.worker ? workerParts(ground) : null;
-  if (working) ({ worker } = working);
-  const api = roles.api ? apiParts(ground, working?.hearing ?? null) : null;
-  const parts = [
-    fitnessPart(ground),
-    ...(running?.parts ?? []),
-    ...(working?.parts ?? []),
-    ...(api?.parts ?? []),
-    outage,
-  ];
+function serviceOf(
+  parts: readonly Startable[],
+  { logger, url, drainMs }: { logger: Logger; url: () => string | null; drainMs: number },
+): Service {
   return {
     get url() {
-      return api?.url() ?? null;
+      return url();
     },
     start: (interrupt) => startAll(parts, interrupt),
     async stop() {
-      const drains = [
-        ...(running ? [config.engine.drain_ms] : []),
-        ...(working ? [config.worker.drain_ms] : []),
-      ];
-      const left = await stopAll(parts, deadlineIn(STOP_MS + drains.reduce((sum, ms) => sum + ms, 0)));
+      const left = await stopAll(parts, deadlineIn(STOP_MS + drainMs));
       if (left.length > 0) logger.warn({ left }, 'not everything stopped in time; it is left behind');
     },
+  };
+}
+
+interface Shared {
+  config: Config;
+  modules: Modules;
+  processId: string;
+  logger: Logger;
+  onError: (error: Error) => void;
+}
+
+function reporter(logger: Logger, outage: RedisOutage): (error: Error) => void {
+  return (error) => {
+    if (!outage.explains(error))
+      logger.warn({ error: error.message }, 'a background task failed and goes on');
+  };
+}
+
+function storeOptions(
+  config: Config,
+  { agents }: Modules,
+): Pick<StoreOptions, 'prefix' | 'retentionMs' | 'requestBytes' | 'durability' | 'configured'> {
+  return {
+    prefix: config.prefix,
+    retentionMs: config.retention.closed_ms,
+    requestBytes: config.limits.request_bytes,
+    durability: config.durability,
+    configured: { servers: [...config.mcpServers.keys()], models: configuredModels(config), agents },
+  };
+}
+
+function preparerOf({ catalog }: Store, { executeImmediately }: Registry): Preparer {
+  return createPreparer({ servers: catalog.servers, models: catalog.models, executeImmediately });
+}
+
+function engineOn(store: Store, { config, modules, registry, ...rest }: Shared & { registry: Registry }) {
+  const { strategies, directives } = modules;
+  const modelAliases = [...DEFAULT_ALIASES.keys(), ...config.models.keys()];
+  return createEngineRole(store, {
+    ...rest,
+    prefix: config.prefix,
+    core: createCore({ strategies, directives, modelAliases }),
+    preparer: preparerOf(store, registry),
+    requestBytes: config.limits.request_bytes,
+    concurrency: config.engine.concurrency,
+    drainMs: config.engine.drain_ms,
+    lockMs: JOB_LOCK_MS,
+    stalledCheckMs: STALLED_CHECK_MS,
+  });
+}
+
+function agentsOf({ catalog }: Store, { modules, processId }: Shared): Announced {
+  const { agents } = catalog.published;
+  return {
+    publish: () => agents.publish(modules.agents, processId),
+    withdraw: () => agents.deregister(processId),
+  };
+}
+
+function sweeperOn(store: Store, config: Config, onError: (error: Error) => void): Startable {
+  const { journal, runs, index, dead, ends } = store.records;
+  const { lanes, waker } = store.queue;
+  const retentionMs = config.retention.closed_ms;
+  return createSweeper({ journal, runs, index, dead, ends, lanes, waker, retentionMs, onError });
+}
+
+function closing(store: Store): Startable {
+  return { name: 'store', start: () => Promise.resolve(), stop: () => store.close() };
+}
+
+/** A Redis that cannot keep the promises is refused before anything else starts. */
+function fitness(redisUrl: string, { durability }: Config): Startable {
+  return {
+    name: 'redis check',
+    async start() {
+      await askRedis(redisUrl, async (connection) => {
+        await requireFitRedis(connection);
+        await confirmation(connection, durability);
+      });
+    },
+    stop: () => Promise.resolve(),
   };
 }

@@ -31,7 +31,9 @@ export type RunEnd =
   | 'cancelled'
   | 'busy'
   | 'provider_error'
-  | 'network';
+  | 'network'
+  /** Planned for no run: four workers may die during one call of its model. */
+  | 'worker_lost';
 
 export interface PlannedRun {
   readonly requestId: string;

@@ -47,6 +47,29 @@ function speakTo(world: World, content: string, also: { history?: boolean } = {}
   withLog(world, () => true, [put], 1);
 }
 
+test('a run ends as worker_lost where a call of its model did, and nowhere else', () => {
+  const world = undisturbed();
+  world.run = { ...world.run, status: 'failed', termination_reason: 'worker_lost' };
+  const ofTheEnd = (): string[] => sentences(world).filter((each) => each.includes('ended as failed'));
+  expect(ofTheEnd()).toHaveLength(1);
+  const error = { type: 'worker_lost', message: '', details: { redeliveries: 4 }, retryable: false };
+  const answer = last(world.signals.filter(({ type }) => type === 'ai.llm.response'));
+  Object.assign(answer.data, { result: { ok: false, error, effects: [] } });
+  expect(ofTheEnd()).toEqual([]);
+});
+
+test('a run one of whose tools lost four workers is not compared with an undisturbed one', () => {
+  const world = undisturbed();
+  const lost = '{"ok":false,"error":{"type":"worker_lost","message":"","details":{},"retryable":false}}';
+  const position = world.messages.findIndex(({ role }) => role === 'tool');
+  const told = (content: string): string[] => {
+    world.messages[position] = { ...(world.messages[position] as WireMessage), content, is_error: true };
+    return sentences(world).filter((each) => each.includes('undisturbed'));
+  };
+  expect(told(lost.replace('worker_lost', 'timeout'))).toHaveLength(1);
+  expect(told(lost)).toEqual([]);
+});
+
 describe('it reports', () => {
   const breaks: [string, string, (world: World) => void][] = [
     [

@@ -22,6 +22,7 @@ const STATUSES: Readonly<Record<RunEnd, string>> = {
   busy: 'failed',
   provider_error: 'failed',
   network: 'failed',
+  worker_lost: 'failed',
 };
 
 /** Sentences, one for each promise that was broken; empty when all were kept. */
@@ -92,13 +93,19 @@ function checkEnd({ history, signals }: RunEvidence, run: WireRun): string[] {
     canonical(completed ? run.result : run.error)
   )
     found.push('its end says something else than its view');
-  if (!history.planned.ends.includes(reason))
+  const isLost = reason === 'worker_lost' && signals.some(isLostModel);
+  if (!history.planned.ends.includes(reason) && !isLost)
     found.push(
       `ended as ${run.status} (${reason}: ${canonical(run.error)}), not as ${history.planned.ends.join(' or ')}`,
     );
   else if (statusAfter(reason, run) !== run.status) found.push(`${reason} made it ${run.status}`);
   if (run.waiting_for.length > 0) found.push(`waits for ${JSON.stringify(run.waiting_for)}`);
   return [...found, ...checkAfter(signals, end, completed)];
+}
+
+/** Whether the workers really died is what the rules of directives check. */
+function isLostModel({ type, data: { result } }: WireSignal): boolean {
+  return type === 'ai.llm.response' && result?.ok === false && result.error.type === 'worker_lost';
 }
 
 /** After the end only work that was under way still ends. */

@@ -1,32 +1,25 @@
 /** Engines, a worker and run clients of one test on a real Redis, with a core that the test chooses.
  *  It must never leave an engine behind: what it starts, it stops when it is disposed of. */
 import { randomUUID } from 'node:crypto';
-import { parseConfig } from '../../src/config/config.ts';
 import { defineAgent } from '../../src/engine/define-agent.ts';
-import { knownAgents } from '../../src/catalog/known-agents.ts';
 import { createRunClient } from '../../src/engine/run-client.ts';
 import { createRunStarter } from '../../src/engine/run-start.ts';
 import { createRunStore } from '../../src/engine/run-store.ts';
 import { createRunNotifier, type Notification } from '../../src/engine/run-notifier.ts';
 import type { EngineCore } from '../../src/engine/transition.ts';
-import { wireEngine } from '../../src/service/engine-wiring.ts';
+import type { TurnLogger } from '../../src/engine/turn.ts';
 import { emitRequestError } from '../../src/executors/emit-request-error.ts';
 import { emitToolError } from '../../src/executors/emit-tool-error.ts';
 import { createRegistry } from '../../src/executors/registry.ts';
-import { createAgentCatalog } from '../../src/catalog/agent-catalog.ts';
 import { createJournal, DEFAULT_REQUEST_BYTES } from '../../src/journal/journal.ts';
-import { keySpace } from '../../src/journal/keys.ts';
-import { createModelCatalog } from '../../src/catalog/model-catalog.ts';
-import { createRunJournal } from '../../src/journal/run-journal.ts';
-import { createSweepIndex } from '../../src/journal/sweep-index.ts';
-import { createToolCatalog } from '../../src/catalog/tool-catalog.ts';
 import type { SubmittedAgentDefinition } from '../../src/contract/agent-definition.ts';
-import { knownModels } from '../../src/catalog/known-models.ts';
-import { knownServers } from '../../src/catalog/known-servers.ts';
-import { createLanes } from '../../src/queue/lanes.ts';
 import { createPreparer } from '../../src/queue/prepare.ts';
-import { createRunWaker, wakeByJob, type WakeRun } from '../../src/queue/run-wake.ts';
-import { closeRedis, connectRedis } from '../../src/redis/connection.ts';
+import { createEntrance } from '../../src/queue/entrance.ts';
+import { createLocalRoles, type LocalLanes, type LocalRoles } from '../../src/queue/local-roles.ts';
+import { RUN_LANE, versionOf, type WakeRun } from '../../src/queue/run-wake.ts';
+import { closeRedis, connectRedis, type RedisConnection } from '../../src/redis/connection.ts';
+import { createEngineRole } from '../../src/service/engine-role.ts';
+import { createStore } from '../../src/service/store.ts';
 import { createCancelListener } from '../../src/worker/cancel-listener.ts';
 import { createWorker } from '../../src/worker/worker.ts';
 import { RETENTION_MS, uniquePrefix } from './journal.ts';
@@ -50,12 +43,23 @@ export type EngineTest = Awaited<ReturnType<typeof openEngineTest>>;
 
 const NO_MODELS = { aliases: new Map(), providers: new Map() };
 
-function testPreparer(connection: ReturnType<typeof connectRedis>, prefix: string) {
-  const keys = keySpace(prefix);
-  return createPreparer({
-    servers: knownServers(createToolCatalog(connection, keys), ['test']),
-    models: knownModels(createModelCatalog(connection, keys), NO_MODELS),
-    executeImmediately: createRegistry([emitToolError, emitRequestError]).executeImmediately,
+interface TestStoreOptions extends Omit<EngineTestOptions, 'prefix' | 'core'> {
+  local?: LocalRoles;
+}
+
+function testStore(
+  connection: RedisConnection,
+  prefix: string,
+  { agents = [], requestBytes = DEFAULT_REQUEST_BYTES, local = createLocalRoles() }: TestStoreOptions,
+) {
+  return createStore(connection, {
+    prefix,
+    retentionMs: RETENTION_MS,
+    requestBytes,
+    durability: 'memory',
+    configured: { servers: ['test'], models: NO_MODELS, agents: agents.map(defineAgent) },
+    local,
+    takes: local.all,
   });
 }
 
@@ -67,62 +71,62 @@ export function makeEngine(
     core = scriptedCore(),
     agents = [{ name: 'scripted' }],
     requestBytes = DEFAULT_REQUEST_BYTES,
-    logger,
+    logger = { info: () => {}, warn: () => {}, error: () => {} },
     onError = () => {},
   }: Omit<EngineTestOptions, 'prefix'> & {
-    logger?: Parameters<typeof wireEngine>[0]['logger'];
+    logger?: TurnLogger;
     onError?: (error: Error) => void;
   } = {},
 ) {
   const connection = connectRedis(redisUrl, 'commands');
-  const environment = { REDIS_URL: redisUrl, ADJUTANT_PREFIX: prefix };
-  const raw = { retention: { closed_ms: RETENTION_MS }, limits: { request_bytes: requestBytes } };
-  const config = parseConfig(raw, { source: 'test', directory: process.cwd(), environment });
-  const silent = { info: () => {}, warn: () => {}, error: () => {} };
-  const wired = wireEngine({
-    config,
-    modules: { agents: agents.map(defineAgent), strategies: [], directives: [] },
+  const local = createLocalRoles();
+  const store = testStore(connection, prefix, { agents, requestBytes, local });
+  const { servers, models } = store.catalog;
+  const { executeImmediately } = createRegistry([emitToolError, emitRequestError]);
+  const engine = createEngineRole(store, {
+    prefix,
     core,
-    connection,
-    preparer: testPreparer(connection, prefix),
+    preparer: createPreparer({ servers, models, executeImmediately }),
+    requestBytes,
+    concurrency: 10,
+    drainMs: 10_000,
     lockMs: 1_000,
     stalledCheckMs: 300,
-    logger: logger ?? silent,
+    logger,
     onError,
   });
-  return { connection, ...wired };
+  local.join({ engine });
+  const closing = { name: 'store', start: () => Promise.resolve(), stop: () => store.close() };
+  return { connection, engine, parts: [closing, engine] };
 }
 
 export async function openEngineTest(redisUrl: string, options: EngineTestOptions = {}) {
   const { prefix = uniquePrefix(), core = scriptedCore(), agents = [{ name: 'scripted' }] } = options;
   const requestBytes = options.requestBytes ?? DEFAULT_REQUEST_BYTES;
   const pipeline = await openPipeline(redisUrl, prefix, 'memory', { requestBytes });
-  const { connection, keys, errors } = pipeline;
-  const lanes = createLanes(connection, prefix);
-  const wakeByLane = wakeByJob(createRunWaker(lanes));
-  const runs = createRunJournal({ connection, keys, retentionMs: RETENTION_MS, requestBytes });
-  const catalog = createAgentCatalog(connection, keys);
-  await catalog.publish(agents.map(defineAgent));
-  const known = knownAgents(catalog, []);
-  const index = createSweepIndex(connection, keys);
-  const noConfirm = async (): Promise<null> => null;
+  const { connection, keys, errors, lanes } = pipeline;
+  const store = testStore(connection, prefix, { requestBytes });
+  const { records, queue, catalog } = store;
+  const { runs } = records;
+  const { agents: known } = catalog;
+  await catalog.published.agents.publish(agents.map(defineAgent));
   const closing: (() => Promise<void>)[] = [];
 
   /** A client that wakes runs in its own way. */
-  function client(wake: WakeRun = wakeByLane) {
+  function client(wake: WakeRun = queue.wakeRun) {
+    const woken: LocalLanes = {
+      canTake: (lane) => lane === RUN_LANE,
+      take: (_lane, job) => {
+        void wake(job.request_id, versionOf(job));
+        return true;
+      },
+    };
+    const { index } = records;
+    const entrance = createEntrance({ index, lanes, local: woken, confirm: async () => null, ordered: true });
     return createRunClient({
       runs,
       store: createRunStore(runs),
-      starter: createRunStarter({
-        runs,
-        agents: known,
-        index,
-        wake,
-        capacity: null,
-        confirm: noConfirm,
-        ordered: true,
-        requestBytes,
-      }),
+      starter: createRunStarter({ runs, agents: known, entrance, capacity: null, requestBytes }),
       requireMemory: () => Promise.resolve(),
       requestBytes,
       notifier: createRunNotifier(runs, wake),
@@ -146,7 +150,7 @@ export async function openEngineTest(redisUrl: string, options: EngineTestOption
   }
 
   /** Serves the lane of the test's tools; ends wake runs as `wake` does. */
-  async function startWorker(execute: Execute, wake: WakeRun = wakeByLane, more: TestWorkerOptions = {}) {
+  async function startWorker(execute: Execute, wake: WakeRun = queue.wakeRun, more: TestWorkerOptions = {}) {
     const own = connectRedis(redisUrl, 'commands');
     const listening = connectRedis(redisUrl, 'subscriber');
     const journal = createJournal({ connection: own, keys, retentionMs: RETENTION_MS, wakeRun: wake });
@@ -190,12 +194,12 @@ export async function openEngineTest(redisUrl: string, options: EngineTestOption
     ...pipeline,
     agents: known,
     runs,
-    wake: wakeByLane,
+    wake: queue.wakeRun,
     client: client(),
     clientWith: client,
     requests: pipeline.client,
     tell: (requestId: string, telling: Notification) =>
-      createRunNotifier(runs, wakeByLane).notify(requestId, telling, { cause: requestId }),
+      createRunNotifier(runs, queue.wakeRun).notify(requestId, telling, { cause: requestId }),
     wakingJournal: (wakeRun: WakeRun) =>
       createJournal({ connection, keys, retentionMs: RETENTION_MS, wakeRun }),
     startEngine,
@@ -204,7 +208,7 @@ export async function openEngineTest(redisUrl: string, options: EngineTestOption
     newId: () => `r-${randomUUID().slice(0, 8)}`,
     async [Symbol.asyncDispose](): Promise<void> {
       for (const close of closing.toReversed()) await close();
-      await lanes.close();
+      await store.close();
       await pipeline[Symbol.asyncDispose]();
     },
   };

@@ -20,11 +20,13 @@ import { createRegistry } from '../../src/executors/registry.ts';
 import { createDeadLetterIndex } from '../../src/journal/dead-letter-index.ts';
 import { DEFAULT_REQUEST_BYTES } from '../../src/journal/journal.ts';
 import { createPayloadStore } from '../../src/journal/payload-store.ts';
+import { createRunJournal } from '../../src/journal/run-journal.ts';
 import { createSerialLanes } from '../../src/journal/serial-lanes.ts';
 import { createEndRecorder } from '../../src/journal/end-recorder.ts';
 import { createSweepIndex } from '../../src/journal/sweep-index.ts';
 import { createLanes } from '../../src/queue/lanes.ts';
 import { confirmations, type Durability } from '../../src/queue/durability.ts';
+import { createRunWaker } from '../../src/queue/run-wake.ts';
 import { createSweeper } from '../../src/queue/sweep.ts';
 import { closeRedis, connectRedis } from '../../src/redis/connection.ts';
 import type { AttemptParts } from '../../src/worker/claimed.ts';
@@ -113,6 +115,7 @@ export async function openPipeline(
   });
   const index = createSweepIndex(connection, keys);
   const lanes = createLanes(connection, prefix);
+  const runs = createRunJournal({ connection, keys, retentionMs: RETENTION_MS, requestBytes });
   const dead = createDeadLetterIndex(connection, keys);
   const ends = createEndRecorder(index, dead);
   const closing: (() => Promise<void>)[] = [];
@@ -131,7 +134,7 @@ export async function openPipeline(
       journal,
       index,
       serial: createSerialLanes(connection, keys, journal),
-      ends: ends,
+      ends,
       payloads: createPayloadStore({ connection, keys, requestBytes }),
       registry: createRegistry([testTool(execute), ...definitions]),
       heartbeat: beating,
@@ -187,13 +190,13 @@ export async function openPipeline(
 
   function sweeper(intervalMs = 50) {
     const made = createSweeper({
-      connection,
-      keys,
       journal,
+      runs,
       index,
       lanes,
+      waker: createRunWaker(lanes),
       dead,
-      ends: ends,
+      ends,
       retentionMs: RETENTION_MS,
       intervalMs,
       onError: (error) => void errors.push(error),

@@ -2,7 +2,11 @@
  *  It must never leave a wait the time for such a check. */
 import { randomUUID } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
-import { assembleClient } from '../../../src/service/client-parts.ts';
+import { createClient } from '../../../src/service/client.ts';
+import { createStore } from '../../../src/service/store.ts';
+import { DEFAULT_REQUEST_BYTES } from '../../../src/journal/journal.ts';
+import { createLocalRoles, NO_LOCAL_LANES } from '../../../src/queue/local-roles.ts';
+import { createPreparer } from '../../../src/queue/prepare.ts';
 import type { DirectiveClient } from '../../../src/contract/directive-client.ts';
 import { okResult } from '../../../src/contract/result.ts';
 import { createSubscriptions } from '../../../src/journal/subscriptions.ts';
@@ -27,26 +31,33 @@ async function openClient(
 ) {
   const connection = connectRedis(url, 'submit');
   const listening = connectRedis(listeningUrl, 'subscriber');
-  const options = {
+  const store = createStore(connection, {
     prefix,
-    knownServers: ['test'],
-    knownModels: NO_MODELS,
     retentionMs: 60_000,
-    durability: 'memory' as const,
+    requestBytes: DEFAULT_REQUEST_BYTES,
+    durability: 'memory',
+    configured: { servers: ['test'], models: NO_MODELS, agents: [] },
+    local: createLocalRoles(),
+    takes: NO_LOCAL_LANES,
+  });
+  const { servers, models } = store.catalog;
+  const opened = createClient(store, listening, {
+    preparer: createPreparer({ servers, models, executeImmediately: () => null }),
+    customTypes: new Map(),
     argumentsBytes: 1_000_000,
+    requestBytes: DEFAULT_REQUEST_BYTES,
     maxDirectives: 10,
     maxQueuedIn: () => null,
     maxOpen: null,
     recheckMs: NEVER_MS,
     verifyMs,
-    runs: { agents: [] },
-  };
-  const assembled = assembleClient({ connection, listening }, options);
+  });
   return {
-    ...assembled,
+    ...opened,
     listening,
     [Symbol.asyncDispose]: async () => {
-      await assembled.client.close();
+      await opened.client.close();
+      await store.close();
       await Promise.all([closeRedis(connection), closeRedis(listening)]);
     },
   };

@@ -15,7 +15,7 @@ import { toolExec } from '../../../src/executors/tool-exec.ts';
 import { keySpace } from '../../../src/journal/keys.ts';
 import { createToolCatalog } from '../../../src/catalog/tool-catalog.ts';
 import { closeRedis, connectRedis } from '../../../src/redis/connection.ts';
-import { wireTools } from '../../../src/service/tool-wiring.ts';
+import { createToolRole } from '../../../src/service/tools.ts';
 import { attemptDirective } from '../../../src/worker/attempt.ts';
 import { acceptance, claimOf, toolCall } from '../../support/journal.ts';
 import { INHERITED_NAMES } from '../../support/odd-names.ts';
@@ -38,7 +38,7 @@ async function wired(server: string, effects: object = {}) {
   const command = { command: process.execPath, args: [SERVER, JSON.stringify(INHERITED_NAMES)], effects };
   const raw = JSON.parse(`{"mcpServers":{${JSON.stringify(server)}:${JSON.stringify(command)}}}`) as unknown;
   const config = parseConfig(raw, { source: 'test', directory: '/', environment: {} });
-  const wiring = wireTools({ config, catalog, logger: SILENT, onError: () => {} });
+  const wiring = createToolRole({ config, catalog, processId: 'p', logger: SILENT, onError: () => {} });
   wiring.pool.start();
   await vi.waitUntil(() => wiring.pool.tools(server) !== null);
   return {
@@ -51,20 +51,26 @@ async function wired(server: string, effects: object = {}) {
   };
 }
 
-test.each(['constructor', '__proto__', 'plain'])('on the server %s every tool runs once', async (server) => {
-  await using tools = await wired(server);
-  const listed = await vi.waitUntil(async () => {
-    const [entry] = await tools.catalog.read();
-    return entry?.tools.length === INHERITED_NAMES.length ? entry.tools : null;
-  });
-  expect(listed.map(({ tool, effect }) => [tool, effect])).toEqual(
-    INHERITED_NAMES.map((name) => [name, 'once']),
-  );
-  for (const name of INHERITED_NAMES) {
-    const directive = { type: 'tool_exec', tool_name: `${server}.${name}` } as ToolExec;
-    expect(await tools.locate(directive, `tool.${server}`)).toMatchObject({ tool: name, effect: 'once' });
-  }
-});
+test.each(['constructor', '__proto__', 'plain'])(
+  'on the server %s every tool happens once',
+  async (server) => {
+    await using tools = await wired(server);
+    const listed = await vi.waitUntil(async () => {
+      const [entry] = await tools.catalog.read();
+      return entry?.tools.length === INHERITED_NAMES.length ? entry.tools : null;
+    });
+    expect(listed.map(({ tool, effect }) => [tool, effect])).toEqual(
+      INHERITED_NAMES.map((name) => [name, 'once']),
+    );
+    for (const name of INHERITED_NAMES) {
+      const directive = { type: 'tool_exec', tool_name: `${server}.${name}` } as ToolExec;
+      expect(await tools.locate(directive, `tool.${server}`)).toMatchObject({
+        tool: name,
+        repeatPolicy: 'once',
+      });
+    }
+  },
+);
 
 test('a repeat policy that is configured for such a name applies to that tool alone', async () => {
   await using tools = await wired('plain', { toString: 'read' });

@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest';
 import { loadConfig, parseConfig, requireKeys } from '../../../src/config/config.ts';
 import type { Environment } from '../../../src/config/environment-values.ts';
 import { fault, parse } from '../../support/parsed-config.ts';
-import { limitsOf, modelProviders } from '../../../src/service/model-wiring.ts';
+import { limitsOf, modelProviders } from '../../../src/service/models.ts';
 
 const KEY = 'sk-hunter2-hunter2';
 

@@ -1,6 +1,5 @@
 // Joins models with the configuration and the catalogs: providers and their limits, lanes, what is published.
 // Must never call a model.
-import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { type Config, requireKeys } from '../config/config.ts';
@@ -14,19 +13,16 @@ import { llmGenerate } from '../executors/llm-generate.ts';
 import { llmStream } from '../executors/llm-stream.ts';
 import type { KeySpace } from '../journal/keys.ts';
 import type { SchemaChecks } from '../json-schema/schema-checks.ts';
-import { createModelCatalog, type ModelCatalog } from '../catalog/model-catalog.ts';
-import { PRESENT_EVERY_MS } from '../catalog/presence.ts';
 import { createRateLimits, type LimitsOfModel, type MinuteLimits } from '../journal/rate-limits.ts';
-import type { ToolCatalog } from '../catalog/tool-catalog.ts';
-import type { Startable } from '../lifecycle.ts';
 import type { ModelLimiter } from '../llm/model-limiter.ts';
 import type { ModelPrice } from '../llm/pricing.ts';
 import type { ProviderOptions } from '../llm/provider-options.ts';
 import { createModelProviders, type ModelProviders } from '../llm/providers.ts';
 import { DEMO_SCRIPT, type Script, scriptSchema } from '../llm/script.ts';
-import { toolDescriber } from '../catalog/tool-descriptions.ts';
 import type { RedisConnection } from '../redis/connection.ts';
+import type { Catalog } from '../catalog/catalog.ts';
 import type { ServedLane } from '../worker/worker.ts';
+import type { Announced } from './announcer.ts';
 
 /** The providers and aliases of this configuration. */
 export function configuredModels({ providers, models }: Pick<Config, 'providers' | 'models'>): ModelTable {
@@ -118,50 +114,33 @@ export function limitsOf({ providers }: Config): (ref: ModelRef) => LimitsOfMode
   };
 }
 
-/** Tells who submits which providers and aliases there are, for as long as the worker runs. */
-function modelAnnouncer(config: Config, catalog: ModelCatalog, onError: (error: Error) => void): Startable {
-  const table = configuredModels(config);
-  const worker = randomUUID();
-  let timer: NodeJS.Timeout | undefined;
-  return {
-    name: 'model catalog',
-    async start() {
-      await catalog.publish(table, worker);
-      timer = setInterval(() => void catalog.publish(table, worker).catch(onError), PRESENT_EVERY_MS);
-      timer.unref();
-    },
-    async stop() {
-      if (timer === undefined) return;
-      clearInterval(timer);
-      await catalog.deregister(worker).catch(onError);
-    },
-  };
-}
-
-export interface ModelWiring {
-  /** The kinds of directives that call models. */
-  calls: DirectiveDefinition[];
-  announcer: Startable;
-  /** Tells in the catalog that a lane waits for `pauseMs`, or goes on (null). */
+export interface ModelRole {
+  /** The directive types that call models. */
+  definitions: DirectiveDefinition[];
+  /** The providers and aliases of this process. */
+  announced: Announced;
+  /** Publishes that a lane waits for `pauseMs`, or goes on (null). */
   noteBlocked(lane: string, pauseMs: number | null): void;
 }
 
-export interface ModelWiringOptions {
+export interface ModelRoleOptions {
   config: Config;
-  providers: ModelProviders;
   connection: RedisConnection;
   keys: KeySpace;
-  /** For tools that a directive names without describing them. */
-  catalog: ToolCatalog;
+  /** `describeTool` is for tools that a directive names without describing them. */
+  catalog: Pick<Catalog, 'published' | 'describeTool'>;
+  /** Of the process that calls them. */
+  processId: string;
   schemas: SchemaChecks;
   onError: (error: Error) => void;
 }
 
-/** What a worker needs to call models. */
-export function wireModels(options: ModelWiringOptions): ModelWiring {
-  const { config, providers, connection, keys, catalog, schemas, onError } = options;
-  const models = createModelCatalog(connection, keys);
-  const providerOfLane = new Map([...config.providers.keys()].map((name) => [modelLane(name), name]));
+/** What a worker needs to call models. Throws `ConfigError` when a key is missing, or a script cannot be used. */
+export function createModelRole(options: ModelRoleOptions): ModelRole {
+  const { config, connection, keys, catalog, processId, schemas, onError } = options;
+  const { models } = catalog.published;
+  const providers = modelProviders(config);
+  const table = configuredModels(config);
   const limiter: ModelLimiter = createRateLimits({
     connection,
     keys,
@@ -169,12 +148,14 @@ export function wireModels(options: ModelWiringOptions): ModelWiring {
     longestBlockMs: config.limits.pause_ms,
     onError,
   });
-  const describeTool = toolDescriber(catalog);
+  const parts = { providers, limiter, describeTool: catalog.describeTool, schemas };
+  const providerOfLane = new Map([...config.providers.keys()].map((name) => [modelLane(name), name]));
   return {
-    calls: [llmStream, llmGenerate, llmEmbed].map((define) =>
-      define({ providers, limiter, describeTool, schemas }),
-    ),
-    announcer: modelAnnouncer(config, models, onError),
+    definitions: [llmStream, llmGenerate, llmEmbed].map((define) => define(parts)),
+    announced: {
+      publish: () => models.publish(table, processId),
+      withdraw: () => models.deregister(processId),
+    },
     noteBlocked(lane, pauseMs) {
       const provider = providerOfLane.get(lane);
       if (provider === undefined) return;

@@ -6,7 +6,8 @@ import { parseConfig } from '../../../src/config/config.ts';
 import { type CatalogEntry, createToolCatalog, toolListing } from '../../../src/catalog/tool-catalog.ts';
 import { keySpace } from '../../../src/journal/keys.ts';
 import { closeRedis, connectRedis } from '../../../src/redis/connection.ts';
-import { wireTools } from '../../../src/service/tool-wiring.ts';
+import { createAnnouncer } from '../../../src/service/announcer.ts';
+import { createToolRole } from '../../../src/service/tools.ts';
 import { eventually } from '../../support/eventually.ts';
 import { startRedis } from '../../support/redis.ts';
 
@@ -25,7 +26,13 @@ test('the tools of an unreachable server stay listed with their repeat policies'
   await catalog.publish(STORED);
   const raw = { mcpServers: { away: { command: '/no/such/program' } } };
   const config = parseConfig(raw, { source: 'test', directory: '/', environment: {} });
-  const { pool, locate } = wireTools({ config, catalog, logger: SILENT, onError: () => {} });
+  const { pool, locate } = createToolRole({
+    config,
+    catalog,
+    processId: randomUUID(),
+    logger: SILENT,
+    onError: () => {},
+  });
   try {
     pool.start();
     await vi.waitUntil(async () => (await catalog.read())[0]?.status === 'unavailable');
@@ -33,7 +40,7 @@ test('the tools of an unreachable server stay listed with their repeat policies'
       { ...STORED, status: 'unavailable', error: expect.any(String), updatedAt: expect.any(Number) },
     ]);
     const directive = { type: 'tool_exec', tool_name: 'away.look' } as Parameters<typeof locate>[0];
-    expect(await locate(directive, 'tool.away')).toMatchObject({ tool: 'look', effect: 'read' });
+    expect(await locate(directive, 'tool.away')).toMatchObject({ tool: 'look', repeatPolicy: 'read' });
   } finally {
     await pool.stop();
     await closeRedis(connection);
@@ -48,20 +55,20 @@ test('a server whose last worker has deregistered is listed as not served', asyn
   const wired = (server: string) => {
     const raw = { mcpServers: { [server]: { command: '/no/such/program' } } };
     const config = parseConfig(raw, { source: 'test', directory: '/', environment: {} });
-    return wireTools({ config, catalog, logger: SILENT, onError: () => {} });
+    return createToolRole({ config, catalog, processId: randomUUID(), logger: SILENT, onError: () => {} });
   };
   const served = async () =>
     (await catalog.read()).filter((entry) => entry.served !== false).map(({ server }) => server);
   const [first, second] = [wired('one'), wired('two')];
   try {
-    await first.announce();
-    await second.announce();
+    await first.announced.publish();
+    await second.announced.publish();
     expect(await served()).toEqual(['one', 'two']);
-    await first.leave();
+    await first.announced.withdraw();
     clock.now += 20_000;
     expect(await served()).toEqual(['two']);
     expect(toolListing(await catalog.read()).servers.map(({ name }) => name)).toEqual(['two']);
-    await second.leave();
+    await second.announced.withdraw();
     clock.now += 20_000;
     expect(await served()).toEqual(['one', 'two']);
   } finally {
@@ -77,15 +84,22 @@ test('an entry that Redis has lost is published again unchanged', async () => {
   const raw = { mcpServers: { away: { command: '/no/such/program' } } };
   const config = parseConfig(raw, { source: 'test', directory: '/', environment: {} });
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
-  const { announce, leave } = wireTools({ config, catalog, logger: SILENT, onError: () => {} });
+  const role = createToolRole({
+    config,
+    catalog,
+    processId: randomUUID(),
+    logger: SILENT,
+    onError: () => {},
+  });
   try {
-    await announce();
+    const announcer = createAnnouncer([role.announced], () => {});
+    await announcer.start();
     const before = await catalog.read();
     expect(before).toMatchObject([{ tools: STORED.tools }]);
     await connection.flushall();
     vi.advanceTimersByTime(60_000);
     await eventually(() => catalog.read()).toEqual(before);
-    await leave();
+    await announcer.stop();
   } finally {
     vi.useRealTimers();
     await closeRedis(connection);

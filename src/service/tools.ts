@@ -1,13 +1,11 @@
 // Joins the MCP pool with the configuration and the catalog: which servers there are, what their tools do.
 // Must never call a tool.
-import { randomUUID } from 'node:crypto';
 import { resolve } from 'node:path';
 import type { Config } from '../config/config.ts';
 import type { HttpServerConfig, ServerConfig } from '../config/servers.ts';
 import type { ListedTool } from '../contract/tool-listing.ts';
 import { type RepeatPolicy, knownRepeatPolicy, type ToolExec } from '../contract/work-directive.ts';
 import type { ToolPlace } from '../executors/tool-exec.ts';
-import { PRESENT_EVERY_MS } from '../catalog/presence.ts';
 import type { CatalogEntry, ToolCatalog } from '../catalog/tool-catalog.ts';
 import type { SchemaChecks } from '../json-schema/schema-checks.ts';
 import { repeatPolicyOf } from '../mcp/repeat-policy.ts';
@@ -16,7 +14,8 @@ import type { McpLogger } from '../mcp/logger.ts';
 import type { HttpTransportOptions, McpServerOptions } from '../mcp/server-options.ts';
 import { withoutPercents } from '../mcp/server-secrets.ts';
 import type { ToolDefinition } from '../mcp/tool-definition.ts';
-import { toolLane, toolOnServer } from '../catalog/route.ts';
+import { serverOf, toolOnServer } from '../catalog/route.ts';
+import type { Announced } from './announcer.ts';
 
 /** User and password of the URL travel as a header: clients of HTTP refuse them in a URL, and repeat it in the refusal. */
 function addressOf({ url, headers, bearer_token: token }: HttpServerConfig): HttpTransportOptions {
@@ -83,111 +82,111 @@ function catalogWriter(config: Config, catalog: ToolCatalog, onError: (error: Er
     return written;
   }
 
-  /** As it was: Redis came back without it. */
-  async function repeat(server: string): Promise<void> {
+  /** As this process knows it: Redis never had it, or came back without it. */
+  async function restore(server: string): Promise<void> {
     const entry = await entries.get(server);
     if (entry) await catalog.publish(entry);
+    else await change(server, {});
   }
 
-  return { change, repeat };
+  return { change, restore };
 }
 
 function unseen(server: string): CatalogEntry {
   return { server, status: 'connecting', tools: [], updatedAt: 0 };
 }
 
-export interface ToolWiring {
+export interface ToolRole {
   pool: McpPool;
-  /** Makes the servers known by name before they are reached: who submits then finds their lanes. */
-  announce(): Promise<void>;
-  /** Takes back that this worker serves them. */
-  leave(): Promise<void>;
-  /** Tells in the catalog that a lane waits for `pauseMs`, or goes on (null). */
+  /** Makes the servers known by name before they are reached, and says that this process serves them. */
+  announced: Announced;
+  /** Publishes that a lane waits for `pauseMs`, or goes on (null). */
   noteBlocked(lane: string, pauseMs: number | null): void;
-  locate: (directive: ToolExec, lane: string) => Promise<ToolPlace | null>;
+  locate: Locate;
 }
 
-export interface ToolWiringOptions {
+export interface ToolRoleOptions {
   config: Config;
   catalog: ToolCatalog;
+  /** Of the process that serves them. */
+  processId: string;
   logger: McpLogger;
   /** Checks arguments and results. Default: some of the pool's own. */
   schemas?: SchemaChecks;
   onError: (error: Error) => void;
 }
 
-export function wireTools({ config, catalog, logger, schemas, onError }: ToolWiringOptions): ToolWiring {
-  const { change: write, repeat } = catalogWriter(config, catalog, onError);
-  const serverOfLane = new Map([...config.mcpServers.keys()].map((name) => [toolLane(name), name]));
+export function createToolRole(options: ToolRoleOptions): ToolRole {
+  const { config, catalog, logger, schemas, onError } = options;
+  const { change, restore } = catalogWriter(config, catalog, onError);
+  const servers = [...config.mcpServers.keys()];
   const pool = createMcpPool({
     servers: [...config.mcpServers].map(([name, server]) => serverOptions(name, server, config.directory)),
     onTools: (server, tools) =>
-      void write(server, {
+      void change(server, {
         tools: tools.map((tool) => listedTool(tool, config.mcpServers.get(server))),
       }),
     onStatus: (server, status: ServerStatus, error) =>
-      void write(server, { status, ...(error === undefined ? {} : { error }) }),
+      void change(server, { status, ...(error === undefined ? {} : { error }) }),
     logger,
     ...(schemas === undefined ? {} : { schemas }),
   });
 
-  async function repeatPolicyFromCatalog(server: string, tool: string): Promise<RepeatPolicy | undefined> {
+  let isKnown = false;
+
+  /** Nobody else publishes what this worker's servers offer, and they say it once: what Redis has lost is restored. */
+  async function publish(): Promise<void> {
+    const lost = (await catalog.present(options.processId, servers).catch(onError)) ?? [];
+    await Promise.all((isKnown ? lost : servers).map(restore));
+    isKnown = true;
+  }
+
+  function noteBlocked(lane: string, pauseMs: number | null): void {
+    const server = serverOfLane(config, lane);
+    if (server !== undefined)
+      void change(server, { blockedUntil: pauseMs === null ? 0 : Date.now() + pauseMs });
+  }
+
+  const announced = { publish, withdraw: () => catalog.deregister(options.processId) };
+  return { pool, announced, noteBlocked, locate: locator(config, pool, catalog) };
+}
+
+function serverOfLane({ mcpServers }: Config, lane: string): string | undefined {
+  const server = serverOf(lane);
+  return server !== null && mcpServers.has(server) ? server : undefined;
+}
+
+type Locate = (directive: ToolExec, lane: string) => Promise<ToolPlace | null>;
+
+/** Where a tool_exec of a lane goes, and what the operator decided about it. */
+function locator(config: Config, pool: McpPool, catalog: ToolCatalog): Locate {
+  async function published(server: string, tool: string): Promise<RepeatPolicy | undefined> {
     const entries = await catalog.read().catch(() => []);
     return entries.find((entry) => entry.server === server)?.tools.find((listed) => listed.tool === tool)
       ?.effect;
   }
 
-  async function effect(directive: ToolExec, server: string, tool: string): Promise<RepeatPolicy> {
+  async function repeatPolicy(directive: ToolExec, server: string, tool: string): Promise<RepeatPolicy> {
     const decided = directive.effect ?? config.mcpServers.get(server)?.effects.get(tool);
     if (decided !== undefined) return decided;
     const described = pool.describe(server, tool);
     if (described) return repeatPolicyOf(described.annotations);
-    return knownRepeatPolicy(await repeatPolicyFromCatalog(server, tool));
+    return knownRepeatPolicy(await published(server, tool));
   }
 
-  async function locate(directive: ToolExec, lane: string): Promise<ToolPlace | null> {
-    const server = serverOfLane.get(lane);
+  return async (directive, lane) => {
+    const server = serverOfLane(config, lane);
     const options = server === undefined ? undefined : config.mcpServers.get(server);
     if (server === undefined || options === undefined) return null;
-    const names = pool.tools(server)?.map((tool) => tool.name) ?? null;
-    const tool = toolOnServer(server, directive.tool_name, names);
+    const isListed = (name: string): boolean => pool.describe(server, name) !== null;
+    const tool = toolOnServer(server, directive.tool_name, isListed);
     return {
       server,
       tool,
-      repeatPolicy: await effect(directive, server, tool),
+      repeatPolicy: await repeatPolicy(directive, server, tool),
       timeoutMs: options.lane.timeout_ms,
       trust: options.directives,
       context: options.context,
     };
-  }
-
-  const worker = randomUUID();
-  const servers = [...config.mcpServers.keys()];
-  let timer: NodeJS.Timeout | undefined;
-
-  /** Tells who submits which servers there are, and that this worker serves them, until it leaves. */
-  async function announce(): Promise<void> {
-    await catalog.present(worker, servers).catch(onError);
-    timer = setInterval(() => void stayKnown().catch(onError), PRESENT_EVERY_MS).unref();
-    await Promise.all(servers.map((server) => write(server, {})));
-  }
-
-  /** Nobody else tells what this worker's servers offer, and they say it once. */
-  async function stayKnown(): Promise<void> {
-    for (const server of await catalog.present(worker, servers)) await repeat(server);
-  }
-
-  async function leave(): Promise<void> {
-    if (timer === undefined) return;
-    clearInterval(timer);
-    await catalog.deregister(worker).catch(onError);
-  }
-
-  function noteBlocked(lane: string, pauseMs: number | null): void {
-    const server = serverOfLane.get(lane);
-    if (server !== undefined)
-      void write(server, { blockedUntil: pauseMs === null ? 0 : Date.now() + pauseMs });
-  }
-
-  return { pool, announce, leave, noteBlocked, locate };
+  };
 }

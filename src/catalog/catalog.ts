@@ -1,0 +1,42 @@
+// Who serves what, configured here or published by the processes of an installation: servers, tools, models, agents.
+// Must never be needed to execute what has been accepted: it routes, lists and describes.
+import type { AgentDefinition } from '../contract/agent-definition.ts';
+import type { ModelTable } from '../contract/model-name.ts';
+import type { KeySpace } from '../journal/keys.ts';
+import type { RedisConnection } from '../redis/connection.ts';
+import { createAgentCatalog } from './agent-catalog.ts';
+import { agentTools, knownAgents } from './known-agents.ts';
+import { knownModels } from './known-models.ts';
+import { knownServers } from './known-servers.ts';
+import { createModelCatalog } from './model-catalog.ts';
+import { createToolCatalog } from './tool-catalog.ts';
+import { toolDescriber } from './tool-descriptions.ts';
+
+/** What this process knows without asking: it counts before any other process has published it. */
+export interface Configured {
+  readonly servers: readonly string[];
+  readonly models: ModelTable;
+  readonly agents: readonly AgentDefinition[];
+}
+
+export type Catalog = ReturnType<typeof createCatalog>;
+
+export function createCatalog(connection: RedisConnection, keys: KeySpace, configured: Configured) {
+  const published = {
+    tools: createToolCatalog(connection, keys),
+    models: createModelCatalog(connection, keys),
+    agents: createAgentCatalog(connection, keys),
+  };
+  return {
+    /** What workers and engines publish in Redis. */
+    published,
+    /** What routing needs to know; reads of Redis are shared for a second. */
+    servers: knownServers(published.tools, configured.servers),
+    models: knownModels(published.models, configured.models),
+    agents: knownAgents(published.agents, configured.agents),
+    /** The tools that an agent may use. */
+    toolsOf: agentTools(published.tools),
+    /** What a model is told of a tool. */
+    describeTool: toolDescriber(published.tools),
+  };
+}

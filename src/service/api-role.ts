@@ -1,0 +1,79 @@
+// The API of a process, joined from its store: the direct client behind HTTP routes.
+// Must never know how a directive is executed.
+import type { Logger } from 'pino';
+import { allowedHosts } from '../api/allowed-host.ts';
+import { createApi } from '../api/api.ts';
+import { toolLane } from '../catalog/route.ts';
+import type { Config } from '../config/config.ts';
+import { modelLane } from '../contract/model-name.ts';
+import { submittableTypes } from '../engine/core/directive-exec.ts';
+import type { Modules } from '../extend/modules.ts';
+import type { Hearing } from '../journal/channel.ts';
+import type { Startable } from '../lifecycle.ts';
+import type { Preparer } from '../queue/prepare.ts';
+import type { RedisConnection } from '../redis/connection.ts';
+import { version } from '../version.ts';
+import { type ClientOptions, createClient } from './client.ts';
+import { readiness } from './readiness.ts';
+import type { Store } from './store.ts';
+
+export interface ApiRoleOptions {
+  config: Config;
+  modules: Modules;
+  preparer: Preparer;
+  /** Whether this process' worker hears cancellations; null: it has none. */
+  cancellations: (() => Hearing) | null;
+  logger: Logger;
+  onError: (error: Error) => void;
+}
+
+export interface ApiRole extends Startable {
+  /** null until it listens. */
+  url(): string | null;
+}
+
+/** `listening`: a connection for subscriptions only. */
+export function createApiRole(store: Store, listening: RedisConnection, options: ApiRoleOptions): ApiRole {
+  const { config, cancellations, logger } = options;
+  const { client, listen, hearing } = createClient(store, listening, clientOptions(options));
+  const api = createApi({
+    client,
+    ready: () => readiness(store.connection, { announcements: hearing, cancellations }),
+    allowedHosts: allowedHosts({ host: config.host, named: config.allowedHosts }),
+    limits: { bodyBytes: config.limits.body_bytes },
+    logger,
+    version,
+  });
+  let url: string | null = null;
+  return {
+    name: 'api',
+    url: () => url,
+    async start() {
+      // Without Redis it goes on trying; the first call that waits says what is wrong.
+      await listen().catch(options.onError);
+      url = await api.listen({ host: config.host, port: config.port });
+    },
+    async stop() {
+      await api.close();
+      await client.close();
+    },
+  };
+}
+
+function clientOptions({ config, modules, preparer }: ApiRoleOptions): ClientOptions {
+  const { limits, mcpServers, providers } = config;
+  const limitOf = new Map([
+    ...[...mcpServers].map(([name, { lane }]) => [toolLane(name), lane.max_queued] as const),
+    ...[...providers].map(([name, { lane }]) => [modelLane(name), lane.max_queued] as const),
+  ]);
+  return {
+    preparer,
+    customTypes: submittableTypes(modules.directives),
+    argumentsBytes: limits.arguments_bytes,
+    requestBytes: limits.request_bytes,
+    totalBytes: limits.total_bytes,
+    maxDirectives: limits.batch,
+    maxQueuedIn: (lane) => limitOf.get(lane) ?? null,
+    maxOpen: limits.max_open,
+  };
+}

@@ -1,0 +1,94 @@
+// Builds the direct client on a store: the one composition for the API and for programs.
+// Must never open a connection, nor close one.
+import { createRunClient } from '../engine/run-client.ts';
+import { createRunStarter } from '../engine/run-start.ts';
+import { createRunStore } from '../engine/run-store.ts';
+import { createRunNotifier } from '../engine/run-notifier.ts';
+import { runView } from '../engine/core/run-view.ts';
+import type { CustomTypes } from '../contract/custom-directive.ts';
+import type { DirectiveClient } from '../contract/directive-client.ts';
+import { createFollower, RECHECK_MS } from '../journal/follower.ts';
+import { createSubscriber } from '../journal/subscriber.ts';
+import type { Hearing } from '../journal/channel.ts';
+import { type Capacity, createCapacity } from '../queue/capacity.ts';
+import { createDeadLetters } from '../queue/dead-letters.ts';
+import { createMemoryRoom } from '../queue/memory-room.ts';
+import type { Preparer } from '../queue/prepare.ts';
+import { type ClientRuns, createQueueClient } from '../queue/queue-client.ts';
+import { createSubmitter } from '../queue/submit.ts';
+import type { RedisConnection } from '../redis/connection.ts';
+import type { Store } from './store.ts';
+
+export interface ClientOptions {
+  preparer: Preparer;
+  /** Custom directive types that may be submitted. */
+  customTypes: CustomTypes;
+  argumentsBytes: number;
+  /** As in `StoreOptions`. */
+  requestBytes: number;
+  /** As `limits.total_bytes`. */
+  totalBytes?: number | undefined;
+  maxDirectives: number;
+  maxQueuedIn: (lane: string) => number | null;
+  maxOpen: number | null;
+  /** How often a wait or a follower that hears nothing looks at the journal, milliseconds. Default: 5 000. */
+  recheckMs?: number;
+  /** A channel on which nothing was heard for so long is asked whether it is heard, milliseconds. Default: 5 000. */
+  verifyMs?: number;
+}
+
+export interface OpenClient {
+  /** `close` leaves the connections and the store open. */
+  client: DirectiveClient;
+  /** Opens the channel on which the ends of what waits are announced, before anything waits. */
+  listen(): Promise<void>;
+  hearing(): Hearing;
+}
+
+/** `listening`: a connection for subscriptions only. */
+export function createClient(store: Store, listening: RedisConnection, options: ClientOptions): OpenClient {
+  const { connection, keys, records, queue, catalog } = store;
+  const { journal, index, payloads, dead } = records;
+  const { recheckMs = RECHECK_MS, verifyMs, requestBytes, preparer } = options;
+  const subscriber = createSubscriber(
+    { listening, publishing: connection, ...(verifyMs === undefined ? {} : { verifyMs }) },
+    keys,
+  );
+  const memory = createMemoryRoom(connection, options.totalBytes);
+  const capacity = createCapacity({ ...options, lanes: queue.lanes, index, memory });
+  const { entrance, canceller, lanes } = queue;
+  const { argumentsBytes } = options;
+  const submitter = createSubmitter({ journal, entrance, preparer, capacity, argumentsBytes, requestBytes });
+  const client = createQueueClient({
+    journal,
+    follower: createFollower(journal, subscriber, recheckMs),
+    subscriber,
+    recheckMs,
+    submitter,
+    canceller,
+    payloads,
+    deadLetters: createDeadLetters({ journal, dead, submitter }),
+    catalog,
+    lanes,
+    runs: runsOf(store, capacity, requestBytes),
+    parsing: { maxDirectives: options.maxDirectives, customTypes: options.customTypes },
+    close: async () => subscriber.close(),
+  });
+  const listen = async (): Promise<void> => void (await subscriber.openInbox());
+  return { client, listen, hearing: subscriber.hearing };
+}
+
+function runsOf({ records, queue, catalog }: Store, capacity: Capacity, requestBytes: number): ClientRuns {
+  const { runs } = records;
+  const { agents } = catalog;
+  return createRunClient({
+    runs,
+    store: createRunStore(runs),
+    starter: createRunStarter({ runs, agents, entrance: queue.entrance, capacity, requestBytes }),
+    notifier: createRunNotifier(runs, queue.wakeRun),
+    agents,
+    view: runView,
+    requireMemory: capacity.requireMemory,
+    requestBytes,
+  });
+}

@@ -1,0 +1,88 @@
+// What a process keeps in Redis on one connection: records, lanes, and who serves what. Roles on the connection share it.
+// Must never open a connection, nor know which roles use it.
+import { type Configured, createCatalog } from '../catalog/catalog.ts';
+import { createConversationJournal } from '../journal/conversation-journal.ts';
+import { createDeadLetterIndex } from '../journal/dead-letter-index.ts';
+import { createEndRecorder } from '../journal/end-recorder.ts';
+import { createJournal } from '../journal/journal.ts';
+import { keySpace } from '../journal/keys.ts';
+import { createPayloadStore } from '../journal/payload-store.ts';
+import { createRunJournal } from '../journal/run-journal.ts';
+import { createSerialLanes } from '../journal/serial-lanes.ts';
+import { createSweepIndex } from '../journal/sweep-index.ts';
+import { createCanceller } from '../queue/cancel.ts';
+import { confirmations, type Durability } from '../queue/durability.ts';
+import { createEntrance } from '../queue/entrance.ts';
+import { createLanes } from '../queue/lanes.ts';
+import type { LocalLanes, LocalRoles } from '../queue/local-roles.ts';
+import { createRunWaker, wakeRuns, type WakeRun } from '../queue/run-wake.ts';
+import type { RedisConnection } from '../redis/connection.ts';
+
+export interface StoreOptions {
+  prefix: string;
+  /** How long a closed request stays readable, milliseconds. */
+  retentionMs: number;
+  /** The most bytes that a request holds. */
+  requestBytes: number;
+  durability: Durability;
+  configured: Configured;
+  local: LocalRoles;
+  /** What is given to the roles of this process instead of being enqueued. */
+  takes: LocalLanes;
+}
+
+export type Store = ReturnType<typeof createStore>;
+
+export function createStore(connection: RedisConnection, options: StoreOptions) {
+  const keys = keySpace(options.prefix);
+  const lanes = createLanes(connection, options.prefix);
+  const waker = createRunWaker(lanes);
+  const wakeRun = wakeRuns(waker, options.local.engine);
+  const records = recordsOn(connection, options, wakeRun);
+  const { index } = records;
+  const confirm = confirmations(connection, options.durability);
+  const ordered = !connection.isCluster;
+  return {
+    connection,
+    keys,
+    records,
+    queue: {
+      lanes,
+      waker,
+      wakeRun,
+      confirm,
+      entrance: createEntrance({ index, lanes, local: options.takes, confirm, ordered }),
+      canceller: createCanceller({ connection, keys, journal: records.journal, index, lanes }),
+    },
+    catalog: createCatalog(connection, keys, options.configured),
+    /** Leaves the connection open. */
+    async close(): Promise<void> {
+      index.flush();
+      await lanes.close();
+    },
+  };
+}
+
+export type Records = ReturnType<typeof recordsOn>;
+
+/** The truth: requests, directives, runs, conversations, and the indexes over them. */
+function recordsOn(
+  connection: RedisConnection,
+  { prefix, retentionMs, requestBytes }: StoreOptions,
+  wakeRun: WakeRun,
+) {
+  const keys = keySpace(prefix);
+  const journal = createJournal({ connection, keys, retentionMs, requestBytes, wakeRun });
+  const index = createSweepIndex(connection, keys);
+  const dead = createDeadLetterIndex(connection, keys);
+  return {
+    journal,
+    runs: createRunJournal({ connection, keys, retentionMs, requestBytes }),
+    conversations: createConversationJournal({ connection, keys, retentionMs }),
+    payloads: createPayloadStore({ connection, keys, requestBytes }),
+    serial: createSerialLanes(connection, keys, journal),
+    index,
+    dead,
+    ends: createEndRecorder(index, dead),
+  };
+}
