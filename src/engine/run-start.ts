@@ -1,9 +1,9 @@
 // Starts runs: writes a durable record, then wakes the run. The agent begins in its first turn.
 // Must never answer before the run is durable.
-import { hash } from 'node:crypto';
-import { canonicalJson } from '../contract/canonical-json.ts';
+import { requestLinks } from '../contract/api-path.ts';
 import { type FieldError, type Problem, problem } from '../contract/problem.ts';
 import type { ParsedRun, StartedRun } from '../contract/run.ts';
+import { contentDigest } from '../journal/content-digest.ts';
 import type { RunJournal, StartVerdict } from '../journal/run-journal.ts';
 import type { Capacity } from '../queue/capacity.ts';
 import { type Entrance, type Entry, FIRST_LOOK_MS, type LaneJob } from '../queue/entrance.ts';
@@ -29,7 +29,6 @@ export type Start = { ok: true; run: StartedRun } | { ok: false; refusal: Proble
 
 export type RunStarter = ReturnType<typeof createRunStarter>;
 
-const DIGEST_LENGTH = 22;
 const NAMED_AGENTS = 100;
 
 export function createRunStarter(parts: RunStarterParts) {
@@ -94,7 +93,7 @@ function conflict(requestId: string): Problem {
 }
 
 function digestOf(run: NamedRun, parent: RunSpec['parent']): string {
-  return hash('sha256', canonicalJson({ ...run, parent }), 'base64url').slice(0, DIGEST_LENGTH);
+  return contentDigest({ ...run, parent });
 }
 
 /** The journal adds the time of the start. */
@@ -125,13 +124,12 @@ function lastQuestion(messages: readonly JsonObject[]): string {
 }
 
 function startedRun({ request_id, agent }: NamedRun, verdict: StartVerdict): StartedRun {
-  const request = `/v1/requests/${encodeURIComponent(request_id)}`;
   const status = verdict.kind === 'existing' ? verdict.status : 'pending';
   return {
     request_id,
     run_id: request_id,
     agent,
     status,
-    links: { request, signals: `${request}/signals` },
+    links: requestLinks(request_id),
   };
 }

@@ -1,9 +1,8 @@
 // Prepares directives for their acceptance: routed and digested; immediate ones already carry their end.
 // Must never write: what is prepared may still be refused.
-import { hash } from 'node:crypto';
-import { canonicalJson } from '../contract/canonical-json.ts';
 import type { Directive } from '../contract/directive.ts';
 import { errorResult, type Result } from '../contract/result.ts';
+import { contentDigest } from '../journal/content-digest.ts';
 import { encodeEnvelope, type Envelope } from '../journal/envelope.ts';
 import type { Acceptance } from '../journal/journal.ts';
 import { terminalSignal } from '../journal/terminal-signal.ts';
@@ -33,15 +32,9 @@ export interface Preparer {
   prepare(directives: readonly Directive[], traceparent: string): Promise<Prepared[]>;
 }
 
-/** 128 bits of SHA-256 tell two contents of one id apart. */
-const DIGEST_LENGTH = 22;
 const DEFAULT_DEADLINE_MS = 900_000;
 
 const NOWHERE = { lane: null, models: undefined };
-
-export function digestOf(directive: Directive): string {
-  return hash('sha256', canonicalJson(directive), 'base64url').slice(0, DIGEST_LENGTH);
-}
 
 export function createPreparer(options: PreparerOptions): Preparer {
   const { executeImmediately } = options;
@@ -68,7 +61,7 @@ export function createPreparer(options: PreparerOptions): Preparer {
   }
 
   function prepare(directive: Directive, traceparent: string, route: Route | Result): Prepared {
-    const digest = digestOf(directive);
+    const digest = contentDigest(directive);
     const { lane, models } = 'kind' in route && route.kind === 'lane' ? route : NOWHERE;
     const envelope: Envelope = { directive, lane, traceparent, ...(models ? { models } : {}) };
     const encoded = encodeEnvelope(envelope);

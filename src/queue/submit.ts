@@ -1,5 +1,6 @@
 // The way in: identifies, routes, accepts and jobs for a batch of directives.
 // Must never answer before the journal holds every directive of the batch.
+import { requestLinks } from '../contract/api-path.ts';
 import type { Directive, ParsedDirective } from '../contract/directive.ts';
 import type { SubmitOptions } from '../contract/directive-client.ts';
 import { DirectiveRefused, type FieldError, problem } from '../contract/problem.ts';
@@ -142,7 +143,6 @@ function submissionOf(
   prepared: readonly Prepared[],
   verdicts: readonly ('accepted' | 'existing')[],
 ): Submission {
-  const request = `/v1/requests/${encodeURIComponent(requestId)}`;
   return {
     request_id: requestId,
     directives: prepared.map(({ acceptance }, position) => ({
@@ -152,6 +152,6 @@ function submissionOf(
       lane: acceptance.lane,
       digest: acceptance.digest,
     })),
-    links: { request, signals: `${request}/signals` },
+    links: requestLinks(requestId),
   };
 }

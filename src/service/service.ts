@@ -5,25 +5,33 @@ import { type Logger, pino } from 'pino';
 import type { Config } from '../config/config.ts';
 import { DEFAULT_ALIASES } from '../contract/model-name.ts';
 import { createCore } from '../engine/core/core.ts';
+import type { Engine } from '../engine/engine.ts';
 import { emitRequestError } from '../executors/emit-request-error.ts';
 import { emitToolError } from '../executors/emit-tool-error.ts';
 import { createRegistry, type Registry } from '../executors/registry.ts';
 import { type Modules, NO_MODULES } from '../extend/modules.ts';
 import { deadlineIn, startAll, type Startable, stopAll } from '../lifecycle.ts';
 import { confirmation } from '../queue/durability.ts';
-import { createLocalRoles } from '../queue/local-roles.ts';
+import { createLocalRoles, type LocalLanes } from '../queue/local-roles.ts';
 import { createPreparer, type Preparer } from '../queue/prepare.ts';
 import { createSweeper } from '../queue/sweep.ts';
 import { requireFitRedis } from '../redis/fitness.ts';
-import { createRedisOutage, type RedisOutage } from '../redis/outage.ts';
+import type { RedisConnection } from '../redis/connection.ts';
+import { createRedisOutage } from '../redis/outage.ts';
 import { askRedis } from '../redis/reach.ts';
 import { type Announced, createAnnouncer } from './announcer.ts';
-import { createApiRole } from './api-role.ts';
+import { type ApiRole, createApiRole } from './api-role.ts';
 import { createConnections } from './connections.ts';
 import { createEngineRole } from './engine-role.ts';
 import { configuredModels } from './models.ts';
-import { createStore, type Store, type StoreOptions } from './store.ts';
-import { createExecution, createWorkerRole, JOB_LOCK_MS, STALLED_CHECK_MS } from './worker-role.ts';
+import { createStore, type Store } from './store.ts';
+import {
+  createExecution,
+  createWorkerRole,
+  JOB_LOCK_MS,
+  STALLED_CHECK_MS,
+  type WorkerRole,
+} from './worker-role.ts';
 
 /** What a process does. Every process sweeps; of what is due each entry goes to one of them. */
 export interface Roles {
@@ -42,46 +50,29 @@ export interface Service {
 
 /** Builds a process with the given roles; `modules` as `loadModules` found them. Throws when the configuration names no Redis. */
 export function createService(config: Config, roles: Roles, modules: Modules = NO_MODULES): Service {
-  const { redisUrl } = config;
-  if (redisUrl === undefined) throw new Error('no Redis is configured: set REDIS_URL');
-  const logger = pino({ level: config.logLevel, base: null }, pino.destination({ fd: 2, sync: false }));
-  const local = createLocalRoles();
-  const outage = createRedisOutage({ logger, waiting: local.underWay });
-  const onError = reporter(logger, outage);
-  const shared = { config, modules, redisUrl, processId: randomUUID(), logger, onError };
-
+  const shared = sharedBy(config, modules);
+  const { redisUrl, local, outage, onError } = shared;
   const redis = createConnections(redisUrl, outage);
-  const stored = { ...storeOptions(config, modules), local };
-  const works = roles.engine === true || roles.worker === true;
-  const working = works ? createStore(redis.open('commands'), { ...stored, takes: local.all }) : null;
-  const submitting = roles.api ? createStore(redis.open('submit'), { ...stored, takes: local.runs }) : null;
+  const work = roles.engine || roles.worker ? storeOn(redis.open('commands'), local.all, shared) : null;
+  const entry = roles.api ? storeOn(redis.open('submit'), local.runs, shared) : null;
 
-  const execution = roles.worker && working ? createExecution(working, shared) : null;
+  const execution = work && roles.worker ? createExecution(work, shared) : null;
   const registry = createRegistry([emitToolError, emitRequestError, ...(execution?.definitions ?? [])]);
-  const engine = roles.engine && working ? engineOn(working, { ...shared, registry }) : null;
+  const engine = work && roles.engine ? engineOn(work, registry, shared) : null;
   const worker =
-    execution && working
-      ? createWorkerRole(working, redis.open('subscriber'), { ...execution, registry }, shared)
+    work && execution
+      ? createWorkerRole(work, redis.open('subscriber'), { ...execution, registry }, shared)
       : null;
   local.join({ engine, worker: worker?.worker ?? null });
-  const cancellations = worker?.hearing ?? null;
-  const api = submitting
-    ? createApiRole(submitting, redis.open('subscriber'), {
-        ...shared,
-        preparer: preparerOf(submitting, registry),
-        cancellations,
-      })
-    : null;
+  const api = entry ? apiOn(entry, redis.open('subscriber'), registry, shared, worker) : null;
 
-  const announced = [
-    ...(execution?.announced ?? []),
-    ...(engine && working ? [agentsOf(working, shared)] : []),
-  ];
+  const announced = [...(execution?.announced ?? []), ...(work && engine ? [agentsOf(work, shared)] : [])];
   const parts = [
     fitness(redisUrl, config),
     redis,
-    ...[working, submitting].flatMap((store) => (store ? [closing(store)] : [])),
-    ...[working ?? submitting].flatMap((store) => (store ? [sweeperOn(store, config, onError)] : [])),
+    ...(work ? [closing(work)] : []),
+    ...(entry ? [closing(entry)] : []),
+    ...[work ?? entry].flatMap((store) => (store ? [sweeperOn(store, config, onError)] : [])),
     createAnnouncer(announced, onError),
     ...(engine ? [engine] : []),
     ...(execution?.parts ?? []),
@@ -89,11 +80,24 @@ export function createService(config: Config, roles: Roles, modules: Modules = N
     ...(api ? [api] : []),
     outage,
   ];
-  return serviceOf(parts, {
-    logger,
-    url: () => api?.url() ?? null,
-    drainMs: (engine ? config.engine.drain_ms : 0) + (worker ? config.worker.drain_ms : 0),
-  });
+  const drainMs = (engine ? config.engine.drain_ms : 0) + (worker ? config.worker.drain_ms : 0);
+  return serviceOf(parts, { url: () => api?.url() ?? null, drainMs, logger: shared.logger });
+}
+
+type Shared = ReturnType<typeof sharedBy>;
+
+/** What every role of a process gets. */
+function sharedBy(config: Config, modules: Modules) {
+  const { redisUrl } = config;
+  if (redisUrl === undefined) throw new Error('no Redis is configured: set REDIS_URL');
+  const logger = pino({ level: config.logLevel, base: null }, pino.destination({ fd: 2, sync: false }));
+  const local = createLocalRoles();
+  const outage = createRedisOutage({ logger, waiting: local.underWay });
+  const onError = (error: Error): void => {
+    if (!outage.explains(error))
+      logger.warn({ error: error.message }, 'a background task failed and goes on');
+  };
+  return { config, modules, redisUrl, processId: randomUUID(), local, outage, logger, onError };
 }
 
 /** What a stop may take beyond the drains: 5 s for Redis to take what is known, and the goodbyes. */
@@ -115,43 +119,33 @@ function serviceOf(
   };
 }
 
-interface Shared {
-  config: Config;
-  modules: Modules;
-  processId: string;
-  logger: Logger;
-  onError: (error: Error) => void;
-}
-
-function reporter(logger: Logger, outage: RedisOutage): (error: Error) => void {
-  return (error) => {
-    if (!outage.explains(error))
-      logger.warn({ error: error.message }, 'a background task failed and goes on');
-  };
-}
-
-function storeOptions(
-  config: Config,
-  { agents }: Modules,
-): Pick<StoreOptions, 'prefix' | 'retentionMs' | 'requestBytes' | 'durability' | 'configured'> {
-  return {
+/** `takes`: what the roles of this process are given instead of its being enqueued. */
+function storeOn(connection: RedisConnection, takes: LocalLanes, { config, modules, local }: Shared): Store {
+  return createStore(connection, {
     prefix: config.prefix,
     retentionMs: config.retention.closed_ms,
     requestBytes: config.limits.request_bytes,
     durability: config.durability,
-    configured: { servers: [...config.mcpServers.keys()], models: configuredModels(config), agents },
-  };
+    configured: {
+      servers: [...config.mcpServers.keys()],
+      models: configuredModels(config),
+      agents: modules.agents,
+    },
+    local,
+    takes,
+  });
 }
 
 function preparerOf({ catalog }: Store, { executeImmediately }: Registry): Preparer {
   return createPreparer({ servers: catalog.servers, models: catalog.models, executeImmediately });
 }
 
-function engineOn(store: Store, { config, modules, registry, ...rest }: Shared & { registry: Registry }) {
+function engineOn(store: Store, registry: Registry, { config, modules, logger, onError }: Shared): Engine {
   const { strategies, directives } = modules;
   const modelAliases = [...DEFAULT_ALIASES.keys(), ...config.models.keys()];
   return createEngineRole(store, {
-    ...rest,
+    logger,
+    onError,
     prefix: config.prefix,
     core: createCore({ strategies, directives, modelAliases }),
     preparer: preparerOf(store, registry),
@@ -161,6 +155,17 @@ function engineOn(store: Store, { config, modules, registry, ...rest }: Shared &
     lockMs: JOB_LOCK_MS,
     stalledCheckMs: STALLED_CHECK_MS,
   });
+}
+
+function apiOn(
+  store: Store,
+  listening: RedisConnection,
+  registry: Registry,
+  shared: Shared,
+  worker: WorkerRole | null,
+): ApiRole {
+  const preparer = preparerOf(store, registry);
+  return createApiRole(store, listening, { ...shared, preparer, cancellations: worker?.hearing ?? null });
 }
 
 function agentsOf({ catalog }: Store, { modules, processId }: Shared): Announced {

@@ -10,7 +10,7 @@ import { createJournal, DEFAULT_REQUEST_BYTES, type Acceptance } from '../../src
 import { type KeySpace, keySpace } from '../../src/journal/keys.ts';
 import { draftSignal } from '../../src/journal/signal-draft.ts';
 import { terminalSignal } from '../../src/journal/terminal-signal.ts';
-import { digestOf } from '../../src/queue/prepare.ts';
+import { contentDigest } from '../../src/journal/content-digest.ts';
 import { closeRedis, connectRedis, type RedisConnection } from '../../src/redis/connection.ts';
 import { newTraceparent } from '../../src/telemetry/trace-context.ts';
 
@@ -34,7 +34,14 @@ export function toolCall(fields: Partial<ToolExec> = {}): ToolExec {
 export function acceptance(directive: Directive, lane = 'tool.everything'): Acceptance {
   const deadlineMs = 'deadline_ms' in directive ? directive.deadline_ms : 900_000;
   const envelope = encodeEnvelope({ directive, lane, traceparent: newTraceparent() });
-  return { id: directive.id, type: directive.type, digest: digestOf(directive), lane, deadlineMs, envelope };
+  return {
+    id: directive.id,
+    type: directive.type,
+    digest: contentDigest(directive),
+    lane,
+    deadlineMs,
+    envelope,
+  };
 }
 
 export function originOf(directive: Directive) {
@@ -58,7 +65,7 @@ export function claimOf(directive: ToolExec, leaseMs = 10_000) {
   return {
     requestId: directive.request_id,
     id: directive.id,
-    digest: digestOf(directive),
+    digest: contentDigest(directive),
     leaseMs,
     token: randomUUID(),
     started: startedOf(directive),

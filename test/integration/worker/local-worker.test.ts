@@ -3,7 +3,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { errorEnvelope } from '../../../src/contract/error-envelope.ts';
 import { errorResult, okResult } from '../../../src/contract/result.ts';
-import { digestOf } from '../../../src/queue/prepare.ts';
+import { contentDigest } from '../../../src/journal/content-digest.ts';
 import { acceptance, toolCall } from '../../support/journal.ts';
 import { gate, LANE, openPipeline, type Pipeline } from '../../support/pipeline.ts';
 import { startRedis, type TestRedis } from '../../support/redis.ts';
@@ -19,7 +19,7 @@ async function accepted(open: Pipeline, fields: Parameters<typeof toolCall>[0] =
   const call = toolCall({ effect: 'read', ...fields });
   await open.index.add([{ requestId: call.request_id, id: call.id }], Date.now() + 100);
   await open.journal.accept(call.request_id, [acceptance(call, LANE)]);
-  return { call, job: { request_id: call.request_id, id: call.id, digest: digestOf(call) } };
+  return { call, job: { request_id: call.request_id, id: call.id, digest: contentDigest(call) } };
 }
 
 test('what is taken runs and ends without a job', async () => {
