@@ -19,7 +19,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   llm: ['contract', 'bounds'],
   executors: ['contract', 'json-schema', 'mcp', 'llm'],
   worker: ['contract', 'telemetry', 'bounds', 'redis', 'journal', 'catalog', 'queue', 'executors'],
-  engine: ['contract', 'telemetry', 'redis', 'journal', 'catalog', 'queue', 'executors'],
+  engine: ['contract', 'telemetry', 'bounds', 'redis', 'journal', 'catalog', 'queue', 'executors'],
   extend: ['contract', 'config', 'executors', 'engine'],
   api: ['contract', 'redis'],
   client: ['contract'],

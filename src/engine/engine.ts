@@ -1,5 +1,6 @@
 // The engine: takes the turns of runs as they are woken, one turn at a time for each run.
 // Must never keep state that a run needs after its turn: any engine may take the next one.
+import { createSemaphore } from '../bounds/semaphore.ts';
 import type { RunNews } from '../journal/journal.ts';
 import { settledWithin } from '../lifecycle.ts';
 import { consumeLane, type JobOutcome } from '../queue/consume.ts';
@@ -41,23 +42,12 @@ export type Engine = ReturnType<typeof createEngine>;
 export function createEngine(options: EngineOptions) {
   const { connection, prefix, concurrency, lockMs, stalledCheckMs, onError } = options;
   const current = new Map<string, Current>();
-  const waiting: (() => void)[] = [];
+  const places = createSemaphore(concurrency);
   const stopping = new AbortController();
-  let busy = 0;
-
-  async function acquire(): Promise<void> {
-    busy += 1;
-    if (busy > concurrency) await new Promise<void>((resolve) => waiting.push(resolve));
-  }
-
-  function release(): void {
-    busy -= 1;
-    waiting.shift()?.();
-  }
 
   /** Rejects with the error of the last turn. */
   async function turnsOf(requestId: string, run: Current, news: KnownVersion | undefined): Promise<void> {
-    await acquire();
+    await places.take();
     try {
       let known = news ? options.turn.store.withNews(requestId, news.version, news.news) : null;
       while (run.again && !stopping.signal.aborted) {
@@ -68,7 +58,7 @@ export function createEngine(options: EngineOptions) {
     } finally {
       // In the same step as the last check of `again`, so that no wake is lost.
       current.delete(requestId);
-      release();
+      places.release();
     }
   }
 

@@ -3,7 +3,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { DirectiveRecord } from '../../../src/journal/records.ts';
-import { sweepDecision } from '../../../src/queue/sweep.ts';
+import { sweepDecision } from '../../../src/queue/sweep-decision.ts';
 
 const NOW = 1_000_000_000;
 const entry = { requestId: 'r', id: 'a', missedBefore: false };

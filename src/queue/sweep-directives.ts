@@ -1,0 +1,96 @@
+// One look of the sweeper at a directive: it enqueues again for it, ends it, or forgets it.
+// Must never leave a step half done: what fails is done by the next look.
+import type { Result } from '../contract/result.ts';
+import { deadlineExceededError } from '../contract/cancellation.ts';
+import { decodeEnvelope } from '../journal/envelope.ts';
+import type { Journal } from '../journal/journal.ts';
+import type { DirectiveRecord } from '../journal/records.ts';
+import type { EndRecorder } from '../journal/end-recorder.ts';
+import type { DueEntry, SweepIndex } from '../journal/sweep-index.ts';
+import { failureSignal } from '../journal/terminal-signal.ts';
+import { jobDataFor } from './job.ts';
+import type { Lanes } from './lanes.ts';
+import { mayHaveRun } from './possible-execution.ts';
+import { successorId } from './successor-id.ts';
+import { SHORTEST_LOOK_MS, sweepDecision } from './sweep-decision.ts';
+
+export interface DirectiveSweepParts {
+  journal: Journal;
+  index: SweepIndex;
+  lanes: Lanes;
+  ends: EndRecorder;
+  onEnded?(requestId: string, id: string): void;
+}
+
+export function createDirectiveSweep({ journal, index, lanes, ends, onEnded }: DirectiveSweepParts) {
+  async function examine(entry: DueEntry, now: number): Promise<void> {
+    const record = await journal.directive(entry.requestId, entry.id);
+    const decision = sweepDecision(entry, record, now);
+    if (record && record.terminal !== null) await removeJob(entry, record);
+    if (decision.kind === 'forget') index.forget(entry);
+    else if (record && decision.kind === 'record') await recordFailed(entry, record);
+    else if (decision.kind === 'look_again') await index.lookAgain(entry, decision.at, decision.missed);
+    else if (record && decision.kind === 'enqueue') await enqueueAgain(entry, record, decision.at);
+    else if (record) await expire(entry, record, now);
+  }
+
+  /** A repeated submission jobs without knowing of the end, and where no worker would take that job, it would stay. */
+  async function removeJob({ requestId, id }: DueEntry, { lane }: DirectiveRecord): Promise<void> {
+    if (lane) await lanes.removeJob(lane, requestId, id);
+  }
+
+  /** Its worker died between the end and the dead letter, or it was submitted again after its end. */
+  async function recordFailed(entry: DueEntry, record: DirectiveRecord): Promise<void> {
+    const { requestId, id } = entry;
+    // Whoever redrove it took it off the list.
+    if (await journal.directive(requestId, successorId(id))) return index.forget(entry);
+    const signal = record.terminal === null ? null : await journal.signalAt(requestId, record.terminal);
+    const result = signal && 'result' in signal.data ? (signal.data.result as Partial<Result>) : null;
+    const errorType = result && 'error' in result ? (result.error?.type ?? null) : null;
+    ends.record({ requestId, id, lane: record.lane, errorType });
+  }
+
+  async function enqueueAgain(entry: DueEntry, record: DirectiveRecord, at: number): Promise<void> {
+    const json = await journal.envelope(entry.requestId, entry.id);
+    if (json && record.lane) {
+      const job = jobDataFor(decodeEnvelope(json), record.digest, json.length);
+      // Where somebody had it, its job may still lie where a worker died.
+      await (record.fence > 0 ? lanes.requeue(record.lane, job) : lanes.enqueue(record.lane, job));
+    }
+    await index.lookAgain(entry, at);
+    await lookAtLease(entry, at);
+  }
+
+  /** The ring may be answered before the look is put off: whoever claimed meanwhile could not bring the look forward. */
+  async function lookAtLease(entry: DueEntry, at: number): Promise<void> {
+    const record = await journal.directive(entry.requestId, entry.id);
+    const leaseUntil = record?.leaseUntil ?? null;
+    if (leaseUntil !== null && leaseUntil < at) await index.add([entry], leaseUntil);
+  }
+
+  async function expire(entry: DueEntry, record: DirectiveRecord, now: number): Promise<void> {
+    const json = await journal.envelope(entry.requestId, entry.id);
+    if (!json) return index.forget(entry);
+    const { directive, traceparent } = decodeEnvelope(json);
+    const error = deadlineExceededError(record.deadlineAt - record.acceptedAt, {
+      status: record.status,
+      attempts: record.fence - record.released,
+      failures: record.failures,
+      ...(mayHaveRun(record, directive) ? { outcome: 'unknown' } : {}),
+    });
+    const origin = { requestId: entry.requestId, causationId: entry.id, traceparent };
+    const signal = failureSignal(directive, error, origin, {
+      attempts: record.fence - record.released,
+      redeliveries: record.redeliveries,
+    });
+    await journal.endUnclaimed(entry.requestId, entry.id, 'failed', [signal]);
+    // Before the entry goes: when it fails, the next look finds the directive ended and does it again.
+    await removeJob(entry, record);
+    const ended = { requestId: entry.requestId, id: entry.id, lane: record.lane, errorType: error.type };
+    if (record.fence > 0) ends.record(ended);
+    else await ends.recordUntaken(ended, now + SHORTEST_LOOK_MS);
+    onEnded?.(entry.requestId, entry.id);
+  }
+
+  return examine;
+}
