@@ -1,4 +1,4 @@
-/** adjutant.json as JSON Schema: with the words of its notes for the page, and as it is published for editors.
+/** adjutant.json as JSON Schema: with its notes for the page, and as published for editors.
  *  It must not decide what a file may hold: the schemas of src/config do. */
 import * as z from 'zod';
 import { fileSchema } from '../src/config/file-schema.ts';
@@ -11,7 +11,7 @@ import { serverNameSchema } from '../src/contract/identifiers.ts';
 
 export type JsonSchema = { readonly [key: string]: unknown };
 
-/** The file with what its servers, providers and aliases may be. */
+/** The file, with the schemas of its servers, providers and aliases. */
 const wholeFileSchema = fileSchema.extend({
   mcpServers: byName(serverNameSchema, z.union([stdioServerSchema, httpServerSchema]))
     .prefault({})
@@ -25,7 +25,7 @@ const wholeFileSchema = fileSchema.extend({
   }),
 });
 
-/** With the words of `notes` as members beside the keywords of JSON Schema. */
+/** With the `notes` as members beside the keywords of JSON Schema. */
 export function annotatedFileSchema(): JsonSchema {
   return annotatedSchema(wholeFileSchema);
 }
@@ -44,7 +44,9 @@ interface Overridden {
   readonly jsonSchema: Record<string, unknown>;
 }
 
-/** Sections by name are read through a step that JSON Schema cannot say: what follows it is what a file may hold. */
+/**
+ * Sections by name are read through a step that JSON Schema cannot express: the schema behind it describes the file.
+ */
 function describeNames({ zodSchema, jsonSchema }: Overridden): void {
   const { def } = zodSchema._zod;
   if (def.type !== 'pipe') return;
@@ -55,7 +57,7 @@ function describeNames({ zodSchema, jsonSchema }: Overridden): void {
   Object.assign(jsonSchema, { type: 'object', propertyNames, additionalProperties });
 }
 
-/** Name and text of the published file, which has keywords of JSON Schema alone. */
+/** Name and text of the published file, which holds only keywords of JSON Schema. */
 export function configurationSchemaFile(): [name: string, text: string] {
   const { $schema, ...body } = withDefinitions(plain(annotatedFileSchema()) as JsonSchema);
   const published = { $schema, $id: 'urn:adjutant:configuration', title: 'adjutant.json', ...body };
@@ -80,15 +82,15 @@ function plain(value: unknown): unknown {
   return { ...copy, description: description + more.join('') };
 }
 
-/** A key of the file may have the name of a note; its value is a schema then, no text. */
+/** A key of the file may have the name of a note; then its value is a schema, not text. */
 function isNote(key: string, member: unknown): boolean {
   return NOTE_MEMBERS.has(key) && typeof member === 'string';
 }
 
-/** Smaller ones are read faster where they stand. */
+/** Smaller ones are easier to read in place. */
 const SHORTEST_DEFINITION = 400;
 
-/** What stands in several places stands once, under `$defs`, by the name of the key that it belongs to. */
+/** What occurs in several places is written once, under `$defs`, by the name of its key. */
 function withDefinitions(schema: JsonSchema): JsonSchema {
   const times = new Map<string, number>();
   eachProperty(schema, (_key, text) => times.set(text, (times.get(text) ?? 0) + 1));

@@ -1,7 +1,7 @@
-// Start in order, stop in reverse: the lifecycle that every long-lived part follows.
+// Start in order, stop in reverse: the lifecycle of every long-lived part.
 // Must never know what the parts do.
 
-/** The end of a stop, which all parts share. */
+/** The deadline of a stop, shared by all parts. */
 export interface Deadline {
   /** Milliseconds; 0 or less: it has passed. */
   leftMs(): number;
@@ -13,8 +13,8 @@ export function deadlineIn(ms: number, now: () => number = () => performance.now
 }
 
 /**
- * A long-lived part. `stop` tolerates never having been started and being called twice; past the deadline it is left
- * behind, so that what has to be let go of by then is let go of before it waits for anything.
+ * A long-lived part. `stop` tolerates never having been started and being called twice. A part that misses the deadline
+ * is abandoned, so it must release what matters before it waits for anything.
  */
 export interface Startable {
   readonly name: string;
@@ -23,9 +23,9 @@ export interface Startable {
 }
 
 /**
- * Starts the parts in order; when one fails, stops all of them and rethrows its error. Those that were not reached
- * are stopped too: a part may hold something from its making on, and would keep the process alive.
- * `interrupt` leaves the rest unstarted, and the part alone that is about to start; stopping them is the caller's.
+ * Starts the parts in order; when one fails, stops all of them and rethrows its error. Parts that were not reached are
+ * stopped, too: a part may hold something from its creation on, and would keep the process alive.
+ * `interrupt` leaves the rest unstarted; then the caller must stop the parts.
  */
 export async function startAll(parts: readonly Startable[], interrupt?: AbortSignal): Promise<void> {
   try {
@@ -46,8 +46,7 @@ function whenAborted(signal: AbortSignal): Promise<void> {
 }
 
 /**
- * Stops the parts in reverse order; every one is stopped, then the first error is thrown. Names those that had not stopped
- * by the deadline.
+ * Stops all parts in reverse order, then throws the first error. Names the parts that had not stopped by the deadline.
  */
 export async function stopAll(parts: readonly Startable[], by?: Deadline): Promise<string[]> {
   const errors: unknown[] = [];
@@ -68,12 +67,12 @@ export async function stopAll(parts: readonly Startable[], by?: Deadline): Promi
   return left;
 }
 
-/** Also of a part that throws instead of rejecting. */
+/** Also handles a part that throws instead of rejecting. */
 async function stopOf(part: Startable, by: Deadline | undefined): Promise<void> {
   await part.stop(by);
 }
 
-/** A promise of `ms` milliseconds which `signal` ends early; it never rejects. */
+/** Waits `ms` milliseconds, or until `signal` fires; never rejects. */
 export function pause(ms: number, signal?: AbortSignal): Promise<void> {
   if (signal?.aborted) return Promise.resolve();
   const { promise, resolve } = Promise.withResolvers<void>();
@@ -87,7 +86,7 @@ export function pause(ms: number, signal?: AbortSignal): Promise<void> {
   return promise;
 }
 
-/** Resolves when `work` has settled, or after `ms`; it never rejects, and leaves no timer that keeps the process alive. */
+/** Resolves when `work` has ended, or after `ms`; never rejects, and leaves no timer that keeps the process alive. */
 export async function settledWithin(work: Promise<unknown>, ms: number): Promise<void> {
   const settled = new AbortController();
   const ended = work.then(

@@ -1,3 +1,3 @@
 /** The program: `node src/main.ts <verb>` is `adjutant <verb>`.
- *  It must never hold anything of its own: the verbs live in cli/, the parts are joined in service.ts. */
+ *  It must never hold logic: the verbs are in cli/, and service.ts composes the service. */
 import './cli/main.ts';

@@ -1,5 +1,5 @@
 // The version of this package.
-// Must never be written anywhere else than in package.json.
+// Must never be written anywhere but in package.json.
 import { readFileSync } from 'node:fs';
 
 const manifest = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as {

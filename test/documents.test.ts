@@ -1,4 +1,4 @@
-/** The pages say what is: links lead somewhere, samples of the configuration are accepted, every error has its row.
+/** The pages are correct: links have targets, samples of the configuration are accepted, every error has its row.
  *  It must not run anything: test/e2e/documents.test.ts does. */
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -55,12 +55,12 @@ function leadsSomewhere(page: string, target: string): boolean {
   return existsSync(file) && (anchor === undefined || anchorsOf(file).has(anchor));
 }
 
-test('README and ARCHITECTURE are as short as they are meant to be', () => {
+test('README and ARCHITECTURE keep their limits of length', () => {
   expect(readFileSync('README.md', 'utf8').split('\n').length).toBeLessThanOrEqual(121);
   expect(readFileSync('ARCHITECTURE.md', 'utf8').split('\n').length).toBeLessThanOrEqual(251);
 });
 
-test('few blocks are not run, each for a reason', () => {
+test('few blocks are not run, each with a reason', () => {
   const reasons = PAGES.flatMap(blocksOf).flatMap(({ page, line, notRun }) =>
     notRun === null ? [] : [`${page}:${line} ${notRun}`],
   );
@@ -74,7 +74,7 @@ const MAKERS: readonly RegExp[] = [
   /\b(?:type|reason): '(?<type>[a-z_]+)',\s*message\b/g,
 ];
 
-/** Reasons that are no types of errors. */
+/** Reasons that are not types of errors. */
 const REASONS: ReadonlySet<string> = new Set(['deadline', 'too_many']);
 
 function typesInCode(): string[] {
@@ -88,7 +88,7 @@ function typesInCode(): string[] {
 describe('docs/troubleshooting.md', () => {
   const explained = new Set(rowsOf('docs/troubleshooting.md').map(({ cells }) => cells[0]));
 
-  test('explains every type of error that the code makes', () => {
+  test('explains every type of error in the code', () => {
     expect(typesInCode().length).toBeGreaterThan(ERROR_TYPES.length);
     expect(typesInCode().filter((type) => !explained.has(`\`${type}\``))).toEqual([]);
   });

@@ -1,4 +1,4 @@
-/** The signals of a case as they arrive: a line each, or a count when they are a flood.
+/** Prints the signals of a case as they arrive: one line each, or a count for many.
  *  It must not hold a line back when there are only a few. */
 import { signalLine } from '../../src/cli/signal-line.ts';
 import type { Terminal } from '../../src/cli/terminal.ts';

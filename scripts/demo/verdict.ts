@@ -1,13 +1,13 @@
-/** Whether the signals of a case say that each of its directives ended once, and as it should.
+/** Whether each directive of a case ended once and as expected, judged by its signals.
  *  It must trust nothing but the signals. */
 import { isTerminalSignal, type Signal, type TerminalSignal } from '../../src/contract/signal.ts';
 import type { DemoCase } from './cases.ts';
 
 export interface Verdict {
-  /** `ok` or error types, each with how often it was seen. */
+  /** `ok` or error types, each with its count. */
   readonly endings: string;
   readonly attempts: number;
-  /** What is wrong, in sentences; empty when all is as it should be. */
+  /** What is wrong, in sentences; empty when everything is as expected. */
   readonly faults: readonly string[];
 }
 

@@ -1,5 +1,5 @@
-/** How many may do something at once; the rest wait in the order in which they came.
- *  It must never let in more than it has places for, nor keep a place for somebody who has stopped waiting. */
+/** Limits how many callers may do something at once; the rest wait in order of arrival.
+ *  It must never give out more places than it has, nor keep a place for a caller that has stopped waiting. */
 
 export interface Semaphore {
   hasRoom(): boolean;
@@ -7,7 +7,7 @@ export interface Semaphore {
   tryTake(): boolean;
   /** true: a place was taken, perhaps after a wait. false: the signal fired first, and no place was taken. */
   take(signal?: AbortSignal): Promise<boolean>;
-  /** Gives one place back. */
+  /** Returns one place. */
   release(): void;
 }
 
@@ -29,7 +29,7 @@ export function createSemaphore(places: number): Semaphore {
       return tryTake() ? Promise.resolve(true) : waitIn(waiting, signal);
     },
     release() {
-      // The place is handed over rather than freed, so that nobody who came later can take it first.
+      // The place is handed over, so that no later caller can take it first.
       const [next] = waiting;
       if (next === undefined) free += 1;
       else next();
@@ -37,7 +37,7 @@ export function createSemaphore(places: number): Semaphore {
   };
 }
 
-/** Stands in the line until its own function in it is called, or the signal fires. */
+/** Waits in line until its turn comes, or the signal fires. */
 function waitIn(line: Set<() => void>, signal: AbortSignal | undefined): Promise<boolean> {
   const { promise, resolve } = Promise.withResolvers<boolean>();
   const leaveWith = (taken: boolean): void => {

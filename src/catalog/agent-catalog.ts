@@ -17,7 +17,7 @@ export function createAgentCatalog(
   /** `engine`: serves these agents until it deregisters. */
   async function publish(agents: readonly AgentDefinition[], engine?: string): Promise<void> {
     const names = agents.map(({ name }) => name);
-    // Presence first: other engines drop an entry that nobody serves.
+    // Presence first: other engines drop an entry that no engine serves.
     if (engine !== undefined) await presence.register(engine, names);
     const fields = agents.flatMap((agent) => [agent.name, JSON.stringify(agent)]);
     await publishFields(connection, keys.agents, fields);

@@ -48,7 +48,7 @@ export function createModelCatalog(
     await publishFields(connection, keys.models, [`${BLOCKED}${provider}`, until]);
   }
 
-  /** Forgets providers and aliases by their age, and the pause of a provider that nobody serves. */
+  /** Forgets providers and aliases by their age, and the pause of a provider that no worker serves. */
   function isForgotten(field: string, value: string, served: ReadonlySet<string>, at: number): boolean {
     if (field.startsWith(BLOCKED)) return !served.has(field.slice(BLOCKED.length));
     return at - (JSON.parse(value) as Seen).seenAt >= FORGOTTEN_AFTER_MS;

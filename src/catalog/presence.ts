@@ -1,5 +1,5 @@
 // Which workers are present and what each of them serves, in a hash that also holds what they publish.
-// Must never decide what happens to work that nobody serves.
+// Must never decide what happens to work that no worker serves.
 import { setTimeout as wait } from 'node:timers/promises';
 import type { RedisConnection } from '../redis/connection.ts';
 

@@ -18,7 +18,7 @@ const manifest = JSON.parse(readFileSync(new URL('../../package.json', import.me
   version: string;
 };
 
-// `adjutant tail … | head` closes the pipe: nobody reads any more.
+// `adjutant tail … | head` closes the pipe: its reader is gone.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code !== 'EPIPE') throw error;
   process.kill(process.pid, 'SIGTERM');

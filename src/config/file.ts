@@ -42,7 +42,7 @@ export function parseConfigText(text: string): ConfigFile {
   return { ok: true, value, placeOf };
 }
 
-/** The value of a node; on the way the offset of each member is kept under its path, of the key where it has one. */
+/** The value of a node. Stores the offset of each member under its path; of its key where it has one. */
 function valueOf(node: Node, keys: readonly PropertyKey[], offsets: Map<string, number>): unknown {
   const { children = [] } = node;
   const note = (offset: number): unknown => offsets.set(fieldPath(keys), offset);

@@ -1,12 +1,12 @@
-// The keys that a schema knows at each place of a value, to suggest the one that was meant.
-// Must never decide whether a value is right: zod does.
+// Finds the keys that a schema knows at each place of a value, to suggest one for a mistyped key.
+// Must never decide whether a value is valid: zod does.
 import * as z from 'zod';
 import { fieldErrors } from '../contract/field-error.ts';
 import { fieldPath } from '../contract/field-path.ts';
 import type { FieldError } from '../contract/problem.ts';
 import { closeNames } from '../bounds/close-names.ts';
 
-/** What zod found wrong with `value`, and beside each unknown key those that it looks like. */
+/** Zod's faults of `value`, with similar known keys beside each unknown key. */
 export function schemaErrors(
   error: z.ZodError,
   schema: z.ZodType,
@@ -25,7 +25,7 @@ export function didYouMean(names: readonly string[]): string {
   return `did you mean ${names.map((name) => `"${name}"`).join(' or ')}?`;
 }
 
-/** Path of each unknown key of `value` → the known keys that look like it; only where there are any. */
+/** Path of each unknown key of `value` → similar known keys; only where there are any. */
 function keySuggestions(schema: z.ZodType, value: unknown, prefix: string): Map<string, readonly string[]> {
   const found = new Map<string, readonly string[]>();
   visit([schema], value, [], (keys, close) => found.set(fieldPath(keys, prefix), close));
@@ -34,7 +34,7 @@ function keySuggestions(schema: z.ZodType, value: unknown, prefix: string): Map<
 
 type Suggest = (keys: readonly PropertyKey[], close: readonly string[]) => void;
 
-/** `schemas` are all that the value may be of: the alternatives of a union are looked at together. */
+/** `schemas`: all that the value may match; the alternatives of a union are searched together. */
 function visit(
   schemas: readonly z.core.$ZodType[],
   value: unknown,
@@ -67,7 +67,7 @@ function suggestFor(
   if (close.length > 0) suggest(close);
 }
 
-/** What is behind defaults, optionals and unions. */
+/** The schemas inside defaults, optionals and unions. */
 function alternativesOf(schema: z.core.$ZodType): z.core.$ZodType[] {
   if (schema instanceof z.ZodUnion) return schema.options.flatMap(alternativesOf);
   if (

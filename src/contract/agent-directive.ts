@@ -1,4 +1,4 @@
-// Agent directives: what an agent asks of its own runtime.
+// Agent directives: what an agent requests of its own runtime.
 // Must never be accepted from outside: only a turn produces them.
 import * as z from 'zod';
 import { durationMsSchema, identifierSchema, jsonObjectSchema } from './identifiers.ts';

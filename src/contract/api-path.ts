@@ -1,4 +1,4 @@
-// Where the HTTP API keeps the things of a request.
+// The URL paths of a request's resources in the HTTP API.
 // Must never let a character of an id change the path.
 
 export function requestPath(requestId: string): string {
@@ -13,7 +13,7 @@ export function directivePath(requestId: string, directiveId: string): string {
   return `${requestPath(requestId)}/directives/${encodeURIComponent(directiveId)}`;
 }
 
-/** The whole payload of a result, where the log holds a part of it. */
+/** The whole payload of a result whose signal holds only a part. */
 export function payloadPath(requestId: string, directiveId: string): string {
   return `${directivePath(requestId, directiveId)}/payload`;
 }
@@ -22,7 +22,7 @@ export function approvalPath(requestId: string, callId: string): string {
   return `${requestPath(requestId)}/approvals/${encodeURIComponent(callId)}`;
 }
 
-/** What an answer says about where to go on. */
+/** The links in an answer. */
 export function requestLinks(requestId: string): { request: string; signals: string } {
   return { request: requestPath(requestId), signals: signalsPath(requestId) };
 }

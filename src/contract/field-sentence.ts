@@ -1,5 +1,5 @@
-// Field errors as text for people, and the refusal that begins with the first of them.
-// Must never lose the place of an error, nor say one of the whole value.
+// Field errors as text for people, and the refusal that starts with the first of them.
+// Must never lose the place of an error, nor invent one for the whole value.
 import { DirectiveRefused, type FieldError, problem, type ProblemCode } from './problem.ts';
 
 /** `params.tier is required`. `whole` stands for the place of an error about the whole value; absent: only the message. */
@@ -13,7 +13,7 @@ export function fieldLine({ path, message }: FieldError): string {
   return path === '' ? message : `${path}: ${message}`;
 }
 
-/** Says the first error as its detail. */
+/** The first error becomes its detail. */
 export function refusedAt(code: ProblemCode, errors: FieldError[]): DirectiveRefused {
   const [first] = errors;
   const detail = first === undefined ? {} : { detail: fieldLine(first) };

@@ -1,4 +1,4 @@
-// Telling an object with members from every other value: neither null nor a list.
+// Tells an object with members from every other value: neither null nor a list.
 // Must never look into the object.
 
 export function isObject(value: unknown): value is Record<string, unknown> {

@@ -1,5 +1,5 @@
 // Signals of tool calls.
-// Must never carry a secret: arguments are redacted by whoever writes them.
+// Must never carry a secret: the writer redacts the arguments.
 import * as z from 'zod';
 import { instantSchema, toolNameSchema } from './identifiers.ts';
 import { resultSchema } from './result.ts';

@@ -96,13 +96,13 @@ export class CheckingThread {
     const thread = new Worker(THREAD_FILE, { resourceLimits: { maxOldGenerationSizeMb: MAX_HEAP_MB } });
     this.#isReady = false;
     this.#given = new RecentlyUsed(KEPT_SCHEMAS);
-    thread.on('message', (reply: CheckReply) => this.#hear(thread, reply));
+    thread.on('message', (reply: CheckReply) => this.#receive(thread, reply));
     thread.on('error', () => this.#lose(thread));
     thread.on('exit', () => this.#lose(thread));
     return thread;
   }
 
-  #hear(thread: Worker, reply: CheckReply): void {
+  #receive(thread: Worker, reply: CheckReply): void {
     if (thread !== this.#thread) return;
     if (reply.kind === 'ready') this.#isReady = true;
     else this.#finish(reply);

@@ -1,5 +1,5 @@
-// The blocks of text and of reasoning that a stream writes, several at once perhaps, each under an id.
-// Must never join two blocks: a provider may use an id again.
+// The blocks of text and reasoning in a stream, each under an id; several may be open at once.
+// Must never join two blocks: a provider may reuse an id.
 import type { SharedV4ProviderMetadata } from '@ai-sdk/provider';
 import type { AnswerPart } from './model-answer.ts';
 import { keepData } from './provider-data.ts';

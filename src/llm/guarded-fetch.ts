@@ -35,7 +35,7 @@ function isRedirect({ status }: Response): boolean {
   return [301, 302, 303, 307, 308].includes(status);
 }
 
-/** Names the target, so that somebody can configure it; never its query, which may hold the key. */
+/** Names the target, so that it can be configured; never its query, which may hold the key. */
 function redirected(response: Response, input: Parameters<Fetch>[0]): RefusedAnswer {
   void response.body?.cancel().catch(() => {});
   const from = input instanceof Request ? input.url : String(input);

@@ -1,4 +1,4 @@
-// What a provider says beside a part of its answer, and wants back with it.
+// What a provider sends beside a part of its answer, and wants back with it.
 // Must never look into it.
 import type { SharedV4ProviderMetadata } from '@ai-sdk/provider';
 import { ownMember, setOwnMember } from '../contract/own-member.ts';

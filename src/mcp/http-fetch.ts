@@ -27,7 +27,7 @@ export function createHttpFetch({
   onRefused,
 }: HttpFetchOptions): FetchLike {
   const restMs = (events: number): number => {
-    pace.heard(events);
+    pace.received(events);
     return pace.restMs();
   };
   return async (url, init) => {
@@ -37,7 +37,7 @@ export function createHttpFetch({
     if (response.status === 429 || response.status === 503) throw await refusal(response);
     if (!response.ok || response.body === null) return shortened(response);
     const requestId = isGet ? null : requestIdOf(init?.body);
-    if (requestId !== null) pace.asked();
+    if (requestId !== null) pace.requested();
     const refuse = (event: RefusedEvent): void => onRefused({ ...event, requestId });
     // The SDK reads every response to a GET as events.
     if (isGet || (requestId !== null && isEventStream(response)))
@@ -51,7 +51,7 @@ export function createHttpFetch({
 
 /** The server sets the pause before an ended stream is opened again: `retry: 0` would reopen it without end. */
 async function mayOpen(openings: Pace, signal: AbortSignal | null | undefined): Promise<void> {
-  openings.heard(1);
+  openings.received(1);
   const restMs = openings.restMs();
   if (restMs > 0) await delay(restMs, undefined, { ref: false, ...(signal ? { signal } : {}) });
 }

@@ -15,7 +15,7 @@ import { createStdioTransport } from './stdio-transport.ts';
 export interface ProtocolMemory {
   /** The probe timed out, or the server ended because of it: no more probes. */
   legacyOnly: boolean;
-  /** The server speaks nothing but the old SSE transport. */
+  /** The server supports only the old SSE transport. */
   sseOnly: boolean;
 }
 

@@ -3,9 +3,9 @@
 
 export interface Pace {
   /** A request was sent: its answer will come. */
-  asked(): void;
+  requested(): void;
   /** Messages have arrived. */
-  heard(messages: number): void;
+  received(messages: number): void;
   /** How long to pause reading, milliseconds. */
   restMs(): number;
 }
@@ -34,10 +34,10 @@ export function createPace(
     countedAt = at;
   };
   return {
-    asked() {
+    requested() {
       allowed = Math.min(allowed + PER_REQUEST, 2 * burst);
     },
-    heard(messages) {
+    received(messages) {
       refill();
       allowed -= messages;
     },

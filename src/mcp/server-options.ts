@@ -1,7 +1,7 @@
 /** How to reach one MCP server, and its limits.
  *  It must never hold a live connection or read the environment: values arrive with `${ENV}` already filled in. */
 
-/** A server this process starts and speaks to over stdin and stdout. */
+/** A server that this process starts and reaches over stdin and stdout. */
 export interface StdioTransportOptions {
   readonly kind: 'stdio';
   readonly command: string;

@@ -17,7 +17,7 @@ const MAX_UNREAD_BYTES = 64 * 1024 * 1024;
 const MAX_UNREAD_BEFORE_NOTIFICATIONS = 1024 * 1024;
 
 export interface StdioTransport extends Transport {
-  /** The SDK tells stdio from HTTP by `pid` and `stderr`. */
+  /** The SDK recognises stdio by `pid` and `stderr`. */
   readonly pid: number | null;
   readonly stderr: null;
   /** Why the connection ended, with the last line of stderr; '' while it has not. */
@@ -52,7 +52,7 @@ export function createStdioTransport(options: StdioTransportOptions, logger: Mcp
     },
     send(message) {
       guard.sends(message);
-      if ('method' in message && 'id' in message) pace.asked();
+      if ('method' in message && 'id' in message) pace.requested();
       return send(link, message);
     },
     async close() {
@@ -100,7 +100,7 @@ function attach(
     onEndless: () => lost(`sent a message larger than ${MAX_MESSAGE_BYTES} bytes that does not end`),
   });
   server.stdout.on('data', (chunk: Buffer) => {
-    pace.heard(reader.push(chunk));
+    pace.received(reader.push(chunk));
     const restMs = pace.restMs();
     if (restMs === 0) return;
     server.stdout.pause();

@@ -33,7 +33,7 @@ const CONSEQUENCES = /^(could not renew lock for job|Missing (lock|key) for job|
 
 const BEGAN =
   'Redis is unreachable: submissions are refused with 503, results and runs wait; reconnecting. ' +
-  'Check that it runs at REDIS_URL; `adjutant doctor` tells more';
+  'Check that it runs at REDIS_URL; run `adjutant doctor` for details';
 
 export function createRedisOutage(options: RedisOutageOptions): RedisOutage {
   const { logger, waiting, now = () => performance.now() } = options;

@@ -1,4 +1,4 @@
-/** Documents of the wire, each whole, and those that differ from one in a single place.
+/** Documents of the wire, each complete, and variants that differ from one in a single place.
  *  It must never leave out a member with a default: what the service writes has all of them. */
 
 const instant = '2026-01-02T03:04:05.678Z';
@@ -232,7 +232,7 @@ export const UNKNOWN_MEMBER = 'member_of_nobody';
 
 const OTHER_VALUES: readonly unknown[] = [null, -1, 'a\nb', {}, [], true];
 
-/** `document` with one member gone, or another value in its place, wherever it has one; and with a member more. */
+/** `document` with one member removed or changed, at every place; and with one member more. */
 export function oneStepFrom(document: unknown): unknown[] {
   if (Array.isArray(document)) return document.flatMap((_, index) => replaced(document, index));
   if (typeof document !== 'object' || document === null) return [];

@@ -1,5 +1,5 @@
-/** Every command and program of the pages, as it is written, against the service that a reader of them has started.
- *  It must not mend a command: only the address and the Redis are the test's own. */
+/** Runs every command and program of the pages as written, against the service that a reader has started.
+ *  It must not fix a command: only the URL and the Redis are the test's own. */
 import { execFile } from 'node:child_process';
 import { chmod, cp, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -14,9 +14,9 @@ import { type Child, spawnNode } from '../support/process.ts';
 const DOCUMENTED_URL = 'http://127.0.0.1:7420';
 const FROM_SOURCES = '--conditions=adjutant-source';
 const PROGRAM = [FROM_SOURCES, resolve('src/cli/main.ts')];
-/** Commands that only look: what they show may come a moment later. */
+/** Read-only commands: what they show may come a moment later. */
 const LOOKS = /^npx adjutant (get|tools|agents|lanes|doctor|dead(?! redrive))\b|^curl -s '?http[^' ]*'?$/;
-/** No key, service or Redis of the surroundings. */
+/** No key, service or Redis of the environment. */
 const NOTHING = Object.fromEntries(
   [
     ...Object.keys(process.env).filter((name) => name.endsWith('_API_KEY')),
@@ -49,7 +49,10 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-/** What a clone has, with an `npx` that knows where the command is (asking npm takes a second each time) and the command itself. */
+/**
+ * The content of a clone, with an `npx` that finds the command directly (asking npm takes a second each time), and the
+ * command.
+ */
 async function clone(): Promise<string> {
   const made = await mkdtemp(join(tmpdir(), 'adjutant-documents-'));
   for (const file of ['adjutant.json', 'package.json', 'examples'])
@@ -81,7 +84,7 @@ async function run(command: string): Promise<Output> {
   return promise;
 }
 
-/** A page that shows a failure shows a command that exits with one. */
+/** A page that shows a failure shows a command with an exit code of failure. */
 function wanted({ output }: Step): string {
   return /^(failed|error) /m.test(output ?? '') ? 'an exit code of failure' : 'exit code 0';
 }

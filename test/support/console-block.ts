@@ -1,12 +1,12 @@
-/** Commands of a page and what it shows of their output, and whether that is what came out.
- *  It must not overlook a word: only what differs from run to run, and what the page leaves out with `…`. */
+/** The commands of a page and the output it shows, compared with the real output.
+ *  It must not overlook a word: only what differs from run to run, and what the page replaces by `…`. */
 export interface Step {
   readonly command: string;
   /** null: a page that shows no output. */
   readonly output: string | null;
 }
 
-/** Each command of an `sh` block; a line that ends with `\` goes on. */
+/** Each command of an `sh` block; a line that ends with `\` continues. */
 export function shellSteps(code: string): Step[] {
   return joined(code)
     .split('\n')
@@ -29,7 +29,7 @@ function joined(code: string): string {
 }
 
 const LEFT_OUT = '…';
-/** What no two runs share: times of day, instants, ids, durations. */
+/** What differs in every run: times of day, instants, ids, durations. */
 const VARIABLE: readonly RegExp[] = [
   /\d{4}-\d{2}-\d{2}T[\d:.]+Z/g,
   /\d{2}:\d{2}:\d{2}\.\d{3}/g,
@@ -40,7 +40,7 @@ const VARIABLE: readonly RegExp[] = [
 /** What a terminal overwrites, and a pipe gets as lines: the state of a call while it runs. */
 const OVERWRITTEN = /^\S+ (running|retry \d+\/\d+ in .*)\n/gm;
 
-/** White space counts for nothing, since a page breaks long lines; the order of lines neither, where calls run at once. */
+/** White space does not count, since a page breaks long lines; nor the order of lines, where calls run at once. */
 export function shows(expected: string, actual: string): boolean {
   const seen = actual.replaceAll(OVERWRITTEN, '');
   return pattern(expected).test(compact(seen)) || showsLines(expected, seen);

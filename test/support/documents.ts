@@ -1,5 +1,5 @@
-/** The pages of the documentation as tests read them: their blocks of code, links, headings and tables.
- *  It must not know what is right for a page: it only takes it apart. */
+/** The pages of the documentation, parsed for tests: their blocks of code, links, headings and tables.
+ *  It must not know what is right for a page: it only parses it. */
 import { globSync, readFileSync } from 'node:fs';
 
 export interface Block {
@@ -93,7 +93,7 @@ function linesOf(page: string): string[] {
   return readFileSync(page, 'utf8').split('\n');
 }
 
-/** What a piece of TypeScript takes for granted, and the declaration that stands for it. */
+/** What a piece of TypeScript assumes, and the declaration for it. */
 const GIVEN: Readonly<Record<string, string>> = {
   client: `declare const client: import('adjutant/client').DirectiveClient;`,
   request_id: 'declare const request_id: string;',

@@ -1,4 +1,4 @@
-/** Places: never more given out than there are, in the order of asking, none lost.
+/** Places of a semaphore: never overdrawn, in order of arrival, none lost.
  *  It must never need a clock. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
@@ -20,7 +20,7 @@ test('takes a free place without a wait', async () => {
   expect(await taken).toBe(true);
 });
 
-test('hands a place to who has waited longest, before anybody new', async () => {
+test('hands a place to the caller that has waited longest, before any new one', async () => {
   const semaphore = createSemaphore(1);
   semaphore.tryTake();
   const order: string[] = [];
@@ -35,7 +35,7 @@ test('hands a place to who has waited longest, before anybody new', async () => 
   expect(order).toEqual(['first', 'second']);
 });
 
-test('who gives up leaves the line', async () => {
+test('a caller that gives up leaves the queue', async () => {
   const semaphore = createSemaphore(1);
   semaphore.tryTake();
   const abort = new AbortController();
@@ -50,7 +50,7 @@ test('who gives up leaves the line', async () => {
   expect(semaphore.tryTake()).toBe(true);
 });
 
-test('who has a place keeps it when its signal fires', async () => {
+test('a caller keeps its place when its signal fires', async () => {
   const semaphore = createSemaphore(1);
   semaphore.tryTake();
   const abort = new AbortController();
@@ -61,7 +61,7 @@ test('who has a place keeps it when its signal fires', async () => {
   expect(semaphore.tryTake()).toBe(false);
 });
 
-test('whatever the order of coming, giving up and going, places are never overdrawn and never lost', async () => {
+test('places are never overdrawn and never lost, in any order of events', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.integer({ min: 1, max: 4 }),

@@ -1,5 +1,5 @@
-// The published words about the configuration: the table of docs/configuration.md, and the JSON Schema for editors.
-// Must never be mended by hand: both are generated.
+// The published texts about the configuration: the table of docs/configuration.md, and the JSON Schema for editors.
+// Must never be fixed by hand: both are generated.
 import { globSync, readFileSync } from 'node:fs';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
@@ -11,7 +11,7 @@ import { rowsOf } from '../../support/documents.ts';
 const PAGE = 'docs/configuration.md';
 const [name, text] = configurationSchemaFile();
 
-test('the page is that of the schemas', () => {
+test('the page is generated from the schemas', () => {
   const page = readFileSync(PAGE, 'utf8');
   expect(configurationPage(page) === page, 'run node scripts/generate-configuration.ts').toBe(true);
 });
@@ -24,7 +24,7 @@ test('every key has a meaning', () => {
   );
 });
 
-test('the published schema is that of the code', () => {
+test('the published schema is generated from the code', () => {
   expect(readFileSync(`schemas/${name}`, 'utf8')).toBe(text);
 });
 
