@@ -1,5 +1,4 @@
-// Writes the JSON Schema of every wire type and of adjutant.json to schemas/, or with --check reports which files
-// differ.
+// Writes the JSON Schemas of every wire type and of adjutant.json to schemas/; with --check reports differences.
 // Must never leave a file there that has no schema in the code.
 import { mkdir, readFile, readdir, rm, writeFile } from 'node:fs/promises';
 import { schemaFiles } from '../src/contract/wire-schema.ts';

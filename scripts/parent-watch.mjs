@@ -1,6 +1,5 @@
 /** Ends this process when its parent is gone: SIGKILL, unlike other signals, cannot be passed on.
- *  It must work on Node 20, never keep a process alive, and never act in a thread or a fork, which have their own
- *  parents. */
+ *  It must work on Node 20, never keep a process alive, and never act in a thread or a fork, which has its own parent. */
 import { readFileSync } from 'node:fs';
 import { isMainThread } from 'node:worker_threads';
 

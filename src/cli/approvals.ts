@@ -1,5 +1,4 @@
-/** Asks the person about tool calls that wait for approval, one after the other; without a keyboard prints the
- *  commands.
+/** Asks the person about tool calls that wait for approval, one by one; without a keyboard prints the commands.
  *  It must never decide by itself: an unanswered question stays open. */
 import { isObject } from '../contract/json-object.ts';
 import type { ApprovalDecisionBody } from '../contract/run.ts';

@@ -1,5 +1,4 @@
-/** Hides this process's environment from other processes: Linux shows every process of a user the variables of the
- *  others.
+/** Hides this process's environment: Linux shows it to every process of the same user.
  *  It must never change a variable for this process itself. */
 import { closeSync, openSync, readFileSync, writeSync } from 'node:fs';
 import { isMainThread } from 'node:worker_threads';

@@ -1,5 +1,4 @@
-// Every wire type as JSON Schema, by name: what is published for programs in other languages. Types refer to each other
-// by their published ids.
+// Every wire type as JSON Schema, published by name for other languages; types refer to each other by their ids.
 // Must never differ from what the zod schemas accept, and never depend on the order of a run.
 import * as z from 'zod';
 import { agentDefinitionSchema } from './agent-definition.ts';

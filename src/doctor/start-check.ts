@@ -39,7 +39,7 @@ function scriptFindings(config: Config): Finding[] {
   }
 }
 
-/** `alone`: false when other processes have the workers, and may know aliases that are not configured here. */
+/** `alone`: this process has no worker; other processes do, and may know aliases that are not configured here. */
 export function examineAgents(
   config: Pick<Config, 'mcpServers' | 'models'>,
   { agents, strategies, directives }: Modules,

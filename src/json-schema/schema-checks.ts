@@ -1,6 +1,5 @@
 /** Checks values against foreign schemas: at once where that is harmless, else in a thread within a time limit.
- *  It must never keep the main thread busy for more than a few milliseconds, nor let one schema delay the others for
- *  ever. */
+ *  It must never block the main thread for more than a few milliseconds, nor let one schema delay others for ever. */
 import { CheckingThread, type MakeRequest, type ThreadVerdict } from './checking-thread.ts';
 import { harmlessSize, isQuickToCheck } from './harmless.ts';
 import { type CompiledSchema, compileSchema } from './schema-validator.ts';

@@ -1,5 +1,4 @@
-/** The one signal that ends a call: cancelled by its caller, no progress for too long, too long in all, or pool
- *  stopped.
+/** The one signal that ends a call: cancelled by its caller, idle for too long, too long in all, or pool stopped.
  *  It must never lose the reason: the protocol reports all of them alike. */
 
 export type CallEnding = 'cancelled' | 'timed_out' | 'total_timed_out' | 'stopped';

@@ -32,7 +32,7 @@ export function createHttpFetch({
   };
   return async (url, init) => {
     const isGet = (init?.method ?? 'GET').toUpperCase() === 'GET';
-    if (isGet) await mayOpen(openings, init?.signal);
+    if (isGet) await waitToOpen(openings, init?.signal);
     const response = await fetch(url, init);
     if (response.status === 429 || response.status === 503) throw await refusal(response);
     if (!response.ok || response.body === null) return shortened(response);
@@ -50,7 +50,7 @@ export function createHttpFetch({
 }
 
 /** The server sets the pause before an ended stream is opened again: `retry: 0` would reopen it without end. */
-async function mayOpen(openings: Pace, signal: AbortSignal | null | undefined): Promise<void> {
+async function waitToOpen(openings: Pace, signal: AbortSignal | null | undefined): Promise<void> {
   openings.received(1);
   const restMs = openings.restMs();
   if (restMs > 0) await delay(restMs, undefined, { ref: false, ...(signal ? { signal } : {}) });

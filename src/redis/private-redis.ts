@@ -1,5 +1,4 @@
-/** The private redis-server of a folder, under `.adjutant/redis`: starts when no other Redis is configured, stops with
- *  the service.
+/** A folder's private redis-server, under `.adjutant/redis`: starts when no Redis is configured, stops with the service.
  *  It must never be shared by two services, nor listen beyond this machine. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';

@@ -1,5 +1,4 @@
-// Decides when to report that something outside is away: once as it begins, once a minute while it lasts, once as it
-// ends.
+// Decides when to report that something is away: once as it begins, once a minute while it lasts, once as it ends.
 // Must never log anything itself, nor know what is away.
 
 export type OutageNews =

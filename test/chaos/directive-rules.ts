@@ -1,5 +1,4 @@
-/** The promises about one directive: one end, no hidden second execution, budgets kept, cancellations honest, results
- *  its own.
+/** The promises about one directive: one end, no hidden repeat, budgets kept, cancellations honest, results its own.
  *  It must never judge by how long something took, except against the directive's own deadline. */
 import {
   type Case,

@@ -1,5 +1,4 @@
-/** `npm run test:chaos -- --minutes M --seed S`: a run under chaos; prints what was done and ends with `ok`, or with
- *  what was broken.
+/** `npm run test:chaos -- --minutes M --seed S`: a run under chaos; ends with `ok`, or with what was broken.
  *  It must never exit with 0 after a violation. */
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';

@@ -1,5 +1,4 @@
-/** The whole history of one request, line by line in order of time: what was sent, answered, killed, reported and
- *  executed.
+/** The whole history of one request, line by line in order of time: what was sent, answered, killed and executed.
  *  It must never leave out a line because it looks harmless. */
 import type { Evidence } from './evidence.ts';
 import type { CancelRecord, SubmissionRecord } from './history.ts';

@@ -1,5 +1,4 @@
-/** The processes under chaos: Redis, APIs, workers, MCP servers; each can be killed, and is started again as by a
- *  supervisor.
+/** The processes under chaos: Redis, APIs, workers, MCP servers; each can be killed, and is restarted.
  *  It must never run a part of the service in its own process. */
 import { mkdirSync, mkdtempSync, existsSync, rmSync, writeFileSync, readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

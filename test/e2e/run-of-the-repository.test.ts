@@ -1,5 +1,4 @@
-/** The question of the README, sent to the configuration that the repository ships, with two real MCP servers and no
- *  key.
+/** The question of the README, with the repository's own configuration, two real MCP servers and no key.
  *  It must not replace a part of it. */
 import { readdirSync } from 'node:fs';
 import { resolve } from 'node:path';

@@ -1,5 +1,4 @@
-/** Everything is killed in the middle of runs that wait for approvals, timers and tools: after a restart all end
- *  correctly.
+/** Everything is killed while runs wait for approvals, timers and tools: after a restart all end correctly.
  *  It must keep nothing but Redis. */
 import { fileURLToPath } from 'node:url';
 import { expect, test, vi } from 'vitest';

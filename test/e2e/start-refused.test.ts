@@ -1,5 +1,4 @@
-/** A start that cannot succeed, as a process: it ends with exit 1, names the fault and the fix, and leaves nothing
- *  running.
+/** A start that cannot succeed: the process exits with 1, names the fault and the fix, and leaves nothing running.
  *  It must not wait for a time: a process that stays alive fails by the limit of the test. */
 import { readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';

@@ -1,5 +1,4 @@
-/** Readers of an answer while it is written: text as it arrives, cut and resumed; a cancellation that reaches the
- *  provider.
+/** Readers of an answer while it is written, cut and resumed; a cancellation that reaches the provider.
  *  It must not use a client that reconnects by itself. */
 import { expect, test } from 'vitest';
 import type { Signal } from '../../src/contract/signal.ts';

@@ -1,5 +1,4 @@
-/** The long form of `test/integration/redis/leftovers.test.ts`: `npm run test:leftovers -- [requests]`, 100 000 by
- *  default.
+/** The long form of the leftovers test: `npm run test:leftovers -- [requests]`, 100 000 by default.
  *  It must never exit 0 when anything is left. */
 import { leftoversOf } from '../support/leftover-load.ts';
 import { startRedis } from '../support/redis.ts';

@@ -1,5 +1,4 @@
-// Decides when the calls of a round begin: all at once, but none before an earlier call that may stop the round has its
-// answer.
+// Decides when the calls of a round begin: at once, or after the answer of an earlier call that may stop the round.
 // Must never begin a call that a pending answer could still drop, nor leave one without an answer.
 import { errorEnvelope } from '../../contract/error-envelope.ts';
 import { isObject } from '../../contract/json-object.ts';

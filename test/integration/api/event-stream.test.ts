@@ -1,5 +1,4 @@
-/** The stream of signals as a plain HTTP reader sees it: frames, resumption, the end, readers that leave or do not
- *  read.
+/** The stream of signals for a plain HTTP reader: frames, resumption, the end, readers that leave or do not read.
  *  It must not use the typed client: browsers do not. */
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';

@@ -1,5 +1,4 @@
-/** Runs that no turn can process: started with invalid messages, or damaged in Redis. Each ends once and frees its
- *  conversation.
+/** Runs that no turn can process, with invalid or damaged data. Each ends once and frees its conversation.
  *  It must not rely on the core that a poisoned run has broken. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import * as z from 'zod';

@@ -1,5 +1,4 @@
-/** Providers that send more than a process can hold, or redirect elsewhere: each fails its own call only, and the
- *  process survives.
+/** Providers that send too much, or redirect elsewhere: each fails its own call only, and the process survives.
  *  It must never run them against the process of the tests: a fault here ends the process that has it. */
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';

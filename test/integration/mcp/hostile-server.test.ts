@@ -1,5 +1,4 @@
-/** Servers that send more than a process can hold, on every transport: each fails its own calls only, and the process
- *  survives.
+/** Servers that send too much, on every transport: each fails its own calls only, and the process survives.
  *  It must never run them against the process of the tests: a fault here ends the process that has it. */
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';

@@ -1,5 +1,4 @@
-/** Redis answers but refuses: full, read-only, loading, unable to save. Results are kept, and recorded when it accepts
- *  writes again.
+/** Redis refuses: full, read-only, loading, unable to save. Results are kept until it accepts writes again.
  *  It must not stop or start a worker in between. */
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';

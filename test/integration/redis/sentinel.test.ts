@@ -1,5 +1,4 @@
-/** A master under Sentinel dies, for good or for a while: replicated work ends once, and all processes recover by
- *  themselves.
+/** A master under Sentinel dies, for good or for a while: replicated work ends once, all processes recover.
  *  It must not inform anything but the sentinels about the master. */
 import { describe, expect, test } from 'vitest';
 import { ServiceUnavailable } from '../../../src/contract/problem.ts';

@@ -1,5 +1,4 @@
-/** Cancellation on a real Redis, in every state of a directive: waiting, running, between two attempts, or without its
- *  worker.
+/** Cancellation on a real Redis in every state: waiting, running, between two attempts, or without its worker.
  *  It must never judge by the clock: only signals and executions count. */
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';

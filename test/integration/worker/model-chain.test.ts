@@ -1,5 +1,4 @@
-/** Directives with a chain of models on a real Redis: when the next model follows, and where the directive waits for
- *  it.
+/** Directives with a chain of models on a real Redis: when the next model follows, and where they wait for it.
  *  It must never judge by the clock: the order is read from signals and executors. */
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { errorEnvelope } from '../../../src/contract/error-envelope.ts';

@@ -1,5 +1,4 @@
-/** The text of a model while it answers, on a real Redis: whole, in order, and each attempt's text apart from the
- *  others'.
+/** The text of a model while it answers, on a real Redis: whole, in order, and separate for each attempt.
  *  It must never count pieces: the number of signals depends on how fast Redis answers. */
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';

@@ -1,5 +1,4 @@
-/** The bytes of a request and of the whole installation, on a real Redis: what is refused, and that running work still
- *  ends.
+/** The bytes of a request and of the whole installation, on a real Redis: what is refused, and what still ends.
  *  It must never measure a process' memory: the limit is on what Redis holds. */
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
