@@ -102,7 +102,7 @@ test.each<[string, Start, RegExp, RegExp]>([
   [
     'an unknown alias',
     { config: agent({ model_alias: 'quick' }) },
-    /agent a: "quick" is no alias/,
+    /agent a: "quick" is not a model alias/,
     /define the alias in models/,
   ],
   [

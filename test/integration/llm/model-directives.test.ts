@@ -373,7 +373,7 @@ describe('metadata', () => {
   test('names the alias, and the models before this one', async () => {
     await using server = await startProvider(streamed(OPENAI_CHAT));
     const history = [{ model: 'q:big', type: 'provider_error', message: 'down' }];
-    const context = { models: ['q:big', 'p:m'], stage: { index: 1, history } };
+    const context = { models: ['q:big', 'p:m'], candidate: { index: 1, history } };
     const result = await call({ ...STREAM, model: '', model_alias: 'fast' }, at(server, { context }));
     expect(result.execution.metadata).toEqual({
       model: 'p:m',

@@ -264,7 +264,7 @@ test('a directive whose worker died at a later candidate calls that candidate ag
   );
   const signal = await open.client.result(directive.request_id, 'm');
   expect(contexts).toMatchObject([
-    { attempt: 3, redeliveries: 1, stage: { index: 1, history: [{ model: 'a:large' }] } },
+    { attempt: 3, redeliveries: 1, candidate: { index: 1, history: [{ model: 'a:large' }] } },
   ]);
   expect(signal).toMatchObject({
     data: { result: { ok: true }, metadata: { attempts: 3, redeliveries: 1 } },
