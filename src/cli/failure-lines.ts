@@ -1,5 +1,6 @@
 /** Prints the error of a directive or a run: what it is, each place and detail, the remedy, where to look.
  *  It must never print on stdout: that is for results. */
+import { fieldLine } from '../contract/field-sentence.ts';
 import type { ErrorEnvelope } from '../contract/error-envelope.ts';
 import { errorText } from './signal-gist.ts';
 import { oneLine, plainJson, type Terminal } from './terminal.ts';
@@ -29,9 +30,7 @@ function detailLines(details: Record<string, unknown>): string[] {
   const { errors, ...others } = details;
   const places = (Array.isArray(errors) ? errors : []).map((error: unknown) => {
     // A tool may give its errors any form.
-    if (!isPlace(error)) return oneLine(plainJson(error), 500);
-    const { path, message } = error;
-    return oneLine(`${path}: ${message}`, 500);
+    return oneLine(isPlace(error) ? fieldLine(error) : plainJson(error), 500);
   });
   return Object.keys(others).length === 0 ? places : [...places, oneLine(JSON.stringify(others), 1_000)];
 }

@@ -1,6 +1,7 @@
 // Starts runs: writes a durable record, then wakes the run. The agent begins in its first turn.
 // Must never answer before the run is durable.
 import { requestLinks } from '../contract/api-path.ts';
+import { fieldSentence } from '../contract/field-sentence.ts';
 import { type FieldError, type Problem, problem } from '../contract/problem.ts';
 import type { ParsedRun, StartedRun } from '../contract/run.ts';
 import { contentDigest } from '../journal/content-digest.ts';
@@ -80,8 +81,8 @@ function firstTurn(requestId: string, verdict: StartVerdict): LaneJob[] | null {
 }
 
 function tooLoose(errors: FieldError[]): Problem {
-  const [first] = errors;
-  return problem('invalid_body', { detail: `${first?.path} ${first?.message}`, errors });
+  const detail = errors.slice(0, 1).map((fault) => fieldSentence(fault));
+  return problem('invalid_body', { detail: detail.join(''), errors });
 }
 
 function conflict(requestId: string): Problem {
