@@ -12,7 +12,7 @@ import { createModelCatalog } from './model-catalog.ts';
 import { createToolCatalog } from './tool-catalog.ts';
 import { toolDescriber } from './tool-descriptions.ts';
 
-/** What this process knows without asking: it counts before any other process has published it. */
+/** What this process knows from its configuration: it counts before any other process has published it. */
 export interface Configured {
   readonly servers: readonly string[];
   readonly models: ModelTable;
@@ -30,13 +30,13 @@ export function createCatalog(connection: RedisConnection, keys: KeySpace, confi
   return {
     /** What workers and engines publish in Redis. */
     published,
-    /** What routing needs to know; reads of Redis are shared for a second. */
+    /** What routing needs; reads of Redis are shared for a second. */
     servers: knownServers(published.tools, configured.servers),
     models: knownModels(published.models, configured.models),
     agents: knownAgents(published.agents, configured.agents),
     /** The tools that an agent may use. */
     toolsOf: agentTools(published.tools),
-    /** What a model is told of a tool. */
+    /** The description of a tool for a model. */
     describeTool: toolDescriber(published.tools),
   };
 }

@@ -1,5 +1,5 @@
 // Work directives: what a caller asks to be done through the queue.
-// Must never hold a rule about how the work is executed, only what may be asked.
+// Must never hold a rule about how the work is executed, only what a caller may request.
 import * as z from 'zod';
 import { directiveFields, submittedFields } from './directive-identity.ts';
 import { encodingFormatSchema } from './embedding.ts';

@@ -72,7 +72,7 @@ export function createRunStarter(parts: RunStarterParts) {
   return { start };
 }
 
-/** A run that was started before and has begun is woken by what it waits for. */
+/** A run that has begun before is woken by what it waits for. */
 function firstTurn(requestId: string, verdict: StartVerdict): LaneJob[] | null {
   if (verdict.kind === 'started') return [{ lane: RUN_LANE, data: wakeJob(requestId, 0) }];
   if (verdict.kind !== 'existing') return null;

@@ -23,7 +23,7 @@ export interface TurnParts extends BrokenRunParts {
   store: RunStore;
   /** What the first turn needs. */
   beginning: BeginningParts;
-  /** What a turn asks of the world outside its request. */
+  /** What a turn requests outside its request. */
   outbox: OutboxParts;
   preparer: Preparer;
   entrance: Entrance;
@@ -139,7 +139,7 @@ async function commit(parts: TurnParts, run: StoredRun, turn: Turn): Promise<Com
   return verdict;
 }
 
-/** When the run itself is to be looked at. While nothing else is due, the planned check is enough. */
+/** When the sweeper must check the run itself. While nothing else is due, the planned check is enough. */
 function ownAnnouncement({ document: before, now }: StoredRun, { document }: Folded): Announcement[] {
   const wakeAt = document.wake_at === before?.wake_at ? null : document.wake_at;
   const untilWake = wakeAt === null ? Infinity : Math.max(wakeAt - now, 0);
