@@ -45,7 +45,7 @@ export const MUTATIONS: Readonly<Record<string, readonly Patch[]>> = {
       to: 'undefined,',
     },
     {
-      file: 'src/queue/sweep.ts',
+      file: 'src/queue/sweep-decision.ts',
       from: "if (record.status === 'running') return leaseDecision(record, record.leaseUntil ?? now, now);",
       to: "if (record.status === 'running') return { kind: 'look_again', at: Math.max(record.deadlineAt, now + 1) };",
     },
