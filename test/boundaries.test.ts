@@ -158,6 +158,17 @@ describe('the import table', () => {
   });
 });
 
+describe('Redis Streams', () => {
+  const places = [...files, ...globSync('src/**/*.lua')].filter((file) =>
+    /\b(xadd|xrange|xrevrange|xread|xlen|xdel|xtrim)\b/i.test(readFileSync(file, 'utf8')),
+  );
+
+  test('stand behind the log of signals and nowhere else', () => {
+    const inSrc = places.map((file) => relative('src', file)).toSorted();
+    expect(inSrc).toEqual(['journal/scripts/include-log.lua', 'journal/signal-log.ts']);
+  });
+});
+
 describe('the table itself', () => {
   test.each([
     ['src/contract/a.ts', "import { b } from '../journal/b.ts';", 'contract may not import journal'],

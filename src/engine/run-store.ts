@@ -3,7 +3,7 @@
 import type { RunStatus } from '../contract/run.ts';
 import type { Signal } from '../contract/signal.ts';
 import type { RunNews } from '../journal/journal.ts';
-import type { PieceSize } from '../journal/log-reader.ts';
+import type { PieceSize } from '../journal/signal-log.ts';
 import type { CommitVerdict, RunCommit, RunJournal } from '../journal/run-journal.ts';
 import { truncatedBytes, type WholeResult } from '../journal/whole-result.ts';
 import { readTexts } from './stored-text.ts';

@@ -1,4 +1,4 @@
-// What the holder of a claim writes while its directive goes on: signals, its lease, its way back to a lane.
+// What the holder of a claim writes while its directive goes on: its lease, and its way back to a lane.
 // Must never end a directive.
 import type { SignalDraft } from '../contract/signal.ts';
 import type { ClaimRef } from './journal.ts';
@@ -44,16 +44,5 @@ export function createClaimHolder(run: RunScript, keys: KeySpace, requestBytes: 
     return reply[0] as 'extended' | 'cancelled' | 'lost';
   }
 
-  /** One at a time for each claim: a repeat of the last one, and of no earlier one, is recognised. */
-  async function append(
-    ref: ClaimRef,
-    signals: readonly SignalDraft[],
-  ): Promise<'appended' | 'stale' | 'no_room'> {
-    const texts = signals.map((signal) => JSON.stringify(signal));
-    const args = [ref.id, ref.fence, signals.at(-1)?.id ?? '', requestBytes, ...texts];
-    const reply = await run('append', keys.request(ref.requestId), args);
-    return reply[0] as 'appended' | 'stale' | 'no_room';
-  }
-
-  return { retry, release, extend, append };
+  return { retry, release, extend };
 }

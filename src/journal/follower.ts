@@ -3,6 +3,7 @@
 import type { Signal } from '../contract/signal.ts';
 import type { Journal } from './journal.ts';
 import type { Announcement } from './announcement.ts';
+import type { FollowOptions, SignalFollower } from './signal-log.ts';
 import type { Subscriber } from './subscriber.ts';
 
 /** What is read of the log at once: a slow reader holds no more. */
@@ -12,13 +13,6 @@ const MAX_HELD = 256;
 const MAX_HELD_CHARACTERS = 131_072;
 /** A follower that hears nothing looks into the log this often: announcements may be lost without a trace. */
 export const RECHECK_MS = 5_000;
-
-export interface FollowOptions {
-  after?: number;
-  signal?: AbortSignal;
-  /** false: end at the last signal written so far. */
-  follow?: boolean;
-}
 
 /** Announcements of one request, held until the reader takes them. */
 class AnnouncementBuffer {
@@ -79,22 +73,23 @@ class AnnouncementBuffer {
   }
 }
 
-export type Follower = ReturnType<typeof createFollower>;
-
-export function createFollower(journal: Journal, subscriber: Subscriber, recheckMs = RECHECK_MS) {
-  /** The signals of a request from `after` on, until it is closed. Unknown requests end at once. */
+export function createFollower(
+  { log, head }: Pick<Journal, 'log' | 'head'>,
+  subscriber: Subscriber,
+  recheckMs = RECHECK_MS,
+): SignalFollower {
   async function* follow(requestId: string, options: FollowOptions = {}): AsyncGenerator<Signal> {
     const { after = 0, signal } = options;
     if (options.follow === false) {
       yield* written(requestId, after, signal);
       return;
     }
-    const inbox = new AnnouncementBuffer(recheckMs);
-    const leave = await subscriber.listen(requestId, inbox.receive);
+    const buffer = new AnnouncementBuffer(recheckMs);
+    const unsubscribe = await subscriber.listen(requestId, buffer.receive);
     try {
-      yield* live(requestId, after, inbox, signal);
+      yield* live(requestId, after, buffer, signal);
     } finally {
-      leave();
+      unsubscribe();
     }
   }
 
@@ -105,7 +100,7 @@ export function createFollower(journal: Journal, subscriber: Subscriber, recheck
   ): AsyncGenerator<Signal, number> {
     let last = after;
     while (!signal?.aborted) {
-      const { signals, more } = await journal.readPiece(requestId, last, PIECE);
+      const { signals, more } = await log.read(requestId, last, PIECE);
       for (const entry of signals) {
         yield entry;
         last = entry.sequence;
@@ -119,35 +114,35 @@ export function createFollower(journal: Journal, subscriber: Subscriber, recheck
   async function* live(
     requestId: string,
     after: number,
-    inbox: AnnouncementBuffer,
+    buffer: AnnouncementBuffer,
     signal?: AbortSignal,
   ): AsyncGenerator<Signal> {
     let last = after;
-    inbox.gap = true;
+    buffer.gap = true;
     while (!signal?.aborted) {
-      if (inbox.gap) {
-        inbox.gap = false;
+      if (buffer.gap) {
+        buffer.gap = false;
         last = yield* written(requestId, last, signal);
         if (await isOver(requestId, last)) return;
       }
-      const announcement = inbox.take();
+      const announcement = buffer.take();
       if (!announcement) {
-        await inbox.wait(signal);
+        await buffer.wait(signal);
       } else if (announcement.sequence > last) {
         if (announcement.sequence === last + 1 && announcement.json !== '') {
           last = announcement.sequence;
           yield JSON.parse(announcement.json) as Signal;
-          if (announcement.closed && inbox.isEmpty && !inbox.gap) return;
+          if (announcement.closed && buffer.isEmpty && !buffer.gap) return;
         } else {
-          inbox.gap = true;
+          buffer.gap = true;
         }
       }
     }
   }
 
   async function isOver(requestId: string, last: number): Promise<boolean> {
-    const head = await journal.head(requestId);
-    return head === null || (head.status === 'closed' && head.sequence <= last);
+    const record = await head(requestId);
+    return record === null || (record.status === 'closed' && record.sequence <= last);
   }
 
   return { follow };

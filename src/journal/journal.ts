@@ -4,7 +4,7 @@ import type { Signal, SignalDraft } from '../contract/signal.ts';
 import type { RedisConnection } from '../redis/connection.ts';
 import { createClaimHolder } from './claim-holder.ts';
 import type { KeySpace } from './keys.ts';
-import { createLogReader } from './log-reader.ts';
+import { createSignalLog } from './signal-log.ts';
 import { createRecordReader } from './record-reader.ts';
 import type { DirectiveRecord } from './records.ts';
 import { prepareScripts } from './scripts.ts';
@@ -170,7 +170,7 @@ export function createJournal({ connection, keys, retentionMs, wakeRun, requestB
     cancel,
     ...createClaimHolder(run, keys, mostBytes),
     ...createRecordReader(connection, keys),
-    ...createLogReader(connection, keys, run),
+    log: createSignalLog({ connection, keys, run, requestBytes: mostBytes }),
   };
 }
 

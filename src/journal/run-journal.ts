@@ -4,7 +4,7 @@ import type { RunStatus } from '../contract/run.ts';
 import type { RedisConnection } from '../redis/connection.ts';
 import { acceptanceArguments, type Acceptance, DEFAULT_REQUEST_BYTES } from './journal.ts';
 import type { KeySpace } from './keys.ts';
-import type { PieceSize } from './log-reader.ts';
+import type { PieceSize } from './signal-log.ts';
 import { prepareScripts, type ScriptReply } from './scripts.ts';
 
 export interface RunJournalOptions {

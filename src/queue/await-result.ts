@@ -87,7 +87,7 @@ function watchResult(
   }
 
   async function readTerminal(sequence: number): Promise<void> {
-    const signal = await journal.signalAt(requestId, sequence);
+    const signal = await journal.log.at(requestId, sequence);
     if (signal && isTerminalSignal(signal)) found.resolve({ kind: 'ended', signal });
   }
 

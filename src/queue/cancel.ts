@@ -126,7 +126,7 @@ async function endedAs(
   record: DirectiveRecord | null,
   id: string,
 ): Promise<CancelledDirective> {
-  const result = record?.terminal ? await journal.signalAt(requestId, record.terminal) : null;
+  const result = record?.terminal ? await journal.log.at(requestId, record.terminal) : null;
   return { id, status: 'ended', ...(result ? { result } : {}) };
 }
 

@@ -44,7 +44,7 @@ export function createDeadLetters(parts: RedriveParts) {
       journal.envelope(requestId, id),
     ]);
     if (!record || json === null || record.terminal === null) return null;
-    const signal = await journal.signalAt(requestId, record.terminal);
+    const signal = await journal.log.at(requestId, record.terminal);
     const { directive } = decodeEnvelope(json);
     return {
       request_id: requestId,

@@ -6,7 +6,7 @@ import type { RunView } from '../contract/run.ts';
 import { isTerminalSignal, type Signal, type TerminalSignal } from '../contract/signal.ts';
 import type { SignalPage } from '../contract/signal-page.ts';
 import { decodeEnvelope } from '../journal/envelope.ts';
-import type { Follower } from '../journal/follower.ts';
+import type { SignalFollower } from '../journal/signal-log.ts';
 import type { Journal } from '../journal/journal.ts';
 import type { PayloadStore } from '../journal/payload-store.ts';
 import { truncatedBytes, type WholeResult } from '../journal/whole-result.ts';
@@ -16,7 +16,7 @@ import { directiveView, requestView } from './views.ts';
 
 export interface RequestReaderParts {
   journal: Journal;
-  follower: Follower;
+  follower: SignalFollower;
   payloads: PayloadStore;
   runs: {
     /** null: the request has no run. */
@@ -51,7 +51,7 @@ export function createRequestReader(
       const head = await journal.head(requestId);
       if (!head) throw unknownRequest(requestId);
       const size = { limit: Math.min(limit, LARGEST_PAGE), bytes: PAGE_BYTES };
-      const { signals: read, more } = await journal.readPiece(requestId, after, size);
+      const { signals: read, more } = await journal.log.read(requestId, after, size);
       const last = read.at(-1)?.sequence ?? Math.min(after, head.sequence);
       return {
         signals: read,
@@ -76,7 +76,7 @@ export function createRequestReader(
         journal.envelope(requestId, directiveId),
       ]);
       if (!record || json === null) return null;
-      const ended = record.terminal === null ? null : await journal.signalAt(requestId, record.terminal);
+      const ended = record.terminal === null ? null : await journal.log.at(requestId, record.terminal);
       return directiveView(requestId, record, decodeEnvelope(json), ended && (await whole(ended)));
     });
   }
@@ -104,6 +104,6 @@ export async function recordedEnd(
 ): Promise<TerminalSignal | null> {
   const record = await journal.directive(requestId, directiveId);
   if (!record) throw unknownDirective(requestId, directiveId);
-  const signal = record.terminal === null ? null : await journal.signalAt(requestId, record.terminal);
+  const signal = record.terminal === null ? null : await journal.log.at(requestId, record.terminal);
   return signal && isTerminalSignal(signal) ? signal : null;
 }

@@ -44,7 +44,7 @@ export function createDirectiveSweep({ journal, index, lanes, ends, onEnded }: D
     const { requestId, id } = entry;
     // Whoever redrove it took it off the list.
     if (await journal.directive(requestId, successorId(id))) return index.forget(entry);
-    const signal = record.terminal === null ? null : await journal.signalAt(requestId, record.terminal);
+    const signal = record.terminal === null ? null : await journal.log.at(requestId, record.terminal);
     const result = signal && 'result' in signal.data ? (signal.data.result as Partial<Result>) : null;
     const errorType = result && 'error' in result ? (result.error?.type ?? null) : null;
     ends.record({ requestId, id, lane: record.lane, errorType });

@@ -91,7 +91,7 @@ function reporterFor(
   handle: AttemptHandle,
 ): Reporter {
   return createReporter({
-    journal,
+    log: journal.log,
     claim: ref,
     origin,
     correlation: directiveMetadata(envelope.directive),

@@ -2,7 +2,8 @@
 // Must never leave a hole: an append that failed is repeated until Redis answers, and nothing follows one that was given up.
 import type { SignalDraft } from '../contract/signal.ts';
 import type { Report } from '../executors/definition.ts';
-import type { ClaimRef, Journal } from '../journal/journal.ts';
+import type { ClaimRef } from '../journal/journal.ts';
+import type { SignalLog } from '../journal/signal-log.ts';
 import { draftSignal, type SignalOrigin } from '../journal/signal-draft.ts';
 import type { SignalMetadata } from '../journal/terminal-signal.ts';
 import { pause } from '../lifecycle.ts';
@@ -23,7 +24,7 @@ export interface Reporter {
 }
 
 export interface ReporterOptions {
-  journal: Pick<Journal, 'append'>;
+  log: Pick<SignalLog, 'append'>;
   claim: ClaimRef;
   origin: SignalOrigin;
   /** Added to the metadata of everything that has some, so that readers find the run it belongs to. Default: {}. */
@@ -44,7 +45,7 @@ const UNSAID: Amount = { signals: 1, characters: 0 };
 const MUCH_PENDING = 262_144;
 
 export function createReporter(options: ReporterOptions): Reporter {
-  const { journal, claim, origin, signal, givenUp, correlation = {} } = options;
+  const { log, claim, origin, signal, givenUp, correlation = {} } = options;
   const pending = createPendingReports();
   const budget = createReportBudget();
   const hurry = new AbortController();
@@ -78,7 +79,7 @@ export function createReporter(options: ReporterOptions): Reporter {
     const amount = amountOf(batch);
     if (!budget.fits(amount.characters)) return refuse(amount, 'call');
     const drafts = batch.map((said) => draftOf(said, origin, correlation));
-    const verdict = await persistently(() => journal.append(claim, drafts), givenUp);
+    const verdict = await persistently(() => log.append(claim, drafts), givenUp);
     if (verdict === 'no_room') return refuse(amount, 'request_bytes');
     if (verdict === 'stale') options.onLost();
     else spoken = true;

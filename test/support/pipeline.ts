@@ -206,7 +206,7 @@ export async function openPipeline(
   }
 
   async function log(requestId: string): Promise<Signal[]> {
-    return journal.read(requestId, 0, 10_000);
+    return (await journal.log.read(requestId, 0, { limit: 10_000, bytes: 100_000_000 })).signals;
   }
 
   /** Jobs of a lane in any state. */

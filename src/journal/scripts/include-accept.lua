@@ -50,7 +50,7 @@ local function open_request(request, opened, counted, now, inbox)
     redis.call('HDEL', STATE, 'closed_at')
     redis.call('PERSIST', STATE)
     redis.call('PERSIST', BODIES)
-    redis.call('PERSIST', LOG)
+    log_keep()
   end
   redis.call('HSET', STATE, unpack(fields))
   return facts

@@ -9,7 +9,9 @@
 --
 -- A script reads with one HMGET and writes with one HSET where it can: each call costs about a microsecond of the one
 -- core that Redis has, and another line of the append-only file.
-local STATE, BODIES, LOG = KEYS[1], KEYS[2], KEYS[3]
+local STATE, BODIES = KEYS[1], KEYS[2]
+
+-- @include include-log.lua
 
 -- The field `bytes` of the state: what the request's keys and payloads hold, about. Each script counts what it writes
 -- together with writing it, so that the sum cannot drift.
@@ -37,8 +39,6 @@ local function bytes_of_signals(first, last)
   return bytes
 end
 
--- Larger signals are announced by number only; the follower reads them from the log.
-local MAX_PUBLISHED_BYTES = 65536
 
 -- Before the id of a directive, the field of its payload among the bodies; no directive's id begins with '@'.
 local PAYLOAD = '@payload|'
@@ -72,10 +72,7 @@ local function emit(before, first, last, closed)
     sequence = sequence + 1
     local number = int(sequence)
     local json = string.sub(ARGV[index], 1, -2) .. ',"sequence":' .. number .. '}'
-    redis.call('XADD', LOG, number .. '-0', 'e', json)
-    local flag = (closed and index == last) and ' c ' or ' o '
-    announcement = number .. flag .. ((#json <= MAX_PUBLISHED_BYTES) and json or '')
-    redis.call('SPUBLISH', LOG, announcement)
+    announcement = log_append(number, json, closed and index == last)
   end
   return sequence, announcement
 end
@@ -85,7 +82,7 @@ local function close_request(now, retention_ms, ...)
   redis.call('HSET', STATE, 'status', 'closed', 'closed_at', int(now), ...)
   redis.call('PEXPIRE', STATE, retention_ms)
   redis.call('PEXPIRE', BODIES, retention_ms)
-  redis.call('PEXPIRE', LOG, retention_ms)
+  log_expire(retention_ms)
 end
 
 -- Ends a directive: appends its last signals (ARGV from `first` to `last`), tells the process that waits for it and the

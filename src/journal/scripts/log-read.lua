@@ -9,19 +9,19 @@
 local FIRST_STEP, LARGEST_STEP = 4, 32
 
 local most, left = tonumber(ARGV[2]), tonumber(ARGV[3])
-local reply, from, used = { 0 }, '(' .. ARGV[1] .. '-0', 0
+local reply, after, used = { 0 }, ARGV[1], 0
 local step = math.min(FIRST_STEP, most + 1)
 while true do
-  local entries = redis.call('XRANGE', LOG, from, '+', 'COUNT', step)
+  local entries = log_after(after, step)
   for index = 1, #entries do
-    local json = entries[index][2][2]
+    local json = entries[index][2]
     if #reply > 1 and (#reply > most or used + #json > left) then
       reply[1] = 1
       return reply
     end
     used = used + #json
     reply[#reply + 1] = json
-    from = '(' .. entries[index][1]
+    after = entries[index][1]
   end
   if #entries < step then
     return reply

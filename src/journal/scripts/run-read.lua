@@ -19,8 +19,7 @@ for number in string.gmatch(inbox, '%d+') do
   if #signals == tonumber(ARGV[2]) or size > tonumber(ARGV[3]) then
     break
   end
-  local entry = redis.call('XRANGE', LOG, number .. '-0', number .. '-0')[1]
-  signals[#signals + 1] = entry and entry[2][2] or 'null'
+  signals[#signals + 1] = log_at(number)
   size = size + #signals[#signals]
   bytes = bytes + #number + 1
 end

@@ -97,18 +97,18 @@ describe('a log of large signals', () => {
 
   test('gives at least one signal, however few bytes are allowed, and at most the limit', async () => {
     const { journal } = open;
-    expect(await journal.readPiece(REQUEST, 1, { limit: 10, bytes: 1 })).toMatchObject({
+    expect(await journal.log.read(REQUEST, 1, { limit: 10, bytes: 1 })).toMatchObject({
       signals: [{ sequence: 2 }],
       more: true,
     });
-    expect(await journal.readPiece(REQUEST, 37, { limit: 2, bytes: 10_000_000 })).toMatchObject({
+    expect(await journal.log.read(REQUEST, 37, { limit: 2, bytes: 10_000_000 })).toMatchObject({
       signals: [{ sequence: 38 }, { sequence: 39 }],
       more: true,
     });
-    expect(await journal.readPiece(REQUEST, 38, { limit: 2, bytes: 10_000_000 })).toMatchObject({
+    expect(await journal.log.read(REQUEST, 38, { limit: 2, bytes: 10_000_000 })).toMatchObject({
       more: false,
     });
-    expect(await journal.readPiece(REQUEST, SIGNALS, { limit: 2, bytes: 1 })).toEqual({
+    expect(await journal.log.read(REQUEST, SIGNALS, { limit: 2, bytes: 1 })).toEqual({
       signals: [],
       more: false,
     });

@@ -39,7 +39,7 @@ async function setUp() {
     if (verdict.kind !== 'granted') throw new Error(`not granted but ${verdict.kind}`);
     const ref: ClaimRef = { requestId: call.request_id, id: call.id, fence: verdict.fence };
     return {
-      say: (message = '') => journal.append(ref, [progressOf(call, message)]),
+      say: (message = '') => journal.log.append(ref, [progressOf(call, message)]),
       end: () => journal.finish(ref, 'succeeded', [endOf(call)]),
     };
   }
@@ -93,7 +93,9 @@ describe('a follower', () => {
     expect(sequences(whole ?? [])).toEqual(upTo(total));
     expect(sequences(later ?? [])).toEqual(upTo(total, 8));
     expect(sequences(latest ?? [])).toEqual(upTo(total, 21));
-    expect(whole).toEqual(await open.journal.read(request_id, 0, 1_000));
+    expect(whole).toEqual(
+      (await open.journal.log.read(request_id, 0, { limit: 1_000, bytes: 10_000_000 })).signals,
+    );
   });
 
   test('misses nothing when its subscription is killed again and again', async () => {

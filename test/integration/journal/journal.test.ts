@@ -116,7 +116,7 @@ describe.each(topologies)('the journal on %s', (_name, start) => {
     const first = fenceOf(await open.journal.claim(claimOf(call)));
     await open.journal.release({ requestId: call.request_id, id: call.id, fence: first }, 0);
     fenceOf(await open.journal.claim(claimOf(call)));
-    const log = await open.journal.read(call.request_id, 0, 10);
+    const log = (await open.journal.log.read(call.request_id, 0, { limit: 10, bytes: 10_000_000 })).signals;
     expect(log.map(({ type, sequence }) => [type, sequence])).toEqual([['ai.tool.started', 1]]);
   });
 
@@ -133,7 +133,7 @@ describe.each(topologies)('the journal on %s', (_name, start) => {
       kind: 'stale',
     });
     expect(await open.journal.retry({ ...ref, fence: dead }, 0, [])).toEqual({ kind: 'stale' });
-    expect(await open.journal.append({ ...ref, fence: dead }, [endOf(call)])).toBe('stale');
+    expect(await open.journal.log.append({ ...ref, fence: dead }, [endOf(call)])).toBe('stale');
     expect(await open.journal.extend({ ...ref, fence: dead }, 1000)).toBe('lost');
     expect(
       await open.journal.finish({ ...ref, fence: fenceOf(takeover) }, 'succeeded', [endOf(call)]),
@@ -151,8 +151,8 @@ describe.each(topologies)('the journal on %s', (_name, start) => {
     };
     const [first, second] = [[startedOf(call), startedOf(call)], [startedOf(call)]];
     for (const signals of [first, first, second, second])
-      expect(await open.journal.append(ref, signals)).toBe('appended');
-    const log = await open.journal.read(call.request_id, 1, 10);
+      expect(await open.journal.log.append(ref, signals)).toBe('appended');
+    const log = (await open.journal.log.read(call.request_id, 1, { limit: 10, bytes: 10_000_000 })).signals;
     expect(log.map(({ id }) => id)).toEqual([...first, ...second].map(({ id }) => id));
     expect(log.map(({ sequence }) => sequence)).toEqual([2, 3, 4]);
   });
@@ -183,7 +183,9 @@ describe.each(topologies)('the journal on %s', (_name, start) => {
     );
     expect(finishes.filter(({ kind }) => kind === 'ended')).toHaveLength(1);
     expect(finishes.filter(({ kind }) => kind === 'already')).toHaveLength(9);
-    const types = (await open.journal.read(call.request_id, 0, 100)).map(({ type }) => type);
+    const types = (
+      await open.journal.log.read(call.request_id, 0, { limit: 100, bytes: 10_000_000 })
+    ).signals.map(({ type }) => type);
     expect(types).toEqual(['ai.tool.started', 'ai.tool.result']);
     expect((await open.journal.claim(claimOf(call))).kind).toBe('ended');
   });
@@ -217,7 +219,9 @@ describe.each(topologies)('the journal on %s', (_name, start) => {
     const first = await open.journal.retry(ref, 0, [signal], move);
     expect(await open.journal.retry(ref, 0, [signal], move)).toEqual(first);
     expect(await open.journal.directive(requestId, id)).toMatchObject({ lane: 'llm.b', failures: 1 });
-    expect(await open.journal.read(requestId, 0, 10)).toHaveLength(2);
+    expect(
+      (await open.journal.log.read(requestId, 0, { limit: 10, bytes: 10_000_000 })).signals,
+    ).toHaveLength(2);
     const again = { ...claimOf(call), token: 'other' };
     expect(await open.journal.claim({ ...again, lane: 'llm.a' })).toEqual({ kind: 'moved', lane: 'llm.b' });
     expect(await open.journal.claim({ ...again, lane: 'llm.b' })).toMatchObject({
@@ -301,7 +305,7 @@ describe.each(topologies)('the journal on %s', (_name, start) => {
         await open.journal.finish({ requestId: request_id, id: call.id, fence }, 'failed', [failureOf(call)]);
       }),
     );
-    const log = await open.journal.read(request_id, 0, 1000);
+    const log = (await open.journal.log.read(request_id, 0, { limit: 1000, bytes: 10_000_000 })).signals;
     expect(log.map(({ sequence }) => sequence)).toEqual(Array.from({ length: 100 }, (_, index) => index + 1));
     expect(await open.journal.head(request_id)).toMatchObject({ status: 'closed', open: 0, sequence: 100 });
   });
@@ -330,7 +334,7 @@ describe.each(topologies)('the journal on %s', (_name, start) => {
       open: 0,
       sequence: 1,
     });
-    expect((await open.journal.signalAt(call.request_id, 1))?.type).toBe('ai.tool.result');
+    expect((await open.journal.log.at(call.request_id, 1))?.type).toBe('ai.tool.result');
   });
 
   test('cancels waiting directives at once, and requests it of running ones', async () => {

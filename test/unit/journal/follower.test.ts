@@ -20,10 +20,12 @@ function setUp() {
   let hear: Listener = () => {};
   let closed = false;
   const journal = {
-    readPiece: async (_id: string, after: number, { limit }: { limit: number }) => ({
-      signals: log.slice(after, after + limit),
-      more: log.length > after + limit,
-    }),
+    log: {
+      read: async (_id: string, after: number, { limit }: { limit: number }) => ({
+        signals: log.slice(after, after + limit),
+        more: log.length > after + limit,
+      }),
+    },
     head: async () => ({ status: closed ? 'closed' : 'open', sequence: log.length }),
   } as unknown as Journal;
   const listen: Subscriber['listen'] = async (_id, listener) => {

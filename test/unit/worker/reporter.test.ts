@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest';
 import { plainText } from '../../../src/contract/plain-text.ts';
 import type { SignalDraft } from '../../../src/contract/signal.ts';
 import type { SignalData, ToolCallDelta } from '../../../src/executors/definition.ts';
-import type { Journal } from '../../../src/journal/journal.ts';
+import type { SignalLog } from '../../../src/journal/signal-log.ts';
 import { newTraceparent } from '../../../src/telemetry/trace-context.ts';
 import { LONGEST_DELTA } from '../../../src/worker/pending-reports.ts';
 import { createReporter } from '../../../src/worker/reporter.ts';
@@ -15,9 +15,9 @@ const claim = { requestId: 'r', id: 'a', fence: 1 };
 type Delta = SignalData<'ai.llm.delta'>;
 
 function setUp(correlation?: Record<string, unknown>) {
-  type Verdict = Awaited<ReturnType<Journal['append']>>;
+  type Verdict = Awaited<ReturnType<SignalLog['append']>>;
   const appends: { drafts: readonly SignalDraft[]; answer: PromiseWithResolvers<Verdict> }[] = [];
-  const append: Journal['append'] = (_claim, drafts) => {
+  const append: SignalLog['append'] = (_claim, drafts) => {
     const answer = Promise.withResolvers<Verdict>();
     appends.push({ drafts, answer });
     return answer.promise;
@@ -26,7 +26,7 @@ function setUp(correlation?: Record<string, unknown>) {
   const [stop, givenUp] = [new AbortController(), new AbortController()];
   const heard: unknown[] = [];
   const reporter = createReporter({
-    journal: { append },
+    log: { append },
     claim,
     origin,
     ...(correlation ? { correlation } : {}),
@@ -300,12 +300,12 @@ describe('a call that reports very much', () => {
 
   function flood() {
     const written: SignalDraft[] = [];
-    const append: Journal['append'] = async (_claim, drafts) => {
+    const append: SignalLog['append'] = async (_claim, drafts) => {
       written.push(...drafts);
       return 'appended';
     };
     const reporter = createReporter({
-      journal: { append },
+      log: { append },
       claim,
       origin: { requestId: 'r', causationId: 'a', traceparent: newTraceparent(), attempt: 1 },
       signal: new AbortController().signal,
@@ -412,7 +412,7 @@ test('the text is whole, in order and numbered, whatever is reported and however
       const log: SignalDraft[] = [];
       let appended = '';
       let [calls, underWay] = [0, 0];
-      const append: Journal['append'] = async (_claim, drafts) => {
+      const append: SignalLog['append'] = async (_claim, drafts) => {
         underWay += 1;
         expect(underWay).toBe(1);
         const { turns, again } = drawn[calls++ % drawn.length] ?? { turns: 0, again: false };
@@ -427,7 +427,7 @@ test('the text is whole, in order and numbered, whatever is reported and however
         return 'appended';
       };
       const reporter = createReporter({
-        journal: { append },
+        log: { append },
         claim,
         origin: { requestId: 'r', causationId: 'a', traceparent: newTraceparent(), attempt: 1 },
         signal: new AbortController().signal,
