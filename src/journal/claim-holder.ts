@@ -6,7 +6,7 @@ import type { KeySpace } from './keys.ts';
 import type { RunScript } from './scripts.ts';
 import type { RetryVerdict } from './verdicts.ts';
 
-/** Where a directive goes on after a failure: `stage` is whatever its workers understand by it. */
+/** Where a directive goes on after a failure: `stage` is the record of its candidate, opaque to the journal. */
 export interface Move {
   stage: string;
   lane: string;
@@ -14,7 +14,7 @@ export interface Move {
 
 /** `requestBytes`: the most that a request holds. */
 export function createClaimHolder(run: RunScript, keys: KeySpace, requestBytes: number) {
-  /** `move`: the next attempt is of another stage. Whoever moves a directive rings for it in its new lane. */
+  /** `move`: the next attempt is of another candidate. Whoever moves a directive enqueues it in its new lane. */
   async function retry(
     ref: ClaimRef,
     delayMs: number,

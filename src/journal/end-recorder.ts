@@ -1,5 +1,5 @@
 // What follows the end of a directive outside its request: a failed one becomes a dead letter, then the sweeper forgets it.
-// Must never forget before the dead letter is written: what is not forgotten is settled by the sweeper.
+// Must never forget a directive before its dead letter is written: the sweeper writes what is missing.
 import type { DeadLetterIndex } from './dead-letter-index.ts';
 import type { DirectiveRef, SweepIndex } from './sweep-index.ts';
 
@@ -11,7 +11,7 @@ export interface EndedDirective extends DirectiveRef {
 
 export type EndRecorder = ReturnType<typeof createEndRecorder>;
 
-/** A caller's own wish is no failure to look into. */
+/** What a caller has cancelled is no failure that an operator has to examine. */
 const NO_DEAD_LETTER: ReadonlySet<string> = new Set(['cancelled']);
 
 export function createEndRecorder(index: SweepIndex, dead: DeadLetterIndex) {
@@ -34,7 +34,7 @@ export function createEndRecorder(index: SweepIndex, dead: DeadLetterIndex) {
         .catch(() => {});
   }
 
-  /** Of a directive that nobody had taken: its ring may still be on its way, so that the sweeper looks once more. */
+  /** Of a directive that no worker had taken: its job may still arrive, so the sweeper checks once more. */
   async function recordUntaken(ended: EndedDirective & { errorType: string }, lookAt: number): Promise<void> {
     await bury(ended);
     await index.lookOnceMore(ended, lookAt);

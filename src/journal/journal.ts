@@ -58,7 +58,7 @@ export interface ClaimRequest {
   leaseMs: number;
   /** New for each claim, the same when it is repeated because no answer came: a repeat is the same grant. */
   token: string;
-  /** Where the worker was rung; absent: wherever the directive is. */
+  /** The lane in which the worker took the job; absent: wherever the directive is. */
   lane?: string;
   /** Appended at the first claim only. */
   started?: SignalDraft;

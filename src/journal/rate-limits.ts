@@ -22,7 +22,7 @@ export interface RateLimitsOptions {
   connection: RedisConnection;
   keys: KeySpace;
   limitsOf(ref: ModelRef): LimitsOfModel;
-  /** A provider's wish to be left alone holds no longer, milliseconds. Default: as long as it says. */
+  /** The longest pause that a provider may ask for, milliseconds. Default: no limit. */
   longestBlockMs?: number;
   /** Told when a correction could not be written; the estimate stays. */
   onError(error: Error): void;

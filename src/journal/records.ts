@@ -9,7 +9,7 @@ export interface DirectiveRecord {
   type: string;
   status: DirectiveStatus;
   digest: string;
-  /** BullMQ queue that rings for it now; null for directives that ended when they were accepted. */
+  /** The lane its job is in now; null for directives that ended when they were accepted. */
   lane: string | null;
   /** How many claims were granted; the current claim's fencing number. */
   fence: number;

@@ -11,7 +11,7 @@ export interface DirectiveRef {
 
 /**
  * One due entry. `missedBefore`: the directive was not in the journal when it was last looked at.
- * `recordedBefore`: it had ended and was settled, and only a ring that was still on its way is looked for.
+ * `recordedBefore`: it had ended and was recorded; the check only removes a job that may still have arrived.
  */
 export interface DueEntry extends DirectiveRef {
   missedBefore: boolean;
@@ -33,7 +33,7 @@ const FLUSH_BATCH = 256;
 
 /** Half a millisecond in the score marks an entry whose directive was missing once. */
 const MISSED_MARK = 0.5;
-/** A quarter marks one whose directive was settled. An eighth belongs to index-take.lua. */
+/** A quarter marks one whose end was recorded. An eighth belongs to index-take.lua. */
 const RECORDED_MARK = 0.25;
 
 /** What a sweeper took and did not put off, because it died, is due again after this time. */
@@ -105,9 +105,9 @@ export function createSweepIndex(connection: RedisConnection, keys: KeySpace) {
     const entries: DueEntry[] = [];
     for (let index = 0; index < reply.length; index += 3) {
       const [member, takenAs, mark] = reply.slice(index, index + 3);
-      const settled = Number(mark) === RECORDED_MARK ? { recordedBefore: true } : {};
+      const recorded = Number(mark) === RECORDED_MARK ? { recordedBefore: true } : {};
       const missedBefore = Number(mark) === MISSED_MARK;
-      entries.push({ ...refOf(String(member)), takenAs: String(takenAs), missedBefore, ...settled });
+      entries.push({ ...refOf(String(member)), takenAs: String(takenAs), missedBefore, ...recorded });
     }
     return { now: Number(now), entries };
   }

@@ -1,5 +1,5 @@
-// What a BullMQ job of ours holds, and its id: the identity of the directive it rings for.
-// Must never hold what the journal does not: a job is a doorbell and may be rung again at any time.
+// The data and the id of a BullMQ job: the identity of its directive, and the directive itself if it is small.
+// Must never hold what the journal does not: a job may be lost, and enqueued again at any time.
 import type { Envelope } from '../journal/envelope.ts';
 
 /** Bodies above this are read from the journal instead of travelling in the job. */

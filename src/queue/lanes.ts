@@ -1,5 +1,5 @@
 // The lanes: one BullMQ queue for each MCP server, model provider and the runs.
-// Must never decide whether a directive runs; it only jobs for it.
+// Must never decide whether a directive runs; it only enqueues its job.
 import type { RedisConnection } from '../redis/connection.ts';
 import { jobId, type JobData } from './job.ts';
 import { createLaneQueues } from './lane-queues.ts';

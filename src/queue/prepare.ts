@@ -21,7 +21,7 @@ export interface PreparerOptions {
   executeImmediately: ExecuteImmediately;
 }
 
-/** A directive on its way in: what will be accepted, and the ring that follows. */
+/** A directive on its way in: what will be accepted, and its job. */
 export interface Prepared {
   acceptance: Acceptance;
   job: JobData;

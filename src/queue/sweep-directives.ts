@@ -34,7 +34,7 @@ export function createDirectiveSweep({ journal, index, lanes, ends, onEnded }: D
     else if (record) await expire(entry, record, now);
   }
 
-  /** A repeated submission jobs without knowing of the end, and where no worker would take that job, it would stay. */
+  /** A repeated submission may enqueue an ended directive; without a worker on its lane that job would stay for ever. */
   async function removeJob({ requestId, id }: DueEntry, { lane }: DirectiveRecord): Promise<void> {
     if (lane) await lanes.removeJob(lane, requestId, id);
   }
@@ -61,7 +61,7 @@ export function createDirectiveSweep({ journal, index, lanes, ends, onEnded }: D
     await lookAtLease(entry, at);
   }
 
-  /** The ring may be answered before the look is put off: whoever claimed meanwhile could not bring the look forward. */
+  /** A worker may claim the job before the next check is set; its own, earlier check would then be overwritten. */
   async function lookAtLease(entry: DueEntry, at: number): Promise<void> {
     const record = await journal.directive(entry.requestId, entry.id);
     const leaseUntil = record?.leaseUntil ?? null;

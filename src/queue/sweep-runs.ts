@@ -1,4 +1,4 @@
-// The sweeper's look at a run: jobs for what has something to read, to do, or has come due.
+// The sweeper's check of a run: wakes it when it has signals to read, work to do, or an instant that has come.
 // Must never take a turn, nor end a run: only an engine does.
 import type { RunHead, RunJournal } from '../journal/run-journal.ts';
 import type { DueEntry, SweepIndex } from '../journal/sweep-index.ts';

@@ -1,4 +1,4 @@
-// The sweeper: looks at directives that should have ended or begun, jobs again or ends them.
+// The sweeper: checks directives that should have begun or ended, and enqueues them again or ends them.
 // Must never need to be the only one, nor to live on: every step is safe to repeat, and what it took others get after it.
 import { pause, settledWithin } from '../lifecycle.ts';
 import type { DeadLetterIndex } from '../journal/dead-letter-index.ts';

@@ -67,7 +67,7 @@ export async function attemptDirective(
       return endExpired(parts, taken, granted.lost);
     case 'cancelled':
       return endCancelled(parts, taken, granted.lost);
-    // What the index still holds of it, the sweeper settles.
+    // The sweeper removes what the index still holds of it.
     case 'unknown':
     case 'ended':
       return DONE;
@@ -202,11 +202,11 @@ async function recordInAnyCase(
   }
 }
 
-function placeInChain({ envelope: { models = [] }, candidate: stage, granted }: Claimed) {
+function placeInChain({ envelope: { models = [] }, candidate, granted }: Claimed) {
   return {
-    model: models[stage.index] ?? null,
-    nextModel: models[stage.index + 1] ?? null,
-    failures: granted.failures - stage.failures,
-    pauses: granted.released - stage.released,
+    model: models[candidate.index] ?? null,
+    nextModel: models[candidate.index + 1] ?? null,
+    failures: granted.failures - candidate.failures,
+    pauses: granted.released - candidate.released,
   };
 }

@@ -66,14 +66,14 @@ function withUnreported(execution: Execution, reporter: Reporter): Execution {
 }
 
 function contextFor(
-  { envelope, lane, candidate: stage, attempt, granted, origin, claim: ref }: Claimed,
+  { envelope, lane, candidate, attempt, granted, origin, claim: ref }: Claimed,
   { signal }: AttemptHandle,
   { report, drained }: Reporter,
 ): ExecutionContext {
   return {
     lane,
     models: envelope.models ?? [],
-    candidate: { index: stage.index, history: stage.history },
+    candidate: { index: candidate.index, history: candidate.history },
     attempt,
     redeliveries: granted.redeliveries,
     signal,

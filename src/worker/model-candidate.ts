@@ -5,7 +5,7 @@ import { boundedText } from '../contract/json-safe.ts';
 import type { CandidateState } from '../executors/definition.ts';
 import type { Granted } from './claimed.ts';
 
-/** The counts are those of the directive when the stage began: what came since then belongs to the stage. */
+/** The counts of the directive when this candidate began: later ones belong to this candidate. */
 export interface CandidateRecord extends CandidateState {
   failures: number;
   released: number;
@@ -14,18 +14,23 @@ export interface CandidateRecord extends CandidateState {
 const FIRST: CandidateRecord = { index: 0, failures: 0, released: 0, history: [] };
 const LONGEST_MESSAGE = 500;
 
-/** The stage of a claim. */
+/** The candidate that a claim is for; the journal keeps it in the field `stage`. */
 export function candidateOf({ stage }: Pick<Granted, 'stage'>): CandidateRecord {
   return stage === '' ? FIRST : (JSON.parse(stage) as CandidateRecord);
 }
 
-/** The stage after one whose `model` was given up with `error`; that failure is the last one of its own stage. */
+/** The next candidate, after `model` was given up with `error`; that failure still counts for `model`. */
 export function candidateAfter(
-  stage: CandidateRecord,
+  candidate: CandidateRecord,
   { failures, released }: Pick<Granted, 'failures' | 'released'>,
   model: string,
   { type, message }: ErrorEnvelope,
 ): CandidateRecord {
   const given = { model, type, message: boundedText(message, LONGEST_MESSAGE) };
-  return { index: stage.index + 1, failures: failures + 1, released, history: [...stage.history, given] };
+  return {
+    index: candidate.index + 1,
+    failures: failures + 1,
+    released,
+    history: [...candidate.history, given],
+  };
 }

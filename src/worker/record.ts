@@ -205,7 +205,7 @@ function isSaid(failures: number): boolean {
   return failures <= SAID_RETRIES || failures % SAID_RETRIES === 0;
 }
 
-/** The next model may be in another lane: the directive is rung for there, and its job in this one ends. */
+/** The next model may be in another lane: the directive is enqueued there, and its job in this lane ends. */
 async function recordFallback(
   parts: AttemptParts,
   claimed: Claimed,
@@ -223,7 +223,7 @@ async function recordFallback(
   if (verdict.kind === 'cancelled') return recordCancelled(parts, claimed, made);
   if (verdict.kind !== 'waiting') return DONE;
   if (lane === claimed.lane) return { kind: 'later', at: Date.now() };
-  // A ring that fails is repeated by the sweeper.
+  // If it cannot be enqueued now, the sweeper does it.
   await parts.lanes
     .enqueue(lane, jobDataFor(envelope, digest, encodeEnvelope(envelope).length))
     .catch(() => {});

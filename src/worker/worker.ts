@@ -109,7 +109,7 @@ export function createWorker(options: WorkerOptions) {
 
   /**
    * Takes an accepted directive without a job, when nothing stands against it. False: it has to be enqueued for. What comes
-   * of it is recorded as with any other; should this process die, the sweeper jobs.
+   * of it is recorded as with any other; if this process dies, the sweeper enqueues it.
    */
   function take(lane: string, job: JobData): boolean {
     if (!canTake(lane) || !slots.get(lane)?.tryTake()) return false;

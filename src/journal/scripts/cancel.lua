@@ -1,4 +1,4 @@
--- Cancels a directive: at once when no attempt is running, otherwise as a wish its worker is told of.
+-- Cancels a directive: at once when no attempt is running; otherwise its worker is notified and stops it on a best-effort basis.
 -- Must never end a directive whose attempt holds a live lease; its worker reports what really happened.
 -- @include include-record.lua
 --

@@ -6,7 +6,7 @@
 -- ARGV[1] directive id   ARGV[2] digest the worker holds   ARGV[3] lease_ms
 -- ARGV[4] slack_ms: how early an attempt may begin (clocks of queue and journal differ)
 -- ARGV[5] token of this claim, which tells a repeat   ARGV[6] signal JSON to append at the first claim ('' = none)
--- ARGV[7] lane the worker was rung in ('' = none)
+-- ARGV[7] lane in which the worker took the job ('' = none)
 -- Returns { verdict, ... }:
 --   unknown | stale_body | ended, version of the run that has something to read (-1 = none) | moved, lane | held, until | wait, until
 --   cancelled, lost (0|1) | expired, lost (0|1): 1 = an attempt was under way and its worker is gone

@@ -1,5 +1,5 @@
 -- Records a failed attempt that will be repeated: the claim ends here, before the job is delayed. The next attempt may
--- be another stage of the directive, and that in another lane.
+-- be another candidate of the directive, and that in another lane.
 -- Must never count a failure for a worker whose claim was taken over.
 -- @include include-record.lua
 --

@@ -24,7 +24,7 @@ function setUp() {
       looks.push(look);
       return look.promise;
     },
-    signalAt: async (_request: string, sequence: number) => (sequence === 3 ? end : null),
+    log: { at: async (_request: string, sequence: number) => (sequence === 3 ? end : null) },
   } as unknown as Journal;
   const listenInbox: Subscriber['listenInbox'] = (_request, _directive, listener) => {
     hear = listener;
