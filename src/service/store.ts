@@ -63,8 +63,6 @@ export function createStore(connection: RedisConnection, options: StoreOptions) 
   };
 }
 
-export type Records = ReturnType<typeof recordsOn>;
-
 /** The truth: requests, directives, runs, conversations, and the indexes over them. */
 function recordsOn(
   connection: RedisConnection,

@@ -2,8 +2,7 @@
 // Must never make an attempt itself.
 import { customLane, toolLane } from '../catalog/route.ts';
 import type { Config } from '../config/config.ts';
-import type { QueuedDefinition } from '../executors/definition.ts';
-import type { DirectiveDefinition } from '../executors/definition.ts';
+import type { DirectiveDefinition, QueuedDefinition } from '../executors/definition.ts';
 import type { Registry } from '../executors/registry.ts';
 import { toolExec } from '../executors/tool-exec.ts';
 import { type Modules, queuedDefinitions } from '../extend/modules.ts';
@@ -13,7 +12,8 @@ import type { Startable } from '../lifecycle.ts';
 import type { RedisConnection } from '../redis/connection.ts';
 import { createCancelListener } from '../worker/cancel-listener.ts';
 import { createCircuitBreaker, DEFAULT_BREAKER } from '../worker/circuit-breaker.ts';
-import type { AttemptLogger } from '../worker/claimed.ts';
+import type { AttemptLimits, AttemptLogger } from '../worker/claimed.ts';
+import type { Heartbeat } from '../worker/heartbeat.ts';
 import { createReachLog } from '../worker/reach-log.ts';
 import { createRunningAttempts } from '../worker/running-attempts.ts';
 import { createThreadedHeartbeat } from '../worker/threaded-heartbeat.ts';
@@ -71,7 +71,7 @@ export function createExecution(store: Store, settings: WorkerSettings): Executi
   };
 }
 
-export function servedLanes({ config, modules }: Pick<WorkerSettings, 'config' | 'modules'>): ServedLane[] {
+function servedLanes({ config, modules }: Pick<WorkerSettings, 'config' | 'modules'>): ServedLane[] {
   const tools = [...config.mcpServers].map(([name, { lane, serial }]) => ({
     name: toolLane(name),
     concurrency: serial ? 1 : lane.concurrency,
@@ -117,16 +117,20 @@ export function createWorkerRole(
       reach.note(lane, pauseMs);
     },
   });
-  const stored = { journal, index, serial, ends, payloads };
   const worker = createWorker({
-    ...stored,
-    ...attemptSettings(settings),
+    ...workerSettings(settings),
     connection,
-    lanes,
-    confirm,
-    registry,
-    running,
-    breaker,
+    attempt: {
+      records: { journal, index, serial, ends, payloads },
+      registry,
+      heartbeat: heartbeatOf(settings),
+      lanes,
+      confirm,
+      running,
+      breaker,
+      limits: attemptLimits(settings),
+      logger: settings.logger,
+    },
   });
   const cancels = createCancelListener({ listening, publishing: connection }, keys, running);
   return { worker, hearing: cancels.hearing, parts: [cancels, worker] };
@@ -143,25 +147,31 @@ function lockMsFor(leaseMs: number): number {
   return Math.min(JOB_LOCK_MS, Math.ceil(leaseMs * LOCK_PER_LEASE));
 }
 
-function attemptSettings(settings: WorkerSettings) {
-  const { config, redisUrl, logger, onError } = settings;
-  const { limits, worker, prefix } = config;
-  const serves = servedLanes(settings);
-  const leaseMs = worker.lease_ms;
-  // With room for attempts that were told to stop and have not yet.
-  const slots = serves.reduce((sum, { concurrency }) => sum + 2 * concurrency, 64);
-  const blockedMs = worker.blocked_ms;
+function workerSettings(settings: WorkerSettings) {
+  const { worker, prefix } = settings.config;
   return {
     prefix,
-    heartbeat: createThreadedHeartbeat({ redisUrl, prefix, leaseMs, blockedMs, slots, onError }),
-    resultBound: { bytes: limits.result_bytes, overflow: limits.result_overflow },
-    leaseMs,
-    longestPauseMs: limits.pause_ms,
-    serves,
+    serves: servedLanes(settings),
     drainMs: worker.drain_ms,
-    lockMs: lockMsFor(leaseMs),
+    lockMs: lockMsFor(worker.lease_ms),
     stalledCheckMs: STALLED_CHECK_MS,
-    logger,
-    onError,
+    onError: settings.onError,
   };
+}
+
+function attemptLimits({ config: { limits, worker } }: WorkerSettings): AttemptLimits {
+  return {
+    result: { bytes: limits.result_bytes, overflow: limits.result_overflow },
+    leaseMs: worker.lease_ms,
+    longestPauseMs: limits.pause_ms,
+  };
+}
+
+function heartbeatOf(settings: WorkerSettings): Heartbeat {
+  const { config, redisUrl, onError } = settings;
+  const { prefix, worker } = config;
+  // With room for attempts that were told to stop and have not yet.
+  const slots = servedLanes(settings).reduce((sum, { concurrency }) => sum + 2 * concurrency, 64);
+  const { lease_ms: leaseMs, blocked_ms: blockedMs } = worker;
+  return createThreadedHeartbeat({ redisUrl, prefix, leaseMs, blockedMs, slots, onError });
 }

@@ -45,7 +45,7 @@ export async function attemptDirective(
   enqueuedIn?: string,
 ): Promise<JobOutcome> {
   if (parts.running.isStopped()) return { kind: 'later', at: Date.now() };
-  const envelope = job.envelope ?? (await readEnvelope(parts.journal, job));
+  const envelope = job.envelope ?? (await readEnvelope(parts.records.journal, job));
   if (!envelope) return DONE;
   const lane = enqueuedIn ?? envelope.lane ?? '';
   const definition = parts.registry.queued(envelope.directive.type);
@@ -88,7 +88,7 @@ async function retakeFromJournal(
   job: JobData,
   enqueuedIn?: string,
 ): Promise<JobOutcome> {
-  const record = await parts.journal.directive(job.request_id, job.id);
+  const record = await parts.records.journal.directive(job.request_id, job.id);
   if (!record || record.digest === job.digest) return DONE;
   return attemptDirective(
     parts,
@@ -121,14 +121,14 @@ async function claim(
   const started =
     data && startedSignal(directive, data, { requestId, causationId: id, traceparent, attempt: 1 });
   const token = newIdentifier();
-  const { leaseMs } = parts;
+  const { leaseMs } = parts.limits;
   const request = { requestId, id, digest, lane, token, leaseMs, ...(started ? { started } : {}) };
   return durably(parts, async () => {
     // They leave together, this one first: a worker that dies right after its claim is missed when the lease ends.
     const [, serial, verdict] = await Promise.all([
-      parts.index.lookWithin({ requestId, id }, leaseMs),
-      isToolLane(lane) ? parts.serial.isDeclared(lane) : false,
-      parts.journal.claim(request),
+      parts.records.index.lookWithin({ requestId, id }, leaseMs),
+      isToolLane(lane) ? parts.records.serial.isDeclared(lane) : false,
+      parts.records.journal.claim(request),
     ]);
     return [verdict, serial];
   });
@@ -175,7 +175,7 @@ async function executeAndRecord(parts: AttemptParts, claimed: Claimed): Promise<
     cancelReason: stop === 'cancelled' ? await cancelReason(parts, directive.request_id, directive.id) : null,
     remainingMs,
     unreachedForMs,
-    longestPauseMs: parts.longestPauseMs,
+    longestPauseMs: parts.limits.longestPauseMs,
     random: Math.random,
   };
   const metadata = { effect: repeatPolicy, ...execution.metadata, duration_ms: durationMs };

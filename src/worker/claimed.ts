@@ -20,20 +20,30 @@ import { persistently } from './persistently.ts';
 import type { ResultBound } from './result-bound.ts';
 import type { CandidateRecord } from './model-candidate.ts';
 
-export interface AttemptParts extends DurableWriting {
+/** What an attempt reads and writes in the journal. */
+export interface AttemptRecords {
   journal: Journal;
   index: Pick<SweepIndex, 'lookWithin'>;
   serial: SerialLanes;
   ends: EndRecorder;
   payloads: PayloadStore;
+}
+
+export interface AttemptLimits {
+  result: ResultBound;
+  /** How long a claim holds without being extended, milliseconds. */
+  leaseMs: number;
+  /** As in `OutcomeFacts`. */
+  longestPauseMs: number;
+}
+
+export interface AttemptParts extends DurableWriting {
+  records: AttemptRecords;
   registry: Registry;
   heartbeat: Heartbeat;
   lanes: Lanes;
   breaker: CircuitBreaker;
-  resultBound: ResultBound;
-  leaseMs: number;
-  /** As in `OutcomeFacts`. */
-  longestPauseMs: number;
+  limits: AttemptLimits;
   logger: AttemptLogger;
 }
 
@@ -64,11 +74,11 @@ export interface Claimed {
 export const DONE: JobOutcome = { kind: 'done' };
 
 export function noteEnd(
-  { ends }: AttemptParts,
+  { records }: AttemptParts,
   { envelope: { directive }, lane }: Pick<Claimed, 'envelope' | 'lane'>,
   errorType: string | null,
 ): void {
-  ends.record({ requestId: directive.request_id, id: directive.id, lane, errorType });
+  records.ends.record({ requestId: directive.request_id, id: directive.id, lane, errorType });
 }
 
 /** Time left until the deadline when it was claimed, milliseconds. */
@@ -77,11 +87,11 @@ export function remainingMsOf({ granted }: Pick<Claimed, 'granted'>): number {
 }
 
 export async function cancelReason(
-  { journal, running }: AttemptParts,
+  { records, running }: AttemptParts,
   requestId: string,
   id: string,
 ): Promise<string | null> {
-  return persistently(() => journal.cancelReason(requestId, id), running.givenUp);
+  return persistently(() => records.journal.cancelReason(requestId, id), running.givenUp);
 }
 
 export async function repeatPolicyOf({

@@ -41,7 +41,7 @@ export async function endWithout(
   const { directive, traceparent } = taken.envelope;
   const { request_id: requestId, id } = directive;
   const signal = terminalSignal(directive, errorResult(error), { requestId, causationId: id, traceparent });
-  await durably(parts, () => parts.journal.endUnclaimed(requestId, id, 'failed', [signal]));
+  await durably(parts, () => parts.records.journal.endUnclaimed(requestId, id, 'failed', [signal]));
   noteEnd(parts, taken, error.type);
   return DONE;
 }

@@ -86,12 +86,12 @@ function contextFor(
 }
 
 function reporterFor(
-  { journal, running, logger }: AttemptParts,
+  { records, running, logger }: AttemptParts,
   { claim: ref, origin, envelope }: Claimed,
   handle: AttemptHandle,
 ): Reporter {
   return createReporter({
-    log: journal.log,
+    log: records.journal.log,
     claim: ref,
     origin,
     correlation: directiveMetadata(envelope.directive),

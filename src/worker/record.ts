@@ -67,7 +67,7 @@ export async function recordLost(
   const origin = { ...claimed.origin, attempt };
   const metadata = attemptMetadata({ ...claimed, attempt }, { effect: repeatPolicy });
   const signal = terminalSignal(envelope.directive, errorResult(error), origin, metadata);
-  await durably(parts, () => parts.journal.finish(ref, 'failed', [signal], { attempted: false }));
+  await durably(parts, () => parts.records.journal.finish(ref, 'failed', [signal], { attempted: false }));
   noteEnd(parts, claimed, error.type);
   return DONE;
 }
@@ -100,7 +100,7 @@ export async function recordRelease(
   made: Made,
 ): Promise<JobOutcome> {
   const { seen } = made;
-  const verdict = await durably(parts, () => parts.journal.release(claimed.claim, delayMs, { seen }));
+  const verdict = await durably(parts, () => parts.records.journal.release(claimed.claim, delayMs, { seen }));
   if (verdict === 'cancelled') return recordCancelled(parts, claimed, made);
   return { kind: 'later', at: Date.now() + delayMs };
 }
@@ -118,9 +118,9 @@ async function recordEnd(
   made: Made,
 ): Promise<JobOutcome> {
   const { claim: ref, envelope, origin } = claimed;
-  const { result, truncated } = boundResult(full, parts.resultBound, payloadPath(ref.requestId, ref.id));
+  const { result, truncated } = boundResult(full, parts.limits.result, payloadPath(ref.requestId, ref.id));
   if (truncated) {
-    const kept = await durably(parts, () => parts.payloads.put(ref, truncated.json));
+    const kept = await durably(parts, () => parts.records.payloads.put(ref, truncated.json));
     if (kept.kind === 'no_room') return recordSmall(parts, claimed, full, made, kept.bytes);
   }
   const cut = truncated ? { result_truncated_bytes: truncated.bytes } : {};
@@ -132,7 +132,7 @@ async function recordEnd(
   const status = result.ok ? 'succeeded' : 'failed';
   const used = result.ok ? usageSignals(claimed, made) : [];
   const signals = [...rejectedSignals(parts, claimed, made), ...used, signal];
-  const verdict = await durably(parts, () => parts.journal.finish(ref, status, signals));
+  const verdict = await durably(parts, () => parts.records.journal.finish(ref, status, signals));
   if (verdict.kind === 'no_room') return recordSmall(parts, claimed, full, made, verdict.bytes);
   if (verdict.kind === 'stale')
     parts.logger.warn({ ...ref }, 'the claim was taken over; this attempt says nothing');
@@ -157,7 +157,7 @@ async function recordSmall(
   const error = smallEnd(full, held);
   const said = attemptMetadata(claimed, smallMetadata(metadata));
   const signal = terminalSignal(envelope.directive, errorResult(error), origin, said);
-  await durably(parts, () => parts.journal.finish(ref, 'failed', [signal]));
+  await durably(parts, () => parts.records.journal.finish(ref, 'failed', [signal]));
   parts.logger.warn({ ...ref, held_bytes: held }, 'limits.request_bytes has no room for a result');
   noteEnd(parts, claimed, error.type);
   return DONE;
@@ -194,7 +194,7 @@ async function recordRetry(
   const signals = isSaid(claimed.granted.failures + 1)
     ? [retrySignal(claimed, error, delayMs, made.metadata)]
     : [];
-  const verdict = await durably(parts, () => parts.journal.retry(claimed.claim, delayMs, signals));
+  const verdict = await durably(parts, () => parts.records.journal.retry(claimed.claim, delayMs, signals));
   // Cancelled while it ran, and failed by itself first: there is no next attempt to wait for.
   if (verdict.kind === 'cancelled') return recordCancelled(parts, claimed, made);
   return verdict.kind === 'waiting' ? { kind: 'later', at: Date.now() + delayMs } : DONE;
@@ -219,7 +219,7 @@ async function recordFallback(
     ...made.metadata,
     fallback: { from, to, reason: error.type },
   });
-  const verdict = await durably(parts, () => parts.journal.retry(ref, 0, [signal], { stage, lane }));
+  const verdict = await durably(parts, () => parts.records.journal.retry(ref, 0, [signal], { stage, lane }));
   if (verdict.kind === 'cancelled') return recordCancelled(parts, claimed, made);
   if (verdict.kind !== 'waiting') return DONE;
   if (lane === claimed.lane) return { kind: 'later', at: Date.now() };

@@ -22,11 +22,13 @@ export async function inPlace(
     return await attempt();
   } finally {
     // A place that is not given back is found to be free when somebody asks: the claim is over.
-    await parts.serial.leave(claimed.lane, claimed.claim).catch(() => {});
+    await parts.records.serial.leave(claimed.lane, claimed.claim).catch(() => {});
   }
 }
 
-async function enter({ serial, running, leaseMs }: AttemptParts, claimed: Claimed): Promise<boolean> {
+async function enter({ records, running, limits }: AttemptParts, claimed: Claimed): Promise<boolean> {
+  const { serial } = records;
+  const { leaseMs } = limits;
   const { lane, claim, granted } = claimed;
   const askedAt = performance.now();
   const entered = await persistently(

@@ -27,10 +27,10 @@ export interface ServedLane {
   serial?: boolean;
 }
 
-export interface WorkerOptions extends AttemptParts {
+export interface WorkerOptions {
+  attempt: AttemptParts;
   connection: RedisConnection;
   prefix: string;
-  lanes: Lanes;
   serves: readonly ServedLane[];
   /** How long a stop waits for running attempts before it aborts them, milliseconds. */
   drainMs: number;
@@ -72,11 +72,12 @@ function consumerOf(
 }
 
 export function createWorker(options: WorkerOptions) {
-  const { serves, running, heartbeat, onError } = options;
+  const { serves, onError } = options;
+  const { records, lanes, running, heartbeat, logger } = options.attempt;
   const consumers: LaneConsumer[] = [];
   const pauses = createLanePauses(onError);
   const limits = createLaneLimits(options.connection, keySpace(options.prefix));
-  const shared = createSharedLimits({ ...options, limits });
+  const shared = createSharedLimits({ serves, limits, serial: records.serial, lanes, logger, onError });
   const slots = slotsOf(serves);
   let stopping: Promise<void> | undefined;
   let inHand = 0;
@@ -92,7 +93,7 @@ export function createWorker(options: WorkerOptions) {
   async function attempt(job: JobData, lane: string): Promise<JobOutcome> {
     inHand += 1;
     try {
-      return await attemptDirective(options, job, lane);
+      return await attemptDirective(options.attempt, job, lane);
     } finally {
       slots.get(lane)?.release();
       inHand -= 1;
@@ -102,8 +103,7 @@ export function createWorker(options: WorkerOptions) {
 
   /** The lane is served here, is not limited over all workers, is not paused, and has a free slot. */
   function canTake(lane: string): boolean {
-    if (stopping || pauses.isPaused(lane) || options.lanes.isPaused(lane) || shared.isLimited(lane))
-      return false;
+    if (stopping || pauses.isPaused(lane) || lanes.isPaused(lane) || shared.isLimited(lane)) return false;
     return slots.get(lane)?.hasRoom() ?? false;
   }
 
@@ -114,7 +114,7 @@ export function createWorker(options: WorkerOptions) {
   function take(lane: string, job: JobData): boolean {
     if (!canTake(lane) || !slots.get(lane)?.tryTake()) return false;
     attempt(job, lane)
-      .then((outcome) => enqueueLater(options.lanes, lane, job, outcome))
+      .then((outcome) => enqueueLater(lanes, lane, job, outcome))
       .catch(onError);
     return true;
   }
@@ -154,7 +154,7 @@ export function createWorker(options: WorkerOptions) {
     // Without Redis its consumers do not close: they end with the connection, which is their owner's.
     if (closed.signal.aborted) await closing;
     heartbeat.close();
-    options.ends.flush();
+    records.ends.flush();
   }
 
   return {

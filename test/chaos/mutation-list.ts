@@ -41,7 +41,7 @@ export const MUTATIONS: Readonly<Record<string, readonly Patch[]>> = {
   takeover: [
     {
       file: 'src/worker/attempt.ts',
-      from: 'parts.index.lookWithin({ requestId, id }, leaseMs),',
+      from: 'parts.records.index.lookWithin({ requestId, id }, leaseMs),',
       to: 'undefined,',
     },
     {
@@ -87,7 +87,7 @@ export const MUTATIONS: Readonly<Record<string, readonly Patch[]>> = {
   'stage-accounting': [
     {
       file: 'src/worker/attempt.ts',
-      from: 'failures: granted.failures - stage.failures,',
+      from: 'failures: granted.failures - candidate.failures,',
       to: 'failures: granted.failures,',
     },
   ],

@@ -154,13 +154,13 @@ export async function openEngineTest(redisUrl: string, options: EngineTestOption
     const own = connectRedis(redisUrl, 'commands');
     const listening = connectRedis(redisUrl, 'subscriber');
     const journal = createJournal({ connection: own, keys, retentionMs: RETENTION_MS, wakeRun: wake });
-    const parts = { ...pipeline.attemptParts(execute, more), journal };
+    const made = pipeline.attemptParts(execute, more);
+    const parts = { ...made, lanes, records: { ...made.records, journal } };
     const cancels = createCancelListener({ listening, publishing: connection }, keys, parts.running);
     const worker = createWorker({
-      ...parts,
+      attempt: parts,
       connection: own,
       prefix,
-      lanes,
       serves: [{ name: LANE, concurrency: 50, globalConcurrency: null, rate: null }],
       drainMs: 1_000,
       lockMs: 1_000,

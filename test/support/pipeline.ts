@@ -131,20 +131,24 @@ export async function openPipeline(
     const beating = heartbeat ?? createThreadedHeartbeat({ redisUrl, prefix, leaseMs, onError });
     closing.push(async () => beating.close());
     return {
-      journal,
-      index,
-      serial: createSerialLanes(connection, keys, journal),
-      ends,
-      payloads: createPayloadStore({ connection, keys, requestBytes }),
+      records: {
+        journal,
+        index,
+        serial: createSerialLanes(connection, keys, journal),
+        ends,
+        payloads: createPayloadStore({ connection, keys, requestBytes }),
+      },
       registry: createRegistry([testTool(execute), ...definitions]),
       heartbeat: beating,
       running: createRunningAttempts(),
       confirm: confirmations(connection, durability),
       lanes,
       breaker: createCircuitBreaker({ ...DEFAULT_BREAKER, firstPauseMs: 100, onChange: () => {} }),
-      resultBound: { bytes: 1_048_576, overflow: 'truncate' },
-      leaseMs,
-      longestPauseMs: 300_000,
+      limits: {
+        result: { bytes: 1_048_576, overflow: 'truncate' },
+        leaseMs,
+        longestPauseMs: 300_000,
+      },
       logger: { warn: (_fields, message) => void warnings.push(message) },
     };
   }
@@ -163,10 +167,9 @@ export async function openPipeline(
       lockMs = 1_000,
     } = options;
     const worker = createWorker({
-      ...parts,
+      attempt: parts,
       connection: own,
       prefix,
-      lanes,
       serves: served.map((name) => ({
         name,
         concurrency,

@@ -203,7 +203,13 @@ test('a claim is announced before it is made: whenever its worker dies, the swee
     looks.push(...(await dueAt(open, Date.now() + 6_000)).map(({ id }) => id));
     return verdict;
   };
-  await attemptDirective({ ...parts, journal: { ...parts.journal, claim } }, ringOf(call));
+  await attemptDirective(
+    {
+      ...parts,
+      records: { ...parts.records, journal: { ...parts.records.journal, claim } },
+    },
+    ringOf(call),
+  );
   expect(looks).toEqual([call.id]);
 });
 
