@@ -38,16 +38,22 @@ export function createRedrive({ journal, dead, submitter }: RedriveParts) {
     const most = named ? MOST_NAMED : limit;
     let chosen: DeadEntry[];
     let left: number;
+    let full: DirectiveRefused | null = null;
     do {
       ({ chosen, left } = await choose(filter, named, tried, most - redriven.length));
       for (const entry of chosen) {
         tried.add(nameOfEntry(entry));
-        const made = await redriveOne(entry);
-        if (made && 'to' in made) redriven.push(made);
+        const made: Redriven | Refused | DirectiveRefused | null = full ?? (await redriveOne(entry));
+        if (made instanceof DirectiveRefused) {
+          // Nothing was redriven: the caller is told to come back later.
+          if (redriven.length === 0) throw made;
+          full = made;
+          refused.push(refusalOf(entry, made));
+        } else if (made && 'to' in made) redriven.push(made);
         else if (made) refused.push(made);
       }
-      // In the place of those that were refused others are taken, so that they never block the rest.
-    } while (!named && chosen.length > 0 && redriven.length < most && left > 0);
+      // Others take the place of those that were refused, so that they never block the rest.
+    } while (!named && full === null && chosen.length > 0 && redriven.length < most && left > 0);
     const not_found = [...(named ?? [])].filter((name) => !tried.has(name)).map(refOf);
     return { redriven, not_found, refused, left: left + refused.length };
   }
@@ -70,14 +76,13 @@ export function createRedrive({ journal, dead, submitter }: RedriveParts) {
     return { chosen, left };
   }
 
-  /** A successor that cannot be made says why; a full lane or installation ends the redrive, since it concerns all. */
-  async function redriveOne(entry: DeadEntry): Promise<Redriven | Refused | null> {
+  /** A `DirectiveRefused` is returned when the lane or the installation is full, which concerns all that follow. */
+  async function redriveOne(entry: DeadEntry): Promise<Redriven | Refused | DirectiveRefused | null> {
     try {
       return await makeSuccessor(entry);
     } catch (error) {
-      if (!(error instanceof DirectiveRefused) || error.problem.status === TOO_MANY) throw error;
-      const { code, detail = error.message } = error.problem;
-      return { from: { request_id: entry.requestId, id: entry.id }, code, detail };
+      if (!(error instanceof DirectiveRefused)) throw error;
+      return error.problem.status === TOO_MANY ? error : refusalOf(entry, error);
     }
   }
 
@@ -102,6 +107,11 @@ export function createRedrive({ journal, dead, submitter }: RedriveParts) {
   }
 
   return redrive;
+}
+
+function refusalOf({ requestId, id }: DeadEntry, { message, problem }: DirectiveRefused): Refused {
+  const { code, detail = message } = problem;
+  return { from: { request_id: requestId, id }, code, detail };
 }
 
 function nameOfEntry({ requestId, id }: DeadEntry): string {

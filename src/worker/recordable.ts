@@ -18,5 +18,5 @@ export function recordable(execution: Execution): Execution {
 /** The end of an attempt whose answer came and cannot be recorded: a repeat would bring the same. */
 export function unrecordable(reason: string): Execution {
   const message = `The result cannot be recorded: ${reason}`;
-  return { result: errorResult({ ...errorEnvelope('invalid_result', message), retryable: false }) };
+  return { result: errorResult(errorEnvelope('invalid_result', message)) };
 }

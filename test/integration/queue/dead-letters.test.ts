@@ -9,6 +9,7 @@ import { errorEnvelope } from '../../../src/contract/error-envelope.ts';
 import { errorResult, okResult } from '../../../src/contract/result.ts';
 import { DirectiveRefused } from '../../../src/contract/problem.ts';
 import type { Execution } from '../../../src/executors/definition.ts';
+import { createDirectClient } from '../../../src/service/direct-client.ts';
 import { dueAt, failureOf, toolCall } from '../../support/journal.ts';
 import { errorOf, LANE, openPipeline, type Pipeline } from '../../support/pipeline.ts';
 import { startRedis, type TestRedis } from '../../support/redis.ts';
@@ -272,6 +273,34 @@ describe('a redrive', () => {
     expect((await listed(open, 1))[0]).toMatchObject({ request_id, id: 'a' });
     const named = { directives: [{ request_id, id: 'a' }] };
     expect(await open.client.redrive(named)).toMatchObject({ redriven: [], not_found: [], left: 1 });
+  });
+
+  test('that meets a full lane reports what it has redriven, and what is left', async () => {
+    await using open = await openPipeline(redis.url);
+    const worker = await open.startWorker(asTold);
+    const calls = ['a', 'b', 'c', 'd'].map((id) => failing('auth', { id }));
+    await ended(open, calls);
+    await worker.stop();
+    const { prefix } = open;
+    const narrow = await createDirectClient({
+      redisUrl: redis.url,
+      prefix,
+      knownServers: ['test'],
+      maxQueued: 2,
+    });
+    try {
+      const answer = await narrow.redrive({ all: true });
+      expect(names(answer.redriven.map(({ from }) => from))).toEqual(['a', 'b']);
+      expect(answer.refused.map(({ from, code }) => [from.id, code])).toEqual([
+        ['c', 'lane_full'],
+        ['d', 'lane_full'],
+      ]);
+      expect(answer.left).toBe(2);
+      // Now nothing could be redriven at all: the caller comes back later.
+      await expect(narrow.redrive({ all: true })).rejects.toMatchObject({ problem: { code: 'lane_full' } });
+    } finally {
+      await narrow.close();
+    }
   });
 
   test('requested by ten at once, and once more, makes one successor', async () => {
