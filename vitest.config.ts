@@ -1,15 +1,42 @@
-/** How the tests run: one suite on two workers, because most of it talks to a real Redis and to real servers.
+/** How the tests run: what is pure in shared workers, what talks to a real Redis and to real servers each in a process of its own.
  *  It must not hide a failure: no retries, no tolerated unhandled errors. */
 import { defineConfig } from 'vitest/config';
 
+/** They start no process and share nothing that outlives a test: the modules are read once for all of them. */
+const PURE = ['test/*.test.ts', 'test/unit/**/*.test.ts', 'test/chaos/*.test.ts', 'test/contract/*.test.ts'];
+const NOT_PURE = ['test/chaos/short.test.ts', 'test/contract/*-client.test.ts'];
+
 export default defineConfig({
   test: {
-    include: ['test/**/*.test.ts'],
     pool: 'forks',
     maxWorkers: 2,
     testTimeout: 60_000,
     hookTimeout: 60_000,
     teardownTimeout: 20_000,
     retry: 0,
+    projects: [
+      {
+        extends: true,
+        test: {
+          name: 'pure',
+          include: PURE,
+          exclude: NOT_PURE,
+          isolate: false,
+          restoreMocks: true,
+          unstubGlobals: true,
+          unstubEnvs: true,
+        },
+      },
+      { extends: true, test: { name: 'real', include: ['test/**/*.test.ts'], exclude: excludedFrom(PURE) } },
+    ],
   },
 });
+
+/** The files of `patterns`, but for those that are not pure after all. */
+function excludedFrom(patterns: readonly string[]): string[] {
+  return patterns.map((pattern) =>
+    pattern
+      .replace('test/chaos/*.test.ts', 'test/chaos/!(short).test.ts')
+      .replace('test/contract/*.test.ts', 'test/contract/!(*-client).test.ts'),
+  );
+}

@@ -2,5 +2,5 @@
  *  It must not need Redis or the network. */
 import { BOUNDARIES, CHECKS, runChecks } from './checks.ts';
 
-const { failed } = runChecks([...CHECKS, BOUNDARIES]);
+const { failed } = await runChecks([...CHECKS, BOUNDARIES]);
 process.exitCode = failed === 0 ? 0 : 1;

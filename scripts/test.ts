@@ -18,7 +18,7 @@ interface Report {
 }
 
 const only = process.argv.slice(2);
-const checks = only.length === 0 ? runChecks(CHECKS) : { passed: 0, failed: 0 };
+const checks = only.length === 0 ? await runChecks(CHECKS) : { passed: 0, failed: 0 };
 const tests = runTests(only);
 const failed = checks.failed + tests.failed;
 console.log(`${checks.passed + tests.passed} passed, ${failed} failed`);
