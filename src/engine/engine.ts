@@ -55,6 +55,8 @@ export function createEngine(options: EngineOptions) {
         await takeTurns(options.turn, requestId, known);
         known = null;
       }
+      // A stop leaves no run behind that nobody would wake.
+      if (run.again) await options.turn.waker.wake(requestId, 0);
     } finally {
       // In the same step as the last check of `again`, so that no wake is lost.
       current.delete(requestId);

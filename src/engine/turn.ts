@@ -126,7 +126,7 @@ async function commit(parts: TurnParts, run: StoredRun, turn: Turn): Promise<Com
   const prepared = await parts.preparer.prepare(folded.directives as Directive[], run.traceparent);
   const open = withLane(prepared);
   const jobs = jobsOf(open);
-  const verdict = await parts.entrance.enter<CommitVerdict>({
+  return parts.entrance.enter<CommitVerdict>({
     requestId: run.requestId,
     announcements: [...announcementsOf(open), ...ownAnnouncement(run, folded)],
     accept: () => parts.store.commit(run, commitOf(run, turn, texts, prepared)),
@@ -134,9 +134,8 @@ async function commit(parts: TurnParts, run: StoredRun, turn: Turn): Promise<Com
     only: jobs.length === 1 ? jobs[0] : undefined,
     // Another engine has written the same turn: then the job is right.
     isStray: (_job, { kind }) => kind !== 'version',
+    afterwards: () => afterwards(parts, run, folded),
   });
-  if (verdict.kind === 'committed') await afterwards(parts, run, folded);
-  return verdict;
 }
 
 /** When the sweeper must check the run itself. While nothing else is due, the planned check is enough. */
@@ -151,7 +150,6 @@ async function afterwards(parts: TurnParts, run: StoredRun, { document, log }: F
   const { requestId } = run;
   for (const { level, message, details } of log)
     parts.logger[level]({ request_id: requestId, ...details }, message);
-  // A job that cannot be enqueued now is enqueued by the sweeper.
   await enqueueWake(parts, run, document.wake_at).catch(() => {});
   if (!isOver(document) || document.outbox.length > 0) return;
   parts.index.forget({ requestId, id: RUN_ENTRY });

@@ -27,6 +27,8 @@ export interface Entry<V> {
   jobsOf(verdict: V): readonly LaneJob[] | null;
   /** The only job, where no verdict changes it: it is sent in the same round trip as the acceptance. */
   only?: LaneJob | undefined;
+  /** What else follows the acceptance, beside the jobs; the sweeper does what fails of it. */
+  afterwards?(): Promise<void>;
   /** Whether the job of a refused entry belongs to nobody. Default: it always does. */
   isStray?(job: LaneJob, verdict: V): boolean | Promise<boolean>;
 }
@@ -68,9 +70,9 @@ export function createEntrance(options: EntranceOptions) {
       if (ahead) await removeStray(entry, verdict, ahead).catch(() => {});
       return verdict;
     }
-    if (now() - begunAt > SLOW_ACCEPT_MS) await announce(options.index, entry, 0);
-    // It is durable: what cannot be enqueued now is enqueued by the sweeper.
-    await (ahead ?? dispatch(jobs)).catch(() => {});
+    // From here on it is durable: what fails now the sweeper does later.
+    if (now() - begunAt > SLOW_ACCEPT_MS) await announce(options.index, entry, 0).catch(() => {});
+    await Promise.allSettled([ahead ?? dispatch(jobs), entry.afterwards?.()]);
     await confirmed?.();
     return verdict;
   }

@@ -46,13 +46,15 @@ export function createRunWaker(lanes: Lanes) {
 }
 
 /**
- * By the engine of this process if it has one, else by a job; one that cannot be enqueued is enqueued by the sweeper. The turn
- * is not waited for: two turns that wake each other's run would wait for ever.
+ * By the engine of this process if it has one, else by a job; one that cannot be enqueued is enqueued by the sweeper.
+ * `waits`: for the turns that follow, so that a worker takes no more work than the engine keeps up with, and its stop leaves
+ * no turn behind. A turn itself must not wait: two turns that wake each other's run would wait for ever.
  */
-export function wakeRuns(waker: RunWaker, engine: () => LocalEngine | null): WakeRun {
+export function wakeRuns(waker: RunWaker, engine: () => LocalEngine | null, waits: boolean): WakeRun {
   return async (requestId, version, news) => {
     const local = engine();
-    if (local) void local.wake(requestId, version, news);
-    else await waker.wake(requestId, version).catch(() => {});
+    if (local === null) return waker.wake(requestId, version).catch(() => {});
+    const turns = local.wake(requestId, version, news);
+    if (waits) await turns;
   };
 }

@@ -12,18 +12,23 @@ export interface Announced {
 /** A first publication that fails fails the start; later ones are repeated. */
 export function createAnnouncer(all: readonly Announced[], onError: (error: Error) => void): Startable {
   let timer: NodeJS.Timeout | undefined;
+  let state: 'new' | 'begun' | 'stopped' = 'new';
+  const isStopped = (): boolean => state === 'stopped';
   return {
     name: 'announcer',
     async start() {
+      state = 'begun';
       await Promise.all(all.map((each) => each.publish()));
+      if (isStopped()) return;
       timer = setInterval(() => {
         for (const each of all) each.publish().catch(onError);
       }, PRESENT_EVERY_MS).unref();
     },
     async stop() {
-      if (timer === undefined) return;
+      if (state !== 'begun') return;
+      // A start that failed, or that nobody waited for, may have published something too.
+      state = 'stopped';
       clearInterval(timer);
-      timer = undefined;
       await Promise.all(all.map((each) => each.withdraw().catch(onError)));
     },
   };

@@ -74,6 +74,7 @@ function storeOptions(options: DirectClientOptions): StoreOptions {
     configured: { servers: options.knownServers ?? [], models: NO_MODELS, agents: [] },
     local: createLocalRoles(),
     takes: NO_LOCAL_LANES,
+    waitsForTurns: false,
   };
 }
 

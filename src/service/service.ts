@@ -12,7 +12,7 @@ import { createRegistry, type Registry } from '../executors/registry.ts';
 import { type Modules, NO_MODULES } from '../extend/modules.ts';
 import { deadlineIn, startAll, type Startable, stopAll } from '../lifecycle.ts';
 import { confirmation } from '../queue/durability.ts';
-import { createLocalRoles, type LocalLanes } from '../queue/local-roles.ts';
+import { createLocalRoles } from '../queue/local-roles.ts';
 import { createPreparer, type Preparer } from '../queue/prepare.ts';
 import { createSweeper } from '../queue/sweep.ts';
 import { requireFitRedis } from '../redis/fitness.ts';
@@ -24,7 +24,7 @@ import { type ApiRole, createApiRole } from './api-role.ts';
 import { createConnections } from './connections.ts';
 import { createEngineRole } from './engine-role.ts';
 import { configuredModels } from './models.ts';
-import { createStore, type Store } from './store.ts';
+import { createStore, type Store, type StoreOptions } from './store.ts';
 import {
   createExecution,
   createWorkerRole,
@@ -53,12 +53,15 @@ export function createService(config: Config, roles: Roles, modules: Modules = N
   const shared = sharedBy(config, modules);
   const { redisUrl, local, outage, onError } = shared;
   const redis = createConnections(redisUrl, outage);
-  const work = roles.engine || roles.worker ? storeOn(redis.open('commands'), local.all, shared) : null;
-  const entry = roles.api ? storeOn(redis.open('submit'), local.runs, shared) : null;
+  // A connection each: a write that waits for a disk or a replica holds back all that follows it on its own.
+  const turns = roles.engine ? storeOn(redis.open('commands'), shared, { takes: local.all }) : null;
+  const work = roles.worker ? storeOn(redis.open('commands'), shared, { waitsForTurns: true }) : null;
+  const entry = roles.api ? storeOn(redis.open('submit'), shared) : null;
+  const stores = [turns, work, entry].filter((store) => store !== null);
 
-  const execution = work && roles.worker ? createExecution(work, shared) : null;
+  const execution = work ? createExecution(work, shared) : null;
   const registry = createRegistry([emitToolError, emitRequestError, ...(execution?.definitions ?? [])]);
-  const engine = work && roles.engine ? engineOn(work, registry, shared) : null;
+  const engine = turns ? engineOn(turns, registry, shared) : null;
   const worker =
     work && execution
       ? createWorkerRole(work, redis.open('subscriber'), { ...execution, registry }, shared)
@@ -66,13 +69,12 @@ export function createService(config: Config, roles: Roles, modules: Modules = N
   local.join({ engine, worker: worker?.worker ?? null });
   const api = entry ? apiOn(entry, redis.open('subscriber'), registry, shared, worker) : null;
 
-  const announced = [...(execution?.announced ?? []), ...(work && engine ? [agentsOf(work, shared)] : [])];
+  const announced = [...(execution?.announced ?? []), ...(turns ? [agentsOf(turns, shared)] : [])];
   const parts = [
     fitness(redisUrl, config),
     redis,
-    ...(work ? [closing(work)] : []),
-    ...(entry ? [closing(entry)] : []),
-    ...[work ?? entry].flatMap((store) => (store ? [sweeperOn(store, config, onError)] : [])),
+    ...stores.map(closing),
+    ...stores.slice(0, 1).map((store) => sweeperOn(store, config, onError)),
     createAnnouncer(announced, onError),
     ...(engine ? [engine] : []),
     ...(execution?.parts ?? []),
@@ -119,8 +121,11 @@ function serviceOf(
   };
 }
 
-/** `takes`: what the roles of this process are given instead of its being enqueued. */
-function storeOn(connection: RedisConnection, takes: LocalLanes, { config, modules, local }: Shared): Store {
+function storeOn(
+  connection: RedisConnection,
+  { config, modules, local }: Shared,
+  uses: Partial<Pick<StoreOptions, 'takes' | 'waitsForTurns'>> = {},
+): Store {
   return createStore(connection, {
     prefix: config.prefix,
     retentionMs: config.retention.closed_ms,
@@ -132,7 +137,9 @@ function storeOn(connection: RedisConnection, takes: LocalLanes, { config, modul
       agents: modules.agents,
     },
     local,
-    takes,
+    takes: local.runs,
+    waitsForTurns: false,
+    ...uses,
   });
 }
 

@@ -29,6 +29,8 @@ export interface StoreOptions {
   local: LocalRoles;
   /** What is given to the roles of this process instead of being enqueued. */
   takes: LocalLanes;
+  /** Whether the end of a run's directive waits for the turns that follow here, as in `wakeRuns`. */
+  waitsForTurns: boolean;
 }
 
 export type Store = ReturnType<typeof createStore>;
@@ -37,7 +39,7 @@ export function createStore(connection: RedisConnection, options: StoreOptions) 
   const keys = keySpace(options.prefix);
   const lanes = createLanes(connection, options.prefix);
   const waker = createRunWaker(lanes);
-  const wakeRun = wakeRuns(waker, options.local.engine);
+  const wakeRun = wakeRuns(waker, options.local.engine, options.waitsForTurns);
   const records = recordsOn(connection, options, wakeRun);
   const { index } = records;
   const confirm = confirmations(connection, options.durability);

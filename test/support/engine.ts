@@ -60,6 +60,7 @@ function testStore(
     configured: { servers: ['test'], models: NO_MODELS, agents: agents.map(defineAgent) },
     local,
     takes: local.all,
+    waitsForTurns: false,
   });
 }
 

@@ -39,6 +39,7 @@ async function openClient(
     configured: { servers: ['test'], models: NO_MODELS, agents: [] },
     local: createLocalRoles(),
     takes: NO_LOCAL_LANES,
+    waitsForTurns: false,
   });
   const { servers, models } = store.catalog;
   const opened = createClient(store, listening, {
