@@ -4,7 +4,7 @@ import { globSync, readFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { describe, expect, test } from 'vitest';
 
-/** Folder of src → folders it may import, each of them above it. This table is the architecture. */
+/** Folder of src → folders it may import, each of them earlier in this table. This table is the architecture. */
 const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   contract: [],
   telemetry: [],
@@ -149,7 +149,7 @@ describe('the import table', () => {
     expect(allowed.filter((arrow) => !used.has(arrow))).toEqual([]);
   });
 
-  test('a folder imports only from folders above it in the table: there is no circle', () => {
+  test('a folder imports only from folders earlier in the table: there is no circle', () => {
     const order = Object.keys(ALLOWED);
     const upward = Object.entries(ALLOWED).flatMap(([from, row]) =>
       row.filter((to) => order.indexOf(to) >= order.indexOf(from)).map((to) => `${from} → ${to}`),
