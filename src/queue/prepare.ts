@@ -8,18 +8,12 @@ import type { Acceptance } from '../journal/journal.ts';
 import { terminalSignal } from '../journal/terminal-signal.ts';
 import { type Announcement, FIRST_LOOK_MS, type LaneJob } from './entrance.ts';
 import { jobDataFor, type JobData } from './job.ts';
-import { type KnownModelsSource, NO_MODELS } from '../catalog/known-models.ts';
-import type { KnownServersSource } from '../catalog/known-servers.ts';
+import type { Catalog } from '../catalog/catalog.ts';
+import { NO_MODELS } from '../catalog/known-models.ts';
 import { routeOf, type Known, type Route } from '../catalog/route.ts';
 
 /** The result of a directive that needs no worker; null for work directives. */
 export type ExecuteImmediately = (directive: Directive) => Result | null;
-
-export interface PreparerOptions {
-  servers: KnownServersSource;
-  models: KnownModelsSource;
-  executeImmediately: ExecuteImmediately;
-}
 
 /** A directive on its way in: what will be accepted, and its job. */
 export interface Prepared {
@@ -36,9 +30,11 @@ const DEFAULT_DEADLINE_MS = 900_000;
 
 const NOWHERE = { lane: null, models: undefined };
 
-export function createPreparer(options: PreparerOptions): Preparer {
-  const { executeImmediately } = options;
-
+/** `catalog`: what routing knows. */
+export function createPreparer(
+  catalog: Pick<Catalog, 'servers' | 'models'>,
+  executeImmediately: ExecuteImmediately,
+): Preparer {
   async function prepareAll(directives: readonly Directive[], traceparent: string): Promise<Prepared[]> {
     const known = await knownFor(directives);
     return directives.map((directive) =>
@@ -51,12 +47,12 @@ export function createPreparer(options: PreparerOptions): Preparer {
     const tools = directives.filter(({ type }) => type === 'tool_exec');
     const asks = directives.filter(({ type }) => type.startsWith('llm_'));
     const known: Known = {
-      servers: tools.length > 0 ? await options.servers.current() : new Map(),
-      models: asks.length > 0 ? await options.models.current() : NO_MODELS,
+      servers: tools.length > 0 ? await catalog.servers.current() : new Map(),
+      models: asks.length > 0 ? await catalog.models.current() : NO_MODELS,
     };
     const isLost = (directive: Directive): boolean => routeOf(directive, known).kind === 'ended';
-    if (tools.some(isLost)) known.servers = await options.servers.recheck();
-    if (asks.some(isLost)) known.models = await options.models.recheck();
+    if (tools.some(isLost)) known.servers = await catalog.servers.recheck();
+    if (asks.some(isLost)) known.models = await catalog.models.recheck();
     return known;
   }
 

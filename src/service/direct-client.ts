@@ -82,7 +82,7 @@ function clientOptions(options: DirectClientOptions, { catalog }: Store): Client
   const { maxQueued = DEFAULT_MAX_QUEUED, requestBytes = DEFAULT_REQUEST_BYTES } = options;
   const { executeImmediately } = createRegistry([emitToolError, emitRequestError]);
   return {
-    preparer: createPreparer({ servers: catalog.servers, models: catalog.models, executeImmediately }),
+    preparer: createPreparer(catalog, executeImmediately),
     customTypes: submittableTypes(options.directives ?? []),
     argumentsBytes: DEFAULT_ARGUMENTS_BYTES,
     requestBytes,

@@ -13,7 +13,7 @@ import { type Modules, NO_MODULES } from '../extend/modules.ts';
 import { deadlineIn, startAll, type Startable, stopAll } from '../lifecycle.ts';
 import { confirmation } from '../queue/durability.ts';
 import { createLocalRoles } from '../queue/local-roles.ts';
-import { createPreparer, type Preparer } from '../queue/prepare.ts';
+import { createPreparer } from '../queue/prepare.ts';
 import { createSweeper } from '../queue/sweep.ts';
 import { requireFitRedis } from '../redis/fitness.ts';
 import type { RedisConnection } from '../redis/connection.ts';
@@ -143,10 +143,6 @@ function storeOn(
   });
 }
 
-function preparerOf({ catalog }: Store, { executeImmediately }: Registry): Preparer {
-  return createPreparer({ servers: catalog.servers, models: catalog.models, executeImmediately });
-}
-
 function engineOn(store: Store, registry: Registry, { config, modules, logger, onError }: Shared): Engine {
   const { strategies, directives } = modules;
   const modelAliases = [...DEFAULT_ALIASES.keys(), ...config.models.keys()];
@@ -155,7 +151,7 @@ function engineOn(store: Store, registry: Registry, { config, modules, logger, o
     onError,
     prefix: config.prefix,
     core: createCore({ strategies, directives, modelAliases }),
-    preparer: preparerOf(store, registry),
+    preparer: createPreparer(store.catalog, registry.executeImmediately),
     requestBytes: config.limits.request_bytes,
     concurrency: config.engine.concurrency,
     drainMs: config.engine.drain_ms,
@@ -171,7 +167,7 @@ function apiOn(
   shared: Shared,
   worker: WorkerRole | null,
 ): ApiRole {
-  const preparer = preparerOf(store, registry);
+  const preparer = createPreparer(store.catalog, registry.executeImmediately);
   return createApiRole(store, listening, { ...shared, preparer, cancellations: worker?.hearing ?? null });
 }
 

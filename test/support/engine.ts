@@ -82,12 +82,11 @@ export function makeEngine(
   const connection = connectRedis(redisUrl, 'commands');
   const local = createLocalRoles();
   const store = testStore(connection, prefix, { agents, requestBytes, local });
-  const { servers, models } = store.catalog;
   const { executeImmediately } = createRegistry([emitToolError, emitRequestError]);
   const engine = createEngineRole(store, {
     prefix,
     core,
-    preparer: createPreparer({ servers, models, executeImmediately }),
+    preparer: createPreparer(store.catalog, executeImmediately),
     requestBytes,
     concurrency: 10,
     drainMs: 10_000,

@@ -41,9 +41,8 @@ async function openClient(
     takes: NO_LOCAL_LANES,
     waitsForTurns: false,
   });
-  const { servers, models } = store.catalog;
   const opened = createClient(store, listening, {
-    preparer: createPreparer({ servers, models, executeImmediately: () => null }),
+    preparer: createPreparer(store.catalog, () => null),
     customTypes: new Map(),
     argumentsBytes: 1_000_000,
     requestBytes: DEFAULT_REQUEST_BYTES,

@@ -32,11 +32,11 @@ const call = directive({ type: 'tool_exec', tool_name: 'read' });
 
 async function prepared(directives: Directive[], before: { models: ModelTable; servers: KnownServers }) {
   const asked: string[] = [];
-  const { prepare } = createPreparer({
+  const catalog = {
     models: source('models', before.models, models, asked),
     servers: source('servers', before.servers, servers, asked),
-    executeImmediately: () => null,
-  });
+  };
+  const { prepare } = createPreparer(catalog, () => null);
   const made = await prepare(directives, '00-00000000000000000000000000000001-0000000000000001-01');
   return { asked, envelopes: made.map(({ acceptance }) => decodeEnvelope(acceptance.envelope)) };
 }
