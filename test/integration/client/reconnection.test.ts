@@ -1,29 +1,24 @@
 /** The typed client when the network or the service fails: nothing missing, nothing twice, typed errors.
  *  It must not bypass the client: only what a program sees is checked. */
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { createHttpClient } from '../../../src/client/http-client.ts';
 import type { DirectiveClient } from '../../../src/contract/directive-client.ts';
 import { ServiceUnavailable } from '../../../src/contract/problem.ts';
 import { createDirectClient } from '../../../src/service/direct-client.ts';
 import { startCuttingProxy } from '../../support/cutting-proxy.ts';
 import { freePort } from '../../support/process.ts';
-import { startRedis, type TestRedis } from '../../support/redis.ts';
+import { startRedis } from '../../support/redis.ts';
 import { type RunningService, startService } from '../../support/running-service.ts';
+import { shared, useRedis } from '../../support/shared.ts';
 
-let redis: TestRedis;
-let service: RunningService;
+const redis = useRedis();
+const service = shared(() => startService({ redisUrl: redis.url, roles: { api: true } }));
 let direct: DirectiveClient;
 
 beforeAll(async () => {
-  redis = await startRedis();
-  service = await startService({ redisUrl: redis.url, roles: { api: true } });
   direct = await createDirectClient({ redisUrl: redis.url, prefix: service.prefix, knownServers: ['peer'] });
-});
-afterAll(async () => {
-  await direct?.close();
-  await service?.stop();
-  await redis?.stop();
+  return () => direct.close();
 });
 
 async function append(requestId: string, count: number): Promise<void> {

@@ -1,7 +1,7 @@
 /** Following a request's log on a real Redis: every sequence once and in order, whatever the channel loses.
  *  It must never use its own reading of the log as what a follower saw. */
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import type { Signal } from '../../../src/contract/signal.ts';
 import type { ToolExec } from '../../../src/contract/work-directive.ts';
 import { createFollower } from '../../../src/journal/follower.ts';
@@ -10,16 +10,12 @@ import { draftSignal } from '../../../src/journal/signal-draft.ts';
 import { createSubscriber } from '../../../src/journal/subscriber.ts';
 import { closeRedis, connectRedis } from '../../../src/redis/connection.ts';
 import { acceptance, claimOf, endOf, openJournal, originOf, toolCall } from '../../support/journal.ts';
-import { startRedis, type TestRedis } from '../../support/redis.ts';
+import { useRedis } from '../../support/shared.ts';
 
 /** Larger signals are announced by number only. */
 const OVER_THE_LIMIT = 70_000;
 
-let redis: TestRedis;
-beforeAll(async () => {
-  redis = await startRedis();
-});
-afterAll(() => redis.stop());
+const redis = useRedis();
 
 async function setUp() {
   const open = await openJournal(redis.url);

@@ -1,7 +1,7 @@
 /** The journal's scripts on a real Redis, standalone and as a cluster: what each allows and refuses.
  *  It must never assert on time beyond what Redis' own clock decides. */
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { ClaimVerdict } from '../../../src/journal/verdicts.ts';
 import { pause } from '../../../src/lifecycle.ts';
 import {
@@ -16,36 +16,18 @@ import {
 } from '../../support/journal.ts';
 import { startCluster } from '../../support/redis-cluster.ts';
 import { startRedis } from '../../support/redis.ts';
-
-interface Running {
-  url: string;
-  stop(): Promise<void>;
-}
-
-async function startClusterOfThree(): Promise<Running> {
-  const cluster = await startCluster({ masters: 3, replicas: 0 });
-  return {
-    url: `redis+cluster://${cluster.nodes.map(({ port }) => `127.0.0.1:${port}`).join(',')}`,
-    stop: () => cluster.stop(),
-  };
-}
+import { shared } from '../../support/shared.ts';
 
 function fenceOf(verdict: ClaimVerdict): number {
   if (verdict.kind !== 'granted') throw new Error(`not granted but ${verdict.kind}`);
   return verdict.fence;
 }
 
-const topologies: [string, () => Promise<Running>][] = [
-  ['standalone', () => startRedis()],
-  ['a cluster of three', startClusterOfThree],
-];
-
-describe.each(topologies)('the journal on %s', (_name, start) => {
-  let redis: Running;
-  beforeAll(async () => {
-    redis = await start();
-  });
-  afterAll(() => redis.stop());
+describe.each([
+  ['standalone', startRedis],
+  ['a cluster of three', startCluster],
+] as const)('the journal on %s', (_name, start) => {
+  const redis = shared<AsyncDisposable & { url: string }>(start);
 
   test('accepts a directive once and recognises its repeat', async () => {
     await using open = await openJournal(redis.url);

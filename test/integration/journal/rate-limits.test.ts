@@ -2,26 +2,17 @@
  *  It must never assert how long anything took. */
 import fc from 'fast-check';
 import type { Redis } from 'ioredis';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { type ModelRef, parseModelName } from '../../../src/contract/model-name.ts';
 import { keySpace } from '../../../src/journal/keys.ts';
 import { createRateLimits, type LimitsOfModel, type MinuteLimits } from '../../../src/journal/rate-limits.ts';
 import { prepareScripts, scriptSources } from '../../../src/journal/scripts.ts';
-import { closeRedis, connectRedis, type RedisConnection } from '../../../src/redis/connection.ts';
-import { uniquePrefix } from '../../support/journal.ts';
-import { startRedis, type TestRedis } from '../../support/redis.ts';
+import { closeRedis, connectRedis } from '../../../src/redis/connection.ts';
+import { openJournal, uniquePrefix } from '../../support/journal.ts';
+import { shared, useRedis } from '../../support/shared.ts';
 
-let redis: TestRedis;
-let connection: RedisConnection;
-
-beforeAll(async () => {
-  redis = await startRedis();
-  connection = connectRedis(redis.url, 'commands');
-});
-afterAll(async () => {
-  await closeRedis(connection);
-  await redis.stop();
-});
+const redis = useRedis();
+const open = shared(() => openJournal(redis.url));
 
 function ref(name: string): ModelRef {
   const parsed = parseModelName(name);
@@ -34,7 +25,7 @@ const large = ref('cloud:large');
 const NONE: MinuteLimits = { requests: null, tokens: null };
 
 /** A worker: its own connection to what it shares with the others of the same prefix. */
-function worker(limits: Partial<LimitsOfModel>, prefix = uniquePrefix(), own = connection) {
+function worker(limits: Partial<LimitsOfModel>, prefix = uniquePrefix(), own = open.connection) {
   const errors: Error[] = [];
   const made = createRateLimits({
     connection: own,
@@ -169,7 +160,7 @@ test('a block holds for every worker, with limits or without, once its cached st
   const one = worker({});
   const clock = { now: Date.now() };
   const free = createRateLimits({
-    connection,
+    connection: open.connection,
     keys: keySpace(one.prefix),
     limitsOf: () => ({ provider: NONE, model: NONE }),
     onError: () => {},
@@ -190,7 +181,13 @@ test('a block holds for every worker, with limits or without, once its cached st
 test('a block is limited in time, whatever the provider says', async () => {
   const keys = keySpace(uniquePrefix());
   const limitsOf = () => ({ provider: NONE, model: NONE });
-  const limits = createRateLimits({ connection, keys, limitsOf, longestBlockMs: 5_000, onError: () => {} });
+  const limits = createRateLimits({
+    connection: open.connection,
+    keys,
+    limitsOf,
+    longestBlockMs: 5_000,
+    onError: () => {},
+  });
   await limits.block(small, 'provider', 86_400_000);
   const refused = await limits.reserve(small, { tokens: 1 });
   if (refused.ok) throw new Error('not blocked');
@@ -219,12 +216,12 @@ test('nothing stays in Redis for ever', async () => {
   reserved.record(20_000);
   await limited.block(small, 'model', 10_000);
   await limited.block(small, 'provider', 10_000);
-  const keys = await connection.keys(`${limited.prefix}:*`);
+  const keys = await open.connection.keys(`${limited.prefix}:*`);
   expect(keys).toHaveLength(4);
-  for (const key of keys) expect(await connection.pttl(key)).toBeGreaterThan(0);
+  for (const key of keys) expect(await open.connection.pttl(key)).toBeGreaterThan(0);
   // The debt of the model's tokens takes longer to fill than anything else: the buckets are kept until then.
   const [buckets] = keySpace(limited.prefix).limits(small);
-  expect(await connection.pttl(buckets)).toBeGreaterThan((20_000 * 60_000) / 600);
+  expect(await open.connection.pttl(buckets)).toBeGreaterThan((20_000 * 60_000) / 600);
 });
 
 const slots = (keys: readonly string[]): Set<string | undefined> =>
@@ -290,9 +287,9 @@ test('the bucket behaves like its model, and a call passes after the wait it nam
       const expected = model(perMinute);
       let seconds = 1_000_000;
       const reserve = async (amount: number): Promise<number> => {
-        await connection.set('now', seconds);
+        await open.connection.set('now', seconds);
         const args = ['tokens', 'provider', perMinute, amount];
-        const [verdict, waitMs] = (await connection.eval(reserveSource, 3, ...keys, ...args)) as [
+        const [verdict, waitMs] = (await open.connection.eval(reserveSource, 3, ...keys, ...args)) as [
           string,
           number,
         ];
@@ -311,7 +308,7 @@ test('the bucket behaves like its model, and a call passes after the wait it nam
           expect(expected.take(amount)).toBe(0);
         }
         const settled = [...keys.slice(0, 1), `${keys[0]}:${index}`];
-        await connection.eval(settleSource, 2, ...settled, 'tokens', perMinute, above);
+        await open.connection.eval(settleSource, 2, ...settled, 'tokens', perMinute, above);
         expected.owe(above);
       }
     }),
@@ -322,9 +319,11 @@ test('the bucket behaves like its model, and a call passes after the wait it nam
 test('a clock that goes back adds nothing', async () => {
   const keys = keySpace(uniquePrefix()).limits(small);
   const reserve = async (second: number): Promise<string> => {
-    await connection.set('now', second);
+    await open.connection.set('now', second);
     const args = ['requests', 'provider', 6, 1];
-    const [verdict] = (await connection.eval(scriptAt('limit-reserve'), 3, ...keys, ...args)) as [string];
+    const [verdict] = (await open.connection.eval(scriptAt('limit-reserve'), 3, ...keys, ...args)) as [
+      string,
+    ];
     return verdict;
   };
   expect(await reserve(1_000_000)).toBe('ok');
@@ -334,7 +333,7 @@ test('a clock that goes back adds nothing', async () => {
 });
 
 test('a command that is sent again counts at worst too much', async () => {
-  const run = prepareScripts(connection);
+  const run = prepareScripts(open.connection);
   const keys = keySpace(uniquePrefix());
   const bucket = ['tokens', 'provider', 6_000, 600];
   const [hash] = keys.limits(small);

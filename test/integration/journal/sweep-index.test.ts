@@ -1,15 +1,11 @@
 /** The index of directives to check again, on a real Redis.
  *  It must never hold more than identities and times. */
-import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { createSweepIndex } from '../../../src/journal/sweep-index.ts';
 import { dueAt, openJournal } from '../../support/journal.ts';
-import { startRedis, type TestRedis } from '../../support/redis.ts';
+import { useRedis } from '../../support/shared.ts';
 
-let redis: TestRedis;
-beforeAll(async () => {
-  redis = await startRedis();
-});
-afterAll(() => redis.stop());
+const redis = useRedis();
 
 async function setUp() {
   const open = await openJournal(redis.url);

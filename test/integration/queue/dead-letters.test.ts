@@ -1,7 +1,7 @@
 /** Dead letters on a real Redis: what gets on the list, how it is read, and what a redrive does.
  *  It must never expect an entry at once: it is written after the end. */
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import type { DeadLetter } from '../../../src/contract/dead-letter.ts';
 import { deadLetterPageSchema } from '../../../src/contract/dead-letter.ts';
 import type { SubmittedDirective } from '../../../src/contract/directive.ts';
@@ -12,13 +12,9 @@ import type { Execution } from '../../../src/executors/definition.ts';
 import { createDirectClient } from '../../../src/service/direct-client.ts';
 import { dueAt, failureOf, toolCall } from '../../support/journal.ts';
 import { errorOf, LANE, openPipeline, type Pipeline } from '../../support/pipeline.ts';
-import { startRedis, type TestRedis } from '../../support/redis.ts';
+import { useRedis } from '../../support/shared.ts';
 
-let redis: TestRedis;
-beforeAll(async () => {
-  redis = await startRedis();
-});
-afterAll(() => redis.stop());
+const redis = useRedis();
 
 type Call = Extract<SubmittedDirective, { type: 'tool_exec' }> & { request_id: string; id: string };
 

@@ -1,21 +1,16 @@
 /** Submissions of model directives: how they are resolved, what is stored, and what is refused.
  *  It must never call a model. */
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import type { SubmittedDirective } from '../../../src/contract/directive.ts';
 import type { ModelTable } from '../../../src/contract/model-name.ts';
 import { DirectiveRefused } from '../../../src/contract/problem.ts';
 import { createModelCatalog } from '../../../src/catalog/model-catalog.ts';
-import { startRedis, type TestRedis } from '../../support/redis.ts';
 import { errorOf, openPipeline, type Pipeline } from '../../support/pipeline.ts';
+import { useRedis } from '../../support/shared.ts';
 
-let redis: TestRedis;
+const redis = useRedis();
 let open: Pipeline;
-
-beforeAll(async () => {
-  redis = await startRedis();
-});
-afterAll(() => redis.stop());
 beforeEach(async () => {
   open = await openPipeline(redis.url);
   return () => open[Symbol.asyncDispose]();

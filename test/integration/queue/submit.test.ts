@@ -1,20 +1,17 @@
 /** Submissions on a real Redis: what is accepted, how often, and what is refused as a whole.
  *  It must never need a worker. */
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { SubmittedDirective } from '../../../src/contract/directive.ts';
 import { DirectiveRefused, type Problem, ServiceUnavailable } from '../../../src/contract/problem.ts';
 import { okResult } from '../../../src/contract/result.ts';
 import { createDirectClient } from '../../../src/service/direct-client.ts';
 import { isTraceparent, newTraceparent } from '../../../src/telemetry/trace-context.ts';
 import { errorOf, LANE, openPipeline, type Pipeline } from '../../support/pipeline.ts';
-import { startRedis, type TestRedis } from '../../support/redis.ts';
+import { startRedis } from '../../support/redis.ts';
+import { useRedis } from '../../support/shared.ts';
 
-let redis: TestRedis;
-beforeAll(async () => {
-  redis = await startRedis();
-});
-afterAll(() => redis.stop());
+const redis = useRedis();
 
 type Call = Extract<SubmittedDirective, { type: 'tool_exec' }>;
 

@@ -2,19 +2,15 @@
  *  It must never wait for the sweeper's patience: entries are made due by their scores. */
 import { randomUUID } from 'node:crypto';
 import { Worker } from 'bullmq';
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { okResult } from '../../../src/contract/result.ts';
 import type { ToolExec } from '../../../src/contract/work-directive.ts';
 import { lanePrefix } from '../../../src/queue/lane-registry.ts';
 import { acceptance, claimOf, dueAt, endOf, toolCall } from '../../support/journal.ts';
 import { errorOf, LANE, openPipeline, type Pipeline } from '../../support/pipeline.ts';
-import { startRedis, type TestRedis } from '../../support/redis.ts';
+import { useRedis } from '../../support/shared.ts';
 
-let redis: TestRedis;
-beforeAll(async () => {
-  redis = await startRedis();
-});
-afterAll(() => redis.stop());
+const redis = useRedis();
 
 const PAST = 1;
 const done = async () => ({ result: okResult('done') });

@@ -1,7 +1,7 @@
 /** Cancellation on a real Redis in every state: waiting, running, between two attempts, or without its worker.
  *  It must never judge by the clock: only signals and executions count. */
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import type { SubmittedDirective } from '../../../src/contract/directive.ts';
 import { errorEnvelope } from '../../../src/contract/error-envelope.ts';
 import { errorResult, okResult } from '../../../src/contract/result.ts';
@@ -16,13 +16,9 @@ import {
   type Pipeline,
   stillHeart,
 } from '../../support/pipeline.ts';
-import { startRedis, type TestRedis } from '../../support/redis.ts';
+import { useRedis } from '../../support/shared.ts';
 
-let redis: TestRedis;
-beforeAll(async () => {
-  redis = await startRedis();
-});
-afterAll(() => redis.stop());
+const redis = useRedis();
 
 type Call = Extract<SubmittedDirective, { type: 'tool_exec' }> & { request_id: string; id: string };
 

@@ -1,20 +1,16 @@
 /** Limits on a real Redis: full lanes, rates, servers that ask to slow down or are unreachable.
  *  It must never judge by how fast something is, only by what happens before what. */
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { errorEnvelope } from '../../../src/contract/error-envelope.ts';
 import { DirectiveRefused } from '../../../src/contract/problem.ts';
 import { errorResult, okResult } from '../../../src/contract/result.ts';
 import { createDirectClient } from '../../../src/service/direct-client.ts';
 import { createPayloadStore } from '../../../src/journal/payload-store.ts';
 import { LANE, openPipeline } from '../../support/pipeline.ts';
-import { startRedis, type TestRedis } from '../../support/redis.ts';
+import { useRedis } from '../../support/shared.ts';
 
-let redis: TestRedis;
-beforeAll(async () => {
-  redis = await startRedis();
-});
-afterAll(() => redis.stop());
+const redis = useRedis();
 
 const call = (id: string, request_id: string, fields: object = {}) =>
   ({ type: 'tool_exec', tool_name: 'test.echo', id, request_id, ...fields }) as const;

@@ -1,18 +1,14 @@
 /** Directives that a worker takes without a job: from the engine of its own process.
  *  It must never enqueue them itself: what is not taken, or was taken by a dead worker, the sweeper must find. */
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { errorEnvelope } from '../../../src/contract/error-envelope.ts';
 import { errorResult, okResult } from '../../../src/contract/result.ts';
 import { contentDigest } from '../../../src/journal/content-digest.ts';
 import { acceptance, toolCall } from '../../support/journal.ts';
 import { gate, LANE, openPipeline, type Pipeline } from '../../support/pipeline.ts';
-import { startRedis, type TestRedis } from '../../support/redis.ts';
+import { useRedis } from '../../support/shared.ts';
 
-let redis: TestRedis;
-beforeAll(async () => {
-  redis = await startRedis();
-});
-afterAll(() => redis.stop());
+const redis = useRedis();
 
 /** The state after a turn: announced to the sweeper and accepted, without a job. */
 async function accepted(open: Pipeline, fields: Parameters<typeof toolCall>[0] = {}) {

@@ -1,7 +1,7 @@
 /** A worker that loses its claim: it died, stopped answering, or was overtaken.
  *  It must never kill a process: for Redis a dead worker is just a claim that nobody extends. */
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { errorEnvelope } from '../../../src/contract/error-envelope.ts';
 import { errorResult, okResult } from '../../../src/contract/result.ts';
 import type { ToolExec } from '../../../src/contract/work-directive.ts';
@@ -19,13 +19,9 @@ import {
   type Pipeline,
   stillHeart,
 } from '../../support/pipeline.ts';
-import { startRedis, type TestRedis } from '../../support/redis.ts';
+import { useRedis } from '../../support/shared.ts';
 
-let redis: TestRedis;
-beforeAll(async () => {
-  redis = await startRedis();
-});
-afterAll(() => redis.stop());
+const redis = useRedis();
 
 const done = async () => ({ result: okResult('done') });
 

@@ -1,6 +1,6 @@
 /** Directives with a chain of models on a real Redis: when the next model follows, and where they wait for it.
  *  It must never judge by the clock: the order is read from signals and executors. */
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { errorEnvelope } from '../../../src/contract/error-envelope.ts';
 import { errorResult, okResult } from '../../../src/contract/result.ts';
 import type { Signal } from '../../../src/contract/signal.ts';
@@ -8,13 +8,9 @@ import type { Execution, ExecutionContext } from '../../../src/executors/definit
 import { attemptDirective } from '../../../src/worker/attempt.ts';
 import { ask, CHAIN, LANES, modelParts, openChain, startModels } from '../../support/model-pipeline.ts';
 import { errorOf, type Pipeline, type Stream } from '../../support/pipeline.ts';
-import { startRedis, type TestRedis } from '../../support/redis.ts';
+import { useRedis } from '../../support/shared.ts';
 
-let redis: TestRedis;
-beforeAll(async () => {
-  redis = await startRedis();
-});
-afterAll(() => redis.stop());
+const redis = useRedis();
 
 const modelOf = ({ models, candidate: stage }: ExecutionContext): string => models[stage.index] ?? '';
 

@@ -1,7 +1,7 @@
 /** The text of a model while it answers, on a real Redis: whole, in order, and separate for each attempt.
  *  It must never count pieces: the number of signals depends on how fast Redis answers. */
 import fc from 'fast-check';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { errorEnvelope } from '../../../src/contract/error-envelope.ts';
 import { plainText } from '../../../src/contract/plain-text.ts';
 import { errorResult, okResult } from '../../../src/contract/result.ts';
@@ -9,13 +9,10 @@ import type { Signal } from '../../../src/contract/signal.ts';
 import type { ExecutionContext, ToolCallDelta } from '../../../src/executors/definition.ts';
 import { ask, LANES, openChain, startModels } from '../../support/model-pipeline.ts';
 import { gate, type Pipeline } from '../../support/pipeline.ts';
-import { startRedis, type TestRedis } from '../../support/redis.ts';
+import { startRedis } from '../../support/redis.ts';
+import { useRedis } from '../../support/shared.ts';
 
-let redis: TestRedis;
-beforeAll(async () => {
-  redis = await startRedis();
-});
-afterAll(() => redis.stop());
+const redis = useRedis();
 
 type Delta = Extract<Signal, { type: 'ai.llm.delta' }>;
 

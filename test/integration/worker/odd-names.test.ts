@@ -2,7 +2,7 @@
  *  It must never call a `once` tool a second time because of its name. */
 import { randomUUID } from 'node:crypto';
 import { fileURLToPath } from 'node:url';
-import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { parseConfig } from '../../../src/config/config.ts';
 import { okResult } from '../../../src/contract/result.ts';
 import type { ToolExec } from '../../../src/contract/work-directive.ts';
@@ -20,16 +20,12 @@ import { attemptDirective } from '../../../src/worker/attempt.ts';
 import { acceptance, claimOf, toolCall } from '../../support/journal.ts';
 import { INHERITED_NAMES } from '../../support/odd-names.ts';
 import { errorOf, LANE, openPipeline } from '../../support/pipeline.ts';
-import { startRedis, type TestRedis } from '../../support/redis.ts';
+import { useRedis } from '../../support/shared.ts';
 
 const SERVER = fileURLToPath(new URL('../../support/servers/named-tools.mjs', import.meta.url));
 const SILENT = { debug: () => {}, info: () => {}, warn: () => {} };
 
-let redis: TestRedis;
-beforeAll(async () => {
-  redis = await startRedis();
-});
-afterAll(() => redis.stop());
+const redis = useRedis();
 
 /** A worker's tools on a real server with odd names. */
 async function wired(server: string, effects: object = {}) {

@@ -1,7 +1,7 @@
 /** A worker on a real Redis with executors of the test: what is executed, how often, and which signals appear.
  *  It must never judge by the clock: delays are read from the signals. */
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import type { SubmittedDirective } from '../../../src/contract/directive.ts';
 import { errorEnvelope } from '../../../src/contract/error-envelope.ts';
 import { errorResult, okResult } from '../../../src/contract/result.ts';
@@ -12,13 +12,9 @@ import { newTraceparent } from '../../../src/telemetry/trace-context.ts';
 import { attemptDirective } from '../../../src/worker/attempt.ts';
 import { acceptance, toolCall } from '../../support/journal.ts';
 import { errorOf, type Execute, gate, LANE, openPipeline, type Pipeline } from '../../support/pipeline.ts';
-import { startRedis, type TestRedis } from '../../support/redis.ts';
+import { useRedis } from '../../support/shared.ts';
 
-let redis: TestRedis;
-beforeAll(async () => {
-  redis = await startRedis();
-});
-afterAll(() => redis.stop());
+const redis = useRedis();
 
 type Call = Extract<SubmittedDirective, { type: 'tool_exec' }>;
 

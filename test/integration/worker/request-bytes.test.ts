@@ -1,7 +1,7 @@
 /** The bytes of a request and of the whole installation, on a real Redis: what is refused, and what still ends.
  *  It must never measure a process' memory: the limit is on what Redis holds. */
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { SubmittedDirective } from '../../../src/contract/directive.ts';
 import { DirectiveRefused, type Problem } from '../../../src/contract/problem.ts';
 import { errorResult, okResult, type Result } from '../../../src/contract/result.ts';
@@ -12,7 +12,8 @@ import { createMemoryRoom, memoryFacts } from '../../../src/queue/memory-room.ts
 import { openEngineTest } from '../../support/engine.ts';
 import { uniquePrefix } from '../../support/journal.ts';
 import { errorOf, gate, openPipeline, type Pipeline } from '../../support/pipeline.ts';
-import { startRedis, type TestRedis } from '../../support/redis.ts';
+import { startRedis } from '../../support/redis.ts';
+import { useRedis } from '../../support/shared.ts';
 import { script } from '../../support/scripted-core.ts';
 
 const REQUEST_BYTES = 262_144;
@@ -22,11 +23,7 @@ const END_BYTES = 5_120;
 const ALMOST_FULL_BYTES = 65_536;
 const KIB_100 = 'x'.repeat(102_400);
 
-let redis: TestRedis;
-beforeAll(async () => {
-  redis = await startRedis();
-});
-afterAll(() => redis.stop());
+const redis = useRedis();
 
 const open = (requestBytes = REQUEST_BYTES): Promise<Pipeline> =>
   openPipeline(redis.url, uniquePrefix(), 'memory', { requestBytes });

@@ -1,7 +1,7 @@
 /** Serial lanes and shared limits on a real Redis: freezes, dead holders, workers with another configuration.
  *  It must never judge by how fast something is, only by what overlaps with what. */
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { okResult } from '../../../src/contract/result.ts';
 import type { ToolExec } from '../../../src/contract/work-directive.ts';
 import { createLaneLimits, type LaneLimit, tighter } from '../../../src/catalog/lane-limits.ts';
@@ -10,13 +10,9 @@ import { attemptDirective } from '../../../src/worker/attempt.ts';
 import { createSharedLimits } from '../../../src/worker/shared-limits.ts';
 import { acceptance, claimOf, toolCall } from '../../support/journal.ts';
 import { type Execute, gate, LANE, openPipeline, type Pipeline } from '../../support/pipeline.ts';
-import { startRedis, type TestRedis } from '../../support/redis.ts';
+import { useRedis } from '../../support/shared.ts';
 
-let redis: TestRedis;
-beforeAll(async () => {
-  redis = await startRedis({ args: ['--enable-debug-command', 'yes'] });
-});
-afterAll(() => redis.stop());
+const redis = useRedis({ args: ['--enable-debug-command', 'yes'] });
 
 async function accepted(open: Pipeline, fields: Partial<ToolExec> = {}): Promise<ToolExec> {
   const call = toolCall({ tool_name: 'test.echo', effect: 'read', ...fields });

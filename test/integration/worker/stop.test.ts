@@ -1,7 +1,7 @@
 /** How a worker stops: running work may finish, the rest goes back to its lane, and nothing is lost or repeated.
  *  It must never use a real drain time: it is either long enough or nothing. */
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { SubmittedDirective } from '../../../src/contract/directive.ts';
 import { errorEnvelope } from '../../../src/contract/error-envelope.ts';
 import { errorResult, okResult } from '../../../src/contract/result.ts';
@@ -9,13 +9,9 @@ import type { Execution } from '../../../src/executors/definition.ts';
 import { attemptDirective } from '../../../src/worker/attempt.ts';
 import { acceptance, toolCall } from '../../support/journal.ts';
 import { errorOf, type Execute, gate, LANE, openPipeline } from '../../support/pipeline.ts';
-import { startRedis, type TestRedis } from '../../support/redis.ts';
+import { useRedis } from '../../support/shared.ts';
 
-let redis: TestRedis;
-beforeAll(async () => {
-  redis = await startRedis();
-});
-afterAll(() => redis.stop());
+const redis = useRedis();
 
 type Call = Extract<SubmittedDirective, { type: 'tool_exec' }>;
 
