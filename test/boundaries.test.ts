@@ -25,6 +25,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   client: ['contract'],
   service: [
     'contract',
+    'telemetry',
     'redis',
     'config',
     'json-schema',

@@ -3,6 +3,7 @@
 import { fileURLToPath } from 'node:url';
 import { createMcpPool } from '../../src/mcp/pool.ts';
 import type { Transport } from '../transport.ts';
+import { SILENT } from '../../src/telemetry/logger.ts';
 
 /** Longer than any call of a benchmark takes. */
 const LIMIT_MS = 60_000;
@@ -12,11 +13,10 @@ const SERVER = fileURLToPath(new URL('../noop-server-process.ts', import.meta.ur
 export async function openMcp(): Promise<Transport> {
   const transport = { kind: 'stdio', command: process.execPath, args: [SERVER], env: {} } as const;
   const { promise: listed, resolve } = Promise.withResolvers<void>();
-  const silent = { debug: () => {}, info: () => {}, warn: () => {} };
   const pool = createMcpPool({
     servers: [{ name: 'noop', transport }],
     onTools: () => resolve(),
-    logger: silent,
+    logger: SILENT,
   });
   pool.start();
   await listed;

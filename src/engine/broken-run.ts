@@ -1,5 +1,6 @@
 // How a broken run ends: through the core where possible, else from its identity alone.
 // Must never end a run twice, nor keep its conversation waiting for it.
+import type { Logger } from '../telemetry/logger.ts';
 import type { EngineCore, JsonObject, RunSpec, Transition } from './transition.ts';
 import type { StoredRun } from './run-store.ts';
 
@@ -7,7 +8,7 @@ export type RunFailure = Parameters<EngineCore['refuse']>[1];
 
 export interface BrokenRunParts {
   core: EngineCore;
-  logger: { error(fields: object, message: string): void };
+  logger: Logger;
 }
 
 /** The core does not throw. If it does after all, the run ends, instead of being tried for ever. */

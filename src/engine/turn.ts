@@ -5,6 +5,7 @@ import type { CommitVerdict } from '../journal/run-journal.ts';
 import type { SweepIndex } from '../journal/sweep-index.ts';
 import { type Announcement, type Entrance, FIRST_LOOK_MS } from '../queue/entrance.ts';
 import { announcementsOf, jobsOf, type Preparer, withLane } from '../queue/prepare.ts';
+import type { Logger } from '../telemetry/logger.ts';
 import { RUN_ENTRY, type RunWaker, WAKE_AHEAD_MS } from '../queue/run-wake.ts';
 import { begin, type BeginningParts } from './beginning.ts';
 import { type BrokenRunParts, endOf, endOfUnreadable, guarded } from './broken-run.ts';
@@ -12,12 +13,6 @@ import { type Acknowledgement, begun, fold, type Folded, isDue, isOver } from '.
 import { type OutboxParts, performOutbox } from './outbox.ts';
 import { TURN_SIZE, type RunStore, type StoredRun } from './run-store.ts';
 import { commitOf, textsOf, type Turn } from './turn-record.ts';
-
-export interface TurnLogger {
-  info(fields: object, message: string): void;
-  warn(fields: object, message: string): void;
-  error(fields: object, message: string): void;
-}
 
 export interface TurnParts extends BrokenRunParts {
   store: RunStore;
@@ -29,7 +24,7 @@ export interface TurnParts extends BrokenRunParts {
   entrance: Entrance;
   index: SweepIndex;
   waker: RunWaker;
-  logger: TurnLogger;
+  logger: Logger;
 }
 
 /**

@@ -3,7 +3,7 @@
 import type { SchemaChecks } from '../json-schema/schema-checks.ts';
 import type { ConnectFault } from './connect-fault.ts';
 import { describe, isRefusedAnswer } from './connect-fault.ts';
-import type { McpLogger } from './logger.ts';
+import type { Logger } from '../telemetry/logger.ts';
 import { type ProtocolMemory, openSession } from './open-session.ts';
 import { reconnectDelayMs } from './reconnect-delay.ts';
 import type { McpServerOptions } from './server-options.ts';
@@ -32,7 +32,7 @@ export interface Connection {
 
 export interface ConnectionOptions {
   readonly server: McpServerOptions;
-  readonly logger: McpLogger;
+  readonly logger: Logger;
   readonly random: () => number;
   readonly schemas: SchemaChecks;
   readonly onTools: (list: ToolList) => void;

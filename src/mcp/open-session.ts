@@ -4,7 +4,7 @@ import { Client, SdkError, SdkErrorCode, SdkHttpError } from '@modelcontextproto
 import { CONTRACT_VERSION } from '../contract/version.ts';
 import { type ConnectFault, connectFault, isDenied, isTimeout, isUnreached } from './connect-fault.ts';
 import { createHttpTransport } from './http-transport.ts';
-import type { McpLogger } from './logger.ts';
+import type { Logger } from '../telemetry/logger.ts';
 import { LISTING_LIMITS } from './message-limits.ts';
 import type { HttpTransportOptions, McpServerOptions, StdioTransportOptions } from './server-options.ts';
 import { type Session, type SessionTransport, type TransportKind, openedSession } from './session.ts';
@@ -24,7 +24,7 @@ export interface OpenOptions {
   readonly memory: ProtocolMemory;
   readonly probeTimeoutMs: number;
   readonly stopped: AbortSignal;
-  readonly logger: McpLogger;
+  readonly logger: Logger;
   /** Most time for an attempt by one transport, milliseconds. Default: 90 000. */
   readonly connectMs?: number;
 }

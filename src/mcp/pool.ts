@@ -7,7 +7,7 @@ import type { CallDeadline } from './call-deadline.ts';
 import { closeNames } from '../bounds/close-names.ts';
 import { createSemaphore } from '../bounds/semaphore.ts';
 import { createConnection } from './connection.ts';
-import type { McpLogger } from './logger.ts';
+import type { Logger } from '../telemetry/logger.ts';
 import { type Hide, hideSecretsOf } from './server-secrets.ts';
 import type { McpServerOptions } from './server-options.ts';
 import type { ServerStatus } from './server-status.ts';
@@ -21,7 +21,7 @@ export interface McpPoolOptions {
   /** The server's whole list, after each reading and at least once per connection. */
   readonly onTools?: (server: string, tools: readonly ToolDefinition[]) => void;
   readonly onStatus?: (server: string, status: ServerStatus, error?: string) => void;
-  readonly logger: McpLogger;
+  readonly logger: Logger;
   /** From 0 up to 1; spreads reconnections. Default Math.random. */
   readonly random?: () => number;
   /** Checks arguments and results. Default: checks of its own. */
@@ -103,7 +103,7 @@ function serve(
 }
 
 /** An error of a listener does not affect the connection. */
-function safely(logger: McpLogger, listener: () => void): void {
+function safely(logger: Logger, listener: () => void): void {
   try {
     listener();
   } catch (error) {
@@ -111,11 +111,12 @@ function safely(logger: McpLogger, listener: () => void): void {
   }
 }
 
-function forServer(logger: McpLogger, server: string, hide: Hide): McpLogger {
+function forServer(logger: Logger, server: string, hide: Hide): Logger {
   return {
     debug: (fields, message) => logger.debug({ server, ...hide(fields) }, message),
     info: (fields, message) => logger.info({ server, ...hide(fields) }, message),
     warn: (fields, message) => logger.warn({ server, ...hide(fields) }, message),
+    error: (fields, message) => logger.error({ server, ...hide(fields) }, message),
   };
 }
 

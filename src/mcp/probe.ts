@@ -3,7 +3,7 @@
 import { createSchemaChecks } from '../json-schema/schema-checks.ts';
 import type { ConnectFault } from './connect-fault.ts';
 import { describe } from './connect-fault.ts';
-import type { McpLogger } from './logger.ts';
+import { SILENT } from '../telemetry/logger.ts';
 import { openSession } from './open-session.ts';
 import { hideSecretsOf } from './server-secrets.ts';
 import type { McpServerOptions } from './server-options.ts';
@@ -22,8 +22,6 @@ export type Probe =
   | { readonly ok: false; readonly fault: ConnectFault };
 
 const PROBE_MS = 2_000;
-
-const silent: McpLogger = { debug: () => {}, info: () => {}, warn: () => {} };
 
 export interface ProbeLimits {
   /** For everything but disconnecting, milliseconds. */
@@ -45,7 +43,7 @@ async function probed(server: McpServerOptions, { limitMs, interrupt }: ProbeLim
     stopped,
     probeTimeoutMs: server.probeTimeoutMs ?? PROBE_MS,
     memory: { legacyOnly: false, sseOnly: false },
-    logger: silent,
+    logger: SILENT,
   });
   if (!opened.ok) return { ok: false, fault: stopped.aborted ? late(limitMs) : opened.fault };
   const connectMs = performance.now() - startedAt;
@@ -62,7 +60,7 @@ async function probed(server: McpServerOptions, { limitMs, interrupt }: ProbeLim
 async function listed(session: Session, server: string, signal: AbortSignal) {
   const startedAt = performance.now();
   const schemas = createSchemaChecks();
-  const list = await readTools({ session, server, previous: null, signal, logger: silent, schemas });
+  const list = await readTools({ session, server, previous: null, signal, logger: SILENT, schemas });
   const listMs = performance.now() - startedAt;
   return { ok: true, transport: session.transportKind, tools: list.definitions.length, listMs } as const;
 }

@@ -10,7 +10,7 @@ import {
   type Transport,
 } from '@modelcontextprotocol/client';
 import { isTimeout } from './connect-fault.ts';
-import type { McpLogger } from './logger.ts';
+import type { Logger } from '../telemetry/logger.ts';
 
 export interface CallParams {
   readonly name: string;
@@ -50,7 +50,7 @@ export function openedSession(
   client: Client,
   transport: SessionTransport,
   transportKind: TransportKind,
-  logger: McpLogger,
+  logger: Logger,
 ): Session {
   const era = client.getProtocolEra() === 'modern' ? 'modern' : 'legacy';
   let why = '';
@@ -100,7 +100,7 @@ interface Watched {
   readonly transportKind: TransportKind;
   readonly era: 'modern' | 'legacy';
   readonly end: (why: string) => Promise<void>;
-  readonly logger: McpLogger;
+  readonly logger: Logger;
 }
 
 /** Most errors here are harmless (a progress note after its response). Only those about the stream of a session count. */

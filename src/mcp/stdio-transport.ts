@@ -3,7 +3,7 @@
 import { type JSONRPCMessage, SdkError, SdkErrorCode, type Transport } from '@modelcontextprotocol/client';
 import { type AnswerGuard, createAnswerGuard } from './answer-guard.ts';
 import { createLineReader } from './line-reader.ts';
-import type { McpLogger } from './logger.ts';
+import type { Logger } from '../telemetry/logger.ts';
 import { deliverInOrder, idOfRefused, readMessages, refusedAnswer } from './message-delivery.ts';
 import { MAX_MESSAGE_BYTES, messageExcess } from './message-limits.ts';
 import { type Pace, createPace } from './pace.ts';
@@ -30,7 +30,7 @@ interface Link {
   ending: string;
 }
 
-export function createStdioTransport(options: StdioTransportOptions, logger: McpLogger): StdioTransport {
+export function createStdioTransport(options: StdioTransportOptions, logger: Logger): StdioTransport {
   const link: Link = { process: null, closed: false, ending: '' };
   const guard = createAnswerGuard();
   const pace = createPace();

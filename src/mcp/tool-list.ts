@@ -2,7 +2,7 @@
  *  It must never compile a schema again during a call when an earlier call has compiled it. */
 import type { Tool } from '@modelcontextprotocol/client';
 import type { CheckedSchema, SchemaChecks, SchemaVerdict } from '../json-schema/schema-checks.ts';
-import type { McpLogger } from './logger.ts';
+import type { Logger } from '../telemetry/logger.ts';
 import type { ToolDefinition } from './tool-definition.ts';
 
 export type ToolSchema = Pick<CheckedSchema, 'check'>;
@@ -23,7 +23,7 @@ export interface ToolListOptions {
   readonly server: string;
   /** Provides compiled schemas for tools that have not changed. */
   readonly previous: ToolList | null;
-  readonly logger: McpLogger;
+  readonly logger: Logger;
   readonly schemas: SchemaChecks;
 }
 

@@ -3,7 +3,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { SchemaChecks } from '../json-schema/schema-checks.ts';
 import { describe } from './connect-fault.ts';
-import type { McpLogger } from './logger.ts';
+import type { Logger } from '../telemetry/logger.ts';
 import { LISTING_LIMITS } from './message-limits.ts';
 import { reconnectDelayMs } from './reconnect-delay.ts';
 import type { Session } from './session.ts';
@@ -16,7 +16,7 @@ export interface ToolWatch {
 
 export interface ToolWatchOptions {
   readonly session: Session;
-  readonly logger: McpLogger;
+  readonly logger: Logger;
   readonly read: () => Promise<void>;
 }
 
@@ -29,7 +29,7 @@ export interface ReadToolsOptions {
   readonly server: string;
   readonly previous: ToolList | null;
   readonly signal: AbortSignal;
-  readonly logger: McpLogger;
+  readonly logger: Logger;
   readonly schemas: SchemaChecks;
 }
 
@@ -91,7 +91,7 @@ async function subscribe(
   session: Session,
   signal: AbortSignal,
   changed: () => void,
-  logger: McpLogger,
+  logger: Logger,
 ): Promise<void> {
   if (session.client.getServerCapabilities()?.tools?.listChanged !== true) return;
   for (let failures = 0; !signal.aborted; failures += 1) {

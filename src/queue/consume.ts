@@ -7,7 +7,10 @@ import type { JobData } from './job.ts';
 import { lanePrefix } from './lane-registry.ts';
 
 /** What becomes of a job after it was handled: forgotten, or enqueued again at an instant (ms since the epoch). */
-export type JobOutcome = { kind: 'done' } | { kind: 'later'; at: number };
+export type JobOutcome = ({ kind: 'done' } | { kind: 'later'; at: number }) & {
+  /** What was recorded of its directive: null = success, else the type of its error. Absent: nothing was. */
+  errorType?: string | null;
+};
 
 export interface ConsumeOptions {
   lane: string;

@@ -3,10 +3,11 @@
 import type { Startable } from '../lifecycle.ts';
 import { isRedisAway } from './unavailable.ts';
 import type { RedisConnection } from './connection.ts';
+import type { Logger } from '../telemetry/logger.ts';
 import { createOutage, type OutageNews, secondsOf } from '../telemetry/outage.ts';
 
 export interface RedisOutageOptions {
-  logger: { warn(fields: object, message: string): void };
+  logger: Logger;
   /** Work that waits for Redis right now, counted by name. */
   waiting: () => Readonly<Record<string, number>>;
   /** Milliseconds; any origin. */

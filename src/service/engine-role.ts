@@ -5,9 +5,10 @@ import { createRunNotifier } from '../engine/run-notifier.ts';
 import { createRunStarter } from '../engine/run-start.ts';
 import { createRunStore } from '../engine/run-store.ts';
 import type { EngineCore } from '../engine/transition.ts';
-import type { TurnLogger, TurnParts } from '../engine/turn.ts';
+import type { TurnParts } from '../engine/turn.ts';
 import { wholeResults } from '../journal/whole-result.ts';
 import type { Preparer } from '../queue/prepare.ts';
+import type { Logger } from '../telemetry/logger.ts';
 import type { Store } from './store.ts';
 
 export interface EngineRoleOptions {
@@ -23,7 +24,7 @@ export interface EngineRoleOptions {
   /** As in `EngineOptions`. */
   lockMs: number;
   stalledCheckMs: number;
-  logger: TurnLogger;
+  logger: Logger;
   onError(error: Error): void;
 }
 

@@ -10,7 +10,7 @@ import type { CatalogEntry, ToolCatalog } from '../catalog/tool-catalog.ts';
 import type { SchemaChecks } from '../json-schema/schema-checks.ts';
 import { repeatPolicyOf } from '../mcp/repeat-policy.ts';
 import { createMcpPool, type McpPool, type ServerStatus } from '../mcp/pool.ts';
-import type { McpLogger } from '../mcp/logger.ts';
+import type { Logger } from '../telemetry/logger.ts';
 import type { HttpTransportOptions, McpServerOptions } from '../mcp/server-options.ts';
 import { withoutPercents } from '../mcp/server-secrets.ts';
 import type { ToolDefinition } from '../mcp/tool-definition.ts';
@@ -110,7 +110,7 @@ export interface ToolRoleOptions {
   catalog: ToolCatalog;
   /** Of the process that serves them. */
   processId: string;
-  logger: McpLogger;
+  logger: Logger;
   /** Checks arguments and results. Default: some of the pool's own. */
   schemas?: SchemaChecks;
   onError: (error: Error) => void;

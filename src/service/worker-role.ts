@@ -10,9 +10,10 @@ import type { Hearing } from '../journal/channel.ts';
 import { createSchemaChecks } from '../json-schema/schema-checks.ts';
 import type { Startable } from '../lifecycle.ts';
 import type { RedisConnection } from '../redis/connection.ts';
+import type { Logger } from '../telemetry/logger.ts';
 import { createCancelListener } from '../worker/cancel-listener.ts';
 import { createCircuitBreaker, DEFAULT_BREAKER } from '../worker/circuit-breaker.ts';
-import type { AttemptLimits, AttemptLogger } from '../worker/claimed.ts';
+import type { AttemptLimits } from '../worker/claimed.ts';
 import type { Heartbeat } from '../worker/heartbeat.ts';
 import { createReachLog } from '../worker/reach-log.ts';
 import { createRunningAttempts } from '../worker/running-attempts.ts';
@@ -25,10 +26,6 @@ import { createToolRole, type ToolRole } from './tools.ts';
 
 /** Directives of one custom type at once in one worker. */
 const CUSTOM_CONCURRENCY = 50;
-
-type Logger = Parameters<typeof createToolRole>[0]['logger'] &
-  AttemptLogger &
-  Parameters<typeof createReachLog>[0];
 
 export interface WorkerSettings {
   config: Config;

@@ -13,6 +13,7 @@ import type { SweepIndex } from '../journal/sweep-index.ts';
 import type { ClaimVerdict } from '../journal/verdicts.ts';
 import type { JobOutcome } from '../queue/consume.ts';
 import type { Lanes } from '../queue/lanes.ts';
+import type { Logger } from '../telemetry/logger.ts';
 import type { CircuitBreaker } from './circuit-breaker.ts';
 import type { Heartbeat } from './heartbeat.ts';
 import type { DurableWriting } from './durably.ts';
@@ -44,11 +45,7 @@ export interface AttemptParts extends DurableWriting {
   lanes: Lanes;
   breaker: CircuitBreaker;
   limits: AttemptLimits;
-  logger: AttemptLogger;
-}
-
-export interface AttemptLogger {
-  warn(fields: Record<string, unknown>, message: string): void;
+  logger: Logger;
 }
 
 export type Granted = Extract<ClaimVerdict, { kind: 'granted' }>;
@@ -73,12 +70,14 @@ export interface Claimed {
 
 export const DONE: JobOutcome = { kind: 'done' };
 
+/** Of a directive whose end has just been written. `errorType`: null = success. */
 export function noteEnd(
   { records }: AttemptParts,
   { envelope: { directive }, lane }: Pick<Claimed, 'envelope' | 'lane'>,
   errorType: string | null,
-): void {
+): JobOutcome {
   records.ends.record({ requestId: directive.request_id, id: directive.id, lane, errorType });
+  return { kind: 'done', errorType };
 }
 
 /** Time left until the deadline when it was claimed, milliseconds. */

@@ -5,7 +5,7 @@ import type { ErrorEnvelope } from '../contract/error-envelope.ts';
 import { errorResult } from '../contract/result.ts';
 import { terminalSignal } from '../journal/terminal-signal.ts';
 import type { JobOutcome } from '../queue/consume.ts';
-import { type AttemptParts, cancelReason, type Claimed, DONE, repeatPolicyOf, noteEnd } from './claimed.ts';
+import { type AttemptParts, cancelReason, type Claimed, noteEnd, repeatPolicyOf } from './claimed.ts';
 import { durably } from './durably.ts';
 import { deadlineOf } from './outcome.ts';
 
@@ -42,6 +42,5 @@ export async function endWithout(
   const { request_id: requestId, id } = directive;
   const signal = terminalSignal(directive, errorResult(error), { requestId, causationId: id, traceparent });
   await durably(parts, () => parts.records.journal.endUnclaimed(requestId, id, 'failed', [signal]));
-  noteEnd(parts, taken, error.type);
-  return DONE;
+  return noteEnd(parts, taken, error.type);
 }

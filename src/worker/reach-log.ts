@@ -1,16 +1,13 @@
 // Says in a few lines that a provider of models is out of reach: as it begins, once a minute, and as it ends.
 // Must never speak of MCP servers: their connections do.
 import { modelLane } from '../contract/model-name.ts';
+import type { Logger } from '../telemetry/logger.ts';
 import { createOutage, type Outage, secondsOf } from '../telemetry/outage.ts';
-
-export interface ReachLogger {
-  warn(fields: object, message: string): void;
-}
 
 const MODEL_LANES = modelLane('');
 
 /** `note` takes what a circuit breaker says: the lane stops for `pauseMs`, or goes on (null). */
-export function createReachLog(logger: ReachLogger, now?: () => number) {
+export function createReachLog(logger: Logger, now?: () => number) {
   const outages = new Map<string, Outage>();
 
   function note(lane: string, pauseMs: number | null): void {

@@ -68,8 +68,7 @@ export async function recordLost(
   const metadata = attemptMetadata({ ...claimed, attempt }, { effect: repeatPolicy });
   const signal = terminalSignal(envelope.directive, errorResult(error), origin, metadata);
   await durably(parts, () => parts.records.journal.finish(ref, 'failed', [signal], { attempted: false }));
-  noteEnd(parts, claimed, error.type);
-  return DONE;
+  return noteEnd(parts, claimed, error.type);
 }
 
 function attemptMetadata(
@@ -134,9 +133,8 @@ async function recordEnd(
   const signals = [...rejectedSignals(parts, claimed, made), ...used, signal];
   const verdict = await durably(parts, () => parts.records.journal.finish(ref, status, signals));
   if (verdict.kind === 'no_room') return recordSmall(parts, claimed, full, made, verdict.bytes);
-  if (verdict.kind === 'stale')
-    parts.logger.warn({ ...ref }, 'the claim was taken over; this attempt says nothing');
-  else noteEnd(parts, claimed, result.ok ? null : result.error.type);
+  if (verdict.kind !== 'stale') return noteEnd(parts, claimed, result.ok ? null : result.error.type);
+  parts.logger.warn({ ...ref }, 'the claim was taken over; this attempt says nothing');
   return DONE;
 }
 
@@ -159,8 +157,7 @@ async function recordSmall(
   const signal = terminalSignal(envelope.directive, errorResult(error), origin, said);
   await durably(parts, () => parts.records.journal.finish(ref, 'failed', [signal]));
   parts.logger.warn({ ...ref, held_bytes: held }, 'limits.request_bytes has no room for a result');
-  noteEnd(parts, claimed, error.type);
-  return DONE;
+  return noteEnd(parts, claimed, error.type);
 }
 
 /** What the tokens were is said of a success, and only where there were any. */
@@ -197,7 +194,8 @@ async function recordRetry(
   const verdict = await durably(parts, () => parts.records.journal.retry(claimed.claim, delayMs, signals));
   // Cancelled while it ran, and failed by itself first: there is no next attempt to wait for.
   if (verdict.kind === 'cancelled') return recordCancelled(parts, claimed, made);
-  return verdict.kind === 'waiting' ? { kind: 'later', at: Date.now() + delayMs } : DONE;
+  if (verdict.kind !== 'waiting') return DONE;
+  return { kind: 'later', at: Date.now() + delayMs, errorType: error.type };
 }
 
 /** A directive may ask for any number of retries: from the hundredth on the log has every hundredth. */
@@ -222,12 +220,12 @@ async function recordFallback(
   const verdict = await durably(parts, () => parts.records.journal.retry(ref, 0, [signal], { stage, lane }));
   if (verdict.kind === 'cancelled') return recordCancelled(parts, claimed, made);
   if (verdict.kind !== 'waiting') return DONE;
-  if (lane === claimed.lane) return { kind: 'later', at: Date.now() };
+  if (lane === claimed.lane) return { kind: 'later', at: Date.now(), errorType: error.type };
   // If it cannot be enqueued now, the sweeper does it.
   await parts.lanes
     .enqueue(lane, jobDataFor(envelope, digest, encodeEnvelope(envelope).length))
     .catch(() => {});
-  return DONE;
+  return { kind: 'done', errorType: error.type };
 }
 
 function laneOf(model: string): string | null {

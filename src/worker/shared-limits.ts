@@ -5,7 +5,7 @@ import { type LaneLimit, type LaneLimits, NO_LIMIT } from '../catalog/lane-limit
 import { PRESENT_EVERY_MS } from '../catalog/presence.ts';
 import type { SerialLanes } from '../journal/serial-lanes.ts';
 import type { Lanes } from '../queue/lanes.ts';
-import type { AttemptLogger } from './claimed.ts';
+import type { Logger } from '../telemetry/logger.ts';
 import type { ServedLane } from './worker.ts';
 
 export interface SharedLimitsOptions {
@@ -13,7 +13,7 @@ export interface SharedLimitsOptions {
   limits: LaneLimits;
   serial: Pick<SerialLanes, 'declare'>;
   lanes: Pick<Lanes, 'setGlobalConcurrency' | 'setRate'>;
-  logger: AttemptLogger;
+  logger: Logger;
   onError(error: Error): void;
 }
 

@@ -7,7 +7,7 @@ import { createRunStarter } from '../../src/engine/run-start.ts';
 import { createRunStore } from '../../src/engine/run-store.ts';
 import { createRunNotifier, type Notification } from '../../src/engine/run-notifier.ts';
 import type { EngineCore } from '../../src/engine/transition.ts';
-import type { TurnLogger } from '../../src/engine/turn.ts';
+import { type Logger, SILENT } from '../../src/telemetry/logger.ts';
 import { emitRequestError } from '../../src/executors/emit-request-error.ts';
 import { emitToolError } from '../../src/executors/emit-tool-error.ts';
 import { createRegistry } from '../../src/executors/registry.ts';
@@ -72,10 +72,10 @@ export function makeEngine(
     core = scriptedCore(),
     agents = [{ name: 'scripted' }],
     requestBytes = DEFAULT_REQUEST_BYTES,
-    logger = { info: () => {}, warn: () => {}, error: () => {} },
+    logger = SILENT,
     onError = () => {},
   }: Omit<EngineTestOptions, 'prefix'> & {
-    logger?: TurnLogger;
+    logger?: Logger;
     onError?: (error: Error) => void;
   } = {},
 ) {

@@ -5,9 +5,10 @@ import { type McpPool, type McpPoolOptions, type ServerStatus, createMcpPool } f
 import type { McpServerOptions } from '../../src/mcp/server-options.ts';
 import type { ToolCallOutcome, ToolCallRequest } from '../../src/mcp/tool-call.ts';
 import type { ToolDefinition } from '../../src/mcp/tool-definition.ts';
+import type { Logger } from '../../src/telemetry/logger.ts';
 
 export interface LogLine {
-  readonly level: 'debug' | 'info' | 'warn';
+  readonly level: keyof Logger;
   readonly fields: Record<string, unknown>;
   readonly message: string;
 }
@@ -55,7 +56,7 @@ export function openPoolWith(
   const pool = createMcpPool({
     ...options,
     servers,
-    logger: { debug: log('debug'), info: log('info'), warn: log('warn') },
+    logger: { debug: log('debug'), info: log('info'), warn: log('warn'), error: log('error') },
     random: () => 0,
     onTools: (server, tools) => {
       listings.push({ server, tools });

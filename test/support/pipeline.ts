@@ -37,6 +37,7 @@ import { createRunningAttempts } from '../../src/worker/running-attempts.ts';
 import { createThreadedHeartbeat } from '../../src/worker/threaded-heartbeat.ts';
 import { createWorker, type Worker } from '../../src/worker/worker.ts';
 import { openJournal, RETENTION_MS, uniquePrefix } from './journal.ts';
+import { SILENT } from '../../src/telemetry/logger.ts';
 
 export const LANE = 'tool.test';
 
@@ -149,7 +150,7 @@ export async function openPipeline(
         leaseMs,
         longestPauseMs: 300_000,
       },
-      logger: { warn: (_fields, message) => void warnings.push(message) },
+      logger: { ...SILENT, warn: (_fields, message) => void warnings.push(message) },
     };
   }
 

@@ -12,6 +12,7 @@ import { eventually } from '../../support/eventually.ts';
 import { startRedis, type TestRedis } from '../../support/redis.ts';
 import { heard, types } from '../../support/run-log.ts';
 import { script, scriptedCore } from '../../support/scripted-core.ts';
+import { SILENT } from '../../../src/telemetry/logger.ts';
 
 let redis: TestRedis;
 let engines: EngineTest;
@@ -313,8 +314,7 @@ describe('a cancellation', () => {
     await engines.client.cancel(id, 'enough');
     const run = await createRunStore(runs).read(id, TURN_SIZE);
     if (run === null) throw new Error('the run is unknown');
-    const logger = { error: () => {} };
-    const parts = { core: scriptedCore(), logger, agents: engines.agents, toolsOf: async () => [] };
+    const parts = { core: scriptedCore(), logger: SILENT, agents: engines.agents, toolsOf: async () => [] };
     const beginning = await begin({ ...parts, conversations, runs, interrupt: async () => {} }, run);
     expect(beginning.kind).toBe('refused');
     expect(await conversations.enter('overtaken', 'next', true)).toEqual({ kind: 'waiting', active: id });

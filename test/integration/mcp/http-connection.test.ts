@@ -17,6 +17,7 @@ import {
   startLegacyPeer,
   startModernPeer,
 } from '../../support/mcp-servers.ts';
+import { SILENT } from '../../../src/telemetry/logger.ts';
 
 async function served(starting: Promise<HttpServer>): Promise<HttpServer> {
   const server = await starting;
@@ -347,7 +348,7 @@ describe('a server of the old transport that never names its endpoint', () => {
       memory: { legacyOnly: false, sseOnly: true },
       probeTimeoutMs: 2_000,
       stopped,
-      logger: { debug: () => {}, info: () => {}, warn: () => {} },
+      logger: SILENT,
       ...(connectMs === undefined ? {} : { connectMs }),
     });
 

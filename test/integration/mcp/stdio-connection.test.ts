@@ -8,6 +8,7 @@ import { createMcpPool, type McpPool } from '../../../src/mcp/pool.ts';
 import { TRACEPARENT, failureOf, openPool, textOf } from '../../support/mcp-pool.ts';
 import { everything, legacyPeer, modernPeer } from '../../support/mcp-servers.ts';
 import { exists, gone } from '../../support/mcp-process.ts';
+import { SILENT } from '../../../src/telemetry/logger.ts';
 
 async function ownLog(): Promise<string> {
   return join(await mkdtemp(join(tmpdir(), 'adjutant-mcp-')), 'events.log');
@@ -22,11 +23,10 @@ test('connects on the first call, without start', async () => {
 });
 
 test('a stop in the moment between the list and the first call leaves nothing behind', async () => {
-  const quiet = (): void => {};
   const stopping = Promise.withResolvers<void>();
   const pool: McpPool = createMcpPool({
     servers: [legacyPeer()],
-    logger: { debug: quiet, info: quiet, warn: quiet },
+    logger: SILENT,
     onTools: () => stopping.resolve(pool.stop()),
   });
   pool.start();

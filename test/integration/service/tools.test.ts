@@ -10,8 +10,8 @@ import { createAnnouncer } from '../../../src/service/announcer.ts';
 import { createToolRole } from '../../../src/service/tools.ts';
 import { eventually } from '../../support/eventually.ts';
 import { startRedis } from '../../support/redis.ts';
+import { SILENT } from '../../../src/telemetry/logger.ts';
 
-const SILENT = { debug: () => {}, info: () => {}, warn: () => {} };
 const STORED: CatalogEntry = {
   server: 'away',
   status: 'ready',

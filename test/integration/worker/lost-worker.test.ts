@@ -72,7 +72,10 @@ describe('a directive whose worker died', () => {
       runs += 1;
       return { result: okResult(null) };
     });
-    expect(await attemptDirective(parts, ringOf(call))).toEqual({ kind: 'done' });
+    expect(await attemptDirective(parts, ringOf(call))).toEqual({
+      kind: 'done',
+      errorType: 'outcome_unknown',
+    });
     const signal = await open.client.result(call.request_id, call.id);
     expect(errorOf(signal)).toMatchObject({ type: 'outcome_unknown', retryable: false });
     expect([runs, await types(open, call)]).toEqual([0, ONE_END]);
@@ -158,7 +161,10 @@ describe('a directive whose worker died and whose deadline passed', () => {
       return { result: okResult(null) };
     });
     await expire(open, call);
-    expect(await attemptDirective(parts, ringOf(call))).toEqual({ kind: 'done' });
+    expect(await attemptDirective(parts, ringOf(call))).toEqual({
+      kind: 'done',
+      errorType: 'deadline_exceeded',
+    });
     const error = errorOf(await open.client.result(call.request_id, call.id));
     expect([error.type, error.details['outcome'], runs]).toEqual(['deadline_exceeded', outcome, 0]);
   });

@@ -16,6 +16,7 @@ import { keySpace } from '../../../src/journal/keys.ts';
 import { createToolCatalog } from '../../../src/catalog/tool-catalog.ts';
 import { closeRedis, connectRedis } from '../../../src/redis/connection.ts';
 import { createToolRole } from '../../../src/service/tools.ts';
+import { SILENT } from '../../../src/telemetry/logger.ts';
 import { attemptDirective } from '../../../src/worker/attempt.ts';
 import { acceptance, claimOf, toolCall } from '../../support/journal.ts';
 import { INHERITED_NAMES } from '../../support/odd-names.ts';
@@ -23,7 +24,6 @@ import { errorOf, LANE, openPipeline } from '../../support/pipeline.ts';
 import { useRedis } from '../../support/shared.ts';
 
 const SERVER = fileURLToPath(new URL('../../support/servers/named-tools.mjs', import.meta.url));
-const SILENT = { debug: () => {}, info: () => {}, warn: () => {} };
 
 const redis = useRedis();
 

@@ -279,6 +279,7 @@ describe('an executor', () => {
     const { request_id, id } = directive;
     expect(await attemptDirective(parts, { request_id, id, digest: acceptance(directive).digest })).toEqual({
       kind: 'done',
+      errorType: 'internal_error',
     });
     expect(errorOf(await open.client.result(request_id, id))).toMatchObject({ type: 'internal_error' });
   });

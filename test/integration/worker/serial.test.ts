@@ -6,6 +6,7 @@ import { okResult } from '../../../src/contract/result.ts';
 import type { ToolExec } from '../../../src/contract/work-directive.ts';
 import { createLaneLimits, type LaneLimit, tighter } from '../../../src/catalog/lane-limits.ts';
 import { createSerialLanes } from '../../../src/journal/serial-lanes.ts';
+import { SILENT } from '../../../src/telemetry/logger.ts';
 import { attemptDirective } from '../../../src/worker/attempt.ts';
 import { createSharedLimits } from '../../../src/worker/shared-limits.ts';
 import { acceptance, claimOf, toolCall } from '../../support/journal.ts';
@@ -127,9 +128,9 @@ describe('calls of a serial lane', () => {
     const waiting = await open.journal.directive(two.request_id, two.id);
     expect(waiting).toMatchObject({ status: 'waiting', failures: 0, fence: 1, released: 1 });
     resumed.open();
-    expect(await first).toEqual({ kind: 'done' });
+    expect(await first).toEqual({ kind: 'done', errorType: null });
     await vi.waitFor(async () => {
-      expect(await attemptDirective(parts, ringOf(two), LANE)).toEqual({ kind: 'done' });
+      expect(await attemptDirective(parts, ringOf(two), LANE)).toEqual({ kind: 'done', errorType: null });
     }, 10_000);
     expect(ran).toEqual([one.id, two.id]);
   });
@@ -163,7 +164,7 @@ describe('calls of a serial lane', () => {
     }, 10_000);
     expect(ran).toEqual([one.id]);
     resumed.open();
-    expect(await first).toEqual({ kind: 'done' });
+    expect(await first).toEqual({ kind: 'done', errorType: null });
   });
 
   test('run one after the other also on a worker that is configured without it', async () => {
@@ -251,7 +252,7 @@ describe('limits of several workers', () => {
         },
         setRate: () => Promise.resolve(),
       },
-      logger: { warn: () => {} },
+      logger: SILENT,
       onError: () => {},
     });
     await shared.start();

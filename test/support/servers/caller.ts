@@ -4,13 +4,13 @@ import { createInterface } from 'node:readline';
 import { createMcpPool } from '../../../src/mcp/pool.ts';
 import type { McpServerOptions } from '../../../src/mcp/server-options.ts';
 import { TRACEPARENT } from '../mcp-pool.ts';
+import { SILENT } from '../../../src/telemetry/logger.ts';
 
 const print = (line: unknown): void => console.log(JSON.stringify(line));
-const silent = (): void => {};
 const servers = JSON.parse(process.argv[2] ?? '[]') as McpServerOptions[];
 const pool = createMcpPool({
   servers,
-  logger: { debug: silent, warn: silent, info: silent },
+  logger: SILENT,
   onStatus: (server, status, error) => print({ server, status, error }),
 });
 pool.start();

@@ -2,13 +2,12 @@
  *  It must never stop the pool by itself. */
 import { createMcpPool } from '../../../src/mcp/pool.ts';
 import { everything } from '../mcp-servers.ts';
+import { SILENT } from '../../../src/telemetry/logger.ts';
 
-const silent = (): void => {};
 const pool = createMcpPool({
   servers: [everything()],
   logger: {
-    debug: silent,
-    warn: silent,
+    ...SILENT,
     info: (fields) => console.log(`server ${String(fields['pid'])}`),
   },
 });

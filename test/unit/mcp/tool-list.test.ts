@@ -3,9 +3,10 @@
 import { expect, test } from 'vitest';
 import { createSchemaChecks } from '../../../src/json-schema/schema-checks.ts';
 import { type ToolList, createToolList } from '../../../src/mcp/tool-list.ts';
+import { SILENT } from '../../../src/telemetry/logger.ts';
 
 const warnings: unknown[] = [];
-const logger = { debug: () => {}, info: () => {}, warn: (fields: unknown) => void warnings.push(fields) };
+const logger = { ...SILENT, warn: (fields: unknown) => void warnings.push(fields) };
 const tool = (name: string, type = 'number') => ({
   name,
   inputSchema: { type: 'object' as const, properties: { a: { type } } },

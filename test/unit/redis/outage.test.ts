@@ -5,12 +5,13 @@ import { expect, onTestFinished, test } from 'vitest';
 import { createRedisOutage } from '../../../src/redis/outage.ts';
 import type { RedisConnection } from '../../../src/redis/connection.ts';
 import { eventually } from '../../support/eventually.ts';
+import { SILENT } from '../../../src/telemetry/logger.ts';
 
 async function setUp() {
   const clock = { now: 0 };
   const lines: { fields: object; message: string }[] = [];
   const outage = createRedisOutage({
-    logger: { warn: (fields, message) => void lines.push({ fields, message }) },
+    logger: { ...SILENT, warn: (fields, message) => void lines.push({ fields, message }) },
     waiting: () => ({ attempts: 3 }),
     now: () => clock.now,
   });

@@ -2,12 +2,13 @@
  *  It must not need a provider. */
 import { expect, test } from 'vitest';
 import { createReachLog } from '../../../src/worker/reach-log.ts';
+import { SILENT } from '../../../src/telemetry/logger.ts';
 
 test('an unreachable provider is a line as it begins, one per minute, one as it ends; an MCP server is not logged', () => {
   const clock = { now: 0 };
   const lines: string[] = [];
   const log = createReachLog(
-    { warn: (fields, message) => void lines.push(`${message} ${JSON.stringify(fields)}`) },
+    { ...SILENT, warn: (fields, message) => void lines.push(`${message} ${JSON.stringify(fields)}`) },
     () => clock.now,
   );
   for (; clock.now < 150_000; clock.now += 5_000) {
