@@ -15,16 +15,15 @@ import { createJournal, DEFAULT_REQUEST_BYTES } from '../../src/journal/journal.
 import type { SubmittedAgentDefinition } from '../../src/contract/agent-definition.ts';
 import { createPreparer } from '../../src/queue/prepare.ts';
 import { createEntrance } from '../../src/queue/entrance.ts';
-import { createLocalRoles, type LocalLanes, type LocalRoles } from '../../src/queue/local-roles.ts';
+import { createLocalRoles, type LocalLanes } from '../../src/queue/local-roles.ts';
 import { RUN_LANE, versionOf, type WakeRun } from '../../src/queue/run-wake.ts';
-import { closeRedis, connectRedis, type RedisConnection } from '../../src/redis/connection.ts';
+import { closeRedis, connectRedis } from '../../src/redis/connection.ts';
 import { createEngineRole } from '../../src/service/engine-role.ts';
-import { createStore } from '../../src/service/store.ts';
-import { createCancelListener } from '../../src/worker/cancel-listener.ts';
-import { createWorker } from '../../src/worker/worker.ts';
 import { RETENTION_MS, uniquePrefix } from './journal.ts';
-import { type Execute, LANE, openPipeline, type TestWorkerOptions } from './pipeline.ts';
+import type { Execute } from './executors.ts';
+import { openPipeline, type TestWorkerOptions } from './pipeline.ts';
 import { scriptedCore } from './scripted-core.ts';
+import { testStore } from './store.ts';
 
 export interface TestEngine {
   wake: WakeRun;
@@ -40,29 +39,6 @@ export interface EngineTestOptions {
 }
 
 export type EngineTest = Awaited<ReturnType<typeof openEngineTest>>;
-
-const NO_MODELS = { aliases: new Map(), providers: new Map() };
-
-interface TestStoreOptions extends Omit<EngineTestOptions, 'prefix' | 'core'> {
-  local?: LocalRoles;
-}
-
-function testStore(
-  connection: RedisConnection,
-  prefix: string,
-  { agents = [], requestBytes = DEFAULT_REQUEST_BYTES, local = createLocalRoles() }: TestStoreOptions,
-) {
-  return createStore(connection, {
-    prefix,
-    retentionMs: RETENTION_MS,
-    requestBytes,
-    durability: 'memory',
-    configured: { servers: ['test'], models: NO_MODELS, agents: agents.map(defineAgent) },
-    local,
-    takes: local.all,
-    waitsForTurns: false,
-  });
-}
 
 /** An engine on its own connection, as the service makes one; `over` replaces parts of it. */
 export function makeEngine(
@@ -81,7 +57,7 @@ export function makeEngine(
 ) {
   const connection = connectRedis(redisUrl, 'commands');
   const local = createLocalRoles();
-  const store = testStore(connection, prefix, { agents, requestBytes, local });
+  const store = testStore(connection, { prefix, agents, requestBytes, local });
   const { executeImmediately } = createRegistry([emitToolError, emitRequestError]);
   const engine = createEngineRole(store, {
     prefix,
@@ -103,10 +79,9 @@ export function makeEngine(
 export async function openEngineTest(redisUrl: string, options: EngineTestOptions = {}) {
   const { prefix = uniquePrefix(), core = scriptedCore(), agents = [{ name: 'scripted' }] } = options;
   const requestBytes = options.requestBytes ?? DEFAULT_REQUEST_BYTES;
-  const pipeline = await openPipeline(redisUrl, prefix, 'memory', { requestBytes });
+  const pipeline = await openPipeline(redisUrl, { prefix, requestBytes });
   const { connection, keys, errors, lanes } = pipeline;
-  const store = testStore(connection, prefix, { requestBytes });
-  const { records, queue, catalog } = store;
+  const { records, queue, catalog } = pipeline.store;
   const { runs } = records;
   const { agents: known } = catalog;
   await catalog.published.agents.publish(agents.map(defineAgent));
@@ -150,31 +125,8 @@ export async function openEngineTest(redisUrl: string, options: EngineTestOption
   }
 
   /** Serves the lane of the test's tools; ends wake runs as `wake` does. */
-  async function startWorker(execute: Execute, wake: WakeRun = queue.wakeRun, more: TestWorkerOptions = {}) {
-    const own = connectRedis(redisUrl, 'commands');
-    const listening = connectRedis(redisUrl, 'subscriber');
-    const journal = createJournal({ connection: own, keys, retentionMs: RETENTION_MS, wakeRun: wake });
-    const made = pipeline.attemptParts(execute, more);
-    const parts = { ...made, lanes, records: { ...made.records, journal } };
-    const cancels = createCancelListener({ listening, publishing: connection }, keys, parts.running);
-    const worker = createWorker({
-      attempt: parts,
-      connection: own,
-      prefix,
-      serves: [{ name: LANE, concurrency: 50, globalConcurrency: null, rate: null }],
-      drainMs: 1_000,
-      lockMs: 1_000,
-      stalledCheckMs: 300,
-      onError: (error) => void errors.push(error),
-    });
-    await cancels.start();
-    await worker.start();
-    closing.push(async () => {
-      await worker.stop();
-      await Promise.all([closeRedis(own), closeRedis(listening)]);
-    });
-    return worker;
-  }
+  const startWorker = (execute: Execute, wakeRun: WakeRun = queue.wakeRun, more: TestWorkerOptions = {}) =>
+    pipeline.startWorker(execute, { drainMs: 1_000, ...more, wakeRun });
 
   /** The log of a request once its run has ended; fails when it does not. */
   async function ended(requestId: string, timeoutMs = 20_000) {
@@ -208,7 +160,6 @@ export async function openEngineTest(redisUrl: string, options: EngineTestOption
     newId: () => `r-${randomUUID().slice(0, 8)}`,
     async [Symbol.asyncDispose](): Promise<void> {
       for (const close of closing.toReversed()) await close();
-      await store.close();
       await pipeline[Symbol.asyncDispose]();
     },
   };

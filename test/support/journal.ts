@@ -1,20 +1,23 @@
-/** A journal on a real Redis for one test: own key prefix, own connection, directives ready to accept.
- *  It must never share keys with another test. */
+/** Directives of tests, and what the journal is given about them: to be accepted, claimed, ended.
+ *  It must never touch Redis but to read. */
 import { randomUUID } from 'node:crypto';
 import type { Directive } from '../../src/contract/directive.ts';
 import { errorEnvelope } from '../../src/contract/error-envelope.ts';
 import { errorResult, okResult, type Result } from '../../src/contract/result.ts';
 import { toolExecSchema, type ToolExec } from '../../src/contract/work-directive.ts';
 import { encodeEnvelope } from '../../src/journal/envelope.ts';
-import { createJournal, DEFAULT_REQUEST_BYTES, type Acceptance } from '../../src/journal/journal.ts';
-import { type KeySpace, keySpace } from '../../src/journal/keys.ts';
+import type { Acceptance } from '../../src/journal/journal.ts';
+import type { KeySpace } from '../../src/journal/keys.ts';
 import { draftSignal } from '../../src/journal/signal-draft.ts';
 import { terminalSignal } from '../../src/journal/terminal-signal.ts';
 import { contentDigest } from '../../src/journal/content-digest.ts';
-import { closeRedis, connectRedis, type RedisConnection } from '../../src/redis/connection.ts';
+import type { RedisConnection } from '../../src/redis/connection.ts';
 import { newTraceparent } from '../../src/telemetry/trace-context.ts';
 
 export const RETENTION_MS = 60_000;
+
+/** That of the server `test`. */
+export const LANE = 'tool.test';
 
 export function uniquePrefix(): string {
   return `t-${randomUUID().slice(0, 8)}`;
@@ -26,12 +29,12 @@ export function toolCall(fields: Partial<ToolExec> = {}): ToolExec {
     type: 'tool_exec',
     id: randomUUID(),
     request_id: randomUUID(),
-    tool_name: 'everything.echo',
+    tool_name: 'test.echo',
   };
   return toolExecSchema.parse({ ...defaults, ...fields });
 }
 
-export function acceptance(directive: Directive, lane = 'tool.everything'): Acceptance {
+export function acceptance(directive: Directive, lane = LANE): Acceptance {
   const deadlineMs = 'deadline_ms' in directive ? directive.deadline_ms : 900_000;
   const envelope = encodeEnvelope({ directive, lane, traceparent: newTraceparent() });
   return {
@@ -42,6 +45,11 @@ export function acceptance(directive: Directive, lane = 'tool.everything'): Acce
     deadlineMs,
     envelope,
   };
+}
+
+/** Its job in a lane, without its body. */
+export function jobOf(directive: Directive) {
+  return { request_id: directive.request_id, id: directive.id, digest: contentDigest(directive) };
 }
 
 export function originOf(directive: Directive) {
@@ -82,16 +90,4 @@ export async function dueAt(
     const slash = member.indexOf('/');
     return { requestId: member.slice(0, slash), id: member.slice(slash + 1) };
   });
-}
-
-export async function openJournal(
-  url: string,
-  prefix = uniquePrefix(),
-  requestBytes = DEFAULT_REQUEST_BYTES,
-) {
-  const connection = connectRedis(url, 'commands');
-  const keys = keySpace(prefix);
-  const journal = createJournal({ connection, keys, retentionMs: RETENTION_MS, requestBytes });
-  await connection.ping();
-  return { connection, keys, journal, [Symbol.asyncDispose]: () => closeRedis(connection) };
 }

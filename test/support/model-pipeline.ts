@@ -2,9 +2,9 @@
  *  It must never call a provider. */
 import { randomUUID } from 'node:crypto';
 import type { SubmittedDirective } from '../../src/contract/directive.ts';
-import { okResult } from '../../src/contract/result.ts';
 import { createModelCatalog } from '../../src/catalog/model-catalog.ts';
-import { openPipeline, type Pipeline, type Stream, testModel, type TestWorkerOptions } from './pipeline.ts';
+import { done, type Stream, testModel } from './executors.ts';
+import { openPipeline, type Pipeline, type TestWorkerOptions } from './pipeline.ts';
 
 export const CHAIN = ['a:large', 'b:large', 'b:small'];
 export const LANES = ['llm.a', 'llm.b'];
@@ -46,7 +46,7 @@ export const startModels = (
   lanes: readonly string[] = LANES,
   options: TestWorkerOptions = {},
 ) =>
-  open.startWorker(async () => ({ result: okResult(null) }), {
+  open.startWorker(async () => done, {
     ...options,
     definitions: [testModel(execute)],
     lanes,
@@ -54,4 +54,4 @@ export const startModels = (
 
 /** What an attempt needs, for tests that create jobs themselves. */
 export const modelParts = (open: Pipeline, execute: Stream) =>
-  open.attemptParts(async () => ({ result: okResult(null) }), { definitions: [testModel(execute)] });
+  open.attemptParts(async () => done, { definitions: [testModel(execute)] });

@@ -1,49 +1,30 @@
-/** Submitters, workers and sweepers of one test on a real Redis, with executors that the test writes.
+/** A client, workers and sweepers of one test on a real Redis, with executors that the test writes.
  *  It must never leave a worker behind: what it starts, it stops when it is disposed of. */
-import {
-  llmStreamSchema,
-  toolExecSchema,
-  type LlmStream,
-  type ToolExec,
-} from '../../src/contract/work-directive.ts';
-import type { Signal } from '../../src/contract/signal.ts';
+import { randomUUID } from 'node:crypto';
+import type { SubmittedDirective } from '../../src/contract/directive.ts';
 import type { ErrorEnvelope } from '../../src/contract/error-envelope.ts';
+import { DirectiveRefused, type Problem } from '../../src/contract/problem.ts';
 import { resultSchema } from '../../src/contract/result.ts';
-import { createDirectClient } from '../../src/service/direct-client.ts';
-import {
-  defineDirective,
-  type DirectiveDefinition,
-  type Execution,
-  type ExecutionContext,
-} from '../../src/executors/definition.ts';
+import type { Signal } from '../../src/contract/signal.ts';
+import type { DirectiveDefinition } from '../../src/executors/definition.ts';
 import { createRegistry } from '../../src/executors/registry.ts';
-import { createDeadLetterIndex } from '../../src/journal/dead-letter-index.ts';
-import { DEFAULT_REQUEST_BYTES } from '../../src/journal/journal.ts';
-import { createPayloadStore } from '../../src/journal/payload-store.ts';
-import { createRunJournal } from '../../src/journal/run-journal.ts';
-import { createSerialLanes } from '../../src/journal/serial-lanes.ts';
-import { createEndRecorder } from '../../src/journal/end-recorder.ts';
-import { createSweepIndex } from '../../src/journal/sweep-index.ts';
-import { createLanes } from '../../src/queue/lanes.ts';
-import { confirmations, type Durability } from '../../src/queue/durability.ts';
-import { createRunWaker } from '../../src/queue/run-wake.ts';
+import { createJournal, DEFAULT_REQUEST_BYTES } from '../../src/journal/journal.ts';
+import type { WakeRun } from '../../src/queue/run-wake.ts';
 import { createSweeper } from '../../src/queue/sweep.ts';
 import { closeRedis, connectRedis } from '../../src/redis/connection.ts';
-import type { AttemptParts } from '../../src/worker/claimed.ts';
-import { createCircuitBreaker, DEFAULT_BREAKER } from '../../src/worker/circuit-breaker.ts';
+import { createDirectClient, type DirectClientOptions } from '../../src/service/direct-client.ts';
+import { SILENT } from '../../src/telemetry/logger.ts';
+import { attemptDirective } from '../../src/worker/attempt.ts';
 import { createCancelListener } from '../../src/worker/cancel-listener.ts';
+import { createCircuitBreaker, DEFAULT_BREAKER } from '../../src/worker/circuit-breaker.ts';
+import type { AttemptParts } from '../../src/worker/claimed.ts';
 import type { Heartbeat } from '../../src/worker/heartbeat.ts';
 import { createRunningAttempts } from '../../src/worker/running-attempts.ts';
 import { createThreadedHeartbeat } from '../../src/worker/threaded-heartbeat.ts';
 import { createWorker, type Worker } from '../../src/worker/worker.ts';
-import { openJournal, RETENTION_MS, uniquePrefix } from './journal.ts';
-import { SILENT } from '../../src/telemetry/logger.ts';
-
-export const LANE = 'tool.test';
-
-export type Execute = (directive: ToolExec, context: ExecutionContext) => Promise<Execution>;
-
-export type WorkerUnderTest = Pick<Worker, 'canTake' | 'take' | 'pauseLane' | 'stop'>;
+import { type Execute, testTool } from './executors.ts';
+import { jobOf, LANE, RETENTION_MS, uniquePrefix } from './journal.ts';
+import { openStore, type TestStoreOptions } from './store.ts';
 
 export interface TestWorkerOptions {
   leaseMs?: number;
@@ -58,92 +39,52 @@ export interface TestWorkerOptions {
   definitions?: readonly DirectiveDefinition[];
   /** Default: that of the test's tool. */
   lanes?: readonly string[];
+  /** What the ends of a run's directives wake. Default: a job for any engine. */
+  wakeRun?: WakeRun;
 }
 
 /** No heartbeat: leases expire under living attempts. */
 export const stillHeart: Heartbeat = { watch: () => () => {}, close: () => {} };
 
-/** The `tool_exec` of a test; its repeat policy is `once` by default. */
-export function testTool(execute: Execute) {
-  return defineDirective<ToolExec>({
-    mode: 'queued',
-    type: 'tool_exec',
-    schema: toolExecSchema,
-    repeatPolicy: async ({ effect = 'once' }) => effect,
-    started: ({ id, tool_name }) => ({ call_id: id, tool_name, metadata: {} }),
-    execute,
-  });
-}
-
-export type Stream = (directive: LlmStream, context: ExecutionContext) => Promise<Execution>;
-
-/** The `llm_stream` of a test, whose model is the code of the test. */
-export function testModel(execute: Stream): DirectiveDefinition {
-  return defineDirective<LlmStream>({
-    mode: 'queued',
-    type: 'llm_stream',
-    schema: llmStreamSchema,
-    repeatPolicy: async () => 'idempotent',
-    started: () => null,
-    execute,
-  });
-}
-
-/** As in `DirectClientOptions`. */
-export interface BytesLimits {
-  requestBytes?: number;
-  totalBytes?: number;
+export interface PipelineOptions extends TestStoreOptions {
+  /** Of its client. */
+  client?: Partial<DirectClientOptions>;
 }
 
 export type Pipeline = Awaited<ReturnType<typeof openPipeline>>;
 
-export async function openPipeline(
-  redisUrl: string,
-  prefix = uniquePrefix(),
-  durability: Durability = 'memory',
-  { requestBytes = DEFAULT_REQUEST_BYTES, ...totals }: BytesLimits = {},
-) {
-  const open = await openJournal(redisUrl, prefix, requestBytes);
-  const { connection, keys, journal } = open;
-  const client = await createDirectClient({
-    redisUrl,
-    prefix,
-    knownServers: ['test'],
-    retentionMs: RETENTION_MS,
-    durability,
-    requestBytes,
-    ...totals,
-  });
-  const index = createSweepIndex(connection, keys);
-  const lanes = createLanes(connection, prefix);
-  const runs = createRunJournal({ connection, keys, retentionMs: RETENTION_MS, requestBytes });
-  const dead = createDeadLetterIndex(connection, keys);
-  const ends = createEndRecorder(index, dead);
+export async function openPipeline(redisUrl: string, options: PipelineOptions = {}) {
+  const { prefix = uniquePrefix(), durability = 'memory', requestBytes = DEFAULT_REQUEST_BYTES } = options;
+  const kept = { durability, requestBytes, retentionMs: RETENTION_MS };
+  const open = await openStore(redisUrl, { ...options, prefix });
+  const { connection, keys, store } = open;
+  const { records, queue } = store;
   const closing: (() => Promise<void>)[] = [];
   const errors: Error[] = [];
+  const onError = (error: Error): void => void errors.push(error);
   const warnings: string[] = [];
+
+  /** Another process that submits to the same lanes. */
+  async function submitter(more: Partial<DirectClientOptions> = {}) {
+    const made = await createDirectClient({ redisUrl, prefix, knownServers: ['test'], ...kept, ...more });
+    closing.push(() => made.close());
+    return made;
+  }
 
   /** What an attempt needs, for tests that create jobs themselves. */
   function attemptParts(
     execute: Execute,
     { leaseMs = 10_000, heartbeat, definitions = [] }: TestWorkerOptions = {},
   ): AttemptParts {
-    const onError = (error: Error): void => void errors.push(error);
     const beating = heartbeat ?? createThreadedHeartbeat({ redisUrl, prefix, leaseMs, onError });
     closing.push(async () => beating.close());
     return {
-      records: {
-        journal,
-        index,
-        serial: createSerialLanes(connection, keys, journal),
-        ends,
-        payloads: createPayloadStore({ connection, keys, requestBytes }),
-      },
+      records,
       registry: createRegistry([testTool(execute), ...definitions]),
       heartbeat: beating,
       running: createRunningAttempts(),
-      confirm: confirmations(connection, durability),
-      lanes,
+      confirm: queue.confirm,
+      lanes: queue.lanes,
       breaker: createCircuitBreaker({ ...DEFAULT_BREAKER, firstPauseMs: 100, onChange: () => {} }),
       limits: {
         result: { bytes: 1_048_576, overflow: 'truncate' },
@@ -154,34 +95,26 @@ export async function openPipeline(
     };
   }
 
-  async function startWorker(execute: Execute, options: TestWorkerOptions = {}): Promise<WorkerUnderTest> {
+  async function startWorker(
+    execute: Execute,
+    options: TestWorkerOptions = {},
+  ): Promise<Pick<Worker, 'canTake' | 'take' | 'pauseLane' | 'stop'>> {
     const own = connectRedis(redisUrl, 'commands');
     const listening = connectRedis(redisUrl, 'subscriber');
-    const parts = attemptParts(execute, options);
-    const cancels = createCancelListener({ listening, publishing: connection }, keys, parts.running);
-    const {
-      concurrency = 50,
-      serial = false,
-      drainMs = 30_000,
-      lanes: served = [LANE],
-      rate = null,
-      lockMs = 1_000,
-    } = options;
+    const made = attemptParts(execute, options);
+    const { wakeRun = queue.wakeRun } = options;
+    const journal = createJournal({ connection: own, keys, ...kept, wakeRun });
+    const attempt = { ...made, records: { ...made.records, journal } };
+    const cancels = createCancelListener({ listening, publishing: connection }, keys, attempt.running);
     const worker = createWorker({
-      attempt: parts,
+      attempt,
       connection: own,
       prefix,
-      serves: served.map((name) => ({
-        name,
-        concurrency,
-        globalConcurrency: serial ? 1 : null,
-        rate,
-        serial,
-      })),
-      drainMs,
-      lockMs,
+      serves: servedLanes(options),
+      drainMs: options.drainMs ?? 30_000,
+      lockMs: options.lockMs ?? 1_000,
       stalledCheckMs: 300,
-      onError: (error) => void errors.push(error),
+      onError,
     });
     await cancels.start();
     await worker.start();
@@ -194,62 +127,64 @@ export async function openPipeline(
 
   function sweeper(intervalMs = 50) {
     const made = createSweeper({
-      journal,
-      runs,
-      index,
-      lanes,
-      waker: createRunWaker(lanes),
-      dead,
-      ends,
+      ...records,
+      lanes: queue.lanes,
+      waker: queue.waker,
       retentionMs: RETENTION_MS,
       intervalMs,
-      onError: (error) => void errors.push(error),
+      onError,
     });
     closing.push(() => made.stop());
     return made;
   }
 
-  async function log(requestId: string): Promise<Signal[]> {
-    return (await journal.log.read(requestId, 0, { limit: 10_000, bytes: 100_000_000 })).signals;
-  }
-
-  /** Jobs of a lane in any state. */
-  async function jobs(lane: string = LANE): Promise<number> {
-    const { waiting, active, delayed } = await lanes.counts(lane);
-    return waiting + active + delayed;
-  }
-
-  /** Every key of a request without an expiry. */
-  async function keysWithoutExpiry(): Promise<string[]> {
-    const found = await connection.keys(`${prefix}:{*`);
-    const expiries = await Promise.all(found.map((key) => connection.pttl(key)));
-    return found.filter((_, position) => expiries[position] === -1);
-  }
-
+  const client = await submitter(options.client);
   return {
+    ...open,
     prefix,
-    connection,
-    keys,
-    journal,
-    index,
-    dead,
-    lanes,
     client,
     errors,
     warnings,
+    submitter,
     attemptParts,
     startWorker,
     sweeper,
-    log,
-    jobs,
-    keysWithoutExpiry,
+    /** How the attempt of one job ends. */
+    attempt: (parts: AttemptParts, call: Parameters<typeof jobOf>[0]) => attemptDirective(parts, jobOf(call)),
+    resultOf: ({ request_id, id }: Named) => client.result(request_id, id),
+    recordOf: ({ request_id, id }: Named) => open.journal.directive(request_id, id),
+    /** The types of the signals of its request. */
+    async typesOf({ request_id }: Pick<Named, 'request_id'>): Promise<string[]> {
+      return (await open.log(request_id)).map(({ type }) => type);
+    },
     async [Symbol.asyncDispose](): Promise<void> {
       for (const close of closing.toReversed()) await close();
-      await lanes.close();
-      await client.close();
       await open[Symbol.asyncDispose]();
     },
   };
+}
+
+function servedLanes({ concurrency = 50, serial = false, lanes = [LANE], rate }: TestWorkerOptions) {
+  const globalConcurrency = serial ? 1 : null;
+  return lanes.map((name) => ({ name, concurrency, globalConcurrency, rate: rate ?? null, serial }));
+}
+
+interface Named {
+  request_id: string;
+  id: string;
+}
+
+export type Call = Extract<SubmittedDirective, { type: 'tool_exec' }> & Named;
+
+/** A call of the test's tool, as a caller submits it. */
+export function call(fields: Partial<Call> = {}): Call {
+  return { type: 'tool_exec', tool_name: 'test.echo', id: 'a', request_id: randomUUID(), ...fields };
+}
+
+/** Calls `c-0`, `c-1`… of one request. */
+export function calls(count: number, fields: Partial<Call> = {}): Call[] {
+  const request_id = randomUUID();
+  return Array.from({ length: count }, (_, number) => call({ request_id, id: `c-${number}`, ...fields }));
 }
 
 /** The error a directive ended with; fails the test when it succeeded. */
@@ -259,8 +194,9 @@ export function errorOf(signal: Signal | null): ErrorEnvelope {
   throw new Error(`no failure: ${JSON.stringify(signal)}`);
 }
 
-/** A promise for each moment that a test waits for. */
-export function gate(): { open(): void; passed: Promise<void> } {
-  const { promise, resolve } = Promise.withResolvers<void>();
-  return { open: resolve, passed: promise };
+/** Why a submission was refused; fails the test when it was not. */
+export async function refusal(submitting: Promise<unknown>): Promise<Problem> {
+  const error: unknown = await submitting.catch((reason: unknown) => reason);
+  if (error instanceof DirectiveRefused) return error.problem;
+  throw new Error(`not refused: ${String(error)}`);
 }

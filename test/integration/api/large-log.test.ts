@@ -8,7 +8,8 @@ import { createApi } from '../../../src/api/api.ts';
 import type { DirectiveClient } from '../../../src/contract/directive-client.ts';
 import { createDirectClient } from '../../../src/service/direct-client.ts';
 import { draftSignal } from '../../../src/journal/signal-draft.ts';
-import { acceptance, claimOf, endOf, openJournal, originOf, toolCall } from '../../support/journal.ts';
+import { acceptance, claimOf, endOf, originOf, toolCall } from '../../support/journal.ts';
+import { openStore } from '../../support/store.ts';
 import { startRedis, type TestRedis } from '../../support/redis.ts';
 
 const SIGNALS = 40;
@@ -16,12 +17,12 @@ const LARGE = 'x'.repeat(1_000_000);
 const REQUEST = 'large';
 
 let redis: TestRedis;
-let open: Awaited<ReturnType<typeof openJournal>>;
+let open: Awaited<ReturnType<typeof openStore>>;
 let client: DirectiveClient;
 
 beforeAll(async () => {
   redis = await startRedis();
-  open = await openJournal(redis.url);
+  open = await openStore(redis.url);
   client = await createDirectClient({ redisUrl: redis.url, prefix: open.keys.prefix });
   const call = toolCall({ request_id: REQUEST });
   await open.journal.accept(REQUEST, [acceptance(call)]);

@@ -9,7 +9,8 @@ import type { ClaimRef } from '../../../src/journal/journal.ts';
 import { draftSignal } from '../../../src/journal/signal-draft.ts';
 import { createSubscriber } from '../../../src/journal/subscriber.ts';
 import { closeRedis, connectRedis } from '../../../src/redis/connection.ts';
-import { acceptance, claimOf, endOf, openJournal, originOf, toolCall } from '../../support/journal.ts';
+import { acceptance, claimOf, endOf, originOf, toolCall } from '../../support/journal.ts';
+import { openStore } from '../../support/store.ts';
 import { useRedis } from '../../support/shared.ts';
 
 /** Larger signals are announced by number only. */
@@ -18,7 +19,7 @@ const OVER_THE_LIMIT = 70_000;
 const redis = useRedis();
 
 async function setUp() {
-  const open = await openJournal(redis.url);
+  const open = await openStore(redis.url);
   const listening = connectRedis(redis.url, 'subscriber');
   const subscriber = createSubscriber({ listening, publishing: open.connection }, open.keys);
   const { journal } = open;

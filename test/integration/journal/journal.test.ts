@@ -9,11 +9,11 @@ import {
   claimOf,
   endOf,
   failureOf,
-  openJournal,
   RETENTION_MS,
   startedOf,
   toolCall,
 } from '../../support/journal.ts';
+import { openStore } from '../../support/store.ts';
 import { startCluster } from '../../support/redis-cluster.ts';
 import { startRedis } from '../../support/redis.ts';
 import { shared } from '../../support/shared.ts';
@@ -30,7 +30,7 @@ describe.each([
   const redis = shared<AsyncDisposable & { url: string }>(start);
 
   test('accepts a directive once and recognises its repeat', async () => {
-    await using open = await openJournal(redis.url);
+    await using open = await openStore(redis.url);
     const call = toolCall();
     const first = await open.journal.accept(call.request_id, [acceptance(call)]);
     const again = await open.journal.accept(call.request_id, [acceptance(call)]);
@@ -40,7 +40,7 @@ describe.each([
   });
 
   test('refuses a whole batch when one id was accepted with other content', async () => {
-    await using open = await openJournal(redis.url);
+    await using open = await openStore(redis.url);
     const request_id = randomUUID();
     const kept = toolCall({ request_id, id: 'a' });
     const other = toolCall({ request_id, id: 'a', arguments: { changed: true } });
@@ -53,7 +53,7 @@ describe.each([
   });
 
   test('refuses a batch that names one id twice with different content', async () => {
-    await using open = await openJournal(redis.url);
+    await using open = await openStore(redis.url);
     const request_id = randomUUID();
     const batch = [toolCall({ request_id, id: 'a' }), toolCall({ request_id, id: 'a', arguments: { x: 1 } })];
     expect(
@@ -66,7 +66,7 @@ describe.each([
   });
 
   test('grants one claim at a time and reports to the others how long it holds', async () => {
-    await using open = await openJournal(redis.url);
+    await using open = await openStore(redis.url);
     const call = toolCall();
     await open.journal.accept(call.request_id, [acceptance(call)]);
     const verdicts = await Promise.all(Array.from({ length: 20 }, () => open.journal.claim(claimOf(call))));
@@ -75,7 +75,7 @@ describe.each([
   });
 
   test('takes a repeated claim for the same grant, also after its lease', async () => {
-    await using open = await openJournal(redis.url);
+    await using open = await openStore(redis.url);
     const call = toolCall();
     await open.journal.accept(call.request_id, [acceptance(call)]);
     const request = claimOf(call, 1);
@@ -92,7 +92,7 @@ describe.each([
   });
 
   test('announces the start at the first claim only', async () => {
-    await using open = await openJournal(redis.url);
+    await using open = await openStore(redis.url);
     const call = toolCall();
     await open.journal.accept(call.request_id, [acceptance(call)]);
     const first = fenceOf(await open.journal.claim(claimOf(call)));
@@ -103,7 +103,7 @@ describe.each([
   });
 
   test('hands a claim over when its lease ran out, and fences the former holder', async () => {
-    await using open = await openJournal(redis.url);
+    await using open = await openStore(redis.url);
     const call = toolCall();
     await open.journal.accept(call.request_id, [acceptance(call)]);
     const ref = { requestId: call.request_id, id: call.id };
@@ -123,7 +123,7 @@ describe.each([
   });
 
   test('appends once what was sent twice because of a lost connection', async () => {
-    await using open = await openJournal(redis.url);
+    await using open = await openStore(redis.url);
     const call = toolCall();
     await open.journal.accept(call.request_id, [acceptance(call)]);
     const ref = {
@@ -140,7 +140,7 @@ describe.each([
   });
 
   test('extends a lease for its holder', async () => {
-    await using open = await openJournal(redis.url);
+    await using open = await openStore(redis.url);
     const call = toolCall();
     await open.journal.accept(call.request_id, [acceptance(call)]);
     const fence = fenceOf(await open.journal.claim(claimOf(call, 1)));
@@ -152,7 +152,7 @@ describe.each([
   });
 
   test('ends a directive once, however often it is finished', async () => {
-    await using open = await openJournal(redis.url);
+    await using open = await openStore(redis.url);
     const call = toolCall();
     await open.journal.accept(call.request_id, [acceptance(call)]);
     const ref = {
@@ -173,7 +173,7 @@ describe.each([
   });
 
   test('keeps a retry waiting until it is due, and counts the failure once', async () => {
-    await using open = await openJournal(redis.url);
+    await using open = await openStore(redis.url);
     const call = toolCall({ max_retries: 2 });
     await open.journal.accept(call.request_id, [acceptance(call)]);
     const ref = {
@@ -188,7 +188,7 @@ describe.each([
   });
 
   test('moves a retry to the next model candidate and lane once, and allows no claim in the old one', async () => {
-    await using open = await openJournal(redis.url);
+    await using open = await openStore(redis.url);
     const call = toolCall();
     const { request_id: requestId, id } = call;
     await open.journal.accept(requestId, [acceptance(call, 'llm.a')]);
@@ -215,7 +215,7 @@ describe.each([
   });
 
   test('counts a released claim as an attempt if readers have seen signals of it', async () => {
-    await using open = await openJournal(redis.url);
+    await using open = await openStore(redis.url);
     const call = toolCall();
     const { request_id: requestId, id } = call;
     await open.journal.accept(requestId, [acceptance(call)]);
@@ -233,7 +233,7 @@ describe.each([
   });
 
   test('does not count a released claim as an attempt', async () => {
-    await using open = await openJournal(redis.url);
+    await using open = await openStore(redis.url);
     const call = toolCall();
     await open.journal.accept(call.request_id, [acceptance(call)]);
     const ref = {
@@ -251,7 +251,7 @@ describe.each([
   });
 
   test('refuses to start after the deadline', async () => {
-    await using open = await openJournal(redis.url);
+    await using open = await openStore(redis.url);
     const call = toolCall({ deadline_ms: 1 });
     await open.journal.accept(call.request_id, [acceptance(call)]);
     await pause(10);
@@ -259,14 +259,14 @@ describe.each([
   });
 
   test('sends a worker with another body back to the journal', async () => {
-    await using open = await openJournal(redis.url);
+    await using open = await openStore(redis.url);
     const call = toolCall();
     await open.journal.accept(call.request_id, [acceptance(call)]);
     expect((await open.journal.claim({ ...claimOf(call), digest: 'other' })).kind).toBe('stale_body');
   });
 
   test('knows nothing of what was never accepted', async () => {
-    await using open = await openJournal(redis.url);
+    await using open = await openStore(redis.url);
     const call = toolCall();
     expect((await open.journal.claim(claimOf(call))).kind).toBe('unknown');
     expect(await open.journal.head(call.request_id)).toBeNull();
@@ -274,7 +274,7 @@ describe.each([
   });
 
   test('numbers the signals of concurrent writers densely', async () => {
-    await using open = await openJournal(redis.url);
+    await using open = await openStore(redis.url);
     const request_id = randomUUID();
     const calls = Array.from({ length: 50 }, () => toolCall({ request_id }));
     await open.journal.accept(
@@ -293,7 +293,7 @@ describe.each([
   });
 
   test('gives every key of a closed request an expiry, and takes it away when the request is opened again', async () => {
-    await using open = await openJournal(redis.url);
+    await using open = await openStore(redis.url);
     const call = toolCall();
     const { request_id } = call;
     const expiries = () => Promise.all(open.keys.request(request_id).map((key) => open.connection.pttl(key)));
@@ -307,7 +307,7 @@ describe.each([
   });
 
   test('ends immediate directives in the step that accepts them', async () => {
-    await using open = await openJournal(redis.url);
+    await using open = await openStore(redis.url);
     const call = toolCall();
     const end = { status: 'failed' as const, signal: failureOf(call) };
     await open.journal.accept(call.request_id, [{ ...acceptance(call), end }]);
@@ -320,7 +320,7 @@ describe.each([
   });
 
   test('cancels waiting directives at once, and requests it of running ones', async () => {
-    await using open = await openJournal(redis.url);
+    await using open = await openStore(redis.url);
     const waiting = toolCall();
     await open.journal.accept(waiting.request_id, [acceptance(waiting)]);
     expect((await open.journal.cancel(waiting.request_id, waiting.id, failureOf(waiting))).kind).toBe(

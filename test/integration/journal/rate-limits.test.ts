@@ -8,11 +8,12 @@ import { keySpace } from '../../../src/journal/keys.ts';
 import { createRateLimits, type LimitsOfModel, type MinuteLimits } from '../../../src/journal/rate-limits.ts';
 import { prepareScripts, scriptSources } from '../../../src/journal/scripts.ts';
 import { closeRedis, connectRedis } from '../../../src/redis/connection.ts';
-import { openJournal, uniquePrefix } from '../../support/journal.ts';
+import { uniquePrefix } from '../../support/journal.ts';
+import { openStore } from '../../support/store.ts';
 import { shared, useRedis } from '../../support/shared.ts';
 
 const redis = useRedis();
-const open = shared(() => openJournal(redis.url));
+const open = shared(() => openStore(redis.url));
 
 function ref(name: string): ModelRef {
   const parsed = parseModelName(name);

@@ -2,13 +2,14 @@
  *  It must never hold more than identities and times. */
 import { expect, test, vi } from 'vitest';
 import { createSweepIndex } from '../../../src/journal/sweep-index.ts';
-import { dueAt, openJournal } from '../../support/journal.ts';
+import { dueAt } from '../../support/journal.ts';
+import { openStore } from '../../support/store.ts';
 import { useRedis } from '../../support/shared.ts';
 
 const redis = useRedis();
 
 async function setUp() {
-  const open = await openJournal(redis.url);
+  const open = await openStore(redis.url);
   return { ...open, index: createSweepIndex(open.connection, open.keys) };
 }
 

@@ -10,8 +10,8 @@ import { errorResult, okResult } from '../../../src/contract/result.ts';
 import { DirectiveRefused } from '../../../src/contract/problem.ts';
 import type { Execution } from '../../../src/executors/definition.ts';
 import { createDirectClient } from '../../../src/service/direct-client.ts';
-import { dueAt, failureOf, toolCall } from '../../support/journal.ts';
-import { errorOf, LANE, openPipeline, type Pipeline } from '../../support/pipeline.ts';
+import { dueAt, failureOf, toolCall, LANE } from '../../support/journal.ts';
+import { errorOf, openPipeline, type Pipeline } from '../../support/pipeline.ts';
 import { useRedis } from '../../support/shared.ts';
 
 const redis = useRedis();

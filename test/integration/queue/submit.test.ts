@@ -7,7 +7,8 @@ import { DirectiveRefused, type Problem, ServiceUnavailable } from '../../../src
 import { okResult } from '../../../src/contract/result.ts';
 import { createDirectClient } from '../../../src/service/direct-client.ts';
 import { isTraceparent, newTraceparent } from '../../../src/telemetry/trace-context.ts';
-import { errorOf, LANE, openPipeline, type Pipeline } from '../../support/pipeline.ts';
+import { errorOf, openPipeline, type Pipeline } from '../../support/pipeline.ts';
+import { LANE } from '../../support/journal.ts';
 import { startRedis } from '../../support/redis.ts';
 import { useRedis } from '../../support/shared.ts';
 

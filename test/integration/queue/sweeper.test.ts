@@ -6,8 +6,8 @@ import { describe, expect, test, vi } from 'vitest';
 import { okResult } from '../../../src/contract/result.ts';
 import type { ToolExec } from '../../../src/contract/work-directive.ts';
 import { lanePrefix } from '../../../src/queue/lane-registry.ts';
-import { acceptance, claimOf, dueAt, endOf, toolCall } from '../../support/journal.ts';
-import { errorOf, LANE, openPipeline, type Pipeline } from '../../support/pipeline.ts';
+import { acceptance, claimOf, dueAt, endOf, toolCall, LANE } from '../../support/journal.ts';
+import { errorOf, openPipeline, type Pipeline } from '../../support/pipeline.ts';
 import { useRedis } from '../../support/shared.ts';
 
 const redis = useRedis();

@@ -6,11 +6,11 @@ import { createHttpClient } from '../../../src/client/http-client.ts';
 import type { DirectiveClient } from '../../../src/contract/directive-client.ts';
 import type { Signal } from '../../../src/contract/signal.ts';
 import { okResult } from '../../../src/contract/result.ts';
-import { acceptance, toolCall } from '../../support/journal.ts';
+import { acceptance, toolCall, LANE } from '../../support/journal.ts';
 import { countingCall, countingCalls } from '../../support/calls.ts';
 import { installOn, type Processes } from '../../support/installation.ts';
 import { auditLoad, startLoad } from '../../support/load.ts';
-import { LANE, openPipeline } from '../../support/pipeline.ts';
+import { openPipeline } from '../../support/pipeline.ts';
 import { startCluster, type TestCluster } from '../../support/redis-cluster.ts';
 
 let cluster: TestCluster;

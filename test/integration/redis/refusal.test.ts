@@ -8,7 +8,8 @@ import type { DirectiveClient } from '../../../src/contract/directive-client.ts'
 import type { SubmittedDirective } from '../../../src/contract/directive.ts';
 import { DirectiveRefused, ServiceUnavailable } from '../../../src/contract/problem.ts';
 import { okResult } from '../../../src/contract/result.ts';
-import { gate, openPipeline } from '../../support/pipeline.ts';
+import { openPipeline } from '../../support/pipeline.ts';
+import { gate } from '../../support/executors.ts';
 import { freePort } from '../../support/process.ts';
 import { startRedis, type RedisOptions, type TestRedis } from '../../support/redis.ts';
 

@@ -39,7 +39,7 @@ describe('the master dies', () => {
 
   test('with a claim that no replica has: the call is made once, after the failover', async () => {
     await using sentinel = await startSentinel({ replicas: 1 });
-    await using open = await openPipeline(sentinel.url, undefined, 'replica');
+    await using open = await openPipeline(sentinel.url, { durability: 'replica' });
     const [replica] = sentinel.replicas;
     if (replica === undefined) throw new Error('no replica');
     const ran: string[] = [];
@@ -75,7 +75,7 @@ describe('the master dies', () => {
 describe('durability', () => {
   test('"replica" answers 503 while no replica confirms', async () => {
     await using redis = await startRedis();
-    await using open = await openPipeline(redis.url, undefined, 'replica');
+    await using open = await openPipeline(redis.url, { durability: 'replica' });
     const directive = { type: 'tool_exec', id: 'a', request_id: 'r', tool_name: 'test.echo' } as const;
     const refusal: unknown = await open.client.submit(directive).catch((error: unknown) => error);
     expect(refusal).toBeInstanceOf(ServiceUnavailable);
@@ -103,7 +103,7 @@ describe('durability', () => {
 
   test('"fsync" works with appendfsync always', async () => {
     await using redis = await startRedis({ appendonly: true, appendfsync: 'always' });
-    await using open = await openPipeline(redis.url, undefined, 'fsync');
+    await using open = await openPipeline(redis.url, { durability: 'fsync' });
     const directive = { type: 'tool_exec', id: 'a', request_id: 'r', tool_name: 'test.echo' } as const;
     expect((await open.client.submit(directive)).directives[0]?.status).toBe('accepted');
   });

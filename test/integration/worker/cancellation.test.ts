@@ -8,14 +8,8 @@ import { errorResult, okResult } from '../../../src/contract/result.ts';
 import type { Signal } from '../../../src/contract/signal.ts';
 import type { Execution, ExecutionContext } from '../../../src/executors/definition.ts';
 import { failureOf, toolCall } from '../../support/journal.ts';
-import {
-  errorOf,
-  type Execute,
-  gate,
-  openPipeline,
-  type Pipeline,
-  stillHeart,
-} from '../../support/pipeline.ts';
+import { errorOf, openPipeline, type Pipeline, stillHeart } from '../../support/pipeline.ts';
+import { type Execute, gate } from '../../support/executors.ts';
 import { useRedis } from '../../support/shared.ts';
 
 const redis = useRedis();

@@ -7,7 +7,8 @@ import { DirectiveRefused } from '../../../src/contract/problem.ts';
 import { errorResult, okResult } from '../../../src/contract/result.ts';
 import { createDirectClient } from '../../../src/service/direct-client.ts';
 import { createPayloadStore } from '../../../src/journal/payload-store.ts';
-import { LANE, openPipeline } from '../../support/pipeline.ts';
+import { openPipeline } from '../../support/pipeline.ts';
+import { LANE } from '../../support/journal.ts';
 import { useRedis } from '../../support/shared.ts';
 
 const redis = useRedis();
@@ -74,7 +75,7 @@ test('a lane with an unreachable server waits instead of using up attempts, and 
 
 test('a full lane refuses a whole batch and reports when to try again', async () => {
   const prefix = `t-${randomUUID().slice(0, 8)}`;
-  await using open = await openPipeline(redis.url, prefix);
+  await using open = await openPipeline(redis.url, { prefix });
   const client = await createDirectClient({
     redisUrl: redis.url,
     prefix,

@@ -4,8 +4,9 @@ import { expect, test } from 'vitest';
 import { errorEnvelope } from '../../../src/contract/error-envelope.ts';
 import { errorResult, okResult } from '../../../src/contract/result.ts';
 import { contentDigest } from '../../../src/journal/content-digest.ts';
-import { acceptance, toolCall } from '../../support/journal.ts';
-import { gate, LANE, openPipeline, type Pipeline } from '../../support/pipeline.ts';
+import { acceptance, toolCall, LANE } from '../../support/journal.ts';
+import { openPipeline, type Pipeline } from '../../support/pipeline.ts';
+import { gate } from '../../support/executors.ts';
 import { useRedis } from '../../support/shared.ts';
 
 const redis = useRedis();

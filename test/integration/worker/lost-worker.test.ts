@@ -9,16 +9,9 @@ import type { ClaimVerdict } from '../../../src/journal/verdicts.ts';
 import { createCanceller } from '../../../src/queue/cancel.ts';
 import { attemptDirective } from '../../../src/worker/attempt.ts';
 import { createThreadedHeartbeat } from '../../../src/worker/threaded-heartbeat.ts';
-import { acceptance, claimOf, dueAt, failureOf, toolCall } from '../../support/journal.ts';
-import {
-  errorOf,
-  type Execute,
-  gate,
-  LANE,
-  openPipeline,
-  type Pipeline,
-  stillHeart,
-} from '../../support/pipeline.ts';
+import { acceptance, claimOf, dueAt, failureOf, toolCall, LANE } from '../../support/journal.ts';
+import { errorOf, openPipeline, type Pipeline, stillHeart } from '../../support/pipeline.ts';
+import { type Execute, gate } from '../../support/executors.ts';
 import { useRedis } from '../../support/shared.ts';
 
 const redis = useRedis();

@@ -7,7 +7,8 @@ import type { Signal } from '../../../src/contract/signal.ts';
 import type { Execution, ExecutionContext } from '../../../src/executors/definition.ts';
 import { attemptDirective } from '../../../src/worker/attempt.ts';
 import { ask, CHAIN, LANES, modelParts, openChain, startModels } from '../../support/model-pipeline.ts';
-import { errorOf, type Pipeline, type Stream } from '../../support/pipeline.ts';
+import { errorOf, type Pipeline } from '../../support/pipeline.ts';
+import { type Stream } from '../../support/executors.ts';
 import { useRedis } from '../../support/shared.ts';
 
 const redis = useRedis();

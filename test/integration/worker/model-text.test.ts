@@ -8,7 +8,8 @@ import { errorResult, okResult } from '../../../src/contract/result.ts';
 import type { Signal } from '../../../src/contract/signal.ts';
 import type { ExecutionContext, ToolCallDelta } from '../../../src/executors/definition.ts';
 import { ask, LANES, openChain, startModels } from '../../support/model-pipeline.ts';
-import { gate, type Pipeline } from '../../support/pipeline.ts';
+import { type Pipeline } from '../../support/pipeline.ts';
+import { gate } from '../../support/executors.ts';
 import { startRedis } from '../../support/redis.ts';
 import { useRedis } from '../../support/shared.ts';
 

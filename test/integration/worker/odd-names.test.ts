@@ -18,9 +18,9 @@ import { closeRedis, connectRedis } from '../../../src/redis/connection.ts';
 import { createToolRole } from '../../../src/service/tools.ts';
 import { SILENT } from '../../../src/telemetry/logger.ts';
 import { attemptDirective } from '../../../src/worker/attempt.ts';
-import { acceptance, claimOf, toolCall } from '../../support/journal.ts';
+import { acceptance, claimOf, toolCall, LANE } from '../../support/journal.ts';
 import { INHERITED_NAMES } from '../../support/odd-names.ts';
-import { errorOf, LANE, openPipeline } from '../../support/pipeline.ts';
+import { errorOf, openPipeline } from '../../support/pipeline.ts';
 import { useRedis } from '../../support/shared.ts';
 
 const SERVER = fileURLToPath(new URL('../../support/servers/named-tools.mjs', import.meta.url));

@@ -10,8 +10,9 @@ import type { Execution } from '../../../src/executors/definition.ts';
 import { createRegistry } from '../../../src/executors/registry.ts';
 import { newTraceparent } from '../../../src/telemetry/trace-context.ts';
 import { attemptDirective } from '../../../src/worker/attempt.ts';
-import { acceptance, toolCall } from '../../support/journal.ts';
-import { errorOf, type Execute, gate, LANE, openPipeline, type Pipeline } from '../../support/pipeline.ts';
+import { acceptance, toolCall, LANE } from '../../support/journal.ts';
+import { errorOf, openPipeline, type Pipeline } from '../../support/pipeline.ts';
+import { type Execute, gate } from '../../support/executors.ts';
 import { useRedis } from '../../support/shared.ts';
 
 const redis = useRedis();

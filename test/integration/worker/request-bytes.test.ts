@@ -10,8 +10,8 @@ import { createToolCatalog } from '../../../src/catalog/tool-catalog.ts';
 import { createCapacity } from '../../../src/queue/capacity.ts';
 import { createMemoryRoom, memoryFacts } from '../../../src/queue/memory-room.ts';
 import { openEngineTest } from '../../support/engine.ts';
-import { uniquePrefix } from '../../support/journal.ts';
-import { errorOf, gate, openPipeline, type Pipeline } from '../../support/pipeline.ts';
+import { errorOf, openPipeline, type Pipeline } from '../../support/pipeline.ts';
+import { gate } from '../../support/executors.ts';
 import { startRedis } from '../../support/redis.ts';
 import { useRedis } from '../../support/shared.ts';
 import { script } from '../../support/scripted-core.ts';
@@ -25,8 +25,7 @@ const KIB_100 = 'x'.repeat(102_400);
 
 const redis = useRedis();
 
-const open = (requestBytes = REQUEST_BYTES): Promise<Pipeline> =>
-  openPipeline(redis.url, uniquePrefix(), 'memory', { requestBytes });
+const open = (requestBytes = REQUEST_BYTES): Promise<Pipeline> => openPipeline(redis.url, { requestBytes });
 
 function call(fields: Partial<Extract<SubmittedDirective, { type: 'tool_exec' }>> = {}): SubmittedDirective {
   return { type: 'tool_exec', tool_name: 'test.echo', ...fields };
@@ -246,7 +245,7 @@ describe('a run whose request is full', () => {
 
 describe('an installation', () => {
   test('whose Redis has reached its limit refuses new work with 429, and goes on when there is room', async () => {
-    await using pipeline = await openPipeline(redis.url, uniquePrefix(), 'memory', { totalBytes: 1 });
+    await using pipeline = await openPipeline(redis.url, { client: { totalBytes: 1 } });
     const refused = await refusal(pipeline.client.submit(call()));
     expect(refused).toMatchObject({
       status: 429,
@@ -258,7 +257,7 @@ describe('an installation', () => {
     expect(await refusal(pipeline.client.submit(emit))).toMatchObject({ code: 'service_full' });
     const starting = pipeline.client.runs.start({ agent: 'adjutant', query: 'hello' });
     expect(await refusal(starting)).toMatchObject({ code: 'not_found' });
-    await using roomy = await openPipeline(redis.url, uniquePrefix(), 'memory', { totalBytes: 0 });
+    await using roomy = await openPipeline(redis.url, { client: { totalBytes: 0 } });
     expect((await roomy.client.submit(call())).directives[0]?.status).toBe('accepted');
   });
 

@@ -9,8 +9,9 @@ import { createSerialLanes } from '../../../src/journal/serial-lanes.ts';
 import { SILENT } from '../../../src/telemetry/logger.ts';
 import { attemptDirective } from '../../../src/worker/attempt.ts';
 import { createSharedLimits } from '../../../src/worker/shared-limits.ts';
-import { acceptance, claimOf, toolCall } from '../../support/journal.ts';
-import { type Execute, gate, LANE, openPipeline, type Pipeline } from '../../support/pipeline.ts';
+import { acceptance, claimOf, toolCall, LANE } from '../../support/journal.ts';
+import { openPipeline, type Pipeline } from '../../support/pipeline.ts';
+import { type Execute, gate } from '../../support/executors.ts';
 import { useRedis } from '../../support/shared.ts';
 
 const redis = useRedis({ args: ['--enable-debug-command', 'yes'] });

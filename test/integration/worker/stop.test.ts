@@ -7,8 +7,9 @@ import { errorEnvelope } from '../../../src/contract/error-envelope.ts';
 import { errorResult, okResult } from '../../../src/contract/result.ts';
 import type { Execution } from '../../../src/executors/definition.ts';
 import { attemptDirective } from '../../../src/worker/attempt.ts';
-import { acceptance, toolCall } from '../../support/journal.ts';
-import { errorOf, type Execute, gate, LANE, openPipeline } from '../../support/pipeline.ts';
+import { acceptance, toolCall, LANE } from '../../support/journal.ts';
+import { errorOf, openPipeline } from '../../support/pipeline.ts';
+import { type Execute, gate } from '../../support/executors.ts';
 import { useRedis } from '../../support/shared.ts';
 
 const redis = useRedis();

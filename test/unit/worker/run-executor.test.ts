@@ -6,7 +6,7 @@ import type { ExecutionContext, QueuedDefinition } from '../../../src/executors/
 import { newTraceparent } from '../../../src/telemetry/trace-context.ts';
 import { runExecutor } from '../../../src/worker/run-executor.ts';
 import { toolCall } from '../../support/journal.ts';
-import { type Execute, testTool } from '../../support/pipeline.ts';
+import { type Execute, testTool } from '../../support/executors.ts';
 
 beforeEach(() => {
   vi.useFakeTimers();
