@@ -137,12 +137,26 @@ function rangeOf({ minimum, exclusiveMinimum, maximum }: Schema): string {
     : `${from} to ${grouped(maximum)}`;
 }
 
-function defaultOf({ isRequired, fallback, default: value }: Row): string {
+function defaultOf({ isRequired, fallback, unit, default: value }: Row): string {
   if (fallback !== undefined) return fallback;
   if (isRequired) return 'required';
-  if (typeof value === 'number') return grouped(value);
+  if (typeof value === 'number') return unit === 'ms' ? durationText(value) : grouped(value);
   if (typeof value !== 'object' || value === null) return value === '' ? 'empty' : codes([value ?? null]);
   return Array.isArray(value) ? 'none' : Object.keys(value).length === 0 ? '{}' : codes([value]);
+}
+
+const WORDED_UNITS = [
+  [86_400_000, 'day'],
+  [3_600_000, 'hour'],
+  [60_000, 'minute'],
+] as const;
+
+/** `86,400,000 (1 day)`: a minute and more is also said in words. */
+function durationText(ms: number): string {
+  const unit = WORDED_UNITS.find(([each]) => ms >= each && ms % each === 0);
+  if (unit === undefined) return grouped(ms);
+  const count = ms / unit[0];
+  return `${grouped(ms)} (${count} ${unit[1]}${count === 1 ? '' : 's'})`;
 }
 
 function codes(values: readonly unknown[]): string {

@@ -13,7 +13,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   redis: ['contract', 'telemetry'],
   config: ['contract', 'bounds', 'redis'],
   journal: ['contract', 'telemetry', 'redis'],
-  catalog: ['contract', 'redis', 'journal'],
+  catalog: ['contract', 'bounds', 'redis', 'journal'],
   queue: ['contract', 'telemetry', 'redis', 'journal', 'catalog'],
   mcp: ['contract', 'telemetry', 'bounds', 'json-schema'],
   llm: ['contract', 'bounds'],
@@ -41,7 +41,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     'api',
   ],
   doctor: ['contract', 'bounds', 'redis', 'config', 'mcp', 'engine', 'extend', 'service'],
-  cli: ['contract', 'client', 'redis', 'doctor'],
+  cli: ['contract', 'bounds', 'client', 'redis', 'doctor'],
 };
 
 /** The only files outside a folder. Any folder may import the lifecycle; the version is for the service. */

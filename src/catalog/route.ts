@@ -1,5 +1,6 @@
 // Decides which lane serves a directive, from its fields and the known servers and models.
 // Must never do I/O: what is known is passed in.
+import { closeNames } from '../bounds/close-names.ts';
 import type { Directive } from '../contract/directive.ts';
 import { errorEnvelope, type ErrorEnvelope } from '../contract/error-envelope.ts';
 import { type ModelChoice, modelLane, type ModelTable, resolveModels } from '../contract/model-name.ts';
@@ -62,6 +63,7 @@ function unknownTool(toolName: string, known: KnownServers): ErrorEnvelope {
     field: 'tool_name',
     tool_name: toolName,
     servers: [...known.keys()].slice(0, 100),
+    close_names: closeTools(toolName, known),
   });
 }
 
@@ -69,6 +71,18 @@ function unknownServer(server: string, known: KnownServers): ErrorEnvelope {
   return errorEnvelope('unknown_tool', `no MCP server is named "${server}"`, {
     field: 'server',
     servers: [...known.keys()].slice(0, 100),
+    close_names: closeNames(server, [...known.keys()]),
+  });
+}
+
+/** The same tool on servers with a similar name, or there the tool with the closest name. */
+function closeTools(toolName: string, known: KnownServers): string[] {
+  const [server = '', tool = ''] = toolName.split(/\.(.*)/s, 2);
+  if (tool === '') return [];
+  return closeNames(server, [...known.keys()]).flatMap((near) => {
+    const tools = known.get(near) ?? [tool];
+    const names = tools.includes(tool) ? [tool] : closeNames(tool, tools).slice(0, 1);
+    return names.map((name) => `${near}.${name}`);
   });
 }
 

@@ -1,5 +1,6 @@
 /** Asks the person about tool calls that wait for approval, one by one; without a keyboard prints the commands.
  *  It must never decide by itself: an unanswered question stays open. */
+import { ADJUTANT } from './command-name.ts';
 import { isObject } from '../contract/json-object.ts';
 import type { ApprovalDecisionBody } from '../contract/run.ts';
 import { DirectiveRefused } from '../contract/problem.ts';
@@ -34,8 +35,8 @@ export function createApprovals(
   }
 
   function printCommands({ call_id: id }: Approval): void {
-    terminal.err(`  adjutant approve ${requestId} ${id}`);
-    terminal.err(`  adjutant deny ${requestId} ${id} --reason '…'`);
+    terminal.err(`  ${ADJUTANT} approve ${requestId} ${id}`);
+    terminal.err(`  ${ADJUTANT} deny ${requestId} ${id} --reason '…'`);
   }
 
   async function ask(approval: Approval, signal: AbortSignal): Promise<void> {

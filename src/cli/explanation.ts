@@ -1,5 +1,6 @@
 /** Explains an error at the terminal: what is wrong, how to fix it, and the exit code.
  *  It must never hide a bug of our own behind a friendly sentence: a bug keeps its stack. */
+import { ADJUTANT } from './command-name.ts';
 import { fieldLine } from '../contract/field-sentence.ts';
 import { DirectiveRefused, type Problem, ServiceUnavailable } from '../contract/problem.ts';
 import { CliFailure, EXIT, type ExitCode } from './failure.ts';
@@ -14,14 +15,14 @@ export interface Explanation {
   readonly exitCode: ExitCode;
 }
 
-const START_IT = 'Start it with `adjutant up`, or set its URL with --url or ADJUTANT_URL.';
+export const START_IT = `Start it with \`${ADJUTANT} up\`, or set its URL with --url or ADJUTANT_URL.`;
 
 const REMEDIES: Readonly<Record<string, string>> = {
   not_found: 'Check the ids; requests are deleted some time after they are closed.',
   id_conflict: 'Give the directive another id, or submit the same content again.',
   idempotency_conflict: 'Use another idempotency key, or submit the same content again.',
   request_closed: 'It has ended; use another request id.',
-  already_decided: 'The first decision holds: `adjutant tail` shows it.',
+  already_decided: `The first decision holds: \`${ADJUTANT} tail\` shows it.`,
   lane_full: 'Try again later, or start more workers.',
   service_full: 'Try again later; give Redis more memory, or shorten retention.closed_ms.',
   request_full: 'Use another request, or raise limits.request_bytes.',
@@ -43,7 +44,7 @@ export function explain(error: unknown): Explanation | null {
 function remedyOf(error: ServiceUnavailable): string {
   return error.retryAfterMs === null
     ? START_IT
-    : 'The service answers, but not all of it works: run `adjutant doctor`.';
+    : `The service answers, but not all of it works: run \`${ADJUTANT} doctor\`.`;
 }
 
 /** Prints each explanation and returns the exit code. */
@@ -82,7 +83,7 @@ function typeOf(explanation: Explanation | null): string {
 }
 
 function explainFinding({ subject, says, fix }: Finding): Explanation {
-  return { what: `${subject}: ${says}`, how: fix ?? 'Run `adjutant doctor`.', exitCode: EXIT.failed };
+  return { what: `${subject}: ${says}`, how: fix ?? `Run \`${ADJUTANT} doctor\`.`, exitCode: EXIT.failed };
 }
 
 function explainRefusal(problem: Problem): Explanation {
@@ -100,6 +101,6 @@ function explainRefusal(problem: Problem): Explanation {
 /** A named place explains more than the code alone. */
 function remedyFor({ code, errors = [] }: Problem): string {
   if (code === 'not_found' && errors.some(({ path }) => path === 'agent'))
-    return '`adjutant agents` lists the agents.';
+    return `\`${ADJUTANT} agents\` lists the agents.`;
   return ownMember(REMEDIES, code) ?? 'Correct it, and submit again.';
 }

@@ -1,5 +1,6 @@
 /** Prints the error of a directive or a run: what it is, each place and detail, the remedy, where to look.
  *  It must never print on stdout: that is for results. */
+import { ADJUTANT } from './command-name.ts';
 import { fieldLine } from '../contract/field-sentence.ts';
 import type { ErrorEnvelope } from '../contract/error-envelope.ts';
 import { errorText } from './signal-gist.ts';
@@ -21,7 +22,7 @@ export function printFailure(terminal: Terminal, error: ErrorEnvelope, failed: F
 
 /** Generated ids are visible only here. */
 export function printPlace(terminal: Terminal, { requestId, id }: Failed): void {
-  const where = ['adjutant get', requestId, ...(id === undefined ? [] : [id])].join(' ');
+  const where = [`${ADJUTANT} get`, requestId, ...(id === undefined ? [] : [id])].join(' ');
   terminal.err(`${terminal.paintErr('cyan', '   see')} ${where}`);
 }
 
@@ -45,15 +46,16 @@ function remedyOf({ type, details }: ErrorEnvelope, failed: Failed): string | nu
   if (type === 'unknown_tool') return toolRemedy(details);
   // Only for runs: text of a tool must not become a command to type.
   if (type === 'busy' && failed.id === undefined && typeof details['active'] === 'string')
-    return `Wait for its end (adjutant tail ${details['active']}), or end it: adjutant cancel ${details['active']}`;
+    return `Wait for its end (${ADJUTANT} tail ${details['active']}), or end it: ${ADJUTANT} cancel ${details['active']}`;
   if (details['outcome'] === 'unknown' && type !== 'cancelled' && failed.id !== undefined)
-    return `Check whether it happened; to call it again: adjutant dead redrive ${failed.requestId}/${failed.id}`;
+    return `Check whether it happened; to call it again: ${ADJUTANT} dead redrive ${failed.requestId}/${failed.id}`;
   return null;
 }
 
-function toolRemedy({ server, close_names: close }: Record<string, unknown>): string {
+/** `close_names`: tools of `server` when the error names both; else as they are. */
+function toolRemedy({ server, tool, close_names: close }: Record<string, unknown>): string {
   const known = Array.isArray(close) ? close.filter((name) => typeof name === 'string') : [];
-  const names = known.map((name) => `${String(server)}.${name}`);
-  const list = '`adjutant tools` lists the tools.';
+  const names = tool === undefined ? known : known.map((name) => `${String(server)}.${name}`);
+  const list = `\`${ADJUTANT} tools\` lists the tools.`;
   return names.length === 0 ? list : `Did you mean ${names.join(' or ')}? ${list}`;
 }

@@ -1,7 +1,8 @@
 /** The command line: its verbs, their options, and the code that each runs.
  *  It must never do the work of a verb. */
-import { Argument, Command, CommanderError } from 'commander';
+import { Argument, Command, CommanderError, Help } from 'commander';
 import { createHttpClient } from '../client/http-client.ts';
+import { ADJUTANT } from './command-name.ts';
 import { doctor } from './commands/doctor.ts';
 import { init } from './commands/init.ts';
 import { serve, type ServeOptions } from './commands/serve.ts';
@@ -14,6 +15,7 @@ import type { Keyboard } from './keyboard.ts';
 import { addModelVerbs } from './model-verbs.ts';
 import { urlOf, wholeNumber } from './option-values.ts';
 import { createReachLines } from './reach-lines.ts';
+import { localServiceUrl } from '../redis/private-redis.ts';
 import type { Terminal } from './terminal.ts';
 
 const DEFAULT_URL = 'http://127.0.0.1:7420';
@@ -25,19 +27,35 @@ export interface ProgramOptions {
   /** Aborts on an interrupt from the keyboard, or when the process must stop. */
   readonly interrupt: AbortSignal;
   readonly version: string;
-  readonly environment: Readonly<Record<string, string | undefined>>;
+  readonly environment: Environment;
 }
+
+type Environment = Readonly<Record<string, string | undefined>>;
 
 interface GlobalOptions {
   readonly url: string;
   readonly json: boolean;
 }
 
-/** Checked here, not where it is read: `adjutant up` needs no ADJUTANT_URL. Throws a usage error. */
-function globalOptions(program: Command): GlobalOptions {
-  const { url, json } = program.opts<GlobalOptions>();
+/** Read only by the verbs that ask the service. Throws a usage error. */
+async function globalOptions(program: Command, environment: Environment): Promise<GlobalOptions> {
+  const { url, json } = program.opts<{ url?: string; json: boolean }>();
+  return { url: url ?? (await serviceUrl(environment)), json };
+}
+
+/** As the environment says, else of the service that runs in this folder, else the usual one. */
+async function serviceUrl({
+  ADJUTANT_URL: url = '',
+  ADJUTANT_PORT: port = '',
+}: Environment): Promise<string> {
+  if (url !== '') return fromEnvironment(url);
+  if (/^[1-9]\d{0,4}$/.test(port)) return `http://127.0.0.1:${port}`;
+  return (await localServiceUrl(process.cwd())) ?? DEFAULT_URL;
+}
+
+function fromEnvironment(url: string): string {
   try {
-    return { url: urlOf(url), json };
+    return urlOf(url);
   } catch {
     throw usage(`ADJUTANT_URL "${url}" is not a URL.`, 'Write it as in http://127.0.0.1:7420.');
   }
@@ -64,21 +82,25 @@ export async function runCli(args: readonly string[], options: ProgramOptions): 
 /** commander has printed the fault for a person; a program also gets it as JSON. */
 function usageFault(error: CommanderError, terminal: Terminal, json: boolean): ExitCode {
   if (error.exitCode === 0) return EXIT.done;
-  const how = '`adjutant --help` lists the verbs and options.';
+  const how = `\`${ADJUTANT} --help\` lists the verbs and options.`;
   if (json) report(usage(error.message, how), terminal, true);
   return EXIT.usage;
 }
 
 function createProgram(options: ProgramOptions, finish: (code: ExitCode) => void): Command {
-  const { terminal, version, environment } = options;
+  const { terminal, version } = options;
   const program = new Command('adjutant')
     .description('Durable directives for AI agents.')
     .version(version)
-    .option('--url <url>', 'the service (or ADJUTANT_URL)', urlOf, environment['ADJUTANT_URL'] || DEFAULT_URL)
+    .option(
+      '--url <url>',
+      `default: ADJUTANT_URL, the service started in this folder, or ${DEFAULT_URL}`,
+      urlOf,
+    )
     .option('--json', 'results as JSON, one value per line', false)
     .exitOverride()
-    .configureHelp({ showGlobalOptions: true })
-    .showHelpAfterError('(adjutant --help lists the verbs and options)')
+    .configureHelp({ showGlobalOptions: true, commandUsage: usageLine })
+    .showHelpAfterError(`(${ADJUTANT} --help lists the verbs and options)`)
     .configureOutput({
       writeOut: (text) => terminal.out(text.trimEnd()),
       writeErr: (text) => terminal.err(text.trimEnd()),
@@ -92,10 +114,17 @@ function createProgram(options: ProgramOptions, finish: (code: ExitCode) => void
   return program;
 }
 
+/** `program.name()` is what a shell completes, so it stays. */
+function usageLine(command: Command): string {
+  return new Help().commandUsage(command).replace(/^adjutant/, ADJUTANT);
+}
+
 function addCompletion(program: Command, terminal: Terminal): void {
   program
     .command('completion')
-    .description('print a completion script, as for: source <(adjutant completion bash)')
+    .description(
+      'print a completion script for an installed adjutant, as for: source <(adjutant completion bash)',
+    )
     .addArgument(new Argument('<shell>').choices(SHELLS))
     .action((shell: Shell) => terminal.out(completionScript(program, shell).trimEnd()));
 }
@@ -134,11 +163,11 @@ function addRoles(
 
 function clientOf(
   program: Command,
-  { terminal, keyboard, interrupt }: ProgramOptions,
+  { terminal, keyboard, interrupt, environment }: ProgramOptions,
   finish: (code: ExitCode) => void,
 ): WithClient {
   return async (verb) => {
-    const { url, json } = globalOptions(program);
+    const { url, json } = await globalOptions(program, environment);
     const client = createHttpClient({
       baseUrl: url,
       ...(json ? {} : { onReach: createReachLines(terminal) }),
@@ -153,7 +182,7 @@ function clientOf(
 
 function addSetupVerbs(
   program: Command,
-  { terminal, interrupt }: ProgramOptions,
+  { terminal, interrupt, environment }: ProgramOptions,
   finish: (code: ExitCode) => void,
 ): void {
   program
@@ -161,7 +190,7 @@ function addSetupVerbs(
     .description('check Redis, the MCP servers and the service; for each fault, how to fix it')
     .option('--config <file>', 'the configuration; default: adjutant.json here')
     .action(async (given: { config?: string }) =>
-      finish(await doctor(terminal, interrupt, { ...given, ...globalOptions(program) })),
+      finish(await doctor(terminal, interrupt, { ...given, ...(await globalOptions(program, environment)) })),
     );
   program
     .command('init')

@@ -14,7 +14,7 @@ export function createReachLines(terminal: Terminal): (failure: Error | null) =>
     if (failure === null || awaySinceMs !== null) return;
     awaySinceMs = performance.now();
     const reason = failure.message.replace(/\.$/, '');
-    const line = `${reason}; accepted work continues, and the command retries until the service answers`;
+    const line = `${reason}; what was accepted is kept, and this command tries again until the service answers`;
     terminal.err(terminal.paintErr('yellow', line));
   };
 }

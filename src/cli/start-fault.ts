@@ -1,5 +1,6 @@
 /** Why a service does not start: collects faults of configuration, modules, agents, Redis and ports.
  *  It must never treat a bug of our own as one of these: a bug keeps its stack. */
+import { ADJUTANT } from './command-name.ts';
 import type { ServiceUnavailable } from '../contract/problem.ts';
 import { CliFailure } from './failure.ts';
 import { fault, type Finding } from '../doctor/finding.ts';
@@ -35,9 +36,9 @@ type Fault = Error & { readonly fix?: string; readonly code?: string; readonly s
 function findingOf(error: Fault): Finding | null {
   if (error.name === 'ConfigError') return fault('configuration', error.message, error.fix ?? RUN_DOCTOR);
   if (error.name === 'RedisAway') return fault('redis', error.message, error.fix ?? RUN_DOCTOR);
-  if (error.name === 'UnfitRedis') return fault('redis', error.message, 'Run `adjutant doctor`.');
+  if (error.name === 'UnfitRedis') return fault('redis', error.message, `Run \`${ADJUTANT} doctor\`.`);
   if (error.name === ('ServiceUnavailable' satisfies ServiceUnavailable['name']))
-    return fault('redis', error.message, 'Check Redis with `adjutant doctor`.');
+    return fault('redis', error.message, `Check Redis with \`${ADJUTANT} doctor\`.`);
   if (error.message.startsWith('durability '))
     return fault('redis', error.message, 'Change Redis, or `durability` in the configuration.');
   if (error.syscall === 'listen')
@@ -45,4 +46,4 @@ function findingOf(error: Fault): Finding | null {
   return null;
 }
 
-const RUN_DOCTOR = 'Run `adjutant doctor`.';
+const RUN_DOCTOR = `Run \`${ADJUTANT} doctor\`.`;

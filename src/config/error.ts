@@ -31,7 +31,7 @@ interface ConfigErrorOptions {
   placeOf?: (path: string) => FilePlace | null;
 }
 
-const CORRECT_FILE = 'Correct the file, or start from the one that `adjutant init` writes in another folder.';
+const CORRECT_FILE = 'Correct the file, or start from the one that the verb `init` writes in another folder.';
 
 /** An error with a known place shows it behind the file's name, where editors and terminals make a link of it. */
 function errorText(
@@ -41,7 +41,7 @@ function errorText(
 ): string {
   const placed = errors.map((fault) => ({
     place: placeOf(fault.path),
-    says: fieldSentence(fault, '(whole file)'),
+    says: fieldSentence(fault),
   }));
   if (placed.every(({ place }) => place === null))
     return `${source}: ${placed.map(({ says }) => says).join('; ')}`;

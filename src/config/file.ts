@@ -60,11 +60,27 @@ function valueOf(node: Node, keys: readonly PropertyKey[], offsets: Map<string, 
   );
 }
 
-/** `PropertyNameExpected` as words. */
+/** By the parser's name of the fault: what is wrong at its place. */
+const FAULTS: Readonly<Record<string, string>> = {
+  InvalidSymbol: 'this is no value: text needs double quotes',
+  InvalidNumberFormat: 'this number is not written as JSON wants it',
+  PropertyNameExpected: 'a key in double quotes is missing here',
+  ValueExpected: 'a value is missing here',
+  ColonExpected: 'a colon is missing here',
+  CommaExpected: 'a comma is missing here',
+  CloseBraceExpected: 'a closing } is missing here',
+  CloseBracketExpected: 'a closing ] is missing here',
+  EndOfFileExpected: 'nothing may follow the value',
+  UnexpectedEndOfComment: 'this comment is not closed',
+  UnexpectedEndOfString: 'this text has no closing quote in its line',
+  UnexpectedEndOfNumber: 'this number is not complete',
+  InvalidUnicode: 'this text has an invalid \\u escape',
+  InvalidEscapeCharacter: 'this text has an invalid character after a backslash',
+  InvalidCharacter: 'this text has a control character or a line break',
+};
+
 function faultText({ error }: ParseError): string {
-  return printParseErrorCode(error)
-    .replaceAll(/(?<=[a-z])(?=[A-Z])/g, ' ')
-    .toLowerCase();
+  return FAULTS[printParseErrorCode(error)] ?? 'it cannot be read here';
 }
 
 function placeAt(text: string, offset: number): FilePlace {

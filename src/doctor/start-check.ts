@@ -124,8 +124,14 @@ function knownNames(asked: string, known: readonly string[]): string {
   return known.length === 0 ? 'there is none' : `there are ${known.slice(0, 20).join(', ')}`;
 }
 
-/** Whether the API can listen; checked before a worker starts what would have to be stopped again. */
-export async function examinePort({ host, port }: Pick<Config, 'host' | 'port'>): Promise<Finding[]> {
+/**
+ * Whether the API can listen; checked before a worker starts what would have to be stopped again. `before`: what a person
+ * types before an option.
+ */
+export async function examinePort(
+  { host, port }: Pick<Config, 'host' | 'port'>,
+  before: string,
+): Promise<Finding[]> {
   const server = createServer();
   try {
     server.listen(port, host);
@@ -134,23 +140,24 @@ export async function examinePort({ host, port }: Pick<Config, 'host' | 'port'>)
     await once(server, 'close');
     return [];
   } catch (error) {
-    return [portFault(error as NodeJS.ErrnoException, { host, port })];
+    return [portFault(error as NodeJS.ErrnoException, { host, port }, before)];
   }
 }
 
 function portFault(
   { code, message }: NodeJS.ErrnoException,
   { host, port }: Pick<Config, 'host' | 'port'>,
+  before: string,
 ): Finding {
   const where = `${host}:${port}`;
   if (code === 'EADDRINUSE') {
-    const fix = 'Stop what uses the port, or name another with --port or ADJUTANT_PORT.';
+    const fix = `Stop what uses the port, or name another with \`${before}--port N\` or ADJUTANT_PORT.`;
     return fault('api', `cannot listen on ${where}: the port is in use`, fix);
   }
   if (code === 'EACCES') {
-    const fix = 'Name a port above 1023 with --port or ADJUTANT_PORT.';
+    const fix = `Name a port above 1023 with \`${before}--port N\` or ADJUTANT_PORT.`;
     return fault('api', `cannot listen on ${where}: this user may not use the port`, fix);
   }
-  const fix = 'Name an address of this machine with --host or ADJUTANT_HOST, as in 127.0.0.1 or 0.0.0.0.';
+  const fix = `Name an address of this machine with \`${before}--host ADDRESS\` or ADJUTANT_HOST, as in 127.0.0.1 or 0.0.0.0.`;
   return fault('api', `cannot listen on ${where}: ${message}`, fix);
 }

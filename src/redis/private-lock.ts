@@ -22,6 +22,8 @@ export interface RedisLock {
   /** With its password; null while Redis is being started. */
   readonly url: string | null;
   readonly redisPid: number | null;
+  /** Where the service listens; absent until it does. */
+  readonly serviceUrl?: string;
 }
 
 const FILE = 'owner.json';

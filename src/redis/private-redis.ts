@@ -25,6 +25,8 @@ const POLL_MS = 20;
 
 export interface PrivateRedis {
   readonly url: string;
+  /** Leaves where the service listens, for `localServiceUrl`. */
+  noteService(serviceUrl: string): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -39,6 +41,20 @@ export interface Launch {
 export async function privateRedisUrl(folder: string): Promise<string | null> {
   const lock = await readLock(redisFolder(folder));
   return lock !== null && lock.url !== null && (await answers(lock.url)) ? lock.url : null;
+}
+
+const THIS_MACHINE: ReadonlySet<string> = new Set(['127.0.0.1', '[::1]', 'localhost']);
+
+/**
+ * The URL of the service that runs in `folder` with a private Redis; null: there is none. Only an address of this machine:
+ * the folder may have been copied from a stranger.
+ */
+export async function localServiceUrl(folder: string): Promise<string | null> {
+  const { pid, serviceUrl } = (await readLock(redisFolder(folder))) ?? {};
+  if (typeof serviceUrl !== 'string' || !URL.canParse(serviceUrl)) return null;
+  if (typeof pid !== 'number' || !isAlive(pid)) return null;
+  const { protocol, hostname, origin } = new URL(serviceUrl);
+  return protocol === 'http:' && THIS_MACHINE.has(hostname) ? origin : null;
 }
 
 /** Starts a Redis, or adopts the one that a killed service left running. Throws `PrivateRedisFailure`. */
@@ -139,6 +155,7 @@ function notInstalled(): PrivateRedisFailure {
 function handle(dir: string, url: string, pid: number): PrivateRedis {
   return {
     url,
+    noteService: (serviceUrl) => writeLock(dir, { ...thisProcess(), url, redisPid: pid, serviceUrl }),
     stop: async () => {
       terminate(pid);
       const limit = AbortSignal.timeout(STOP_LIMIT_MS);

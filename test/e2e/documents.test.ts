@@ -1,5 +1,5 @@
 /** Runs every command and program of the pages as written, against the service that a reader has started.
- *  It must not fix a command: only the URL and the Redis are the test's own. */
+ *  It must not fix a command: the commands find the service of their folder by themselves, programs get its URL. */
 import { execFile } from 'node:child_process';
 import { chmod, cp, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -22,6 +22,8 @@ const NOTHING = Object.fromEntries(
     ...Object.keys(process.env).filter((name) => name.endsWith('_API_KEY')),
     'REDIS_URL',
     'ADJUTANT_CONFIG',
+    'ADJUTANT_PORT',
+    'ADJUTANT_URL',
   ].map((name) => [name, undefined]),
 );
 
@@ -38,7 +40,7 @@ beforeAll(async () => {
   });
   url = /http:\S+/.exec(await up.waitForLine(/^adjutant listens on/))?.[0] ?? '';
   const path = [join(folder, 'programs'), process.env['PATH']].join(delimiter);
-  env = { ...process.env, ...NOTHING, ADJUTANT_URL: url, PATH: path };
+  env = { ...process.env, ...NOTHING, PATH: path };
   await vi.waitFor(async () => {
     const { servers } = (await (await fetch(`${url}/v1/tools`)).json()) as { servers: { status: string }[] };
     expect(servers.map(({ status }) => status)).toEqual(['ready', 'ready']);
@@ -59,8 +61,8 @@ async function clone(): Promise<string> {
     await cp(file, join(made, file), { recursive: true });
   for (const part of ['node_modules', 'src', 'deploy']) await symlink(resolve(part), join(made, part));
   await mkdir(join(made, 'programs'));
-  await program(made, 'npx', 'shift');
-  await program(made, 'adjutant', ':');
+  await program(made, 'npx', 'shift; export npm_command=exec');
+  await program(made, 'adjutant', 'unset npm_command');
   return made;
 }
 

@@ -1,5 +1,6 @@
 /** `adjutant ask`: starts a run of an agent and follows it; an interrupt cancels the run.
  *  It must never print anything but the answer on stdout, except for live text. */
+import { ADJUTANT } from '../command-name.ts';
 import { errorEnvelopeSchema } from '../../contract/error-envelope.ts';
 import type { RunOverrides, RunView, SubmittedRun } from '../../contract/run.ts';
 import type { Signal } from '../../contract/signal.ts';
@@ -119,7 +120,7 @@ function unended(requestId: string, interrupt: AbortSignal): never {
   if (!interrupt.aborted) throw new Error(`Request ${requestId} was closed, and its run has not ended.`);
   throw new CliFailure({
     what: 'Interrupted; the cancellation has not been confirmed.',
-    how: `See its state: adjutant get ${requestId}`,
+    how: `See its state: ${ADJUTANT} get ${requestId}`,
     exitCode: EXIT.interrupted,
   });
 }

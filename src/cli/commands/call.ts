@@ -1,5 +1,6 @@
 /** `adjutant call`: one tool call, with its progress and its answer.
  *  It must never start the call twice. */
+import { ADJUTANT } from '../command-name.ts';
 import type { SubmittedDirective } from '../../contract/directive.ts';
 import { isTerminalSignal, type TerminalSignal } from '../../contract/signal.ts';
 import { CliFailure, EXIT, type ExitCode } from '../failure.ts';
@@ -53,7 +54,7 @@ export async function call(
   if (!interrupt.aborted) throw new Error(`Request ${requestId} was closed without a result of ${id}.`);
   throw new CliFailure({
     what: 'Interrupted; the cancellation has not been confirmed.',
-    how: `See its state: adjutant get ${requestId} ${id}`,
+    how: `See its state: ${ADJUTANT} get ${requestId} ${id}`,
     exitCode: EXIT.interrupted,
   });
 }
@@ -92,7 +93,9 @@ async function answer(
   else if (whole.ok) printPayload(terminal, whole.payload);
   else printFailure(terminal, whole.error, { requestId, id });
   if (isCut && terminal.liveOut)
-    terminal.err(`This is the beginning of ${size} bytes. Get all with: adjutant payload ${requestId} ${id}`);
+    terminal.err(
+      `This is the beginning of ${size} bytes. Get all with: ${ADJUTANT} payload ${requestId} ${id}`,
+    );
   if (whole.ok) return EXIT.done;
   return interrupt.aborted ? EXIT.interrupted : EXIT.failed;
 }

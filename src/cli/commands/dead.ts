@@ -1,5 +1,6 @@
 /** `adjutant dead`: lists directives that ended in an error, and redrives them.
  *  It must never redrive more than the filter or the given names select. */
+import { ADJUTANT } from '../command-name.ts';
 import type { DeadLetter, DeadLetterFilter, Redrive } from '../../contract/dead-letter.ts';
 import { EXIT, type ExitCode, usage } from '../failure.ts';
 import type { Invocation } from '../invocation.ts';
@@ -57,7 +58,7 @@ export async function redriveDead(
       if (slash < 0)
         throw usage(
           `'${name}' does not name a dead letter.`,
-          'Write it as <request>/<directive>, as `adjutant dead` lists it.',
+          `Write it as <request>/<directive>, as \`${ADJUTANT} dead\` lists it.`,
         );
       return { request_id: name.slice(0, slash), id: name.slice(slash + 1) };
     });

@@ -1,9 +1,11 @@
 /** `adjutant doctor`: examines what the service needs; for each fault, what is wrong and how to fix it.
  *  It must never change anything. */
+import { ADJUTANT } from '../command-name.ts';
 import * as z from 'zod';
 import { hideEnvironment } from '../environment-block.ts';
 import { createHttpClient } from '../../client/http-client.ts';
 import type { ListedServer } from '../../contract/tool-listing.ts';
+import { START_IT } from '../explanation.ts';
 import { EXIT, type ExitCode } from '../failure.ts';
 import { fault, fine, type Finding } from '../../doctor/finding.ts';
 import { privateRedisUrl } from '../../redis/private-redis.ts';
@@ -20,7 +22,6 @@ type Config = Awaited<ReturnType<typeof import('../../config/config.ts').loadCon
 type Environment = Readonly<Record<string, string | undefined>>;
 
 const HEALTH_LIMIT_MS = 10_000;
-const START_IT = 'Start it with `adjutant up`, or set its URL with --url or ADJUTANT_URL.';
 
 const FIX_FAULTS = 'Fix the listed faults; the service recovers by itself when Redis is back. See its log.';
 const LOOK_AT_LOG = 'Its process or machine is overloaded or frozen: look at its log.';
@@ -98,7 +99,10 @@ async function examineModules(config: Config): Promise<Finding[]> {
   }
 }
 
-const noRedisYet = fine('redis', 'REDIS_URL is not set; `adjutant up` starts a private one under .adjutant/');
+const noRedisYet = fine(
+  'redis',
+  `REDIS_URL is not set; \`${ADJUTANT} up\` starts a private one under .adjutant/`,
+);
 
 function nodeFinding(version: string): Finding {
   const [major = 0, minor = 0] = version.split('.').map(Number);
@@ -153,7 +157,7 @@ export function workerFindings(reported: readonly ListedServer[], configured: re
   return faults.length > 0 ? faults : [fine('workers', `reach ${reported.length} MCP servers`)];
 }
 
-const START_A_WORKER = 'Start a worker with this configuration: `adjutant worker`, or `adjutant up`.';
+const START_A_WORKER = `Start a worker with this configuration: \`${ADJUTANT} worker\`, or \`${ADJUTANT} up\`.`;
 
 function awayFinding({ name, status, error }: ListedServer): Finding {
   const says = `report that the server ${name} is ${status}${error === undefined ? '' : `: ${error}`}`;

@@ -1,5 +1,6 @@
 /** `adjutant get`: the state of a request, or of one directive.
  *  It must never wait for anything. */
+import { ADJUTANT } from '../command-name.ts';
 import type { DirectiveClient } from '../../contract/directive-client.ts';
 import { DirectiveRefused, problem } from '../../contract/problem.ts';
 import type {
@@ -73,7 +74,7 @@ async function errorLines(
   const more = failed.length - MOST_ERRORS;
   return [
     ...section('errors', table((await Promise.all(shown)).flat()), paint),
-    ...(more > 0 ? [`  and ${more} more: adjutant get ${view.request_id} <directive>`] : []),
+    ...(more > 0 ? [`  and ${more} more: ${ADJUTANT} get ${view.request_id} <directive>`] : []),
   ];
 }
 

@@ -1,5 +1,6 @@
 /** `adjutant init`: writes a first adjutant.json.
  *  It must never overwrite a file. */
+import { ADJUTANT } from '../command-name.ts';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { CliFailure, EXIT, type ExitCode } from '../failure.ts';
@@ -35,10 +36,10 @@ export async function init(terminal: Terminal, folder: string): Promise<ExitCode
     throw explained(error as NodeJS.ErrnoException, folder);
   }
   terminal.out(`wrote ${FILE}`);
-  terminal.err('next: adjutant up, then');
-  terminal.err('  adjutant call everything.get-sum \'{"a": 2, "b": 3}\'');
+  terminal.err(`next: ${ADJUTANT} up, then`);
+  terminal.err(`  ${ADJUTANT} call everything.get-sum '{"a": 2, "b": 3}'`);
   terminal.err(
-    '  adjutant ask "What is in this folder?"    with ANTHROPIC_API_KEY set; --alias names another model',
+    `  ${ADJUTANT} ask "What is in this folder?"    with ANTHROPIC_API_KEY set; --alias names another model`,
   );
   return EXIT.done;
 }

@@ -1,5 +1,7 @@
 /** `adjutant tools`, `agents` and `lanes`: lists tools, agents, and the load of the lanes.
  *  It must never change anything. */
+import { ADJUTANT } from '../command-name.ts';
+import { closeNames } from '../../bounds/close-names.ts';
 import type { ListedLane } from '../../contract/lane-listing.ts';
 import type { ListedServer, ListedTool, ToolListing } from '../../contract/tool-listing.ts';
 import { CliFailure, EXIT, type ExitCode } from '../failure.ts';
@@ -28,11 +30,19 @@ function ofServer(listing: ToolListing, server: string | undefined): ToolListing
   const servers = listing.servers.filter(({ name }) => name === server);
   if (servers.length > 0)
     return { ...listing, servers, tools: listing.tools.filter((tool) => tool.server === server) };
-  const known = listing.servers.map(({ name }) => name).join(', ');
+  const known = listing.servers.map(({ name }) => name);
   throw new CliFailure({
     what: `No worker has reported an MCP server "${oneLine(server, 80)}".`,
-    how: known === '' ? 'Start a worker: `adjutant worker`, or `adjutant up`.' : `There are ${known}.`,
+    how: known.length === 0 ? START_A_WORKER : serversText(server, known),
   });
+}
+
+const START_A_WORKER = `Start a worker: \`${ADJUTANT} worker\`, or \`${ADJUTANT} up\`.`;
+
+function serversText(asked: string, known: readonly string[]): string {
+  const close = closeNames(asked, known);
+  const question = close.length === 0 ? '' : `Did you mean ${close.join(' or ')}? `;
+  return `${question}There are ${known.join(', ')}.`;
 }
 
 function toolRow({ name, effect, description = '' }: ListedTool, terminal: Terminal): string[] {

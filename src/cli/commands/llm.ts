@@ -1,5 +1,6 @@
 /** `adjutant llm`: calls a model and prints its answer as it arrives; an interrupt cancels the call.
  *  It must never print text that is not in the final answer, unless a line reports it as void. */
+import { ADJUTANT } from '../command-name.ts';
 import { readFile } from 'node:fs/promises';
 import type { SubmittedDirective } from '../../contract/directive.ts';
 import type { Signal, TerminalSignal } from '../../contract/signal.ts';
@@ -144,7 +145,7 @@ function unanswered({ requestId, id }: Call, interrupt: AbortSignal): never {
   if (!interrupt.aborted) throw new Error(`Request ${requestId} was closed without a result of ${id}.`);
   throw new CliFailure({
     what: 'Interrupted; the cancellation has not been confirmed.',
-    how: `See its state: adjutant get ${requestId} ${id}`,
+    how: `See its state: ${ADJUTANT} get ${requestId} ${id}`,
     exitCode: EXIT.interrupted,
   });
 }

@@ -1,5 +1,6 @@
 /** `adjutant up`, `api`, `engine`, `worker`: runs the service in this process until it must stop.
  *  It must never know what the roles do: the service does. */
+import { ADJUTANT, beforeOptions } from '../command-name.ts';
 import { hideEnvironment } from '../environment-block.ts';
 import { EXIT, type ExitCode } from '../failure.ts';
 import { fault, type Finding } from '../../doctor/finding.ts';
@@ -55,7 +56,7 @@ async function run(
   // Before anything starts, so that all faults are reported at once.
   const declared = loadConfig(options.config, env);
   const modules = await loadModules(declared);
-  await check(terminal, declared, modules, options.roles);
+  await check(terminal, declared, modules, options.roles, beforeOptions(env));
   if (stop.aborted) return;
   const redis = await redisFor(env, options.mayStartRedis);
   try {
@@ -63,6 +64,8 @@ async function run(
     const agents = withDefaultAgent(modules.agents);
     const service = createService(config, options.roles, { ...modules, agents });
     await service.start(stop);
+    // A verb that does not find the note asks the usual address.
+    if (service.url !== null) await redis.noteService(service.url).catch(() => {});
     if (!stop.aborted) announce(terminal, service.url);
     await aborted(stop);
     terminal.err('stopping');
@@ -77,11 +80,12 @@ async function check(
   config: Config,
   modules: Modules,
   roles: ServeOptions['roles'],
+  before: string,
 ): Promise<void> {
   const { examinePort, examineStart } = await import('../../doctor/start-check.ts');
   const findings = [
     ...examineStart(config, modules, roles),
-    ...(roles.api === true ? await examinePort(config) : []),
+    ...(roles.api === true ? await examinePort(config, before) : []),
   ];
   for (const finding of findings) if (finding.ok) printAdvice(terminal, finding);
   requireSound(findings);
@@ -109,10 +113,10 @@ async function redisFor(
   { REDIS_URL: url = '', REDIS_SERVER: program = 'redis-server', PATH: path }: Environment,
   mayStart: boolean,
 ): Promise<PrivateRedis> {
-  if (url !== '') return { url, stop: async () => {} };
+  if (url !== '') return { url, noteService: async () => {}, stop: async () => {} };
   if (mayStart) return startPrivateRedis(process.cwd(), { program, path });
   const says = 'REDIS_URL is not set; a single role must share its Redis with the others';
-  const fix = 'Set REDIS_URL, as in redis://127.0.0.1:6379; or run `adjutant up`, which starts its own.';
+  const fix = `Set REDIS_URL, as in redis://127.0.0.1:6379; or run \`${ADJUTANT} up\`, which starts its own.`;
   throw new StartFault([fault('redis', says, fix)]);
 }
 

@@ -1,5 +1,6 @@
 /** `adjutant submit`: submits directives from a file or stdin, as one batch.
  *  It must never submit a part of its input. */
+import { ADJUTANT } from '../command-name.ts';
 import { readFile } from 'node:fs/promises';
 import { text } from 'node:stream/consumers';
 import type { SubmittedDirective } from '../../contract/directive.ts';
@@ -25,7 +26,7 @@ export async function submit(
   }
   const rows = submission.directives.map(({ id, type, status, lane }) => [id, type, status, lane ?? '-']);
   for (const line of table(rows)) terminal.out(line);
-  terminal.err(`follow it: adjutant tail ${submission.request_id}`);
+  terminal.err(`follow it: ${ADJUTANT} tail ${submission.request_id}`);
   return EXIT.done;
 }
 

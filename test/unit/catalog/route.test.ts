@@ -61,10 +61,19 @@ describe('a tool named alone', () => {
       error: {
         type: 'unknown_tool',
         retryable: false,
-        details: { field: 'tool_name', tool_name: 'nothing', servers: [...known.keys()] },
+        details: { field: 'tool_name', tool_name: 'nothing', servers: [...known.keys()], close_names: [] },
       },
     });
   });
+});
+
+test.each([
+  [{ tool_name: 'filse.write' }, ['files.write']],
+  [{ tool_name: 'filse.wrte' }, ['files.write']],
+  [{ tool_name: 'filse.nothing' }, []],
+  [{ tool_name: 'write', server: 'filse' }, ['files']],
+])('a mistyped server in %j gets the close names %j', (fields, names) => {
+  expect(route(fields)).toMatchObject({ error: { type: 'unknown_tool', details: { close_names: names } } });
 });
 
 describe('a pinned tool', () => {

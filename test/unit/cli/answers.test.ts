@@ -1,5 +1,6 @@
 /** The output for models and runs: live or whole text, tool calls as lines, reported restarts. */
 import { describe, expect, test } from 'vitest';
+import { ADJUTANT } from '../../../src/cli/command-name.ts';
 import { createAnswerPrinter } from '../../../src/cli/answer-printer.ts';
 import { type Failed, printFailure } from '../../../src/cli/failure-lines.ts';
 import { createReachLines } from '../../../src/cli/reach-lines.ts';
@@ -60,19 +61,23 @@ describe('a failure', () => {
     expect(told(error, { requestId: 'r', id: 'a' })).toEqual([
       'failed outcome_unknown: the worker died',
       '       {"outcome":"unknown"}',
-      '   fix Check whether it happened; to call it again: adjutant dead redrive r/a',
-      '   see adjutant get r a',
+      `   fix Check whether it happened; to call it again: ${ADJUTANT} dead redrive r/a`,
+      `   see ${ADJUTANT} get r a`,
     ]);
   });
 
   test('of a busy conversation names the request that holds it', () => {
     const lines = told(errorEnvelope('busy', 'busy', { active: 'first' }), { requestId: 'r' });
-    expect(lines).toContainEqual(expect.stringContaining('adjutant cancel first'));
-    expect(lines.at(-1)).toBe('   see adjutant get r');
+    expect(lines).toContainEqual(expect.stringContaining(`${ADJUTANT} cancel first`));
+    expect(lines.at(-1)).toBe(`   see ${ADJUTANT} get r`);
   });
 
   test('with foreign names stays within its lines', () => {
-    const error = errorEnvelope('unknown_tool', 'no', { server: 's', close_names: ['a\u001B[2J\nb'] });
+    const error = errorEnvelope('unknown_tool', 'no', {
+      server: 's',
+      tool: 't',
+      close_names: ['a\u001B[2J\nb'],
+    });
     const lines = told(error, { requestId: 'r', id: 'a' });
     expect(lines).toHaveLength(4);
     expect(lines.join('')).not.toContain('\u001B');
@@ -88,7 +93,7 @@ describe('an outage of the service', () => {
     onReach(null);
     onReach(null);
     expect(err().trimEnd().split('\n')).toEqual([
-      'No service answers at x; accepted work continues, and the command retries until the service answers',
+      'No service answers at x; what was accepted is kept, and this command tries again until the service answers',
       expect.stringMatching(/^the service answers again after \d+\.\d s$/),
     ]);
   });

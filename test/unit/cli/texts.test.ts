@@ -1,5 +1,6 @@
 /** The texts of the command line: tables, payloads, signals, errors and findings. */
 import { describe, expect, test } from 'vitest';
+import { ADJUTANT, beforeOptions, commandName } from '../../../src/cli/command-name.ts';
 import { workerFindings } from '../../../src/cli/commands/doctor.ts';
 import { explain } from '../../../src/cli/explanation.ts';
 import { CliFailure } from '../../../src/cli/failure.ts';
@@ -46,7 +47,7 @@ describe('a failure', () => {
       retryable: false,
     } as const;
     printFailure(createTerminal(textStream(false), stderr), told, { requestId: 'r', id: 'a' });
-    expect(stderr.text()).toBe(`failed tool_error: no\n       ${line}\n   see adjutant get r a\n`);
+    expect(stderr.text()).toBe(`failed tool_error: no\n       ${line}\n   see ${ADJUTANT} get r a\n`);
   });
 });
 
@@ -179,7 +180,7 @@ describe('an error', () => {
     const refusal = problem('not_found', { detail, errors: [{ path: 'agent', message: detail }] });
     expect(explain(new DirectiveRefused(refusal))).toMatchObject({
       what: `not_found: ${detail}`,
-      how: '`adjutant agents` lists the agents.',
+      how: `\`${ADJUTANT} agents\` lists the agents.`,
     });
   });
 
@@ -203,4 +204,19 @@ describe('the findings', () => {
     for (const { fix } of findings) expect(fix).toBeTruthy();
     expect(workerFindings([ready], ['a'])).toMatchObject([{ subject: 'workers', ok: true, fix: null }]);
   });
+});
+
+test.each([
+  [{ PATH: '/usr/bin:/opt/bin' }, '/opt/bin/adjutant', 'adjutant'],
+  [{ PATH: '/usr/bin' }, '/opt/bin/adjutant', 'npx adjutant'],
+  [{ PATH: '/home/me/node_modules/.bin' }, '/home/me/node_modules/.bin/adjutant', 'npx adjutant'],
+  [{ PATH: '/opt/bin', npm_command: 'exec' }, '/opt/bin/adjutant', 'npx adjutant'],
+  [{}, '/opt/bin/adjutant', 'npx adjutant'],
+])('with %j and the file %s the command is %s', (environment, file, name) => {
+  expect(commandName(environment, (path) => path === file)).toBe(name);
+});
+
+test('an option of `npm start` stands behind `--`', () => {
+  expect(beforeOptions({ npm_lifecycle_event: 'start' })).toBe('npm start -- ');
+  expect(beforeOptions({ npm_lifecycle_event: 'npx' })).toBe('');
 });

@@ -25,10 +25,10 @@ test('a key that every object inherits is an ordinary member', () => {
 });
 
 test.each([
-  ['', 'is not JSON: value expected', { line: 1, column: 1 }],
-  ['{"a": "hunter2', 'is not JSON: unexpected end of string', { line: 1, column: 7 }],
-  ['{\n  "a" 1\n}', 'is not JSON: colon expected', { line: 2, column: 7 }],
-  ['{"a": 1}\n{', 'is not JSON: end of file expected', { line: 2, column: 1 }],
+  ['', 'is not JSON: a value is missing here', { line: 1, column: 1 }],
+  ['{"a": "hunter2', 'is not JSON: this text has no closing quote in its line', { line: 1, column: 7 }],
+  ['{\n  "a" 1\n}', 'is not JSON: a colon is missing here', { line: 2, column: 7 }],
+  ['{"a": 1}\n{', 'is not JSON: nothing may follow the value', { line: 2, column: 1 }],
 ])('%j is refused with its place, and without a piece of it', (text, message, place) => {
   expect(parseConfigText(text)).toEqual({ ok: false, message, place });
 });
