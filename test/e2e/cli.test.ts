@@ -74,7 +74,7 @@ describe('call', () => {
     expect(unknown.code).toBe(1);
     expect(unknown.stderr).toMatch(/unknown_tool/);
     expect(unknown.stderr).toMatch(/fix Did you mean peer\.add or /);
-    expect(unknown.stderr).toMatch(/see adjutant get [0-9a-f-]{36} [0-9a-f-]{36}/);
+    expect(unknown.stderr).toMatch(/see (npx )?adjutant get [0-9a-f-]{36} [0-9a-f-]{36}/);
     const json = await run(['call', 'peer.fail', '{"text":"no"}', '--json']);
     expect(json.code).toBe(1);
     expect(JSON.parse(json.stdout)).toMatchObject({

@@ -1,5 +1,5 @@
 /** Runs every command and program of the pages as written, against the service that a reader has started.
- *  It must not fix a command: the commands find the service of their folder by themselves, programs get its URL. */
+ *  It must not fix a command: `npx adjutant` finds the service of its folder by itself, programs get its URL. */
 import { execFile } from 'node:child_process';
 import { chmod, cp, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -23,7 +23,6 @@ const NOTHING = Object.fromEntries(
     'REDIS_URL',
     'ADJUTANT_CONFIG',
     'ADJUTANT_PORT',
-    'ADJUTANT_URL',
   ].map((name) => [name, undefined]),
 );
 
@@ -40,7 +39,7 @@ beforeAll(async () => {
   });
   url = /http:\S+/.exec(await up.waitForLine(/^adjutant listens on/))?.[0] ?? '';
   const path = [join(folder, 'programs'), process.env['PATH']].join(delimiter);
-  env = { ...process.env, ...NOTHING, PATH: path };
+  env = { ...process.env, ...NOTHING, ADJUTANT_URL: url, PATH: path };
   await vi.waitFor(async () => {
     const { servers } = (await (await fetch(`${url}/v1/tools`)).json()) as { servers: { status: string }[] };
     expect(servers.map(({ status }) => status)).toEqual(['ready', 'ready']);
@@ -61,7 +60,7 @@ async function clone(): Promise<string> {
     await cp(file, join(made, file), { recursive: true });
   for (const part of ['node_modules', 'src', 'deploy']) await symlink(resolve(part), join(made, part));
   await mkdir(join(made, 'programs'));
-  await program(made, 'npx', 'shift; export npm_command=exec');
+  await program(made, 'npx', 'shift; export npm_command=exec; unset ADJUTANT_URL');
   await program(made, 'adjutant', 'unset npm_command');
   return made;
 }
