@@ -4,18 +4,16 @@ import { readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { randomUUID } from 'node:crypto';
-import { fileURLToPath } from 'node:url';
 import { expect, test, vi } from 'vitest';
 import type { Cancellation } from '../../src/contract/cancellation.ts';
 import { auditRequest, outcomes } from '../support/audit.ts';
 import { install } from '../support/installation.ts';
+import { ownServerEntry } from '../support/mcp-servers.ts';
 import { follow, post, untilClosed } from '../support/public-api.ts';
-
-const PEER = fileURLToPath(new URL('../support/servers/legacy-peer.ts', import.meta.url));
 
 test('a cancel reaches the worker that runs the call, and the server it runs on', async () => {
   const diary = join(tmpdir(), `adjutant-diary-${randomUUID()}`);
-  const peer = { command: process.execPath, args: [PEER, 'stdio'], env: { PEER_LOG: diary } };
+  const peer = ownServerEntry('legacy-peer.ts', { PEER_LOG: diary });
   await using installation = await install({ config: { mcpServers: { peer } } });
   const [{ url }] = await Promise.all([
     installation.start('api'),

@@ -1,28 +1,36 @@
 /** `adjutant ask` and the steering of runs, as a person or a script uses them, against a mock of the providers.
- *  It must never reach a real provider, nor import the program. */
+ *  It must never reach a real provider, and must run each command as a process at least once. */
 import { LLMock } from '@copilotkit/aimock';
 import { rm } from 'node:fs/promises';
-import { fileURLToPath } from 'node:url';
-import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { requestViewSchema } from '../../src/contract/request-view.ts';
 import { runViewSchema } from '../../src/contract/run.ts';
-import { cliFolder, type Run, type Running, startCli } from '../support/cli.ts';
+import { cliFolder, type Run, type Running, startCli, type Watched } from '../support/cli.ts';
+import { runCommand, startCommand } from '../support/command.ts';
+import { eventually, untilListed } from '../support/eventually.ts';
+import { ownServerEntry } from '../support/mcp-servers.ts';
 import { startRedis } from '../support/redis.ts';
 
-const PEER = fileURLToPath(new URL('../support/servers/legacy-peer.ts', import.meta.url));
+const STOPS = ['SIGTERM', 'SIGTERM', 'SIGINT'] as const;
 const ANSWER = 'The sum is 5, and the echo came back.';
 const mock = new LLMock({ port: 0, chunkSize: 8 });
 
 let home: string;
 let up: Running;
-let env: Readonly<Record<string, string>>;
+let url: string;
 
-async function run(args: readonly string[], stdin = ''): Promise<Run> {
-  return startCli(args, { cwd: home, env, stdin }).ended;
+/** In the process of the test. */
+async function cli(...args: string[]): Promise<Run> {
+  return runCommand(args, url);
 }
 
-function start(...args: string[]): Running {
-  return startCli(args, { cwd: home, env });
+/** In a process of its own. */
+function start(args: readonly string[], stdin = ''): Running {
+  return startCli(args, { cwd: home, env: { ADJUTANT_URL: url }, stdin });
+}
+
+async function run(args: readonly string[], stdin = ''): Promise<Run> {
+  return start(args, stdin).ended;
 }
 
 function script(said: string, toolCalls: readonly object[], answer: string): void {
@@ -40,7 +48,7 @@ function lastMessages(): { role: string; content: string }[] {
 
 function configuration(): object {
   return {
-    mcpServers: { peer: { command: process.execPath, args: [PEER, 'stdio'] } },
+    mcpServers: { peer: ownServerEntry('legacy-peer.ts') },
     providers: { mock: { type: 'openai-compatible', base_url: `${mock.url}/v1` } },
     models: { fast: 'mock:m' },
     agents: {
@@ -48,10 +56,6 @@ function configuration(): object {
     },
     worker: { drain_ms: 0 },
   };
-}
-
-async function untilReady(): Promise<void> {
-  await vi.waitFor(async () => expect((await run(['tools'])).stdout).toContain('peer.add'), 20_000);
 }
 
 beforeAll(async () => {
@@ -69,8 +73,8 @@ beforeAll(async () => {
   await mock.start();
   home = await cliFolder({ 'adjutant.json': configuration() });
   up = startCli(['up', '--port', '0'], { cwd: home });
-  env = { ADJUTANT_URL: await up.said(/http:\/\/127\.0\.0\.1:\d+/) };
-  await untilReady();
+  url = await up.said(/http:\/\/127\.0\.0\.1:\d+/);
+  await untilListed(url, 'peer.add');
 });
 
 afterAll(async () => {
@@ -96,15 +100,15 @@ describe('a question', () => {
   });
 
   test('is the view of its run with --json', async () => {
-    const { code, stdout } = await run(['ask', 'sum and echo', '--json']);
+    const { code, stdout } = await cli('ask', 'sum and echo', '--json');
     expect(code).toBe(0);
     const view = runViewSchema.parse(JSON.parse(stdout));
     expect(view).toMatchObject({ status: 'completed', result: ANSWER, tool_calls: 2, iterations: 2 });
   });
 
   test('leaves its whole history', async () => {
-    await run(['ask', 'sum and echo', '--no-stream', '--request', 'story']);
-    const { code, stdout } = await run(['get', 'story']);
+    await cli('ask', 'sum and echo', '--no-stream', '--request', 'story');
+    const { code, stdout } = await cli('get', 'story');
     expect(code).toBe(0);
     expect(stdout).toMatch(/tool_exec +succeeded +tool\.peer +1 attempt, \d/);
     expect(stdout).toMatch(/llm_generate +succeeded +llm\.mock/);
@@ -114,7 +118,7 @@ describe('a question', () => {
     expect(stdout).toMatch(/assistant +→ peer\.add \{"a":2,"b":3\} → peer\.echo/);
     expect(stdout).toMatch(/tool peer\.add +\{"ok":true/);
     expect(stdout).toContain(`answer ${ANSWER}`);
-    const view = requestViewSchema.parse(JSON.parse((await run(['get', 'story', '--json'])).stdout));
+    const view = requestViewSchema.parse(JSON.parse((await cli('get', 'story', '--json')).stdout));
     expect(view.run?.messages.map(({ role }) => role)).toEqual([
       'user',
       'assistant',
@@ -125,18 +129,18 @@ describe('a question', () => {
   });
 
   test('sent twice under one id is one run', async () => {
-    const first = await run(['ask', 'sum and echo', '--request', 'once']);
+    const first = await cli('ask', 'sum and echo', '--request', 'once');
     mock.clearRequests();
-    expect((await run(['ask', 'sum and echo', '--request', 'once'])).stdout).toBe(first.stdout);
+    expect((await cli('ask', 'sum and echo', '--request', 'once')).stdout).toBe(first.stdout);
     expect(mock.getRequests()).toHaveLength(0);
-    const other = await run(['ask', 'my name', '--request', 'once']);
+    const other = await cli('ask', 'my name', '--request', 'once');
     expect(other.code).toBe(1);
     expect(other.stderr).toMatch(/id_conflict/);
   });
 
   test('of a conversation knows the earlier messages', async () => {
-    await run(['ask', 'my name is Ada', '--conversation', 'c-1']);
-    const { stdout } = await run(['ask', 'who am I', '--conversation', 'c-1']);
+    await cli('ask', 'my name is Ada', '--conversation', 'c-1');
+    const { stdout } = await cli('ask', 'who am I', '--conversation', 'c-1');
     expect(stdout).toBe('You are Ada.\n');
     const messages = lastMessages();
     expect(messages.slice(-3)).toEqual([
@@ -150,15 +154,15 @@ describe('a question', () => {
     const { code, stdout, stderr } = await run(['ask', 'forbidden', '--request', 'refused']);
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
     expect(stderr).toMatch(/^failed \w+: .*No such key/m);
-    expect((await run(['get', 'refused'])).code).toBe(1);
-    expect((await run(['ask', 'forbidden', '--json'])).code).toBe(1);
+    expect((await cli('get', 'refused')).code).toBe(1);
+    expect((await cli('ask', 'forbidden', '--json')).code).toBe(1);
   });
 
   test('to an unknown agent is refused, with the known names', async () => {
-    const { code, stderr } = await run(['ask', 'hello', '--agent', 'nobody']);
+    const { code, stderr } = await cli('ask', 'hello', '--agent', 'nobody');
     expect(code).toBe(1);
     expect(stderr).toMatch(/not_found.*careful, default/);
-    expect((await run(['ask', ' '])).code).toBe(2);
+    expect((await cli('ask', ' ')).code).toBe(2);
   });
 });
 
@@ -166,24 +170,24 @@ test('agents are listed, the built-in one among them', async () => {
   const { stdout } = await run(['agents']);
   expect(stdout).toMatch(/^careful +fast +peer\.\* +Asks first$/m);
   expect(stdout).toMatch(/^default +fast +\* /m);
-  const { agents } = JSON.parse((await run(['agents', '--json'])).stdout) as { agents: { name: string }[] };
+  const { agents } = JSON.parse((await cli('agents', '--json')).stdout) as { agents: { name: string }[] };
   expect(agents.map(({ name }) => name)).toEqual(['careful', 'default']);
 });
 
 describe('a tool call that needs approval', () => {
   /** A run that waits, and the id of its call. */
-  async function waiting(request: string): Promise<{ asked: Running; call: string }> {
-    const asked = start('ask', 'sum with leave', '--agent', 'careful', '--request', request);
+  async function waiting(request: string): Promise<{ asked: Watched; call: string }> {
+    const asked = startCommand(['ask', 'sum with leave', '--agent', 'careful', '--request', request], url);
     const told = await asked.said(new RegExp(`adjutant approve ${request} \\S+`));
     return { asked, call: told.split(' ').at(-1) ?? '' };
   }
 
   test('shows how to decide, and continues after the decision', async () => {
     const { asked, call } = await waiting('leave');
-    expect((await run(['get', 'leave'])).stdout).toMatch(new RegExp(`approval +${call} +peer\\.add +until`));
+    expect((await cli('get', 'leave')).stdout).toMatch(new RegExp(`approval +${call} +peer\\.add +until`));
     expect(await run(['approve', 'leave', call])).toMatchObject({ code: 0, stdout: `${call}  approved\n` });
     expect(await asked.ended).toMatchObject({ code: 0, stdout: 'Done with leave.\n' });
-    const again = await run(['deny', 'leave', call]);
+    const again = await cli('deny', 'leave', call);
     expect(again.code).toBe(1);
     expect(again.stderr).toMatch(/already_decided|request_closed/);
   });
@@ -201,7 +205,7 @@ describe('a tool call that needs approval', () => {
   test('may get other arguments', async () => {
     const { asked, call } = await waiting('edited');
     expect((await run(['approve', 'edited', call, '--arguments', '[1]'])).code).toBe(2);
-    await run(['approve', 'edited', call, '--arguments', '{"a":20,"b":3}']);
+    await cli('approve', 'edited', call, '--arguments', '{"a":20,"b":3}');
     expect((await asked.ended).code).toBe(0);
     const messages = lastMessages();
     expect(messages.at(-1)?.content).toContain('23');
@@ -209,10 +213,10 @@ describe('a tool call that needs approval', () => {
 
   test('is decided only by its own id', async () => {
     const { asked, call } = await waiting('named');
-    const { code, stderr } = await run(['approve', 'named', 'nobody']);
+    const { code, stderr } = await cli('approve', 'named', 'nobody');
     expect(code).toBe(1);
     expect(stderr).toMatch(/not_found/);
-    await run(['deny', 'named', call]);
+    await cli('deny', 'named', call);
     await asked.ended;
   });
 
@@ -220,11 +224,11 @@ describe('a tool call that needs approval', () => {
     const { asked, call } = await waiting('steered');
     const given = await run(['input', 'steered', 'and be brief', '--id', 'i-1']);
     expect(given).toMatchObject({ code: 0, stdout: 'i-1  it is the next\n' });
-    await run(['approve', 'steered', call]);
+    await cli('approve', 'steered', call);
     await asked.ended;
     const messages = lastMessages();
     expect(messages.filter(({ role }) => role === 'user').at(-1)?.content).toContain('and be brief');
-    const late = await run(['input', 'steered', 'too late']);
+    const late = await cli('input', 'steered', 'too late');
     expect(late.code).toBe(1);
     expect(late.stderr).toMatch(/request_closed/);
   });
@@ -232,30 +236,26 @@ describe('a tool call that needs approval', () => {
 
 describe('an interrupt', () => {
   test('cancels the run, with all its work under way', async () => {
-    const running = start('ask', 'wait for ever', '--request', 'stopped');
-    await vi.waitFor(
-      async () => expect((await run(['get', 'stopped'])).stdout).toMatch(/tool_exec +running/),
-      20_000,
-    );
+    const running = start(['ask', 'wait for ever', '--request', 'stopped']);
+    await eventually(async () => (await cli('get', 'stopped')).stdout).toMatch(/tool_exec +running/);
     running.child.kill('SIGINT');
     const { code, stdout, stderr } = await running.ended;
     expect({ code, stdout }).toEqual({ code: 130, stdout: '' });
     expect(stderr).toMatch(/^failed cancelled: /m);
-    const view = requestViewSchema.parse(JSON.parse((await run(['get', 'stopped', '--json'])).stdout));
+    const view = requestViewSchema.parse(JSON.parse((await cli('get', 'stopped', '--json')).stdout));
     expect(view.run).toMatchObject({ status: 'cancelled' });
   });
 });
 
-test('separate roles together work like one process', async () => {
+test('separate roles work like one process; a stop sent three times at once, as wrappers do, is gentle', async () => {
   await using redis = await startRedis();
   const part = (...args: string[]): Running => startCli(args, { cwd: home, env: { REDIS_URL: redis.url } });
   const api = part('api', '--port', '0');
   const roles = [api, part('engine'), part('worker')];
-  const url = await api.said(/http:\/\/127\.0\.0\.1:\d+/);
-  const apart = async (...args: string[]): Promise<Run> =>
-    startCli(args, { cwd: home, env: { ADJUTANT_URL: url } }).ended;
-  await vi.waitFor(async () => expect((await apart('tools')).stdout).toContain('peer.add'), 20_000);
-  expect(await apart('ask', 'sum and echo')).toMatchObject({ code: 0, stdout: `${ANSWER}\n` });
-  for (const role of roles) role.child.kill('SIGTERM');
-  for (const role of roles) expect((await role.ended).code).toBe(0);
+  const apart = await api.said(/http:\/\/127\.0\.0\.1:\d+/);
+  await untilListed(apart, 'peer.add');
+  const asked = await runCommand(['ask', 'sum and echo'], apart);
+  expect(asked).toMatchObject({ code: 0, stdout: `${ANSWER}\n` });
+  for (const { child } of roles) for (const signal of STOPS) child.kill(signal);
+  for (const { child, ended } of roles) expect([(await ended).code, child.signalCode]).toEqual([0, null]);
 });

@@ -5,6 +5,7 @@ import { resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { beforeAll, expect, test } from 'vitest';
 import { startCli } from '../support/cli.ts';
+import { runCommand } from '../support/command.ts';
 
 const run = promisify(execFile);
 
@@ -46,10 +47,10 @@ test.each<[string[], string[]]>([
 });
 
 test('an unknown shell is refused, and the others have a script', async () => {
-  const cwd = resolve('.');
-  expect((await startCli(['completion', 'tcsh'], { cwd }).ended).code).toBe(2);
-  expect((await startCli(['completion', 'zsh'], { cwd }).ended).stdout).toContain('bashcompinit');
-  const fish = (await startCli(['completion', 'fish'], { cwd }).ended).stdout;
+  const script = async (shell: string) => runCommand(['completion', shell], '');
+  expect((await script('tcsh')).code).toBe(2);
+  expect((await script('zsh')).stdout).toContain('bashcompinit');
+  const fish = (await script('fish')).stdout;
   expect(fish).toMatch(/-a call -d '/);
   expect(fish).toMatch(/seen_subcommand_from call.* -l backoff -x -a 'fixed exponential'/);
 });

@@ -1,11 +1,12 @@
 /** `adjutant llm` as a person or a script uses it, against an independent mock of the providers.
- *  It must never reach a real provider, nor import the program. */
+ *  It must never reach a real provider. Piped, live and interrupted answers are of a process; the rest runs in the test's. */
 import { LLMock } from '@copilotkit/aimock';
 import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { modelTurnSchema } from '../../src/contract/model-turn.ts';
 import { cliFolder, type Run, type Running, startCli } from '../support/cli.ts';
+import { runCommand } from '../support/command.ts';
 
 const TEXT = 'The quick brown fox jumps over the lazy dog.';
 const LONG = TEXT.repeat(20);
@@ -13,10 +14,20 @@ const mock = new LLMock({ port: 0, chunkSize: 8 });
 
 let home: string;
 let up: Running;
-let env: Readonly<Record<string, string>>;
+let url: string;
+
+/** In the process of the test. */
+async function cli(...args: string[]): Promise<Run> {
+  return runCommand(args, url);
+}
+
+/** In a process of its own. */
+function start(args: readonly string[], stdin = ''): Running {
+  return startCli(args, { cwd: home, env: { ADJUTANT_URL: url }, stdin });
+}
 
 async function run(args: readonly string[], stdin = ''): Promise<Run> {
-  return startCli(args, { cwd: home, env, stdin }).ended;
+  return start(args, stdin).ended;
 }
 
 beforeAll(async () => {
@@ -46,8 +57,7 @@ beforeAll(async () => {
     },
   });
   up = startCli(['up', '--port', '0'], { cwd: home });
-  env = { ADJUTANT_URL: await up.said(/http:\/\/127\.0\.0\.1:\d+/) };
-  await vi.waitFor(async () => expect((await run(['llm', 'hello'])).code).toBe(0), 20_000);
+  url = await up.said(/http:\/\/127\.0\.0\.1:\d+/);
 });
 
 afterAll(async () => {
@@ -70,25 +80,18 @@ describe('an answer', () => {
     expect(stderr).toContain('Six times seven.');
   });
 
-  test('is printed before it is complete', async () => {
-    const running = startCli(['llm', 'endless', '--stream', '--request', 'endless'], { cwd: home, env });
-    await running.said(/The quick/);
-    running.child.kill('SIGINT');
-    expect((await running.ended).code).toBe(130);
-  });
-
   test('is the same when requested at once, and from stdin', async () => {
     const { code, stdout } = await run(
       ['llm', '-', '--no-stream', '--request', 'at-once', '--id', 'a'],
       'hello\n',
     );
     expect({ code, stdout }).toEqual({ code: 0, stdout: `${TEXT}\n` });
-    const view = JSON.parse((await run(['get', 'at-once', 'a', '--json'])).stdout) as { directive: object };
+    const view = JSON.parse((await cli('get', 'at-once', 'a', '--json')).stdout) as { directive: object };
     expect(view.directive).toMatchObject({ type: 'llm_generate' });
   });
 
   test('is the envelope with --json', async () => {
-    const { code, stdout, stderr } = await run(['llm', 'hello', '--json']);
+    const { code, stdout, stderr } = await cli('llm', 'hello', '--json');
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     const result = JSON.parse(stdout) as { ok: boolean; payload: unknown };
     expect(result.ok).toBe(true);
@@ -99,16 +102,16 @@ describe('an answer', () => {
     const file = join(home, 'person.json');
     const schema = { type: 'object', properties: { name: { type: 'string' }, age: { type: 'integer' } } };
     await writeFile(file, JSON.stringify({ ...schema, required: ['name', 'age'] }));
-    const { code, stdout } = await run(['llm', 'a person', '--schema', file]);
+    const { code, stdout } = await cli('llm', 'a person', '--schema', file);
     expect(code).toBe(0);
     expect(JSON.parse(stdout)).toEqual({ name: 'Ada', age: 36 });
-    const typo = await run(['llm', 'a person', '--schema', join(home, 'nobody.json')]);
+    const typo = await cli('llm', 'a person', '--schema', join(home, 'nobody.json'));
     expect(typo).toMatchObject({ code: 2, stdout: '' });
   });
 
   test('passes its options on', async () => {
     mock.clearRequests();
-    await run(['llm', 'hello', '--system', 'Be brief.', '--max-tokens', '77', '--temperature', '0.5']);
+    await cli('llm', 'hello', '--system', 'Be brief.', '--max-tokens', '77', '--temperature', '0.5');
     expect(mock.getLastRequest()?.body).toMatchObject({
       messages: [
         { role: 'system', content: 'Be brief.' },
@@ -123,23 +126,23 @@ describe('an answer', () => {
 describe('a stream that is cut', () => {
   test('starts again, which a live reader sees and a pipe does not', async () => {
     const retried = ['--max-retries', '1', '--model', 'mock:m'];
-    const live = await run(['llm', 'cut', '--stream', ...retried]);
+    const live = await cli('llm', 'cut', '--stream', ...retried);
     expect(live.code).toBe(0);
     expect(live.stderr).toMatch(/retry 1\/1/);
     const [, said = ''] =
       /attempt 2 starts the answer again; the (\d+) characters before this are void/.exec(live.stderr) ?? [];
     expect(live.stdout.slice(Number(said)).trim()).toBe(TEXT);
     mock.resetMatchCounts();
-    const piped = await run(['llm', 'cut', ...retried]);
+    const piped = await cli('llm', 'cut', ...retried);
     expect(piped).toMatchObject({ code: 0, stdout: `${TEXT}\n` });
     expect(piped.stderr).toMatch(/attempt 2 starts the answer again$/m);
   });
 
   test('without a retry is a failure: a pipe gets nothing', async () => {
-    const { code, stdout, stderr } = await run(['llm', 'broken']);
+    const { code, stdout, stderr } = await cli('llm', 'broken');
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
     expect(stderr).toMatch(/^failed (network|provider_error): /m);
-    const json = await run(['llm', 'broken', '--json']);
+    const json = await cli('llm', 'broken', '--json');
     expect(json.code).toBe(1);
     expect(JSON.parse(json.stdout)).toMatchObject({ ok: false, error: { retryable: true } });
   });
@@ -147,40 +150,36 @@ describe('a stream that is cut', () => {
 
 describe('a refusal', () => {
   test('of the provider is shown with its type', async () => {
-    const { code, stdout, stderr } = await run(['llm', 'forbidden']);
+    const { code, stdout, stderr } = await cli('llm', 'forbidden');
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
     expect(stderr).toMatch(/^failed auth: /m);
   });
 
   test('of a model that no worker serves names the reason', async () => {
-    const { code, stderr } = await run(['llm', 'hello', '--model', 'nobody:m']);
+    const { code, stderr } = await cli('llm', 'hello', '--model', 'nobody:m');
     expect(code).toBe(1);
     expect(stderr).toMatch(/unknown_model/);
   });
 
   test('of an empty prompt or a wrong number is a usage error', async () => {
     expect((await run(['llm', '-'], ' \n')).code).toBe(2);
-    expect((await run(['llm', 'hello', '--temperature', 'hot'])).code).toBe(2);
+    expect((await cli('llm', 'hello', '--temperature', 'hot')).code).toBe(2);
   });
 
   test('without a service is an unreachable service', async () => {
-    const { code } = await startCli(['llm', 'hello', '--url', 'http://127.0.0.1:9'], { cwd: home }).ended;
-    expect(code).toBe(3);
+    expect((await runCommand(['llm', 'hello'], 'http://127.0.0.1:9')).code).toBe(3);
   });
 });
 
 describe('an interrupt', () => {
-  test('cancels the call', async () => {
-    const running = startCli(['llm', 'endless', '--stream', '--request', 'stopped', '--id', 'a'], {
-      cwd: home,
-      env,
-    });
+  test('cancels the call; its answer was printed before it was complete', async () => {
+    const running = start(['llm', 'endless', '--stream', '--request', 'stopped', '--id', 'a']);
     await running.said(/The quick/);
     running.child.kill('SIGINT');
     const { code, stderr } = await running.ended;
     expect(code).toBe(130);
     expect(stderr).toMatch(/^failed cancelled: /m);
-    const view = JSON.parse((await run(['get', 'stopped', 'a', '--json'])).stdout) as object;
+    const view = JSON.parse((await cli('get', 'stopped', 'a', '--json')).stdout) as object;
     expect(view).toMatchObject({
       status: 'failed',
       result: {
@@ -193,10 +192,10 @@ describe('an interrupt', () => {
 });
 
 test('tail shows text by the line, not by the piece', async () => {
-  await run(['llm', 'hello', '--request', 'tailed', '--id', 'a']);
-  const { stdout } = await run(['tail', 'tailed']);
+  await cli('llm', 'hello', '--request', 'tailed', '--id', 'a');
+  const { stdout } = await cli('tail', 'tailed');
   const deltas = stdout.split('\n').filter((line) => line.includes('ai.llm.delta'));
-  const { length } = (await run(['tail', 'tailed', '--json'])).stdout
+  const { length } = (await cli('tail', 'tailed', '--json')).stdout
     .split('\n')
     .filter((line) => line.includes('"ai.llm.delta"'));
   expect(deltas.length).toBeLessThanOrEqual(length);

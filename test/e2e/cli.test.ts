@@ -1,14 +1,15 @@
-/** The command line as a person or a script uses it: the real program, its output, its exit codes.
- *  It must not import the program: processes only. */
+/** The command line as a person or a script uses it: output and exit codes, against a service in its own process.
+ *  It must run each command as a process at least once; further cases of a command run in the process of the test. */
 import { readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { cliFolder, type Env, type Run, type Running, startCli as start } from '../support/cli.ts';
+import { runCommand } from '../support/command.ts';
+import { eventually, untilListed } from '../support/eventually.ts';
+import { ownServerEntry } from '../support/mcp-servers.ts';
 import { freePort } from '../support/process.ts';
+import { follow, post } from '../support/public-api.ts';
 import { startRedis } from '../support/redis.ts';
-
-const PEER = fileURLToPath(new URL('../support/servers/legacy-peer.ts', import.meta.url));
 
 const folders: string[] = [];
 
@@ -18,15 +19,19 @@ async function folder(files: Readonly<Record<string, unknown>> = {}): Promise<st
   return path;
 }
 
-const CONFIG = {
-  mcpServers: { peer: { command: process.execPath, args: [PEER, 'stdio'] } },
-  worker: { drain_ms: 0 },
-};
+const CONFIG = { mcpServers: { peer: ownServerEntry('legacy-peer.ts') }, worker: { drain_ms: 0 } };
+const URL_OF_A_SERVICE = /http:\/\/127\.0\.0\.1:\d+/;
 
 let home: string;
 let up: Running;
 let url: string;
 
+/** In the process of the test. */
+async function cli(...args: string[]): Promise<Run> {
+  return runCommand(args, url);
+}
+
+/** In a process of its own. */
 async function run(
   args: readonly string[],
   options: { cwd?: string; env?: Env; stdin?: string } = {},
@@ -38,8 +43,8 @@ async function run(
 beforeAll(async () => {
   home = await folder({ 'adjutant.json': CONFIG });
   up = start(['up', '--port', '0'], { cwd: home });
-  url = (await up.said(/http:\/\/127\.0\.0\.1:\d+/)) ?? '';
-  await vi.waitFor(async () => expect((await run(['tools'])).stdout).toContain('peer.add'), 20_000);
+  url = await up.said(URL_OF_A_SERVICE);
+  await untilListed(url, 'peer.add');
 });
 
 afterAll(async () => {
@@ -48,21 +53,31 @@ afterAll(async () => {
   for (const path of folders) await rm(path, { recursive: true, force: true });
 });
 
+/** A directive of `peer.wait` that is under way. */
+async function waiting(at: string, request: string): Promise<void> {
+  const call = { type: 'tool_exec', tool_name: 'peer.wait', request_id: request, id: 'a' };
+  expect((await post(`${at}/v1/directives`, call)).status).toBe(202);
+  for await (const { type } of follow(at, request)) if (type === 'ai.tool.started') return;
+}
+
 describe('call', () => {
   test('prints the tool’s answer', async () => {
     expect(await run(['call', 'peer.echo', '{"a":1}'])).toMatchObject({ code: 0, stdout: '{"a":1}\n' });
   });
 
   test('prints structured content as JSON', async () => {
-    const { code, stdout } = await run(['call', 'peer.add', '{"a":2,"b":3}']);
+    const { code, stdout } = await cli('call', 'peer.add', '{"a":2,"b":3}');
     expect(code).toBe(0);
     expect(JSON.parse(stdout)).toEqual({ sum: 5 });
   });
 
   test('prints the envelope with --json, wherever it stands', async () => {
-    const envelope = { ok: true, payload: { sum: 5 }, effects: [] };
-    expect(JSON.parse((await run(['call', 'peer.add', '{"a":2,"b":3}', '--json'])).stdout)).toEqual(envelope);
-    expect(JSON.parse((await run(['--json', 'call', 'peer.add', '{"a":2,"b":3}'])).stdout)).toEqual(envelope);
+    const call = ['call', 'peer.add', '{"a":2,"b":3}'];
+    for (const args of [
+      [...call, '--json'],
+      ['--json', ...call],
+    ])
+      expect(JSON.parse((await cli(...args)).stdout)).toEqual({ ok: true, payload: { sum: 5 }, effects: [] });
   });
 
   test('exits 1 with the error and its place when the directive fails', async () => {
@@ -70,12 +85,12 @@ describe('call', () => {
     expect(wrong).toMatchObject({ code: 1, stdout: '' });
     expect(wrong.stderr).toMatch(/validation_error/);
     expect(wrong.stderr).toMatch(/arguments\.a: /);
-    const unknown = await run(['call', 'peer.ad', '{}']);
+    const unknown = await cli('call', 'peer.ad', '{}');
     expect(unknown.code).toBe(1);
     expect(unknown.stderr).toMatch(/unknown_tool/);
     expect(unknown.stderr).toMatch(/fix Did you mean peer\.add or /);
     expect(unknown.stderr).toMatch(/see (npx )?adjutant get [0-9a-f-]{36} [0-9a-f-]{36}/);
-    const json = await run(['call', 'peer.fail', '{"text":"no"}', '--json']);
+    const json = await cli('call', 'peer.fail', '{"text":"no"}', '--json');
     expect(json.code).toBe(1);
     expect(JSON.parse(json.stdout)).toMatchObject({
       ok: false,
@@ -84,16 +99,8 @@ describe('call', () => {
   });
 
   test('passes on its limits and retries', async () => {
-    const { code, stderr } = await run([
-      'call',
-      'peer.wait',
-      '--timeout-ms',
-      '50',
-      '--max-retries',
-      '1',
-      '--effect',
-      'read',
-    ]);
+    const limits = ['--timeout-ms', '50', '--max-retries', '1', '--effect', 'read'];
+    const { code, stderr } = await cli('call', 'peer.wait', ...limits);
     expect(code).toBe(1);
     expect(stderr).toMatch(/retry 1\/1/);
     expect(stderr).toMatch(/timeout/);
@@ -116,7 +123,7 @@ describe('call', () => {
     const { code, stderr } = await running.ended;
     expect(code).toBe(130);
     expect(stderr).toMatch(/failed cancelled: .*interrupted at the terminal/);
-    expect((await run(['get', 'interrupted', 'a'])).stdout).toMatch(/status\s+failed/);
+    expect((await cli('get', 'interrupted', 'a')).stdout).toMatch(/status\s+failed/);
   });
 
   test('writes the whole answer into a file, also when its signal holds only the beginning', async () => {
@@ -126,7 +133,7 @@ describe('call', () => {
     expect(stdout).toBe(`${'x'.repeat(2_000_000)}\n`);
     const payload = await run(['payload', 'large', 'a']);
     expect(payload).toMatchObject({ code: 0, stdout });
-    const json = JSON.parse((await run([...args, '--json'])).stdout) as { payload: unknown };
+    const json = JSON.parse((await cli(...args, '--json')).stdout) as { payload: unknown };
     expect(JSON.stringify(json.payload).length).toBeGreaterThan(2_000_000);
   });
 });
@@ -140,10 +147,10 @@ describe('submit, tail and get', () => {
     const tail = await run(['tail', 'chain']);
     expect(tail.code).toBe(0);
     expect(tail.stdout.trim().split('\n')).toHaveLength(2);
-    const later = await run(['tail', 'chain', '--after', '1', '--json']);
+    const later = await cli('tail', 'chain', '--after', '1', '--json');
     expect(JSON.parse(later.stdout)).toMatchObject({ sequence: 2, type: 'ai.tool.result' });
     expect((await run(['get', 'chain'])).stdout).toMatch(/closed/);
-    expect(JSON.parse((await run(['get', 'chain', 'a', '--json'])).stdout)).toMatchObject({
+    expect(JSON.parse((await cli('get', 'chain', 'a', '--json')).stdout)).toMatchObject({
       id: 'a',
       status: 'succeeded',
     });
@@ -155,103 +162,83 @@ describe('submit, tail and get', () => {
       JSON.stringify({ type: 'tool_exec', tool_name: 'peer.echo', request_id: 'lines', id }),
     );
     await writeFile(file, `${lines.join('\n')}\n\n`);
-    const { code, stdout } = await run(['submit', file, '--json']);
+    const { code, stdout } = await cli('submit', file, '--json');
     expect(code).toBe(0);
     expect(JSON.parse(stdout)).toMatchObject({ request_id: 'lines', directives: [{ id: 'a' }, { id: 'b' }] });
   });
 
   test('name the faulty line, file or place', async () => {
-    const badLine = await run(['submit', '-'], { stdin: '{"type":"tool_exec"}\n{oops\n' });
+    const file = join(home, 'bad.jsonl');
+    await writeFile(file, '{"type":"tool_exec"}\n{oops\n');
+    const badLine = await cli('submit', file);
     expect(badLine).toMatchObject({ code: 2 });
-    expect(badLine.stderr).toContain('-:2');
-    expect((await run(['submit', 'no-such-file'])).code).toBe(2);
-    const badKey = await run(['submit', '-'], {
-      stdin: '{"type":"tool_exec","tool_name":"peer.echo","colour":1}',
-    });
+    expect(badLine.stderr).toContain('bad.jsonl:2');
+    expect((await cli('submit', 'no-such-file')).code).toBe(2);
+    await writeFile(file, '{"type":"tool_exec","tool_name":"peer.echo","colour":1}');
+    const badKey = await cli('submit', file);
     expect(badKey.code).toBe(2);
     expect(badKey.stderr).toContain('colour');
   });
-
-  test('exit 1 for what does not exist', async () => {
-    for (const args of [
-      ['get', 'none'],
-      ['get', 'chain', 'none'],
-      ['tail', 'none'],
-    ]) {
-      const { code, stderr } = await run(args);
-      expect(code).toBe(1);
-      expect(stderr).toMatch(/not_found/);
-    }
-  });
 });
 
-describe('the lists', () => {
-  test('show tools and lanes', async () => {
-    expect((await run(['tools'])).stdout).toMatch(/^peer\.echo\s+read/m);
-    expect((await run(['tools', 'peer'])).stdout).toMatch(/^peer\.echo\s+read/m);
-    const unknown = await run(['tools', 'pear']);
-    expect(unknown).toMatchObject({ code: 1, stdout: '' });
-    expect(unknown.stderr).toContain('There are peer.');
-    expect((await run(['lanes'])).stdout).toMatch(/^tool\.peer\s/m);
-    expect(JSON.parse((await run(['lanes', '--json'])).stdout)).toMatchObject({
-      lanes: expect.arrayContaining([expect.objectContaining({ name: 'tool.peer' })]) as unknown,
-    });
+test.each([
+  [['get', 'none']],
+  [['get', 'chain', 'none']],
+  [['tail', 'none']],
+  [['cancel', 'none']],
+  [['cancel', 'chain', 'none']],
+])('%j of what does not exist exits 1', async (args) => {
+  const { code, stderr } = await cli(...args);
+  expect(code).toBe(1);
+  expect(stderr).toMatch(/not_found/);
+});
+
+test('the lists show tools and lanes', async () => {
+  expect((await run(['tools'])).stdout).toMatch(/^peer\.echo\s+read/m);
+  expect((await cli('tools', 'peer')).stdout).toMatch(/^peer\.echo\s+read/m);
+  const unknown = await cli('tools', 'pear');
+  expect(unknown).toMatchObject({ code: 1, stdout: '' });
+  expect(unknown.stderr).toContain('There are peer.');
+  expect((await run(['lanes'])).stdout).toMatch(/^tool\.peer\s/m);
+  expect(JSON.parse((await cli('lanes', '--json')).stdout)).toMatchObject({
+    lanes: expect.arrayContaining([expect.objectContaining({ name: 'tool.peer' })]) as unknown,
   });
 });
 
 describe('cancel', () => {
-  async function waiting(request: string): Promise<void> {
-    const stdin = JSON.stringify({ type: 'tool_exec', tool_name: 'peer.wait', request_id: request, id: 'a' });
-    expect((await run(['submit', '-'], { stdin })).code).toBe(0);
-    const tail = start(['tail', request], { cwd: home, env: { ADJUTANT_URL: url } });
-    await tail.said(/ai\.tool\.started/);
-    tail.child.kill('SIGINT');
-    await tail.ended;
-  }
-
   test('reports its effect, and the result names the reason', async () => {
-    await waiting('cut');
+    await waiting(url, 'cut');
     const asked = await run(['cancel', 'cut', 'a', '--reason', 'no longer needed']);
     expect(asked).toMatchObject({ code: 0, stdout: 'a  its attempt is being aborted\n' });
-    expect((await run(['tail', 'cut'])).code).toBe(0);
-    const { stdout } = await run(['get', 'cut', 'a', '--json']);
+    const tail = await cli('tail', 'cut');
+    expect(tail.code).toBe(0);
+    expect(tail.stdout).toContain('(no longer needed)');
+    const { stdout } = await cli('get', 'cut', 'a', '--json');
     expect(JSON.parse(stdout)).toMatchObject({
       status: 'failed',
       result: { data: { result: { error: { type: 'cancelled', details: { reason: 'no longer needed' } } } } },
     });
-    expect((await run(['tail', 'cut'])).stdout).toContain('(no longer needed)');
-    expect((await run(['get', 'cut'])).stdout).toMatch(/errors\n\s+a\s+cancelled: .*no longer needed/);
-    expect((await run(['cancel', 'cut', 'a'])).stdout).toMatch(/^a\s+had ended before$/m);
+    expect((await cli('get', 'cut')).stdout).toMatch(/errors\n\s+a\s+cancelled: .*no longer needed/);
+    expect((await cli('cancel', 'cut', 'a')).stdout).toMatch(/^a\s+had ended before$/m);
   });
 
   test('of a request cancels all of it', async () => {
-    await waiting('cut-all');
-    const { code, stdout } = await run(['cancel', 'cut-all', '--json']);
+    await waiting(url, 'cut-all');
+    const { code, stdout } = await cli('cancel', 'cut-all', '--json');
     expect(code).toBe(0);
     expect(JSON.parse(stdout)).toMatchObject({
       request_id: 'cut-all',
       directives: [{ id: 'a', status: 'requested' }],
     });
-    expect((await run(['tail', 'cut-all'])).code).toBe(0);
-  });
-
-  test('of what does not exist exits 1', async () => {
-    for (const args of [
-      ['cancel', 'none'],
-      ['cancel', 'cut', 'none'],
-    ]) {
-      const { code, stderr } = await run(args);
-      expect(code).toBe(1);
-      expect(stderr).toMatch(/not_found/);
-    }
+    expect((await cli('tail', 'cut-all')).code).toBe(0);
   });
 });
 
 describe('dead', () => {
   const fail = async (request: string): Promise<void> => {
     const args = ['call', 'peer.fail', '{"text":"no luck"}', '--request', request, '--id', 'a'];
-    expect((await run(args)).code).toBe(1);
-    await vi.waitFor(async () => expect((await run(['dead'])).stdout).toContain(request), 20_000);
+    expect((await cli(...args)).code).toBe(1);
+    await eventually(async () => (await cli('dead')).stdout).toContain(request);
   };
 
   test('lists failed directives, and redrives it by name', async () => {
@@ -259,42 +246,38 @@ describe('dead', () => {
     const { code, stdout } = await run(['dead', 'list', '--error-type', 'tool_error']);
     expect(code).toBe(0);
     expect(stdout).toMatch(/^lost\s+a\s+peer\.fail\s+tool_error: no luck\s+1×/m);
-    expect((await run(['dead', 'list', '--lane', 'tool.nobody'])).stdout).toBe('');
+    expect((await cli('dead', 'list', '--lane', 'tool.nobody')).stdout).toBe('');
     const redriven = await run(['dead', 'redrive', 'lost/a']);
     expect(redriven).toMatchObject({
       code: 0,
       stdout: expect.stringMatching(/^lost\/a\s+→\s+a\.redrive-1$/m),
     });
-    expect((await run(['tail', 'lost'])).stdout).toContain('a.redrive-1');
-    expect((await run(['dead', 'redrive', 'lost/a'])).stderr).toContain('no dead letter: lost/a');
+    expect((await cli('tail', 'lost')).stdout).toContain('a.redrive-1');
+    expect((await cli('dead', 'redrive', 'lost/a')).stderr).toContain('no dead letter: lost/a');
   });
 
   test('redrives all of a filter, and everything only on explicit request', async () => {
     await fail('lost-too');
-    const nothing = await run(['dead', 'redrive']);
-    expect(nothing.code).not.toBe(0);
-    expect((await run(['dead', '--json'])).stdout).toContain('lost-too');
-    const { code, stdout } = await run(['dead', 'redrive', '--error-type', 'tool_error']);
+    const nothing = await cli('dead', 'redrive');
+    expect(nothing.code).toBe(2);
+    expect(nothing.stderr).toMatch(/fix .*--lane or --error-type, or use --all/);
+    expect((await cli('dead', '--json')).stdout).toContain('lost-too');
+    const { code, stdout } = await cli('dead', 'redrive', '--error-type', 'tool_error');
     expect(code).toBe(0);
     expect(stdout).toMatch(/^lost-too\/a\s+→\s+a\.redrive-1$/m);
-    await run(['tail', 'lost-too']);
-    expect((await run(['dead', 'redrive', '--all'])).code).toBe(0);
-  });
-
-  test('names the options when nothing is selected', async () => {
-    const { code, stderr } = await run(['dead', 'redrive']);
-    expect(code).toBe(2);
-    expect(stderr).toMatch(/fix .*--lane or --error-type, or use --all/);
-  });
-
-  test('refuses an invalid name', async () => {
-    expect((await run(['dead', 'redrive', 'lost'])).code).toBe(2);
+    await cli('tail', 'lost-too');
+    expect((await cli('dead', 'redrive', '--all')).code).toBe(0);
   });
 });
 
 describe('an invalid command line', () => {
+  const expectUsage = ({ code, stdout, stderr }: Run): void => {
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+    expect(stderr).not.toBe('');
+    expect(stderr).not.toMatch(/^\s+at /m);
+  };
+
   test.each([
-    [['launch']],
     [['call']],
     [['call', 'peer.echo', '{oops']],
     [['call', 'peer.echo', '[1]']],
@@ -303,28 +286,23 @@ describe('an invalid command line', () => {
     [['tail', 'x', '--after', '-1']],
     [['tools', '--colour']],
     [['tools', '--url', 'nowhere']],
-  ])('%j exits 2 with the reason', async (args) => {
-    const { code, stdout, stderr } = await run(args);
-    expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
-    expect(stderr).not.toBe('');
-    expect(stderr).not.toMatch(/^\s+at /m);
-  });
+    [['dead', 'redrive', 'lost']],
+  ])('%j exits 2 with the reason', async (args) => expectUsage(await cli(...args)));
 
-  test('is reported as JSON with --json', async () => {
-    const type = async (args: readonly string[], env: Env = {}): Promise<unknown> => {
-      const { stdout } = await run([...args, '--json'], { env });
-      return (JSON.parse(stdout) as { ok: boolean; error: { type: string } }).error.type;
-    };
-    expect(await type(['call', 'peer.echo', '{oops'])).toBe('usage');
-    expect(await type(['call', 'peer.echo', '--effect', 'maybe'])).toBe('usage');
-    expect(await type(['get', 'none'])).toBe('not_found');
-    expect(await type(['tools'], { ADJUTANT_URL: `http://127.0.0.1:${await freePort()}` })).toBe(
-      'unavailable',
-    );
+  test('exits 2 as a process, too', async () => expectUsage(await run(['launch'])));
+
+  test.each([
+    [['call', 'peer.echo', '{oops'], 'usage'],
+    [['call', 'peer.echo', '--effect', 'maybe'], 'usage'],
+    [['get', 'none'], 'not_found'],
+    [['tools', '--url', 'http://127.0.0.1:1'], 'unavailable'],
+  ])('%j is reported as JSON with --json, as %s', async (args, type) => {
+    const { stdout } = await cli(...args, '--json');
+    expect(JSON.parse(stdout)).toMatchObject({ ok: false, error: { type } });
   });
 
   test('an invalid URL is a usage error, not an absent service', async () => {
-    const { code, stderr } = await run(['tools'], { env: { ADJUTANT_URL: '127.0.0.1:7420' } });
+    const { code, stderr } = await runCommand(['tools'], '127.0.0.1:7420');
     expect(code).toBe(2);
     expect(stderr).toMatch(/ADJUTANT_URL "127\.0\.0\.1:7420" is not a URL/);
   });
@@ -336,40 +314,28 @@ describe('an invalid command line', () => {
     });
     const { code, stdout } = await run(['--help']);
     expect(code).toBe(0);
-    for (const verb of [
-      'up',
-      'api',
-      'worker',
-      'call',
-      'submit',
-      'tail',
-      'get',
-      'tools',
-      'cancel',
-      'dead',
-      'lanes',
-      'doctor',
-      'init',
-    ]) {
+    for (const verb of 'up api worker call submit tail get tools cancel dead lanes doctor init'.split(' '))
       expect(stdout).toMatch(new RegExp(`^  ${verb}\\b`, 'm'));
-    }
   });
 });
 
 describe('an unreachable service', () => {
-  test.each([[['call', 'a.b']], [['tail', 'x']], [['get', 'x']], [['tools']], [['lanes']]])(
+  const expectFix = ({ code, stderr }: Run): void => {
+    expect(code).toBe(3);
+    expect(stderr.trim().split('\n')).toEqual([
+      expect.stringContaining('error'),
+      expect.stringContaining('adjutant up'),
+    ]);
+  };
+  const nowhere = async (): Promise<string> => `http://127.0.0.1:${await freePort()}`;
+
+  test.each([[['call', 'a.b']], [['tail', 'x']], [['get', 'x']], [['lanes']]])(
     '%j exits 3 with a fix',
-    async (args) => {
-      const { code, stderr } = await run(args, {
-        env: { ADJUTANT_URL: `http://127.0.0.1:${await freePort()}` },
-      });
-      expect(code).toBe(3);
-      expect(stderr.trim().split('\n')).toEqual([
-        expect.stringContaining('error'),
-        expect.stringContaining('adjutant up'),
-      ]);
-    },
+    async (args) => expectFix(await runCommand(args, await nowhere())),
   );
+
+  test('exits 3 as a process, too', async () =>
+    expectFix(await run(['tools'], { env: { ADJUTANT_URL: await nowhere() } })));
 });
 
 describe('doctor', () => {
@@ -377,18 +343,8 @@ describe('doctor', () => {
     const { code, stdout } = await run(['doctor']);
     expect(stdout).not.toContain('✗');
     expect(code).toBe(0);
-    for (const subject of [
-      'node',
-      'configuration',
-      'redis',
-      'eviction',
-      'persistence',
-      'mcp peer',
-      'service',
-      'workers',
-    ]) {
-      expect(stdout).toMatch(new RegExp(`^✓ ${subject}\\b`, 'm'));
-    }
+    const subjects = ['configuration', 'redis', 'eviction', 'persistence', 'mcp peer', 'service', 'workers'];
+    for (const subject of ['node', ...subjects]) expect(stdout).toMatch(new RegExp(`^✓ ${subject}\\b`, 'm'));
     expect(stdout).toMatch(/mcp peer {2}connected over stdio in \d+ ms, \d+ tools listed in \d+ ms/);
   });
 
@@ -407,26 +363,21 @@ describe('doctor', () => {
     for (const { fix } of faults) expect(fix).not.toBeNull();
   });
 
-  test('tells a service without Redis from an absent service', async () => {
+  test('names the faults of the configuration, and tells a service without Redis from an absent service', async () => {
     await using fragile = await startRedis();
-    const cwd = await folder({ 'adjutant.json': {} });
-    const api = start(['api', '--port', '0'], { cwd, env: { REDIS_URL: fragile.url } });
-    const address = (await api.said(/http:\/\/127\.0\.0\.1:\d+/)) ?? '';
+    const sound = await folder({ 'adjutant.json': {} });
+    const cwd = await folder({ 'adjutant.json': { mcpServers: { peer: { comand: 'node' } } } });
+    const api = start(['api', '--port', '0'], { cwd: sound, env: { REDIS_URL: fragile.url } });
+    const address = await api.said(URL_OF_A_SERVICE);
     await fragile.kill9();
     const env = { ADJUTANT_URL: address, REDIS_URL: fragile.url };
     const { code, stdout } = await run(['doctor'], { cwd, env });
     api.child.kill('SIGTERM');
     await api.ended;
     expect(code).toBe(1);
+    expect(stdout).toMatch(/✗ configuration.*mcpServers\.peer/);
     expect(stdout).toMatch(/✗ service {2}at \S+ answered 503 in \d+ ms; redis: out of reach/);
     expect(stdout).not.toContain('Start it with `adjutant up`');
-  });
-
-  test('names the faults of the configuration', async () => {
-    const cwd = await folder({ 'adjutant.json': { mcpServers: { peer: { comand: 'node' } } } });
-    const { code, stdout } = await run(['doctor'], { cwd });
-    expect(code).toBe(1);
-    expect(stdout).toMatch(/✗ configuration.*mcpServers\.peer/);
   });
 });
 
@@ -449,40 +400,12 @@ describe('init', () => {
 });
 
 describe('a stop', () => {
-  const slow = { ...CONFIG, worker: { drain_ms: 60_000 } };
-
-  /** `up` on a Redis of the test, with a call under way that does not end by itself. */
-  async function upAtWork(redisUrl: string): Promise<Running> {
-    const cwd = await folder({ 'adjutant.json': slow });
-    const running = start(['up', '--port', '0'], {
-      cwd,
-      env: { REDIS_URL: redisUrl, ADJUTANT_PREFIX: 'stop' },
-    });
-    const own = await running.said(/http:\/\/127\.0\.0\.1:\d+/);
-    const stdin = JSON.stringify({ type: 'tool_exec', tool_name: 'peer.wait', request_id: 'long', id: 'a' });
-    expect((await run(['submit', '-', '--url', own], { stdin })).code).toBe(0);
-    const tail = start(['tail', 'long', '--url', own], { cwd: home });
-    await tail.said(/ai\.tool\.started/);
-    tail.child.kill('SIGINT');
-    await tail.ended;
-    return running;
-  }
-
-  test('that is sent twice at once, as wrappers do, is gentle', async () => {
-    await using redis = await startRedis();
-    const cwd = await folder({ 'adjutant.json': CONFIG });
-    const running = start(['up', '--port', '0'], { cwd, env: { REDIS_URL: redis.url } });
-    await running.said(/listens on/);
-    running.child.kill('SIGTERM');
-    running.child.kill('SIGTERM');
-    running.child.kill('SIGINT');
-    expect((await running.ended).code).toBe(0);
-    expect(running.child.signalCode).toBeNull();
-  });
-
   test('that takes long is forced by a later signal', async () => {
     await using redis = await startRedis();
-    const running = await upAtWork(redis.url);
+    const cwd = await folder({ 'adjutant.json': { ...CONFIG, worker: { drain_ms: 60_000 } } });
+    const running = start(['up', '--port', '0'], { cwd, env: { REDIS_URL: redis.url } });
+    // A call that does not end by itself.
+    await waiting(await running.said(URL_OF_A_SERVICE), 'long');
     running.child.kill('SIGTERM');
     await running.said(/stopping/);
     const insisting = setInterval(() => running.child.kill('SIGTERM'), 50);
@@ -511,63 +434,24 @@ describe('a stop', () => {
   });
 });
 
-describe('the roles', () => {
-  test('api and worker share one Redis, and stop on SIGTERM', async () => {
-    await using redis = await startRedis();
-    const env = { REDIS_URL: redis.url, ADJUTANT_PREFIX: 'roles' };
-    const api = start(['api', '--port', '0'], { cwd: home, env });
-    const worker = start(['worker'], { cwd: home, env });
-    const apiUrl = await api.said(/http:\/\/127\.0\.0\.1:\d+/);
-    await worker.said(/adjutant works/);
-    expect(await run(['call', 'peer.echo', '{"a":1}', '--url', apiUrl])).toMatchObject({
-      code: 0,
-      stdout: '{"a":1}\n',
-    });
-    for (const role of [api, worker]) {
-      role.child.kill('SIGTERM');
-      expect((await role.ended).code).toBe(0);
-    }
-  });
-
-  test('api and worker alone report that they need a Redis', async () => {
-    for (const role of ['api', 'worker']) {
-      const { code, stderr } = await run([role]);
-      expect(code).toBe(1);
-      expect(stderr).toContain('REDIS_URL');
-    }
-  });
-
+describe('a folder', () => {
   test('a second up in one folder is refused', async () => {
     const { code, stderr } = await run(['up', '--port', '0']);
     expect(code).toBe(1);
     expect(stderr).toContain('already runs in this folder');
   });
 
-  test('a taken port is reported with its fix', async () => {
-    await using redis = await startRedis();
-    const { code, stderr } = await run(['api', '--port', new URL(url).port], {
-      env: { REDIS_URL: redis.url },
-    });
-    expect(code).toBe(1);
-    expect(stderr).toMatch(/--port/);
-  });
-
   test('up takes over the Redis that a killed one left, with the accepted work', async () => {
     const cwd = await folder({ 'adjutant.json': CONFIG });
     const first = start(['up', '--port', '0'], { cwd });
-    const firstUrl = await first.said(/http:\/\/127\.0\.0\.1:\d+/);
-    const stdin = JSON.stringify({
-      type: 'emit_tool_error',
-      tool_name: 'peer.echo',
-      error: 'e',
-      request_id: 'kept',
-    });
-    expect((await run(['submit', '-', '--url', firstUrl], { stdin })).code).toBe(0);
+    const firstUrl = await first.said(URL_OF_A_SERVICE);
+    const note = { type: 'emit_tool_error', tool_name: 'peer.echo', error: 'e', request_id: 'kept' };
+    expect((await post(`${firstUrl}/v1/directives`, note)).status).toBe(202);
     first.child.kill('SIGKILL');
     await first.ended;
     const second = start(['up', '--port', '0'], { cwd });
-    const secondUrl = await second.said(/http:\/\/127\.0\.0\.1:\d+/);
-    expect((await run(['get', 'kept', '--url', secondUrl])).code).toBe(0);
+    const secondUrl = await second.said(URL_OF_A_SERVICE);
+    expect((await runCommand(['get', 'kept'], secondUrl)).code).toBe(0);
     const { redisPid } = JSON.parse(await readFile(join(cwd, '.adjutant/redis/owner.json'), 'utf8')) as {
       redisPid: number;
     };

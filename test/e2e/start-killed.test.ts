@@ -5,10 +5,10 @@ import { join, resolve } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { cliFolder } from '../support/cli.ts';
 import { gone } from '../support/mcp-process.ts';
+import { ownServerEntry } from '../support/mcp-servers.ts';
 import { type Child, spawnProcess } from '../support/process.ts';
 import { startRedis, type TestRedis } from '../support/redis.ts';
 
-const PEER = resolve('test/support/servers/legacy-peer.ts');
 const SCRIPT = resolve('scripts/adjutant.mjs');
 /** A Node that cannot replace a process, like Node 20. */
 const WITHOUT_EXECVE = '--import=data:text/javascript,delete process.execve';
@@ -18,7 +18,7 @@ let folder: string;
 
 beforeAll(async () => {
   redis = await startRedis();
-  const peer = { command: process.execPath, args: [PEER, 'stdio'] };
+  const peer = ownServerEntry('legacy-peer.ts');
   folder = await cliFolder({ 'adjutant.json': { mcpServers: { peer } } });
 });
 afterAll(async () => {

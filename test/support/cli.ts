@@ -5,6 +5,7 @@ import { once } from 'node:events';
 import { mkdtemp, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 
 const PROGRAM = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url));
@@ -15,11 +16,14 @@ export interface Run {
   readonly stderr: string;
 }
 
-export interface Running {
-  readonly child: ChildProcessWithoutNullStreams;
+export interface Watched {
   readonly ended: Promise<Run>;
   /** Resolves when either output contains it; rejects when the program ends without. */
   said(pattern: RegExp): Promise<string>;
+}
+
+export interface Running extends Watched {
+  readonly child: ChildProcessWithoutNullStreams;
 }
 
 export type Env = Readonly<Record<string, string>>;
@@ -40,34 +44,38 @@ function environment(more: Env): NodeJS.ProcessEnv {
 export function startCli(args: readonly string[], { cwd, env = {}, stdin = '' }: StartOptions): Running {
   const child = spawn(process.execPath, [PROGRAM, ...args], { cwd, env: environment(env) });
   child.stdin.end(stdin);
-  let stdout = '';
-  let stderr = '';
+  const closed = once(child, 'close').then(([code]) => code as number | null);
+  return { child, ...watchOutput(child, closed) };
+}
+
+/** `closed`: the exit code, when both outputs have ended. */
+export function watchOutput(
+  { stdout, stderr }: { readonly stdout: Readable; readonly stderr: Readable },
+  closed: Promise<number | null>,
+): Watched {
+  const texts = { out: '', err: '' };
   const listeners = new Set<() => void>();
-  const hear = (add: (text: string) => void) => (text: string) => {
-    add(text);
+  const hear = (side: keyof typeof texts) => (text: string) => {
+    texts[side] += text;
     for (const listener of listeners) listener();
   };
-  child.stdout.setEncoding('utf8').on(
-    'data',
-    hear((text) => void (stdout += text)),
-  );
-  child.stderr.setEncoding('utf8').on(
-    'data',
-    hear((text) => void (stderr += text)),
-  );
-  const ended = once(child, 'close').then(([code]) => ({ code: code as number | null, stdout, stderr }));
+  stdout.setEncoding('utf8').on('data', hear('out'));
+  stderr.setEncoding('utf8').on('data', hear('err'));
+  const ended = closed.then((code) => ({ code, stdout: texts.out, stderr: texts.err }));
   const said = async (pattern: RegExp): Promise<string> => {
     const { promise, resolve, reject } = Promise.withResolvers<string>();
     const look = (): void => {
-      const found = pattern.exec(stdout + stderr);
+      const found = pattern.exec(texts.out + texts.err);
       if (found !== null) resolve(found[0]);
     };
     listeners.add(look);
     look();
-    void ended.then(() => reject(new Error(`It ended without ${String(pattern)}:\n${stdout}${stderr}`)));
+    void ended.then(() =>
+      reject(new Error(`It ended without ${String(pattern)}:\n${texts.out}${texts.err}`)),
+    );
     return promise;
   };
-  return { child, ended, said };
+  return { ended, said };
 }
 
 /** A new folder with these JSON files; the caller removes it. */

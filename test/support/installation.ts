@@ -7,6 +7,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { ownServerEntry } from './mcp-servers.ts';
 import { type Child, spawnNode } from './process.ts';
 import { type RedisOptions, startRedis, type TestRedis } from './redis.ts';
 
@@ -49,7 +50,6 @@ export interface Installation extends Processes {
 }
 
 const PROGRAM = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url));
-const COUNTING = fileURLToPath(new URL('./servers/counting.ts', import.meta.url));
 
 export async function install(options: InstallationOptions = {}): Promise<Installation> {
   const redis = await startRedis(options.redis);
@@ -103,7 +103,7 @@ export async function installOn(
 }
 
 function configuration(counterFile: string, { server, config }: InstallationOptions): object {
-  const counting = { command: process.execPath, args: [COUNTING], env: { COUNTER_FILE: counterFile } };
+  const counting = ownServerEntry('counting.ts', { COUNTER_FILE: counterFile });
   return { mcpServers: { counting: { ...counting, ...server } }, ...config };
 }
 

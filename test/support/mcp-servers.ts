@@ -26,8 +26,20 @@ function packageFile(packageJson: string, file: string): string {
   return join(dirname(packageJson), file);
 }
 
+/** A server gets no variable that it was not given: with this one it starts with a third less work. */
+const { NODE_COMPILE_CACHE: cache } = process.env;
+const COMPILED: Env = cache === undefined ? {} : { NODE_COMPILE_CACHE: cache };
+
 function stdio(name: string, args: readonly string[], env: Env = {}): StdioServer {
-  return { name, transport: { kind: 'stdio', command: process.execPath, args, env } };
+  return {
+    name,
+    transport: { kind: 'stdio', command: process.execPath, args, env: { ...COMPILED, ...env } },
+  };
+}
+
+/** A server of test/support/servers, as an entry of `mcpServers` in adjutant.json. */
+export function ownServerEntry(file: string, env: Env = {}) {
+  return { command: process.execPath, args: [ownServer(file), 'stdio'], env: { ...COMPILED, ...env } };
 }
 
 export const everything = (): StdioServer => stdio('everything', [EVERYTHING, 'stdio']);

@@ -1,10 +1,10 @@
 /** The service in the process of the test, on a Redis of the test: its own key prefix, a free port, real MCP servers.
  *  It must never share keys with another one on the same Redis, unless it is told to. */
 import { randomUUID } from 'node:crypto';
-import { fileURLToPath } from 'node:url';
 import { parseConfig } from '../../src/config/config.ts';
 import { loadModules } from '../../src/extend/modules.ts';
 import { createService, type Roles } from '../../src/service/service.ts';
+import { ownServerEntry } from './mcp-servers.ts';
 
 export interface RunningService {
   /** Of the API; empty without that role. */
@@ -28,10 +28,8 @@ export interface RunningServiceOptions {
   readonly config?: Readonly<Record<string, unknown>>;
 }
 
-const PEER = fileURLToPath(new URL('./servers/legacy-peer.ts', import.meta.url));
-
 /** The server `peer`: one tool for each thing that a server can do to its client. */
-const mcpServers = { peer: { command: process.execPath, args: [PEER, 'stdio'] } };
+const mcpServers = { peer: ownServerEntry('legacy-peer.ts') };
 
 export async function startService(options: RunningServiceOptions): Promise<RunningService> {
   const {

@@ -4,14 +4,14 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createHttpClient } from '../../../src/client/http-client.ts';
 import type { DirectiveClient } from '../../../src/contract/directive-client.ts';
+import { ownServerEntry } from '../../support/mcp-servers.ts';
 import { startRedis, type TestRedis } from '../../support/redis.ts';
 import { type RunningService, startService } from '../../support/running-service.ts';
 
-const PEER = fileURLToPath(new URL('../../support/servers/legacy-peer.ts', import.meta.url));
 const SHOP = fileURLToPath(new URL('../../support/modules/shop.ts', import.meta.url));
 const CANARY = 'canary-7c1f';
 
-const peer = (more: object) => ({ command: process.execPath, args: [PEER, 'stdio'], ...more });
+const peer = (more: object) => ({ ...ownServerEntry('legacy-peer.ts'), ...more });
 const keeper = { strategy: 'shopkeeper', tools: ['*'], tool_context: { tenant: CANARY } };
 
 let redis: TestRedis;
