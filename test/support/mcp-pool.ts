@@ -1,10 +1,11 @@
 /** A pool under test: its calls with everything filled in, its events awaited instead of polled.
- *  It must never outlive its test: `open` registers the stop. */
+ *  It must never outlive its tests: opening one registers the stop. */
 import { onTestFinished } from 'vitest';
 import { type McpPool, type McpPoolOptions, type ServerStatus, createMcpPool } from '../../src/mcp/pool.ts';
 import type { McpServerOptions } from '../../src/mcp/server-options.ts';
 import type { ToolCallOutcome, ToolCallRequest } from '../../src/mcp/tool-call.ts';
 import type { ToolDefinition } from '../../src/mcp/tool-definition.ts';
+import { shared } from './shared.ts';
 import type { Logger } from '../../src/telemetry/logger.ts';
 
 export interface LogLine {
@@ -35,10 +36,27 @@ export function openPool(...servers: McpServerOptions[]): PoolUnderTest {
   return openPoolWith({}, ...servers);
 }
 
+/** One pool, and one process of the server, for all tests of the file or block. */
+export function sharedPool(server: McpServerOptions): PoolUnderTest {
+  return shared(async () => {
+    const opened = createPoolUnderTest({}, [server]);
+    return { ...opened, [Symbol.asyncDispose]: async () => opened.pool.stop() };
+  });
+}
+
 /** With options of the pool that matter to the test. */
 export function openPoolWith(
   options: Pick<McpPoolOptions, 'schemas'>,
   ...servers: McpServerOptions[]
+): PoolUnderTest {
+  const opened = createPoolUnderTest(options, servers);
+  onTestFinished(async () => opened.pool.stop());
+  return opened;
+}
+
+function createPoolUnderTest(
+  options: Pick<McpPoolOptions, 'schemas'>,
+  servers: readonly McpServerOptions[],
 ): PoolUnderTest {
   const logs: LogLine[] = [];
   const statuses: { server: string; status: ServerStatus; error?: string }[] = [];
@@ -67,8 +85,6 @@ export function openPoolWith(
       happened();
     },
   });
-  onTestFinished(async () => pool.stop());
-
   return {
     pool,
     logs,

@@ -77,19 +77,14 @@ export const hostilePeer = (habit = 'polite'): StdioServer =>
 export async function startHostilePeer(habit = 'polite', elsewhere = ''): Promise<HttpServer> {
   const child = spawnNode([ownServer('hostile-peer.mjs'), 'http', habit, elsewhere]);
   const line = await child.waitForLine(/^port \d+$/);
-  const origin = `http://127.0.0.1:${line.split(' ')[1]}`;
-  return {
-    child,
-    origin,
-    options: { name: 'hostile', transport: { kind: 'http', url: `${origin}/mcp`, headers: {} } },
-  };
+  return httpServer('hostile', child, `http://127.0.0.1:${line.split(' ')[1]}`, '/mcp');
 }
 
 /** Tools by name, or by definition with what they answer. */
 export const namedTools = (tools: readonly unknown[]): StdioServer =>
   stdio('named', [ownServer('named-tools.mjs'), JSON.stringify(tools)]);
 
-export interface HttpServer {
+export interface HttpServer extends AsyncDisposable {
   readonly child: Child;
   readonly origin: string;
   readonly options: McpServerOptions;
@@ -115,6 +110,13 @@ export async function startProxy(): Promise<HttpServer> {
 async function startHttp(name: string, args: readonly string[], path: string, env: Env): Promise<HttpServer> {
   const child = spawnNode(['--import', LOOPBACK, ...args], { env });
   const line = await child.waitForLine(/^loopback port \d+$/);
-  const origin = `http://127.0.0.1:${line.split(' ').at(-1)}`;
-  return { child, origin, options: { name, transport: { kind: 'http', url: origin + path, headers: {} } } };
+  return httpServer(name, child, `http://127.0.0.1:${line.split(' ').at(-1)}`, path);
+}
+
+function httpServer(name: string, child: Child, origin: string, path: string): HttpServer {
+  const options: McpServerOptions = {
+    name,
+    transport: { kind: 'http', url: origin + path, headers: {} },
+  };
+  return { child, origin, options, [Symbol.asyncDispose]: async () => void (await child.kill9()) };
 }

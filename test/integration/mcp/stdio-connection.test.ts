@@ -3,9 +3,9 @@
 import { mkdtemp, readFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { createMcpPool, type McpPool } from '../../../src/mcp/pool.ts';
-import { TRACEPARENT, failureOf, openPool, textOf } from '../../support/mcp-pool.ts';
+import { TRACEPARENT, failureOf, openPool, sharedPool, textOf } from '../../support/mcp-pool.ts';
 import { everything, legacyPeer, modernPeer } from '../../support/mcp-servers.ts';
 import { exists, gone } from '../../support/mcp-process.ts';
 import { SILENT } from '../../../src/telemetry/logger.ts';
@@ -22,6 +22,110 @@ test('connects on the first call, without start', async () => {
   expect(listings).toHaveLength(1);
 });
 
+describe('one process of a server', () => {
+  const peer = sharedPool(legacyPeer());
+  beforeAll(async () => void (await peer.call('echo')));
+
+  /** What the server has seen since the last look. */
+  let known = 0;
+  async function news(): Promise<string[]> {
+    const events = JSON.parse(textOf(await peer.call('events'))) as string[];
+    const latest = events.slice(known);
+    known = events.length;
+    return latest;
+  }
+
+  test('reads every page of the tool list', async () => {
+    const names = (peer.pool.tools('legacy') ?? []).map((tool) => tool.name);
+    expect(names).toEqual(expect.arrayContaining(['echo', 'flood', 'large']));
+    expect(new Set(names).size).toBe(names.length);
+    expect(peer.pool.describe('legacy', 'add')).toMatchObject({
+      server: 'legacy',
+      description: 'does add',
+      outputSchema: { required: ['sum'] },
+    });
+  });
+
+  test('carries the trace and the idempotency key', async () => {
+    const meta: unknown = JSON.parse(textOf(await peer.call('meta')));
+    expect(meta).toMatchObject({ traceparent: TRACEPARENT, 'adjutant/idempotencyKey': 'request/directive' });
+  });
+
+  test('a cancel reaches the server and is not reported as a timeout', async () => {
+    const abort = new AbortController();
+    const waiting = peer.call(
+      'wait',
+      {},
+      { signal: abort.signal, onSent: () => queueMicrotask(() => abort.abort()) },
+    );
+    expect(failureOf(await waiting)).toMatchObject({
+      sent: true,
+      error: { type: 'cancelled', retryable: false },
+    });
+    expect(await news()).toEqual(['waiting', 'cancelled: cancelled']);
+  });
+
+  test('a cancel before the call sends nothing', async () => {
+    const failed = failureOf(await peer.call('wait', {}, { signal: AbortSignal.abort() }));
+    expect(failed).toMatchObject({ sent: false, error: { type: 'cancelled' } });
+    expect(await news()).toEqual([]);
+  });
+
+  test('a timeout reaches the server', async () => {
+    const failed = failureOf(await peer.call('wait', {}, { timeoutMs: 50 }));
+    expect(failed).toEqual({
+      kind: 'failed',
+      sent: true,
+      error: {
+        type: 'timeout',
+        message: 'Tool execution timed out',
+        details: { timeout_ms: 50 },
+        retryable: true,
+      },
+    });
+    expect(await news()).toEqual(['waiting', 'cancelled: timed_out']);
+  });
+
+  test('progress keeps a call alive past its timeout, but not past its total time', async () => {
+    const args = { beats: 10, everyMs: 250 };
+    expect(textOf(await peer.call('beat', args, { timeoutMs: 2_000 }))).toBe('done');
+    const failed = failureOf(await peer.call('beat', args, { timeoutMs: 2_000, maxTotalMs: 2_100 }));
+    expect(failed).toMatchObject({
+      sent: true,
+      error: { type: 'timeout', details: { max_total_ms: 2_100 } },
+    });
+    expect(await news()).toEqual([]);
+  });
+
+  test('delivers every progress note of a short burst, the last one too', async () => {
+    const notes: unknown[] = [];
+    await peer.call('flood', { notes: 5 }, { onProgress: (note) => notes.push(note) });
+    expect(notes).toHaveLength(5);
+    expect(notes.at(-1)).toEqual({ progress: 5, total: 5, message: 'step 5' });
+  });
+
+  test('thins a flood of progress and keeps its last note', async () => {
+    const notes: number[] = [];
+    const flooded = await peer.call(
+      'flood',
+      { notes: 20_000 },
+      { onProgress: ({ progress }) => notes.push(progress) },
+    );
+    expect(textOf(flooded)).toBe('flooded');
+    expect(notes.length).toBeLessThan(2_000);
+    expect(notes.at(-1)).toBe(20_000);
+  });
+
+  test('progress after the answer is dropped silently', async () => {
+    const notes: unknown[] = [];
+    expect(textOf(await peer.call('late', {}, { onProgress: (note) => notes.push(note) }))).toBe('answered');
+    // Progress and answers share one pipe: this answer comes after the late note.
+    await peer.call('beat', { beats: 1, everyMs: 50 });
+    expect(notes).toEqual([]);
+    expect(peer.logs.filter((line) => line.level !== 'debug' && line.level !== 'info')).toEqual([]);
+  });
+});
+
 test('a stop in the moment between the list and the first call leaves nothing behind', async () => {
   const stopping = Promise.withResolvers<void>();
   const pool: McpPool = createMcpPool({
@@ -32,19 +136,6 @@ test('a stop in the moment between the list and the first call leaves nothing be
   pool.start();
   await stopping.promise;
   expect(pool.status('legacy')).not.toBe('ready');
-});
-
-test('reads every page of the tool list', async () => {
-  const { pool, call } = openPool(legacyPeer());
-  await call('echo');
-  const names = (pool.tools('legacy') ?? []).map((tool) => tool.name);
-  expect(names).toEqual(expect.arrayContaining(['echo', 'flood', 'large']));
-  expect(new Set(names).size).toBe(names.length);
-  expect(pool.describe('legacy', 'add')).toMatchObject({
-    server: 'legacy',
-    description: 'does add',
-    outputSchema: { required: ['sum'] },
-  });
 });
 
 test('start connects in the background, and a broken server delays no other', async () => {
@@ -63,12 +154,6 @@ test('a command that does not exist fails its calls at once, as network and unse
   const failed = failureOf(await call('echo'));
   expect(failed).toMatchObject({ sent: false, error: { type: 'network', retryable: true } });
   expect(failed.error.message).toContain('ENOENT');
-});
-
-test('carries the trace and the idempotency key', async () => {
-  const { call } = openPool(legacyPeer());
-  const meta: unknown = JSON.parse(textOf(await call('meta')));
-  expect(meta).toMatchObject({ traceparent: TRACEPARENT, 'adjutant/idempotencyKey': 'request/directive' });
 });
 
 test('after a crash the calls in flight fail as network and sent, and the server is started again', async () => {
@@ -109,87 +194,6 @@ test('a call made while the server cannot come back waits until its timeout and 
   const failed = failureOf(await call('echo', {}, { timeoutMs: 50 }));
   expect(failed).toMatchObject({ sent: false, error: { type: 'network', retryable: true } });
   expect(failed.error.message).toContain('exited with code 4');
-});
-
-test('a cancel reaches the server and is not reported as a timeout', async () => {
-  const { call } = openPool(legacyPeer());
-  await call('echo');
-  const abort = new AbortController();
-  const waiting = call(
-    'wait',
-    {},
-    { signal: abort.signal, onSent: () => queueMicrotask(() => abort.abort()) },
-  );
-  expect(failureOf(await waiting)).toMatchObject({
-    sent: true,
-    error: { type: 'cancelled', retryable: false },
-  });
-  expect(textOf(await call('events'))).toBe('["waiting","cancelled: cancelled"]');
-});
-
-test('a cancel before the call sends nothing', async () => {
-  const { call } = openPool(legacyPeer());
-  const failed = failureOf(await call('wait', {}, { signal: AbortSignal.abort() }));
-  expect(failed).toMatchObject({ sent: false, error: { type: 'cancelled' } });
-  expect(textOf(await call('events'))).toBe('[]');
-});
-
-test('a timeout reaches the server', async () => {
-  const { call } = openPool(legacyPeer());
-  await call('echo');
-  const failed = failureOf(await call('wait', {}, { timeoutMs: 50 }));
-  expect(failed).toEqual({
-    kind: 'failed',
-    sent: true,
-    error: {
-      type: 'timeout',
-      message: 'Tool execution timed out',
-      details: { timeout_ms: 50 },
-      retryable: true,
-    },
-  });
-  expect(textOf(await call('events'))).toBe('["waiting","cancelled: timed_out"]');
-});
-
-test('progress keeps a call alive past its timeout, but not past its total time', async () => {
-  const { call } = openPool(legacyPeer());
-  await call('echo');
-  const args = { beats: 10, everyMs: 250 };
-  expect(textOf(await call('beat', args, { timeoutMs: 2_000 }))).toBe('done');
-  const failed = failureOf(await call('beat', args, { timeoutMs: 2_000, maxTotalMs: 2_100 }));
-  expect(failed).toMatchObject({ sent: true, error: { type: 'timeout', details: { max_total_ms: 2_100 } } });
-  expect(JSON.parse(textOf(await call('events')))).toEqual([]);
-});
-
-test('delivers every progress note of a short burst, the last one too', async () => {
-  const { call } = openPool(legacyPeer());
-  const notes: unknown[] = [];
-  await call('flood', { notes: 5 }, { onProgress: (note) => notes.push(note) });
-  expect(notes).toHaveLength(5);
-  expect(notes.at(-1)).toEqual({ progress: 5, total: 5, message: 'step 5' });
-});
-
-test('thins a flood of progress and keeps its last note', async () => {
-  const { call } = openPool(legacyPeer());
-  const notes: number[] = [];
-  const flooded = await call(
-    'flood',
-    { notes: 20_000 },
-    { onProgress: ({ progress }) => notes.push(progress) },
-  );
-  expect(textOf(flooded)).toBe('flooded');
-  expect(notes.length).toBeLessThan(2_000);
-  expect(notes.at(-1)).toBe(20_000);
-});
-
-test('progress after the answer is dropped silently', async () => {
-  const { call, logs } = openPool(legacyPeer());
-  const notes: unknown[] = [];
-  expect(textOf(await call('late', {}, { onProgress: (note) => notes.push(note) }))).toBe('answered');
-  // Progress and answers share one pipe: this answer comes after the late note.
-  await call('beat', { beats: 1, everyMs: 50 });
-  expect(notes).toEqual([]);
-  expect(logs.filter((line) => line.level !== 'debug' && line.level !== 'info')).toEqual([]);
 });
 
 test('a changed tool list is read again once for many announcements, and its tools can be called', async () => {

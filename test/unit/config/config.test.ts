@@ -175,6 +175,7 @@ describe('a secret', () => {
     expect(error.errors).toEqual([
       { path: 'mcpServers.a.bearer_token', message: expect.stringContaining('TOKEN') as string },
     ]);
+    expect(error.fix).toMatch(/^Set the variable/);
   });
 
   test.each<[string, unknown]>([
