@@ -23,7 +23,7 @@ export async function* readEvents(
   }
 }
 
-/** A half-open connection delivers nothing, not even the heartbeat: end it instead of waiting for ever. */
+/** Ends a connection that delivers nothing, not even the heartbeat: it is half-open. */
 async function withinLimit<T>(read: Promise<T>, limitMs: number): Promise<T> {
   const { promise: timedOut, reject } = Promise.withResolvers<never>();
   const timer = setTimeout(() => reject(new Error(`The connection was silent for ${limitMs} ms.`)), limitMs);

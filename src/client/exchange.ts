@@ -1,5 +1,5 @@
 /** One HTTP exchange with the service: sends a request, returns an answer or throws a typed error.
- *  It must never retry, nor pass on an answer that is not from the service. */
+ *  It must never retry, nor return an answer that is not from the service. */
 import {
   DirectiveRefused,
   problem,
@@ -44,7 +44,7 @@ export function createExchanger(baseUrl: string, fetch: Fetch): Exchanger {
   };
 }
 
-/** An id such as `..` is a step in a path: `fetch` would follow it, and cancel the request instead of its directive. */
+/** A segment `.` or `..`, refused: `fetch` resolves it, so the call would reach another resource. */
 const STEP = /\/\.{1,2}(?=[/?]|$)/;
 const NO_ADDRESS = 'An id that is "." or ".." cannot be part of a URL.';
 
@@ -61,7 +61,7 @@ async function send(fetch: Fetch, base: string, exchange: Exchange): Promise<Res
   return orUnavailable(async () => fetch(`${base}${path}`, init), `No service answers at ${base}.`, signal);
 }
 
-/** An abort keeps its reason; every other error means that the service is unreachable. */
+/** An abort throws its reason; every other error becomes `ServiceUnavailable`. */
 async function orUnavailable<T>(step: () => Promise<T>, message: string, signal?: AbortSignal): Promise<T> {
   try {
     return await step();

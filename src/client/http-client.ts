@@ -31,11 +31,11 @@ export interface HttpClientOptions {
   readonly random?: () => number;
   /** Idle time after which a stream of signals counts as broken; three heartbeats of the service. Default: 45 000. */
   readonly idleTimeoutMs?: number;
-  /** Called with each failed attempt to continue a stream, and null after a success: outages are waited out. Default: none. */
+  /** Called with the error of each failed attempt to reach the service again, and with null after a success. Default: none. */
   readonly onReach?: (failure: ServiceUnavailable | null) => void;
 }
 
-/** How long one exchange waits for an end before the next one: below the idle limit of common proxies. */
+/** How long one exchange waits for the end of a directive: less than the idle limit of common proxies. */
 const LONG_POLL_MS = 25_000;
 const PAGE_LIMIT = 1_000;
 
@@ -92,7 +92,7 @@ interface Waiting {
 interface WaitLimits {
   readonly signal: AbortSignal | undefined;
   readonly timeoutMs: number;
-  /** Whether the service has answered before; if so, outages are waited out. */
+  /** Whether the service has answered before: only then an outage is waited out. */
   readonly reached: boolean;
 }
 
@@ -117,7 +117,7 @@ async function submit(
   });
 }
 
-/** Names the directive before it is sent, so that a repeat after a lost answer is the same submission. */
+/** Gives the directive its ids before it is sent, so that a repeat after a lost answer is the same submission. */
 async function execute(
   waiting: Waiting,
   directive: SubmittedDirective,
@@ -142,7 +142,7 @@ async function execute(
   );
 }
 
-/** The service may close a kept-alive connection just as it is used again. */
+/** Sends once more when no answer came: the service may have closed a kept-alive connection just then. */
 async function onceMore<T>(step: () => Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   try {
     return await step();
@@ -153,7 +153,7 @@ async function onceMore<T>(step: () => Promise<T>, signal: AbortSignal | undefin
   }
 }
 
-/** Asks until the directive has ended; after a first answer of the service, outages are waited out. */
+/** Asks until the directive has ended. Waits out an outage only after a first answer of the service. */
 async function waitForResult(
   waiting: Waiting,
   path: string,
@@ -189,7 +189,7 @@ async function readPage(
   return exchanger.json<SignalPage>({ path: `${requestPath(requestId)}/signals?${query}`, signal });
 }
 
-/** The log as far as it is written. */
+/** The signals that are in the log now. */
 async function* readLog(
   exchanger: Exchanger,
   requestId: string,

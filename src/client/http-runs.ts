@@ -1,5 +1,5 @@
 /** Runs over HTTP: start, input, decisions.
- *  It must never repeat a call that may have happened; its request id makes a start repeatable. */
+ *  It must never repeat input or a decision that may have arrived; a start is repeatable by its request id. */
 import { approvalPath, requestPath } from '../contract/api-path.ts';
 import type { RunClient } from '../contract/directive-client.ts';
 import type { AcceptedInput, RecordedDecision, StartedRun } from '../contract/run.ts';

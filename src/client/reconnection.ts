@@ -1,4 +1,4 @@
-/** How long to wait before calling a service again that is away: exponential, with jitter, capped.
+/** The pause before a call to an unreachable service is repeated: exponential, with jitter, capped.
  *  It must never retry a refusal, only a service that does not answer. */
 import { ServiceUnavailable } from '../contract/problem.ts';
 import { retryDelayMs } from '../contract/retry-policy.ts';
@@ -7,9 +7,9 @@ import { pause } from '../lifecycle.ts';
 const POLICY = { retry_backoff_ms: 200, backoff: 'exponential', max_backoff_ms: 5_000, jitter: 0.5 } as const;
 
 export interface Reconnection {
-  /** Forgets earlier failures: the service has answered. */
+  /** Call after an answer of the service: the next pause is short again. */
   succeeded(): void;
-  /** Waits before the next attempt, at least as long as the service asked for. Returns early when `signal` aborts. */
+  /** Pauses before the next attempt, at least as long as the service asked for. Returns early when `signal` aborts. */
   wait(error: unknown, signal?: AbortSignal): Promise<void>;
 }
 

@@ -21,7 +21,7 @@ export interface FollowOptions {
 /** The follower's position in the log. */
 interface Cursor {
   last: number;
-  /** Whether the service has answered yet: before that, the caller gets the failure. */
+  /** Whether the service has answered yet. Before that, a failure goes to the caller. */
   reached: boolean;
   ended: boolean;
 }

@@ -1,20 +1,20 @@
-// One channel that is to be heard: since when it is, when it was heard last, what it was asked.
-// Must never subscribe to it.
+// The state of one subscribed channel: whether it is confirmed, when a message last came, whether a probe is unanswered.
+// Must never subscribe: the subscriber does.
 import type { RedisConnection } from '../redis/connection.ts';
 
-/** A sharded channel lives in the slot of its name; a plain one is heard from every node of a cluster. */
+/** In a cluster a sharded channel belongs to the node of its slot; a plain one reaches every node. */
 export type ChannelKind = 'plain' | 'sharded';
 
 export interface ChannelListener {
   hear(message: string): void;
-  /** Heard again after messages may have been lost. */
+  /** The channel works again, and messages may have been lost before. */
   missed(): void;
 }
 
 export interface Hearing {
-  /** Every channel is confirmed and answers, but for those that were opened a moment ago. */
+  /** Every channel is confirmed and answers; channels that were opened a moment ago do not count. */
   ok: boolean;
-  /** Since when one is not, milliseconds since the epoch; null: all are. */
+  /** Since when the first of them does not, milliseconds since the epoch; null: all do. */
   lostAt: number | null;
 }
 
@@ -24,37 +24,37 @@ export interface Channel {
   listener: ChannelListener;
   /** Settles with the first answer of Redis. */
   opened: PromiseWithResolvers<void>;
-  /** Of the subscription that counts: an answer to an earlier one says nothing. */
+  /** Number of the current subscription: answers to an earlier one are ignored. */
   round: number;
-  /** null: confirmed, and it has answered since. */
+  /** Since when messages may be missed, milliseconds since the epoch; null: the channel works. */
   lostAt: number | null;
   wasHeard: boolean;
   heardAt: number;
-  /** Written to the channel itself and not heard yet. */
+  /** A probe was published to the channel and has not come back. */
   asked: boolean;
-  /** Questions in a row that were not heard. */
+  /** Probes in a row that did not come back. */
   unheard: number;
 }
 
-/** Every process that hears it on a channel it shares knows that it hears. */
+/** The probe. It reaches every process that shares the channel, and proves to each that its subscription works. */
 const QUESTION = '?';
 
 export function newChannel(kind: ChannelKind, name: string, listener: ChannelListener): Channel {
   const opened = Promise.withResolvers<void>();
-  // Whoever waits for it hears of it; nobody may.
+  // A rejection that nobody waits for must not end the process.
   opened.promise.catch(() => {});
   const now = Date.now();
   const silence = { lostAt: now, wasHeard: false, heardAt: now, asked: false, unheard: 0 };
   return { kind, name, listener, opened, round: 0, ...silence };
 }
 
-/** From now on messages may be missed. */
+/** Marks the channel as lost: from now on messages may be missed. */
 export function lose(channel: Channel): void {
   channel.lostAt ??= Date.now();
   channel.asked = false;
 }
 
-/** Redis has confirmed the subscription. */
+/** Call when Redis has confirmed the subscription. */
 export function confirm(channel: Channel): void {
   const { wasHeard } = channel;
   Object.assign(channel, { lostAt: null, wasHeard: true, heardAt: Date.now() });
@@ -62,7 +62,7 @@ export function confirm(channel: Channel): void {
   if (wasHeard) channel.listener.missed();
 }
 
-/** Something was heard on the channel; a question says only that it is heard. */
+/** Takes a message of the channel; a probe only proves that the channel works. */
 export function hear(channel: Channel, message: string): void {
   channel.heardAt = Date.now();
   channel.asked = false;
@@ -70,7 +70,7 @@ export function hear(channel: Channel, message: string): void {
   if (message !== QUESTION) channel.listener.hear(message);
 }
 
-/** What Redis did not take is not missed either. */
+/** Publishes a probe. It counts as asked only once Redis has taken it. */
 export function ask(publishing: RedisConnection, channel: Channel): void {
   const { kind, name } = channel;
   const written = kind === 'plain' ? publishing.publish(name, QUESTION) : publishing.spublish(name, QUESTION);
@@ -83,7 +83,7 @@ export function ask(publishing: RedisConnection, channel: Channel): void {
   );
 }
 
-/** A channel that was opened less than `newMs` ago is on its way to Redis; each reader of a log opens one. */
+/** Ignores channels that were opened less than `newMs` ago and wait for their first answer: each reader of a log opens one. */
 export function hearingOf(channels: Iterable<Channel>, newMs: number): Hearing {
   const now = Date.now();
   const isNew = ({ wasHeard, lostAt }: Channel): boolean => !wasHeard && now - (lostAt ?? now) < newMs;

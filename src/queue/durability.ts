@@ -1,5 +1,5 @@
-// How durable a write is before it is relied upon: in memory, on disk, or on a replica too.
-// Must never confirm what the chosen durability has not been told by Redis.
+// Waits until Redis confirms that a write is as durable as configured: in memory, on disk, or on a replica.
+// Must never confirm a write that Redis has not confirmed.
 import { ServiceUnavailable } from '../contract/problem.ts';
 import type { RedisConnection } from '../redis/connection.ts';
 
@@ -10,10 +10,10 @@ import type { RedisConnection } from '../redis/connection.ts';
  */
 export type Durability = 'memory' | 'fsync' | 'replica';
 
-/** Resolves when what was written since its making is that durable; rejects with `ServiceUnavailable` otherwise. */
+/** Resolves when the writes since `BeginConfirm` are durable; rejects with `ServiceUnavailable` when that is not certain. */
 export type Confirm = () => Promise<void>;
 
-/** Made before a write. */
+/** Called before a write; its result is called after the write. */
 export type BeginConfirm = () => Confirm;
 
 const LONGEST_WAIT_MS = 2_000;
@@ -38,7 +38,7 @@ async function onReplica(connection: RedisConnection): Promise<void> {
   if (Number(replicas) < 1) throw notConfirmed('no replica has it yet');
 }
 
-/** Redis holds back a connection's commands while it waits: one question at a time, and those that come meanwhile share the next. */
+/** One question to Redis at a time, because it blocks the connection; calls in the meantime share the next question. */
 function gathered(ask: () => Promise<void>): () => Promise<void> {
   let asked: Promise<void> = Promise.resolve();
   let next: Promise<void> | undefined;
@@ -55,7 +55,7 @@ function gathered(ask: () => Promise<void>): () => Promise<void> {
   };
 }
 
-/** After a reconnect Redis may be another server: it answers for what it has, not for what the first one was told. */
+/** Refuses to confirm across a reconnect: the new connection may reach another server, which never got the write. */
 function withinOneConnection(connection: RedisConnection, ask: () => Promise<void>): BeginConfirm {
   let losses = 0;
   connection.on('close', () => {
@@ -71,8 +71,8 @@ function withinOneConnection(connection: RedisConnection, ask: () => Promise<voi
 }
 
 /**
- * How to confirm on `connection`; null when nothing needs to be asked.
- * Throws a sentence with the remedy when this Redis cannot keep `durability`.
+ * How to confirm on `connection`; null when every write is durable enough by itself. Throws an error that names the remedy
+ * when this Redis cannot keep `durability`.
  */
 export async function confirmation(
   connection: RedisConnection,
@@ -99,7 +99,7 @@ export async function confirmation(
   return confirmedBy(flushedToDisk);
 }
 
-/** Asks Redis once how writes are confirmed; asked again after an error. Begins a confirmation, or null. */
+/** Begins a confirmation, or returns null when none is needed. Asks Redis once which, and again after an error. */
 export function confirmations(
   connection: RedisConnection,
   durability: Durability,

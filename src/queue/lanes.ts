@@ -24,21 +24,21 @@ export function createLanes(connection: RedisConnection, prefix: string) {
   const queues = createLaneQueues(connection, prefix);
   const { queue } = queues;
 
-  /** Rings for a directive, now or after `delayMs`; ringing again while its job exists changes nothing. */
+  /** Adds the job of a directive, to be taken now or after `delayMs`. Changes nothing while the directive has a job. */
   async function enqueue(lane: string, data: JobData, delayMs = 0): Promise<void> {
     const delay = delayMs > 0 ? { delay: delayMs } : {};
     await queue(lane).add(JOB_NAME, data, { jobId: jobId(data.request_id, data.id), ...delay });
   }
 
   /**
-   * Rings for a directive that is due and nobody comes for: its job may lie where a worker died, or wait for an instant by a
-   * wrong clock. One that waits in its lane stays there, one that a living worker holds stays with it.
+   * Replaces the job of a directive that is due and not taken: the job may belong to a dead worker, or be delayed by a wrong
+   * clock. A job that waits in its lane stays, and so does one that a living worker holds.
    */
   async function requeue(lane: string, data: JobData): Promise<void> {
     const id = jobId(data.request_id, data.id);
     const state = await queue(lane).getJobState(id);
     if (state === 'waiting' || state === 'prioritized') return;
-    // Refused while BullMQ's lock holds; then adding it changes nothing either.
+    // While a worker holds the job's lock, BullMQ refuses to remove it, and adding it again changes nothing.
     await queue(lane).remove(id);
     await queue(lane).add(JOB_NAME, data, { jobId: id, lifo: true });
   }
@@ -87,7 +87,7 @@ export function createLanes(connection: RedisConnection, prefix: string) {
     queued,
     counts,
     ...createLaneThrottle(queue),
-    /** Says that these lanes are used, whether or not anything waits in them. */
+    /** Lists these lanes as in use, also while they are empty. */
     note: queues.note,
     forgetIdle: queues.forgetIdle,
     close: queues.close,

@@ -1,15 +1,15 @@
-// Whether a call may have happened that ends here without its worker, as far as the journal and the directive say.
-// Must never call an effect harmless that only a worker could look up: "unknown" is the honest answer then.
+// Decides whether a directive that ends without its worker may have been executed, so that its outcome is unknown.
+// Must never assume that a repeat is harmless when only a worker knows the repeat policy.
 import { DIRECTIVE_TYPES, type Directive } from '../contract/directive.ts';
 import { knownRepeatPolicy } from '../contract/work-directive.ts';
 import type { DirectiveRecord } from '../journal/records.ts';
 
-/** An attempt was begun and nobody has said how it went: nobody knows how far it came. */
+/** An attempt has begun without a recorded end, and a repeat could do harm. */
 export function mayHaveRun({ status }: Pick<DirectiveRecord, 'status'>, directive: Directive): boolean {
   return status === 'running' && !isHarmless(directive);
 }
 
-/** As far as the directive itself says: what its tool or its user's kind says is known to the workers only. */
+/** By the directive alone. The policies of tools and custom types are known only to the workers, so they count as harmful. */
 function isHarmless(directive: Directive): boolean {
   if (directive.type === 'tool_exec') return knownRepeatPolicy(directive.effect) !== 'once';
   return DIRECTIVE_TYPES.includes(directive.type);

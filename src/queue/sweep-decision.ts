@@ -1,27 +1,30 @@
-// What is to be done about a directive that should have ended or begun.
-// Must never do it: that is the sweeper's.
+// Decides what the sweeper does with one directive of its index: forget it, look later, enqueue it, or end it.
+// Must never act: the sweeper does.
 import type { DirectiveRecord } from '../journal/records.ts';
 import type { DueEntry } from '../journal/sweep-index.ts';
 
-/** What is to be done about one directive. */
+/** `at`: when the entry is looked at next, milliseconds since the epoch. */
 export type SweepDecision =
   | { kind: 'forget' }
+  /** It failed, and its dead letter may be missing. */
   | { kind: 'record' }
+  /** `missed`: the journal does not have it. */
   | { kind: 'look_again'; at: number; missed?: boolean }
   | { kind: 'enqueue'; at: number }
+  /** Its deadline has passed. */
   | { kind: 'expire' };
 
-/** What cannot be looked at now is looked at again after this time. */
+/** The shortest time between two looks at an entry, and the wait after a look that failed. */
 export const SHORTEST_LOOK_MS = 5_000;
 const LONGEST_LOOK_MS = 60_000;
-/** How long after the time of its next attempt somebody should have come. */
+/** A worker has this long to take a directive whose next attempt is due; then the sweeper enqueues it. */
 const OVERDUE_MS = 500;
-/** What has lost its worker is looked at this soon after it was enqueued for: the job may have been held until then. */
+/** Shorter after a worker died: BullMQ may still hold the dead worker's job, and refuse the first new one. */
 const SHORTEST_TAKEOVER_LOOK_MS = 500;
-/** A directive that is in the index but not in the journal is given this long to appear. */
+/** The index is written before the journal: an entry without a directive is kept this long. */
 const MISSING_GRACE_MS = 60_000;
 
-/** Looks the more seldom the longer it has been so, and always at the deadline. */
+/** The next look: after as long as the directive has been in its state (`soForMs`), within bounds, at the latest at its deadline. */
 function nextLook({ deadlineAt }: DirectiveRecord, now: number, soForMs: number, shortestMs: number): number {
   const pauseMs = Math.min(Math.max(soForMs, shortestMs), LONGEST_LOOK_MS);
   return Math.min(now + pauseMs, Math.max(deadlineAt, now + 1));
@@ -45,7 +48,7 @@ export function sweepDecision(entry: Seen, record: DirectiveRecord | null, now: 
   return { kind: 'enqueue', at };
 }
 
-/** The end of a lease is looked at when it comes: nobody else may be there long enough to notice that a worker died. */
+/** A running directive is looked at when its lease ends: by then its worker has extended the lease, or is dead. */
 function leaseDecision(record: DirectiveRecord, leaseUntil: number, now: number): SweepDecision {
   if (leaseUntil > now) return { kind: 'look_again', at: nextLook(record, now, leaseUntil - now, 1) };
   return { kind: 'enqueue', at: nextLook(record, now, now - leaseUntil, SHORTEST_TAKEOVER_LOOK_MS) };

@@ -1,4 +1,4 @@
-// The sweeper's check of a run: wakes it when it has signals to read, work to do, or an instant that has come.
+// The sweeper's check of a run: wakes it when it has unread signals, an outbox to work off, or a wake time that has passed.
 // Must never take a turn, nor end a run: only an engine does.
 import type { RunHead, RunJournal } from '../journal/run-journal.ts';
 import type { DueEntry, SweepIndex } from '../journal/sweep-index.ts';
@@ -10,16 +10,16 @@ export interface RunSweepParts {
   waker: RunWaker;
 }
 
-/** What is to be done about one run. */
+/** What the sweeper does with one run. `at`: when it looks next, milliseconds since the epoch. */
 export type RunDecision =
   | { kind: 'forget' }
   | { kind: 'missing'; at: number }
-  /** `wake`: now. `wakeAhead`: it comes due before it would be looked at in time. */
+  /** `wake`: now. `wakeAhead`: at this instant, which is too near for another look. */
   | { kind: 'look_again'; at: number; wake: boolean; wakeAhead: number | null };
 
 const SHORTEST_LOOK_MS = 5_000;
 const LONGEST_LOOK_MS = 60_000;
-/** A run that is in the index but not in the journal is given this long to appear. */
+/** The index is written before the journal: an entry without a run is kept this long. */
 const MISSING_GRACE_MS = 60_000;
 
 export function runDecision(

@@ -1,5 +1,5 @@
 // The sweeper: checks directives that should have begun or ended, and enqueues them again or ends them.
-// Must never need to be the only one, nor to live on: every step is safe to repeat, and what it took others get after it.
+// Must never rely on being the only one, nor on surviving: every step is safe to repeat, and entries it took come due again.
 import { pause, settledWithin } from '../lifecycle.ts';
 import type { DeadLetterIndex } from '../journal/dead-letter-index.ts';
 import type { RunJournal } from '../journal/run-journal.ts';
@@ -15,15 +15,15 @@ export interface SweeperOptions extends DirectiveSweepParts {
   dead: DeadLetterIndex;
   /** How long a closed request stays readable, milliseconds. */
   retentionMs: number;
-  /** Time between two looks at the index, milliseconds. Default 500: the end of a lease is noticed within that. */
+  /** Time between two looks at the index, milliseconds; the end of a lease is noticed within it. Default: 500. */
   intervalMs?: number;
   onError: (error: Error) => void;
 }
 
 const BATCH = 200;
-/** Every step may be left undone: a stop does not wait for a Redis that is away. */
+/** How long a stop waits for the current look, milliseconds: an unfinished step is repeated by another sweeper. */
 const LONGEST_STOP_MS = 1_000;
-/** How often dead letters are dropped whose directives are no longer readable. */
+/** How often the dead letters of forgotten requests are deleted, milliseconds. */
 const DEAD_LETTER_LOOK_MS = 10_000;
 const DEFAULT_INTERVAL_MS = 500;
 
@@ -35,7 +35,7 @@ export function createSweeper(options: SweeperOptions) {
   let loop: Promise<void> | undefined;
   let deadLetterLookAt = 0;
 
-  /** One look at what is due and no other sweeper has taken; returns how many entries there were. */
+  /** Takes the due entries that no other sweeper has taken, and handles them; returns their number. */
   async function sweep(): Promise<number> {
     const { now, entries } = await index.take(BATCH);
     await Promise.all(
@@ -48,7 +48,7 @@ export function createSweeper(options: SweeperOptions) {
     await (entry.id === RUN_ENTRY ? sweepRun(entry, now) : sweepDirective(entry, now));
   }
 
-  /** One entry that cannot be looked at must not keep the others from being looked at. */
+  /** An entry whose check failed is checked again later; the others of its batch are not affected. */
   async function putOff(entry: DueEntry, now: number, error: unknown): Promise<void> {
     onError(error instanceof Error ? error : new Error(String(error)));
     await index.lookAgain(entry, now + SHORTEST_LOOK_MS, entry.missedBefore);
