@@ -1,4 +1,4 @@
-/** Engines, a worker and run clients of one test on a real Redis, with a core that the test chooses.
+/** Engines, a worker and run clients of one test on a real Redis, with strategies that the test chooses.
  *  It must never leave an engine behind: what it starts, it stops when it is disposed of. */
 import { randomUUID } from 'node:crypto';
 import { defineAgent } from '../../src/engine/define-agent.ts';
@@ -13,6 +13,7 @@ import { emitToolError } from '../../src/executors/emit-tool-error.ts';
 import { createRegistry } from '../../src/executors/registry.ts';
 import { createJournal, DEFAULT_REQUEST_BYTES } from '../../src/journal/journal.ts';
 import type { SubmittedAgentDefinition } from '../../src/contract/agent-definition.ts';
+import { okResult } from '../../src/contract/result.ts';
 import { createPreparer } from '../../src/queue/prepare.ts';
 import { createEntrance } from '../../src/queue/entrance.ts';
 import { createLocalRoles, type LocalLanes } from '../../src/queue/local-roles.ts';
@@ -21,8 +22,8 @@ import { closeRedis, connectRedis } from '../../src/redis/connection.ts';
 import { createEngineRole } from '../../src/service/engine-role.ts';
 import { RETENTION_MS, uniquePrefix } from './journal.ts';
 import type { Execute } from './executors.ts';
-import { openPipeline, type TestWorkerOptions } from './pipeline.ts';
-import { scriptedCore } from './scripted-core.ts';
+import { openPipeline, stillHeart, type TestWorkerOptions } from './pipeline.ts';
+import { scriptedAgent, scriptedCore, scriptedTools } from './scripted-strategy.ts';
 import { testStore } from './store.ts';
 
 export interface TestEngine {
@@ -40,13 +41,19 @@ export interface EngineTestOptions {
 
 export type EngineTest = Awaited<ReturnType<typeof openEngineTest>>;
 
+/** A tool that answers with its name. */
+export const echo: Execute = async ({ tool_name }) => ({ result: okResult(tool_name) });
+
+/** A heartbeat is a thread, which costs more than most runs: these leases outlive any test. */
+const NO_HEARTBEAT = { heartbeat: stillHeart, leaseMs: 60_000 };
+
 /** An engine on its own connection, as the service makes one; `over` replaces parts of it. */
 export function makeEngine(
   redisUrl: string,
   prefix: string,
   {
     core = scriptedCore(),
-    agents = [{ name: 'scripted' }],
+    agents = [scriptedAgent()],
     requestBytes = DEFAULT_REQUEST_BYTES,
     logger = SILENT,
     onError = () => {},
@@ -77,7 +84,7 @@ export function makeEngine(
 }
 
 export async function openEngineTest(redisUrl: string, options: EngineTestOptions = {}) {
-  const { prefix = uniquePrefix(), core = scriptedCore(), agents = [{ name: 'scripted' }] } = options;
+  const { prefix = uniquePrefix(), core = scriptedCore(), agents = [scriptedAgent()] } = options;
   const requestBytes = options.requestBytes ?? DEFAULT_REQUEST_BYTES;
   const pipeline = await openPipeline(redisUrl, { prefix, requestBytes });
   const { connection, keys, errors, lanes } = pipeline;
@@ -85,6 +92,7 @@ export async function openEngineTest(redisUrl: string, options: EngineTestOption
   const { runs } = records;
   const { agents: known } = catalog;
   await catalog.published.agents.publish(agents.map(defineAgent));
+  await catalog.published.tools.publish(scriptedTools());
   const closing: (() => Promise<void>)[] = [];
 
   /** A client that wakes runs in its own way. */
@@ -126,7 +134,7 @@ export async function openEngineTest(redisUrl: string, options: EngineTestOption
 
   /** Serves the lane of the test's tools; ends wake runs as `wake` does. */
   const startWorker = (execute: Execute, wakeRun: WakeRun = queue.wakeRun, more: TestWorkerOptions = {}) =>
-    pipeline.startWorker(execute, { drainMs: 1_000, ...more, wakeRun });
+    pipeline.startWorker(execute, { drainMs: 1_000, ...NO_HEARTBEAT, ...more, wakeRun });
 
   /** The log of a request once its run has ended; fails when it does not. */
   async function ended(requestId: string, timeoutMs = 20_000) {

@@ -1,11 +1,10 @@
 /** Runs on a real cluster: the keys of each script in one slot, and every step after the one before it.
  *  It must not rely on an order between slots. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { okResult } from '../../../src/contract/result.ts';
-import { type EngineTest, openEngineTest } from '../../support/engine.ts';
+import { echo, type EngineTest, openEngineTest } from '../../support/engine.ts';
 import { eventually } from '../../support/eventually.ts';
 import { startCluster, type TestCluster } from '../../support/redis-cluster.ts';
-import { script } from '../../support/scripted-core.ts';
+import { script, scriptedAgent } from '../../support/scripted-strategy.ts';
 
 let cluster: TestCluster;
 let engines: EngineTest;
@@ -13,10 +12,10 @@ let engines: EngineTest;
 beforeAll(async () => {
   cluster = await startCluster();
   engines = await openEngineTest(cluster.url, {
-    agents: [{ name: 'scripted', policies: { busy: 'queue' } }],
+    agents: [scriptedAgent({ policies: { busy: 'queue' } })],
   });
   const engine = await engines.startEngine();
-  await engines.startWorker(async ({ tool_name }) => ({ result: okResult(tool_name) }), engine.wake);
+  await engines.startWorker(echo, engine.wake);
 });
 afterAll(async () => {
   await engines?.[Symbol.asyncDispose]();

@@ -1,18 +1,23 @@
 /** Engines that are killed at every command of a run: another engine takes over, and the log is as without a crash.
- *  It must kill for real, and leave nothing to the dead engine. */
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+ *  It must kill for real, and leave nothing to the dead engines.
+ *  Many engines live in one process, each for a run of its own: each stops for good at its command, and when all have, the process dies by
+ *  SIGKILL. What Redis sees is what it sees of a process for each command, but node and the engine are loaded once for all of them. */
+import { describe, expect, test } from 'vitest';
 import { setTimeout } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { okResult } from '../../../src/contract/result.ts';
 import type { Signal } from '../../../src/contract/signal.ts';
+import type { Doom } from '../../support/doomed-engines.ts';
 import { type EngineTest, openEngineTest } from '../../support/engine.ts';
-import { type Child, spawnNode } from '../../support/process.ts';
-import { startRedis, type TestRedis } from '../../support/redis.ts';
-import { script } from '../../support/scripted-core.ts';
+import { eventually } from '../../support/eventually.ts';
+import { spawnNode } from '../../support/process.ts';
+import { useRedis } from '../../support/shared.ts';
+import { script } from '../../support/scripted-strategy.ts';
 
-const DOOMED = fileURLToPath(new URL('../../support/doomed-engine.ts', import.meta.url));
+const DOOMED = fileURLToPath(new URL('../../support/doomed-engines.ts', import.meta.url));
 
-const AGENTS = [{ name: 'scripted' }];
+const RUN = 'r-00000000';
+const CHILD = `${RUN}.c2`;
 const QUERY = script(
   { tools: ['a', 'later'] },
   { tool_errors: ['x'] },
@@ -21,19 +26,13 @@ const QUERY = script(
   { emit: 'shop.sold' },
 );
 
-let redis: TestRedis;
+const redis = useRedis();
 
-beforeAll(async () => {
-  redis = await startRedis();
-});
-afterAll(async () => {
-  await redis?.stop();
-});
-
-const AT_ONCE = 4;
+/** Commands in one wave; more of them keep two cores so busy that BullMQ takes living workers for dead. */
+const AT_ONCE = 9;
 
 /** Before each command; sometimes also after its answer, which differs where several are sent together. */
-function deathsAt(command: number): { at: number; moment: 'before' | 'after' }[] {
+function deathsAt(command: number): Omit<Doom, 'prefix'>[] {
   const before = { at: command, moment: 'before' as const };
   return command % 3 === 0 ? [before, { at: command, moment: 'after' }] : [before];
 }
@@ -41,6 +40,7 @@ function deathsAt(command: number): { at: number; moment: 'before' | 'after' }[]
 interface Story {
   run: string[];
   child: string[];
+  conversation: unknown;
 }
 
 /** What happened, without ids and times; two calls may begin in either order. */
@@ -54,72 +54,105 @@ function told(log: readonly Signal[]): string[] {
   });
 }
 
-function doomed(prefix: string, command: number, moment: string): Child {
-  return spawnNode([DOOMED, redis.url, prefix, String(command), moment]);
+/** A worker, and the calls that it gets. */
+async function serveTools(engines: EngineTest): Promise<string[]> {
+  const calls: string[] = [];
+  await engines.startWorker(async ({ tool_name, request_id }) => {
+    calls.push(`${request_id}/${tool_name}`);
+    // So that both calls of one turn always end in the same order.
+    const first = async () => (await engines.journal.directive(request_id, 's0.a'))?.status;
+    if (tool_name === 'later') await eventually(first).toBe('succeeded');
+    return { result: okResult(tool_name) };
+  });
+  return calls;
+}
+
+async function start({ client }: EngineTest): Promise<void> {
+  await client.start({ request_id: RUN, agent: 'scripted', query: QUERY, conversation_id: 'talk' });
+}
+
+/** The run and its child have ended, and nothing is left to do for them. */
+async function over(engines: EngineTest): Promise<true> {
+  await engines.ended(RUN, 40_000);
+  await engines.ended(CHILD);
+  await eventually(() => engines.index.size()).toBe(0);
+  return true;
+}
+
+async function storyOf(engines: EngineTest): Promise<Story> {
+  const [active, waiting, history] = engines.keys.conversation('talk');
+  expect(await engines.connection.exists(active, waiting)).toBe(0);
+  return {
+    run: told(await engines.log(RUN)),
+    child: told(await engines.log(CHILD)),
+    conversation: JSON.parse((await engines.connection.get(history)) ?? 'null'),
+  };
+}
+
+async function undisturbed(): Promise<Story> {
+  await using engines = await openEngineTest(redis.url);
+  await serveTools(engines);
+  await engines.startEngine();
+  await start(engines);
+  await over(engines);
+  return storyOf(engines);
+}
+
+/** The stories of runs whose engines died so; null: the run had fewer commands. */
+async function disturbed(deaths: readonly Omit<Doom, 'prefix'>[]): Promise<(Story | null)[]> {
+  await using all = new AsyncDisposableStack();
+  const scenes: EngineTest[] = [];
+  for (const _ of deaths) scenes.push(all.use(await openEngineTest(redis.url)));
+  const dooms = deaths.map((death, index): Doom => ({ prefix: scenes[index]?.prefix ?? '', ...death }));
+  const calls = await Promise.all(scenes.map(serveTools));
+  const child = spawnNode([DOOMED, redis.url, JSON.stringify(dooms)]);
+  await child.waitForLine(/^ready$/);
+  await Promise.all(scenes.map(start));
+  const stopped = ({ prefix }: Doom) => child.waitForLine(new RegExp(`^stopped ${prefix}$`));
+  const survived = await Promise.all(
+    scenes.map((engines, index) =>
+      Promise.race([stopped(dooms[index] as Doom).then(() => false), over(engines)]),
+    ),
+  );
+  expect(await child.kill9()).toMatchObject({ signal: 'SIGKILL' });
+  const stories = scenes.map(async (engines, index) => (survived[index] ? null : takeOver(engines)));
+  const told = await Promise.all(stories);
+  for (const made of calls) expect(made.length).toBe(new Set(made).size);
+  return told;
+}
+
+async function takeOver(engines: EngineTest): Promise<Story> {
+  await engines.startEngine();
+  await engines.sweeper().start();
+  let passes = true;
+  const passing = (async () => {
+    while (passes) {
+      await letTimePass(engines);
+      await setTimeout(100);
+    }
+  })();
+  await over(engines).finally(() => {
+    passes = false;
+  });
+  await passing;
+  return storyOf(engines);
 }
 
 /** The sweeper checks everything at once, as it would after a while. */
-async function letTimePass(engines: EngineTest): Promise<void> {
-  const { connection, keys } = engines;
+async function letTimePass({ connection, keys }: EngineTest): Promise<void> {
   const members = await connection.zrange(keys.sweep, '0', '-1');
   if (members.length > 0)
     await connection.zadd(keys.sweep, 'XX', ...members.flatMap((member) => [1, member]));
 }
 
-/** A run whose engine dies at its `command`-th command; a second engine takes over. null: it had fewer commands. */
-async function disturbed(command: number, moment: 'before' | 'after'): Promise<Story | null> {
-  await using engines = await openEngineTest(redis.url, { agents: AGENTS });
-  const calls: string[] = [];
-  await engines.startWorker(async ({ tool_name, request_id }) => {
-    calls.push(`${request_id}/${tool_name}`);
-    // So that both calls of one turn always end in the same order.
-    if (tool_name === 'later') await setTimeout(100);
-    return { result: okResult(tool_name) };
-  });
-  const child = doomed(engines.prefix, command, moment);
-  await child.waitForLine(/^ready$/);
-  const body = { request_id: 'r-00000000', agent: 'scripted', query: QUERY, conversation_id: 'talk' };
-  await engines.client.start(body);
-  const survived = await Promise.race([
-    child.exited.then(() => false),
-    command === 0 ? engines.ended('r-00000000').then(() => true) : new Promise<boolean>(() => {}),
-    engines.ended('r-00000000', 30_000).then(
-      () => true,
-      () => false,
-    ),
-  ]);
-  if (!survived) await takeOver(engines);
-  const run = told(await engines.ended('r-00000000'));
-  const inner = told(await engines.ended('r-00000000.c3'));
-  if (survived) await child.kill9();
-  expect(calls.length).toBe(new Set(calls).size);
-  return survived && command > 0 ? null : { run, child: inner };
-}
-
-async function takeOver(engines: EngineTest): Promise<void> {
-  await engines.startEngine();
-  await engines.sweeper().start();
-  let over = false;
-  const passing = (async () => {
-    while (!over) {
-      await letTimePass(engines);
-      await setTimeout(100);
-    }
-  })();
-  await engines.ended('r-00000000').finally(() => {
-    over = true;
-  });
-  await passing;
-}
-
 describe('an engine that is killed', () => {
   test('at any command leaves a run that ends as if nothing had happened', { timeout: 300_000 }, async () => {
-    const calm = await disturbed(0, 'before');
-    expect(calm?.run.at(-1)).toContain('ai.request.completed');
+    const calm = await undisturbed();
+    expect(calm.run.at(-1)).toContain('ai.request.completed');
     let command = 1;
     for (let finished = false; !finished; command += AT_ONCE) {
       const deaths = Array.from({ length: AT_ONCE }, (_, index) => command + index).flatMap(deathsAt);
-      const stories = await Promise.all(deaths.map(({ at, moment }) => disturbed(at, moment)));
+      const stories = await disturbed(deaths);
       for (const [index, story] of stories.entries())
         if (story !== null) expect(story, JSON.stringify(deaths[index])).toEqual(calm);
       finished = stories.includes(null);

@@ -1,18 +1,12 @@
 /** A run that has more unread signals than one turn reads, on a real Redis.
  *  It must never depend on how many bytes a turn reads, only on there being more. */
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { createCore } from '../../../src/engine/core/core.ts';
 import { defineStrategy } from '../../../src/engine/strategies/strategy.ts';
 import { openEngineTest } from '../../support/engine.ts';
-import { startRedis, type TestRedis } from '../../support/redis.ts';
+import { useRedis } from '../../support/shared.ts';
 
-let redis: TestRedis;
-beforeAll(async () => {
-  redis = await startRedis();
-});
-afterAll(async () => {
-  await redis?.stop();
-});
+const redis = useRedis();
 
 /** Completes with the first input. */
 const hasty = defineStrategy({

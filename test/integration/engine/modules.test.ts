@@ -13,17 +13,16 @@ import { requestViewSchema, directiveViewSchema } from '../../../src/contract/re
 import { signalPageSchema } from '../../../src/contract/signal-page.ts';
 import { isTerminalSignal, type Signal } from '../../../src/contract/signal.ts';
 import { loadModules } from '../../../src/extend/modules.ts';
-import { startRedis, type TestRedis } from '../../support/redis.ts';
+import { useRedis } from '../../support/shared.ts';
 import { type RunningService, startService } from '../../support/running-service.ts';
 
 const SHOP = fileURLToPath(new URL('../../support/modules/shop.ts', import.meta.url));
 
-let redis: TestRedis;
+const redis = useRedis();
 let service: RunningService;
 let client: DirectiveClient;
 
 beforeAll(async () => {
-  redis = await startRedis();
   const config = { agents: { keeper: { strategy: 'shopkeeper' } }, directives: [SHOP], strategies: [SHOP] };
   service = await startService({ redisUrl: redis.url, config });
   client = createHttpClient({ baseUrl: service.url });
@@ -31,7 +30,6 @@ beforeAll(async () => {
 afterAll(async () => {
   await client?.close();
   await service?.stop();
-  await redis?.stop();
 });
 
 async function log(requestId: string): Promise<Signal[]> {

@@ -1,6 +1,6 @@
 /** Outbox entries are repeated until they are acknowledged: a repeat must not affect what happened in between.
  *  It must not wait for an engine: each entry is performed as an engine performs it, and then again. */
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, expect, test } from 'vitest';
 import { type OutboxParts, performOutbox } from '../../../src/engine/outbox.ts';
 import type { StoredRun } from '../../../src/engine/run-store.ts';
 import { createRunNotifier } from '../../../src/engine/run-notifier.ts';
@@ -9,17 +9,10 @@ import { createCanceller } from '../../../src/queue/cancel.ts';
 import { Simulation } from '../../unit/engine/simulation.ts';
 import { type EngineTest, openEngineTest } from '../../support/engine.ts';
 import { eventually } from '../../support/eventually.ts';
-import { startRedis, type TestRedis } from '../../support/redis.ts';
+import { useRedis } from '../../support/shared.ts';
 
-let redis: TestRedis;
+const redis = useRedis();
 let engines: EngineTest;
-
-beforeAll(async () => {
-  redis = await startRedis();
-});
-afterAll(async () => {
-  await redis?.stop();
-});
 beforeEach(async () => {
   engines = await openEngineTest(redis.url);
 });

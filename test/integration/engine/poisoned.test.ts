@@ -1,6 +1,6 @@
 /** Runs that no turn can process, with invalid or damaged data. Each ends once and frees its conversation.
  *  It must not rely on the core that a poisoned run has broken. */
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import * as z from 'zod';
 import { DirectiveRefused } from '../../../src/contract/problem.ts';
 import type { Signal } from '../../../src/contract/signal.ts';
@@ -9,7 +9,7 @@ import { defineStrategy } from '../../../src/engine/strategies/strategy.ts';
 import { newTraceparent } from '../../../src/telemetry/trace-context.ts';
 import { type EngineTest, openEngineTest } from '../../support/engine.ts';
 import { eventually } from '../../support/eventually.ts';
-import { startRedis, type TestRedis } from '../../support/redis.ts';
+import { useRedis } from '../../support/shared.ts';
 import { types } from '../../support/run-log.ts';
 
 const NO_MESSAGE = { role: 'assistant', tool_calls: {} };
@@ -56,15 +56,8 @@ const AGENTS = [
   { name: 'queueing', strategy: 'listening', policies: { busy: 'queue' as const } },
 ];
 
-let redis: TestRedis;
+const redis = useRedis();
 let engines: EngineTest;
-
-beforeAll(async () => {
-  redis = await startRedis();
-});
-afterAll(async () => {
-  await redis?.stop();
-});
 beforeEach(async () => {
   const core = createCore({ strategies: [listening, careless, nothing, unsayable] });
   engines = await openEngineTest(redis.url, { agents: AGENTS, core });

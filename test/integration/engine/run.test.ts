@@ -1,31 +1,26 @@
 /** Runs on a real Redis: started, taken turn by turn, woken too often, and ended, whichever engine takes the turns.
  *  It must not look into a document: what a run did is in its log. */
 import { randomUUID } from 'node:crypto';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { DirectiveRefused } from '../../../src/contract/problem.ts';
-import { okResult } from '../../../src/contract/result.ts';
 import type { Signal } from '../../../src/contract/signal.ts';
 import { newTraceparent } from '../../../src/telemetry/trace-context.ts';
-import { type EngineTest, openEngineTest } from '../../support/engine.ts';
+import { echo, type EngineTest, openEngineTest } from '../../support/engine.ts';
 import { eventually } from '../../support/eventually.ts';
 import { acceptance, endOf, toolCall, LANE } from '../../support/journal.ts';
-import { type Execute } from '../../support/executors.ts';
-import { startRedis, type TestRedis } from '../../support/redis.ts';
+import { useRedis } from '../../support/shared.ts';
 import { heard, types } from '../../support/run-log.ts';
-import { script, scriptedCore } from '../../support/scripted-core.ts';
+import { script, scriptedAgent, scriptedCore } from '../../support/scripted-strategy.ts';
 
-let redis: TestRedis;
+const redis = useRedis();
 let engines: EngineTest;
 
-const AGENTS = [{ name: 'scripted' }, { name: 'narrow', limits: { max_pending: 5 } }];
-const echo: Execute = async ({ tool_name }) => ({ result: okResult(tool_name) });
-
-beforeAll(async () => {
-  redis = await startRedis();
-});
-afterAll(async () => {
-  await redis?.stop();
-});
+const AGENTS = [
+  scriptedAgent(),
+  scriptedAgent({ name: 'narrow', limits: { max_pending: 5, parallel_tool_calls: 10 } }),
+];
+const SIX = ['a', 'b', 'c', 'd', 'e', 'f'];
+const FIVE = SIX.slice(1);
 beforeEach(async () => {
   engines = await openEngineTest(redis.url, { agents: AGENTS });
 });
@@ -198,7 +193,7 @@ describe('starting', () => {
   test('with one limit of its own leaves the others as its agent has them', async () => {
     await engines.startEngine();
     const limits = { max_iterations: 2 };
-    const id = await startRun(script({ many: 6 }), { agent: 'narrow', overrides: { limits } });
+    const id = await startRun(script({ tools: SIX }), { agent: 'narrow', overrides: { limits } });
     expect(failure(await engines.ended(id))).toBe('queue_overflow');
   });
 
@@ -288,15 +283,18 @@ describe('waking', () => {
 describe('directives of a run', () => {
   test('beyond what may be open are refused with the turn that asked for them', async () => {
     await engines.startEngine();
-    const id = await startRun(script({ many: 6 }), { agent: 'narrow' });
+    const id = engines.newId();
+    const foreign = toolCall({ request_id: id, server: 'test' });
+    await engines.requests.submit(foreign);
+    await startRun(script({ tools: FIVE }), { request_id: id, agent: 'narrow' });
     expect(failure(await engines.ended(id))).toBe('queue_overflow');
-    expect((await engines.journal.request(id))?.directives).toEqual([]);
+    expect((await engines.journal.request(id))?.directives.map((one) => one.id)).toEqual([foreign.id]);
   });
 
   test('up to what may be open are accepted', async () => {
     await engines.startEngine();
     await engines.startWorker(echo);
-    const id = await startRun(script({ many: 5 }, { many: 5 }), { agent: 'narrow' });
+    const id = await startRun(script({ tools: FIVE }, { tools: FIVE }), { agent: 'narrow' });
     expect(heard(await engines.ended(id))).toHaveLength(10);
   });
 
@@ -311,18 +309,18 @@ describe('directives of a run', () => {
 
   test('which were accepted and ended before the run are still read by it', async () => {
     const id = engines.newId();
-    await engines.startWorker(echo);
-    const before = toolCall({
+    const own = { request_id: id, run_id: id, iteration: 0, strategy: 'scripted', agent: 'scripted' };
+    const before = {
+      type: 'emit_tool_error',
       id: 's0.a',
       request_id: id,
       tool_name: 'a',
-      server: 'test',
-      effect: 'idempotent',
-    });
-    await engines.requests.execute(before);
+      error: 'unknown',
+    } as const;
+    await engines.requests.submit({ ...before, metadata: own });
     await engines.startEngine();
-    await startRun(script({ tools: ['a'] }), { request_id: id });
-    expect(heard(await engines.ended(id))).toEqual(['ai.tool.result s0.a']);
+    await startRun(script({ tool_errors: ['a'] }), { request_id: id });
+    expect(heard(await engines.ended(id))).toEqual(['ai.tool.result s0.a failed']);
   });
 
   test('that no worker serves end at their deadline, and the run reads that', async () => {
@@ -374,7 +372,7 @@ describe('cancelling a request', () => {
     await engines.requests.cancel(id);
     await engines.startEngine();
     const log = await engines.ended(id);
-    expect(types(log)).toEqual(['ai.request.cancel_requested', 'ai.request.failed']);
+    expect(types(log)).toEqual(['ai.request.cancel_requested', 'ai.request.error', 'ai.request.failed']);
     expect((await engines.runs.head(id))?.status).toBe('cancelled');
   });
 
@@ -392,7 +390,7 @@ describe('timers', () => {
     await engines.startEngine();
     const id = await startRun(script({ timer_ms: 300 }, { timer_ms: 1 }));
     const log = await engines.ended(id);
-    expect(heard(log)).toEqual(['timer t0', 'timer t1']);
+    expect(heard(log)).toEqual(['agent.scheduled t0', 'agent.scheduled t1']);
     const [started, fired] = log;
     expect(Date.parse(fired?.time ?? '') - Date.parse(started?.time ?? '')).toBeGreaterThanOrEqual(300);
   });
@@ -406,14 +404,14 @@ describe('timers', () => {
     await engines.lanes.removeJob('run', id, `@run/at/${wakeAt}`);
     await engines.startEngine();
     await engines.sweeper().start();
-    expect(heard(await engines.ended(id))).toEqual(['timer t0']);
+    expect(heard(await engines.ended(id))).toEqual(['agent.scheduled t0']);
   });
 
   test('the deadline ends a run that waits for something else', async () => {
     await engines.startEngine();
     const overrides = { limits: { deadline_ms: 300 } };
     const id = await startRun(script({ approval: 'ask' }), { overrides });
-    expect(failure(await engines.ended(id))).toBe('deadline');
+    expect(failure(await engines.ended(id))).toBe('deadline_exceeded');
     expect((await engines.runs.head(id))?.status).toBe('timeout');
   });
 });
@@ -426,17 +424,17 @@ describe('children', () => {
     const id = await startRun(script({ child }, { tools: ['after'] }));
     const log = await engines.ended(id);
     expect(heard(log)).toEqual(['agent.child.exit c0', 'ai.tool.result s1.after']);
-    expect(heard(await engines.ended(`${id}.c0`))).toEqual(['ai.tool.result s0.inner']);
+    expect(heard(await engines.ended(`${id}.c1`))).toEqual(['ai.tool.result s0.inner']);
     const exits = log.filter(({ type }) => type === 'agent.child.exit');
-    expect(exits).toMatchObject([{ data: { status: 'completed', child_request_id: `${id}.c0` } }]);
+    expect(exits).toMatchObject([{ data: { status: 'completed', child_request_id: `${id}.c1` } }]);
     const trace = (signals: readonly Signal[]) => signals[0]?.traceparent.slice(3, 35);
-    expect(trace(await engines.log(`${id}.c0`))).toBe(trace(log));
+    expect(trace(await engines.log(`${id}.c1`))).toBe(trace(log));
   });
 
   test('of an unknown agent are reported to the parent as a failure', async () => {
     await engines.startEngine();
     const id = await startRun(script({ child: { agent: 'nobody', script: [] } }));
-    expect(heard(await engines.ended(id))).toEqual([expect.stringContaining('there is no agent "nobody"')]);
+    expect(heard(await engines.ended(id))).toEqual(['agent.child.exit c0 failed']);
   });
 
   test('in a chain, each the parent of the next', async () => {
@@ -445,7 +443,7 @@ describe('children', () => {
     const second = { agent: 'scripted', script: [{ child: third }] };
     const id = await startRun(script({ child: second }, { child: third }));
     expect(heard(await engines.ended(id))).toEqual(['agent.child.exit c0', 'agent.child.exit c1']);
-    expect(heard(await engines.ended(`${id}.c0`))).toEqual(['agent.child.exit c0']);
+    expect(heard(await engines.ended(`${id}.c1`))).toEqual(['agent.child.exit c0']);
   });
 });
 

@@ -1,6 +1,6 @@
 /** An agent that is stopped, on a real Redis: which work continues and which is withdrawn.
  *  It must not wait for the deadline of a directive without a worker. */
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import * as z from 'zod';
 import { okResult } from '../../../src/contract/result.ts';
 import { createCore } from '../../../src/engine/core/core.ts';
@@ -9,15 +9,9 @@ import { callTool, defineStrategy } from '../../../src/engine/strategies/strateg
 import { createToolCatalog } from '../../../src/catalog/tool-catalog.ts';
 import { openEngineTest } from '../../support/engine.ts';
 import { eventually } from '../../support/eventually.ts';
-import { startRedis, type TestRedis } from '../../support/redis.ts';
+import { useRedis } from '../../support/shared.ts';
 
-let redis: TestRedis;
-beforeAll(async () => {
-  redis = await startRedis();
-});
-afterAll(async () => {
-  await redis?.stop();
-});
+const redis = useRedis();
 
 /** Of a type that no worker of this test serves: it stays in its lane. */
 const mail = defineDirective({

@@ -14,7 +14,7 @@ import { errorOf, openPipeline, type Pipeline } from '../../support/pipeline.ts'
 import { gate } from '../../support/executors.ts';
 import { startRedis } from '../../support/redis.ts';
 import { useRedis } from '../../support/shared.ts';
-import { script } from '../../support/scripted-core.ts';
+import { script } from '../../support/scripted-strategy.ts';
 
 const REQUEST_BYTES = 262_144;
 /** Reserved by the script for the end of each open directive. */
