@@ -11,7 +11,7 @@ const ROUNDING_MS = 20;
 export function checkApprovals(evidence: RunEvidence): string[] {
   const { history, signals, told } = evidence;
   const requests = signals.filter(({ type }) => type === 'ai.tool.approval_requested');
-  const found = twice(requests).map((id) => `leave was asked twice for ${id}`);
+  const found = twice(requests).map((id) => `approval was requested twice for ${id}`);
   const decisions = signals.filter(({ type }) => type === 'ai.tool.approval_decided');
   found.push(...twice(decisions).map((id) => `${id} was decided about twice`));
   const strange = history.decisions.filter(({ status }) => !['lost', 503, 200, 409, 404].includes(status));
@@ -19,12 +19,12 @@ export function checkApprovals(evidence: RunEvidence): string[] {
     ...strange.map(({ callId, status, code }) => `a decision about ${callId} was answered ${status} ${code}`),
   );
   for (const request of requests) found.push(...checkOne(evidence, request));
-  if (history.planned.kind !== 'careful') return [...found, ...requests.map(() => 'leave was asked for')];
+  if (history.planned.kind !== 'careful') return [...found, ...requests.map(() => 'approval was requested')];
   const held = new Set(requests.map(({ data }) => (data['arguments'] as { label: string }).label));
   const unasked = told.calls.filter(
     ({ call }) => call.tool.endsWith('.once') && !held.has(call.arguments.label),
   );
-  return [...found, ...unasked.map(({ call }) => `${call.arguments.label} was made without leave`)];
+  return [...found, ...unasked.map(({ call }) => `${call.arguments.label} was made without approval`)];
 }
 
 function twice(signals: readonly WireSignal[]): string[] {
@@ -62,7 +62,7 @@ function checkOutcome({ content }: ToldCall, { executed, decided, deadline }: Le
   const { error } = readContent(content);
   const refused = error?.type === 'denied' || error?.type === 'approval_expired';
   const decision = decided?.data['decision'];
-  if (refused && executed > 0) found.push('was executed without leave');
+  if (refused && executed > 0) found.push('was executed without approval');
   if (error?.type === 'denied' && decision !== 'deny') found.push('was denied by nobody');
   if (
     !refused &&
@@ -70,7 +70,7 @@ function checkOutcome({ content }: ToldCall, { executed, decided, deadline }: Le
     error?.type !== 'deadline_exceeded' &&
     decision !== 'approve'
   )
-    found.push('was made without leave');
+    found.push('was made without approval');
   const inTime = decided !== undefined && Date.parse(decided.time) < Date.parse(deadline) - ROUNDING_MS;
   if (error?.type === 'approval_expired' && inTime) found.push('expired, and was decided about in time');
   return found;

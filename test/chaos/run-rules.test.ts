@@ -70,91 +70,100 @@ test('a run one of whose tools lost four workers is not compared with an undistu
   expect(told(lost)).toEqual([]);
 });
 
+type Disturb = (world: World) => void;
+
+function put(type: string, causationid: string, data: object = {}, after?: number): Disturb {
+  return (world) => withLog(world, () => true, [{ type, causationid, data: data as never }], after);
+}
+
+function drop(dropped: (signal: WireSignal) => boolean): Disturb {
+  return (world) => withLog(world, (signal) => !dropped(signal));
+}
+
+function inRun(fields: (run: World['run']) => Partial<World['run']>): Disturb {
+  return (world) => void (world.run = { ...world.run, ...fields(world.run) });
+}
+
+/** The answer of the first tool in the history. */
+function toolAnswer(fields: Partial<WireMessage>): Disturb {
+  return (world) => void (world.messages[2] = { ...(world.messages[2] as WireMessage), ...fields });
+}
+
+function startAnswered(purpose: 'repeat' | 'conflict', status: number): Disturb {
+  const sent = { sentAt: AT, answeredAt: AT, status, code: '' };
+  return (world) => void world.history.starts.push({ purpose, ...sent });
+}
+
+/** A second directive for the first call, with its start and its end. */
+function madeTwice(world: World): void {
+  world.directives.push({ ...(world.directives[1] as WireDirective), id: 'tool-9' });
+  const again = ['ai.tool.started', 'ai.tool.result'].map((type) => {
+    const signal = world.signals.find((each) => each.type === type);
+    return {
+      ...signal,
+      id: `again-${type}`,
+      causationid: 'tool-9',
+      data: { ...signal?.data, call_id: 'tool-9' },
+    };
+  });
+  withLog(world, () => true, again, 6);
+}
+
+function executedTwice({ calls }: World): void {
+  const [label = '', executions = []] = [...calls][0] ?? [];
+  calls.set(label, [...executions, { ...(executions[0] as ToolExecution), execution: 2 }]);
+}
+
+const ASKED = { call_id: 'x', arguments: { label: 'x' } };
+const UNHEARD = { target: null, api: '', sentAt: AT, answeredAt: AT + 10, status: 200, verdicts: new Map() };
+
 describe('it reports', () => {
-  const breaks: [string, string, (world: World) => void][] = [
-    [
-      'a run without an end',
-      '0 ends of the run',
-      (world) => withLog(world, ({ type }) => type !== 'ai.request.completed'),
-    ],
-    [
-      'two ends',
-      '2 ends of the run',
-      (world) =>
-        withLog(world, () => true, [
-          { type: 'ai.request.failed', causationid: 's1', data: { error: null } as never },
-        ]),
-    ],
+  const breaks: [string, string, Disturb][] = [
+    ['a run without an end', '0 ends of the run', drop(({ type }) => type === 'ai.request.completed')],
+    ['two ends', '2 ends of the run', put('ai.request.failed', 's1', { error: null })],
     [
       'a word after the end',
       'ai.usage after the run was completed',
-      (world) =>
-        withLog(world, () => true, [
-          { type: 'ai.usage', causationid: 'model-1', data: { call_id: 'model-1' } },
-        ]),
+      put('ai.usage', 'model-1', { call_id: 'model-1' }),
     ],
-    [
-      'a start twice',
-      '2 starts of the run',
-      (world) => withLog(world, () => true, [{ type: 'ai.request.started', causationid: 's1' }], 1),
-    ],
+    ['a start twice', '2 starts of the run', put('ai.request.started', 's1', {}, 1)],
     [
       'another end than planned',
       'ended as failed (max_tool_calls',
-      (world) => void (world.run = { ...world.run, status: 'failed', termination_reason: 'max_tool_calls' }),
+      inRun(() => ({ status: 'failed', termination_reason: 'max_tool_calls' })),
     ],
     [
       'another result than the answer',
       'the last answer',
       (world) => {
-        world.run = { ...world.run, result: 'other' };
-        withLog(world, ({ type }) => type !== 'ai.request.completed', [
-          { type: 'ai.request.completed', causationid: 's1', data: { result: 'other' as never } },
-        ]);
+        inRun(() => ({ result: 'other' }))(world);
+        drop(({ type }) => type === 'ai.request.completed')(world);
+        put('ai.request.completed', 's1', { result: 'other' })(world);
       },
     ],
-    ['a lost message', 'the model said', (world) => void world.messages.splice(2, 1)],
+    ['a lost message', 'the model said', ({ messages }) => void messages.splice(2, 1)],
     [
       'a doubled message',
       'is of tool',
-      (world) => void world.messages.splice(2, 0, world.messages[2] as WireMessage),
+      ({ messages }) => void messages.splice(2, 0, messages[2] as WireMessage),
     ],
     [
       'messages in another order',
       'is of tool',
-      (world) =>
-        void (world.messages = [
-          ...world.messages.slice(0, 1),
-          world.messages[2] as WireMessage,
-          world.messages[1] as WireMessage,
-          ...world.messages.slice(3),
-        ]),
+      ({ messages }) => void messages.splice(1, 2, messages[2] as WireMessage, messages[1] as WireMessage),
     ],
-    [
-      'a changed answer of a tool',
-      'the history is',
-      (world) =>
-        void (world.messages[2] = {
-          ...world.messages[2],
-          role: 'tool',
-          content: '{"ok":true,"result":"7"}',
-        }),
-    ],
+    ['a changed answer of a tool', 'the history is', toolAnswer({ content: '{"ok":true,"result":"7"}' })],
     [
       'a word that nobody said',
       'nobody said hi',
-      (world) => void world.messages.splice(3, 0, { role: 'user', content: 'hi' }),
+      ({ messages }) => void messages.splice(3, 0, { role: 'user', content: 'hi' }),
     ],
     [
       'a conversation that is not in the history',
       'which is not in the history',
-      (world) => world.asks.push({ ...last(world.asks), key: 'other' }),
+      ({ asks }) => asks.push({ ...last(asks), key: 'other' }),
     ],
-    [
-      'an answer that nobody was asked for',
-      '2 conversations for 3 answers',
-      (world) => void world.asks.pop(),
-    ],
+    ['an answer that nobody was asked for', '2 conversations for 3 answers', ({ asks }) => void asks.pop()],
     [
       'a call that was not asked for',
       'was executed, and not asked for',
@@ -163,120 +172,49 @@ describe('it reports', () => {
     [
       'a success without an execution',
       'without an execution',
-      (world) => void world.calls.set([...world.calls.keys()][0] ?? '', []),
+      ({ calls }) => void calls.set([...calls.keys()][0] ?? '', []),
     ],
-    [
-      'a call that was made twice',
-      'was made 2 times',
-      (world) => {
-        world.directives.push({ ...(world.directives[1] as WireDirective), id: 'tool-9' });
-        const started = world.signals.find(({ type }) => type === 'ai.tool.started');
-        const result = world.signals.find(({ type }) => type === 'ai.tool.result');
-        withLog(
-          world,
-          () => true,
-          [started, result].map((signal, index) => ({
-            ...signal,
-            id: `again-${index}`,
-            causationid: 'tool-9',
-            data: { ...signal?.data, call_id: 'tool-9' },
-          })),
-          6,
-        );
-      },
-    ],
-    [
-      'a second execution',
-      '2 executions, the budget is 1',
-      (world) => {
-        const [label = '', executions = []] = [...world.calls][0] ?? [];
-        world.calls.set(label, [...executions, { ...(executions[0] as ToolExecution), execution: 2 }]);
-      },
-    ],
+    ['a call that was made twice', 'was made 2 times', madeTwice],
+    ['a second execution', '2 executions, the budget is 1', executedTwice],
     [
       'a directive that never ended',
       'tool-1-0: no terminal signal',
-      (world) =>
-        withLog(world, ({ type, causationid }) => type !== 'ai.tool.result' || causationid !== 'tool-1-0'),
+      drop(({ type, causationid }) => type === 'ai.tool.result' && causationid === 'tool-1-0'),
     ],
-    [
-      'a cause that is not there',
-      'is caused by elsewhere',
-      (world) => withLog(world, () => true, [{ type: 'ai.request.started', causationid: 'elsewhere' }], 1),
-    ],
-    [
-      'other counts',
-      '9 iterations, 3 model calls',
-      (world) => void (world.run = { ...world.run, iterations: 9 }),
-    ],
+    ['a cause that is not there', 'is caused by elsewhere', put('ai.request.started', 'elsewhere', {}, 1)],
+    ['other counts', '9 iterations, 3 model calls', inRun(() => ({ iterations: 9 }))],
     [
       'other usage',
       'input_tokens are 1, its calls used',
-      (world) => void (world.run = { ...world.run, usage: { ...world.run.usage, input_tokens: 1 } }),
+      inRun(({ usage }) => ({ usage: { ...usage, input_tokens: 1 } })),
     ],
-    ['a run that waits', 'waits for', (world) => void (world.run = { ...world.run, waiting_for: [{}] })],
+    ['a run that waits', 'waits for', inRun(() => ({ waiting_for: [{}] }))],
+    ['a start that was refused', 'a repeat was answered 409', startAnswered('repeat', 409)],
+    ['a conflict that was accepted', 'a conflict was answered 202', startAnswered('conflict', 202)],
     [
-      'a start that was refused',
-      'a repeat was answered 409',
-      (world) =>
-        world.history.starts.push({ purpose: 'repeat', sentAt: AT, answeredAt: AT, status: 409, code: '' }),
-    ],
-    [
-      'a conflict that was accepted',
-      'a conflict was answered 202',
-      (world) =>
-        world.history.starts.push({ purpose: 'conflict', sentAt: AT, answeredAt: AT, status: 202, code: '' }),
-    ],
-    [
-      'leave that was asked for without need',
-      'leave was asked for',
-      (world) =>
-        withLog(
-          world,
-          () => true,
-          [
-            {
-              type: 'ai.tool.approval_requested',
-              causationid: 's1',
-              data: { call_id: 'x', arguments: { label: 'x' } } as never,
-            },
-          ],
-          2,
-        ),
+      'an approval that was requested without need',
+      'approval was requested',
+      put('ai.tool.approval_requested', 's1', ASKED, 2),
     ],
     [
       'an end in spite of a cancellation',
       'completed after it was cancelled',
-      (world) =>
-        withLog(
-          world,
-          () => true,
-          [{ type: 'ai.request.cancel_requested', causationid: world.history.requestId }],
-          2,
-        ),
+      (world) => put('ai.request.cancel_requested', world.history.requestId, {}, 2)(world),
     ],
     [
       'two runs of a conversation that know nothing of each other',
       'goes on from what was said before',
-      (world) => world.others.push({ messages: [{ role: 'user', content: 'other' }], iterations: 1 }),
+      ({ others }) => others.push({ messages: [{ role: 'user', content: 'other' }], iterations: 1 }),
     ],
     [
       'a cancellation that was acknowledged and not heard',
       'a cancellation was acknowledged, and the run went on',
-      (world) =>
-        world.history.cancels.push({
-          target: null,
-          api: '',
-          sentAt: AT,
-          answeredAt: AT + 10,
-          status: 200,
-          verdicts: new Map(),
-        }),
+      ({ history }) => history.cancels.push(UNHEARD),
     ],
     [
       'words of another conversation',
       'that no other run of the conversation has',
-      (world) => void world.messages.unshift({ role: 'user', content: 'before' }),
+      ({ messages }) => void messages.unshift({ role: 'user', content: 'before' }),
     ],
   ];
 
@@ -317,6 +255,13 @@ describe('it reports', () => {
 
 describe('about calls that need approval it reports', () => {
   const ONCE = ['alpha.once'];
+  type Decision = RunHistory['decisions'][number];
+  const decided = (callId: string, decision: Decision['decision']): Decision => {
+    const sent = { sentAt: AT, answeredAt: AT, status: 200, code: '' };
+    return { callId, decision, arguments: null, ...sent };
+  };
+  const refusedAs = (type: string): Disturb =>
+    toolAnswer({ is_error: true, content: JSON.stringify({ ok: false, error: { type } }) });
 
   /** Both calls needed approval and were approved. */
   function careful(): World {
@@ -334,17 +279,9 @@ describe('about calls that need approval it reports', () => {
       const request = { call_id: id, arguments: started.data['arguments'], deadline_at };
       const asked = { id: `ask-${id}`, type: 'ai.tool.approval_requested', causationid: 's1', data: request };
       const said = { call_id: id, decision: 'approve' };
-      const decided = { id: `say-${id}`, type: 'ai.tool.approval_decided', causationid: id, data: said };
-      withLog(world, () => true, [asked, decided] as never, at);
-      world.history.decisions.push({
-        callId: id,
-        decision: 'approve',
-        arguments: null,
-        sentAt: AT,
-        answeredAt: AT,
-        status: 200,
-        code: '',
-      });
+      const answer = { id: `say-${id}`, type: 'ai.tool.approval_decided', causationid: id, data: said };
+      withLog(world, () => true, [asked, answer] as never, at);
+      world.history.decisions.push(decided(id, 'approve'));
     }
     return world;
   }
@@ -353,85 +290,43 @@ describe('about calls that need approval it reports', () => {
     expect(sentences(careful())).toEqual([]);
   });
 
-  const breaks: [string, string, (world: World) => void][] = [
+  const breaks: [string, string, Disturb][] = [
     [
-      'of a call without leave',
-      'was made without leave',
-      (world) => withLog(world, ({ type }) => !type.startsWith('ai.tool.approval')),
+      'of a call without approval',
+      'was made without approval',
+      drop(({ type }) => type.startsWith('ai.tool.approval')),
     ],
     [
       'of a call that nobody decided about',
-      'was made without leave',
-      (world) => withLog(world, ({ type }) => type !== 'ai.tool.approval_decided'),
+      'was made without approval',
+      drop(({ type }) => type === 'ai.tool.approval_decided'),
     ],
     [
       'of a decision that is not in the log',
       'the log does not say so',
-      (world) => withLog(world, ({ id }) => id !== 'say-tool-1-0'),
+      drop(({ id }) => id === 'say-tool-1-0'),
     ],
     [
       'of two decisions',
       'was decided about twice',
-      (world) =>
-        withLog(
-          world,
-          () => true,
-          [
-            {
-              type: 'ai.tool.approval_decided',
-              causationid: 'tool-1-0',
-              data: { call_id: 'tool-1-0', decision: 'approve' } as never,
-            },
-          ],
-          6,
-        ),
+      put('ai.tool.approval_decided', 'tool-1-0', { call_id: 'tool-1-0', decision: 'approve' }, 6),
     ],
     [
       'of a call in spite of a denial',
       'was decided about otherwise',
-      (world) =>
-        world.history.decisions.push({
-          callId: 'tool-1-0',
-          decision: 'deny',
-          arguments: null,
-          sentAt: AT,
-          answeredAt: AT,
-          status: 200,
-          code: '',
-        }),
+      ({ history }) => history.decisions.push(decided('tool-1-0', 'deny')),
     ],
     [
       'of other arguments than were approved',
       'was made with other arguments',
-      (world) => {
-        const [first] = world.history.decisions;
-        world.history.decisions.splice(0, 1, {
-          ...(first as RunHistory['decisions'][number]),
-          arguments: { a: -1 },
-        });
-      },
+      ({ history: { decisions } }) =>
+        void decisions.splice(0, 1, { ...(decisions[0] as Decision), arguments: { a: -1 } }),
     ],
-    [
-      'of an execution of what was denied',
-      'was executed without leave',
-      (world) => {
-        world.messages[2] = {
-          ...(world.messages[2] as WireMessage),
-          is_error: true,
-          content: '{"ok":false,"error":{"type":"denied"}}',
-        };
-      },
-    ],
+    ['of an execution of what was denied', 'was executed without approval', refusedAs('denied')],
     [
       'of what expired although it was decided',
       'expired, and was decided about in time',
-      (world) => {
-        world.messages[2] = {
-          ...(world.messages[2] as WireMessage),
-          is_error: true,
-          content: '{"ok":false,"error":{"type":"approval_expired"}}',
-        };
-      },
+      refusedAs('approval_expired'),
     ],
   ];
 
