@@ -95,7 +95,7 @@ async function undisturbed(): Promise<Story> {
   await engines.startEngine();
   await start(engines);
   await over(engines);
-  return storyOf(engines);
+  return await storyOf(engines);
 }
 
 /** The stories of runs whose engines died so; null: the run had fewer commands. */

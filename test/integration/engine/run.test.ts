@@ -2,12 +2,12 @@
  *  It must not look into a document: what a run did is in its log. */
 import { randomUUID } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { DirectiveRefused } from '../../../src/contract/problem.ts';
 import type { Signal } from '../../../src/contract/signal.ts';
 import { newTraceparent } from '../../../src/telemetry/trace-context.ts';
 import { echo, type EngineTest, openEngineTest } from '../../support/engine.ts';
 import { eventually } from '../../support/eventually.ts';
 import { acceptance, endOf, toolCall, LANE } from '../../support/journal.ts';
+import { refusal } from '../../support/pipeline.ts';
 import { useRedis } from '../../support/shared.ts';
 import { heard, types } from '../../support/run-log.ts';
 import { script, scriptedAgent, scriptedCore } from '../../support/scripted-strategy.ts';
@@ -31,15 +31,6 @@ afterEach(async () => {
 function failure(log: readonly Signal[]): unknown {
   const end = log.find(({ type }) => type === 'ai.request.failed');
   return end?.type === 'ai.request.failed' ? (end.data.error as { type: string }).type : null;
-}
-
-async function refusal(call: Promise<unknown>) {
-  const error = await call.then(
-    () => null,
-    (reason: unknown) => reason,
-  );
-  expect(error).toBeInstanceOf(DirectiveRefused);
-  return (error as DirectiveRefused).problem;
 }
 
 async function startRun(query: string, more: Record<string, unknown> = {}): Promise<string> {

@@ -2,13 +2,14 @@
  *  It must not lose an accepted input, nor read one twice. */
 import { Redis } from 'ioredis';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { DirectiveRefused } from '../../../src/contract/problem.ts';
+import type { DirectiveRefused } from '../../../src/contract/problem.ts';
 import type { Signal } from '../../../src/contract/signal.ts';
 import { begin } from '../../../src/engine/beginning.ts';
 import { createRunStore, TURN_SIZE } from '../../../src/engine/run-store.ts';
 import { createConversationJournal } from '../../../src/journal/conversation-journal.ts';
 import { echo, type EngineTest, openEngineTest } from '../../support/engine.ts';
 import { eventually } from '../../support/eventually.ts';
+import { refusal } from '../../support/pipeline.ts';
 import { useRedis } from '../../support/shared.ts';
 import { heard, types } from '../../support/run-log.ts';
 import { SILENT } from '../../../src/telemetry/logger.ts';
@@ -29,13 +30,8 @@ afterEach(async () => {
   await engines?.[Symbol.asyncDispose]();
 });
 
-async function refusal(call: Promise<unknown>) {
-  const error = await call.then(
-    () => null,
-    (reason: unknown) => reason,
-  );
-  expect(error).toBeInstanceOf(DirectiveRefused);
-  return (error as DirectiveRefused).problem.code;
+async function refusalCode(call: Promise<unknown>): Promise<string> {
+  return (await refusal(call)).code;
 }
 
 async function startRun(query: string, more: Record<string, unknown> = {}): Promise<string> {
@@ -75,7 +71,7 @@ describe('an input', () => {
     const input = { input_id: 'i1', content: 'hello' };
     await Promise.all([engines.client.input(id, input), engines.client.input(id, input)]);
     expect(await engines.client.input(id, input)).toMatchObject({ queued: 1 });
-    expect(await refusal(engines.client.input(id, { ...input, content: 'other' }))).toBe('id_conflict');
+    expect(await refusalCode(engines.client.input(id, { ...input, content: 'other' }))).toBe('id_conflict');
     expect(types(await engines.log(id))).toEqual(['ai.request.input']);
   });
 
@@ -88,7 +84,7 @@ describe('an input', () => {
     await engine.stop();
     for (let number = 41; number <= 64; number += 1)
       expect(await give(number)).toMatchObject({ queued: number });
-    expect(await refusal(give(65))).toBe('input_queue_full');
+    expect(await refusalCode(give(65))).toBe('input_queue_full');
     await engines.startEngine();
     await engines.client.decide(id, 'ask', { decision: 'deny' });
     await eventually(async () => (await give(66).catch(() => null))?.queued).toBe(1);
@@ -98,9 +94,9 @@ describe('an input', () => {
     await engines.startEngine();
     const id = await startRun(script({ tool_errors: ['x'] }));
     await engines.ended(id);
-    expect(await refusal(engines.client.input(id, { content: 'late' }))).toBe('request_closed');
-    expect(await refusal(engines.client.input('nothing', { content: 'x' }))).toBe('not_found');
-    expect(await refusal(engines.client.input(id, { content: '  ' }))).toBe('invalid_body');
+    expect(await refusalCode(engines.client.input(id, { content: 'late' }))).toBe('request_closed');
+    expect(await refusalCode(engines.client.input('nothing', { content: 'x' }))).toBe('not_found');
+    expect(await refusalCode(engines.client.input(id, { content: '  ' }))).toBe('invalid_body');
   });
 
   test('that was accepted just before the end is always read', async () => {
@@ -138,7 +134,7 @@ describe('a decision', () => {
     const decide = (decision: 'approve' | 'deny') => engines.client.decide(id, 'ask', { decision });
     expect(await decide('approve')).toEqual({ request_id: id, call_id: 'ask', decision: 'approve' });
     expect(await decide('approve')).toMatchObject({ decision: 'approve' });
-    expect(await refusal(decide('deny'))).toBe('already_decided');
+    expect(await refusalCode(decide('deny'))).toBe('already_decided');
     await eventually(() =>
       engines.client.decide(id, 'ask-b', { decision: 'deny' }).catch(() => null),
     ).not.toBe(null);
@@ -169,8 +165,10 @@ describe('a decision', () => {
     await engines.startEngine();
     const id = await startRun(script({ approval: 'ask' }));
     await eventually(() => engines.log(id).then(types)).toContain('ai.tool.approval_requested');
-    expect(await refusal(engines.client.decide(id, 'other', { decision: 'approve' }))).toBe('not_found');
-    expect(await refusal(engines.client.decide('none', 'ask', { decision: 'approve' }))).toBe('not_found');
+    expect(await refusalCode(engines.client.decide(id, 'other', { decision: 'approve' }))).toBe('not_found');
+    expect(await refusalCode(engines.client.decide('none', 'ask', { decision: 'approve' }))).toBe(
+      'not_found',
+    );
   });
 });
 
@@ -289,7 +287,7 @@ describe('a cancellation', () => {
         return reply;
       });
     });
-    expect(await refusal(engines.requests.cancel('r-late'))).toBe('not_found');
+    expect(await refusalCode(engines.requests.cancel('r-late'))).toBe('not_found');
     vi.restoreAllMocks();
     expect(isStarted).toBe(true);
     expect(await status('r-late')).toBe('pending');
