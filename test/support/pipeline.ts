@@ -22,7 +22,7 @@ import type { Heartbeat } from '../../src/worker/heartbeat.ts';
 import { createRunningAttempts } from '../../src/worker/running-attempts.ts';
 import { createThreadedHeartbeat } from '../../src/worker/threaded-heartbeat.ts';
 import { createWorker, type Worker } from '../../src/worker/worker.ts';
-import { type Execute, testTool } from './executors.ts';
+import { done, type Execute, testTool } from './executors.ts';
 import { jobOf, LANE, RETENTION_MS, uniquePrefix } from './journal.ts';
 import { openStore, type TestStoreOptions } from './store.ts';
 
@@ -73,7 +73,7 @@ export async function openPipeline(redisUrl: string, options: PipelineOptions = 
 
   /** What an attempt needs, for tests that create jobs themselves. */
   function attemptParts(
-    execute: Execute,
+    execute: Execute = async () => done,
     { leaseMs = 10_000, heartbeat, definitions = [] }: TestWorkerOptions = {},
   ): AttemptParts {
     const beating = heartbeat ?? createThreadedHeartbeat({ redisUrl, prefix, leaseMs, onError });

@@ -1,37 +1,26 @@
 /** Dead letters on a real Redis: what gets on the list, how it is read, and what a redrive does.
  *  It must never expect an entry at once: it is written after the end. */
-import { randomUUID } from 'node:crypto';
 import { describe, expect, test, vi } from 'vitest';
 import type { DeadLetter } from '../../../src/contract/dead-letter.ts';
 import { deadLetterPageSchema } from '../../../src/contract/dead-letter.ts';
-import type { SubmittedDirective } from '../../../src/contract/directive.ts';
-import { errorEnvelope } from '../../../src/contract/error-envelope.ts';
-import { errorResult, okResult } from '../../../src/contract/result.ts';
-import { DirectiveRefused } from '../../../src/contract/problem.ts';
-import type { Execution } from '../../../src/executors/definition.ts';
-import { createDirectClient } from '../../../src/service/direct-client.ts';
-import { dueAt, failureOf, toolCall, LANE } from '../../support/journal.ts';
-import { errorOf, openPipeline, type Pipeline } from '../../support/pipeline.ts';
-import { useRedis } from '../../support/shared.ts';
+import { type Execution } from '../../../src/executors/definition.ts';
+import { done, fails } from '../../support/executors.ts';
+import { dueAt, failureOf, LANE, toolCall } from '../../support/journal.ts';
+import { type Call, call, errorOf, openPipeline, refusal } from '../../support/pipeline.ts';
+import { eachTest, useRedis } from '../../support/shared.ts';
 
 const redis = useRedis();
-
-type Call = Extract<SubmittedDirective, { type: 'tool_exec' }> & { request_id: string; id: string };
-
-function call(fields: Partial<Call> = {}): Call {
-  return { type: 'tool_exec', tool_name: 'test.echo', id: 'a', request_id: randomUUID(), ...fields };
-}
+const open = eachTest(() => openPipeline(redis.url));
 
 /** Ends as the directive's arguments say: with `{fail: type}`, or in success. */
 async function asTold({ arguments: { fail } }: { arguments: Record<string, unknown> }): Promise<Execution> {
-  if (typeof fail !== 'string') return { result: okResult('done') };
-  return { result: errorResult(errorEnvelope(fail, `it was ${fail}`)) };
+  return typeof fail === 'string' ? fails(fail) : done;
 }
 
 const failing = (type: string, fields: Partial<Call> = {}): Call =>
   call({ arguments: { fail: type }, ...fields });
 
-async function listed(open: Pipeline, count: number): Promise<DeadLetter[]> {
+async function listed(count: number): Promise<DeadLetter[]> {
   await vi.waitFor(async () => expect(await open.dead.size()).toBe(count), 5_000);
   const page = await open.client.deadLetters();
   expect(deadLetterPageSchema.parse(page)).toEqual(page);
@@ -40,18 +29,26 @@ async function listed(open: Pipeline, count: number): Promise<DeadLetter[]> {
 }
 
 /** Ends each call in turn, so that the list has their order. */
-async function ended(open: Pipeline, calls: readonly Call[]): Promise<void> {
+async function ended(...calls: readonly Call[]): Promise<void> {
   for (const [position, each] of calls.entries()) {
     await open.client.execute(each);
     await vi.waitFor(async () => expect(await open.dead.size()).toBe(position + 1), 5_000);
   }
 }
 
+/** As `ended`; the worker stops before what follows. */
+async function endedAndStopped(...calls: readonly Call[]): Promise<void> {
+  const worker = await open.startWorker(asTold);
+  await ended(...calls);
+  await worker.stop();
+}
+
+const NOTHING = { redriven: [], not_found: [], refused: [], left: 0 };
+
 const names = (letters: readonly { id: string }[]): string[] => letters.map(({ id }) => id);
 
 describe('the list', () => {
   test('holds what failed, once, and neither what succeeded nor what was cancelled', async () => {
-    await using open = await openPipeline(redis.url);
     const cancelled = call();
     await open.client.submit(cancelled);
     await open.client.cancel(cancelled.request_id);
@@ -60,7 +57,7 @@ describe('the list', () => {
     const failed = failing('tool_error', { max_retries: 1 });
     const signal = await open.client.execute(failed);
     await worker.stop();
-    const [letter, ...others] = await listed(open, 1);
+    const [letter, ...others] = await listed(1);
     expect(others).toEqual([]);
     expect(letter).toEqual({
       request_id: failed.request_id,
@@ -78,49 +75,38 @@ describe('the list', () => {
   });
 
   test('holds what the sweeper ended', async () => {
-    await using open = await openPipeline(redis.url);
     const late = call({ deadline_ms: 1 });
     await open.client.submit(late);
     await open.sweeper().start();
     expect(errorOf(await open.client.result(late.request_id, 'a')).type).toBe('deadline_exceeded');
-    expect(await listed(open, 1)).toMatchObject([
+    expect(await listed(1)).toMatchObject([
       { request_id: late.request_id, error: { type: 'deadline_exceeded' }, attempts: 0 },
     ]);
   });
 
   test('gets from the sweeper what a worker did not list because it died after the end', async () => {
-    await using open = await openPipeline(redis.url);
     const directive = call();
-    const { directives } = await open.client.submit(directive);
-    const ref = { requestId: directive.request_id, id: 'a' };
-    const claim = await open.journal.claim({
-      ...ref,
-      digest: directives[0]?.digest ?? '',
-      token: randomUUID(),
-      leaseMs: 10_000,
-    });
-    const fence = claim.kind === 'granted' ? claim.fence : 0;
-    await open.journal.finish({ ...ref, fence }, 'failed', [
-      failureOf(toolCall({ request_id: ref.requestId, id: ref.id })),
-    ]);
-    expect(await listed(open, 0)).toEqual([]);
+    await open.client.submit(directive);
+    const given = toolCall({ request_id: directive.request_id, id: 'a' });
+    const ref = await open.claimed(given);
+    await open.journal.finish(ref, 'failed', [failureOf(given)]);
+    expect(await listed(0)).toEqual([]);
     const sweeper = open.sweeper();
     for (let times = 0; times < 2; times += 1) {
       await open.index.add([ref], 0);
       await sweeper.sweep();
-      expect(await listed(open, 1)).toMatchObject([{ id: 'a', error: { type: 'timeout' } }]);
+      expect(await listed(1)).toMatchObject([{ id: 'a', error: { type: 'timeout' } }]);
     }
     open.index.flush();
     await vi.waitFor(async () => expect(await open.index.size()).toBe(0), 5_000);
   });
 
   test('keeps its entries as long as their requests by the clock of Redis, not of a process', async () => {
-    await using open = await openPipeline(redis.url);
     await open.startWorker(asTold);
     const inTenDays = Date.now() + 864_000_000;
     vi.useFakeTimers({ toFake: ['Date'], now: inTenDays });
     try {
-      await ended(open, [failing('auth')]);
+      await ended(failing('auth'));
       await open.dead.expire(60_000);
       expect(await open.dead.size()).toBe(1);
     } finally {
@@ -133,13 +119,9 @@ describe('the list', () => {
   });
 
   test('is filtered by lane and by type of error, and paged without gap or repeat', async () => {
-    await using open = await openPipeline(redis.url);
     await open.startWorker(asTold);
     const types = ['timeout', 'tool_error', 'timeout', 'auth', 'timeout'];
-    await ended(
-      open,
-      types.map((type, number) => failing(type, { id: `c-${number}` })),
-    );
+    await ended(...types.map((type, number) => failing(type, { id: `c-${number}` })));
     const { client } = open;
     expect(names((await client.deadLetters({ error_type: 'timeout' })).dead_letters)).toEqual([
       'c-0',
@@ -162,90 +144,69 @@ describe('the list', () => {
   });
 
   test('omits what the journal has deleted, and a redrive removes it', async () => {
-    await using open = await openPipeline(redis.url);
     await open.startWorker(asTold);
     const directive = failing('auth');
-    await ended(open, [directive]);
+    await ended(directive);
     await open.connection.del(...open.keys.request(directive.request_id));
     expect((await open.client.deadLetters()).dead_letters).toEqual([]);
-    expect(await open.client.redrive({ all: true })).toEqual({
-      redriven: [],
-      not_found: [],
-      refused: [],
-      left: 0,
-    });
+    expect(await open.client.redrive({ all: true })).toEqual(NOTHING);
     expect(await open.dead.size()).toBe(0);
   });
 });
 
 describe('a redrive', () => {
   test('of one makes a directive with a new id that refers to the old one', async () => {
-    await using open = await openPipeline(redis.url);
     let broken = true;
-    await open.startWorker(async () =>
-      broken ? { result: errorResult(errorEnvelope('auth', 'no')) } : { result: okResult('mended') },
-    );
+    await open.startWorker(async () => (broken ? fails('auth') : done));
     const directive = call({ metadata: { note: 'kept' }, arguments: { a: 1 } });
-    await ended(open, [directive]);
+    await ended(directive);
     broken = false;
     const from = { request_id: directive.request_id, id: 'a' };
     const to = { request_id: directive.request_id, id: 'a.redrive-1' };
     expect(await open.client.redrive({ directives: [from] })).toEqual({
+      ...NOTHING,
       redriven: [{ from, to }],
-      not_found: [],
-      refused: [],
-      left: 0,
     });
-    const result = await open.client.result(to.request_id, to.id);
-    expect(result?.data).toMatchObject({ result: { ok: true, payload: 'mended' } });
+    const result = await open.resultOf(to);
+    expect(result?.data).toMatchObject({ result: { ok: true, payload: 'done' } });
     const view = await open.client.directive(to.request_id, to.id);
     expect(view?.directive).toMatchObject({
       arguments: { a: 1 },
       metadata: { note: 'kept', redrive_of: from },
     });
     expect(await open.client.directive(from.request_id, from.id)).toMatchObject({ status: 'failed' });
-    expect(await listed(open, 0)).toEqual([]);
+    expect(await listed(0)).toEqual([]);
   });
 
   test('that fails again can be redriven again', async () => {
-    await using open = await openPipeline(redis.url);
     await open.startWorker(asTold);
     const directive = failing('auth');
-    await ended(open, [directive]);
+    await ended(directive);
     for (const id of ['a.redrive-1', 'a.redrive-2']) {
       const { redriven } = await open.client.redrive({ error_type: 'auth' });
       expect(redriven).toMatchObject([{ to: { id } }]);
       await open.client.result(directive.request_id, id);
-      expect(names(await listed(open, 1))).toEqual([id]);
+      expect(names(await listed(1))).toEqual([id]);
     }
     const view = await open.client.directive(directive.request_id, 'a.redrive-2');
     expect(view?.directive.metadata).toMatchObject({ redrive_of: { id: 'a.redrive-1' } });
   });
 
   test('by filter takes the oldest up to its limit, and reports how many are left', async () => {
-    await using open = await openPipeline(redis.url);
-    const worker = await open.startWorker(asTold);
     const types = ['auth', 'timeout', 'auth', 'auth'];
-    await ended(
-      open,
-      types.map((type, number) => failing(type, { id: `c-${number}` })),
-    );
-    await worker.stop();
+    await endedAndStopped(...types.map((type, number) => failing(type, { id: `c-${number}` })));
     const first = await open.client.redrive({ error_type: 'auth', limit: 2 });
     expect(names(first.redriven.map(({ from }) => from))).toEqual(['c-0', 'c-2']);
     expect(first.left).toBe(1);
     const second = await open.client.redrive({ lane: LANE, error_type: 'auth' });
     expect(names(second.redriven.map(({ from }) => from))).toEqual(['c-3']);
     expect(second.left).toBe(0);
-    expect(names(await listed(open, 1))).toEqual(['c-1']);
+    expect(names(await listed(1))).toEqual(['c-1']);
   });
 
   test('of all must be requested explicitly', async () => {
-    await using open = await openPipeline(redis.url);
-    const worker = await open.startWorker(asTold);
-    await ended(open, [failing('auth'), failing('timeout')]);
-    await worker.stop();
-    await expect(open.client.redrive({})).rejects.toBeInstanceOf(DirectiveRefused);
+    await endedAndStopped(failing('auth'), failing('timeout'));
+    await refusal(open.client.redrive({}));
     expect(await open.dead.size()).toBe(2);
     const { redriven, left } = await open.client.redrive({ all: true });
     expect(redriven).toHaveLength(2);
@@ -254,77 +215,50 @@ describe('a redrive', () => {
   });
 
   test('goes on when one successor cannot be made, and reports which and why', async () => {
-    await using open = await openPipeline(redis.url);
-    const worker = await open.startWorker(asTold);
     const blocked = failing('auth', { tool_name: 'test.one' });
     const others = ['two', 'three'].map((tool) => failing('auth', { tool_name: `test.${tool}` }));
-    await ended(open, [blocked, ...others]);
-    await worker.stop();
+    await endedAndStopped(blocked, ...others);
     const { request_id } = blocked;
     await open.client.submit(call({ request_id, id: 'a.redrive-1', tool_name: 'test.other' }));
     const answer = await open.client.redrive({ all: true, limit: 2 });
     expect(answer.redriven.map(({ from }) => from.request_id)).toEqual(others.map((each) => each.request_id));
     expect(answer.refused).toMatchObject([{ from: { request_id, id: 'a' }, code: 'id_conflict' }]);
     expect(answer.left).toBe(1);
-    expect((await listed(open, 1))[0]).toMatchObject({ request_id, id: 'a' });
+    expect((await listed(1))[0]).toMatchObject({ request_id, id: 'a' });
     const named = { directives: [{ request_id, id: 'a' }] };
     expect(await open.client.redrive(named)).toMatchObject({ redriven: [], not_found: [], left: 1 });
   });
 
   test('that meets a full lane reports what it has redriven, and what is left', async () => {
-    await using open = await openPipeline(redis.url);
-    const worker = await open.startWorker(asTold);
     const calls = ['a', 'b', 'c', 'd'].map((id) => failing('auth', { id }));
-    await ended(open, calls);
-    await worker.stop();
-    const { prefix } = open;
-    const narrow = await createDirectClient({
-      redisUrl: redis.url,
-      prefix,
-      knownServers: ['test'],
-      maxQueued: 2,
-    });
-    try {
-      const answer = await narrow.redrive({ all: true });
-      expect(names(answer.redriven.map(({ from }) => from))).toEqual(['a', 'b']);
-      expect(answer.refused.map(({ from, code }) => [from.id, code])).toEqual([
-        ['c', 'lane_full'],
-        ['d', 'lane_full'],
-      ]);
-      expect(answer.left).toBe(2);
-      // Now nothing could be redriven at all: the caller comes back later.
-      await expect(narrow.redrive({ all: true })).rejects.toMatchObject({ problem: { code: 'lane_full' } });
-    } finally {
-      await narrow.close();
-    }
+    await endedAndStopped(...calls);
+    const narrow = await open.submitter({ maxQueued: 2 });
+    const answer = await narrow.redrive({ all: true });
+    expect(names(answer.redriven.map(({ from }) => from))).toEqual(['a', 'b']);
+    expect(answer.refused.map(({ from, code }) => [from.id, code])).toEqual([
+      ['c', 'lane_full'],
+      ['d', 'lane_full'],
+    ]);
+    expect(answer.left).toBe(2);
+    // Now nothing could be redriven at all: the caller comes back later.
+    expect((await refusal(narrow.redrive({ all: true }))).code).toBe('lane_full');
   });
 
   test('requested by ten at once, and once more, makes one successor', async () => {
-    await using open = await openPipeline(redis.url);
-    const worker = await open.startWorker(asTold);
     const directive = failing('auth');
-    await ended(open, [directive]);
-    await worker.stop();
+    await endedAndStopped(directive);
     const which = { directives: [{ request_id: directive.request_id, id: 'a' }] };
     const answers = await Promise.all(Array.from({ length: 10 }, () => open.client.redrive(which)));
     for (const { redriven, not_found } of answers) expect(redriven.length + not_found.length).toBe(1);
-    expect(await open.client.redrive(which)).toEqual({
-      redriven: [],
-      not_found: which.directives,
-      refused: [],
-      left: 0,
-    });
+    expect(await open.client.redrive(which)).toEqual({ ...NOTHING, not_found: which.directives });
     const request = await open.client.request(directive.request_id);
     expect(names(request?.directives ?? []).toSorted()).toEqual(['a', 'a.redrive-1']);
     expect(request).toMatchObject({ status: 'open', open: 1 });
   });
 
   test('stays done when the old directive is submitted again', async () => {
-    await using open = await openPipeline(redis.url);
-    const worker = await open.startWorker(asTold);
     const directive = failing('auth');
-    await ended(open, [directive]);
-    await worker.stop();
+    await endedAndStopped(directive);
     await open.client.redrive({ all: true });
     await open.client.submit(directive);
     const ref = { requestId: directive.request_id, id: 'a' };
@@ -340,11 +274,8 @@ describe('a redrive', () => {
   });
 
   test('that died between the successor and the list makes no second one', async () => {
-    await using open = await openPipeline(redis.url);
-    const worker = await open.startWorker(asTold);
     const directive = failing('auth');
-    await ended(open, [directive]);
-    await worker.stop();
+    await endedAndStopped(directive);
     const entries = await open.dead.page(0, 10);
     await open.client.redrive({ all: true });
     for (const entry of entries) await open.dead.add(entry);

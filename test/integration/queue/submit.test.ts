@@ -3,16 +3,17 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import type { SubmittedDirective } from '../../../src/contract/directive.ts';
-import { DirectiveRefused, type Problem, ServiceUnavailable } from '../../../src/contract/problem.ts';
-import { okResult } from '../../../src/contract/result.ts';
+import { ServiceUnavailable } from '../../../src/contract/problem.ts';
 import { createDirectClient } from '../../../src/service/direct-client.ts';
 import { isTraceparent, newTraceparent } from '../../../src/telemetry/trace-context.ts';
-import { errorOf, openPipeline, type Pipeline } from '../../support/pipeline.ts';
+import { done } from '../../support/executors.ts';
 import { LANE } from '../../support/journal.ts';
+import { calls, errorOf, openPipeline, refusal } from '../../support/pipeline.ts';
 import { startRedis } from '../../support/redis.ts';
-import { useRedis } from '../../support/shared.ts';
+import { eachTest, useRedis } from '../../support/shared.ts';
 
 const redis = useRedis();
+const open = eachTest(() => openPipeline(redis.url));
 
 type Call = Extract<SubmittedDirective, { type: 'tool_exec' }>;
 
@@ -20,20 +21,13 @@ function call(fields: Partial<Call> = {}): Call {
   return { type: 'tool_exec', tool_name: 'test.echo', ...fields };
 }
 
-async function refusal(submitting: Promise<unknown>): Promise<Problem> {
-  const error: unknown = await submitting.catch((reason: unknown) => reason);
-  if (error instanceof DirectiveRefused) return error.problem;
-  throw new Error(`not refused: ${String(error)}`);
-}
-
-async function isUntouched({ connection, keys, client }: Pipeline, requestId: string): Promise<void> {
-  expect(await connection.exists(...keys.request(requestId))).toBe(0);
-  expect(await client.request(requestId)).toBeNull();
+async function isUntouched(requestId: string): Promise<void> {
+  expect(await open.connection.exists(...open.keys.request(requestId))).toBe(0);
+  expect(await open.client.request(requestId)).toBeNull();
 }
 
 describe('one directive', () => {
   test('submitted a hundred times at once is accepted once, and answered alike each time', async () => {
-    await using open = await openPipeline(redis.url);
     const directive = call({ request_id: randomUUID(), id: 'a' });
     const submissions = await Promise.all(Array.from({ length: 100 }, () => open.client.submit(directive)));
     const statuses = submissions.map(({ directives }) => directives[0]?.status);
@@ -48,7 +42,6 @@ describe('one directive', () => {
   });
 
   test('executed by a hundred callers at once runs once, and all get the same signal', async () => {
-    await using open = await openPipeline(redis.url);
     let runs = 0;
     await open.startWorker(async () => {
       runs += 1;
@@ -61,7 +54,6 @@ describe('one directive', () => {
   });
 
   test('with other content is refused with both digests, and the first one stays', async () => {
-    await using open = await openPipeline(redis.url);
     const request_id = randomUUID();
     const first = await open.client.submit(call({ request_id, id: 'a' }));
     const refused = await refusal(open.client.submit(call({ request_id, id: 'a', arguments: { other: 1 } })));
@@ -73,7 +65,6 @@ describe('one directive', () => {
   });
 
   test('is the same whatever the order of its keys', async () => {
-    await using open = await openPipeline(redis.url);
     const request_id = randomUUID();
     await open.client.submit(call({ request_id, id: 'a', arguments: { x: 1, y: { p: 1, q: 2 } } }));
     const again = await open.client.submit(
@@ -83,7 +74,6 @@ describe('one directive', () => {
   });
 
   test('belongs to the trace it was submitted under, or to a new one', async () => {
-    await using open = await openPipeline(redis.url);
     const traceparent = newTraceparent();
     const traceOf = async (given: string): Promise<string> => {
       const submission = await open.client.submit(call(), { traceparent: given });
@@ -97,7 +87,6 @@ describe('one directive', () => {
 
 describe('a batch', () => {
   test('with one conflict is refused as a whole, over all its lanes, and names the place', async () => {
-    await using open = await openPipeline(redis.url);
     const request_id = randomUUID();
     await open.client.submit(call({ request_id, id: 'b' }));
     const batch = [
@@ -116,7 +105,6 @@ describe('a batch', () => {
   });
 
   test('with one conflict enqueues nothing, even if one directive alone would be queued', async () => {
-    await using open = await openPipeline(redis.url);
     const request_id = randomUUID();
     const told = { type: 'emit_request_error', request_id, id: 'a', reason: 'r' } as const;
     await open.client.submit({ ...told, message: 'one' });
@@ -126,16 +114,14 @@ describe('a batch', () => {
   });
 
   test('with one invalid directive leaves nothing behind', async () => {
-    await using open = await openPipeline(redis.url);
     const request_id = randomUUID();
     const refused = await refusal(open.client.submit([call({ request_id }), call({ max_retries: -1 })]));
     expect(refused).toMatchObject({ code: 'invalid_body', errors: [{ path: 'directives[1].max_retries' }] });
-    await isUntouched(open, request_id);
+    await isUntouched(request_id);
     expect(await open.index.size()).toBe(0);
   });
 
   test('that names one id twice is one directive when the content is the same, and refused when not', async () => {
-    await using open = await openPipeline(redis.url);
     const request_id = randomUUID();
     const same = await open.client.submit([call({ request_id, id: 'a' }), call({ request_id, id: 'a' })]);
     expect(same.directives.map(({ status }) => status)).toEqual(['accepted', 'existing']);
@@ -145,11 +131,10 @@ describe('a batch', () => {
     expect(await refusal(open.client.submit(twins))).toMatchObject({
       errors: [{ path: 'directives[1].id' }],
     });
-    await isUntouched(open, other);
+    await isUntouched(other);
   });
 
   test('of a thousand is accepted in one step and enqueued in each lane', async () => {
-    await using open = await openPipeline(redis.url);
     const submission = await open.client.submit(Array.from({ length: 1_000 }, () => call()));
     expect(submission.directives).toHaveLength(1_000);
     expect(await open.client.request(submission.request_id)).toMatchObject({ open: 1_000 });
@@ -159,27 +144,20 @@ describe('a batch', () => {
 });
 
 test('a batch that is submitted again while its jobs are gone keeps its first trace', async () => {
-  await using open = await openPipeline(redis.url);
-  const request_id = randomUUID();
-  const batch = ['a', 'b'].map((id) => ({
-    type: 'tool_exec' as const,
-    tool_name: 'test.echo',
-    id,
-    request_id,
-  }));
+  const batch = calls(2);
+  const request_id = batch[0]?.request_id ?? '';
   const [first, second] = [newTraceparent(), newTraceparent()];
   await open.client.submit(batch, { traceparent: first });
   for (const { id } of batch) await open.lanes.removeJob(LANE, request_id, id);
   await open.client.submit(batch, { traceparent: second });
-  await open.startWorker(async () => ({ result: okResult('done') }));
-  for (const { id } of batch) await open.client.result(request_id, id);
+  await open.startWorker(async () => done);
+  for (const each of batch) await open.resultOf(each);
   const traces = (await open.log(request_id)).map(({ traceparent }) => traceparent?.split('-')[1]);
   expect(new Set(traces)).toEqual(new Set([first.split('-')[1]]));
 });
 
 describe('an idempotency key', () => {
   test('makes a repeated submission the same, also at the same time', async () => {
-    await using open = await openPipeline(redis.url);
     const options = { idempotencyKey: 'order 17' };
     const batch = [call(), call({ arguments: { x: 1 } })];
     const submissions = await Promise.all(
@@ -197,7 +175,6 @@ describe('an idempotency key', () => {
   });
 
   test('with other content is refused', async () => {
-    await using open = await openPipeline(redis.url);
     const options = { idempotencyKey: 'order 17' };
     await open.client.submit(call(), options);
     expect(await refusal(open.client.submit(call({ arguments: { x: 1 } }), options))).toMatchObject({
@@ -223,7 +200,6 @@ describe('a directive that needs no worker', () => {
     ['a tool nobody offers', { type: 'tool_exec', tool_name: 'nowhere.tool' }, 'ai.tool.result', 'failed'],
     ['a model nobody serves', { type: 'llm_embed', model: 'm', texts: 'a' }, 'ai.embed.result', 'failed'],
   ])('%s ends at once, with one signal', async (_what, directive, type, status) => {
-    await using open = await openPipeline(redis.url);
     const request_id = randomUUID();
     const signal = await open.client.execute({ ...directive, request_id, id: 'a' });
     expect(signal).toMatchObject({ type, sequence: 1, subject: request_id, causationid: 'a' });
@@ -235,7 +211,6 @@ describe('a directive that needs no worker', () => {
   });
 
   test('is not repeated by a repeated submission', async () => {
-    await using open = await openPipeline(redis.url);
     const directive = {
       type: 'emit_tool_error',
       request_id: randomUUID(),
@@ -250,29 +225,7 @@ describe('a directive that needs no worker', () => {
 });
 
 describe('waiting for a result', () => {
-  test('ends with null when the time is over, and the directive goes on', async () => {
-    await using open = await openPipeline(redis.url);
-    const { request_id } = await open.client.submit(call({ id: 'a' }));
-    expect(await open.client.result(request_id, 'a', { timeoutMs: 1 })).toBeNull();
-    expect(await open.client.directive(request_id, 'a')).toMatchObject({ status: 'accepted' });
-  });
-
-  test('is ended by its signal', async () => {
-    await using open = await openPipeline(redis.url);
-    const { request_id } = await open.client.submit(call({ id: 'a' }));
-    const stop = new AbortController();
-    const waiting = open.client.result(request_id, 'a', { signal: stop.signal });
-    stop.abort();
-    await expect(waiting).rejects.toThrow(expect.objectContaining({ name: 'AbortError' }));
-  });
-
-  test('of an unknown directive is refused', async () => {
-    await using open = await openPipeline(redis.url);
-    expect(await refusal(open.client.result(randomUUID(), 'a'))).toMatchObject({ status: 404 });
-  });
-
   test('too large to announce gets it from the log', async () => {
-    await using open = await openPipeline(redis.url);
     const payload = 'x'.repeat(100_000);
     await open.startWorker(async (_directive, { report }) => {
       report('ai.tool.progress', {
@@ -295,13 +248,12 @@ describe('waiting for a result', () => {
   });
 
   test('survives the death of its subscription', async () => {
-    await using open = await openPipeline(redis.url);
     const { request_id } = await open.client.submit(call({ id: 'a' }));
     const waiting = open.client.result(request_id, 'a');
     await open.client.result(request_id, 'a', { timeoutMs: 1 });
     await open.connection.call('CLIENT', 'KILL', 'TYPE', 'pubsub');
-    await open.startWorker(async () => ({ result: { ok: true, payload: 'late', effects: [] } }));
-    expect((await waiting)?.data).toMatchObject({ result: { payload: 'late' } });
+    await open.startWorker(async () => done);
+    expect((await waiting)?.data).toMatchObject({ result: { payload: 'done' } });
   });
 });
 
@@ -325,7 +277,6 @@ test('without Redis every call reports that, and none waits for ever', async () 
 });
 
 test('a failure that the journal refused is read back unchanged', async () => {
-  await using open = await openPipeline(redis.url);
   const signal = await open.client.execute(call({ tool_name: 'nowhere.tool', id: 'a' }));
   expect(errorOf(signal)).toMatchObject({ type: 'unknown_tool', details: { tool_name: 'nowhere.tool' } });
 });

@@ -3,155 +3,135 @@
 import { randomUUID } from 'node:crypto';
 import { Worker } from 'bullmq';
 import { describe, expect, test, vi } from 'vitest';
-import { okResult } from '../../../src/contract/result.ts';
 import type { ToolExec } from '../../../src/contract/work-directive.ts';
 import { lanePrefix } from '../../../src/queue/lane-registry.ts';
-import { acceptance, claimOf, dueAt, endOf, toolCall, LANE } from '../../support/journal.ts';
-import { errorOf, openPipeline, type Pipeline } from '../../support/pipeline.ts';
-import { useRedis } from '../../support/shared.ts';
+import { done, inTurn } from '../../support/executors.ts';
+import { claimOf, dueAt, endOf, jobOf, LANE, toolCall } from '../../support/journal.ts';
+import { call as submitted, errorOf, openPipeline } from '../../support/pipeline.ts';
+import { eachTest, useRedis } from '../../support/shared.ts';
 
 const redis = useRedis();
+const open = eachTest(() => openPipeline(redis.url));
 
 const PAST = 1;
-const done = async () => ({ result: okResult('done') });
+const succeed = inTurn(done).execute;
 
 /** Accepted and due for a check, but never enqueued: the submitter died in between. */
-async function acceptUnrung(open: Pipeline, fields: Partial<ToolExec> = {}): Promise<ToolExec> {
-  const call = toolCall({ tool_name: 'test.echo', ...fields });
-  await open.index.add([{ requestId: call.request_id, id: call.id }], PAST);
-  await open.journal.accept(call.request_id, [acceptance(call, LANE)]);
-  return call;
-}
+const acceptOnly = (fields: Partial<ToolExec> = {}) => open.accepted(fields, PAST);
 
-async function makeDue(open: Pipeline): Promise<void> {
+/** Several sweepers at once. */
+const threeSweepers = () => Promise.all([1, 2, 3].map(() => open.sweeper().sweep()));
+
+async function makeDue(): Promise<void> {
   const members = await open.connection.zrange(open.keys.sweep, '0', '-1');
   if (members.length === 0) return;
   await open.connection.zadd(open.keys.sweep, ...members.flatMap((member) => [PAST, member]));
 }
 
 /** Due again, with the mark of what was recorded. */
-async function makeSettledDue(open: Pipeline): Promise<void> {
+async function makeSettledDue(): Promise<void> {
   const [member = '', score = ''] = await open.connection.zrange(open.keys.sweep, '0', '-1', 'WITHSCORES');
   expect(Number(score) % 1).toBe(0.25);
   await open.connection.zadd(open.keys.sweep, PAST + 0.25, member);
 }
 
 /** The deadline is Redis' own; it passes within milliseconds. */
-async function passed(open: Pipeline, { request_id, id }: ToolExec): Promise<void> {
+async function passed(call: Pick<ToolExec, 'request_id' | 'id'>): Promise<void> {
   await vi.waitFor(async () => {
     const [seconds, micros] = await open.connection.time();
-    const record = await open.journal.directive(request_id, id);
+    const record = await open.recordOf(call);
     expect(Number(seconds) * 1000 + Number(micros) / 1000).toBeGreaterThan(record?.deadlineAt ?? Infinity);
   });
 }
 
-const terminals = async (open: Pipeline, requestId: string): Promise<string[]> =>
-  (await open.log(requestId)).filter(({ type }) => type === 'ai.tool.result').map(({ id }) => id);
+const terminals = async (call: ToolExec): Promise<string[]> =>
+  (await open.typesOf(call)).filter((type) => type === 'ai.tool.result');
 
-async function emptied(open: Pipeline): Promise<void> {
+async function emptied(): Promise<void> {
   await vi.waitFor(async () => expect(await open.index.size()).toBe(0), 10_000);
 }
 
 describe('a directive that was accepted but never enqueued', () => {
   test('is enqueued', async () => {
-    await using open = await openPipeline(redis.url);
-    const call = await acceptUnrung(open);
+    const call = await acceptOnly();
     expect(await open.jobs()).toBe(0);
     await open.sweeper().sweep();
     expect(await open.jobs()).toBe(1);
-    await open.startWorker(done);
-    expect(await open.client.result(call.request_id, call.id)).toMatchObject({
+    await open.startWorker(succeed);
+    expect(await open.resultOf(call)).toMatchObject({
       data: { result: { ok: true } },
     });
   });
 
   test('that is large is enqueued too', async () => {
-    await using open = await openPipeline(redis.url);
-    const call = await acceptUnrung(open, { arguments: { text: 'x'.repeat(100_000) } });
+    const call = await acceptOnly({ arguments: { text: 'x'.repeat(100_000) } });
     await open.sweeper().sweep();
-    await open.startWorker(async ({ arguments: given }) => ({
-      result: okResult(String(given['text']).length),
-    }));
-    expect((await open.client.result(call.request_id, call.id))?.data).toMatchObject({
-      result: { payload: 100_000 },
+    const lengths: number[] = [];
+    await open.startWorker(async ({ arguments: given }) => {
+      lengths.push(String(given['text']).length);
+      return done;
     });
+    await open.resultOf(call);
+    expect(lengths).toEqual([100_000]);
   });
 
   test('and is enqueued by several sweepers runs once', async () => {
-    await using open = await openPipeline(redis.url);
-    const calls = await Promise.all(Array.from({ length: 50 }, () => acceptUnrung(open)));
-    let runs = 0;
-    await open.startWorker(async () => {
-      runs += 1;
-      return { result: okResult(null) };
-    });
-    const sweepers = [open.sweeper(), open.sweeper(), open.sweeper()];
-    await Promise.all(sweepers.map((each) => each.sweep()));
-    await Promise.all(calls.map((call) => open.client.result(call.request_id, call.id)));
-    await makeDue(open);
-    await Promise.all(sweepers.map((each) => each.sweep()));
-    expect(runs).toBe(50);
+    const calls = await Promise.all(Array.from({ length: 50 }, () => acceptOnly()));
+    const { execute, ran } = inTurn(done);
+    await open.startWorker(execute);
+    await threeSweepers();
+    await Promise.all(calls.map((call) => open.resultOf(call)));
+    await makeDue();
+    await threeSweepers();
+    expect(ran).toHaveLength(50);
   });
 });
 
 describe('a deadline that passed', () => {
   test('in a lane without workers ends the directive, and its job is gone', async () => {
-    await using open = await openPipeline(redis.url);
-    const { request_id } = await open.client.submit({
-      type: 'tool_exec',
-      tool_name: 'test.echo',
-      id: 'a',
-      deadline_ms: 1,
-    });
-    const call = toolCall({ request_id, id: 'a' });
-    await passed(open, call);
-    await makeDue(open);
+    const call = submitted({ deadline_ms: 1 });
+    await open.client.submit(call);
+    await passed(call);
+    await makeDue();
     await open.sweeper().sweep();
-    const signal = await open.client.result(request_id, 'a');
-    expect(errorOf(signal)).toMatchObject({
+    expect(errorOf(await open.resultOf(call))).toMatchObject({
       type: 'deadline_exceeded',
       retryable: false,
       details: { deadline_ms: 1, status: 'accepted', attempts: 0 },
     });
-    expect(await open.client.directive(request_id, 'a')).toMatchObject({ status: 'failed' });
+    expect(await open.recordOf(call)).toMatchObject({ status: 'failed' });
     expect(await open.jobs()).toBe(0);
-    await makeSettledDue(open);
+    await makeSettledDue();
     await open.sweeper().sweep();
-    await emptied(open);
+    await emptied();
     expect(await open.keysWithoutExpiry()).toEqual([]);
   });
 
   test('removes a job that came after the end, and lists the directive once as dead letter', async () => {
-    await using open = await openPipeline(redis.url);
-    const call = await acceptUnrung(open, { deadline_ms: 1 });
-    await passed(open, call);
+    const call = await acceptOnly({ deadline_ms: 1 });
+    await passed(call);
     await open.sweeper().sweep();
-    const { digest } = acceptance(call);
-    await open.lanes.enqueue(LANE, { request_id: call.request_id, id: call.id, digest });
+    await open.lanes.enqueue(LANE, jobOf(call));
     const buried = await open.connection.zrange(open.keys.dead, '0', '-1', 'WITHSCORES');
-    await makeSettledDue(open);
+    await makeSettledDue();
     await open.sweeper().sweep();
     expect(await open.jobs()).toBe(0);
-    await emptied(open);
+    await emptied();
     expect(await open.connection.zrange(open.keys.dead, '0', '-1', 'WITHSCORES')).toEqual(buried);
   });
 
   test('is recorded once by many sweepers', async () => {
-    await using open = await openPipeline(redis.url);
-    const calls = await Promise.all(Array.from({ length: 50 }, () => acceptUnrung(open, { deadline_ms: 1 })));
-    for (const call of calls) await passed(open, call);
-    await Promise.all([open.sweeper(), open.sweeper(), open.sweeper()].map((each) => each.sweep()));
-    for (const call of calls) expect(await terminals(open, call.request_id)).toHaveLength(1);
+    const calls = await Promise.all(Array.from({ length: 50 }, () => acceptOnly({ deadline_ms: 1 })));
+    for (const call of calls) await passed(call);
+    await threeSweepers();
+    for (const call of calls) expect(await terminals(call)).toHaveLength(1);
   });
 
   test('ends a directive whose worker died, and refuses later signals of that worker', async () => {
-    await using open = await openPipeline(redis.url);
-    const call = await acceptUnrung(open, { deadline_ms: 20 });
-    const claim = await open.journal.claim(claimOf(call, 60_000));
-    if (claim.kind !== 'granted') throw new Error(claim.kind);
-    await passed(open, call);
+    const call = await acceptOnly({ deadline_ms: 20 });
+    const ref = await open.claimed(call);
+    await passed(call);
     await open.sweeper().sweep();
-    const ref = { requestId: call.request_id, id: call.id, fence: claim.fence };
     expect(await open.journal.finish(ref, 'succeeded', [endOf(call)])).toMatchObject({ kind: 'already' });
     const log = await open.log(call.request_id);
     expect(log.map(({ type }) => type)).toEqual(['ai.tool.started', 'ai.tool.result']);
@@ -159,27 +139,19 @@ describe('a deadline that passed', () => {
   });
 
   test('that a worker sees first ends the directive as well', async () => {
-    await using open = await openPipeline(redis.url);
-    const call = await acceptUnrung(open, { deadline_ms: 1 });
-    await passed(open, call);
-    await open.lanes.enqueue(LANE, {
-      request_id: call.request_id,
-      id: call.id,
-      digest: acceptance(call).digest,
-    });
-    let runs = 0;
-    await open.startWorker(async () => {
-      runs += 1;
-      return { result: okResult(null) };
-    });
-    const signal = await open.client.result(call.request_id, call.id);
-    expect([errorOf(signal).type, runs]).toEqual(['deadline_exceeded', 0]);
+    const call = await acceptOnly({ deadline_ms: 1 });
+    await passed(call);
+    await open.lanes.enqueue(LANE, jobOf(call));
+    const { execute, ran } = inTurn(done);
+    await open.startWorker(execute);
+    const signal = await open.resultOf(call);
+    expect([errorOf(signal).type, ran]).toEqual(['deadline_exceeded', []]);
   });
 });
 
 describe('a job whose worker died', () => {
   /** Takes the job like a worker, and never returns: only BullMQ's lock remains of it. */
-  async function takeJob(open: Pipeline, lockMs: number): Promise<void> {
+  async function takeJob(lockMs: number): Promise<void> {
     const { connection, prefix } = open;
     const lane = { connection, prefix: lanePrefix(prefix, LANE), lockDuration: lockMs };
     const worker = new Worker(LANE, null, { ...lane, skipStalledCheck: true });
@@ -187,29 +159,26 @@ describe('a job whose worker died', () => {
     await worker.close(true);
   }
 
-  async function lose(open: Pipeline, lockMs: number): Promise<ToolExec> {
-    const call = await acceptUnrung(open, { effect: 'read' });
-    const { digest } = acceptance(call);
-    await open.lanes.enqueue(LANE, { request_id: call.request_id, id: call.id, digest });
-    await takeJob(open, lockMs);
+  async function lose(lockMs: number): Promise<ToolExec> {
+    const call = await acceptOnly({ effect: 'read' });
+    await open.lanes.enqueue(LANE, jobOf(call));
+    await takeJob(lockMs);
     await open.journal.claim(claimOf(call, 1));
     expect(await open.lanes.counts(LANE)).toMatchObject({ active: 1, waiting: 0 });
     return call;
   }
 
   test('is enqueued again by the sweeper as soon as neither lease nor lock holds, without a check by a worker', async () => {
-    await using open = await openPipeline(redis.url);
-    await lose(open, 200);
+    await lose(200);
     await vi.waitFor(async () => {
-      await makeDue(open);
+      await makeDue();
       await open.sweeper().sweep();
       expect(await open.lanes.counts(LANE)).toMatchObject({ active: 0, waiting: 1 });
     }, 10_000);
   });
 
   test('is checked at the end of the lease, also if its worker took it before the sweeper planned that', async () => {
-    await using open = await openPipeline(redis.url);
-    const call = await acceptUnrung(open, { effect: 'read' });
+    const call = await acceptOnly({ effect: 'read' });
     const enqueue = open.lanes.enqueue;
     vi.spyOn(open.lanes, 'enqueue').mockImplementation(async (...job) => {
       await enqueue(...job);
@@ -217,73 +186,54 @@ describe('a job whose worker died', () => {
       await open.journal.claim(claimOf(call, 1_000));
     });
     await open.sweeper().sweep();
-    const record = await open.journal.directive(call.request_id, call.id);
+    const record = await open.recordOf(call);
     const [, score] = await open.connection.zrange(open.keys.sweep, '0', '-1', 'WITHSCORES');
     expect(record?.status).toBe('running');
     expect(Number(score)).toBeLessThanOrEqual(record?.leaseUntil ?? 0);
   });
 
   test('stays with its worker while BullMQ holds it for that one', async () => {
-    await using open = await openPipeline(redis.url);
-    await lose(open, 60_000);
-    await makeDue(open);
+    await lose(60_000);
+    await makeDue();
     await open.sweeper().sweep();
     expect(await open.lanes.counts(LANE)).toMatchObject({ active: 1, waiting: 0 });
   });
 
   test('keeps its place when it waits in its lane', async () => {
-    await using open = await openPipeline(redis.url);
-    const [lost, other] = [await acceptUnrung(open, { effect: 'read' }), await acceptUnrung(open)];
-    const ringOf = (call: ToolExec) => {
-      const { digest } = acceptance(call);
-      return { request_id: call.request_id, id: call.id, digest };
-    };
-    await open.lanes.enqueue(LANE, ringOf(lost));
-    await open.lanes.enqueue(LANE, ringOf(other));
+    const [lost, other] = [await acceptOnly({ effect: 'read' }), await acceptOnly()];
+    await open.lanes.enqueue(LANE, jobOf(lost));
+    await open.lanes.enqueue(LANE, jobOf(other));
     await open.journal.claim(claimOf(lost, 1));
-    await makeDue(open);
+    await makeDue();
     await open.sweeper().sweep();
-    const order: string[] = [];
-    await open.startWorker(
-      async ({ id }) => {
-        order.push(id);
-        return done();
-      },
-      { concurrency: 1 },
-    );
-    await Promise.all([lost, other].map((call) => open.client.result(call.request_id, call.id)));
-    expect(order).toEqual([lost.id, other.id]);
+    const { execute, ran } = inTurn(done);
+    await open.startWorker(execute, { concurrency: 1 });
+    await Promise.all([lost, other].map((call) => open.resultOf(call)));
+    expect(ran).toEqual([lost.id, other.id]);
   });
 });
 
 describe('inconsistent state', () => {
   test('the job of an ended directive is removed, also in a lane without workers', async () => {
-    await using open = await openPipeline(redis.url);
-    const submitted = {
-      type: 'tool_exec',
-      tool_name: 'test.echo',
-      request_id: randomUUID(),
-      id: 'a',
-    } as const;
-    await open.client.submit({ ...submitted, deadline_ms: 1 });
-    await passed(open, toolCall(submitted));
-    await makeDue(open);
+    const call = submitted({ deadline_ms: 1 });
+    await open.client.submit(call);
+    await passed(call);
+    await makeDue();
     await open.sweeper().sweep();
-    const repeated = await open.client.submit({ ...submitted, deadline_ms: 1 });
+    const repeated = await open.client.submit(call);
     expect(repeated.directives).toMatchObject([{ status: 'existing' }]);
     expect(await open.jobs()).toBe(1);
-    await makeDue(open);
+    await makeDue();
     await open.sweeper().sweep();
     expect(await open.jobs()).toBe(0);
-    await emptied(open);
+    await emptied();
     expect(await open.keysWithoutExpiry()).toEqual([]);
   });
 
   test('a job without a directive is removed, without a signal', async () => {
-    await using open = await openPipeline(redis.url);
     const call = toolCall();
-    await open.lanes.enqueue(LANE, { request_id: call.request_id, id: call.id, digest: 'd' });
-    const worker = await open.startWorker(done);
+    await open.lanes.enqueue(LANE, { ...jobOf(call), digest: 'd' });
+    const worker = await open.startWorker(succeed);
     await vi.waitFor(async () => expect(await open.jobs()).toBe(0), 10_000);
     await worker.stop();
     expect(await open.log(call.request_id)).toEqual([]);
@@ -292,18 +242,20 @@ describe('inconsistent state', () => {
   });
 
   test('a job with another body than was accepted runs what was accepted', async () => {
-    await using open = await openPipeline(redis.url);
-    const call = await acceptUnrung(open, { arguments: { accepted: true } });
+    const call = await acceptOnly({ arguments: { accepted: true } });
     const forged = { ...call, arguments: { accepted: false } };
     const envelope = { directive: forged, lane: LANE, traceparent: '' };
-    await open.lanes.enqueue(LANE, { request_id: call.request_id, id: call.id, digest: 'forged', envelope });
-    await open.startWorker(async ({ arguments: given }) => ({ result: okResult(given) }));
-    const signal = await open.client.result(call.request_id, call.id);
-    expect(signal?.data).toMatchObject({ result: { payload: { accepted: true } } });
+    await open.lanes.enqueue(LANE, { ...jobOf(call), digest: 'forged', envelope });
+    const given: unknown[] = [];
+    await open.startWorker(async (directive) => {
+      given.push(directive.arguments);
+      return done;
+    });
+    await open.resultOf(call);
+    expect(given).toEqual([{ accepted: true }]);
   });
 
   test('an index entry without a directive is checked once more, then forgotten', async () => {
-    await using open = await openPipeline(redis.url);
     const ref = { requestId: randomUUID(), id: 'a' };
     await open.index.add([ref], PAST);
     await open.sweeper().sweep();
@@ -311,12 +263,11 @@ describe('inconsistent state', () => {
     expect(await dueAt(open, Date.now() + 55_000)).toEqual([]);
     await open.connection.zadd(open.keys.sweep, PAST + 0.5, `${ref.requestId}/${ref.id}`);
     await open.sweeper().sweep();
-    await emptied(open);
+    await emptied();
   });
 
   test('an entry whose directive came late is enqueued', async () => {
-    await using open = await openPipeline(redis.url);
-    const call = await acceptUnrung(open);
+    const call = await acceptOnly();
     await open.connection.zadd(open.keys.sweep, PAST + 0.5, `${call.request_id}/${call.id}`);
     await open.sweeper().sweep();
     expect(await open.jobs()).toBe(1);
@@ -325,8 +276,7 @@ describe('inconsistent state', () => {
 
 describe('sweeping', () => {
   test('leaves the work of a living worker alone', async () => {
-    await using open = await openPipeline(redis.url);
-    const call = await acceptUnrung(open);
+    const call = await acceptOnly();
     await open.journal.claim(claimOf(call, 60_000));
     await open.sweeper().sweep();
     expect(await open.jobs()).toBe(0);
@@ -335,38 +285,35 @@ describe('sweeping', () => {
   });
 
   test('goes on by itself until the index is empty, with several sweepers and more than one batch', async () => {
-    await using open = await openPipeline(redis.url);
-    const calls = await Promise.all(Array.from({ length: 450 }, () => acceptUnrung(open)));
+    const calls = await Promise.all(Array.from({ length: 450 }, () => acceptOnly()));
     for (const sweeper of [open.sweeper(), open.sweeper()]) await sweeper.start();
     // A busy machine keeps the worker from extending its jobs for more than a second.
-    await open.startWorker(done, { lockMs: 60_000 });
-    const ends = await Promise.all(calls.map((call) => open.client.result(call.request_id, call.id)));
+    await open.startWorker(succeed, { lockMs: 60_000 });
+    const ends = await Promise.all(calls.map((call) => open.resultOf(call)));
     expect(ends.every((signal) => signal?.type === 'ai.tool.result')).toBe(true);
-    for (const call of calls) expect(await terminals(open, call.request_id)).toHaveLength(1);
-    await makeDue(open);
-    await emptied(open);
+    for (const call of calls) expect(await terminals(call)).toHaveLength(1);
+    await makeDue();
+    await emptied();
     expect(open.errors).toEqual([]);
   });
 
   test('is taken over when the active sweeper is gone', async () => {
-    await using open = await openPipeline(redis.url);
-    const call = await acceptUnrung(open);
+    const call = await acceptOnly();
     expect((await open.index.take(10)).entries).toHaveLength(1);
     await open.sweeper().start();
-    await open.startWorker(done);
-    expect(await open.client.result(call.request_id, call.id)).not.toBeNull();
+    await open.startWorker(succeed);
+    expect(await open.resultOf(call)).not.toBeNull();
   });
 
   test('one entry that cannot be checked does not block the others', async () => {
-    await using open = await openPipeline(redis.url);
     const broken = randomUUID();
     const [state] = open.keys.request(broken);
     await open.connection.set(state, 'no hash', 'PX', 60_000);
     await open.index.add([{ requestId: broken, id: 'a' }], PAST - 1);
-    const call = await acceptUnrung(open);
-    await open.startWorker(done);
+    const call = await acceptOnly();
+    await open.startWorker(succeed);
     await open.sweeper().start();
-    expect(await open.client.result(call.request_id, call.id)).not.toBeNull();
+    expect(await open.resultOf(call)).not.toBeNull();
     await vi.waitFor(() => expect(open.errors[0]?.message).toMatch(/WRONGTYPE/));
   });
 });

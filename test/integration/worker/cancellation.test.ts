@@ -2,76 +2,34 @@
  *  It must never judge by the clock: only signals and executions count. */
 import { randomUUID } from 'node:crypto';
 import { describe, expect, test, vi } from 'vitest';
-import type { SubmittedDirective } from '../../../src/contract/directive.ts';
-import { errorEnvelope } from '../../../src/contract/error-envelope.ts';
-import { errorResult, okResult } from '../../../src/contract/result.ts';
 import type { Signal } from '../../../src/contract/signal.ts';
-import type { Execution, ExecutionContext } from '../../../src/executors/definition.ts';
+import { done, fails, inTurn, untilAborted, untilResumed } from '../../support/executors.ts';
 import { failureOf, toolCall } from '../../support/journal.ts';
-import { errorOf, openPipeline, type Pipeline, stillHeart } from '../../support/pipeline.ts';
-import { type Execute, gate } from '../../support/executors.ts';
-import { useRedis } from '../../support/shared.ts';
+import { expectNothingLeft } from '../../support/nothing-left.ts';
+import { type Call, call, calls, errorOf, openPipeline, stillHeart } from '../../support/pipeline.ts';
+import { eachTest, useRedis } from '../../support/shared.ts';
 
 const redis = useRedis();
-
-type Call = Extract<SubmittedDirective, { type: 'tool_exec' }> & { request_id: string; id: string };
-
-function call(fields: Partial<Call> = {}): Call {
-  return { type: 'tool_exec', tool_name: 'test.echo', id: 'a', request_id: randomUUID(), ...fields };
-}
-
-const done: Execution = { result: okResult('done') };
-const fails = (type: string, details = {}): Execution => ({
-  result: errorResult(errorEnvelope(type, type, details)),
-});
-
-/** Resolves when the attempt is aborted. */
-async function told({ signal }: ExecutionContext): Promise<void> {
-  await new Promise((resolve) => {
-    signal.addEventListener('abort', resolve, { once: true });
-  });
-}
-
-/** An executor that runs until it is aborted, and counts. */
-function untilTold(answer: Execution = fails('cancelled')) {
-  const started = gate();
-  const runs: string[] = [];
-  const execute: Execute = async ({ id }, context) => {
-    runs.push(id);
-    started.open();
-    await told(context);
-    return answer;
-  };
-  return { execute, runs, started: started.passed };
-}
-
-const types = (log: readonly Signal[]): string[] => log.map(({ type }) => type);
+const open = eachTest(() => openPipeline(redis.url));
 
 /** The request is written, but not announced: as when the announcement is lost. */
-async function wish(open: Pipeline, { request_id, id }: Call, reason?: string): Promise<string> {
+async function recordOnly({ request_id, id }: Call, reason: string): Promise<string> {
   const signal = failureOf(toolCall({ request_id, id }));
   return (await open.journal.cancel(request_id, id, signal, reason)).kind;
 }
 
 /** The job of a directive that was cancelled before it was taken may still come: the sweeper checks it once more. */
-async function sweepUp(open: Pipeline): Promise<void> {
+async function expectNothingLeftOnceSwept(): Promise<void> {
+  await vi.waitFor(async () => expect(await open.jobs()).toBe(0), 5_000);
   const members = await open.connection.zrange(open.keys.sweep, '0', '-1');
   for (const member of members) await open.connection.zadd(open.keys.sweep, 'XX', 1, member);
   await open.sweeper().sweep();
-}
-
-async function expectNothingLeft(open: Pipeline): Promise<void> {
-  await vi.waitFor(async () => expect(await open.jobs()).toBe(0), 5_000);
-  await sweepUp(open);
-  await vi.waitFor(async () => expect(await open.index.size()).toBe(0), 5_000);
-  expect(await open.keysWithoutExpiry()).toEqual([]);
+  await expectNothingLeft(open);
   expect(await open.dead.size()).toBe(0);
-  expect(open.errors).toEqual([]);
 }
 
 describe('a waiting directive', () => {
   test('in its lane ends at once with the reason, and its job is gone', async () => {
-    await using open = await openPipeline(redis.url);
     const directive = call();
     await open.client.submit(directive);
     const cancellation = await open.client.cancel(directive.request_id, 'a', { reason: 'too late' });
@@ -83,17 +41,12 @@ describe('a waiting directive', () => {
     expect(errorOf(result ?? null)).toMatchObject({ type: 'cancelled', details: { reason: 'too late' } });
     expect(await open.log(directive.request_id)).toEqual([result]);
     expect(result?.data).toMatchObject({ metadata: { attempts: 0 } });
-    await expectNothingLeft(open);
+    await expectNothingLeftOnceSwept();
   });
 
   test('for its next attempt ends at once, and is not started again', async () => {
-    await using open = await openPipeline(redis.url);
-    let runs = 0;
-    const worker = await open.startWorker(async ({ id }) => {
-      if (id !== 'a') return done;
-      runs += 1;
-      return fails('timeout');
-    });
+    const { execute, ran } = inTurn(fails('timeout'), done);
+    const worker = await open.startWorker(execute);
     const directive = call({ max_retries: 3, retry_backoff_ms: 60_000, effect: 'read' });
     await open.client.submit(directive);
     for await (const { type } of open.client.signals(directive.request_id))
@@ -101,134 +54,108 @@ describe('a waiting directive', () => {
     const { directives } = await open.client.cancel(directive.request_id, 'a', { reason: 'enough' });
     expect(directives).toMatchObject([{ status: 'cancelled' }]);
     const log = await open.log(directive.request_id);
-    expect(types(log)).toEqual(['ai.tool.started', 'directive.retry_scheduled', 'ai.tool.result']);
+    expect(log.map(({ type }) => type)).toEqual([
+      'ai.tool.started',
+      'directive.retry_scheduled',
+      'ai.tool.result',
+    ]);
     expect(errorOf(log[2] ?? null).details).toEqual({ reason: 'enough' });
     expect(log[2]?.data).toMatchObject({ metadata: { attempts: 1 } });
     await open.client.execute(call({ id: 'b' }));
-    expect(runs).toBe(1);
+    expect(ran).toEqual(['a', 'b']);
     await worker.stop();
-    await expectNothingLeft(open);
+    await expectNothingLeftOnceSwept();
   });
 });
 
 describe('a running directive', () => {
-  test('is aborted, and ends with the reason', async () => {
-    await using open = await openPipeline(redis.url);
-    const running = untilTold();
-    await open.startWorker(running.execute);
-    const directive = call({ effect: 'read' });
-    const ending = open.client.execute(directive);
-    await running.started;
-    const cancelled = await open.client.cancel(directive.request_id, 'a', { reason: 'changed my mind' });
-    expect(cancelled.directives).toEqual([{ id: 'a', status: 'requested' }]);
-    expect(errorOf(await ending)).toMatchObject({
-      type: 'cancelled',
-      retryable: false,
-      details: { reason: 'changed my mind' },
-    });
-    expect(types(await open.log(directive.request_id))).toEqual(['ai.tool.started', 'ai.tool.result']);
-  });
+  /** Is being executed; `end` resolves with its terminal signal. */
+  async function running(
+    { execute, started }: Pick<ReturnType<typeof untilAborted>, 'execute' | 'started'>,
+    fields: Partial<Call> = {},
+    options: Parameters<typeof open.startWorker>[1] = {},
+  ) {
+    const worker = await open.startWorker(execute, options);
+    const directive = call(fields);
+    const end = open.client.execute(directive);
+    await started;
+    return { worker, directive, end };
+  }
+
+  test.each([
+    ['read', false, { reason: 'changed my mind' }],
+    ['once', true, { reason: 'changed my mind', outcome: 'unknown' }],
+  ] as const)(
+    'of the effect %s is aborted, in doubt %s, and ends with %j',
+    async (effect, ambiguous, details) => {
+      const { directive, end } = await running(untilAborted({ ...fails('cancelled'), ambiguous }), {
+        effect,
+      });
+      const cancelled = await open.client.cancel(directive.request_id, 'a', { reason: details.reason });
+      expect(cancelled.directives).toEqual([{ id: 'a', status: 'requested' }]);
+      const error = errorOf(await end);
+      expect(error).toMatchObject({ type: 'cancelled', retryable: false });
+      expect(error.details).toEqual(details);
+      expect(await open.typesOf(directive)).toEqual(['ai.tool.started', 'ai.tool.result']);
+    },
+  );
 
   test('and is cancelled twice keeps the first reason', async () => {
-    await using open = await openPipeline(redis.url);
-    const running = untilTold();
-    await open.startWorker(running.execute, { heartbeat: stillHeart });
-    const directive = call({ effect: 'read' });
-    const ending = open.client.execute(directive);
-    await running.started;
-    expect(await wish(open, directive, 'first')).toBe('requested');
+    const { directive, end } = await running(untilAborted(), { effect: 'read' }, { heartbeat: stillHeart });
+    expect(await recordOnly(directive, 'first')).toBe('requested');
     await open.client.cancel(directive.request_id, 'a', { reason: 'second' });
-    expect(errorOf(await ending).details).toEqual({ reason: 'first' });
+    expect(errorOf(await end).details).toEqual({ reason: 'first' });
   });
 
   test('that completes first has succeeded: its result is the answer', async () => {
-    await using open = await openPipeline(redis.url);
-    const running = untilTold(done);
-    await open.startWorker(running.execute);
-    const directive = call();
-    const ending = open.client.execute(directive);
-    await running.started;
-    await open.client.cancel(directive.request_id, 'a');
-    const ended = await ending;
+    const { directive, end } = await running(untilAborted(done));
+    const { request_id } = directive;
+    await open.client.cancel(request_id, 'a');
+    const ended = await end;
     expect(ended.data).toMatchObject({ result: { ok: true, payload: 'done' } });
-    expect(await open.client.cancel(directive.request_id, 'a', { reason: 'again' })).toEqual({
-      request_id: directive.request_id,
-      directives: [{ id: 'a', status: 'ended', result: ended }],
+    const directives = [{ id: 'a', status: 'ended', result: ended }];
+    expect(await open.client.cancel(request_id, 'a', { reason: 'again' })).toEqual({
+      request_id,
+      directives,
     });
+    expect(await open.client.cancel(request_id)).toEqual({ request_id, directives });
   });
 
   test('learns of it from the next heartbeat when the announcement is lost', async () => {
-    await using open = await openPipeline(redis.url);
-    const running = untilTold();
-    await open.startWorker(running.execute, { leaseMs: 600 });
-    const directive = call({ effect: 'read' });
-    const ending = open.client.execute(directive);
-    await running.started;
-    expect(await wish(open, directive, 'nobody heard')).toBe('requested');
-    expect(errorOf(await ending).details).toEqual({ reason: 'nobody heard' });
+    const { directive, end } = await running(untilAborted(), { effect: 'read' }, { leaseMs: 600 });
+    expect(await recordOnly(directive, 'nobody heard')).toBe('requested');
+    expect(errorOf(await end).details).toEqual({ reason: 'nobody heard' });
   });
 
   test('learns of it although its subscription was killed a moment ago', async () => {
-    await using open = await openPipeline(redis.url);
-    const running = untilTold();
-    await open.startWorker(running.execute, { leaseMs: 600 });
-    const directive = call({ effect: 'read' });
-    const ending = open.client.execute(directive);
-    await running.started;
+    const { directive, end } = await running(untilAborted(), { effect: 'read' }, { leaseMs: 600 });
     await open.connection.call('CLIENT', 'KILL', 'TYPE', 'pubsub');
     await open.client.cancel(directive.request_id, 'a');
-    expect(errorOf(await ending).type).toBe('cancelled');
+    expect(errorOf(await end).type).toBe('cancelled');
   });
 
-  test('that fails by itself first is not tried again', async () => {
-    await using open = await openPipeline(redis.url);
-    const started = gate();
-    const goOn = gate();
-    let runs = 0;
-    const worker = await open.startWorker(
-      async () => {
-        runs += 1;
-        started.open();
-        await goOn.passed;
-        return fails('timeout');
-      },
+  test.each([
+    ['that fails by itself first is not tried again', fails('timeout'), { max_retries: 5 }],
+    ['whose server asks to wait ends instead', fails('rate_limited', { retry_after_ms: 60_000 }), {}],
+  ])('%s', async (_what, answer, fields) => {
+    const attempt = untilResumed(answer);
+    const { worker, directive, end } = await running(
+      attempt,
+      { effect: 'read', ...fields },
       { heartbeat: stillHeart },
     );
-    const directive = call({ effect: 'read', max_retries: 5 });
-    const ending = open.client.execute(directive);
-    await started.passed;
-    await wish(open, directive, 'enough');
-    goOn.open();
-    expect(errorOf(await ending)).toMatchObject({ type: 'cancelled', details: { reason: 'enough' } });
+    await recordOnly(directive, 'enough');
+    attempt.resume();
+    expect(errorOf(await end)).toMatchObject({ type: 'cancelled', details: { reason: 'enough' } });
     await worker.stop();
-    expect(runs).toBe(1);
-    await expectNothingLeft(open);
-  });
-
-  test('whose server asks to wait ends instead of waiting', async () => {
-    await using open = await openPipeline(redis.url);
-    const started = gate();
-    const goOn = gate();
-    await open.startWorker(
-      async () => {
-        started.open();
-        await goOn.passed;
-        return fails('rate_limited', { retry_after_ms: 60_000 });
-      },
-      { heartbeat: stillHeart },
-    );
-    const directive = call({ effect: 'read' });
-    const ending = open.client.execute(directive);
-    await started.passed;
-    await wish(open, directive, 'enough');
-    goOn.open();
-    expect(errorOf(await ending)).toMatchObject({ type: 'cancelled', details: { reason: 'enough' } });
+    expect(attempt.ran).toEqual(['a']);
+    await expectNothingLeftOnceSwept();
   });
 });
 
 describe('a directive that lost its worker', () => {
   /** Claimed by a worker that is gone. */
-  async function orphan(open: Pipeline, leaseMs: number, fields: Partial<Call> = {}): Promise<Call> {
+  async function orphan(leaseMs: number, fields: Partial<Call> = {}): Promise<Call> {
     const directive = call(fields);
     const { directives } = await open.client.submit(directive);
     const digest = directives[0]?.digest ?? '';
@@ -243,16 +170,15 @@ describe('a directive that lost its worker', () => {
   ] as const)(
     'is ended by the next one, which runs nothing; with the effect %s it says %j',
     async (effect, details) => {
-      await using open = await openPipeline(redis.url);
-      const directive = await orphan(open, 1_000, { effect });
+      const directive = await orphan(1_000, { effect });
       const cancelled = await open.client.cancel(directive.request_id, 'a', { reason: 'why' });
       expect(cancelled.directives).toMatchObject([{ status: 'requested' }]);
-      const running = untilTold();
+      const running = untilAborted();
       await open.startWorker(running.execute);
       const ended = await open.client.result(directive.request_id, 'a');
       expect(errorOf(ended)).toMatchObject({ type: 'cancelled' });
       expect(errorOf(ended).details).toEqual(details);
-      expect(running.runs).toEqual([]);
+      expect(running.ran).toEqual([]);
     },
   );
 
@@ -260,10 +186,9 @@ describe('a directive that lost its worker', () => {
     ['once', { outcome: 'unknown' }],
     ['idempotent', {}],
   ] as const)('and its lease ends at once; with the effect %s it says %j', async (effect, details) => {
-    await using open = await openPipeline(redis.url);
-    const directive = await orphan(open, 1, { effect });
+    const directive = await orphan(1, { effect });
     await vi.waitFor(async () => {
-      const record = await open.journal.directive(directive.request_id, 'a');
+      const record = await open.recordOf(directive);
       expect(record?.leaseUntil ?? 0).toBeLessThan(Date.now());
     });
     const { directives } = await open.client.cancel(directive.request_id, 'a');
@@ -274,17 +199,14 @@ describe('a directive that lost its worker', () => {
 
 describe('a whole request', () => {
   test('of two hundred ends, whatever the state of each', async () => {
-    await using open = await openPipeline(redis.url);
-    const running = untilTold();
+    const running = untilAborted();
     const worker = await open.startWorker(running.execute, { concurrency: 20 });
-    const requestId = randomUUID();
-    const calls = Array.from({ length: 200 }, (_, number) =>
-      call({ request_id: requestId, id: `c-${number}`, effect: 'read' }),
-    );
-    await open.client.submit(calls);
-    await vi.waitFor(() => expect(running.runs).toHaveLength(20), 5_000);
+    const all = calls(200, { effect: 'read' });
+    const requestId = all[0]?.request_id ?? '';
+    await open.client.submit(all);
+    await vi.waitFor(() => expect(running.ran).toHaveLength(20), 5_000);
     const { directives } = await open.client.cancel(requestId, undefined, { reason: 'all of it' });
-    expect(directives.map(({ id }) => id).toSorted()).toEqual(calls.map(({ id }) => id).toSorted());
+    expect(directives.map(({ id }) => id).toSorted()).toEqual(all.map(({ id }) => id).toSorted());
     const requested = directives.filter(({ status }) => status === 'requested').map(({ id }) => id);
     expect(directives.filter(({ status }) => status === 'cancelled').length + requested.length).toBe(200);
     const results: Signal[] = [];
@@ -296,24 +218,12 @@ describe('a whole request', () => {
     expect(await open.client.request(requestId)).toMatchObject({ status: 'closed', open: 0 });
     await worker.stop();
     // An attempt that took a freed slot before its directive was cancelled is one of those requested.
-    expect(new Set(running.runs).size).toBe(running.runs.length);
-    expect(requested.every((id) => running.runs.includes(id))).toBe(true);
-    await expectNothingLeft(open);
-  });
-
-  test('that has ended returns the results', async () => {
-    await using open = await openPipeline(redis.url);
-    await open.startWorker(async () => done);
-    const directive = call();
-    const ended = await open.client.execute(directive);
-    expect(await open.client.cancel(directive.request_id)).toEqual({
-      request_id: directive.request_id,
-      directives: [{ id: 'a', status: 'ended', result: ended }],
-    });
+    expect(new Set(running.ran).size).toBe(running.ran.length);
+    expect(requested.every((id) => running.ran.includes(id))).toBe(true);
+    await expectNothingLeftOnceSwept();
   });
 
   test('cancelled by ten callers at once is recorded once', async () => {
-    await using open = await openPipeline(redis.url);
     const directive = call();
     await open.client.submit(directive);
     const answers = await Promise.all(
