@@ -5,20 +5,20 @@ import { describe, expect, test, vi } from 'vitest';
 import type { Signal } from '../../../src/contract/signal.ts';
 import type { ToolExec } from '../../../src/contract/work-directive.ts';
 import { createFollower } from '../../../src/journal/follower.ts';
-import type { ClaimRef } from '../../../src/journal/journal.ts';
 import { draftSignal } from '../../../src/journal/signal-draft.ts';
 import { createSubscriber } from '../../../src/journal/subscriber.ts';
 import { closeRedis, connectRedis } from '../../../src/redis/connection.ts';
-import { acceptance, claimOf, endOf, originOf, toolCall } from '../../support/journal.ts';
+import { endOf, originOf } from '../../support/journal.ts';
 import { openStore } from '../../support/store.ts';
-import { useRedis } from '../../support/shared.ts';
+import { eachTest, useRedis } from '../../support/shared.ts';
 
 /** Larger signals are announced by number only. */
 const OVER_THE_LIMIT = 70_000;
 
 const redis = useRedis();
+const open = eachTest(openFollower);
 
-async function setUp() {
+async function openFollower() {
   const open = await openStore(redis.url);
   const listening = connectRedis(redis.url, 'subscriber');
   const subscriber = createSubscriber({ listening, publishing: open.connection }, open.keys);
@@ -26,15 +26,8 @@ async function setUp() {
 
   /** An open directive under a claim, which may append signals and end. */
   async function running(request_id: string) {
-    const call = toolCall({ request_id });
-    await journal.accept(request_id, [acceptance(call)]);
-    return claim(call);
-  }
-
-  async function claim(call: ToolExec) {
-    const verdict = await journal.claim(claimOf(call));
-    if (verdict.kind !== 'granted') throw new Error(`not granted but ${verdict.kind}`);
-    const ref: ClaimRef = { requestId: call.request_id, id: call.id, fence: verdict.fence };
+    const call = await open.accepted({ request_id });
+    const ref = await open.claimed(call);
     return {
       say: (message = '') => journal.log.append(ref, [progressOf(call, message)]),
       end: () => journal.finish(ref, 'succeeded', [endOf(call)]),
@@ -73,7 +66,6 @@ const sequences = (signals: readonly Signal[]): number[] => signals.map(({ seque
 
 describe('a follower', () => {
   test('sees every signal of twenty concurrent writers once and in order, large ones too', async () => {
-    await using open = await setUp();
     const request_id = randomUUID();
     const writers = await Promise.all(Array.from({ length: 20 }, () => open.running(request_id)));
     const following = [0, 7, 20].map((after) => all(open.follower.follow(request_id, { after })));
@@ -96,7 +88,6 @@ describe('a follower', () => {
   });
 
   test('misses nothing when its subscription is killed again and again', async () => {
-    await using open = await setUp();
     const request_id = randomUUID();
     const writer = await open.running(request_id);
     const seen: Signal[] = [];
@@ -119,7 +110,6 @@ describe('a follower', () => {
   });
 
   test('that reads slowly reads from the log what it could not hold', async () => {
-    await using open = await setUp();
     const request_id = randomUUID();
     const writer = await open.running(request_id);
     const signals = open.follower.follow(request_id);
@@ -130,7 +120,6 @@ describe('a follower', () => {
   });
 
   test('goes on when the request is opened again before it saw the close', async () => {
-    await using open = await setUp();
     const request_id = randomUUID();
     const first = await open.running(request_id);
     const signals = open.follower.follow(request_id);
@@ -143,7 +132,6 @@ describe('a follower', () => {
   });
 
   test('ends with the close it saw, and resumes where it was when the request is opened again', async () => {
-    await using open = await setUp();
     const request_id = randomUUID();
     const first = await open.running(request_id);
     const before = all(open.follower.follow(request_id));
@@ -156,7 +144,6 @@ describe('a follower', () => {
   });
 
   test('of a closed request reads the rest of its log and ends', async () => {
-    await using open = await setUp();
     const request_id = randomUUID();
     await (await open.running(request_id)).end();
     expect(sequences(await all(open.follower.follow(request_id, { after: 1 })))).toEqual([2]);
@@ -164,12 +151,10 @@ describe('a follower', () => {
   });
 
   test('of an unknown request ends at once', async () => {
-    await using open = await setUp();
     expect(await all(open.follower.follow(randomUUID()))).toEqual([]);
   });
 
   test('without waiting ends with the last signal so far', async () => {
-    await using open = await setUp();
     const request_id = randomUUID();
     const writer = await open.running(request_id);
     await Promise.all(Array.from({ length: 300 }, () => writer.say()));
@@ -177,7 +162,6 @@ describe('a follower', () => {
   });
 
   test('is ended by its signal while it waits', async () => {
-    await using open = await setUp();
     const request_id = randomUUID();
     await open.running(request_id);
     const stop = new AbortController();
@@ -190,7 +174,6 @@ describe('a follower', () => {
 });
 
 test('a thousand followers of one request share one subscription, which ends after them', async () => {
-  await using open = await setUp();
   const request_id = randomUUID();
   const writer = await open.running(request_id);
   const stop = new AbortController();

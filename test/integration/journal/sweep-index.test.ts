@@ -1,24 +1,18 @@
 /** The index of directives to check again, on a real Redis.
  *  It must never hold more than identities and times. */
 import { expect, test, vi } from 'vitest';
-import { createSweepIndex } from '../../../src/journal/sweep-index.ts';
 import { dueAt } from '../../support/journal.ts';
 import { openStore } from '../../support/store.ts';
-import { useRedis } from '../../support/shared.ts';
+import { eachTest, useRedis } from '../../support/shared.ts';
 
 const redis = useRedis();
-
-async function setUp() {
-  const open = await openStore(redis.url);
-  return { ...open, index: createSweepIndex(open.connection, open.keys) };
-}
+const open = eachTest(() => openStore(redis.url));
 
 const ref = (id: string) => ({ requestId: 'r:1', id });
 
 const ids = (entries: readonly { id: string }[]): string[] => entries.map(({ id }) => id);
 
 test('entries are due in their order, from their instant on', async () => {
-  await using open = await setUp();
   await open.index.add([ref('late')], Date.now() + 60_000);
   await open.index.add([ref('second')], 200);
   await open.index.add([ref('a.b:c')], 100);
@@ -27,7 +21,6 @@ test('entries are due in their order, from their instant on', async () => {
 });
 
 test('entries that one sweeper has taken go to no other, until that one is lost', async () => {
-  await using open = await setUp();
   await open.index.add([ref('a')], 100);
   const { now, entries } = await open.index.take(10);
   expect(ids(entries)).toEqual(['a']);
@@ -38,7 +31,6 @@ test('entries that one sweeper has taken go to no other, until that one is lost'
 });
 
 test('a later check replaces the earlier one, and remembers what was missing', async () => {
-  await using open = await setUp();
   await open.index.add([ref('a')], 100);
   const taken = async () => (await open.index.take(10)).entries[0];
   const first = await taken();
@@ -51,7 +43,6 @@ test('a later check replaces the earlier one, and remembers what was missing', a
 });
 
 test('a check that is requested after the sweeper took the entry is not delayed', async () => {
-  await using open = await setUp();
   await open.index.add([ref('a')], 100);
   const [entry] = (await open.index.take(10)).entries;
   await open.index.lookWithin(ref('a'), 300);
@@ -60,7 +51,6 @@ test('a check that is requested after the sweeper took the entry is not delayed'
 });
 
 test('a requested check is never later than the planned one', async () => {
-  await using open = await setUp();
   await open.index.add([ref('a')], 100);
   await open.index.lookWithin(ref('a'), 60_000);
   expect(ids((await open.index.take(10)).entries)).toEqual(['a']);
@@ -69,7 +59,6 @@ test('a requested check is never later than the planned one', async () => {
 });
 
 test('a repeated announcement delays nothing', async () => {
-  await using open = await setUp();
   await open.index.add([ref('a')], 100);
   await open.index.add([ref('a')], Date.now() + 60_000);
   expect(await dueAt(open, 100)).toHaveLength(1);
@@ -78,7 +67,6 @@ test('a repeated announcement delays nothing', async () => {
 });
 
 test('an announcement is due by the clock of Redis, whatever the clock of the process shows', async () => {
-  await using open = await setUp();
   const [seconds] = await open.connection.time();
   const now = Number(seconds) * 1_000;
   vi.useFakeTimers({ toFake: ['Date'], now: 0 });
@@ -99,20 +87,17 @@ test('an announcement is due by the clock of Redis, whatever the clock of the pr
 });
 
 test('a last check remembers that the end was recorded', async () => {
-  await using open = await setUp();
   await open.index.lookOnceMore(ref('a'), 200);
   const settled = { ...ref('a'), missedBefore: false, recordedBefore: true };
   expect((await open.index.take(10)).entries).toMatchObject([settled]);
 });
 
 test('an entry forgotten meanwhile does not return with a later check', async () => {
-  await using open = await setUp();
   await open.index.lookAgain({ ...ref('a'), missedBefore: false, takenAs: '100.125' }, 200);
   expect(await open.index.size()).toBe(0);
 });
 
 test('many forgotten entries are removed together, soon', async () => {
-  await using open = await setUp();
   const refs = Array.from({ length: 1_000 }, (_, index) => ref(`d${index}`));
   await open.index.add([...refs, ref('stays')], 100);
   for (const each of refs) open.index.forget(each);
