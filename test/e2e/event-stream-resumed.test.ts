@@ -1,20 +1,28 @@
 /** A reader of signals that is cut off, and comes back with Last-Event-ID: nothing is missing, nothing comes twice.
  *  It must not use a client that reconnects by itself. */
-import { expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import type { SignalPage } from '../../src/contract/signal-page.ts';
 import type { Submission } from '../../src/contract/submission.ts';
 import { auditRequest } from '../support/audit.ts';
 import { countingCalls } from '../support/calls.ts';
-import { install } from '../support/installation.ts';
+import { type AdjutantProcess, install } from '../support/installation.ts';
 import { type Frame, frames, get, post } from '../support/public-api.ts';
+import { shared } from '../support/shared.ts';
 
-const REQUEST = 'cut-off';
+const installation = shared(async () => install({ server: { lane: { concurrency: 4 } } }));
+let first: AdjutantProcess;
+let second: AdjutantProcess;
+
+beforeAll(async () => {
+  [first, second] = await Promise.all([installation.start('up'), installation.start('up')]);
+});
+
 /** Lengths of connections in turn: from less than the first frame to several frames, the last one incomplete. */
 const CUTS = [1, 900, 2_500, 7_001];
 
 /** The signals of all connections together, and the log as a page. */
-async function expectWholeLog(url: string, read: readonly Frame[]): Promise<void> {
-  const { body } = await get<SignalPage>(`${url}/v1/requests/${REQUEST}/signals?limit=1000`);
+async function expectWholeLog(url: string, request: string, read: readonly Frame[]): Promise<void> {
+  const { body } = await get<SignalPage>(`${url}/v1/requests/${request}/signals?limit=1000`);
   const [end, ...signals] = read.toReversed();
   expect(end).toMatchObject({ event: 'adjutant.end', data: `{"last_sequence":${signals.length}}` });
   signals.reverse();
@@ -23,9 +31,9 @@ async function expectWholeLog(url: string, read: readonly Frame[]): Promise<void
 }
 
 test('a stream cut at any byte while calls run is resumed without a gap and without a repeat', async () => {
-  await using installation = await install({ server: { lane: { concurrency: 4 } } });
-  const { url } = await installation.start('up');
-  const calls = countingCalls(['read', 'once'], 40, { requestId: REQUEST, delayMs: 25 });
+  const { url } = second;
+  const request = 'cut-off';
+  const calls = countingCalls(['read', 'once'], 40, { requestId: request, delayMs: 25 });
   expect((await post<Submission>(`${url}/v1/directives`, { directives: calls })).status).toBe(202);
 
   const read: Frame[] = [];
@@ -34,47 +42,46 @@ test('a stream cut at any byte while calls run is resumed without a gap and with
   while (read.at(-1)?.event !== 'adjutant.end' && connections < 500) {
     const cutAfterBytes = CUTS[connections % CUTS.length] ?? 0;
     const after = read.at(-1)?.id;
-    for await (const frame of frames(url, REQUEST, {
+    for await (const frame of frames(url, request, {
       cutAfterBytes,
       ...(after === undefined ? {} : { after }),
     }))
       read.push(frame);
     connections += 1;
-    const { body } = await get<{ status: string }>(`${url}/v1/requests/${REQUEST}`);
+    const { body } = await get<{ status: string }>(`${url}/v1/requests/${request}`);
     if (body.status === 'open') connectionsWhileOpen += 1;
   }
 
   expect(connections).toBeGreaterThan(20);
   expect(connectionsWhileOpen, 'cut while calls run').toBeGreaterThan(3);
-  await expectWholeLog(url, read);
+  await expectWholeLog(url, request, read);
   await auditRequest(
     url,
-    REQUEST,
+    request,
     calls.map(({ id }) => id),
   );
 });
 
 test('a stream cut by the death of its service is resumed at another one', async () => {
-  await using installation = await install({ server: { lane: { concurrency: 4 } } });
-  const [first, second] = await Promise.all([installation.start('up'), installation.start('up')]);
-  const calls = countingCalls(['read'], 60, { requestId: REQUEST, delayMs: 50 });
+  const request = 'moved';
+  const calls = countingCalls(['read'], 60, { requestId: request, delayMs: 50 });
   expect((await post<Submission>(`${first.url}/v1/directives`, { directives: calls })).status).toBe(202);
 
   const read: Frame[] = [];
-  for await (const frame of frames(first.url, REQUEST)) {
+  for await (const frame of frames(first.url, request)) {
     read.push(frame);
     if (read.length === 40) void first.kill9();
   }
   await first.exited;
   const cutAt = read.length;
   expect(read.at(-1)?.event).not.toBe('adjutant.end');
-  for await (const frame of frames(second.url, REQUEST, { after: read.at(-1)?.id ?? '' })) read.push(frame);
+  for await (const frame of frames(second.url, request, { after: read.at(-1)?.id ?? '' })) read.push(frame);
 
   expect(read.length).toBeGreaterThan(cutAt);
-  await expectWholeLog(second.url, read);
+  await expectWholeLog(second.url, request, read);
   await auditRequest(
     second.url,
-    REQUEST,
+    request,
     calls.map(({ id }) => id),
   );
 });

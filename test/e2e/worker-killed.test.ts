@@ -6,10 +6,13 @@ import { countingCalls } from '../support/calls.ts';
 import { install } from '../support/installation.ts';
 import { post, untilClosed, untilEnded } from '../support/public-api.ts';
 
-const EACH = 200;
+const EACH = 100;
 
-test('kill -9 of a worker during 200 read-only and 200 once calls', { timeout: 60_000 }, async () => {
-  await using installation = await install({ server: { lane: { concurrency: 20 } } });
+test('kill -9 of a worker during 100 read-only and 100 once calls', async () => {
+  await using installation = await install({
+    server: { lane: { concurrency: 20 } },
+    config: { worker: { lease_ms: 2_000 } },
+  });
   const [{ url }, victim] = await Promise.all([
     installation.start('api'),
     installation.start('worker'),
