@@ -6,14 +6,15 @@ import { aliasName, chainSchema } from '../src/config/models.ts';
 import { byName } from '../src/config/names.ts';
 import { type Note, notes } from '../src/config/notes.ts';
 import { writtenProviderSchema } from '../src/config/providers.ts';
-import { httpServerSchema, stdioServerSchema } from '../src/config/servers.ts';
+import { serverSchema, stdioServerSchema } from '../src/config/servers.ts';
+import { BUILT_IN_PROVIDERS } from '../src/contract/model-name.ts';
 import { serverNameSchema } from '../src/contract/identifiers.ts';
 
 export type JsonSchema = { readonly [key: string]: unknown };
 
 /** The file, with the schemas of its servers, providers and aliases. */
 const wholeFileSchema = fileSchema.extend({
-  mcpServers: byName(serverNameSchema, z.union([stdioServerSchema, httpServerSchema]))
+  mcpServers: byName(serverNameSchema, serverSchema)
     .prefault({})
     .register(notes, { description: 'MCP servers by name.' }),
   providers: byName(serverNameSchema, writtenProviderSchema).prefault({}).register(notes, {
@@ -35,7 +36,10 @@ export function annotatedSchema(schema: z.ZodType): JsonSchema {
     io: 'input',
     metadata: notes,
     unrepresentable: 'any',
-    override: describeNames,
+    override: (each) => {
+      describeNames(each);
+      describePair(each);
+    },
   }) as JsonSchema;
 }
 
@@ -57,9 +61,31 @@ function describeNames({ zodSchema, jsonSchema }: Overridden): void {
   Object.assign(jsonSchema, { type: 'object', propertyNames, additionalProperties });
 }
 
+/** The check of `uid` and `gid` is code, which JSON Schema does not see. */
+function describePair({ zodSchema, jsonSchema }: Overridden): void {
+  if (zodSchema !== (stdioServerSchema as z.core.$ZodType)) return;
+  Object.assign(jsonSchema, { dependentRequired: { uid: ['gid'], gid: ['uid'] } });
+}
+
+/** What a provider must have by its name: a type, unless the name is one; and `api` without a type only as `openai`. */
+const BY_NAME = {
+  patternProperties: {
+    [`^(?!(?:${[...BUILT_IN_PROVIDERS.keys()].join('|')})$)`]: { type: 'object', required: ['type'] },
+    '^(?!openai$)': { type: 'object', dependentRequired: { api: ['type'] } },
+  },
+};
+
+function withProvidersByName(schema: JsonSchema): JsonSchema {
+  const properties = schema['properties'] as Record<string, JsonSchema>;
+  const providers = { ...properties['providers'], allOf: [BY_NAME] };
+  return { ...schema, properties: { ...properties, providers } };
+}
+
 /** Name and text of the published file, which holds only keywords of JSON Schema. */
 export function configurationSchemaFile(): [name: string, text: string] {
-  const { $schema, ...body } = withDefinitions(plain(annotatedFileSchema()) as JsonSchema);
+  const { $schema, ...body } = withDefinitions(
+    withProvidersByName(plain(annotatedFileSchema()) as JsonSchema),
+  );
   const published = { $schema, $id: 'urn:adjutant:configuration', title: 'adjutant.json', ...body };
   return ['configuration.json', `${JSON.stringify(published, null, 2)}\n`];
 }

@@ -19,18 +19,24 @@ import type { App } from './app.ts';
 
 const TITLES = {
   400: 'The request is not valid; `errors` names each place.',
+  403: 'The host or the origin of the request is not allowed.',
   404: 'It does not exist.',
   409: 'It conflicts with existing data.',
   413: 'The body is too large.',
   415: 'The body must be application/json.',
   429: 'Too much work is waiting; try again after `Retry-After` seconds.',
+  500: 'The service has failed internally; its log says why.',
   503: 'The service is unavailable; try again after `Retry-After` seconds.',
 } as const;
 
-/** The problem answers of a route. */
-export function problems(...statuses: (keyof typeof TITLES)[]) {
+const OF_EVERY_ROUTE = [400, 403, 500, 503] as const;
+
+/** The problem answers of a route: those of every route, and its own. */
+export function problems(...own: Exclude<keyof typeof TITLES, (typeof OF_EVERY_ROUTE)[number]>[]) {
   const content = { 'application/problem+json': { schema: problemSchema } };
-  return Object.fromEntries(statuses.map((status) => [status, { description: TITLES[status], content }]));
+  return Object.fromEntries(
+    [...OF_EVERY_ROUTE, ...own].map((status) => [status, { description: TITLES[status], content }]),
+  );
 }
 
 /** Scripts, styles and images come only from this service: the page works without a network. */

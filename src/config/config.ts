@@ -8,7 +8,7 @@ import { ConfigError } from './error.ts';
 import { type FilePlace, readConfigFile } from './file.ts';
 import { fileSchema } from './file-schema.ts';
 import { missingKeys, type ModelConfig, parseModels } from './models.ts';
-import { httpServerSchema, type ServerConfig, stdioServerSchema } from './servers.ts';
+import { type ServerConfig, transportOf } from './servers.ts';
 import { fieldErrors } from '../contract/field-error.ts';
 import { fillIn, type Environment } from './environment-values.ts';
 import { schemaErrors } from './known-keys.ts';
@@ -130,12 +130,11 @@ function parseOrThrow<S extends z.ZodType>(
   throw new ConfigError(source, schemaErrors(parsed.error, schema, value, prefix));
 }
 
-/** A server with a `url` is reached over HTTP; any other is started as a process. */
 function parseServers(servers: ReadonlyMap<string, unknown>, source: string): Map<string, ServerConfig> {
   const parsed = [...servers].map(([name, raw]) => {
-    const overHttp = typeof raw === 'object' && raw !== null && Object.hasOwn(raw, 'url');
-    const schema: z.ZodType<ServerConfig> = overHttp ? httpServerSchema : stdioServerSchema;
-    return [name, parseOrThrow(schema, raw, source, `mcpServers.${name}`)] as const;
+    const { kind, schema } = transportOf(raw);
+    const server = { ...parseOrThrow(schema, raw, source, `mcpServers.${name}`), kind } as ServerConfig;
+    return [name, server] as const;
   });
   return new Map(parsed.filter(([, server]) => !server.disabled));
 }

@@ -143,8 +143,8 @@ export const providerSchema = z.discriminatedUnion('type', [
 ]);
 
 /**
- * As a file may have it: a provider with the name of one of the first three types may omit the type. Accepts more than
- * the service does: a JSON Schema cannot tell a provider by its name.
+ * As a file may have it: a provider with the name of one of the first three types may omit the type. What depends on the
+ * name is added to the published JSON Schema by scripts/configuration-schema.ts.
  */
 export const writtenProviderSchema = z.union([
   anthropicSchema.partial({ type: true }),

@@ -2,6 +2,7 @@
 // Must never define a server: all of them come from the file.
 import * as z from 'zod';
 import { CONTROL_DIRECTIVE_TYPES } from '../contract/control-directive.ts';
+import { isObject } from '../contract/json-object.ts';
 import { repeatPolicySchema } from '../contract/work-directive.ts';
 import { laneSchema } from './lane.ts';
 import { byName, recordByName } from './names.ts';
@@ -84,6 +85,25 @@ export const httpServerSchema = z.strictObject({
   ...policyFields,
 });
 
-export type StdioServerConfig = z.infer<typeof stdioServerSchema>;
-export type HttpServerConfig = z.infer<typeof httpServerSchema>;
+/** One row for each transport: the key that a server of it has, and the schema of its entry. */
+const TRANSPORTS = {
+  http: { key: 'url', schema: httpServerSchema },
+  stdio: { key: 'command', schema: stdioServerSchema },
+} as const;
+
+type Kind = keyof typeof TRANSPORTS;
+type ConfigOf<K extends Kind> = z.infer<(typeof TRANSPORTS)[K]['schema']> & { readonly kind: K };
+
+export type StdioServerConfig = ConfigOf<'stdio'>;
+export type HttpServerConfig = ConfigOf<'http'>;
 export type ServerConfig = StdioServerConfig | HttpServerConfig;
+
+/** What an entry is read by. An entry without the key of a transport is read as a process, and refused. */
+export function transportOf(entry: unknown): { kind: Kind; schema: z.ZodType<z.infer<typeof serverSchema>> } {
+  const kinds = Object.keys(TRANSPORTS) as Kind[];
+  const kind = kinds.find((each) => isObject(entry) && Object.hasOwn(entry, TRANSPORTS[each].key)) ?? 'stdio';
+  return { kind, schema: TRANSPORTS[kind].schema };
+}
+
+/** Any entry of `mcpServers`. */
+export const serverSchema = z.union([stdioServerSchema, httpServerSchema]);

@@ -88,7 +88,7 @@ function reached({ transport, tools, connectMs, listMs }: Extract<Probe, { ok: t
 
 function remedy(name: string, server: ServerConfig, directory: string, found: ConnectFault): string {
   const place = `mcpServers.${name}`;
-  return 'url' in server
+  return server.kind === 'http'
     ? httpRemedy(place, server, found)
     : stdioRemedy(place, server, resolve(directory, server.cwd ?? '.'), found);
 }

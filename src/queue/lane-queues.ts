@@ -1,15 +1,16 @@
 // BullMQ's queues of the lanes that this process uses, opened as they are needed.
 // Must never use a queue whose keys others may have removed.
 import { Queue } from 'bullmq';
+import type { KeySpace } from '../journal/keys.ts';
 import type { RedisConnection } from '../redis/connection.ts';
 import { createLaneRegistry, lanePrefix } from './lane-registry.ts';
 
 /** Nobody listens to BullMQ's own events, so their stream is kept short. */
 const EVENT_STREAM_ENTRIES = 100;
 
-export function createLaneQueues(connection: RedisConnection, prefix: string) {
+export function createLaneQueues(connection: RedisConnection, keys: KeySpace) {
   const queues = new Map<string, Queue>();
-  const registry = createLaneRegistry(connection, prefix);
+  const registry = createLaneRegistry(connection, keys);
 
   function queue(lane: string): Queue {
     const known = queues.get(lane);
@@ -21,7 +22,7 @@ export function createLaneQueues(connection: RedisConnection, prefix: string) {
     known?.close().catch(() => {});
     const opened = new Queue(lane, {
       connection,
-      prefix: lanePrefix(prefix, lane),
+      prefix: lanePrefix(keys.prefix, lane),
       streams: { events: { maxLen: EVENT_STREAM_ENTRIES } },
       skipWaitingForReady: true,
       // BullMQ asks once for the version, and a queue whose question got no answer refuses everything ever after.

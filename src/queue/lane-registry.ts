@@ -1,6 +1,6 @@
 // Which lanes have keys in Redis, and the removal of those that nobody uses any more.
 // Must never remove a lane that a worker serves or that holds a job: workers say each minute what they serve.
-import { keySpace } from '../journal/keys.ts';
+import type { KeySpace } from '../journal/keys.ts';
 import { prepareScripts } from '../journal/scripts.ts';
 import type { RedisConnection } from '../redis/connection.ts';
 
@@ -23,9 +23,8 @@ export function lanePrefix(prefix: string, lane: string): string {
   return `{${prefix}:${lane}}`;
 }
 
-export function createLaneRegistry(connection: RedisConnection, prefix: string) {
+export function createLaneRegistry(connection: RedisConnection, keys: KeySpace) {
   const run = prepareScripts(connection);
-  const keys = keySpace(prefix);
   const usedAt = new Map<string, number>();
   const notedAt = new Map<string, number>();
 
@@ -50,7 +49,7 @@ export function createLaneRegistry(connection: RedisConnection, prefix: string) 
   async function forgetIdle(idleMs: number = LANE_IDLE_MS): Promise<void> {
     for (const lane of await run('lane-idle', [keys.lanes], [idleMs, MOST_REMOVED])) {
       const name = String(lane);
-      const key = (part: string): string => `${lanePrefix(prefix, name)}:${name}:${part}`;
+      const key = (part: string): string => `${lanePrefix(keys.prefix, name)}:${name}:${part}`;
       const [kind] = await run('lane-remove', [...WITH_JOBS, ...WITHOUT_JOBS].map(key), []);
       if (kind === 'removed') await run('lane-forget', [keys.lanes], [name, idleMs]);
       // It is looked at again after as long, and does not stand before the others.

@@ -1,5 +1,6 @@
 // The lanes: one BullMQ queue for each MCP server, model provider and the runs.
 // Must never decide whether a directive runs; it only enqueues its job.
+import type { KeySpace } from '../journal/keys.ts';
 import type { RedisConnection } from '../redis/connection.ts';
 import { jobId, type JobData } from './job.ts';
 import { createLaneQueues } from './lane-queues.ts';
@@ -20,8 +21,8 @@ export interface LaneCounts {
 
 export type Lanes = ReturnType<typeof createLanes>;
 
-export function createLanes(connection: RedisConnection, prefix: string) {
-  const queues = createLaneQueues(connection, prefix);
+export function createLanes(connection: RedisConnection, keys: KeySpace) {
+  const queues = createLaneQueues(connection, keys);
   const { queue } = queues;
 
   /** Adds the job of a directive, to be taken now or after `delayMs`. Changes nothing while the directive has a job. */

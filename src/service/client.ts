@@ -1,9 +1,7 @@
 // Builds the direct client on a store: the one composition for the API and for programs.
 // Must never open a connection, nor close one.
 import { createRunClient } from '../engine/run-client.ts';
-import { createRunStarter } from '../engine/run-start.ts';
 import { createRunStore } from '../engine/run-store.ts';
-import { createRunNotifier } from '../engine/run-notifier.ts';
 import { runView } from '../engine/core/run-view.ts';
 import type { CustomTypes } from '../contract/custom-directive.ts';
 import type { DirectiveClient } from '../contract/directive-client.ts';
@@ -17,6 +15,7 @@ import type { Preparer } from '../queue/prepare.ts';
 import { type ClientRuns, createQueueClient } from '../queue/queue-client.ts';
 import { createSubmitter } from '../queue/submit.ts';
 import type { RedisConnection } from '../redis/connection.ts';
+import { runAccess } from './run-access.ts';
 import type { Store } from './store.ts';
 
 export interface ClientOptions {
@@ -78,15 +77,13 @@ export function createClient(store: Store, listening: RedisConnection, options: 
   return { client, listen, hearing: subscriber.hearing };
 }
 
-function runsOf({ records, queue, catalog }: Store, capacity: Capacity, requestBytes: number): ClientRuns {
-  const { runs } = records;
-  const { agents } = catalog;
+function runsOf(store: Store, capacity: Capacity, requestBytes: number): ClientRuns {
+  const { runs } = store.records;
   return createRunClient({
     runs,
     store: createRunStore(runs),
-    starter: createRunStarter({ runs, agents, entrance: queue.entrance, capacity, requestBytes }),
-    notifier: createRunNotifier(runs, queue.wakeRun),
-    agents,
+    ...runAccess(store, { capacity, requestBytes }),
+    agents: store.catalog.agents,
     view: runView,
     requireMemory: capacity.requireMemory,
     requestBytes,

@@ -1,14 +1,13 @@
 // The engine of a process, joined from its store: the first turn, what turns ask of the world, and the lane of runs.
 // Must never take a turn itself.
 import { createEngine, type Engine } from '../engine/engine.ts';
-import { createRunNotifier } from '../engine/run-notifier.ts';
-import { createRunStarter } from '../engine/run-start.ts';
 import { createRunStore } from '../engine/run-store.ts';
 import type { EngineCore } from '../engine/transition.ts';
 import type { TurnParts } from '../engine/turn.ts';
 import { wholeResults } from '../journal/whole-result.ts';
 import type { Preparer } from '../queue/prepare.ts';
 import type { Logger } from '../telemetry/logger.ts';
+import { runAccess } from './run-access.ts';
 import type { Store } from './store.ts';
 
 export interface EngineRoleOptions {
@@ -37,7 +36,7 @@ function turnOf(store: Store, { core, preparer, requestBytes, logger }: EngineRo
   const { runs, conversations, index, payloads } = records;
   const { entrance, canceller, waker, wakeRun } = queue;
   const { agents, toolsOf } = catalog;
-  const notifier = createRunNotifier(runs, wakeRun);
+  const { starter, notifier } = runAccess(store, { capacity: null, requestBytes });
   const interrupt = async (requestId: string, reason: string): Promise<void> =>
     void (await notifier.cancel(requestId, reason));
   return {
@@ -46,7 +45,7 @@ function turnOf(store: Store, { core, preparer, requestBytes, logger }: EngineRo
     store: createRunStore(runs, wholeResults(payloads)),
     beginning: { core, logger, agents, toolsOf, conversations, runs, interrupt },
     outbox: {
-      starter: createRunStarter({ runs, agents, entrance, capacity: null, requestBytes }),
+      starter,
       notifier,
       canceller,
       conversations,

@@ -5,7 +5,7 @@ import { createConversationJournal } from '../journal/conversation-journal.ts';
 import { createDeadLetterIndex } from '../journal/dead-letter-index.ts';
 import { createEndRecorder } from '../journal/end-recorder.ts';
 import { createJournal } from '../journal/journal.ts';
-import { keySpace } from '../journal/keys.ts';
+import { type KeySpace, keySpace } from '../journal/keys.ts';
 import { createPayloadStore } from '../journal/payload-store.ts';
 import { createRunJournal } from '../journal/run-journal.ts';
 import { createSerialLanes } from '../journal/serial-lanes.ts';
@@ -37,10 +37,10 @@ export type Store = ReturnType<typeof createStore>;
 
 export function createStore(connection: RedisConnection, options: StoreOptions) {
   const keys = keySpace(options.prefix);
-  const lanes = createLanes(connection, options.prefix);
+  const lanes = createLanes(connection, keys);
   const waker = createRunWaker(lanes);
   const wakeRun = wakeRuns(waker, options.local.engine, options.waitsForTurns);
-  const records = recordsOn(connection, options, wakeRun);
+  const records = recordsOn(connection, keys, options, wakeRun);
   const { index } = records;
   const confirm = confirmations(connection, options.durability);
   const ordered = !connection.isCluster;
@@ -68,10 +68,10 @@ export function createStore(connection: RedisConnection, options: StoreOptions) 
 /** The truth: requests, directives, runs, conversations, and the indexes over them. */
 function recordsOn(
   connection: RedisConnection,
-  { prefix, retentionMs, requestBytes }: StoreOptions,
+  keys: KeySpace,
+  { retentionMs, requestBytes }: StoreOptions,
   wakeRun: WakeRun,
 ) {
-  const keys = keySpace(prefix);
   const journal = createJournal({ connection, keys, retentionMs, requestBytes, wakeRun });
   const index = createSweepIndex(connection, keys);
   const dead = createDeadLetterIndex(connection, keys);

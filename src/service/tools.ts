@@ -2,7 +2,7 @@
 // Must never call a tool.
 import { resolve } from 'node:path';
 import type { Config } from '../config/config.ts';
-import type { HttpServerConfig, ServerConfig } from '../config/servers.ts';
+import type { HttpServerConfig, ServerConfig, StdioServerConfig } from '../config/servers.ts';
 import type { ListedTool } from '../contract/tool-listing.ts';
 import { type RepeatPolicy, knownRepeatPolicy, type ToolExec } from '../contract/work-directive.ts';
 import type { ToolPlace } from '../executors/tool-exec.ts';
@@ -32,13 +32,21 @@ function addressOf({ url, headers, bearer_token: token }: HttpServerConfig): Htt
 /** One server as the pool wants it. */
 export function serverOptions(name: string, server: ServerConfig, directory: string): McpServerOptions {
   const shared = { name, serial: server.serial, maxInFlight: server.lane.concurrency };
-  if ('url' in server) return { ...shared, transport: addressOf(server) };
-  const { command, args, env, uid, gid } = server;
+  return { ...shared, transport: transportOptions(server, directory) };
+}
+
+function transportOptions(server: ServerConfig, directory: string): McpServerOptions['transport'] {
+  switch (server.kind) {
+    case 'http':
+      return addressOf(server);
+    case 'stdio':
+      return processOf(server, directory);
+  }
+}
+
+function processOf({ command, args, env, cwd = '.', uid, gid }: StdioServerConfig, directory: string) {
   const user = uid === undefined || gid === undefined ? {} : { user: { uid, gid } };
-  return {
-    ...shared,
-    transport: { kind: 'stdio', command, args, env, cwd: resolve(directory, server.cwd ?? '.'), ...user },
-  };
+  return { kind: 'stdio', command, args, env, cwd: resolve(directory, cwd), ...user } as const;
 }
 
 function listedTool(tool: ToolDefinition, server: ServerConfig | undefined): ListedTool {

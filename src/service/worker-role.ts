@@ -117,6 +117,7 @@ export function createWorkerRole(
   const worker = createWorker({
     ...workerSettings(settings),
     connection,
+    keys,
     attempt: {
       records: { journal, index, serial, ends, payloads },
       registry,
@@ -145,9 +146,8 @@ function lockMsFor(leaseMs: number): number {
 }
 
 function workerSettings(settings: WorkerSettings) {
-  const { worker, prefix } = settings.config;
+  const { worker } = settings.config;
   return {
-    prefix,
     serves: servedLanes(settings),
     drainMs: worker.drain_ms,
     lockMs: lockMsFor(worker.lease_ms),

@@ -2,7 +2,7 @@
 // Must never stop taking care of an attempt before it has been recorded.
 import { createSemaphore, type Semaphore } from '../bounds/semaphore.ts';
 import { modelLane } from '../contract/model-name.ts';
-import { keySpace } from '../journal/keys.ts';
+import type { KeySpace } from '../journal/keys.ts';
 import { createLaneLimits } from '../catalog/lane-limits.ts';
 import { consumeLane, type JobOutcome, type LaneConsumer } from '../queue/consume.ts';
 import type { JobData } from '../queue/job.ts';
@@ -30,7 +30,7 @@ export interface ServedLane {
 export interface WorkerOptions {
   attempt: AttemptParts;
   connection: RedisConnection;
-  prefix: string;
+  keys: KeySpace;
   serves: readonly ServedLane[];
   /** How long a stop waits for running attempts before it aborts them, milliseconds. */
   drainMs: number;
@@ -63,11 +63,11 @@ function slotsOf(serves: readonly ServedLane[]): ReadonlyMap<string, Semaphore> 
 }
 
 function consumerOf(
-  { connection, prefix, lockMs, stalledCheckMs, onError }: WorkerOptions,
+  { connection, keys, lockMs, stalledCheckMs, onError }: WorkerOptions,
   { name, concurrency }: ServedLane,
   handle: (job: JobData) => Promise<JobOutcome>,
 ): LaneConsumer {
-  const consumed = { lane: name, concurrency, connection, prefix, lockMs, stalledCheckMs };
+  const consumed = { lane: name, concurrency, connection, prefix: keys.prefix, lockMs, stalledCheckMs };
   return consumeLane({ ...consumed, handle, onError });
 }
 
@@ -76,7 +76,7 @@ export function createWorker(options: WorkerOptions) {
   const { records, lanes, running, heartbeat, logger } = options.attempt;
   const consumers: LaneConsumer[] = [];
   const pauses = createLanePauses(onError);
-  const limits = createLaneLimits(options.connection, keySpace(options.prefix));
+  const limits = createLaneLimits(options.connection, options.keys);
   const shared = createSharedLimits({ serves, limits, serial: records.serial, lanes, logger, onError });
   const slots = slotsOf(serves);
   let stopping: Promise<void> | undefined;

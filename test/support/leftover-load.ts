@@ -1,6 +1,7 @@
 /** Many requests of every sort against one service, and what is left of them in Redis after their retention.
  *  It must never know what a key is for: whatever is not in the short list of constants counts. */
 import { randomUUID } from 'node:crypto';
+import { keySpace } from '../../src/journal/keys.ts';
 import type { SubmittedDirective } from '../../src/contract/directive.ts';
 import { createDirectClient } from '../../src/service/direct-client.ts';
 import { createLanes } from '../../src/queue/lanes.ts';
@@ -111,7 +112,7 @@ export async function leftoversOf(redisUrl: string, requests: number): Promise<L
 }
 
 async function leftWhenOver(connection: RedisConnection, prefix: string): Promise<string[]> {
-  const lanes = createLanes(connection, prefix);
+  const lanes = createLanes(connection, keySpace(prefix));
   const until = Date.now() + 10 * RETENTION_MS;
   let left: string[] = [];
   do {

@@ -109,7 +109,7 @@ export async function openPipeline(redisUrl: string, options: PipelineOptions = 
     const worker = createWorker({
       attempt,
       connection: own,
-      prefix,
+      keys,
       serves: servedLanes(options),
       drainMs: options.drainMs ?? 30_000,
       lockMs: options.lockMs ?? 1_000,

@@ -16,7 +16,7 @@ const description =
 const answers = {
   200: cancellationSchema.describe('Every directive has ended.'),
   202: cancellationSchema.describe('Some attempts are being aborted.'),
-  ...problems(400, 404, 415, 503),
+  ...problems(404, 415),
 };
 
 const requestSchema = {

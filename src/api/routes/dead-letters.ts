@@ -30,7 +30,7 @@ const listSchema = {
   summary: 'Directives that ended in an error, oldest first',
   tags: ['dead letters'],
   querystring: listQuery,
-  response: { 200: deadLetterPageSchema, ...problems(400, 503) },
+  response: { 200: deadLetterPageSchema, ...problems() },
 };
 
 const redriveRouteSchema = {
@@ -42,7 +42,7 @@ const redriveRouteSchema = {
   tags: ['dead letters'],
   querystring: noQuery,
   body: redriveBodySchema,
-  response: { 200: redriveSchema, ...problems(400, 415, 503) },
+  response: { 200: redriveSchema, ...problems(415) },
 };
 
 export function deadLetterRoutes(app: App, client: DirectiveClient): void {

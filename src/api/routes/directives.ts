@@ -29,7 +29,7 @@ const schema = {
   response: {
     200: submissionSchema.describe('Every directive has ended; each holds its result.'),
     202: submissionSchema.describe('Every directive is durable and will end.'),
-    ...problems(400, 404, 409, 413, 415, 429, 503),
+    ...problems(404, 409, 413, 415, 429),
   },
 };
 

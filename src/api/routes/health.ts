@@ -24,7 +24,7 @@ const readySchema = {
   tags: ['service'],
   response: {
     200: z.object({ ok: z.literal(true), checks: z.record(z.string(), z.unknown()) }),
-    ...problems(503),
+    ...problems(),
   },
 };
 

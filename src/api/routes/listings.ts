@@ -13,7 +13,7 @@ const toolsSchema = {
   summary: 'The tools of every MCP server, and the state of the servers',
   tags: ['service'],
   querystring: noQuery,
-  response: { 200: toolListingSchema, ...problems(400, 503) },
+  response: { 200: toolListingSchema, ...problems() },
 };
 
 const agentsSchema = {
@@ -21,7 +21,7 @@ const agentsSchema = {
   summary: 'The agents that runs can use',
   tags: ['service'],
   querystring: noQuery,
-  response: { 200: agentListingSchema, ...problems(400, 503) },
+  response: { 200: agentListingSchema, ...problems() },
 };
 
 const lanesSchema = {
@@ -29,7 +29,7 @@ const lanesSchema = {
   summary: 'The lanes and how busy they are',
   tags: ['service'],
   querystring: noQuery,
-  response: { 200: laneListingSchema, ...problems(400, 503) },
+  response: { 200: laneListingSchema, ...problems() },
 };
 
 export function listingRoutes(app: App, client: DirectiveClient): void {

@@ -16,7 +16,7 @@ const schema = {
   querystring: noQuery,
   response: {
     200: z.object({ payload: z.unknown() }).describe('The payload, any JSON.'),
-    ...problems(400, 404, 503),
+    ...problems(404),
   },
 };
 

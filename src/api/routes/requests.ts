@@ -19,7 +19,7 @@ const requestSchema = {
   tags: ['requests'],
   params: requestParams,
   querystring: noQuery,
-  response: { 200: requestViewSchema, ...problems(400, 404, 503) },
+  response: { 200: requestViewSchema, ...problems(404) },
 };
 
 const directiveSchema = {
@@ -30,7 +30,7 @@ const directiveSchema = {
   tags: ['requests'],
   params: directiveParams,
   querystring: waitQuery,
-  response: { 200: directiveViewSchema, ...problems(400, 404, 503) },
+  response: { 200: directiveViewSchema, ...problems(404) },
 };
 
 export function requestRoutes(app: App, { client, stop }: RequestRouteOptions): void {

@@ -29,7 +29,7 @@ const startSchema = {
   body: startRunBodySchema,
   response: {
     202: startedRunSchema.describe('The run is durable and will end.'),
-    ...problems(400, 404, 409, 413, 415, 503),
+    ...problems(404, 409, 413, 415),
   },
 };
 
@@ -45,7 +45,7 @@ const inputSchema = {
   body: runInputBodySchema,
   response: {
     202: acceptedInputSchema.describe('The input is durable and will be read.'),
-    ...problems(400, 404, 409, 413, 415, 429, 503),
+    ...problems(404, 409, 413, 415, 429),
   },
 };
 
@@ -61,7 +61,7 @@ const decisionSchema = {
   body: approvalDecisionBodySchema,
   response: {
     200: recordedDecisionSchema.describe('The decision is durable.'),
-    ...problems(400, 404, 409, 413, 415, 503),
+    ...problems(404, 409, 413, 415),
   },
 };
 

@@ -40,7 +40,7 @@ const schema = {
       },
     },
     204: z.null().describe('The request is closed and the reader has every signal of it.'),
-    ...problems(400, 404, 503),
+    ...problems(404),
   },
 };
 

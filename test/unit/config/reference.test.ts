@@ -7,6 +7,7 @@ import { expect, test } from 'vitest';
 import { configurationPage } from '../../../scripts/configuration-page.ts';
 import { configurationSchemaFile } from '../../../scripts/configuration-schema.ts';
 import { rowsOf } from '../../support/documents.ts';
+import { parse } from '../../support/parsed-config.ts';
 
 const PAGE = 'docs/configuration.md';
 const [name, text] = configurationSchemaFile();
@@ -28,10 +29,28 @@ test('the published schema is generated from the code', () => {
   expect(readFileSync(`schemas/${name}`, 'utf8')).toBe(text);
 });
 
+const ajv = new Ajv2020({ strict: true, strictRequired: false, allowUnionTypes: true });
+(addFormats as unknown as (target: unknown) => void)(ajv);
+const accepts = ajv.compile(JSON.parse(text));
+
+test.each([
+  [{ providers: { anthropic: {} } }, true],
+  [{ providers: { mine: { type: 'anthropic' } } }, true],
+  [{ providers: { mine: {} } }, false],
+  [{ providers: { openai: { api: 'chat' } } }, true],
+  [{ providers: { anthropic: { api: 'chat' } } }, false],
+  [{ providers: { anthropic: { type: 'openai', api: 'chat' } } }, true],
+  [{ mcpServers: { a: { command: 'node', uid: 1, gid: 1 } } }, true],
+  [{ mcpServers: { a: { command: 'node', uid: 1 } } }, false],
+  [{ mcpServers: { a: { command: 'node', gid: 1 } } }, false],
+])('the published schema and the loader agree: %j is valid: %s', (file, isValid) => {
+  expect(accepts(file)).toBe(isValid);
+  const load = (): unknown => parse(file);
+  if (isValid) expect(load).not.toThrow();
+  else expect(load).toThrow();
+});
+
 test('the published schema accepts the files of the clone, and no unknown key', () => {
-  const ajv = new Ajv2020({ strict: true, strictRequired: false, allowUnionTypes: true });
-  (addFormats as unknown as (target: unknown) => void)(ajv);
-  const accepts = ajv.compile(JSON.parse(text));
   for (const file of ['adjutant.json', ...globSync('examples/*/adjutant.json')]) {
     expect(
       accepts(JSON.parse(readFileSync(file, 'utf8'))),

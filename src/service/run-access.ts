@@ -1,0 +1,22 @@
+// Joins, over one store, what begins a run and what sends it signals: for clients, and for what the turns of runs request.
+// Must never take a turn.
+import { createRunNotifier } from '../engine/run-notifier.ts';
+import { createRunStarter } from '../engine/run-start.ts';
+import type { Capacity } from '../queue/capacity.ts';
+import type { Store } from './store.ts';
+
+export interface RunAccessOptions {
+  /** null: a run that is under way is not refused its children. */
+  capacity: Capacity | null;
+  /** As in `StoreOptions`. */
+  requestBytes: number;
+}
+
+export function runAccess({ records, queue, catalog }: Store, options: RunAccessOptions) {
+  const { runs } = records;
+  const { agents } = catalog;
+  return {
+    starter: createRunStarter({ runs, agents, entrance: queue.entrance, ...options }),
+    notifier: createRunNotifier(runs, queue.wakeRun),
+  };
+}
