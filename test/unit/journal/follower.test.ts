@@ -65,50 +65,52 @@ async function followed({ signals }: ReturnType<typeof setUp>, during: () => Pro
 
 const upTo = (last: number): number[] => Array.from({ length: last }, (_, index) => index + 1);
 
-test('announcements in their order are taken as they come', async () => {
-  const log = setUp();
-  const seen = await followed(log, async () => {
-    for (const sequence of upTo(5)) {
+type Log = ReturnType<typeof setUp>;
+
+test.each<[string, number, (log: Log) => Promise<void> | void]>([
+  [
+    'announcements in their order are taken as they come',
+    5,
+    async (log) => {
+      for (const sequence of upTo(5)) {
+        log.append(1);
+        log.announce(sequence);
+        await settle();
+      }
+    },
+  ],
+  [
+    'signals lost before an announcement are read from the log',
+    4,
+    (log) => {
+      log.append(4);
+      log.announce(4);
+    },
+  ],
+  [
+    'a repeated and a late announcement change nothing',
+    3,
+    (log) => {
+      log.append(3);
+      for (const sequence of [2, 1, 2, 3, 3, 1]) log.announce(sequence);
+    },
+  ],
+  [
+    'an announcement without its signal causes a read of the log',
+    1,
+    (log) => {
       log.append(1);
-      log.announce(sequence);
-      await settle();
-    }
-    log.end();
-  });
-  expect(seen).toEqual(upTo(6));
-});
-
-test('signals lost before an announcement are read from the log', async () => {
+      log.announce(1, '');
+    },
+  ],
+])('%s', async (_what, count, happens) => {
   const log = setUp();
   const seen = await followed(log, async () => {
-    log.append(4);
-    log.announce(4);
+    await happens(log);
     await settle();
     log.end();
   });
-  expect(seen).toEqual(upTo(5));
-});
-
-test('a repeated and a late announcement change nothing', async () => {
-  const log = setUp();
-  const seen = await followed(log, async () => {
-    log.append(3);
-    for (const sequence of [2, 1, 2, 3, 3, 1]) log.announce(sequence);
-    await settle();
-    log.end();
-  });
-  expect(seen).toEqual(upTo(4));
-});
-
-test('an announcement without its signal causes a read of the log', async () => {
-  const log = setUp();
-  const seen = await followed(log, async () => {
-    log.append(1);
-    log.announce(1, '');
-    await settle();
-    log.end();
-  });
-  expect(seen).toEqual(upTo(2));
+  expect(seen).toEqual(upTo(count + 1));
 });
 
 test('after a gap the log is read, though nothing more is announced', async () => {

@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { emitToolErrorSchema } from '../../../src/contract/immediate-directive.ts';
 import { type ErrorEnvelope, errorEnvelope } from '../../../src/contract/error-envelope.ts';
-import { errorResult, okResult } from '../../../src/contract/result.ts';
+import { errorResult, okResult, type Result } from '../../../src/contract/result.ts';
 import type { RepeatPolicy, ToolExec } from '../../../src/contract/work-directive.ts';
 import {
   lostAttemptError,
@@ -21,9 +21,12 @@ const STOPS: StopReason[] = ['cancelled', 'deadline', 'shutdown', 'lost'];
 const TIMEOUT = errorEnvelope('timeout', 'Tool execution timed out');
 const BROKEN = errorEnvelope('validation_error', 'wrong argument');
 
-interface Given extends Partial<Omit<OutcomeFacts, 'directive' | 'execution'>> {
+interface Given extends Partial<Omit<OutcomeFacts, 'execution'>> {
+  /** Of a tool call. Default: two retries. */
   fields?: Partial<ToolExec>;
   error?: ErrorEnvelope;
+  /** Default: that of `error`, or a success. */
+  result?: Result;
   ambiguous?: boolean;
   unavailable?: boolean;
   pauseScope?: 'lane' | 'directive';
@@ -32,6 +35,7 @@ interface Given extends Partial<Omit<OutcomeFacts, 'directive' | 'execution'>> {
 function outcome({
   fields,
   error,
+  result = error ? errorResult(error) : okResult('done'),
   ambiguous,
   unavailable = false,
   pauseScope = 'lane',
@@ -40,7 +44,7 @@ function outcome({
   return outcomeOf({
     directive: toolCall({ max_retries: 2, ...fields }),
     execution: {
-      result: error ? errorResult(error) : okResult('done'),
+      result,
       ...(ambiguous === undefined ? {} : { ambiguous }),
       unavailable,
       pauseScope,
@@ -134,67 +138,28 @@ describe('a failure', () => {
     expect(outcome({ error: BROKEN })).toEqual({ kind: 'end', result: errorResult(BROKEN) });
   });
 
-  test('that may pass is repeated as often as the directive allows', () => {
+  test('that may pass is repeated as often as the directive allows, and ends with the error that it had', () => {
     const kinds = [0, 1, 2, 3].map((failures) => outcome({ failures, error: TIMEOUT }).kind);
     expect(kinds).toEqual(['retry', 'retry', 'end', 'end']);
-  });
-
-  test('without retries ends with the error that it had', () => {
     expect(endError(outcome({ error: TIMEOUT, fields: { max_retries: 0 } }))).toEqual(TIMEOUT);
   });
 
-  test('of a directive that has no retry fields ends; of one that has some, the others are as always', () => {
-    const directive = emitToolErrorSchema.parse({
-      type: 'emit_tool_error',
-      id: 'a',
-      request_id: 'r',
-      tool_name: 't',
-      error: 'e',
+  test.each<[string, object, Outcome['kind']]>([
+    ['has no retry fields ends', {}, 'end'],
+    ['has some is repeated, the others are as always', { max_retries: 1 }, 'retry'],
+    ['means something else by their names ends', { max_retries: 'many' }, 'end'],
+  ])('of a directive that %s', (_which, fields, kind) => {
+    const emit = { type: 'emit_tool_error', id: 'a', request_id: 'r', tool_name: 't', error: 'e' };
+    const directive = { ...emitToolErrorSchema.parse(emit), ...fields };
+    expect(outcome({ directive, error: TIMEOUT, random: () => 0 })).toMatchObject({
+      kind,
+      ...(kind === 'retry' ? { delayMs: 0 } : {}),
     });
-    const execution = { result: errorResult(TIMEOUT) };
-    const facts = {
-      directive,
-      execution,
-      repeatPolicy: 'read',
-      model: null,
-      nextModel: null,
-      failures: 0,
-      pauses: 0,
-      stop: null,
-      cancelReason: null,
-      remainingMs: 9e5,
-      unreachedForMs: null,
-      longestPauseMs: 300_000,
-    } as const;
-    expect(outcomeOf({ ...facts, random: () => 0 }).kind).toBe('end');
-    const some = { ...directive, max_retries: 1 };
-    expect(outcomeOf({ ...facts, directive: some, random: () => 0 })).toMatchObject({
-      kind: 'retry',
-      delayMs: 0,
-    });
-    const other = { ...directive, max_retries: 'many' };
-    expect(outcomeOf({ ...facts, directive: other, random: () => 0 }).kind).toBe('end');
   });
 
   test('keeps the effects that came with the error', () => {
     const result = errorResult(BROKEN, [{ type: 'stop_processing' }]);
-    const facts = {
-      repeatPolicy: 'read',
-      model: null,
-      nextModel: null,
-      failures: 0,
-      pauses: 0,
-      stop: null,
-      cancelReason: null,
-      remainingMs: 9e5,
-      unreachedForMs: null,
-      longestPauseMs: 300_000,
-      random: () => 0,
-    } as const;
-    expect(outcomeOf({ directive: toolCall(), execution: { result }, ...facts })).toEqual({
-      kind: 'end',
-      result,
-    });
+    expect(outcome({ result })).toEqual({ kind: 'end', result });
   });
 
   test('of a call that may have happened is not repeated if its policy is once, and reports that', () => {
@@ -207,22 +172,18 @@ describe('a failure', () => {
 });
 
 describe('the delay before the next attempt', () => {
-  test('is always the same when fixed', () => {
-    const fields = { max_retries: 9, retry_backoff_ms: 250 };
-    expect([0, 1, 5].map((failures) => delayOf(outcome({ fields, failures, error: TIMEOUT })))).toEqual([
-      250, 250, 250,
-    ]);
-  });
-
-  test('doubles up to its cap when exponential', () => {
-    const fields = {
-      max_retries: 9,
-      retry_backoff_ms: 100,
-      backoff: 'exponential',
-      max_backoff_ms: 350,
-    } as const;
-    const delays = [0, 1, 2, 3].map((failures) => delayOf(outcome({ fields, failures, error: TIMEOUT })));
-    expect(delays).toEqual([100, 200, 350, 350]);
+  test.each<[string, Partial<ToolExec>, number[]]>([
+    ['is always the same when fixed', {}, [100, 100, 100, 100]],
+    [
+      'doubles up to its cap when exponential',
+      { backoff: 'exponential', max_backoff_ms: 350 },
+      [100, 200, 350, 350],
+    ],
+  ])('%s', (_how, more, delays) => {
+    const fields = { max_retries: 9, retry_backoff_ms: 100, ...more };
+    expect(delays.map((_, failures) => delayOf(outcome({ fields, failures, error: TIMEOUT })))).toEqual(
+      delays,
+    );
   });
 
   test('is shortened by jitter, at most by its fraction', () => {
@@ -307,38 +268,37 @@ test('whatever happens, a call that may have happened once is never repeated, an
 });
 
 describe('what does not count as a failure', () => {
-  const limited = (details: Record<string, unknown> = {}) =>
-    errorEnvelope('rate_limited', 'slow down', details);
-
-  test('a server that asks to slow down pauses the lane and uses up no attempt', () => {
-    const fields = { max_retries: 0 };
-    expect(outcome({ fields, error: limited({ retry_after_ms: 2_000 }) })).toEqual({
-      kind: 'pause',
-      delayMs: 2_000,
-      lane: true,
-    });
-    expect(outcome({ fields, error: limited() })).toMatchObject({ kind: 'pause', delayMs: 1_000 });
-  });
-
-  test('a pause is no longer than the configuration allows, and a senseless one becomes the default', () => {
-    const facts = { fields: { max_retries: 0 }, remainingMs: 36_000_000 };
-    expect(outcome({ ...facts, error: limited({ retry_after_ms: 3_600_000 }) })).toEqual({
-      kind: 'pause',
-      delayMs: 300_000,
-      lane: true,
-    });
-    const short = { ...facts, longestPauseMs: 50 };
-    expect(outcome({ ...short, error: limited({ retry_after_ms: 50.4 }) })).toMatchObject({ delayMs: 50 });
-    expect(outcome({ ...facts, error: limited({ retry_after_ms: 1.5 }) })).toMatchObject({ delayMs: 2 });
-    for (const retry_after_ms of [-5, 0, '9', null])
-      expect(outcome({ ...facts, error: limited({ retry_after_ms }) })).toMatchObject({ delayMs: 1_000 });
-  });
-
-  test('a pause that would outlast the deadline ends the directive with that error', () => {
-    const error = limited({ retry_after_ms: 2_000 });
-    expect(endError(outcome({ error, fields: { max_retries: 0 }, remainingMs: 2_000 })).type).toBe(
-      'rate_limited',
-    );
+  test.each<[string, Record<string, unknown>, Given, object]>([
+    ['pauses the lane', { retry_after_ms: 2_000 }, {}, { kind: 'pause', delayMs: 2_000, lane: true }],
+    ['and says not how long, by the default', {}, {}, { kind: 'pause', delayMs: 1_000 }],
+    ...[-5, 0, '9', null].map((retry_after_ms): [string, Record<string, unknown>, Given, object] => [
+      `for ${retry_after_ms}, by the default`,
+      { retry_after_ms },
+      {},
+      { kind: 'pause', delayMs: 1_000 },
+    ]),
+    ['by a fraction, rounded up', { retry_after_ms: 1.5 }, {}, { kind: 'pause', delayMs: 2 }],
+    [
+      'for longer than is allowed, as long as that',
+      { retry_after_ms: 3_600_000 },
+      { remainingMs: 36_000_000 },
+      { kind: 'pause', delayMs: 300_000, lane: true },
+    ],
+    [
+      'for a fraction longer than is allowed, as long as that',
+      { retry_after_ms: 50.4 },
+      { longestPauseMs: 50 },
+      { kind: 'pause', delayMs: 50 },
+    ],
+    [
+      'until the deadline, ends with that error',
+      { retry_after_ms: 2_000 },
+      { remainingMs: 2_000 },
+      { kind: 'end', result: { ok: false, error: { type: 'rate_limited' } } },
+    ],
+  ])('a server that asks to slow down %s: no attempt is used up', (_how, details, given, decided) => {
+    const error = errorEnvelope('rate_limited', 'slow down', details);
+    expect(outcome({ error, fields: { max_retries: 0 }, ...given })).toMatchObject(decided);
   });
 
   test('a server that is unreachable at present is waited for', () => {

@@ -11,6 +11,23 @@ import { LONGEST_DELTA } from '../../../src/worker/pending-reports.ts';
 import { createReporter } from '../../../src/worker/reporter.ts';
 
 const claim = { requestId: 'r', id: 'a', fence: 1 };
+const ORIGIN = { requestId: 'r', causationId: 'a', traceparent: newTraceparent(), attempt: 1 };
+
+/** Its attempt goes on, unless `over` says otherwise; an unexpected error fails the test. */
+function reporterOn(append: SignalLog['append'], over: Partial<Parameters<typeof createReporter>[0]> = {}) {
+  return createReporter({
+    log: { append },
+    claim,
+    origin: ORIGIN,
+    signal: new AbortController().signal,
+    givenUp: new AbortController().signal,
+    onLost: () => {},
+    onError: (error) => {
+      throw error;
+    },
+    ...over,
+  });
+}
 
 type Delta = SignalData<'ai.llm.delta'>;
 
@@ -22,13 +39,10 @@ function setUp(correlation?: Record<string, unknown>) {
     appends.push({ drafts, answer });
     return answer.promise;
   };
-  const origin = { requestId: 'r', causationId: 'a', traceparent: newTraceparent(), attempt: 2 };
   const [stop, givenUp] = [new AbortController(), new AbortController()];
   const heard: unknown[] = [];
-  const reporter = createReporter({
-    log: { append },
-    claim,
-    origin,
+  const reporter = reporterOn(append, {
+    origin: { ...ORIGIN, attempt: 2 },
     ...(correlation ? { correlation } : {}),
     signal: stop.signal,
     givenUp: givenUp.signal,
@@ -42,7 +56,12 @@ function setUp(correlation?: Record<string, unknown>) {
   const delta = (chunk_type: Delta['chunk_type'], piece: Delta['delta']): void =>
     reporter.report('ai.llm.delta', { call_id: 'a', chunk_type, delta: piece, metadata: {} });
   const deltas = () => appends.map(({ drafts }) => drafts.map(({ data }) => data as Delta));
-  return { reporter, appends, progress, written, delta, deltas, stop, givenUp, heard };
+  /** Answers a write, and lets everything continue that needs no answer. */
+  const answer = async (index: number, verdict: Verdict = 'appended'): Promise<void> => {
+    appends[index]?.answer.resolve(verdict);
+    await settle();
+  };
+  return { reporter, appends, answer, progress, written, delta, deltas, stop, givenUp, heard };
 }
 
 /** Lets everything continue that needs no answer. */
@@ -61,31 +80,28 @@ test('a report is written at once, with its attempt and cause', () => {
 });
 
 test('progress and pieces of text carry the run they belong to', async () => {
-  const { appends, progress, delta, deltas } = setUp({ request_id: 'r', run_id: 'run' });
+  const { appends, progress, delta, deltas, answer } = setUp({ request_id: 'r', run_id: 'run' });
   progress(1);
   delta('content', 'Hi');
-  appends[0]?.answer.resolve('appended');
-  await settle();
+  await answer(0);
   expect(appends[0]?.drafts[0]?.data).toMatchObject({ metadata: { request_id: 'r', run_id: 'run' } });
   expect(deltas()[1]).toMatchObject([{ delta: 'Hi', metadata: { request_id: 'r', run_id: 'run' } }]);
 });
 
 test('reports during a write are written next, only the newest', async () => {
-  const { appends, progress, written } = setUp();
+  const { progress, written, answer } = setUp();
   for (const value of [1, 2, 3, 4]) progress(value);
   expect(written()).toEqual([[1]]);
-  appends[0]?.answer.resolve('appended');
-  await settle();
+  await answer(0);
   expect(written()).toEqual([[1], [4]]);
 });
 
 test('reports of different types do not replace each other', async () => {
-  const { reporter, appends, progress } = setUp();
+  const { reporter, appends, progress, answer } = setUp();
   progress(1);
   progress(2);
   reporter.report('ai.tool.approval_requested', { call_id: 'a', tool_name: 't', metadata: {} });
-  appends[0]?.answer.resolve('appended');
-  await settle();
+  await answer(0);
   expect(appends[1]?.drafts.map(({ type }) => type)).toEqual([
     'ai.tool.progress',
     'ai.tool.approval_requested',
@@ -111,13 +127,12 @@ test.each([0, 1, 2, 3, 4, 5, 6, 7, 8])(
 
 describe('its end', () => {
   test('comes when every report is written', async () => {
-    const { reporter, appends, progress } = setUp();
+    const { reporter, appends, progress, answer } = setUp();
     progress(1);
     progress(2);
     let closed = false;
     const closing = reporter.close().then(() => (closed = true));
-    appends[0]?.answer.resolve('appended');
-    await settle();
+    await answer(0);
     expect(closed).toBe(false);
     appends[1]?.answer.resolve('appended');
     await closing;
@@ -150,11 +165,10 @@ describe('its end', () => {
 });
 
 test('nothing is written after the claim is lost, and the attempt is stopped', async () => {
-  const { reporter, appends, progress, heard } = setUp();
+  const { reporter, appends, progress, heard, answer } = setUp();
   progress(1);
   progress(2);
-  appends[0]?.answer.resolve('stale');
-  await settle();
+  await answer(0, 'stale');
   progress(3);
   await reporter.close();
   expect(appends).toHaveLength(1);
@@ -163,14 +177,13 @@ test('nothing is written after the claim is lost, and the attempt is stopped', a
 });
 
 test('a write that failed is repeated with the same signals before anything else is written', async () => {
-  const { reporter, appends, delta, heard } = setUp();
+  const { reporter, appends, delta, heard, answer } = setUp();
   delta('content', 'one ');
   delta('content', 'two');
   appends[0]?.answer.reject(new Error('LOADING Redis is loading'));
   await expect.poll(() => appends.length).toBe(2);
   expect(appends[1]?.drafts).toEqual(appends[0]?.drafts);
-  appends[1]?.answer.resolve('appended');
-  await settle();
+  await answer(1);
   appends[2]?.answer.resolve('appended');
   await reporter.close();
   expect(appends[2]?.drafts).toMatchObject([{ data: { delta: 'two', seq: 1 } }]);
@@ -189,13 +202,12 @@ test('a write that a repeat cannot fix is the last one, and is reported', async 
 
 describe('text', () => {
   test('is joined while something is being written, its kinds in order, and numbered from 0', async () => {
-    const { reporter, appends, delta, deltas } = setUp();
+    const { reporter, appends, delta, deltas, answer } = setUp();
     delta('thinking', 'a');
     for (const piece of ['b', 'c']) delta('thinking', piece);
     for (const piece of ['d', 'e']) delta('content', piece);
     delta('thinking', 'f');
-    appends[0]?.answer.resolve('appended');
-    await settle();
+    await answer(0);
     appends[1]?.answer.resolve('appended');
     await reporter.close();
     expect(deltas()).toMatchObject([
@@ -210,7 +222,7 @@ describe('text', () => {
   });
 
   test('of a tool call is joined with that of the same call only', async () => {
-    const { appends, delta, deltas } = setUp();
+    const { delta, deltas, answer } = setUp();
     const call = (index: number, text: string): ToolCallDelta => ({
       index,
       id: `call_${index}`,
@@ -222,8 +234,7 @@ describe('text', () => {
     delta('tool_call', call(0, '1}'));
     delta('tool_call', call(1, '{}'));
     delta('tool_call', call(0, ' '));
-    appends[0]?.answer.resolve('appended');
-    await settle();
+    await answer(0);
     expect(deltas().map((batch) => batch.map(({ delta: piece }) => piece))).toEqual([
       [call(0, '')],
       [call(0, '{"a":1}'), call(1, '{}'), call(0, ' ')],
@@ -270,11 +281,10 @@ describe('text', () => {
   });
 
   test('that was written no longer counts', async () => {
-    const { reporter, appends, delta } = setUp();
+    const { reporter, appends, delta, answer } = setUp();
     for (let round = 0; round < 3; round += 1) {
       delta('content', 'x'.repeat(250_000));
-      appends[round]?.answer.resolve('appended');
-      await settle();
+      await answer(round);
       await reporter.drained();
     }
     expect(appends).toHaveLength(3);
@@ -304,15 +314,7 @@ describe('a call that reports very much', () => {
       written.push(...drafts);
       return 'appended';
     };
-    const reporter = createReporter({
-      log: { append },
-      claim,
-      origin: { requestId: 'r', causationId: 'a', traceparent: newTraceparent(), attempt: 1 },
-      signal: new AbortController().signal,
-      givenUp: new AbortController().signal,
-      onLost: () => {},
-      onError: () => {},
-    });
+    const reporter = reporterOn(append);
     return { reporter, written, size: () => JSON.stringify(written).length };
   }
 
@@ -344,11 +346,10 @@ describe('a call that reports very much', () => {
   });
 
   test('is not written any more when its request is full, and its end reports that', async () => {
-    const { reporter, appends, delta } = setUp();
+    const { reporter, appends, delta, answer } = setUp();
     delta('content', 'one');
     delta('content', 'two');
-    appends[0]?.answer.resolve('no_room');
-    await settle();
+    await answer(0, 'no_room');
     delta('content', 'three');
     await reporter.close();
     expect(appends).toHaveLength(1);
@@ -360,11 +361,7 @@ describe('a call that reports very much', () => {
     const { reporter, written } = flood();
     for (let piece = 0; piece < 30_000; piece += 1) {
       reporter.report('ai.llm.delta', { call_id: 'a', chunk_type: 'content', delta: 'x', metadata: {} });
-      await Promise.resolve();
-      await Promise.resolve();
-      await Promise.resolve();
-      await Promise.resolve();
-      await Promise.resolve();
+      for (let turn = 0; turn < 5; turn += 1) await Promise.resolve();
     }
     await reporter.close();
     const text = written.map(({ data }) => (data as Delta).delta).join('');
@@ -426,17 +423,7 @@ test('the text is whole, in order and numbered, whatever is reported and however
         if (again && isNew && calls === 1) throw new Error('the connection was cut');
         return 'appended';
       };
-      const reporter = createReporter({
-        log: { append },
-        claim,
-        origin: { requestId: 'r', causationId: 'a', traceparent: newTraceparent(), attempt: 1 },
-        signal: new AbortController().signal,
-        givenUp: new AbortController().signal,
-        onLost: () => {},
-        onError: (error) => {
-          throw error;
-        },
-      });
+      const reporter = reporterOn(append);
       const said: Pick<Delta, 'chunk_type' | 'delta'>[] = [];
       for (const { kind, index, text: piece, turns } of steps) {
         const call = { index, id: 'c', name: 'n', arguments: piece };
