@@ -3,21 +3,18 @@
 import { randomUUID } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { errorEnvelope } from '../../../src/contract/error-envelope.ts';
-import { DirectiveRefused } from '../../../src/contract/problem.ts';
 import { errorResult, okResult } from '../../../src/contract/result.ts';
-import { createDirectClient } from '../../../src/service/direct-client.ts';
-import { createPayloadStore } from '../../../src/journal/payload-store.ts';
-import { openPipeline } from '../../support/pipeline.ts';
+import { openPipeline, refusal } from '../../support/pipeline.ts';
 import { LANE } from '../../support/journal.ts';
-import { useRedis } from '../../support/shared.ts';
+import { eachTest, useRedis } from '../../support/shared.ts';
 
 const redis = useRedis();
+const open = eachTest(() => openPipeline(redis.url));
 
 const call = (id: string, request_id: string, fields: object = {}) =>
   ({ type: 'tool_exec', tool_name: 'test.echo', id, request_id, ...fields }) as const;
 
 test('a server that asks to slow down stops the lane on every worker, and costs no attempt', async () => {
-  await using open = await openPipeline(redis.url);
   const PAUSE_MS = 800;
   const ran: { id: string; at: number }[] = [];
   const execute = async ({ id }: { id: string }) => {
@@ -45,7 +42,6 @@ test('a server that asks to slow down stops the lane on every worker, and costs 
 });
 
 test('a pause of a lane stays although a worker starts without a rate; an old rate goes', async () => {
-  await using open = await openPipeline(redis.url);
   const isHonoured = async () =>
     (await open.connection.hexists(`{${open.prefix}:${LANE}}:${LANE}:meta`, 'max')) === 1;
   await open.lanes.setRate(LANE, { max: 1, per_ms: 1_000 });
@@ -57,7 +53,6 @@ test('a pause of a lane stays although a worker starts without a rate; an old ra
 });
 
 test('a lane with an unreachable server waits instead of using up attempts, and continues by itself', async () => {
-  await using open = await openPipeline(redis.url);
   let runs = 0;
   await open.startWorker(async ({ id }) => {
     runs += 1;
@@ -74,23 +69,14 @@ test('a lane with an unreachable server waits instead of using up attempts, and 
 });
 
 test('a full lane refuses a whole batch and reports when to try again', async () => {
-  const prefix = `t-${randomUUID().slice(0, 8)}`;
-  await using open = await openPipeline(redis.url, { prefix });
-  const client = await createDirectClient({
-    redisUrl: redis.url,
-    prefix,
-    knownServers: ['test'],
-    maxQueued: 3,
-  });
+  const client = await open.submitter({ maxQueued: 3 });
   const request_id = randomUUID();
   await client.submit([call('a', request_id), call('b', request_id)]);
-  const refused = client.submit([call('c', request_id), call('d', request_id)]);
-  await expect(refused).rejects.toSatisfy(
-    (error) => error instanceof DirectiveRefused && error.problem.code === 'lane_full',
-  );
+  const refused = await refusal(client.submit([call('c', request_id), call('d', request_id)]));
+  expect(refused.code).toBe('lane_full');
   expect((await client.request(request_id))?.directives.map(({ id }) => id)).toEqual(['a', 'b']);
   await client.submit(call('c', request_id));
-  await expect(client.submit(call('d', request_id))).rejects.toBeInstanceOf(DirectiveRefused);
+  await refusal(client.submit(call('d', request_id)));
   await open.startWorker(async ({ id }) => ({ result: okResult(id) }));
   await client.result(request_id, 'c');
   await expect
@@ -102,11 +88,9 @@ test('a full lane refuses a whole batch and reports when to try again', async ()
     )
     .toBe('accepted');
   await client.result(request_id, 'd');
-  await client.close();
 });
 
 test('arguments over the limit are refused by name, and nothing of the batch is accepted', async () => {
-  await using open = await openPipeline(redis.url);
   const request_id = randomUUID();
   const large = call('b', request_id, { arguments: { text: 'x'.repeat(1_100_000) } });
   const refused = open.client.submit([call('a', request_id), large]);
@@ -115,7 +99,6 @@ test('arguments over the limit are refused by name, and nothing of the batch is 
 });
 
 test('a result over the limit is a marked preview in its signal, and whole at the place that the mark names', async () => {
-  await using open = await openPipeline(redis.url);
   const text = 'x'.repeat(1_200_000);
   await open.startWorker(async ({ id }) => ({ result: okResult(id === 'large' ? { text } : 'small') }));
   const request_id = randomUUID();
@@ -142,7 +125,6 @@ test('a result over the limit is a marked preview in its signal, and whole at th
 });
 
 test('a whole payload stays as long as its request is open, and no longer than it is kept', async () => {
-  await using open = await openPipeline(redis.url);
   const { promise, resolve: endLong } = Promise.withResolvers<void>();
   await open.startWorker(async ({ id }) => {
     if (id === 'long') await promise;
@@ -162,8 +144,7 @@ test('a whole payload stays as long as its request is open, and no longer than i
 });
 
 test('a payload is kept for the current claim alone', async () => {
-  await using open = await openPipeline(redis.url);
-  const payloads = createPayloadStore({ connection: open.connection, keys: open.keys });
+  const { payloads } = open;
   const request_id = randomUUID();
   const { directives } = await open.client.submit(call('a', request_id));
   const ref = { requestId: request_id, id: 'a' };
@@ -179,7 +160,6 @@ test('a payload is kept for the current claim alone', async () => {
 });
 
 test('a lane with a rate starts no more than that in a period, over all workers', async () => {
-  await using open = await openPipeline(redis.url);
   const PERIOD_MS = 600;
   const startedAt: number[] = [];
   const execute = async ({ id }: { id: string }) => {

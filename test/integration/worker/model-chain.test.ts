@@ -1,56 +1,57 @@
 /** Directives with a chain of models on a real Redis: when the next model follows, and where they wait for it.
  *  It must never judge by the clock: the order is read from signals and executors. */
 import { describe, expect, test, vi } from 'vitest';
-import { errorEnvelope } from '../../../src/contract/error-envelope.ts';
-import { errorResult, okResult } from '../../../src/contract/result.ts';
+import { okResult } from '../../../src/contract/result.ts';
 import type { Signal } from '../../../src/contract/signal.ts';
 import type { Execution, ExecutionContext } from '../../../src/executors/definition.ts';
 import { attemptDirective } from '../../../src/worker/attempt.ts';
 import { ask, CHAIN, LANES, modelParts, openChain, startModels } from '../../support/model-pipeline.ts';
-import { errorOf, type Pipeline } from '../../support/pipeline.ts';
-import { type Stream } from '../../support/executors.ts';
-import { useRedis } from '../../support/shared.ts';
+import { errorOf } from '../../support/pipeline.ts';
+import { fails, type Stream } from '../../support/executors.ts';
+import { eachTest, useRedis } from '../../support/shared.ts';
 
 const redis = useRedis();
+const open = eachTest(() => openChain(redis.url));
+
+type Named = Parameters<typeof open.recordOf>[0];
 
 const modelOf = ({ models, candidate: stage }: ExecutionContext): string => models[stage.index] ?? '';
 
 const answered = (model: string): Execution => ({ result: okResult({ model }), metadata: { model } });
 
 function away(type: string, details: Record<string, unknown> = {}): Execution {
-  return { result: errorResult(errorEnvelope(type, `${type} it is`, details)), unavailable: true };
+  return { ...fails(type, details), unavailable: true };
 }
 
-/** Every model but the last of the chain is unavailable. */
-const lastAnswers =
-  (failure: Execution, asked: string[] = []): Stream =>
+/** Records the model of each call, and answers as `answer` says. */
+const recording =
+  (asked: string[], answer: (model: string) => Execution): Stream =>
   async (_directive, context) => {
     const model = modelOf(context);
     asked.push(model);
-    return model === CHAIN.at(-1) ? answered(model) : failure;
+    return answer(model);
   };
+
+/** Every model but the last of the chain is unavailable. */
+const lastAnswers = (failure: Execution, asked: string[] = []): Stream =>
+  recording(asked, (model) => (model === CHAIN.at(-1) ? answered(model) : failure));
 
 const fallbacks = (log: readonly Signal[]): unknown[] =>
   log.map(({ data }) => ('metadata' in data ? data.metadata['fallback'] : undefined)).filter(Boolean);
 
-async function untilWaitingIn(
-  open: Pipeline,
-  { request_id, id }: { request_id: string; id: string },
-  lane: string,
-) {
+async function untilWaitingIn({ request_id, id }: Named, lane: string) {
   await vi.waitFor(async () =>
     expect(await open.client.directive(request_id, id)).toMatchObject({ status: 'waiting', lane }),
   );
 }
 
-async function ringOf(open: Pipeline, { request_id, id }: { request_id: string; id: string }) {
-  const record = await open.journal.directive(request_id, id);
+async function jobOf({ request_id, id }: Named) {
+  const record = await open.recordOf({ request_id, id });
   return { request_id, id, digest: record?.digest ?? '' };
 }
 
 describe('an unavailable model', () => {
   test('is called as often as the directive allows, then the next one, in its own lane', async () => {
-    await using open = await openChain(redis.url);
     const contexts: ExecutionContext[] = [];
     const worker = await startModels(open, async (_directive, context) => {
       contexts.push(context);
@@ -69,7 +70,7 @@ describe('an unavailable model', () => {
       history: ['a:large', 'b:large'].map((model) => ({
         model,
         type: 'provider_error',
-        message: 'provider_error it is',
+        message: 'it was provider_error',
       })),
     });
     const log = await open.log(directive.request_id);
@@ -99,7 +100,6 @@ describe('an unavailable model', () => {
   });
 
   test('for a reason that no retry fixes is skipped at once', async () => {
-    await using open = await openChain(redis.url);
     const asked: string[] = [];
     await startModels(open, lastAnswers(away('auth'), asked));
     await open.client.execute(ask({ max_retries: 3 }));
@@ -107,12 +107,11 @@ describe('an unavailable model', () => {
   });
 
   test('and was the last one ends the directive, as a dead letter of the lane it came to', async () => {
-    await using open = await openChain(redis.url);
     const asked: string[] = [];
-    await startModels(open, async (_directive, context) => {
-      asked.push(modelOf(context));
-      return away('provider_error', { model: modelOf(context) });
-    });
+    await startModels(
+      open,
+      recording(asked, (model) => away('provider_error', { model })),
+    );
     const error = errorOf(await open.client.execute(ask()));
     expect(error).toMatchObject({ type: 'provider_error', details: { model: 'b:small' } });
     expect(asked).toEqual(CHAIN);
@@ -125,12 +124,11 @@ describe('an unavailable model', () => {
   });
 
   test('is not skipped for a failure that another model would have, too', async () => {
-    await using open = await openChain(redis.url);
     const asked: string[] = [];
-    await startModels(open, async (_directive, context) => {
-      asked.push(modelOf(context));
-      return { result: errorResult(errorEnvelope('validation_error', 'no such tool')) };
-    });
+    await startModels(
+      open,
+      recording(asked, () => fails('validation_error')),
+    );
     expect(errorOf(await open.client.execute(ask({ max_retries: 2 })))).toMatchObject({
       type: 'validation_error',
     });
@@ -138,13 +136,12 @@ describe('an unavailable model', () => {
   });
 
   test('that is unreachable is not called by later directives, which use the next one', async () => {
-    await using open = await openChain(redis.url);
     const asked: string[] = [];
-    await startModels(open, async (_directive, context) => {
-      const model = modelOf(context);
-      asked.push(model);
-      return model === 'a:large' ? { ...away('network'), unreached: true } : answered(model);
-    });
+    const unreached = { ...away('network'), unreached: true };
+    await startModels(
+      open,
+      recording(asked, (model) => (model === 'a:large' ? unreached : answered(model))),
+    );
     for (let count = 0; count < 5; count += 1) await open.client.execute(ask());
     expect(asked.filter((model) => model === 'a:large')).toHaveLength(3);
     expect(asked.filter((model) => model === 'b:large')).toHaveLength(5);
@@ -152,14 +149,19 @@ describe('an unavailable model', () => {
 });
 
 describe('moving a directive to another lane', () => {
-  test('and dying before enqueueing it there leaves it to the sweeper, which knows the lane', async () => {
-    await using open = await openChain(redis.url);
+  /** Its worker died after it had recorded the next candidate, and before it enqueued the directive there. */
+  async function leftBetweenLanes() {
     const directive = ask({ max_retries: 0 });
     await open.client.submit(directive);
     const parts = modelParts(open, lastAnswers(away('provider_error')));
     const dying = { ...parts, lanes: { ...parts.lanes, enqueue: () => new Promise<void>(() => {}) } };
-    void attemptDirective(dying, await ringOf(open, directive));
-    await untilWaitingIn(open, directive, 'llm.b');
+    void attemptDirective(dying, await jobOf(directive));
+    await untilWaitingIn(directive, 'llm.b');
+    return directive;
+  }
+
+  test('and dying before enqueueing it there leaves it to the sweeper, which knows the lane', async () => {
+    const directive = await leftBetweenLanes();
     expect(await open.jobs('llm.b')).toBe(0);
     await open.index.add([{ requestId: directive.request_id, id: 'm' }], Date.now());
     const sweeper = open.sweeper();
@@ -168,35 +170,28 @@ describe('moving a directive to another lane', () => {
       expect(await open.jobs('llm.b')).toBe(1);
     });
     await startModels(open, lastAnswers(away('provider_error')), ['llm.b']);
-    expect(await open.client.result(directive.request_id, 'm')).toMatchObject({
+    expect(await open.resultOf(directive)).toMatchObject({
       data: { result: { ok: true } },
     });
   });
 
   test('and dying before enqueueing it there is noticed by the next job in the old lane', async () => {
-    await using open = await openChain(redis.url);
-    const directive = ask({ max_retries: 0 });
-    await open.client.submit(directive);
-    const parts = modelParts(open, lastAnswers(away('provider_error')));
-    const dying = { ...parts, lanes: { ...parts.lanes, enqueue: () => new Promise<void>(() => {}) } };
-    void attemptDirective(dying, await ringOf(open, directive));
-    await untilWaitingIn(open, directive, 'llm.b');
+    const directive = await leftBetweenLanes();
     const asked: string[] = [];
     await startModels(open, lastAnswers(away('provider_error'), asked), ['llm.a']);
     await vi.waitFor(async () => expect(await open.jobs('llm.b')).toBe(1));
     await vi.waitFor(async () => expect(await open.jobs('llm.a')).toBe(0));
     expect(asked).toEqual([]);
     await startModels(open, lastAnswers(away('provider_error'), asked), ['llm.b']);
-    await open.client.result(directive.request_id, 'm');
+    await open.resultOf(directive);
     expect(asked).toEqual(['b:large', 'b:small']);
   });
 
   test('keeps its lane also for a repeated submission', async () => {
-    await using open = await openChain(redis.url);
     const directive = ask();
     await open.client.submit(directive);
     await startModels(open, lastAnswers(away('provider_error')), ['llm.a']);
-    await untilWaitingIn(open, directive, 'llm.b');
+    await untilWaitingIn(directive, 'llm.b');
     expect((await open.client.submit(directive)).directives).toMatchObject([{ status: 'existing' }]);
     await vi.waitFor(async () => expect(await open.jobs('llm.a')).toBe(0));
     expect(await open.jobs('llm.b')).toBe(1);
@@ -206,12 +201,11 @@ describe('moving a directive to another lane', () => {
 });
 
 test('a directive that waits for its next model is cancelled at once, and never called', async () => {
-  await using open = await openChain(redis.url);
   const directive = ask();
   await open.client.submit(directive);
   const asked: string[] = [];
   await startModels(open, lastAnswers(away('provider_error'), asked), ['llm.a']);
-  await untilWaitingIn(open, directive, 'llm.b');
+  await untilWaitingIn(directive, 'llm.b');
   const { directives } = await open.client.cancel(directive.request_id, 'm');
   expect(directives).toMatchObject([{ id: 'm', status: 'cancelled' }]);
   await vi.waitFor(async () => expect(await open.jobs('llm.b')).toBe(0));
@@ -221,7 +215,6 @@ test('a directive that waits for its next model is cancelled at once, and never 
 });
 
 test('a cancellation that comes while a model fails ends the directive instead of trying the next', async () => {
-  await using open = await openChain(redis.url);
   const directive = ask();
   const asked: string[] = [];
   await startModels(open, async (_directive, context) => {
@@ -239,12 +232,11 @@ test('a cancellation that comes while a model fails ends the directive instead o
 });
 
 test('a directive whose worker died at a later candidate calls that candidate again, and reports that', async () => {
-  await using open = await openChain(redis.url);
   const directive = ask();
   await open.client.submit(directive);
   await startModels(open, lastAnswers(away('provider_error')), ['llm.a']);
-  await untilWaitingIn(open, directive, 'llm.b');
-  const { digest } = await ringOf(open, directive);
+  await untilWaitingIn(directive, 'llm.b');
+  const { digest } = await jobOf(directive);
   const claim = { requestId: directive.request_id, id: 'm', digest, token: 'dead', leaseMs: 1 };
   expect(await open.journal.claim({ ...claim, lane: 'llm.a' })).toEqual({ kind: 'moved', lane: 'llm.b' });
   await vi.waitFor(async () =>
@@ -259,7 +251,7 @@ test('a directive whose worker died at a later candidate calls that candidate ag
     },
     ['llm.b'],
   );
-  const signal = await open.client.result(directive.request_id, 'm');
+  const signal = await open.resultOf(directive);
   expect(contexts).toMatchObject([
     { attempt: 3, redeliveries: 1, candidate: { index: 1, history: [{ model: 'a:large' }] } },
   ]);
@@ -278,7 +270,6 @@ describe('the cost of a model', () => {
   });
 
   test('is reported directly before the answer, in the same write', async () => {
-    await using open = await openChain(redis.url);
     await startModels(open, async () => ({ ...answered('a:large'), usage: usage(3) }));
     const directive = ask({ iteration: 2 });
     await open.client.execute(directive);
@@ -298,7 +289,6 @@ describe('the cost of a model', () => {
     ['failure', { ...away('validation_error'), unavailable: false, usage: usage(3) }],
     ['call without tokens', { ...answered('a:large'), usage: usage(0) }],
   ])('is not reported for a %s', async (_what, execution) => {
-    await using open = await openChain(redis.url);
     await startModels(open, async () => execution);
     const directive = ask();
     await open.client.execute(directive);
@@ -315,7 +305,7 @@ describe('a limit', () => {
   /**
    * The directive named `first` is delayed once; the executed directives show what happens to the others of its lane.
    */
-  async function putOff(open: Pipeline, execution: Execution) {
+  async function putOff(execution: Execution) {
     const ran: string[] = [];
     const ranAt: number[] = [];
     let passed = false;
@@ -327,15 +317,14 @@ describe('a limit', () => {
     });
     const first = ask({ id: 'first', model_alias: 'single', max_retries: 0 });
     await open.client.submit(first);
-    await untilWaitingIn(open, first, 'llm.a');
+    await untilWaitingIn(first, 'llm.a');
     await open.client.execute(ask({ id: 'other', model_alias: 'single' }));
     passed = true;
     return { ran, ranAt, first };
   }
 
   test('of one model alone stops no other directive in the lane, and costs no retry', async () => {
-    await using open = await openChain(redis.url);
-    const { ran, first } = await putOff(open, limited(1_500, 'directive'));
+    const { ran, first } = await putOff(limited(1_500, 'directive'));
     expect(await open.client.directive(first.request_id, 'first')).toMatchObject({
       status: 'waiting',
       attempts: 0,
@@ -348,8 +337,7 @@ describe('a limit', () => {
   });
 
   test('above the short limit stops no other directive in the lane, since each may have another model', async () => {
-    await using open = await openChain(redis.url);
-    const { ran, first } = await putOff(open, limited(60_000));
+    const { ran, first } = await putOff(limited(60_000));
     expect(ran).toEqual(['first', 'other']);
     expect(await open.client.directive(first.request_id, 'first')).toMatchObject({
       status: 'waiting',
@@ -358,13 +346,11 @@ describe('a limit', () => {
   });
 
   test('below the short limit stops the lane', async () => {
-    await using open = await openChain(redis.url);
-    const { ranAt } = await putOff(open, limited(800));
+    const { ranAt } = await putOff(limited(800));
     expect((ranAt[1] ?? 0) - (ranAt[0] ?? 0)).toBeGreaterThanOrEqual(750);
   });
 
   test('above the short limit moves directives with another model on to it', async () => {
-    await using open = await openChain(redis.url);
     const asked: string[] = [];
     await startModels(open, lastAnswers(limited(60_000), asked));
     const directive = ask({ max_retries: 3 });
@@ -377,12 +363,12 @@ describe('a limit', () => {
   });
 
   test('that delays a directive again and again moves it on, too', async () => {
-    await using open = await openChain(redis.url);
     const asked: string[] = [];
-    await startModels(open, async (_directive, context) => {
-      asked.push(modelOf(context));
-      return modelOf(context) === 'a:large' ? limited(1, 'directive') : answered(modelOf(context));
-    });
+    const short = limited(1, 'directive');
+    await startModels(
+      open,
+      recording(asked, (model) => (model === 'a:large' ? short : answered(model))),
+    );
     await open.client.execute(ask());
     expect(asked).toEqual([...Array<string>(6).fill('a:large'), 'b:large']);
   });

@@ -2,18 +2,18 @@
  *  It must never count pieces: the number of signals depends on how fast Redis answers. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { errorEnvelope } from '../../../src/contract/error-envelope.ts';
 import { plainText } from '../../../src/contract/plain-text.ts';
-import { errorResult, okResult } from '../../../src/contract/result.ts';
+import { okResult } from '../../../src/contract/result.ts';
 import type { Signal } from '../../../src/contract/signal.ts';
 import type { ExecutionContext, ToolCallDelta } from '../../../src/executors/definition.ts';
 import { ask, LANES, openChain, startModels } from '../../support/model-pipeline.ts';
 import { type Pipeline } from '../../support/pipeline.ts';
-import { gate } from '../../support/executors.ts';
+import { aborted, fails, gate } from '../../support/executors.ts';
 import { startRedis } from '../../support/redis.ts';
-import { useRedis } from '../../support/shared.ts';
+import { eachTest, useRedis } from '../../support/shared.ts';
 
 const redis = useRedis();
+const open = eachTest(() => openChain(redis.url));
 
 type Delta = Extract<Signal, { type: 'ai.llm.delta' }>;
 
@@ -25,8 +25,8 @@ function say(
   report('ai.llm.delta', { call_id: 'm', delta: text, chunk_type, metadata: {} });
 }
 
-async function deltasOf(open: Pipeline, requestId: string): Promise<Delta[]> {
-  return (await open.log(requestId)).filter((signal): signal is Delta => signal.type === 'ai.llm.delta');
+async function deltasOf(requestId: string, from: Pick<Pipeline, 'log'> = open): Promise<Delta[]> {
+  return (await from.log(requestId)).filter((signal): signal is Delta => signal.type === 'ai.llm.delta');
 }
 
 const textOf = (deltas: readonly Delta[], kind: Delta['data']['chunk_type'] = 'content'): string =>
@@ -38,7 +38,6 @@ const textOf = (deltas: readonly Delta[], kind: Delta['data']['chunk_type'] = 'c
 const numbersOf = (deltas: readonly Delta[]): (number | undefined)[] => deltas.map(({ data }) => data.seq);
 
 test('any text at any speed is in the log as in the answer', async () => {
-  await using open = await openChain(redis.url);
   const pieces = fc.array(
     fc.record({
       kind: fc.constantFrom('content', 'thinking', 'tool_call'),
@@ -73,7 +72,7 @@ test('any text at any speed is in the log as in the answer', async () => {
       drawn = next;
       const directive = ask();
       const signal = await open.client.execute(directive);
-      const deltas = await deltasOf(open, directive.request_id);
+      const deltas = await deltasOf(directive.request_id);
       const folded = Object.fromEntries(
         (['content', 'thinking', 'tool_call'] as const).map((kind) => [kind, textOf(deltas, kind)]),
       );
@@ -87,16 +86,15 @@ test('any text at any speed is in the log as in the answer', async () => {
 
 describe('text of a failed attempt', () => {
   test('is told apart from that of the next by its number, with the failure in between', async () => {
-    await using open = await openChain(redis.url);
     await startModels(open, async (_directive, context) => {
       for (const piece of ['one ', 'two ']) say(context, piece);
-      if (context.attempt === 1) return { result: errorResult(errorEnvelope('network', 'cut')) };
+      if (context.attempt === 1) return fails('network');
       say(context, 'three');
       return { result: okResult('one two three') };
     });
     const directive = ask({ max_retries: 1 });
     await open.client.execute(directive);
-    const deltas = await deltasOf(open, directive.request_id);
+    const deltas = await deltasOf(directive.request_id);
     const of = (attempt: number): Delta[] => deltas.filter((signal) => signal.attempt === attempt);
     expect([textOf(of(1)), textOf(of(2))]).toEqual(['one two ', 'one two three']);
     expect(numbersOf(of(2))).toEqual(of(2).map((_, position) => position));
@@ -107,18 +105,15 @@ describe('text of a failed attempt', () => {
   });
 
   test('is told apart from that of the next when its worker was stopped, which counts no failure', async () => {
-    await using open = await openChain(redis.url);
     const said = gate();
     const first = await startModels(
       open,
       async (_directive, context) => {
         say(context, 'one ');
-        await expect.poll(async () => (await deltasOf(open, directive.request_id)).length).toBe(1);
+        await expect.poll(async () => (await deltasOf(directive.request_id)).length).toBe(1);
         said.open();
-        await new Promise((resolve) => {
-          context.signal.addEventListener('abort', resolve, { once: true });
-        });
-        return { result: errorResult(errorEnvelope('cancelled', 'stopped')), ambiguous: true };
+        await aborted(context);
+        return { ...fails('cancelled'), ambiguous: true };
       },
       LANES,
       { drainMs: 0 },
@@ -132,7 +127,7 @@ describe('text of a failed attempt', () => {
       return { result: okResult('one two') };
     });
     expect(await ending).toMatchObject({ attempt: 2, data: { metadata: { attempts: 2 } } });
-    const deltas = await deltasOf(open, directive.request_id);
+    const deltas = await deltasOf(directive.request_id);
     expect(deltas.map(({ attempt, data }) => [attempt, data.seq, data.delta])).toEqual([
       [1, 0, 'one '],
       [2, 0, 'one two'],
@@ -167,28 +162,25 @@ test('a Redis that is killed under a stream and comes back has the whole text, i
   back.open();
   const signal = await open.client.result(directive.request_id, 'm');
   expect(signal?.data).toMatchObject({ result: { ok: true } });
-  const deltas = await deltasOf(open, directive.request_id);
+  const deltas = await deltasOf(directive.request_id, open);
   const last = deltas.filter(({ attempt }) => attempt === signal?.attempt);
   expect(textOf(last)).toBe(text);
   expect(numbersOf(last)).toEqual(last.map((_, position) => position));
 });
 
 test('an attempt whose directive was ended elsewhere learns of it when it reports something', async () => {
-  await using open = await openChain(redis.url);
   const directive = ask();
   const stopped: unknown[] = [];
   await startModels(open, async (_directive, context) => {
     const [state] = open.keys.request(directive.request_id);
     await open.connection.hset(state, 'm|fence', '99');
     say(context, 'text');
-    await new Promise((resolve) => {
-      context.signal.addEventListener('abort', resolve, { once: true });
-    });
+    await aborted(context);
     stopped.push(context.signal.reason);
     await context.drained();
     return { result: okResult('text') };
   });
   await open.client.submit(directive);
   await expect.poll(() => stopped).toMatchObject([{ message: 'lost' }]);
-  expect(await deltasOf(open, directive.request_id)).toEqual([]);
+  expect(await deltasOf(directive.request_id)).toEqual([]);
 });

@@ -17,8 +17,6 @@ import { createToolCatalog } from '../../../src/catalog/tool-catalog.ts';
 import { closeRedis, connectRedis } from '../../../src/redis/connection.ts';
 import { createToolRole } from '../../../src/service/tools.ts';
 import { SILENT } from '../../../src/telemetry/logger.ts';
-import { attemptDirective } from '../../../src/worker/attempt.ts';
-import { acceptance, claimOf, toolCall, LANE } from '../../support/journal.ts';
 import { INHERITED_NAMES } from '../../support/odd-names.ts';
 import { errorOf, openPipeline } from '../../support/pipeline.ts';
 import { useRedis } from '../../support/shared.ts';
@@ -80,19 +78,13 @@ test.each(['constructor', '__proto__'])(
   async (name) => {
     await using open = await openPipeline(redis.url);
     await using tools = await wired('test');
-    const directive = toolCall({ tool_name: `test.${name}` });
-    await open.journal.accept(directive.request_id, [acceptance(directive, LANE)]);
-    await vi.waitFor(async () =>
-      expect((await open.journal.claim(claimOf(directive, 1))).kind).toBe('granted'),
-    );
+    const directive = await open.accepted({ tool_name: `test.${name}` });
+    await open.claimed(directive, 1);
     const execute = vi.fn(async () => ({ result: okResult(null) }));
     const parts = open.attemptParts(execute);
     const registry = createRegistry([{ ...(toolExec(tools) as QueuedDefinition), execute }]);
-    const job = { request_id: directive.request_id, id: directive.id, digest: acceptance(directive).digest };
-    await vi.waitUntil(async () => (await attemptDirective({ ...parts, registry }, job)).kind === 'done');
-    expect(errorOf(await open.client.result(directive.request_id, directive.id))).toMatchObject({
-      type: 'outcome_unknown',
-    });
+    await vi.waitUntil(async () => (await open.attempt({ ...parts, registry }, directive)).kind === 'done');
+    expect(errorOf(await open.resultOf(directive)).type).toBe('outcome_unknown');
     expect(execute).not.toHaveBeenCalled();
   },
 );

@@ -10,7 +10,7 @@ import { createToolCatalog } from '../../../src/catalog/tool-catalog.ts';
 import { createCapacity } from '../../../src/queue/capacity.ts';
 import { createMemoryRoom, memoryFacts } from '../../../src/queue/memory-room.ts';
 import { openEngineTest } from '../../support/engine.ts';
-import { errorOf, openPipeline, type Pipeline } from '../../support/pipeline.ts';
+import { errorOf, openPipeline, type Pipeline, refusal } from '../../support/pipeline.ts';
 import { gate } from '../../support/executors.ts';
 import { startRedis } from '../../support/redis.ts';
 import { useRedis } from '../../support/shared.ts';
@@ -29,12 +29,6 @@ const open = (requestBytes = REQUEST_BYTES): Promise<Pipeline> => openPipeline(r
 
 function call(fields: Partial<Extract<SubmittedDirective, { type: 'tool_exec' }>> = {}): SubmittedDirective {
   return { type: 'tool_exec', tool_name: 'test.echo', ...fields };
-}
-
-async function refusal(submitting: Promise<unknown>): Promise<Problem> {
-  const error: unknown = await submitting.catch((reason: unknown) => reason);
-  if (error instanceof DirectiveRefused) return error.problem;
-  throw new Error(`not refused: ${String(error)}`);
 }
 
 /** The size that the request reports, and the size of its keys. */
