@@ -2,73 +2,21 @@
  *  It must never need the service: the test writes its input by hand. */
 import { describe, expect, test } from 'vitest';
 import { violationsOf } from './checker.ts';
-import type { Evidence } from './evidence.ts';
-import type { ToolExecution } from './executions.ts';
-import { createRequestHistory, type CancelRecord, type Fault, type SubmissionRecord } from './history.ts';
-import { planRequest, type PlannedDirective } from './plan.ts';
-import type { WireDirective, WireResult, WireSignal } from './wire.ts';
-
-const AT = Date.parse('2026-01-01T00:00:00.000Z');
-const TRACE = '00-10000000000000000000000000000001-1000000000000001-01';
-
-function instant(afterMs: number): string {
-  return new Date(AT + afterMs).toISOString();
-}
-
-function plannedCall(fields: Partial<PlannedDirective> = {}): PlannedDirective {
-  return {
-    id: 'a',
-    body: {},
-    kind: 'quick',
-    expect: 'answer',
-    effect: 'once',
-    label: 'r/a',
-    sum: 5,
-    toolFailures: 0,
-    maxRetries: 2,
-    timeoutMs: null,
-    deadlineMs: 60_000,
-    model: null,
-    ...fields,
-  };
-}
-
-function signal(sequence: number, type: string, fields: Partial<WireSignal> = {}): WireSignal {
-  return {
-    specversion: '1.0',
-    id: `signal-${sequence}`,
-    type,
-    source: '/ai/tool',
-    subject: 'r',
-    time: instant(sequence * 100),
-    traceparent: TRACE,
-    causationid: 'a',
-    sequence,
-    attempt: 1,
-    data: { call_id: 'a' },
-    ...fields,
-  };
-}
-
-function ended(sequence: number, result: WireResult, fields: Partial<WireSignal> = {}): WireSignal {
-  const metadata = { operation: 'tool_execute' };
-  return signal(sequence, 'ai.tool.result', { data: { call_id: 'a', result, metadata }, ...fields });
-}
-
-function succeeded(sequence = 2, answer: object = {}): WireSignal {
-  const payload = JSON.stringify({ label: 'r/a', sum: 5, execution: 1, ...answer });
-  return ended(sequence, { ok: true, payload });
-}
-
-function failed(type: string, sequence = 2, fields: Partial<WireSignal> = {}): WireSignal {
-  return ended(sequence, { ok: false, error: { type, message: '', details: {}, retryable: false } }, fields);
-}
-
-/** Ended by the sweeper, after a minute. */
-function expired(details: Record<string, unknown>): WireSignal {
-  const error = { type: 'deadline_exceeded', message: '', details, retryable: false };
-  return ended(2, { ok: false, error }, { time: instant(60_100) });
-}
+import {
+  cancellation,
+  evidence,
+  execution,
+  expired,
+  failed,
+  type Parts,
+  signal,
+  submission,
+  succeeded,
+} from './directive-world.ts';
+import type { Fault } from './history.ts';
+import { planRequest } from './plan.ts';
+import { AT, instant } from './run-world.ts';
+import type { WireSignal } from './wire.ts';
 
 function unattempted(given: WireSignal): WireSignal {
   const { attempt, ...rest } = given;
@@ -80,90 +28,22 @@ function retry(sequence: number, attempt: number, type = 'execution_error'): Wir
   return signal(sequence, 'directive.retry_scheduled', { attempt, data });
 }
 
-function execution(number: number, fields: Partial<ToolExecution> = {}): ToolExecution {
-  return { execution: number, tool: 'once', key: 'k', label: 'r/a', pid: 1, at: AT + 150, ...fields };
-}
-
-function submission(fields: Partial<SubmissionRecord> = {}): SubmissionRecord {
-  return {
-    purpose: 'submit',
-    directives: [plannedCall()],
-    traceparent: TRACE,
-    api: '',
-    sentAt: AT - 10,
-    answeredAt: AT,
-    status: 202,
-    code: '',
-    verdicts: new Map([['a', 'accepted']]),
-    results: new Map(),
-    ...fields,
-  };
-}
-
-function cancellation(
-  status: 'cancelled' | 'requested' | 'ended',
-  resultId: string | null = null,
-): CancelRecord {
-  const verdicts = new Map([['a', { status, resultId }]]);
-  return { target: 'a', api: '', sentAt: AT + 90, answeredAt: AT + 100, status: 200, verdicts };
-}
-
-interface Parts {
-  readonly planned?: Partial<PlannedDirective>;
-  readonly view?: Partial<WireDirective>;
-  readonly signals?: readonly WireSignal[];
-  readonly executions?: readonly ToolExecution[];
-  readonly submissions?: readonly SubmissionRecord[];
-  readonly cancels?: readonly CancelRecord[];
-  readonly faults?: readonly Fault[];
-  readonly seen?: readonly { sequence: number; id: string; connection: number }[];
-  readonly single?: { readonly resultId: string };
-  readonly request?: Partial<NonNullable<Evidence['view']>> | null;
-}
-
-/** Of one `once` call that was accepted, executed once, and succeeded. */
-function evidence(parts: Parts = {}): Evidence {
-  const signals = parts.signals ?? [signal(1, 'ai.tool.started'), succeeded()];
-  const history = createRequestHistory('r');
-  history.submissions.push(...(parts.submissions ?? [submission()]));
-  history.cancels.push(...(parts.cancels ?? []));
-  history.seen.push(...(parts.seen ?? []));
-  const directive = {
-    id: 'a',
-    type: 'tool_exec',
-    status: 'succeeded',
-    attempts: 1,
-    failures: 0,
-    redeliveries: 0,
-    accepted_at: instant(0),
-    ended_at: instant(200),
-    deadline_at: instant(60_000),
-    ...parts.view,
-  };
-  const view = {
-    request_id: 'r',
-    status: 'closed' as const,
-    sequence: signals.length,
-    open: 0,
-    closed_at: instant(200),
-    directives: [directive],
-    ...parts.request,
-  };
-  return {
-    history,
-    view: parts.request === null ? null : view,
-    signals,
-    executions: new Map([['a', parts.executions ?? [execution(1)]]]),
-    faults: parts.faults ?? [],
-    planned: new Map([['a', plannedCall(parts.planned)]]),
-    accepted: new Set(['a']),
-    possible: new Set(['a']),
-    single: { id: 'a', resultId: signals.at(-1)?.id ?? null, ...parts.single },
-  };
-}
-
 const KILLED: Fault = { kind: 'worker killed', pid: 1, at: AT + 50, overAt: null };
 const started = signal(1, 'ai.tool.started');
+const UNKNOWN: Parts = {
+  signals: [started, failed('outcome_unknown')],
+  view: { status: 'failed', redeliveries: 1 },
+};
+const SECOND_TRY: Parts = {
+  signals: [started, retry(2, 1), { ...succeeded(3, { execution: 2 }), attempt: 2 }],
+  view: { failures: 1, attempts: 2 },
+  executions: [execution(1), execution(2)],
+};
+const NOT_TAKEN_OVER: Parts = {
+  planned: { deadlineMs: 60_000, effect: 'read' },
+  signals: [started, expired({ status: 'running', attempts: 1 })],
+  view: { status: 'failed' },
+};
 
 test('a request that kept every promise passes', () => {
   expect(violationsOf(evidence())).toEqual([]);
@@ -173,8 +53,7 @@ test.each<[string, Parts]>([
   [
     'a once call whose worker died',
     {
-      signals: [started, failed('outcome_unknown')],
-      view: { status: 'failed', redeliveries: 1 },
+      ...UNKNOWN,
       faults: [KILLED],
     },
   ],
@@ -192,8 +71,7 @@ test.each<[string, Parts]>([
     'a call of a tool that nobody has, whose worker died over it',
     {
       planned: { effect: 'read', expect: 'unknown_tool' },
-      signals: [started, failed('outcome_unknown')],
-      view: { status: 'failed', redeliveries: 1 },
+      ...UNKNOWN,
       executions: [],
       faults: [KILLED],
     },
@@ -202,24 +80,20 @@ test.each<[string, Parts]>([
     'a call that the tool failed, and answered at the second try',
     {
       planned: { toolFailures: 1 },
-      signals: [started, retry(2, 1), { ...succeeded(3, { execution: 2 }), attempt: 2 }],
-      view: { failures: 1, attempts: 2 },
-      executions: [execution(1), execution(2)],
+      ...SECOND_TRY,
     },
   ],
   [
     'a call that nobody took over while all workers were gone',
     {
-      planned: { deadlineMs: 60_000, effect: 'read' },
-      signals: [started, expired({ status: 'running', attempts: 1 })],
-      view: { status: 'failed' },
+      ...NOT_TAKEN_OVER,
       faults: [1, 2, 3].map((pid) => ({ ...KILLED, pid, overAt: AT + 50_000 })),
     },
   ],
   [
     'a call that was cancelled before it began',
     {
-      signals: [unattempted(failed('cancelled', 1, { time: instant(95) }))],
+      signals: [unattempted(failed('cancelled', 1, { time: instant(0.95) }))],
       view: { status: 'failed', attempts: 0 },
       executions: [],
       cancels: [cancellation('cancelled')],
@@ -265,18 +139,14 @@ describe('it reports', () => {
     ],
     [
       'a call whose worker was gone, and that nobody took over',
-      {
-        planned: { deadlineMs: 60_000, effect: 'read' },
-        signals: [started, expired({ status: 'running', attempts: 1 })],
-        view: { status: 'failed' },
-      },
+      NOT_TAKEN_OVER,
       'a: its worker was gone, and nobody took it over in 59900 ms with workers until its deadline',
     ],
     [
       'a call that was executed, and ended as if it had not been',
       {
         planned: { deadlineMs: 100 },
-        signals: [started, failed('deadline_exceeded', 2, { time: instant(150) })],
+        signals: [started, failed('deadline_exceeded', 2, { time: instant(1.5) })],
         view: { status: 'failed' },
       },
       'a: executed 1 times, and ended as deadline_exceeded without a word that it may have happened',
@@ -299,12 +169,7 @@ describe('it reports', () => {
     ],
     [
       'more retries than asked for',
-      {
-        planned: { maxRetries: 0, toolFailures: 1 },
-        signals: [started, retry(2, 1), { ...succeeded(3, { execution: 2 }), attempt: 2 }],
-        view: { failures: 1, attempts: 2 },
-        executions: [execution(1), execution(2)],
-      },
+      { ...SECOND_TRY, planned: { maxRetries: 0, toolFailures: 1 } },
       'a: 1 retries of 0',
     ],
     [
@@ -344,7 +209,7 @@ describe('it reports', () => {
     ],
     [
       'an end long after the deadline',
-      { signals: [started, { ...succeeded(), time: instant(100_000) }] },
+      { signals: [started, { ...succeeded(), time: instant(1_000) }] },
       'a: ended 40000 ms after its deadline',
     ],
     [

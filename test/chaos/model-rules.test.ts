@@ -2,15 +2,13 @@
  *  It must never need the service: the test writes its input by hand. */
 import { describe, expect, test } from 'vitest';
 import { checkDirective } from './directive-rules.ts';
-import type { Evidence } from './evidence.ts';
+import { errorOf, evidence, execution, type Parts as DirectiveParts, signal } from './directive-world.ts';
 import type { ToolExecution } from './executions.ts';
-import { createRequestHistory, type CancelRecord, type Fault } from './history.ts';
 import type { PlannedModel } from './model-plan.ts';
 import type { PlannedDirective } from './plan.ts';
-import type { WireDirective, WireResult, WireSignal } from './wire.ts';
+import { AT } from './run-world.ts';
+import type { WireResult, WireSignal } from './wire.ts';
 
-const AT = Date.parse('2026-01-01T00:00:00.000Z');
-const TRACE = '00-10000000000000000000000000000001-1000000000000001-01';
 const CALL = { id: 'c0', tool: 'alpha.read', arguments: { label: 'r/a/0.0', a: 1 } };
 
 const MODEL: PlannedModel = {
@@ -22,26 +20,12 @@ const MODEL: PlannedModel = {
   streams: true,
 };
 
-interface Parts {
+interface Parts extends Pick<DirectiveParts, 'planned' | 'signals' | 'executions' | 'cancels' | 'faults'> {
   readonly model?: Partial<PlannedModel>;
-  readonly planned?: Partial<PlannedDirective>;
-  readonly signals?: readonly WireSignal[];
-  readonly view?: Partial<WireDirective>;
-  readonly executions?: readonly ToolExecution[];
-  readonly cancels?: readonly CancelRecord[];
-  readonly faults?: readonly Fault[];
 }
 
 function at(sequence: number, type: string, data: object, attempt = 1): WireSignal {
-  const time = new Date(AT + sequence * 100).toISOString();
-  const identity = {
-    specversion: '1.0',
-    id: `s${sequence}`,
-    source: '/ai/llm',
-    subject: 'r',
-    causationid: 'a',
-  };
-  return { ...identity, type, time, traceparent: TRACE, sequence, attempt, data: { call_id: 'a', ...data } };
+  return signal(sequence, type, { source: '/ai/llm', attempt, data: { call_id: 'a', ...data } });
 }
 
 function delta(sequence: number, seq: number, text: string, attempt = 1): WireSignal {
@@ -62,11 +46,7 @@ function turn(sequence: number, fields: object = {}, attempt = 1): WireSignal {
 }
 
 function failure(sequence: number, type: string, attempt = 1): WireSignal {
-  return response(
-    sequence,
-    { ok: false, error: { type, message: '', details: {}, retryable: false } },
-    attempt,
-  );
+  return response(sequence, errorOf(type), attempt);
 }
 
 function retry(sequence: number, failures: number, fallback?: object, attempt = failures): WireSignal {
@@ -75,58 +55,32 @@ function retry(sequence: number, failures: number, fallback?: object, attempt = 
   return at(sequence, 'directive.retry_scheduled', data, attempt);
 }
 
-function asked(execution: number, fields: Partial<ToolExecution> = {}): ToolExecution {
-  return { execution, tool: 'm1', key: 'd', label: 'r/a/model', fault: null, pid: 1, at: AT + 50, ...fields };
+function asked(number: number, fields: Partial<ToolExecution> = {}): ToolExecution {
+  return execution(number, { tool: 'm1', key: 'd', label: 'r/a/model', fault: null, at: AT + 50, ...fields });
 }
 
 const GOOD = [delta(1, 0, 'one '), delta(2, 1, 'two'), usage(3), turn(4)];
 const TO_SPARE = { from: 'main:m1', to: 'spare:m2', reason: 'provider_error' };
 
-function sentences(parts: Parts): string[] {
-  const signals = parts.signals ?? GOOD;
-  const model = { ...MODEL, ...parts.model };
-  const planned: PlannedDirective = {
-    id: 'a',
-    body: {},
-    kind: 'llm_stream',
-    expect: 'turn',
-    effect: 'idempotent',
-    label: 'r/a/model',
-    sum: 0,
-    toolFailures: 0,
-    maxRetries: 1,
-    timeoutMs: null,
-    deadlineMs: 60_000,
-    ...parts.planned,
-    model,
-  };
+const PLANNED: Partial<PlannedDirective> = {
+  kind: 'llm_stream',
+  expect: 'turn',
+  effect: 'idempotent',
+  label: 'r/a/model',
+  maxRetries: 1,
+};
+
+function sentences({ signals = GOOD, executions = [asked(1)], planned, model, ...more }: Parts): string[] {
   const last = signals.at(-1);
-  const view: WireDirective = {
-    id: 'a',
+  const view = {
     type: 'llm_stream',
     status: last?.data.result?.ok === true ? 'succeeded' : 'failed',
     attempts: last?.attempt ?? 1,
     failures: signals.filter(({ type }) => type === 'directive.retry_scheduled').length,
-    redeliveries: 0,
-    accepted_at: new Date(AT).toISOString(),
-    ended_at: null,
-    deadline_at: new Date(AT + 60_000).toISOString(),
-    ...parts.view,
   };
-  const history = createRequestHistory('r');
-  history.cancels.push(...(parts.cancels ?? []));
-  const evidence: Evidence = {
-    history,
-    view: null,
-    signals,
-    executions: new Map([['a', parts.executions ?? [asked(1)]]]),
-    faults: parts.faults ?? [],
-    planned: new Map([['a', planned]]),
-    accepted: new Set(['a']),
-    possible: new Set(),
-    single: null,
-  };
-  return checkDirective(evidence, view);
+  const whole = { ...PLANNED, ...planned, model: { ...MODEL, ...model } };
+  const made = evidence({ ...more, signals, executions, planned: whole, view });
+  return made.view?.directives.flatMap((directive) => checkDirective(made, directive)) ?? [];
 }
 
 const piece = (sequence: number, seq: number, fields: object): WireSignal =>

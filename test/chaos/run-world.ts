@@ -11,7 +11,7 @@ import { runViolationsOf } from './run-rules.ts';
 import type { WireDirective, WireMessage, WireRun, WireSignal } from './wire.ts';
 
 export const AT = Date.parse('2026-01-01T00:00:00.000Z');
-const TRACE = '00-10000000000000000000000000000001-1000000000000001-01';
+export const TRACE = '00-10000000000000000000000000000001-1000000000000001-01';
 
 /** The first run of a kind that the seed plans; two rounds of one call, to keep the test readable. */
 export function planned(kind: PlannedRun['kind'], fields: Partial<PlannedRun> = {}): PlannedRun {
