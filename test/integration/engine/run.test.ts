@@ -154,6 +154,18 @@ describe('a run', () => {
     expect(log).toHaveLength(452);
   });
 
+  test('ends although its unread signals are larger than a turn reads', async () => {
+    const id = await startRun(script({ inputs: 1 }));
+    for (let index = 0; index < 9; index += 1) {
+      const data = { request_id: id, input_id: `i${index}`, content: 'x'.repeat(1_048_576) };
+      const signal = { type: 'ai.request.input', data } as const;
+      await engines.tell(id, { name: `large-${index}`, digest: '', limit: null, signal });
+    }
+    await engines.startEngine();
+    const ends = types(await engines.ended(id)).filter((type) => type === 'ai.request.completed');
+    expect(ends).toHaveLength(1);
+  });
+
   test('whose core breaks ends instead of being tried for ever', async () => {
     const core = {
       ...scriptedCore(),

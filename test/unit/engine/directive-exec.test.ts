@@ -28,13 +28,16 @@ function scripted(script: Script) {
 
 const MODEL = { type: 'llm_generate', id: 'm' } as const;
 
+function scriptedRun(script: Script, options: SimulationOptions = {}): Simulation {
+  const core = { ...options.core, strategies: [scripted(script)] };
+  return new Simulation({ ...options, agent: { strategy: 'scripted', ...options.agent }, core });
+}
+
 function start(
   directives: StrategyDirective[],
   options: SimulationOptions & { later?: Script } = {},
 ): Simulation {
-  const script = { start: { directives: [...directives, MODEL] }, ...options.later };
-  const core = { ...options.core, strategies: [scripted(script)] };
-  return new Simulation({ ...options, agent: { strategy: 'scripted', ...options.agent }, core });
+  return scriptedRun({ start: { directives: [...directives, MODEL] }, ...options.later }, options);
 }
 
 function subjectOf(signal: EmittedSignal): unknown {
@@ -58,10 +61,7 @@ describe('core directives (upstream: directive_exec)', () => {
     expect(written).toEqual(['order-7', 'r1']);
     expect(subjectOf({ type: 'agent.error', subject: 'order-7', data: {} })).toBe('r1');
     const signals = [{ type: 'shop.sold', subject: 'a b', data: {} }];
-    const odd = new Simulation({
-      agent: { strategy: 'scripted' },
-      core: { strategies: [scripted({ start: { signals, directives: [MODEL] } })] },
-    });
+    const odd = scriptedRun({ start: { signals, directives: [MODEL] } });
     expect(odd.signalsOf('directive.ignored')).toMatchObject([{ reason: 'invalid_subject' }]);
   });
 
@@ -76,10 +76,7 @@ describe('core directives (upstream: directive_exec)', () => {
     ['a cause of two lines', { type: 'x', cause: 'a\nb', data: {} }, 'invalid_cause'],
     ['no data', { type: 'x' }, 'invalid_data'],
   ])('a signal with %s is refused, from a step and from emit', (_name, signal, reason) => {
-    const said = new Simulation({
-      agent: { strategy: 'scripted' },
-      core: { strategies: [scripted({ start: { signals: [signal as never], directives: [MODEL] } })] },
-    });
+    const said = scriptedRun({ start: { signals: [signal as never], directives: [MODEL] } });
     expect(said.types()).toEqual(['ai.request.started', 'directive.ignored']);
     expect(said.signalsOf('directive.ignored')).toMatchObject([{ directive_type: 'emit', reason }]);
     if ('cause' in signal || typeof signal.type !== 'string' || !('data' in signal)) return;
@@ -109,7 +106,8 @@ describe('core directives (upstream: directive_exec)', () => {
     run.document = JSON.parse(JSON.stringify(run.document)) as typeof run.document;
     run.pass(99);
     expect(run.signalsOf('agent.scheduled')).toEqual([]);
-    run.pass(201);
+    // To the millisecond.
+    run.pass(101).pass(0);
     expect(run.signalsOf('agent.scheduled')).toMatchObject([
       { timer_id: 'timer-2', message: { n: 1 } },
       { timer_id: 'timer-1', message: 'later' },
@@ -119,12 +117,6 @@ describe('core directives (upstream: directive_exec)', () => {
     });
     run.pass(1_000);
     expect(run.signalsOf('agent.scheduled')).toHaveLength(2);
-  });
-
-  test('Schedule: a timer that is due to the millisecond fires once', () => {
-    const run = start([{ type: 'schedule', delay_ms: 100, message: 1 }]);
-    run.pass(100).pass(0);
-    expect(run.signalsOf('agent.scheduled')).toHaveLength(1);
   });
 
   test('Cancel: another request is cancelled through the outbox, its own run at once', () => {
@@ -225,6 +217,10 @@ describe('core directives (upstream: directive_exec)', () => {
 
 describe('children (upstream: hierarchy, stop_child)', () => {
   const spawn = { type: 'spawn_agent', agent: 'worker', tag: 'w', input: { n: 1 } } as const;
+  const exit = (run: Simulation, status: string): Simulation => {
+    const data = { tag: 'w', child_request_id: 'r1.c1', status, result: null, error: null };
+    return run.signal('agent.child.exit', data);
+  };
 
   test('SpawnAgent: the child starts under its own id, and its end reaches the strategy', () => {
     const run = start([spawn]);
@@ -243,8 +239,7 @@ describe('children (upstream: hierarchy, stop_child)', () => {
     run.acknowledge('child-1');
     expect(run.signalsOf('agent.child.started')).toMatchObject([{ tag: 'w', child_request_id: 'r1.c1' }]);
     expect(run.view.children).toEqual([{ tag: 'w', request_id: 'r1.c1', status: 'running' }]);
-    const exit = { tag: 'w', child_request_id: 'r1.c1', status: 'completed', result: 5, error: null };
-    run.signal('agent.child.exit', exit).signal('agent.child.exit', exit);
+    exit(exit(run, 'completed'), 'completed');
     expect(run.view.children[0]?.status).toBe('completed');
     expect(run.state.strategy).toMatchObject({ seen: ['ai.request.started', 'agent.child.exit'] });
     expect(run.state.counters.stale).toBe(1);
@@ -252,13 +247,7 @@ describe('children (upstream: hierarchy, stop_child)', () => {
 
   test('SpawnAgent: a child that ends before its start is acknowledged stays ended', () => {
     const run = start([spawn]);
-    run.signal('agent.child.exit', {
-      tag: 'w',
-      child_request_id: 'r1.c1',
-      status: 'failed',
-      result: null,
-      error: null,
-    });
+    exit(run, 'failed');
     run.acknowledge('child-1');
     expect(run.view.children[0]?.status).toBe('failed');
     expect(run.signalsOf('agent.child.started')).toEqual([]);
@@ -275,13 +264,7 @@ describe('children (upstream: hierarchy, stop_child)', () => {
   test('SpawnAgent: two living children cannot share a tag, successive ones can', () => {
     const run = start([spawn, spawn], { later: { 'agent.child.exit': { directives: [spawn] } } });
     expect(run.signalsOf('directive.ignored')).toMatchObject([{ reason: 'tag_in_use' }]);
-    run.signal('agent.child.exit', {
-      tag: 'w',
-      child_request_id: 'r1.c1',
-      status: 'failed',
-      result: null,
-      error: null,
-    });
+    exit(run, 'failed');
     expect(run.view.children.map(({ request_id }) => request_id)).toEqual(['r1.c1', 'r1.c2']);
   });
 
@@ -335,27 +318,22 @@ describe('children (upstream: hierarchy, stop_child)', () => {
     ]);
   });
 
-  const orphaned = (parent_death: 'stop' | 'continue' | 'orphan'): Simulation =>
-    start([], {
-      agent: { policies: { parent_death } },
-      spec: { parent: { request_id: 'p', tag: 'w', depth: 1 } },
-    }).signal('agent.parent.exit', { parent_request_id: 'p', reason: 'cancelled' });
-
-  test('parent death: stop ends the child', () => {
-    expect(orphaned('stop').view).toMatchObject({ status: 'cancelled', termination_reason: 'parent_exit' });
-  });
-
-  test('parent death: continue goes on unchanged', () => {
-    const run = orphaned('continue');
-    expect(run.status).toBe('running');
-    expect(run.state.strategy).toMatchObject({ seen: ['ai.request.started'] });
-  });
-
-  test('parent death: orphan notifies the strategy, and the run’s end notifies no parent', () => {
-    const run = orphaned('orphan');
-    expect(run.state.strategy).toMatchObject({ seen: ['ai.request.started', 'agent.parent.exit'] });
-    expect(run.cancel().outbox.map(({ kind }) => kind)).toEqual(['cancel_directives']);
-  });
+  test.each([
+    ['stop', 'cancelled', ['ai.request.started'], []],
+    ['continue', 'running', ['ai.request.started'], ['cancel_directives', 'signal_run']],
+    ['orphan', 'running', ['ai.request.started', 'agent.parent.exit'], ['cancel_directives']],
+  ] as const)(
+    'parent death: %s leaves the child %s; whom its own end notifies',
+    (parent_death, status, seen, notified) => {
+      const parent = { request_id: 'p', tag: 'w', depth: 1 };
+      const run = start([], { agent: { policies: { parent_death } }, spec: { parent } });
+      run.signal('agent.parent.exit', { parent_request_id: 'p', reason: 'cancelled' });
+      expect(run.status).toBe(status);
+      expect(run.state.strategy).toMatchObject({ seen });
+      if (status === 'cancelled') expect(run.view.termination_reason).toBe('parent_exit');
+      else expect(run.cancel().outbox.map(({ kind }) => kind)).toEqual(notified);
+    },
+  );
 
   test('the end of another run is not the end of the parent', () => {
     const run = new Simulation({ spec: { parent: { request_id: 'p', tag: 'w', depth: 1 } } });
@@ -413,6 +391,10 @@ describe('error policies (upstream: error_policy)', () => {
   });
 });
 
+function immediate(exec: unknown, type = 'k') {
+  return defineDirective({ mode: 'immediate', type, schema: z.object({}), exec: exec as never });
+}
+
 describe('custom directive types', () => {
   const add = defineDirective({
     mode: 'immediate',
@@ -440,16 +422,11 @@ describe('custom directive types', () => {
   });
 
   test('immediate: exec is given the signal that is read, at the start and of a timer too', () => {
-    const seen: (string | null)[] = [];
-    const look = defineDirective({
-      mode: 'immediate',
-      type: 'look',
-      schema: z.strictObject({}),
-      exec: (_directive, signal, state) => {
-        seen.push(signal?.type ?? null);
-        return { ok: true, state };
-      },
-    });
+    const seen: unknown[] = [];
+    const look = immediate((_directive: unknown, signal: { type: string } | null, state: object) => {
+      seen.push(signal?.type ?? null);
+      return { ok: true, state };
+    }, 'look');
     const run = start([{ type: 'look' }, { type: 'schedule', delay_ms: 10, message: null }], {
       core: { directives: [look] },
       later: { 'agent.scheduled': { directives: [{ type: 'look' }] } },
@@ -495,15 +472,8 @@ describe('custom directive types', () => {
     ['async', { async: true, ref: null, state: { k: 1 } }, 'running'],
     ['stop', { stop: true, reason: 'bad', state: { k: 1 } }, 'failed'],
   ])('exec may answer %s; the state is kept', (_what, answer, status) => {
-    const kind = defineDirective({
-      mode: 'immediate',
-      type: 'k',
-      schema: z.object({}),
-      exec: () => answer as never,
-    });
-    const run = start([{ type: 'k' }, { type: 'emit', signal: { type: 'a.b' } }], {
-      core: { directives: [kind] },
-    });
+    const core = { directives: [immediate(() => answer)] };
+    const run = start([{ type: 'k' }, { type: 'emit', signal: { type: 'a.b' } }], { core });
     expect(run.status).toBe(status);
     expect(run.state.agent_state).toEqual({ k: 1 });
     expect(run.types().includes('a.b')).toBe(status === 'running');
@@ -521,27 +491,8 @@ describe('custom directive types', () => {
     ['answers without a state', () => ({ ok: true }), 'invalid_result'],
     ['answers a state that is no JSON', () => ({ ok: true, state: { n: 1n } }), 'invalid_result'],
   ])('exec that %s fails its run and nothing else', (_what, exec, type) => {
-    const kind = defineDirective({ mode: 'immediate', type: 'k', schema: z.object({}), exec: exec as never });
-    const run = start([{ type: 'k' }], { core: { directives: [kind] } });
+    const run = start([{ type: 'k' }], { core: { directives: [immediate(exec)] } });
     expect(run.view).toMatchObject({ status: 'failed', termination_reason: type });
-  });
-
-  test('exec sees the signal that the turn reads', () => {
-    const seen: unknown[] = [];
-    const kind = defineDirective({
-      mode: 'immediate',
-      type: 'k',
-      schema: z.object({}),
-      exec: (_directive, signal, state) => {
-        seen.push(signal?.type ?? null);
-        return { ok: true, state };
-      },
-    });
-    const later = {
-      'ai.llm.response': { directives: [{ type: 'k' }, { type: 'llm_generate', id: 'm2' }] },
-    } as Script;
-    start([{ type: 'k' }], { core: { directives: [kind] }, later }).model('m', {});
-    expect(seen).toEqual(['ai.request.started', 'ai.llm.response']);
   });
 
   test('fields that the schema refuses fail the run, by path', () => {
@@ -552,14 +503,7 @@ describe('custom directive types', () => {
 
   test('a custom type cannot have a name of the service, nor an invalid one', () => {
     for (const type of ['tool_exec', 'emit', 'complete', '', 'a b', '9']) {
-      const declare = () =>
-        defineDirective({
-          mode: 'immediate',
-          type,
-          schema: z.object({}),
-          exec: () => ({ ok: true, state: {} }),
-        });
-      expect(declare, type).toThrow(TypeError);
+      expect(() => immediate(() => ({ ok: true, state: {} }), type), type).toThrow(TypeError);
     }
     expect(() => start([], { core: { directives: [add, add] } })).toThrow('defined twice');
   });

@@ -13,6 +13,12 @@ function told(run: Simulation): unknown[] {
   );
 }
 
+/** The first model call ends with this payload. */
+function answered(payload: unknown): Simulation {
+  const result = { ok: true, payload, effects: [] };
+  return new Simulation().signal('ai.llm.response', { call_id: 'model-1', result, metadata: {} });
+}
+
 describe('start (upstream: react machine)', () => {
   test('idle → awaiting_llm: one model call with the history', () => {
     const run = new Simulation({ agent: { system_prompt: 'Be short.', model: 'a:b', max_tokens: 77 } });
@@ -120,20 +126,13 @@ describe('the answer of the model (upstream: react machine)', () => {
   test.each([7, null, [], {}, { finish_reason: 'stop' }])(
     'an answer that is not a turn (%j) fails the run',
     (payload) => {
-      const run = new Simulation();
-      run.signal('ai.llm.response', {
-        call_id: 'model-1',
-        result: { ok: true, payload, effects: [] },
-        metadata: {},
-      });
+      const run = answered(payload);
       expect(run.view.error).toMatchObject({ type: 'invalid_result' });
     },
   );
 
   test('an answer that is plain text is valid', () => {
-    const run = new Simulation();
-    const result = { ok: true, payload: 'Five.', effects: [] };
-    run.signal('ai.llm.response', { call_id: 'model-1', result, metadata: {} });
+    const run = answered('Five.');
     expect(run.view).toMatchObject({ status: 'completed', result: 'Five.' });
   });
 

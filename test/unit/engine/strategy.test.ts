@@ -9,6 +9,10 @@ import {
   callModel,
   callTool,
   defineStrategy,
+  type Step,
+  type Strategy,
+  type StrategyContext,
+  type StrategySignal,
 } from '../../../src/engine/strategies/strategy.ts';
 import { Simulation } from './simulation.ts';
 
@@ -43,9 +47,20 @@ function run(strategy: AnyStrategy, options: Record<string, unknown> = {}): Simu
   return new Simulation({ agent: { strategy: strategy.name, options }, core: { strategies: [strategy] } });
 }
 
+type Reduce = (signal: StrategySignal, context: StrategyContext) => Partial<Step<null>>;
+
+/** Without a state of its own. */
+function stateless(reduce: Reduce, more: Partial<Strategy<null>> = {}): AnyStrategy {
+  const steps = (_state: null, signal: StrategySignal, context: StrategyContext): Step<null> => ({
+    state: null,
+    ...reduce(signal, context),
+  });
+  return defineStrategy<null>({ name: 's', init: () => null, reduce: steps, ...more });
+}
+
 /** A strategy whose first step is `step`. */
 function first(step: Record<string, unknown>): Simulation {
-  return run(defineStrategy({ name: 's', init: () => null, reduce: (state) => ({ state, ...step }) }));
+  return run(stateless(() => step));
 }
 
 describe('a user’s strategy', () => {
@@ -73,19 +88,13 @@ describe('a user’s strategy', () => {
   });
 
   test('embeds texts: no iteration, its tokens are reserved and recorded', () => {
-    const embedding = defineStrategy({
-      name: 'embedding',
-      init: () => null,
-      reduce: (state, signal) =>
-        signal.type === 'ai.embed.result'
-          ? { state, outcome: { status: 'completed' as const, result: signal.data.result } }
-          : { state, directives: [{ type: 'llm_embed', id: 'e', texts: ['x'.repeat(400), 'y'] }] },
-    });
+    const embedding = stateless((signal) =>
+      signal.type === 'ai.embed.result'
+        ? { outcome: { status: 'completed', result: signal.data.result } }
+        : { directives: [{ type: 'llm_embed', id: 'e', texts: ['x'.repeat(400), 'y'] }] },
+    );
     const limited = (max_tokens: number): Simulation =>
-      new Simulation({
-        agent: { strategy: 'embedding', limits: { max_tokens } },
-        core: { strategies: [embedding] },
-      });
+      new Simulation({ agent: { strategy: 's', limits: { max_tokens } }, core: { strategies: [embedding] } });
     const sim = limited(101);
     expect(sim.directive('e')).toMatchObject({
       type: 'llm_embed',
@@ -113,14 +122,11 @@ describe('a user’s strategy', () => {
   });
 
   test('that waits for input gets it', () => {
-    const patient = defineStrategy({
-      name: 'patient',
-      init: () => null,
-      reduce: (state, signal) =>
-        signal.type === 'ai.request.input'
-          ? { state, outcome: { status: 'completed' as const, result: signal.data.content, reason: 'told' } }
-          : { state, awaits: 'input' as const },
-    });
+    const patient = stateless((signal) =>
+      signal.type === 'ai.request.input'
+        ? { outcome: { status: 'completed', result: signal.data.content, reason: 'told' } }
+        : { awaits: 'input' },
+    );
     const sim = run(patient);
     expect(sim.status).toBe('waiting');
     sim.input('hello');
@@ -128,18 +134,14 @@ describe('a user’s strategy', () => {
   });
 
   test('may end with calls open: they are cancelled; work beside an outcome is not begun', () => {
-    const eager = defineStrategy({
-      name: 'eager',
-      init: () => null,
-      reduce: (state, signal, context) =>
-        signal.type === 'ai.request.started'
-          ? { state, directives: [callModel(context, 'a'), callModel(context, 'b')] }
-          : {
-              state,
-              directives: [callTool('t', 'math.add'), { type: 'emit', signal: { type: 'x.y' } }],
-              outcome: { status: 'completed' as const, result: 1 },
-            },
-    });
+    const eager = stateless((signal, context) =>
+      signal.type === 'ai.request.started'
+        ? { directives: [callModel(context, 'a'), callModel(context, 'b')] }
+        : {
+            directives: [callTool('t', 'math.add'), { type: 'emit', signal: { type: 'x.y' } }],
+            outcome: { status: 'completed', result: 1 },
+          },
+    );
     const sim = run(eager).model('a', { text: 'x' });
     expect(sim.view.status).toBe('completed');
     expect(sim.ids()).toEqual(['a', 'b']);
@@ -148,21 +150,16 @@ describe('a user’s strategy', () => {
   });
 
   test('close returns the history when the run ends from outside, not after an outcome of its own', () => {
-    const closing = defineStrategy({
-      name: 'closing',
-      init: () => null,
-      reduce: (state, signal, context) =>
-        signal.type === 'ai.request.started'
-          ? { state, directives: [callModel(context, 'm')] }
-          : { state, outcome: { status: 'completed' as const, result: 1 } },
+    const calling: Reduce = (signal, context) =>
+      signal.type === 'ai.request.started'
+        ? { directives: [callModel(context, 'm')] }
+        : { outcome: { status: 'completed', result: 1 } };
+    const closing = stateless(calling, {
       close: (_state, context) => [...context.messages, { role: 'assistant', content: 'closed' }],
     });
     expect(run(closing).cancel().messages.at(-1)).toEqual({ role: 'assistant', content: 'closed' });
     expect(run(closing).model('m', { text: 'x' }).messages).toHaveLength(1);
-    const broken = defineStrategy({
-      name: 'broken',
-      init: () => null,
-      reduce: (state, _signal, context) => ({ state, directives: [callModel(context, 'm')] }),
+    const broken = stateless(calling, {
       close: () => {
         throw new Error('oops');
       },
@@ -184,11 +181,7 @@ describe('a user’s strategy', () => {
   });
 
   test('one named react replaces the built-in one', () => {
-    const mine = defineStrategy({
-      name: 'react',
-      init: () => null,
-      reduce: (state) => ({ state, outcome: { status: 'completed' as const, result: 'mine' } }),
-    });
+    const mine = stateless(() => ({ outcome: { status: 'completed', result: 'mine' } }), { name: 'react' });
     expect(new Simulation({ core: { strategies: [mine] } }).view.result).toBe('mine');
     expect(() => createCore({ strategies: [mine, mine] })).toThrow('defined twice');
   });
@@ -223,7 +216,7 @@ describe('a strategy that is wrong fails its run at once', () => {
     const init = (): null => {
       throw new Error('oops');
     };
-    const sim = run(defineStrategy({ name: 's', init, reduce: (state) => ({ state }) }));
+    const sim = run(stateless(() => ({}), { init }));
     expect(sim.view.termination_reason).toBe('strategy_error');
     expect(sim.types()).toEqual(['ai.request.started', 'ai.request.failed']);
   });
@@ -245,11 +238,7 @@ describe('a strategy that is wrong fails its run at once', () => {
   });
 
   test('an id is never free again, also after its call has ended', () => {
-    const again = defineStrategy({
-      name: 's',
-      init: () => null,
-      reduce: (state, _signal, context) => ({ state, directives: [callModel(context, 'm')] }),
-    });
+    const again = stateless((_signal, context) => ({ directives: [callModel(context, 'm')] }));
     expect(run(again).model('m', { text: 'x' }).view.termination_reason).toBe('strategy_error');
   });
 
