@@ -1,23 +1,13 @@
 /** Both transports of the directive client against one running service.
  *  It must not hold a test of its own: both transports make the same promises. */
-import { afterAll, beforeAll } from 'vitest';
 import { createHttpClient } from '../../src/client/http-client.ts';
 import { createDirectClient } from '../../src/service/direct-client.ts';
-import { startRedis, type TestRedis } from '../support/redis.ts';
-import { type RunningService, startService } from '../support/running-service.ts';
+import { startService } from '../support/running-service.ts';
 import { directiveClientContract } from './directive-client.contract.ts';
+import { shared, useRedis } from '../support/shared.ts';
 
-let redis: TestRedis;
-let service: RunningService;
-
-beforeAll(async () => {
-  redis = await startRedis();
-  service = await startService({ redisUrl: redis.url });
-});
-afterAll(async () => {
-  await service?.stop();
-  await redis?.stop();
-});
+const redis = useRedis();
+const service = shared(async () => startService({ redisUrl: redis.url }));
 
 directiveClientContract('HTTP', async () => ({
   client: createHttpClient({ baseUrl: service.url }),

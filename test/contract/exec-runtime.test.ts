@@ -2,7 +2,7 @@
 // Must never read anything but the log of a request: what is not there was not reported.
 import { randomUUID } from 'node:crypto';
 import type { LanguageModelV4, LanguageModelV4StreamPart, LanguageModelV4Usage } from '@ai-sdk/provider';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { SubmittedDirective } from '../../src/contract/directive.ts';
 import { resultSchema } from '../../src/contract/result.ts';
 import { type Signal, signalSchema } from '../../src/contract/signal.ts';
@@ -25,13 +25,9 @@ import {
   STREAM_HEAD,
 } from '../support/provider-server.ts';
 import { OPENAI_CHAT } from '../support/recorded-answers.ts';
-import { startRedis, type TestRedis } from '../support/redis.ts';
+import { useRedis } from '../support/shared.ts';
 
-let redis: TestRedis;
-beforeAll(async () => {
-  redis = await startRedis();
-});
-afterAll(() => redis.stop());
+const redis = useRedis();
 
 /** A pipeline with a worker that calls the given providers. */
 async function openModels(providers: ModelProviders): Promise<Pipeline> {

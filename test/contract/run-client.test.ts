@@ -4,12 +4,12 @@ import { LLMock } from '@copilotkit/aimock';
 import { afterAll, beforeAll } from 'vitest';
 import { createHttpClient } from '../../src/client/http-client.ts';
 import { createDirectClient } from '../../src/service/direct-client.ts';
-import { startRedis, type TestRedis } from '../support/redis.ts';
 import { type RunningService, startService } from '../support/running-service.ts';
 import { runClientContract } from './run-client.contract.ts';
+import { useRedis } from '../support/shared.ts';
 
 const mock = new LLMock({ port: 0 });
-let redis: TestRedis;
+const redis = useRedis();
 let service: RunningService;
 
 function configuration(): Record<string, unknown> {
@@ -32,12 +32,10 @@ beforeAll(async () => {
   mock.on({ hasToolResult: true }, { content: 'Done.' });
   mock.on({ userMessage: 'work', hasToolResult: false }, { toolCalls });
   await mock.start();
-  redis = await startRedis();
   service = await startService({ redisUrl: redis.url, config: configuration() });
 });
 afterAll(async () => {
   await service?.stop();
-  await redis?.stop();
   await mock.stop();
 });
 

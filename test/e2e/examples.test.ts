@@ -9,12 +9,12 @@ import { createHttpClient } from '../../src/client/http-client.ts';
 import type { DirectiveClient } from '../../src/contract/directive-client.ts';
 import type { Signal } from '../../src/contract/signal.ts';
 import { type Child, freePort, spawnNode } from '../support/process.ts';
-import { startRedis, type TestRedis } from '../support/redis.ts';
+import { useRedis } from '../support/shared.ts';
 
 const FOLDER = 'examples/modules';
 const NO_KEYS = { ANTHROPIC_API_KEY: undefined, OPENAI_API_KEY: undefined, GEMINI_API_KEY: undefined };
 
-let redis: TestRedis;
+const redis = useRedis();
 let receiver: Child;
 let receiverUrl: string;
 let up: Child;
@@ -28,7 +28,6 @@ async function startUp(program: readonly string[], env: Record<string, string> =
 }
 
 beforeAll(async () => {
-  redis = await startRedis();
   const port = await freePort();
   receiver = spawnNode([`${FOLDER}/receiver.ts`, String(port)]);
   receiverUrl = /http:\S+/.exec(await receiver.waitForLine(/^receives on/))?.[0] ?? '';
@@ -39,7 +38,6 @@ afterAll(async () => {
   await client?.close();
   await up?.stop();
   await receiver?.stop();
-  await redis?.stop();
 });
 
 async function logOf(requestId: string): Promise<Signal[]> {

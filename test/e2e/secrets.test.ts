@@ -1,5 +1,6 @@
 /** A canary in every place that takes a secret; then all output of a service and its tools is searched.
  *  It must never check what should be there, but everything that is. */
+import { LLMock } from '@copilotkit/aimock';
 import { once } from 'node:events';
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
@@ -77,18 +78,27 @@ test(
     const args = ['--aof-use-rdb-preamble', 'no'];
     await using redis = await startRedis({ appendonly: true, args });
     const [denies, breaks] = [await startTattler(401), await startTattler(500)];
+    const mock = new LLMock({ port: 0 });
+    mock.onMessage('hi', { content: 'Hi there.' });
+    await mock.start();
+    onTestFinished(async () => mock.stop());
     const provider = {
       type: 'openai',
-      base_url: `http://${denies}/v1`,
       api_key_env: 'MODEL_KEY',
-      headers: { 'x-team': secret('model-header') },
+      headers: { 'x-team': '${MODEL_HEADER}' },
     };
+    const providers = {
+      good: { ...provider, base_url: `${mock.url}/v1` },
+      bad: { ...provider, base_url: `http://${denies}/v1` },
+    };
+    const models = { fast: ['bad:m', 'good:m'] };
     const folder = mkdtempSync(join(tmpdir(), 'adjutant-secrets-'));
     onTestFinished(() => rmSync(folder, { recursive: true }));
     const file = join(folder, 'adjutant.json');
-    writeFileSync(file, JSON.stringify({ mcpServers: servers(denies, breaks), providers: { p: provider } }));
+    writeFileSync(file, JSON.stringify({ mcpServers: servers(denies, breaks), providers, models }));
     const url = redis.url.replace('redis://', `redis://default:${password}@`);
-    const env = { REDIS_URL: url, MODEL_KEY: secret('model-key'), ADJUTANT_LOG_LEVEL: 'trace' };
+    const keys = { MODEL_KEY: secret('model-key'), MODEL_HEADER: secret('model-header') };
+    const env = { REDIS_URL: url, ...keys, ADJUTANT_LOG_LEVEL: 'trace' };
     const connection = connectRedis(redis.url, 'commands') as Redis;
     await connection.config('SET', 'requirepass', password);
     await closeRedis(connection);
@@ -102,12 +112,16 @@ test(
       const call = { type: 'tool_exec', tool_name: `${server}.x`, server, timeout_ms: 3_000 } as const;
       said.push(await client.execute(call, { timeoutMs: 20_000 }));
     }
-    const ask: SubmittedDirective = {
-      type: 'llm_generate',
-      model: 'p:m',
-      context: [{ role: 'user', content: 'hi' }],
-    };
-    said.push(await client.execute(ask, { timeoutMs: 20_000 }));
+    const context = [{ role: 'user' as const, content: 'hi' }];
+    const asks: SubmittedDirective[] = ['good:m', 'bad:m', 'fast'].flatMap((model) => [
+      { type: 'llm_generate', model, context },
+      { type: 'llm_stream', model, context },
+      { type: 'llm_embed', model, texts: ['hi'] },
+    ]);
+    for (const ask of asks) {
+      const end = await client.execute(ask, { timeoutMs: 20_000 });
+      said.push(end, await client.page(end.subject), await client.request(end.subject));
+    }
     // Arguments that look secret are hidden from followers; the tool gets them unchanged.
     const named = {
       apiKey: 1,
@@ -140,6 +154,8 @@ test(
     };
     // The searched data belongs to the run: the refusals and the good call are in it.
     expect(outputs.said).toMatch(/denied access/);
+    expect(outputs.said).toContain('Hi there.');
+    expect(outputs.said).toContain('wrong: ');
     expect(outputs.said).toMatch(/\[REDACTED\]/);
     expect(outputs.doctor).toMatch(/babbles/);
     const places = Object.fromEntries(

@@ -7,22 +7,20 @@ import { cliFolder } from '../support/cli.ts';
 import { gone } from '../support/mcp-process.ts';
 import { ownServerEntry } from '../support/mcp-servers.ts';
 import { type Child, spawnProcess } from '../support/process.ts';
-import { startRedis, type TestRedis } from '../support/redis.ts';
+import { useRedis } from '../support/shared.ts';
 
 const SCRIPT = resolve('scripts/adjutant.mjs');
 /** A Node that cannot replace a process, like Node 20. */
 const WITHOUT_EXECVE = '--import=data:text/javascript,delete process.execve';
 
-let redis: TestRedis;
+const redis = useRedis();
 let folder: string;
 
 beforeAll(async () => {
-  redis = await startRedis();
   const peer = ownServerEntry('legacy-peer.ts');
   folder = await cliFolder({ 'adjutant.json': { mcpServers: { peer } } });
 });
 afterAll(async () => {
-  await redis?.stop();
   await rm(folder, { recursive: true, force: true });
 });
 

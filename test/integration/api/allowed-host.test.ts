@@ -3,18 +3,11 @@
 import { once } from 'node:events';
 import { type IncomingMessage, request } from 'node:http';
 import { json } from 'node:stream/consumers';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { startRedis, type TestRedis } from '../../support/redis.ts';
+import { describe, expect, test } from 'vitest';
 import { type RunningService, startService } from '../../support/running-service.ts';
+import { useRedis } from '../../support/shared.ts';
 
-let redis: TestRedis;
-
-beforeAll(async () => {
-  redis = await startRedis();
-});
-afterAll(async () => {
-  await redis?.stop();
-});
+const redis = useRedis();
 
 async function ask(url: string, host: string, method = 'GET', body?: string): Promise<IncomingMessage> {
   const { hostname, port, pathname } = new URL(url);

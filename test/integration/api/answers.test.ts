@@ -1,22 +1,14 @@
 /** The API's answers to correct callers, and while a part of the service is away.
  *  It must not repeat what both transports promise: the client's suite has that. */
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { problemSchema } from '../../../src/contract/problem.ts';
 import { type Submission, submissionSchema } from '../../../src/contract/submission.ts';
-import { startRedis, type TestRedis } from '../../support/redis.ts';
-import { type RunningService, startService } from '../../support/running-service.ts';
+import { startRedis } from '../../support/redis.ts';
+import { startService } from '../../support/running-service.ts';
+import { shared, useRedis } from '../../support/shared.ts';
 
-let redis: TestRedis;
-let service: RunningService;
-
-beforeAll(async () => {
-  redis = await startRedis();
-  service = await startService({ redisUrl: redis.url });
-});
-afterAll(async () => {
-  await service?.stop();
-  await redis?.stop();
-});
+const redis = useRedis();
+const service = shared(async () => startService({ redisUrl: redis.url }));
 
 async function submit(body: unknown, query = '', headers: Record<string, string> = {}): Promise<Response> {
   return fetch(`${service.url}/v1/directives${query}`, {

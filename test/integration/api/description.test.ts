@@ -1,9 +1,9 @@
 /** The API's description of itself: valid OpenAPI 3.1 that names every route, and pages that need no network.
  *  It must not compare the document with a copy of it. */
 import { Validator } from '@seriousme/openapi-schema-validator';
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { startRedis, type TestRedis } from '../../support/redis.ts';
-import { type RunningService, startService } from '../../support/running-service.ts';
+import { beforeAll, expect, test } from 'vitest';
+import { startService } from '../../support/running-service.ts';
+import { shared, useRedis } from '../../support/shared.ts';
 
 interface Operation {
   readonly operationId: string;
@@ -15,18 +15,12 @@ interface OpenApi {
   readonly components: { readonly schemas: Readonly<Record<string, unknown>> };
 }
 
-let redis: TestRedis;
-let service: RunningService;
+const redis = useRedis();
+const service = shared(async () => startService({ redisUrl: redis.url, roles: { api: true } }));
 let document: OpenApi;
 
 beforeAll(async () => {
-  redis = await startRedis();
-  service = await startService({ redisUrl: redis.url, roles: { api: true } });
   document = (await (await fetch(`${service.url}/openapi.json`)).json()) as OpenApi;
-});
-afterAll(async () => {
-  await service?.stop();
-  await redis?.stop();
 });
 
 test('the description is valid OpenAPI 3.1', async () => {

@@ -9,22 +9,18 @@ import { createApi } from '../../../src/api/api.ts';
 import type { DirectiveClient } from '../../../src/contract/directive-client.ts';
 import type { Signal } from '../../../src/contract/signal.ts';
 import { createDirectClient } from '../../../src/service/direct-client.ts';
-import { startRedis, type TestRedis } from '../../support/redis.ts';
-import { type RunningService, startService } from '../../support/running-service.ts';
+import { startService } from '../../support/running-service.ts';
+import { shared, useRedis } from '../../support/shared.ts';
 
-let redis: TestRedis;
-let service: RunningService;
+const redis = useRedis();
+const service = shared(async () => startService({ redisUrl: redis.url, roles: { api: true } }));
 let direct: DirectiveClient;
 
 beforeAll(async () => {
-  redis = await startRedis();
-  service = await startService({ redisUrl: redis.url, roles: { api: true } });
   direct = await createDirectClient({ redisUrl: redis.url, prefix: service.prefix, knownServers: ['peer'] });
 });
 afterAll(async () => {
   await direct?.close();
-  await service?.stop();
-  await redis?.stop();
 });
 
 interface Frame {

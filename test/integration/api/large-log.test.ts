@@ -10,18 +10,17 @@ import { createDirectClient } from '../../../src/service/direct-client.ts';
 import { draftSignal } from '../../../src/journal/signal-draft.ts';
 import { acceptance, claimOf, endOf, originOf, toolCall } from '../../support/journal.ts';
 import { openStore } from '../../support/store.ts';
-import { startRedis, type TestRedis } from '../../support/redis.ts';
+import { useRedis } from '../../support/shared.ts';
 
 const SIGNALS = 40;
 const LARGE = 'x'.repeat(1_000_000);
 const REQUEST = 'large';
 
-let redis: TestRedis;
+const redis = useRedis();
 let open: Awaited<ReturnType<typeof openStore>>;
 let client: DirectiveClient;
 
 beforeAll(async () => {
-  redis = await startRedis();
   open = await openStore(redis.url);
   client = await createDirectClient({ redisUrl: redis.url, prefix: open.keys.prefix });
   const call = toolCall({ request_id: REQUEST });
@@ -39,7 +38,6 @@ beforeAll(async () => {
 afterAll(async () => {
   await client?.close();
   await open?.[Symbol.asyncDispose]();
-  await redis?.stop();
 });
 
 async function apiWith(unreadBytes: number) {

@@ -2,21 +2,19 @@
  *  It must not reach into the service: only HTTP. */
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { problemSchema } from '../../../src/contract/problem.ts';
-import { startRedis, type TestRedis } from '../../support/redis.ts';
 import { type RunningService, startService } from '../../support/running-service.ts';
+import { useRedis } from '../../support/shared.ts';
 
-let redis: TestRedis;
+const redis = useRedis();
 let service: RunningService;
 
 beforeAll(async () => {
-  redis = await startRedis();
   // Without an engine, started runs stay as they are.
   const config = { agents: { talker: { description: 'Talks' } } };
   service = await startService({ redisUrl: redis.url, roles: { api: true }, config });
 });
 afterAll(async () => {
   await service?.stop();
-  await redis?.stop();
 });
 afterEach(async () => {
   const response = await fetch(`${service.url}/readyz`);

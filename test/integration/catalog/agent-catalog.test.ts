@@ -8,18 +8,16 @@ import { type CatalogEntry, createToolCatalog } from '../../../src/catalog/tool-
 import { keySpace } from '../../../src/journal/keys.ts';
 import { closeRedis, connectRedis, type RedisConnection } from '../../../src/redis/connection.ts';
 import { uniquePrefix } from '../../support/journal.ts';
-import { startRedis, type TestRedis } from '../../support/redis.ts';
+import { useRedis } from '../../support/shared.ts';
 
-let redis: TestRedis;
+const redis = useRedis();
 let connection: RedisConnection;
 
 beforeAll(async () => {
-  redis = await startRedis();
   connection = connectRedis(redis.url, 'commands');
 });
 afterAll(async () => {
   await closeRedis(connection);
-  await redis.stop();
 });
 
 test('the catalog holds the agents of present engines, or of all engines when none is present', async () => {

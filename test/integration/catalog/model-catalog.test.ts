@@ -6,20 +6,18 @@ import { keySpace } from '../../../src/journal/keys.ts';
 import { createModelCatalog } from '../../../src/catalog/model-catalog.ts';
 import { closeRedis, connectRedis, type RedisConnection } from '../../../src/redis/connection.ts';
 import { uniquePrefix } from '../../support/journal.ts';
-import { startRedis, type TestRedis } from '../../support/redis.ts';
+import { useRedis } from '../../support/shared.ts';
 
 const DAY_MS = 86_400_000;
 
-let redis: TestRedis;
+const redis = useRedis();
 let connection: RedisConnection;
 
 beforeAll(async () => {
-  redis = await startRedis();
   connection = connectRedis(redis.url, 'commands');
 });
 afterAll(async () => {
   await closeRedis(connection);
-  await redis.stop();
 });
 
 function table(providers: Record<string, string>, aliases: Record<string, string[]> = {}): ModelTable {

@@ -9,12 +9,12 @@ import type { DirectiveClient } from '../../../src/contract/directive-client.ts'
 import { embeddingsSchema } from '../../../src/contract/embedding.ts';
 import type { Signal } from '../../../src/contract/signal.ts';
 import { createDirectClient } from '../../../src/service/direct-client.ts';
-import { startRedis, type TestRedis } from '../../support/redis.ts';
 import { type RunningService, startService } from '../../support/running-service.ts';
+import { useRedis } from '../../support/shared.ts';
 
 const mock = new LLMock({ port: 0 });
 const LONG = 'All work and no play makes a long text. '.repeat(500).trim();
-let redis: TestRedis;
+const redis = useRedis();
 let service: RunningService;
 
 beforeAll(async () => {
@@ -24,7 +24,6 @@ beforeAll(async () => {
   mock.on({ hasToolResult: true }, { content: `${LONG} Done.` });
   mock.onEmbedding('words', { embedding: Array.from({ length: 1_000 }, (_, index) => index / 8) });
   await mock.start();
-  redis = await startRedis();
   service = await startService({
     redisUrl: redis.url,
     config: {
@@ -37,7 +36,6 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await service?.stop();
-  await redis?.stop();
   await mock.stop();
 });
 

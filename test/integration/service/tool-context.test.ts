@@ -5,8 +5,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createHttpClient } from '../../../src/client/http-client.ts';
 import type { DirectiveClient } from '../../../src/contract/directive-client.ts';
 import { ownServerEntry } from '../../support/mcp-servers.ts';
-import { startRedis, type TestRedis } from '../../support/redis.ts';
 import { type RunningService, startService } from '../../support/running-service.ts';
+import { useRedis } from '../../support/shared.ts';
 
 const SHOP = fileURLToPath(new URL('../../support/modules/shop.ts', import.meta.url));
 const CANARY = 'canary-7c1f';
@@ -14,12 +14,11 @@ const CANARY = 'canary-7c1f';
 const peer = (more: object) => ({ ...ownServerEntry('legacy-peer.ts'), ...more });
 const keeper = { strategy: 'shopkeeper', tools: ['*'], tool_context: { tenant: CANARY } };
 
-let redis: TestRedis;
+const redis = useRedis();
 let service: RunningService;
 let client: DirectiveClient;
 
 beforeAll(async () => {
-  redis = await startRedis();
   const config = {
     mcpServers: { plain: peer({}), closed: peer({ context: 'none' }), open: peer({ context: 'all' }) },
     agents: { keeper },
@@ -32,7 +31,6 @@ beforeAll(async () => {
 afterAll(async () => {
   await client?.close();
   await service?.stop();
-  await redis?.stop();
 });
 
 /** The `_meta["adjutant/context"]` that the server got. */

@@ -27,6 +27,17 @@ describe('what is wrong is named by its path', () => {
     ['several unknown keys', { ...call, a: 1, 'b c': 2 }, ['a', '["b c"]']],
     ['wrong types', { ...call, arguments: [], timeout_ms: 'x' }, ['arguments', 'timeout_ms']],
     ['an id with a control character', { ...call, id: 'a\u0007' }, ['id']],
+    ['an id with a line break', { ...call, request_id: 'a\nb' }, ['request_id']],
+    [
+      'a __proto__ key at the top',
+      JSON.parse('{"type":"tool_exec","tool_name":"t","__proto__":{}}'),
+      ['__proto__'],
+    ],
+    [
+      'a key constructor.prototype',
+      { ...call, arguments: { constructor: { prototype: {} } } },
+      ['arguments.constructor.prototype'],
+    ],
     [
       'a __proto__ key',
       JSON.parse('{"type":"tool_exec","tool_name":"t","arguments":{"__proto__":{}}}'),
@@ -68,6 +79,7 @@ describe('what is wrong is named by its path', () => {
       },
       ['directives[1].request_id'],
     ],
+    ['a type of the agent runtime', { type: 'stop', reason: 'x' }, ['type']],
     ['a list', [call], ['']],
     ['null', null, ['']],
     ['a string', 'tool_exec', ['']],
