@@ -19,14 +19,14 @@ type Gists = { readonly [T in SignalType]: (data: DataOf<T>) => Gist };
 const GISTS: Gists = {
   'ai.tool.started': ({ tool_name: name }) => name,
   'ai.tool.progress': progressText,
-  'ai.tool.result': ({ result }) => resultGist(result),
+  'ai.tool.result': resultGist,
   'ai.tool.approval_requested': (data) => ['yellow', approvalText(data)],
   'ai.tool.approval_decided': ({ decision, reason }) =>
     withReason(decision === 'approve' ? 'approved' : 'denied', reason),
   'ai.llm.delta': ({ chunk_type: kind, delta }) => deltaText(kind, delta),
-  'ai.llm.response': ({ result }) => resultGist(result),
+  'ai.llm.response': resultGist,
   'ai.usage': (data) => `${data.model} ${tokensText(data)}`,
-  'ai.embed.result': ({ result }) => resultGist(result),
+  'ai.embed.result': resultGist,
   'ai.request.started': ({ query }) => query,
   'ai.request.input': ({ content }) => content,
   'ai.request.cancel_requested': ({ reason }) => reason ?? '',
@@ -39,7 +39,7 @@ const GISTS: Gists = {
     withReason(`${type ?? 'a directive'} rejected: ${reason}`, message),
   ],
   'directive.ignored': ({ directive_type: type, reason }) => ['yellow', `${type} ignored: ${reason}`],
-  'directive.result': ({ result }) => resultGist(result),
+  'directive.result': resultGist,
   'agent.scheduled': ({ timer_id: id, message }) => `${id} ${JSON.stringify(message)}`,
   'agent.child.started': ({ tag, agent, child_request_id: child }) => `${tag}: ${agent} in ${child}`,
   'agent.child.exit': ({ tag, status }) => `${tag}: ${status}`,
@@ -72,10 +72,17 @@ function unreadText({ unread_inputs: unread = [] }: { unread_inputs?: string[] |
   return unread.length === 0 ? '' : ` (unread inputs: ${unread.join(', ')})`;
 }
 
-function resultGist(result: Result): Gist {
+function resultGist({ result, metadata }: { result: Result; metadata?: unknown }): Gist {
   if (!result.ok) return ['red', errorText(result.error)];
   const turn = turnIn(result.payload);
-  return ['green', turn === null ? payloadText(result.payload) : turnGist(turn)];
+  const text = turn === null ? payloadText(result.payload) : turnGist(turn);
+  return ['green', `${redeliveryText(metadata)}${text}`];
+}
+
+/** Before the payload, which may be long: the call was made again because its worker had died. */
+function redeliveryText(metadata: unknown): string {
+  const { redeliveries } = Object(metadata) as { redeliveries?: unknown };
+  return typeof redeliveries === 'number' ? `(redelivered ${redeliveries}×) ` : '';
 }
 
 /** A model's turn as its text, or the tools that it calls. */

@@ -89,3 +89,12 @@ describe('deltas', () => {
     }
   });
 });
+
+test('a result after a redelivery says so, an ordinary one does not', () => {
+  const result = { ok: true, payload: 'done', effects: [] };
+  const ended = (metadata: object): Signal => signal('ai.tool.result', { call_id: 'c', result, metadata });
+  expect(linesOf([ended({ attempts: 2, redeliveries: 1 }), ended({ attempts: 2 })])).toEqual([
+    '1 c (redelivered 1×) done',
+    '2 c done',
+  ]);
+});
