@@ -21,6 +21,7 @@ export const CHECKS: readonly Check[] = [
   { name: 'unused', command: ['knip'] },
   { name: 'schemas', command: ['node', 'scripts/generate-schemas.ts', '--check'] },
   { name: 'configuration', command: ['node', 'scripts/generate-configuration.ts', '--check'] },
+  { name: 'metrics', command: ['node', 'scripts/generate-metrics.ts', '--check'] },
 ];
 
 /** As many as continuous integration has cores. */

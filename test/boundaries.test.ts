@@ -7,7 +7,7 @@ import { describe, expect, test } from 'vitest';
 /** Folder of src → folders it may import, each of them earlier in this table. This table is the architecture. */
 const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   contract: [],
-  telemetry: [],
+  telemetry: ['contract'],
   bounds: [],
   'json-schema': [],
   redis: ['contract', 'telemetry'],
@@ -21,7 +21,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   worker: ['contract', 'telemetry', 'bounds', 'redis', 'journal', 'catalog', 'queue', 'executors'],
   engine: ['contract', 'telemetry', 'bounds', 'redis', 'journal', 'catalog', 'queue', 'executors'],
   extend: ['contract', 'config', 'executors', 'engine'],
-  api: ['contract', 'redis'],
+  api: ['contract', 'redis', 'telemetry'],
   client: ['contract'],
   service: [
     'contract',
@@ -61,6 +61,7 @@ const SOLE_IMPORTERS: readonly (readonly [RegExp, readonly string[]])[] = [
   [/^(fastify|@fastify\/|fastify-)/, ['api/']],
   [/^commander($|\/)/, ['cli/']],
   [/^ajv/, ['json-schema/']],
+  [/^@opentelemetry\//, ['telemetry/']],
 ];
 
 const ENVIRONMENT_READERS = ['main.ts', 'config/config.ts', 'cli/'];

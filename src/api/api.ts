@@ -7,12 +7,14 @@ import type { App } from './app.ts';
 import { acceptJsonOnly } from './json-body.ts';
 import { describeApi, serveDescription } from './openapi.ts';
 import { handleClientError, handleError, handleNotFound, refuseOtherMethods } from './problem-reply.ts';
+import { reportRequests, type RequestReports } from './request-report.ts';
 import { validateInput } from './request-input.ts';
 import { cancellationRoutes } from './routes/cancellations.ts';
 import { deadLetterRoutes } from './routes/dead-letters.ts';
 import { directiveRoutes } from './routes/directives.ts';
 import { healthRoutes, type Readiness } from './routes/health.ts';
 import { listingRoutes } from './routes/listings.ts';
+import { metricRoutes } from './routes/metrics.ts';
 import { payloadRoutes } from './routes/payloads.ts';
 import { requestRoutes } from './routes/requests.ts';
 import { runRoutes } from './routes/runs.ts';
@@ -31,6 +33,10 @@ export interface ApiOptions {
   readonly client: DirectiveClient;
   readonly ready: () => Promise<Readiness>;
   readonly logger: FastifyBaseLogger;
+  /** Reads the metrics of the process. null: there are none. Default: null. */
+  readonly scrape?: (() => Promise<string>) | null;
+  /** Default: nobody is told. */
+  readonly reports?: RequestReports;
   /** The service's version, shown by `/healthz` and the description. */
   readonly version: string;
   readonly limits?: ApiLimits;
@@ -51,6 +57,7 @@ export function createApi(options: ApiOptions): App {
   const app = createApp(options);
   const stop = stopSignal(app);
   const refuseOthers = refuseOtherMethods(app);
+  if (options.reports) reportRequests(app, options.reports);
   refuseOtherHosts(app, options.allowedHosts ?? null);
   acceptJsonOnly(app);
   readBeforeRefusal(app);
@@ -91,6 +98,7 @@ function routes(app: App, options: ApiOptions, stop: AbortSignal): void {
   signalRoutes(app, { client, heartbeatMs, stop, unread });
   listingRoutes(app, client);
   healthRoutes(app, options.ready, options.version);
+  if (options.scrape) metricRoutes(app, options.scrape);
   serveDescription(app);
 }
 

@@ -4,12 +4,14 @@ import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from
 import { STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import { problem } from '../contract/problem.ts';
+import { noteRefusal } from './request-report.ts';
 import { type Refusal, refusalOf } from './refusal.ts';
 import { ownMember } from '../contract/own-member.ts';
 
 const PROBLEM_TYPE = 'application/problem+json; charset=utf-8';
 
 export function replyWithProblem(reply: FastifyReply, refusal: Refusal): FastifyReply {
+  noteRefusal(reply, refusal.problem);
   if (refusal.retryAfterSeconds !== null) void reply.header('retry-after', refusal.retryAfterSeconds);
   return reply
     .code(refusal.problem.status)

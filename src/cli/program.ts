@@ -144,6 +144,12 @@ function addRoles(
     if (fixed.roles.api === true) {
       command.option('--port <port>', 'default: ADJUTANT_PORT or 7420; 0 = any free port', wholeNumber);
       command.option('--host <host>', 'default: ADJUTANT_HOST or 127.0.0.1');
+    } else {
+      command.option(
+        '--metrics-port <port>',
+        'serve /metrics, /healthz and /readyz there; default: ADJUTANT_METRICS_PORT or none',
+        wholeNumber,
+      );
     }
     command.action(async (given: Partial<ServeOptions>) =>
       finish(await serve(terminal, interrupt, { ...given, ...fixed })),

@@ -7,6 +7,7 @@ import { environmentSchema } from './environment.ts';
 import { ConfigError } from './error.ts';
 import { type FilePlace, readConfigFile } from './file.ts';
 import { fileSchema } from './file-schema.ts';
+import { type MetricsConfig, metricsOf } from './metrics.ts';
 import { missingKeys, type ModelConfig, parseModels } from './models.ts';
 import { type ServerConfig, transportOf } from './servers.ts';
 import { fieldErrors } from '../contract/field-error.ts';
@@ -29,7 +30,11 @@ export interface Config extends PlainSections, ModelConfig {
   allowedHosts: readonly string[];
   port: number;
   logLevel: string;
+  logFormat: LogFormat;
+  metrics: MetricsConfig;
 }
+
+type LogFormat = z.output<typeof environmentSchema>['ADJUTANT_LOG_FORMAT'];
 
 const CONFIG_FILE = 'adjutant.json';
 
@@ -93,6 +98,8 @@ export function parseConfig(raw: unknown, { source, directory, environment }: Pa
     allowedHosts: variables.ADJUTANT_ALLOWED_HOSTS,
     port: variables.ADJUTANT_PORT,
     logLevel: variables.ADJUTANT_LOG_LEVEL,
+    logFormat: variables.ADJUTANT_LOG_FORMAT,
+    metrics: metricsOf(variables, variables.OTEL_EXPORTER_OTLP_ENDPOINT ?? null),
   };
 }
 

@@ -2,6 +2,7 @@
 // Must never hold the key of a provider: those are read where models are called.
 import * as z from 'zod';
 import { redisUrlFault } from '../redis/address.ts';
+import { metricsVariables } from './metrics.ts';
 import { notes } from './notes.ts';
 
 /** As in a Host header, without the port. */
@@ -60,4 +61,16 @@ export const environmentSchema = z.object({
     .enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'])
     .default('info')
     .register(notes, { description: 'The least important lines that are logged.' }),
+  ADJUTANT_LOG_FORMAT: z.enum(['auto', 'json', 'text']).default('auto').register(notes, {
+    description: 'How lines of the log look.',
+    special: '`auto` = `text` on a terminal, else `json`',
+  }),
+  OTEL_EXPORTER_OTLP_ENDPOINT: z
+    .url({ protocol: /^https?$/, error: 'must be an http or https URL' })
+    .optional()
+    .register(notes, {
+      description: 'Address of an OTLP/HTTP collector, without `/v1/metrics`.',
+      fallback: 'nothing is sent',
+    }),
+  ...metricsVariables,
 });

@@ -14,6 +14,7 @@ import type { Preparer } from '../queue/prepare.ts';
 import type { RedisConnection } from '../redis/connection.ts';
 import { version } from '../version.ts';
 import { type ClientOptions, createClient } from './client.ts';
+import type { Observation } from './observation.ts';
 import { readiness } from './readiness.ts';
 import type { Store } from './store.ts';
 
@@ -24,6 +25,7 @@ export interface ApiRoleOptions {
   /** Whether this process' worker hears cancellations; null: it has none. */
   cancellations: (() => Hearing) | null;
   logger: Logger;
+  observation: Observation;
   onError: (error: Error) => void;
 }
 
@@ -34,7 +36,7 @@ export interface ApiRole extends Startable {
 
 /** `listening`: a connection for subscriptions only. */
 export function createApiRole(store: Store, listening: RedisConnection, options: ApiRoleOptions): ApiRole {
-  const { config, cancellations, logger } = options;
+  const { config, cancellations, logger, observation } = options;
   const { client, listen, hearing } = createClient(store, listening, clientOptions(options));
   const api = createApi({
     client,
@@ -42,6 +44,8 @@ export function createApiRole(store: Store, listening: RedisConnection, options:
     allowedHosts: allowedHosts({ host: config.host, named: config.allowedHosts }),
     limits: { bodyBytes: config.limits.body_bytes },
     logger,
+    scrape: observation.metrics.scrape,
+    reports: { meters: observation.metrics.meters, failures: observation.failures },
     version,
   });
   let url: string | null = null;

@@ -1,7 +1,7 @@
 // The composition of a process: its connections, one store on each, and the roles that work on them.
 // Must never hold behaviour of its own.
 import { randomUUID } from 'node:crypto';
-import { type Logger, pino } from 'pino';
+import type { Logger } from 'pino';
 import type { Config } from '../config/config.ts';
 import { DEFAULT_ALIASES } from '../contract/model-name.ts';
 import { createCore } from '../engine/core/core.ts';
@@ -19,11 +19,13 @@ import { requireFitRedis } from '../redis/fitness.ts';
 import type { RedisConnection } from '../redis/connection.ts';
 import { createRedisOutage } from '../redis/outage.ts';
 import { askRedis } from '../redis/reach.ts';
+import { openLog } from '../telemetry/log.ts';
 import { type Announced, createAnnouncer } from './announcer.ts';
 import { type ApiRole, createApiRole } from './api-role.ts';
 import { createConnections } from './connections.ts';
 import { createEngineRole } from './engine-role.ts';
 import { configuredModels } from './models.ts';
+import { addStoreGauges, createObservation, probeListener } from './observation.ts';
 import { createStore, type Store, type StoreOptions } from './store.ts';
 import {
   createExecution,
@@ -43,6 +45,8 @@ export interface Roles {
 export interface Service {
   /** Where the API listens, once started; null without that role. */
   readonly url: string | null;
+  /** Where the metrics of a process are that has a listener of its own for them, once started; else null. */
+  readonly metricsUrl: string | null;
   /** `interrupt` leaves the rest unstarted; `stop` follows. */
   start(interrupt?: AbortSignal): Promise<void>;
   stop(): Promise<void>;
@@ -51,7 +55,7 @@ export interface Service {
 /** Builds a process with the given roles; `modules` as `loadModules` found them. Throws when the configuration names no Redis. */
 export function createService(config: Config, roles: Roles, modules: Modules = NO_MODULES): Service {
   const shared = sharedBy(config, modules);
-  const { redisUrl, local, outage, onError } = shared;
+  const { redisUrl, local, outage, observation, onError } = shared;
   const redis = createConnections(redisUrl, outage);
   // A connection each: a write that waits for a disk or a replica holds back all that follows it on its own.
   const turns = roles.engine ? storeOn(redis.open('commands'), shared, { takes: local.all }) : null;
@@ -70,7 +74,10 @@ export function createService(config: Config, roles: Roles, modules: Modules = N
   const api = entry ? apiOn(entry, redis.open('subscriber'), registry, shared, worker) : null;
 
   const announced = [...(execution?.announced ?? []), ...(turns ? [agentsOf(turns, shared)] : [])];
+  const probes = probesOn(stores, shared, { worker, api: roles.api === true });
   const parts = [
+    observation.failures,
+    observation.metrics,
     fitness(redisUrl, config),
     redis,
     ...stores.map(closing),
@@ -80,10 +87,12 @@ export function createService(config: Config, roles: Roles, modules: Modules = N
     ...(execution?.parts ?? []),
     ...(worker?.parts ?? []),
     ...(api ? [api] : []),
+    ...(probes ? [probes] : []),
     outage,
   ];
   const drainMs = (engine ? config.engine.drain_ms : 0) + (worker ? config.worker.drain_ms : 0);
-  return serviceOf(parts, { url: () => api?.url() ?? null, drainMs, logger: shared.logger });
+  const urls = { url: () => api?.url() ?? null, metricsUrl: () => probes?.url() ?? null };
+  return serviceOf(parts, { ...urls, drainMs, logger: shared.logger });
 }
 
 type Shared = ReturnType<typeof sharedBy>;
@@ -92,26 +101,35 @@ type Shared = ReturnType<typeof sharedBy>;
 function sharedBy(config: Config, modules: Modules) {
   const { redisUrl } = config;
   if (redisUrl === undefined) throw new Error('no Redis is configured: set REDIS_URL');
-  const logger = pino({ level: config.logLevel, base: null }, pino.destination({ fd: 2, sync: false }));
+  const logger = openLog({ level: config.logLevel, format: config.logFormat });
+  const processId = randomUUID();
+  const observation = createObservation({ config, modules, processId, logger });
   const local = createLocalRoles();
   const outage = createRedisOutage({ logger, waiting: local.underWay });
   const onError = (error: Error): void => {
     if (!outage.explains(error))
       logger.warn({ error: error.message }, 'a background task failed and goes on');
   };
-  return { config, modules, redisUrl, processId: randomUUID(), local, outage, logger, onError };
+  return { config, modules, redisUrl, processId, local, outage, logger, observation, onError };
 }
 
 /** What a stop may take beyond the drains: 5 s for Redis to take what is known, and the goodbyes. */
 const STOP_MS = 8_000;
 
-function serviceOf(
-  parts: readonly Startable[],
-  { logger, url, drainMs }: { logger: Logger; url: () => string | null; drainMs: number },
-): Service {
+interface ServiceParts {
+  logger: Logger;
+  url: () => string | null;
+  metricsUrl: () => string | null;
+  drainMs: number;
+}
+
+function serviceOf(parts: readonly Startable[], { logger, url, metricsUrl, drainMs }: ServiceParts): Service {
   return {
     get url() {
       return url();
+    },
+    get metricsUrl() {
+      return metricsUrl();
     },
     start: (interrupt) => startAll(parts, interrupt),
     async stop() {
@@ -169,6 +187,20 @@ function apiOn(
 ): ApiRole {
   const preparer = createPreparer(store.catalog, registry.executeImmediately);
   return createApiRole(store, listening, { ...shared, preparer, cancellations: worker?.hearing ?? null });
+}
+
+/** The gauges of the process, and its listener for them, where one is configured. */
+function probesOn(
+  stores: readonly Store[],
+  { config, observation, local }: Shared,
+  { worker, api }: { worker: WorkerRole | null; api: boolean },
+): (Startable & { url(): string | null }) | null {
+  const [store] = stores;
+  if (store === undefined) return null;
+  addStoreGauges(observation, stores.at(-1) ?? store, api);
+  if (worker)
+    observation.metrics.add(() => [{ metric: 'attemptsRunning', value: local.underWay()['attempts'] ?? 0 }]);
+  return probeListener(config, observation, store, { cancellations: worker?.hearing ?? null });
 }
 
 function agentsOf({ catalog }: Store, { modules, processId }: Shared): Announced {

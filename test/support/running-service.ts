@@ -9,6 +9,8 @@ import { ownServerEntry } from './mcp-servers.ts';
 export interface RunningService {
   /** Of the API; empty without that role. */
   readonly url: string;
+  /** Of the listener for metrics; empty without one. */
+  readonly metricsUrl: string;
   readonly prefix: string;
   stop(): Promise<void>;
   [Symbol.asyncDispose](): Promise<void>;
@@ -50,5 +52,6 @@ export async function startService(options: RunningServiceOptions): Promise<Runn
   const service = createService(config, roles, await loadModules(config));
   await service.start();
   const stop = async (): Promise<void> => service.stop();
-  return { url: service.url ?? '', prefix, stop, [Symbol.asyncDispose]: stop };
+  const urls = { url: service.url ?? '', metricsUrl: service.metricsUrl ?? '' };
+  return { ...urls, prefix, stop, [Symbol.asyncDispose]: stop };
 }

@@ -16,6 +16,8 @@ export interface ServeOptions {
   readonly port?: number;
   /** Default: ADJUTANT_HOST, or 127.0.0.1. */
   readonly host?: string;
+  /** Default: ADJUTANT_METRICS_PORT, or none. */
+  readonly metricsPort?: number;
   /** Whether a private Redis starts when REDIS_URL is missing. */
   readonly mayStartRedis: boolean;
 }
@@ -66,7 +68,7 @@ async function run(
     await service.start(stop);
     // A verb that does not find the note asks the usual address.
     if (service.url !== null) await redis.noteService(service.url).catch(() => {});
-    if (!stop.aborted) announce(terminal, service.url);
+    if (!stop.aborted) announce(terminal, service);
     await aborted(stop);
     terminal.err('stopping');
     await service.stop();
@@ -96,16 +98,21 @@ function printAdvice(terminal: Terminal, { subject, says, fix }: Finding): void 
   if (fix !== null) terminal.err(`${terminal.paintErr('cyan', '    fix')} ${oneLine(fix, 500)}`);
 }
 
-function announce(terminal: Terminal, url: string | null): void {
+function announce(
+  terminal: Terminal,
+  { url, metricsUrl }: { url: string | null; metricsUrl: string | null },
+): void {
   terminal.out(`adjutant ${url === null ? 'works' : `listens on ${url}`}`);
   if (url !== null) terminal.err(terminal.paintErr('dim', `documentation: ${url}/docs`));
+  if (metricsUrl !== null) terminal.err(terminal.paintErr('dim', `metrics: ${metricsUrl}/metrics`));
 }
 
-function withOptions(environment: Environment, { port, host }: ServeOptions): Environment {
+function withOptions(environment: Environment, { port, host, metricsPort }: ServeOptions): Environment {
   return {
     ...environment,
     ...(port === undefined ? {} : { ADJUTANT_PORT: String(port) }),
     ...(host === undefined ? {} : { ADJUTANT_HOST: host }),
+    ...(metricsPort === undefined ? {} : { ADJUTANT_METRICS_PORT: String(metricsPort) }),
   };
 }
 

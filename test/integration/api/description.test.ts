@@ -36,6 +36,7 @@ test('it names every route, once', () => {
   );
   expect(operations.toSorted()).toEqual([
     'GET /healthz',
+    'GET /metrics',
     'GET /openapi.json',
     'GET /readyz',
     'GET /v1/agents',

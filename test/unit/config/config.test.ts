@@ -44,6 +44,8 @@ describe('an empty configuration', () => {
       allowedHosts: [],
       port: 7_420,
       logLevel: 'info',
+      logFormat: 'auto',
+      metrics: { isOn: true, port: null, otlp: null },
     });
   });
 });

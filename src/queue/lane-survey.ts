@@ -1,0 +1,60 @@
+// What waits in all lanes, for metrics: a few commands a lane that each cost Redis a microsecond, whatever waits there.
+// Must never open a lane, nor count as its use: who only looks would keep idle lanes alive.
+import type { DeadLetterIndex } from '../journal/dead-letter-index.ts';
+import type { KeySpace } from '../journal/keys.ts';
+import type { SweepIndex } from '../journal/sweep-index.ts';
+import type { RedisConnection } from '../redis/connection.ts';
+import { lanePrefix } from './lane-registry.ts';
+
+export interface LaneFigures {
+  lane: string;
+  waiting: number;
+  active: number;
+  delayed: number;
+  /** How long ago the job that is next was enqueued, milliseconds; 0: none waits. */
+  oldestMs: number;
+}
+
+export interface Survey {
+  lanes: LaneFigures[];
+  /** Directives and runs under the sweeper's care. */
+  open: number;
+  deadLetters: number;
+}
+
+export interface SurveyParts {
+  connection: RedisConnection;
+  keys: KeySpace;
+  index: Pick<SweepIndex, 'size'>;
+  dead: Pick<DeadLetterIndex, 'size'>;
+  now?: () => number;
+}
+
+/** More are not looked at: the names come from configurations, and this bounds a mistake in one. */
+const MOST_LANES = 500;
+
+export function createLaneSurvey({ connection, keys, index, dead, now = Date.now }: SurveyParts) {
+  async function figuresOf(lane: string): Promise<LaneFigures> {
+    const key = (part: string): string => `${lanePrefix(keys.prefix, lane)}:${lane}:${part}`;
+    const [waiting, prioritized, active, delayed, next] = await Promise.all([
+      connection.llen(key('wait')),
+      connection.zcard(key('prioritized')),
+      connection.llen(key('active')),
+      connection.zcard(key('delayed')),
+      connection.lindex(key('wait'), -1),
+    ]);
+    const enqueuedAt = next === null ? null : await connection.hget(key(next), 'timestamp');
+    const oldestMs = enqueuedAt === null ? 0 : Math.max(0, now() - Number(enqueuedAt));
+    return { lane, waiting: waiting + prioritized, active, delayed, oldestMs };
+  }
+
+  /** Of the lanes that somebody has used within an hour. */
+  return async (): Promise<Survey> => {
+    const [names, open, deadLetters] = await Promise.all([
+      connection.zrange(keys.lanes, '0', String(MOST_LANES - 1)),
+      index.size(),
+      dead.size(),
+    ]);
+    return { lanes: await Promise.all(names.toSorted().map(figuresOf)), open, deadLetters };
+  };
+}

@@ -1,0 +1,53 @@
+// The gauges of a process that come from Redis: whether it answers and how fast, and what waits in the lanes.
+// Must never ask Redis again while an answer is outstanding, nor more often than a figure can change for a reader.
+import type { Survey } from '../queue/lane-survey.ts';
+import type { RedisConnection } from '../redis/connection.ts';
+import { type GaugeSource, type Reading, remembered } from '../telemetry/gauges.ts';
+import { LABEL } from '../telemetry/metric.ts';
+import { settledWithin } from '../lifecycle.ts';
+
+const LANES_FRESH_MS = 5_000;
+const PING_FRESH_MS = 1_000;
+/** A Redis that takes longer is away, as far as an operator is concerned. */
+const LONGEST_PING_MS = 1_000;
+
+export function redisGauges(connection: RedisConnection): GaugeSource {
+  let asked: Promise<unknown> | null = null;
+  const read = async (): Promise<readonly Reading[]> => {
+    // A Redis that is away keeps its one question.
+    if (asked !== null) return [{ metric: 'redisUp', value: 0 }];
+    const startedAt = performance.now();
+    let tookMs: number | null = null;
+    asked = connection
+      .ping()
+      .then(() => (tookMs = performance.now() - startedAt))
+      .catch(() => {})
+      .finally(() => (asked = null));
+    await settledWithin(asked, LONGEST_PING_MS);
+    if (tookMs === null) return [{ metric: 'redisUp', value: 0 }];
+    return [
+      { metric: 'redisUp', value: 1 },
+      { metric: 'redisRoundTrip', value: tookMs / 1_000 },
+    ];
+  };
+  return remembered(read, PING_FRESH_MS);
+}
+
+export function laneGauges(survey: () => Promise<Survey>): GaugeSource {
+  return remembered(async () => readingsOf(await survey()), LANES_FRESH_MS);
+}
+
+function readingsOf({ lanes, open, deadLetters }: Survey): Reading[] {
+  return [
+    { metric: 'open', value: open },
+    { metric: 'deadLetters', value: deadLetters },
+    ...lanes.flatMap(({ lane, oldestMs, ...counts }): Reading[] => [
+      { metric: 'laneOldestAge', value: oldestMs / 1_000, labels: { [LABEL.lane]: lane } },
+      ...Object.entries(counts).map(([state, value]): Reading => ({
+        metric: 'laneDepth',
+        value,
+        labels: { [LABEL.lane]: lane, [LABEL.state]: state },
+      })),
+    ]),
+  ];
+}

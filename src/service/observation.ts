@@ -1,0 +1,77 @@
+// What a process reports of itself: its log, its metrics, the lines about failures.
+// Must never change what a role does.
+import type { Logger } from 'pino';
+import { createProbeListener, type ProbeListener } from '../api/probe-listener.ts';
+import type { Config } from '../config/config.ts';
+import type { Modules } from '../extend/modules.ts';
+import type { Hearing } from '../journal/channel.ts';
+import { createLaneSurvey } from '../queue/lane-survey.ts';
+import { reportEnds, type ReportEnd } from '../telemetry/ended-directive.ts';
+import { createFailureLog, type FailureLog } from '../telemetry/failure-log.ts';
+import { createMetrics, type Metrics, type MetricSettings } from '../telemetry/metrics.ts';
+import { version } from '../version.ts';
+import { laneGauges, redisGauges } from './gauges.ts';
+import { readiness } from './readiness.ts';
+import type { Store } from './store.ts';
+
+export interface Observation {
+  metrics: Metrics;
+  failures: FailureLog;
+  reportEnd: ReportEnd;
+}
+
+export interface ObservedProcess {
+  config: Config;
+  modules: Modules;
+  processId: string;
+  logger: Logger;
+}
+
+export function createObservation(observed: ObservedProcess): Observation {
+  const { logger, config } = observed;
+  const metrics = createMetrics(config.metrics.isOn ? metricSettings(observed) : null, logger);
+  const failures = createFailureLog(logger);
+  return { metrics, failures, reportEnd: reportEnds(metrics.meters, failures) };
+}
+
+function metricSettings({ config, modules, processId }: ObservedProcess): MetricSettings {
+  const { providers, models, metrics } = config;
+  return {
+    otlp: metrics.otlp,
+    resource: {
+      'service.name': 'adjutant',
+      'service.version': version,
+      'service.instance.id': processId,
+    },
+    known: {
+      agents: modules.agents.map(({ name }) => name),
+      models: [
+        ...[...models.values()].flat(),
+        ...[...providers].flatMap(([name, { models: own }]) =>
+          [...own.keys()].map((model) => `${name}:${model}`),
+        ),
+      ],
+    },
+  };
+}
+
+/** The figures of Redis, of all roles from one store; those of the lanes, if this process has the API. */
+export function addStoreGauges({ metrics }: Observation, store: Store, hasApi: boolean): void {
+  const { connection, keys, records } = store;
+  metrics.add(redisGauges(connection));
+  if (hasApi) metrics.add(laneGauges(createLaneSurvey({ connection, keys, ...records })));
+}
+
+/** null: none is configured. `channels`: as for `readiness`. */
+export function probeListener(
+  config: Config,
+  { metrics }: Observation,
+  store: Store,
+  channels: Readonly<Record<string, (() => Hearing) | null>>,
+): ProbeListener | null {
+  const { port } = config.metrics;
+  if (port === null) return null;
+  const { host } = config;
+  const ready = () => readiness(store.connection, channels);
+  return createProbeListener({ host, port, scrape: metrics.scrape, ready, version });
+}

@@ -1,0 +1,173 @@
+// The seam of metrics: what the rest of the service reports, as facts; each becomes a few measurements here.
+// Must never throw, wait, or let a value that a caller chose become a label.
+import { ERROR_TYPES } from '../contract/error-envelope.ts';
+import { boundedNames, OTHER } from './bounded-names.ts';
+import { LABEL } from './metric.ts';
+import type { MetricName } from './metric-names.ts';
+
+type Labels = Readonly<Record<string, string>>;
+
+/** One measurement of a counter or histogram. */
+export type Measure = (metric: MetricName, value: number, labels: Labels) => void;
+
+export interface AttemptFacts {
+  readonly lane: string;
+  /** What became of it, as the kinds of `Outcome`. */
+  readonly outcome: string;
+  /** null: it ended well, or was given back without an error. */
+  readonly errorType: string | null;
+  readonly durationMs: number;
+}
+
+export interface EndFacts {
+  readonly type: string;
+  /** null: success. */
+  readonly errorType: string | null;
+  /** Whether the call may have happened although the end does not say so. */
+  readonly isUnknown: boolean;
+  /** From the acceptance, milliseconds; null: not known here. */
+  readonly durationMs: number | null;
+}
+
+export interface ModelCallFacts {
+  readonly operation: 'chat' | 'embeddings';
+  readonly provider: string;
+  readonly model: string;
+  readonly errorType: string | null;
+  readonly durationMs: number;
+  /** null: the answer came in one piece, or not at all. */
+  readonly firstChunkMs: number | null;
+  /** null: not known. */
+  readonly tokens: { readonly input: number; readonly output: number } | null;
+  /** US dollars; null: the model has no price. */
+  readonly cost: number | null;
+}
+
+export interface RunEndFacts {
+  readonly agent: string;
+  readonly status: string;
+  readonly durationMs: number;
+}
+
+export interface HttpFacts {
+  readonly method: string;
+  /** The template of the path; null: the request matched no route. */
+  readonly route: string | null;
+  readonly status: number;
+  readonly durationMs: number;
+}
+
+export interface Meters {
+  /** `waitMs`: since the attempt could have begun. `redelivered`: its last worker was lost. */
+  claimed(lane: string, waitMs: number, redelivered: boolean): void;
+  attempted(facts: AttemptFacts): void;
+  ended(facts: EndFacts): void;
+  modelCalled(facts: ModelCallFacts): void;
+  swept(what: 'enqueued' | 'ended'): void;
+  reconnected(server: string): void;
+  runStarted(agent: string): void;
+  runEnded(facts: RunEndFacts): void;
+  turnTaken(durationMs: number): void;
+  answered(facts: HttpFacts): void;
+  refused(code: string): void;
+  exportFailed(signal: 'traces' | 'metrics'): void;
+}
+
+export interface KnownNames {
+  readonly agents: Iterable<string>;
+  /** As `provider:model`. */
+  readonly models: Iterable<string>;
+}
+
+/** Models beside the configured ones: callers may name any. */
+const MOST_OTHER_MODELS = 50;
+
+const NONE: Labels = {};
+const ERRORS: ReadonlySet<string> = new Set(ERROR_TYPES);
+const METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
+
+/** Tools and modules name errors of their own. */
+function errorLabel(type: string | null): Labels {
+  return type === null ? NONE : { [LABEL.errorType]: ERRORS.has(type) ? type : OTHER };
+}
+
+export function createMeters(measure: Measure, known: KnownNames): Meters {
+  const agentLabel = boundedNames(known.agents, 0);
+  const modelLabel = boundedNames(known.models, MOST_OTHER_MODELS);
+  return {
+    ...directiveMeters(measure),
+    ...runMeters(measure, agentLabel),
+    modelCalled: (facts) => measureModelCall(measure, facts, modelLabel),
+    reconnected: (server) => measure('mcpReconnects', 1, { [LABEL.server]: server }),
+    answered({ method, route, status, durationMs }) {
+      measure('httpDuration', durationMs / 1_000, {
+        [LABEL.httpMethod]: METHODS.has(method) ? method : OTHER,
+        [LABEL.httpRoute]: route ?? OTHER,
+        [LABEL.httpStatus]: String(status),
+      });
+    },
+    refused: (code) => measure('refusals', 1, { [LABEL.code]: code }),
+    exportFailed: (signal) => measure('exportFailures', 1, { [LABEL.signal]: signal }),
+  };
+}
+
+function directiveMeters(measure: Measure) {
+  return {
+    claimed(lane: string, waitMs: number, redelivered: boolean): void {
+      measure('laneWait', Math.max(0, waitMs) / 1_000, { [LABEL.lane]: lane });
+      if (redelivered) measure('redeliveries', 1, { [LABEL.lane]: lane });
+    },
+    attempted({ lane, outcome, errorType, durationMs }: AttemptFacts): void {
+      const labels = { [LABEL.lane]: lane, [LABEL.outcome]: outcome };
+      measure('attempts', 1, { ...labels, ...errorLabel(errorType) });
+      measure('attemptDuration', durationMs / 1_000, labels);
+    },
+    ended({ type, errorType, isUnknown, durationMs }: EndFacts): void {
+      const labels = { [LABEL.type]: type, [LABEL.outcome]: endOutcome(errorType) };
+      measure('results', 1, { ...labels, ...errorLabel(errorType) });
+      if (durationMs !== null) measure('directiveDuration', Math.max(0, durationMs) / 1_000, labels);
+      if (isUnknown) measure('outcomeUnknown', 1, { [LABEL.type]: type });
+    },
+    swept: (what: 'enqueued' | 'ended'): void =>
+      measure(what === 'ended' ? 'sweeperEnds' : 'sweeperEnqueues', 1, NONE),
+  };
+}
+
+function endOutcome(errorType: string | null): 'succeeded' | 'cancelled' | 'failed' {
+  if (errorType === null) return 'succeeded';
+  return errorType === 'cancelled' ? 'cancelled' : 'failed';
+}
+
+function runMeters(measure: Measure, agentLabel: (name: string) => string) {
+  return {
+    runStarted: (agent: string): void => measure('runsStarted', 1, { [LABEL.agent]: agentLabel(agent) }),
+    runEnded({ agent, status, durationMs }: RunEndFacts): void {
+      const labels = { [LABEL.agent]: agentLabel(agent), [LABEL.status]: status };
+      measure('runsEnded', 1, labels);
+      measure('runDuration', Math.max(0, durationMs) / 1_000, labels);
+    },
+    turnTaken: (durationMs: number): void => measure('turnDuration', durationMs / 1_000, NONE),
+  };
+}
+
+function measureModelCall(
+  measure: Measure,
+  facts: ModelCallFacts,
+  modelLabel: (name: string) => string,
+): void {
+  const { operation, provider, errorType, durationMs, firstChunkMs, tokens, cost } = facts;
+  const named = modelLabel(`${provider}:${facts.model}`);
+  const model = named === OTHER ? OTHER : facts.model;
+  const whose = { [LABEL.provider]: provider, [LABEL.model]: model };
+  const labels = { [LABEL.operation]: operation, ...whose };
+  measure('modelDuration', durationMs / 1_000, { ...labels, ...errorLabel(errorType) });
+  if (firstChunkMs !== null) measure('firstChunk', firstChunkMs / 1_000, labels);
+  if (tokens !== null) {
+    measure('tokenUsage', tokens.input, { ...labels, [LABEL.tokenType]: 'input' });
+    if (tokens.output > 0) measure('tokenUsage', tokens.output, { ...labels, [LABEL.tokenType]: 'output' });
+  }
+  if (cost !== null && cost > 0) measure('cost', cost, whose);
+}
+
+/** Nothing is measured. */
+export const NO_METERS: Meters = createMeters(() => {}, { agents: [], models: [] });

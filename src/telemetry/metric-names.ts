@@ -1,0 +1,290 @@
+// The metrics of the service by whose process reports them; of the conventions where there are any, else our own.
+// Must never have a label whose values callers choose: no tool, request, directive or message is a label.
+import { LABEL, type MetricDefinition, MODEL_SECONDS, SECONDS, TOKENS } from './metric.ts';
+
+const MODEL_LABELS = [LABEL.operation, LABEL.provider, LABEL.model];
+
+/** The members of `metrics` with their reporter. */
+function reportedBy<K extends string>(
+  by: MetricDefinition['by'],
+  metrics: Readonly<Record<K, Omit<MetricDefinition, 'by'>>>,
+): Record<K, MetricDefinition> {
+  const named = Object.entries<Omit<MetricDefinition, 'by'>>(metrics);
+  return Object.fromEntries(named.map(([name, metric]) => [name, { ...metric, by }])) as Record<
+    K,
+    MetricDefinition
+  >;
+}
+
+const API = reportedBy('api', {
+  laneDepth: {
+    kind: 'gauge',
+    name: 'adjutant.lane.depth',
+    unit: '{directive}',
+    labels: [LABEL.lane, LABEL.state],
+    says: 'Directives of a lane: `waiting` for a worker, `active`, or `delayed` until a retry or pause is over. At most 5 s old.',
+  },
+  laneOldestAge: {
+    kind: 'gauge',
+    name: 'adjutant.lane.oldest_age',
+    unit: 's',
+    labels: [LABEL.lane],
+    says: 'Age of the next directive of a lane since it was enqueued; 0 = nothing waits.',
+  },
+  open: {
+    kind: 'gauge',
+    name: 'adjutant.open',
+    unit: '{directive}',
+    labels: [],
+    says: 'Open directives and runs, as `limits.max_open` counts them.',
+  },
+  deadLetters: {
+    kind: 'gauge',
+    name: 'adjutant.dead_letters',
+    unit: '{directive}',
+    labels: [],
+    says: 'Dead letters that are listed.',
+  },
+  runs: {
+    kind: 'gauge',
+    name: 'adjutant.runs',
+    unit: '{run}',
+    labels: [LABEL.status],
+    says: 'Runs that have begun and not ended: `running`, or `waiting` for an approval or an input. At most 5 s old.',
+  },
+  approvals: {
+    kind: 'gauge',
+    name: 'adjutant.approvals',
+    unit: '{run}',
+    labels: [],
+    says: 'Runs with a question that waits for an approval. At most 5 s old.',
+  },
+  refusals: {
+    kind: 'counter',
+    name: 'adjutant.refusals',
+    unit: '{request}',
+    labels: [LABEL.code],
+    says: 'Requests that the API refused, by the `code` of the problem.',
+  },
+  httpDuration: {
+    kind: 'histogram',
+    name: 'http.server.request.duration',
+    unit: 's',
+    labels: [LABEL.httpMethod, LABEL.httpRoute, LABEL.httpStatus],
+    says: 'Time of a request, waits (`wait_ms`) included; streams of signals are not counted.',
+    buckets: SECONDS,
+  },
+});
+
+const WORKER = reportedBy('worker', {
+  laneWait: {
+    kind: 'histogram',
+    name: 'adjutant.lane.wait',
+    unit: 's',
+    labels: [LABEL.lane],
+    says: 'From when an attempt could begin to when a worker claimed it.',
+    buckets: SECONDS,
+  },
+  attempts: {
+    kind: 'counter',
+    name: 'adjutant.attempts',
+    unit: '{attempt}',
+    labels: [LABEL.lane, LABEL.outcome, LABEL.errorType],
+    says: 'Attempts by what became of them: `end`, `retry`, `fallback`, `pause`, `release`, `drop`. Those that ended well have no error type.',
+  },
+  attemptDuration: {
+    kind: 'histogram',
+    name: 'adjutant.attempt.duration',
+    unit: 's',
+    labels: [LABEL.lane, LABEL.outcome],
+    says: 'Time of an attempt, without its claim and its record.',
+    buckets: SECONDS,
+  },
+  attemptsRunning: {
+    kind: 'gauge',
+    name: 'adjutant.attempts.running',
+    unit: '{attempt}',
+    labels: [],
+    says: 'Attempts under way in this process.',
+  },
+  redeliveries: {
+    kind: 'counter',
+    name: 'adjutant.redeliveries',
+    unit: '{attempt}',
+    labels: [LABEL.lane],
+    says: 'Claims of directives whose previous worker was lost.',
+  },
+  directiveDuration: {
+    kind: 'histogram',
+    name: 'adjutant.directive.duration',
+    unit: 's',
+    labels: [LABEL.type, LABEL.outcome],
+    says: 'From the acceptance of a directive to its end, retries and waits included.',
+    buckets: SECONDS,
+  },
+  modelDuration: {
+    kind: 'histogram',
+    name: 'gen_ai.client.operation.duration',
+    unit: 's',
+    labels: [...MODEL_LABELS, LABEL.errorType],
+    says: 'Time of a call of a model.',
+    buckets: MODEL_SECONDS,
+  },
+  firstChunk: {
+    kind: 'histogram',
+    name: 'gen_ai.client.operation.time_to_first_chunk',
+    unit: 's',
+    labels: MODEL_LABELS,
+    says: 'From the request to the first piece of a streamed answer.',
+    buckets: MODEL_SECONDS,
+  },
+  tokenUsage: {
+    kind: 'histogram',
+    name: 'gen_ai.client.token.usage',
+    unit: '{token}',
+    labels: [...MODEL_LABELS, LABEL.tokenType],
+    says: 'Tokens of a call, `input` and `output`; its sum counts them all.',
+    buckets: TOKENS,
+  },
+  cost: {
+    kind: 'counter',
+    name: 'adjutant.model.cost',
+    unit: '{USD}',
+    labels: [LABEL.provider, LABEL.model],
+    says: 'US dollars, of models with a configured price.',
+  },
+  mcpConnected: {
+    kind: 'gauge',
+    name: 'adjutant.mcp.connected',
+    unit: '',
+    labels: [LABEL.server],
+    says: '1 = this worker is connected to the MCP server and knows its tools.',
+  },
+  mcpReconnects: {
+    kind: 'counter',
+    name: 'adjutant.mcp.reconnects',
+    unit: '{connection}',
+    labels: [LABEL.server],
+    says: 'Connections to an MCP server after the first one; for a stdio server each is a new process.',
+  },
+});
+
+const ENGINE = reportedBy('engine', {
+  runsStarted: {
+    kind: 'counter',
+    name: 'adjutant.runs.started',
+    unit: '{run}',
+    labels: [LABEL.agent],
+    says: 'Runs whose first turn was written.',
+  },
+  runsEnded: {
+    kind: 'counter',
+    name: 'adjutant.runs.ended',
+    unit: '{run}',
+    labels: [LABEL.agent, LABEL.status],
+    says: 'Runs that ended: `completed`, `failed`, `cancelled` or `timeout`.',
+  },
+  runDuration: {
+    kind: 'histogram',
+    name: 'adjutant.run.duration',
+    unit: 's',
+    labels: [LABEL.agent, LABEL.status],
+    says: 'From the start of a run to its end.',
+    buckets: SECONDS,
+  },
+  turnDuration: {
+    kind: 'histogram',
+    name: 'adjutant.turn.duration',
+    unit: 's',
+    labels: [],
+    says: 'Time of a turn of a run, from its reading to its writing. Its count is the number of turns.',
+    buckets: SECONDS,
+  },
+});
+
+const EVERY_ROLE = reportedBy('every role', {
+  results: {
+    kind: 'counter',
+    name: 'adjutant.results',
+    unit: '{directive}',
+    labels: [LABEL.type, LABEL.outcome, LABEL.errorType],
+    says: 'Ended directives by type: `succeeded`, `failed` or `cancelled`, with the type of the error.',
+  },
+  outcomeUnknown: {
+    kind: 'counter',
+    name: 'adjutant.outcome_unknown',
+    unit: '{directive}',
+    labels: [LABEL.type],
+    says: 'Ends of calls that may or may not have happened.',
+  },
+  sweeperEnqueues: {
+    kind: 'counter',
+    name: 'adjutant.sweeper.enqueues',
+    unit: '{directive}',
+    labels: [],
+    says: 'Directives that the sweeper enqueued again.',
+  },
+  sweeperEnds: {
+    kind: 'counter',
+    name: 'adjutant.sweeper.ends',
+    unit: '{directive}',
+    labels: [],
+    says: 'Directives that the sweeper ended at their deadline.',
+  },
+  redisUp: {
+    kind: 'gauge',
+    name: 'adjutant.redis.up',
+    unit: '',
+    labels: [],
+    says: '1 = Redis answered within a second; 0 = it did not, and what only Redis knows is missing here.',
+  },
+  redisRoundTrip: {
+    kind: 'gauge',
+    name: 'adjutant.redis.round_trip',
+    unit: 's',
+    labels: [],
+    says: 'Time of a PING of Redis, waits of this process included.',
+  },
+  loopDelayP99: {
+    kind: 'gauge',
+    name: 'nodejs.eventloop.delay.p99',
+    unit: 's',
+    labels: [],
+    says: 'Delay of the event loop since it was last asked for: 99 % were shorter.',
+  },
+  loopDelayMax: {
+    kind: 'gauge',
+    name: 'nodejs.eventloop.delay.max',
+    unit: 's',
+    labels: [],
+    says: 'The longest delay of the event loop since it was last asked for.',
+  },
+  loopUtilization: {
+    kind: 'gauge',
+    name: 'nodejs.eventloop.utilization',
+    unit: '1',
+    labels: [],
+    says: 'Share of the time in which the event loop was busy since it was last asked for.',
+  },
+  memory: {
+    kind: 'gauge',
+    name: 'process.memory.usage',
+    unit: 'By',
+    labels: [],
+    says: 'Memory of the process.',
+  },
+  exportFailures: {
+    kind: 'counter',
+    name: 'adjutant.telemetry.export_failures',
+    unit: '{export}',
+    labels: [LABEL.signal],
+    says: 'Batches of `traces` or `metrics` that the collector did not take.',
+  },
+});
+
+/** Every metric, by the name that the code has for it. */
+export const METRICS = { ...API, ...WORKER, ...ENGINE, ...EVERY_ROLE };
+
+export type MetricName = keyof typeof METRICS;
+
+export const METRIC_NAMES = Object.keys(METRICS) as MetricName[];

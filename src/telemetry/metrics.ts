@@ -1,0 +1,104 @@
+// The metrics of a process: opened before its roles, closed after them.
+// Must never fail a start or a directive, nor hold a stop for longer than two seconds.
+import { type Deadline, settledWithin, type Startable } from '../lifecycle.ts';
+import { type GaugeSource, readAll, type Reading } from './gauges.ts';
+import type { Logger } from './logger.ts';
+import { createMeters, type KnownNames, type Meters, NO_METERS } from './meters.ts';
+import type { MetricExport, OtlpTarget } from './metric-export.ts';
+import { createOutage, type OutageNews, secondsOf } from './outage.ts';
+import { type ProcessGauges, watchProcess } from './process-gauges.ts';
+
+export interface MetricSettings {
+  /** null: nobody is sent anything. */
+  readonly otlp: Pick<OtlpTarget, 'url' | 'intervalMs'> | null;
+  /** Attributes of the process. */
+  readonly resource: Readonly<Record<string, string>>;
+  readonly known: KnownNames;
+}
+
+export interface Metrics extends Startable {
+  readonly meters: Meters;
+  /** `source` is read with each collection, from now on. */
+  add(source: GaugeSource): void;
+  /** In the text format of Prometheus. null: metrics are off. */
+  readonly scrape: (() => Promise<string>) | null;
+}
+
+/** The most time that a stop gives a collector. */
+const LONGEST_STOP_MS = 2_000;
+
+const OFF: Metrics = {
+  name: 'metrics',
+  meters: NO_METERS,
+  add: () => {},
+  scrape: null,
+  start: async () => {},
+  stop: async () => {},
+};
+
+/** `settings` null: nothing is measured, and nothing is loaded. */
+export function createMetrics(settings: MetricSettings | null, logger: Logger): Metrics {
+  if (settings === null) return OFF;
+  let open: MetricExport | null = null;
+  let self: ProcessGauges | null = null;
+  const sources: GaugeSource[] = [() => self?.read() ?? []];
+  const readGauges = (): Promise<Reading[]> => readAll(sources);
+  const meters = createMeters(
+    (metric, value, labels) => open?.measure(metric, value, labels),
+    settings.known,
+  );
+  return {
+    name: 'metrics',
+    meters,
+    add: (source) => void sources.push(source),
+    scrape: async () => (await open?.scrape()) ?? '',
+    async start() {
+      self ??= watchProcess();
+      open ??= await openExport(settings, { meters, logger, readGauges });
+    },
+    async stop(by?: Deadline) {
+      const closing = open?.close();
+      open = null;
+      self?.stop();
+      self = null;
+      if (closing !== undefined)
+        await settledWithin(closing, Math.min(LONGEST_STOP_MS, by?.leftMs() ?? Infinity));
+    },
+  };
+}
+
+interface ExportParts {
+  readonly meters: Meters;
+  readonly logger: Logger;
+  readonly readGauges: () => Promise<Reading[]>;
+}
+
+async function openExport(
+  { otlp, resource }: MetricSettings,
+  { meters, logger, readGauges }: ExportParts,
+): Promise<MetricExport> {
+  const { openMetricExport } = await import('./metric-export.ts');
+  if (otlp === null) return openMetricExport({ resource, otlp, readGauges });
+  const log = exportLog(otlp.url, logger);
+  const onExported = (error: Error | null): void => {
+    if (error !== null) meters.exportFailed('metrics');
+    log(error);
+  };
+  return openMetricExport({ resource, otlp: { ...otlp, onExported }, readGauges });
+}
+
+/** One line as the collector is lost, one a minute while it is away, one as it is back. */
+function exportLog(url: string, logger: Logger): (error: Error | null) => void {
+  const outage = createOutage();
+  const collector = URL.parse(url)?.origin ?? '';
+  return (error) => {
+    const news: OutageNews | null = error === null ? outage.works() : outage.failed();
+    if (news?.kind === 'ended') {
+      logger.info({ collector, after_s: secondsOf(news.afterMs) }, 'the collector takes metrics again');
+    } else if (news !== null)
+      logger.warn(
+        { collector, error: error?.message },
+        'the collector takes no metrics: they are only counted',
+      );
+  };
+}
