@@ -66,7 +66,7 @@ export const stdioServerSchema = z
     message: 'and uid go together: with only one, the process would keep the other of the service',
   });
 
-export const httpServerSchema = z.strictObject({
+const httpServerSchema = z.strictObject({
   type: z
     .enum(['http', 'streamable-http', 'sse'])
     .optional()
