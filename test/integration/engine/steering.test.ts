@@ -174,15 +174,24 @@ describe('a decision', () => {
 
 describe('a conversation', () => {
   const talk = { conversation_id: 'talk' };
+  /** So many runs wait for their place. */
+  const inLine = (runs: number) =>
+    eventually(() => engines.connection.llen(engines.keys.conversation('talk')[1])).toBe(runs);
+  /** A run that goes on until its call is denied. */
+  const holdTalk = async (more: Record<string, unknown> = {}): Promise<string> => {
+    const first = await startRun(script({ approval: 'ask' }), { ...talk, ...more });
+    await eventually(() => status(first)).toBe('waiting');
+    return first;
+  };
+  const release = (id: string) => engines.client.decide(id, 'ask', { decision: 'deny' });
 
   test('that is busy refuses the next run by default', async () => {
     await engines.startEngine();
-    const first = await startRun(script({ approval: 'ask' }), talk);
-    await eventually(() => status(first)).toBe('waiting');
+    const first = await holdTalk();
     const second = await startRun(script({ tool_errors: ['x'] }), talk);
     const log = await engines.ended(second);
     expect(log.at(-1)).toMatchObject({ type: 'ai.request.failed', data: { error: { type: 'busy' } } });
-    await engines.client.decide(first, 'ask', { decision: 'deny' });
+    await release(first);
     await engines.ended(first);
     const third = await startRun(script({ tool_errors: ['x'] }), talk);
     expect(heard(await engines.ended(third))).toHaveLength(1);
@@ -190,20 +199,15 @@ describe('a conversation', () => {
 
   test('lets runs wait in line, and gives each the history of those before', async () => {
     await engines.startEngine();
-    const first = await startRun(script({ approval: 'ask' }), { ...talk, agent: 'queueing' });
-    await eventually(() => status(first)).toBe('waiting');
+    const first = await holdTalk({ agent: 'queueing' });
     const query = script({ tool_errors: ['x'] });
     const waiting: string[] = [];
     for (let number = 0; number < 3; number += 1) {
       waiting.push(await startRun(query, { ...talk, agent: 'queueing', request_id: `w${number}` }));
-      const active = await engines.connection.llen(engines.keys.conversation('talk')[1]);
-      await eventually(() =>
-        engines.connection.llen(engines.keys.conversation('talk')[1]),
-      ).toBeGreaterThanOrEqual(active);
-      await eventually(() => engines.connection.llen(engines.keys.conversation('talk')[1])).toBe(number + 1);
+      await inLine(number + 1);
     }
     expect(await Promise.all(waiting.map(status))).toEqual(['pending', 'pending', 'pending']);
-    await engines.client.decide(first, 'ask', { decision: 'deny' });
+    await release(first);
     const logs = await Promise.all(waiting.map((id) => engines.ended(id)));
     const begun = logs.map((log) => Date.parse(log[0]?.time ?? ''));
     expect(begun).toEqual(begun.toSorted((left, right) => left - right));
@@ -214,8 +218,7 @@ describe('a conversation', () => {
 
   test('is interrupted if the next run asks for it', async () => {
     await engines.startEngine();
-    const first = await startRun(script({ approval: 'ask' }), talk);
-    await eventually(() => status(first)).toBe('waiting');
+    const first = await holdTalk();
     const second = await startRun(script({ tool_errors: ['x'] }), { ...talk, agent: 'interrupting' });
     expect(heard(await engines.ended(second))).toHaveLength(1);
     expect(await status(first)).toBe('cancelled');
@@ -223,27 +226,25 @@ describe('a conversation', () => {
 
   test('goes on without a run that was cancelled while it waited', async () => {
     await engines.startEngine();
-    const first = await startRun(script({ approval: 'ask' }), { ...talk, agent: 'queueing' });
-    await eventually(() => status(first)).toBe('waiting');
+    const first = await holdTalk({ agent: 'queueing' });
     const query = script({ tool_errors: ['x'] });
     const second = await startRun(query, { ...talk, agent: 'queueing' });
-    await eventually(() => engines.connection.llen(engines.keys.conversation('talk')[1])).toBe(1);
+    await inLine(1);
     const third = await startRun(query, { ...talk, agent: 'queueing' });
-    await eventually(() => engines.connection.llen(engines.keys.conversation('talk')[1])).toBe(2);
+    await inLine(2);
     await engines.requests.cancel(second);
     await engines.ended(second);
     expect(await status(second)).toBe('cancelled');
-    await eventually(() => engines.connection.llen(engines.keys.conversation('talk')[1])).toBe(1);
+    await inLine(1);
     expect(await engines.connection.get(engines.keys.conversation('talk')[0])).toBe(first);
     expect(await status(third)).toBe('pending');
-    await engines.client.decide(first, 'ask', { decision: 'deny' });
+    await release(first);
     expect(heard(await engines.ended(third))).toHaveLength(1);
   });
 
   test('goes on when its active run is lost', async () => {
     await engines.startEngine();
-    const first = await startRun(script({ approval: 'ask' }), talk);
-    await eventually(() => status(first)).toBe('waiting');
+    const first = await holdTalk();
     await engines.connection.del(...engines.keys.request(first));
     const second = await startRun(script({ tool_errors: ['x'] }), talk);
     expect(heard(await engines.ended(second))).toHaveLength(1);
@@ -251,15 +252,14 @@ describe('a conversation', () => {
 
   test('ends a run that waits in it past its deadline', async () => {
     const engine = await engines.startEngine();
-    const first = await startRun(script({ approval: 'ask' }), talk);
-    await eventually(() => status(first)).toBe('waiting');
+    await holdTalk();
     const overrides = { limits: { deadline_ms: 200 }, busy: 'queue' };
     const second = await startRun(script({ tool_errors: ['x'] }), { ...talk, overrides });
-    await eventually(() => engines.connection.llen(engines.keys.conversation('talk')[1])).toBe(1);
+    await inLine(1);
     await engines.sweeper().start();
     await engines.ended(second);
     expect(await status(second)).toBe('timeout');
-    await eventually(() => engines.connection.llen(engines.keys.conversation('talk')[1])).toBe(0);
+    await inLine(0);
     await engine.stop();
   });
 
