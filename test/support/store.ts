@@ -39,8 +39,6 @@ export function testStore(connection: RedisConnection, options: TestStoreOptions
   });
 }
 
-export type OpenStore = Awaited<ReturnType<typeof openStore>>;
-
 /** The store and its records by name, with what tests do to them again and again. */
 export async function openStore(redisUrl: string, options: TestStoreOptions = {}) {
   const connection = connectRedis(redisUrl, 'commands');

@@ -3,14 +3,11 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import { createClient } from '../../../src/service/client.ts';
-import { createStore } from '../../../src/service/store.ts';
 import { DEFAULT_REQUEST_BYTES } from '../../../src/journal/journal.ts';
-import { createLocalRoles, NO_LOCAL_LANES } from '../../../src/queue/local-roles.ts';
 import { createPreparer } from '../../../src/queue/prepare.ts';
 import type { DirectiveClient } from '../../../src/contract/directive-client.ts';
 import { okResult } from '../../../src/contract/result.ts';
 import { createSubscriptions } from '../../../src/journal/subscriptions.ts';
-import { NO_MODELS } from '../../../src/catalog/known-models.ts';
 import { closeRedis, connectRedis } from '../../../src/redis/connection.ts';
 import { eventually } from '../../support/eventually.ts';
 import { startFaultyProxy } from '../../support/faulty-proxy.ts';
@@ -19,6 +16,7 @@ import { startCluster } from '../../support/redis-cluster.ts';
 import { startRedis, type TestRedis } from '../../support/redis.ts';
 import { startService } from '../../support/running-service.ts';
 import { startSentinel } from '../../support/redis-sentinel.ts';
+import { testStore } from '../../support/store.ts';
 
 /** A check of the log, or of the subscription, that never comes. */
 const NEVER_MS = 2_000_000_000;
@@ -31,16 +29,7 @@ async function openClient(
 ) {
   const connection = connectRedis(url, 'submit');
   const listening = connectRedis(listeningUrl, 'subscriber');
-  const store = createStore(connection, {
-    prefix,
-    retentionMs: 60_000,
-    requestBytes: DEFAULT_REQUEST_BYTES,
-    durability: 'memory',
-    configured: { servers: ['test'], models: NO_MODELS, agents: [] },
-    local: createLocalRoles(),
-    takes: NO_LOCAL_LANES,
-    waitsForTurns: false,
-  });
+  const store = testStore(connection, { prefix });
   const opened = createClient(store, listening, {
     preparer: createPreparer(store.catalog, () => null),
     customTypes: new Map(),
@@ -134,10 +123,10 @@ describe('a waiting call is answered by its announcement', () => {
 });
 
 describe('subscriptions', () => {
-  async function openSubscriptions(url: string) {
+  async function openSubscriptions(url: string, listeningUrl = url, verifyMs = 50) {
     const publishing = connectRedis(url, 'commands');
-    const listening = connectRedis(url, 'subscriber');
-    const subscriptions = createSubscriptions({ listening, publishing, verifyMs: 50 });
+    const listening = connectRedis(listeningUrl, 'subscriber');
+    const subscriptions = createSubscriptions({ listening, publishing, verifyMs });
     return {
       publishing,
       listening,
@@ -166,24 +155,20 @@ describe('subscriptions', () => {
   test('a connection whose host has vanished is replaced', async () => {
     await using redis = await startRedis();
     await using proxy = await startFaultyProxy(redis.port);
-    const publishing = connectRedis(redis.url, 'commands');
-    const listening = connectRedis(`redis://127.0.0.1:${proxy.port}`, 'subscriber');
-    const subscriptions = createSubscriptions({ listening, publishing, verifyMs: 50 });
+    await using open = await openSubscriptions(redis.url, `redis://127.0.0.1:${proxy.port}`, 50);
+    const { subscriptions } = open;
     const missed = Promise.withResolvers<void>();
     await subscriptions.open('plain', 'news', { hear: () => {}, missed: missed.resolve });
     expect(proxy.holdAll()).toBe(1);
     await missed.promise;
     expect(subscriptions.hearing().ok).toBe(true);
-    subscriptions.close();
-    await Promise.all([closeRedis(publishing), closeRedis(listening)]);
   });
 
   test('a channel that is being opened is not a fault, one that stays unconfirmed is', async () => {
     await using redis = await startRedis();
     await using proxy = await startFaultyProxy(redis.port);
-    const publishing = connectRedis(redis.url, 'commands');
-    const listening = connectRedis(`redis://127.0.0.1:${proxy.port}`, 'subscriber');
-    const subscriptions = createSubscriptions({ listening, publishing, verifyMs: 500 });
+    await using open = await openSubscriptions(redis.url, `redis://127.0.0.1:${proxy.port}`, 500);
+    const { subscriptions } = open;
     const deaf = { hear: () => {}, missed: () => {} };
     await subscriptions.open('plain', 'inbox', deaf);
     const opening = subscriptions.open('sharded', 'log', deaf);
@@ -192,8 +177,6 @@ describe('subscriptions', () => {
     proxy.holdAll();
     subscriptions.open('sharded', 'another', deaf).catch(() => {});
     await eventually(() => subscriptions.hearing().ok).toBe(false);
-    subscriptions.close();
-    await Promise.all([closeRedis(publishing), closeRedis(listening)]);
   });
 
   test('a check message reaches nothing but the subscription', async () => {

@@ -13,7 +13,7 @@ import { openEngineTest } from '../../support/engine.ts';
 import { errorOf, openPipeline, type Pipeline, refusal } from '../../support/pipeline.ts';
 import { gate } from '../../support/executors.ts';
 import { startRedis } from '../../support/redis.ts';
-import { useRedis } from '../../support/shared.ts';
+import { eachTest, useRedis } from '../../support/shared.ts';
 import { script } from '../../support/scripted-strategy.ts';
 
 const REQUEST_BYTES = 262_144;
@@ -25,7 +25,7 @@ const KIB_100 = 'x'.repeat(102_400);
 
 const redis = useRedis();
 
-const open = (requestBytes = REQUEST_BYTES): Promise<Pipeline> => openPipeline(redis.url, { requestBytes });
+const pipeline = eachTest(() => openPipeline(redis.url, { requestBytes: REQUEST_BYTES }));
 
 function call(fields: Partial<Extract<SubmittedDirective, { type: 'tool_exec' }>> = {}): SubmittedDirective {
   return { type: 'tool_exec', tool_name: 'test.echo', ...fields };
@@ -47,7 +47,7 @@ async function bytesOf({ connection, keys }: Pick<Pipeline, 'connection' | 'keys
 
 describe('a request', () => {
   test('knows its size: what was accepted, its signals and its payloads', async () => {
-    await using pipeline = await open(16_777_216);
+    await using pipeline = await openPipeline(redis.url, { requestBytes: 16_777_216 });
     await pipeline.startWorker(async ({ id }, { report }) => {
       report('ai.tool.progress', { call_id: id, tool_name: 't', progress: 1, metadata: {} });
       return { result: okResult(id === 'large' ? 'y'.repeat(2_000_000) : 'done') };
@@ -67,7 +67,6 @@ describe('a request', () => {
   });
 
   test('leaves no job of a refused directive in a lane without workers, whether it is full or the id is taken', async () => {
-    await using pipeline = await open();
     const request_id = randomUUID();
     const submit = (id: string, arguments_: Record<string, unknown>, server = 'test') =>
       pipeline.client.submit(call({ request_id, id, server, tool_name: 'echo', arguments: arguments_ }));
@@ -89,7 +88,6 @@ describe('a request', () => {
   });
 
   test('that is full refuses more with 413, names the limit and the sizes, and never accepts a part of a batch', async () => {
-    await using pipeline = await open();
     const request_id = randomUUID();
     const first = [1, 2].map((n) => call({ request_id, id: `a${n}`, arguments: { text: KIB_100 } }));
     await pipeline.client.submit(first);
@@ -112,7 +110,6 @@ describe('a request', () => {
   });
 
   test('accepts immediate directives within the same limits', async () => {
-    await using pipeline = await open();
     const request_id = randomUUID();
     const emit = (error: unknown): SubmittedDirective => ({
       type: 'emit_tool_error',
@@ -156,7 +153,7 @@ describe('a running directive in a full request', () => {
   test.each(ends)(
     'ends with its terminal signal, small, where %s does not fit',
     async (_what, result, error) => {
-      await using pipeline = await open(ALMOST_FULL_BYTES);
+      await using pipeline = await openPipeline(redis.url, { requestBytes: ALMOST_FULL_BYTES });
       const metadata = { server: 's'.repeat(128), model: 'm'.repeat(128), said: KIB_100 };
       await pipeline.startWorker(async () => ({ result, metadata }));
       const id = 'i'.repeat(128);
@@ -175,7 +172,6 @@ describe('a running directive in a full request', () => {
   );
 
   test('is no longer logged, still ends, and reports that', async () => {
-    await using pipeline = await open();
     await pipeline.startWorker(async ({ id }, { report, drained }) => {
       for (let piece = 0; piece < 40; piece += 1) {
         report('ai.llm.delta', { call_id: id, chunk_type: 'content', delta: KIB_100, metadata: {} });
@@ -192,7 +188,6 @@ describe('a running directive in a full request', () => {
   });
 
   test('may be cancelled, and each of many ends', async () => {
-    await using pipeline = await open();
     const request_id = randomUUID();
     let accepted = 0;
     for (let full = false; !full; accepted += full ? 0 : 1)
