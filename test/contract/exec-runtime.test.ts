@@ -145,14 +145,6 @@ describe('generate', () => {
     });
   });
 
-  test('prepends the system prompt', async () => {
-    const { server } = await ran(json(200, completion(null)), { ...GENERATE, system_prompt: 'Be brief.' });
-    expect(bodyOf(server)['messages']).toMatchObject([
-      { role: 'system', content: 'Be brief.' },
-      { role: 'user', content: 'hello' },
-    ]);
-  });
-
   test('calls with the defaults of the contract', async () => {
     const { server } = await ran(json(200, completion(null)), GENERATE);
     expect(bodyOf(server)).toMatchObject({ model: 'm', max_tokens: 1024, temperature: 0.2 });
@@ -234,30 +226,6 @@ describe('stream', () => {
     });
     const [delta] = log;
     expect(delta?.data).toMatchObject({ metadata: { request_id: delta?.subject, operation: 'stream_text' } });
-  });
-
-  test('separates content, thinking and tool calls', async () => {
-    const chunk = (delta: Record<string, unknown>) => ({ choices: [{ index: 0, delta }] });
-    const call = { index: 0, id: 'c', type: 'function', function: { name: 'x', arguments: '{}' } };
-    const end = { choices: [{ index: 0, delta: {}, finish_reason: 'tool_calls' }] };
-    const events = [
-      chunk({ reasoning_content: 'hm' }),
-      chunk({ content: 'so' }),
-      chunk({ tool_calls: [call] }),
-      end,
-    ];
-    const { log } = await ran(streamed(sse([...events, '[DONE]'])), { ...STREAM, tools: [{ name: 'x' }] });
-    const deltas = log.filter((signal) => signal.type === 'ai.llm.delta').map(({ data }) => data);
-    const kinds = new Set(deltas.map(({ chunk_type }) => chunk_type));
-    expect([...kinds]).toEqual(['thinking', 'content', 'tool_call']);
-    expect(endOf(log).result).toMatchObject({
-      payload: {
-        type: 'tool_calls',
-        thinking: 'hm',
-        text: 'so',
-        tool_calls: [{ id: 'c', name: 'x', arguments: {} }],
-      },
-    });
   });
 
   test.each([

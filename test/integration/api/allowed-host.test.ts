@@ -5,7 +5,7 @@ import { type IncomingMessage, request } from 'node:http';
 import { json } from 'node:stream/consumers';
 import { describe, expect, test } from 'vitest';
 import { type RunningService, startService } from '../../support/running-service.ts';
-import { useRedis } from '../../support/shared.ts';
+import { shared, useRedis } from '../../support/shared.ts';
 
 const redis = useRedis();
 
@@ -29,8 +29,9 @@ function start(environment: Record<string, string> = {}): Promise<RunningService
 }
 
 describe('a service on loopback', () => {
+  const service = shared(start);
+
   test('answers to its own names, on whatever port they are reached', async () => {
-    await using service = await start();
     const { port } = new URL(service.url);
     for (const host of [
       `127.0.0.1:${port}`,
@@ -44,7 +45,6 @@ describe('a service on loopback', () => {
   });
 
   test('refuses blind requests of another site’s page, and accepts those of its own pages', async () => {
-    await using service = await start();
     const send = async (origin: string): Promise<number> => {
       const answer = await fetch(`${service.url}/v1/requests/none/cancel`, {
         method: 'POST',
@@ -60,7 +60,6 @@ describe('a service on loopback', () => {
   });
 
   test('refuses every other name, on every path, with a problem', async () => {
-    await using service = await start();
     for (const host of ['evil.example', 'localhost.evil.example', '127.0.0.1.evil.example:7420', '[::2]']) {
       expect(await statusOf(`${service.url}/healthz`, host), host).toBe(403);
     }
@@ -73,7 +72,6 @@ describe('a service on loopback', () => {
   });
 
   test('accepts no submission under another name', async () => {
-    await using service = await start();
     const directive = { type: 'emit_tool_error', tool_name: 'a.b', error: 'x', request_id: 'rebound' };
     const refused = await ask(
       `${service.url}/v1/directives`,

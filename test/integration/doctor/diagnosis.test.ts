@@ -109,18 +109,6 @@ describe('a Redis', () => {
     ]);
   });
 
-  test('that may evict keys is a fault that names its policy', async () => {
-    await using redis = await startRedis({ appendonly: true, args: ['--maxmemory-policy', 'allkeys-lru'] });
-    expect(await faults(redis.url)).toEqual([
-      ['eviction', expect.stringContaining('maxmemory-policy noeviction')],
-    ]);
-  });
-
-  test('without an append-only file is a fault with the fix to enable it', async () => {
-    await using redis = await startRedis();
-    expect(await faults(redis.url)).toEqual([['persistence', expect.stringContaining('appendonly yes')]]);
-  });
-
   test('that does not flush its file is a fault', async () => {
     await using redis = await startRedis({ appendonly: true, appendfsync: 'no' });
     expect(await faults(redis.url)).toEqual([['persistence', expect.stringContaining('appendfsync')]]);

@@ -14,7 +14,6 @@ const mock = new LLMock({ port: 0 });
 
 beforeAll(async () => {
   mock.onMessage('hello', { content: 'Hi there, friend.' });
-  mock.onEmbedding(/.*/, { embedding: [0.1, 0.2, 0.3] });
   await mock.start();
 });
 afterAll(() => mock.stop());
@@ -94,18 +93,6 @@ describe('text', () => {
 });
 
 describe('vectors', () => {
-  // The mock does not know Google's call for several texts; a single text uses another call.
-  test.each<[RemoteProviderOptions['type'], string[]]>([
-    ['openai', ['a', 'b']],
-    ['google', ['a']],
-    ['openai-compatible', ['a', 'b']],
-  ])('%s', async (type, values) => {
-    const embedding = served(remote(type).embedding(ref('p:m')));
-    const { embeddings } = await embedding.doEmbed({ values });
-    expect(embeddings).toHaveLength(values.length);
-    for (const vector of embeddings) expect(vector.length).toBeGreaterThan(0);
-  });
-
   test('anthropic has none, and reports that', () => {
     expect(remote('anthropic').embedding(ref('p:m'))).toMatchObject({
       error: { type: 'unknown_model', message: expect.stringContaining('no embedding models') as string },
