@@ -65,16 +65,6 @@ describe('POST /v1/directives', () => {
     expect((await accepted(again)).directives).toEqual([{ ...directives[0], status: 'existing' }]);
   });
 
-  test('one hundred times at once is one execution with one answer', async () => {
-    const directive = { type: 'tool_exec', tool_name: 'peer.pid', request_id: 'hundred', id: 'once' };
-    const responses = await Promise.all(
-      Array.from({ length: 100 }, async () => submit(directive, '?wait_ms=20000')),
-    );
-    const answers = await Promise.all(responses.map(accepted));
-    expect(answers.filter(({ directives }) => directives[0]?.status === 'accepted')).toHaveLength(1);
-    expect(new Set(answers.map(({ directives }) => JSON.stringify(directives[0]?.result))).size).toBe(1);
-  });
-
   test('a wait ends with the service, and what was accepted stays accepted', async () => {
     const other = await startService({ redisUrl: redis.url, roles: { api: true }, prefix: service.prefix });
     const waiting = fetch(`${other.url}/v1/directives?wait_ms=300000`, {

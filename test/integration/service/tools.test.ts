@@ -3,13 +3,18 @@
 import { randomUUID } from 'node:crypto';
 import { expect, test, vi } from 'vitest';
 import { parseConfig } from '../../../src/config/config.ts';
-import { type CatalogEntry, createToolCatalog, toolListing } from '../../../src/catalog/tool-catalog.ts';
+import {
+  type CatalogEntry,
+  createToolCatalog,
+  type ToolCatalog,
+  toolListing,
+} from '../../../src/catalog/tool-catalog.ts';
 import { keySpace } from '../../../src/journal/keys.ts';
 import { closeRedis, connectRedis } from '../../../src/redis/connection.ts';
 import { createAnnouncer } from '../../../src/service/announcer.ts';
 import { createToolRole } from '../../../src/service/tools.ts';
 import { eventually } from '../../support/eventually.ts';
-import { startRedis } from '../../support/redis.ts';
+import { useRedis } from '../../support/shared.ts';
 import { SILENT } from '../../../src/telemetry/logger.ts';
 
 const STORED: CatalogEntry = {
@@ -19,20 +24,20 @@ const STORED: CatalogEntry = {
   updatedAt: 1,
 };
 
+const redis = useRedis();
+
+/** A worker's role for one server that cannot be started. */
+function roleOf(server: string, catalog: ToolCatalog) {
+  const raw = { mcpServers: { [server]: { command: '/no/such/program' } } };
+  const config = parseConfig(raw, { source: 'test', directory: '/', environment: {} });
+  return createToolRole({ config, catalog, processId: randomUUID(), logger: SILENT, onError: () => {} });
+}
+
 test('the tools of an unreachable server stay listed with their repeat policies', async () => {
-  await using redis = await startRedis();
   const connection = connectRedis(redis.url, 'commands');
   const catalog = createToolCatalog(connection, keySpace(`test-${randomUUID()}`));
   await catalog.publish(STORED);
-  const raw = { mcpServers: { away: { command: '/no/such/program' } } };
-  const config = parseConfig(raw, { source: 'test', directory: '/', environment: {} });
-  const { pool, locate } = createToolRole({
-    config,
-    catalog,
-    processId: randomUUID(),
-    logger: SILENT,
-    onError: () => {},
-  });
+  const { pool, locate } = roleOf('away', catalog);
   try {
     pool.start();
     await vi.waitUntil(async () => (await catalog.read())[0]?.status === 'unavailable');
@@ -48,18 +53,12 @@ test('the tools of an unreachable server stay listed with their repeat policies'
 });
 
 test('a server whose last worker has deregistered is listed as not served', async () => {
-  await using redis = await startRedis();
   const connection = connectRedis(redis.url, 'commands');
   const clock = { now: Date.now() };
   const catalog = createToolCatalog(connection, keySpace(`test-${randomUUID()}`), () => clock.now);
-  const wired = (server: string) => {
-    const raw = { mcpServers: { [server]: { command: '/no/such/program' } } };
-    const config = parseConfig(raw, { source: 'test', directory: '/', environment: {} });
-    return createToolRole({ config, catalog, processId: randomUUID(), logger: SILENT, onError: () => {} });
-  };
   const served = async () =>
     (await catalog.read()).filter((entry) => entry.served !== false).map(({ server }) => server);
-  const [first, second] = [wired('one'), wired('two')];
+  const [first, second] = [roleOf('one', catalog), roleOf('two', catalog)];
   try {
     await first.announced.publish();
     await second.announced.publish();
@@ -77,20 +76,11 @@ test('a server whose last worker has deregistered is listed as not served', asyn
 });
 
 test('an entry that Redis has lost is published again unchanged', async () => {
-  await using redis = await startRedis();
   const connection = connectRedis(redis.url, 'commands');
   const catalog = createToolCatalog(connection, keySpace(`test-${randomUUID()}`));
   await catalog.publish(STORED);
-  const raw = { mcpServers: { away: { command: '/no/such/program' } } };
-  const config = parseConfig(raw, { source: 'test', directory: '/', environment: {} });
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
-  const role = createToolRole({
-    config,
-    catalog,
-    processId: randomUUID(),
-    logger: SILENT,
-    onError: () => {},
-  });
+  const role = roleOf('away', catalog);
   try {
     const announcer = createAnnouncer([role.announced], () => {});
     await announcer.start();

@@ -1,10 +1,11 @@
-/** Runs through both transports against one running service with an engine.
+/** Directives and runs through both transports, against one running service with an engine.
  *  It must not hold a test of its own: both transports make the same promises. */
 import { LLMock } from '@copilotkit/aimock';
 import { afterAll, beforeAll } from 'vitest';
 import { createHttpClient } from '../../src/client/http-client.ts';
 import { createDirectClient } from '../../src/service/direct-client.ts';
 import { type RunningService, startService } from '../support/running-service.ts';
+import { directiveClientContract } from './directive-client.contract.ts';
 import { runClientContract } from './run-client.contract.ts';
 import { useRedis } from '../support/shared.ts';
 
@@ -39,12 +40,14 @@ afterAll(async () => {
   await mock.stop();
 });
 
-runClientContract('HTTP', async () => ({
-  client: createHttpClient({ baseUrl: service.url }),
-  stop: async () => {},
-}));
+for (const contract of [directiveClientContract, runClientContract]) {
+  contract('HTTP', async () => ({
+    client: createHttpClient({ baseUrl: service.url }),
+    stop: async () => {},
+  }));
 
-runClientContract('direct', async () => ({
-  client: await createDirectClient({ redisUrl: redis.url, prefix: service.prefix }),
-  stop: async () => {},
-}));
+  contract('direct', async () => ({
+    client: await createDirectClient({ redisUrl: redis.url, prefix: service.prefix }),
+    stop: async () => {},
+  }));
+}
