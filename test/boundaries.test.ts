@@ -17,7 +17,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   queue: ['contract', 'telemetry', 'redis', 'journal', 'catalog'],
   mcp: ['contract', 'telemetry', 'bounds', 'json-schema'],
   llm: ['contract', 'bounds'],
-  executors: ['contract', 'json-schema', 'mcp', 'llm'],
+  executors: ['contract', 'telemetry', 'json-schema', 'mcp', 'llm'],
   worker: ['contract', 'telemetry', 'bounds', 'redis', 'journal', 'catalog', 'queue', 'executors'],
   engine: ['contract', 'telemetry', 'bounds', 'redis', 'journal', 'catalog', 'queue', 'executors'],
   extend: ['contract', 'config', 'executors', 'engine'],

@@ -19,6 +19,8 @@ import { payloadRoutes } from './routes/payloads.ts';
 import { requestRoutes } from './routes/requests.ts';
 import { runRoutes } from './routes/runs.ts';
 import { signalRoutes } from './routes/signals.ts';
+import { NO_SPANS, type Spans } from '../telemetry/spans.ts';
+import { traceRequests } from './server-span.ts';
 import { readBeforeRefusal } from './unread-body.ts';
 import { createUnreadBudget } from './unread-budget.ts';
 
@@ -37,6 +39,8 @@ export interface ApiOptions {
   readonly scrape?: (() => Promise<string>) | null;
   /** Default: nobody is told. */
   readonly reports?: RequestReports;
+  /** Default: nothing is traced. */
+  readonly spans?: Spans;
   /** The service's version, shown by `/healthz` and the description. */
   readonly version: string;
   readonly limits?: ApiLimits;
@@ -58,6 +62,8 @@ export function createApi(options: ApiOptions): App {
   const stop = stopSignal(app);
   const refuseOthers = refuseOtherMethods(app);
   if (options.reports) reportRequests(app, options.reports);
+  const { spans = NO_SPANS } = options;
+  if (spans !== NO_SPANS) traceRequests(app, spans);
   refuseOtherHosts(app, options.allowedHosts ?? null);
   acceptJsonOnly(app);
   readBeforeRefusal(app);

@@ -8,13 +8,17 @@ import { ConfigError } from './error.ts';
 import { type FilePlace, readConfigFile } from './file.ts';
 import { fileSchema } from './file-schema.ts';
 import { type MetricsConfig, metricsOf } from './metrics.ts';
+import { type TelemetryConfig, telemetryOf } from './telemetry.ts';
 import { missingKeys, type ModelConfig, parseModels } from './models.ts';
 import { type ServerConfig, transportOf } from './servers.ts';
 import { fieldErrors } from '../contract/field-error.ts';
 import { fillIn, type Environment } from './environment-values.ts';
 import { schemaErrors } from './known-keys.ts';
 
-type PlainSections = Omit<z.infer<typeof fileSchema>, 'mcpServers' | 'providers' | 'models' | '$schema'>;
+type PlainSections = Omit<
+  z.infer<typeof fileSchema>,
+  'mcpServers' | 'providers' | 'models' | 'telemetry' | '$schema'
+>;
 
 export interface Config extends PlainSections, ModelConfig {
   /** Enabled servers by name. */
@@ -32,6 +36,7 @@ export interface Config extends PlainSections, ModelConfig {
   logLevel: string;
   logFormat: LogFormat;
   metrics: MetricsConfig;
+  telemetry: TelemetryConfig;
 }
 
 type LogFormat = z.output<typeof environmentSchema>['ADJUTANT_LOG_FORMAT'];
@@ -83,6 +88,7 @@ export function parseConfig(raw: unknown, { source, directory, environment }: Pa
     mcpServers,
     providers,
     models,
+    telemetry,
     $schema: _,
     ...rest
   } = parseOrThrow(fileSchema, filled.value, source);
@@ -99,7 +105,11 @@ export function parseConfig(raw: unknown, { source, directory, environment }: Pa
     port: variables.ADJUTANT_PORT,
     logLevel: variables.ADJUTANT_LOG_LEVEL,
     logFormat: variables.ADJUTANT_LOG_FORMAT,
-    metrics: metricsOf(variables, variables.OTEL_EXPORTER_OTLP_ENDPOINT ?? null),
+    metrics: metricsOf(
+      variables,
+      variables.OTEL_SDK_DISABLED ? null : (variables.OTEL_EXPORTER_OTLP_ENDPOINT ?? null),
+    ),
+    telemetry: telemetryOf(telemetry, variables),
   };
 }
 

@@ -4,6 +4,7 @@ import * as z from 'zod';
 import { redisUrlFault } from '../redis/address.ts';
 import { metricsVariables } from './metrics.ts';
 import { notes } from './notes.ts';
+import { telemetryVariables } from './telemetry.ts';
 
 /** As in a Host header, without the port. */
 const HOST_NAME = /^([A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])$/;
@@ -65,12 +66,6 @@ export const environmentSchema = z.object({
     description: 'How lines of the log look.',
     special: '`auto` = `text` on a terminal, else `json`',
   }),
-  OTEL_EXPORTER_OTLP_ENDPOINT: z
-    .url({ protocol: /^https?$/, error: 'must be an http or https URL' })
-    .optional()
-    .register(notes, {
-      description: 'Address of an OTLP/HTTP collector, without `/v1/metrics`.',
-      fallback: 'nothing is sent',
-    }),
   ...metricsVariables,
+  ...telemetryVariables,
 });

@@ -3,6 +3,7 @@
 import * as z from 'zod';
 import { durationMs } from './lane.ts';
 import { notes } from './notes.ts';
+import { telemetrySchema } from './telemetry.ts';
 
 const MIB = 1_024 * 1_024;
 
@@ -93,4 +94,7 @@ export const serviceSections = {
       '`memory` = nothing more; `fsync` = Redis’ disk (Redis 7.2, or `appendfsync always`); `replica` = one replica',
   }),
   worker: workerSchema.prefault({}).register(notes, { description: 'How a worker holds and returns work.' }),
+  telemetry: telemetrySchema
+    .prefault({})
+    .register(notes, { description: 'Where requests are traced, and how.' }),
 };

@@ -8,6 +8,13 @@ import { signalSchema } from './signal.ts';
 
 const count = z.int().min(0);
 
+const traceFields = {
+  /** Of the W3C trace that it belongs to; absent: not known yet. */
+  trace_id: z.string().optional(),
+  /** The page of the trace, where the installation has one. */
+  trace_url: z.string().optional(),
+};
+
 const summaryFields = {
   id: identifierSchema,
   type: anyDirectiveTypeSchema,
@@ -29,6 +36,7 @@ export const directiveSummarySchema = z.object(summaryFields);
 
 export const directiveViewSchema = z.object({
   ...summaryFields,
+  ...traceFields,
   directive: anyDirectiveSchema,
   result: signalSchema.nullable(),
 });
@@ -40,6 +48,7 @@ export const requestViewSchema = z.object({
   open: count,
   created_at: instantSchema,
   closed_at: instantSchema.nullable(),
+  ...traceFields,
   directives: z.array(directiveSummarySchema),
   /** Present when an agent drives the request. */
   run: runViewSchema.optional(),

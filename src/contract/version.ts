@@ -4,4 +4,4 @@
 export const CONTRACT_VERSION = '1.1.0';
 
 /** SHA-256 over every generated schema, in file name order. */
-export const CONTRACT_SHA256 = '760659215127e2530780e90f1d00d4a55586c109ecf58ff825c573c8226bd78d';
+export const CONTRACT_SHA256 = 'b7afa3cd66348760e8ba4eebfa3c481c6ae5c3881b3097206d13a37005c02ac9';

@@ -3,6 +3,8 @@
 import type { ConversationJournal } from '../journal/conversation-journal.ts';
 import type { Canceller } from '../queue/cancel.ts';
 import type { Acknowledgement } from './fold.ts';
+import type { Spans } from '../telemetry/spans.ts';
+import { turnContext } from './run-place.ts';
 import type { RunStarter } from './run-start.ts';
 import type { StoredRun } from './run-store.ts';
 import type { RunNotifier } from './run-notifier.ts';
@@ -13,6 +15,7 @@ export interface OutboxParts {
   notifier: RunNotifier;
   canceller: Canceller;
   conversations: ConversationJournal;
+  spans: Spans;
   /** Wakes another run; returns at once. */
   wakeRun(requestId: string): void;
 }
@@ -50,13 +53,16 @@ async function perform(parts: OutboxParts, run: StoredRun, entry: OutboxEntry): 
 }
 
 async function startChild(
-  { starter }: OutboxParts,
-  { requestId, traceparent }: StoredRun,
+  { starter, spans }: OutboxParts,
+  run: StoredRun,
   { child_request_id, agent, input, tag, depth, overrides }: Entry<'start_child'>,
 ): Promise<string | null> {
   const query = typeof input === 'string' ? input : JSON.stringify(input ?? null);
   const child = { request_id: child_request_id, agent, query, overrides, metadata: {} };
-  const started = await starter.start(child, traceparent, { request_id: requestId, tag, depth });
+  const parent = { request_id: run.requestId, tag, depth };
+  // Of the turn that asked for it, which is written; another engine may have written it.
+  const context = turnContext(spans, run, run.version);
+  const started = await starter.start(child, context, parent);
   if (started.ok) return null;
   return started.refusal.detail ?? started.refusal.title;
 }

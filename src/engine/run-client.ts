@@ -22,6 +22,7 @@ import type { Capacity } from '../queue/capacity.ts';
 import { requestFull } from '../queue/request-full.ts';
 import { whileAvailable } from '../redis/unavailable.ts';
 import { newIdentifier } from '../telemetry/identifier.ts';
+import { NO_SPANS, type Spans } from '../telemetry/spans.ts';
 import { isTraceparent, newTraceparent } from '../telemetry/trace-context.ts';
 import type { Agents } from '../catalog/known-agents.ts';
 import type { RunStarter } from './run-start.ts';
@@ -41,17 +42,19 @@ export interface RunClientParts {
   requireMemory: Capacity['requireMemory'];
   /** As in `RunJournalOptions`. */
   requestBytes: number;
+  /** Default: nothing is traced. */
+  spans?: Spans;
 }
 
 const MOST_INPUTS = 64;
 
 export function createRunClient(parts: RunClientParts): ClientRuns {
-  const { runs, store, starter, notifier, agents } = parts;
+  const { runs, store, starter, notifier, agents, spans = NO_SPANS } = parts;
 
   async function start(body: unknown, { traceparent }: { traceparent?: string } = {}): Promise<StartedRun> {
     const parsed = read(startRunBodySchema, body);
     const run = { ...parsed, request_id: parsed.request_id ?? newIdentifier() };
-    const trace = isTraceparent(traceparent) ? traceparent : newTraceparent();
+    const trace = spans.decided(isTraceparent(traceparent) ? traceparent : newTraceparent());
     const started = await whileAvailable(() => starter.start(run, trace));
     if (!started.ok) throw new DirectiveRefused(started.refusal);
     return started.run;
@@ -112,6 +115,7 @@ export function createRunClient(parts: RunClientParts): ClientRuns {
       const run = await store.read(requestId, NO_SIGNALS);
       return run && viewOf(parts.view, run);
     },
+    traceparent: runs.traceparent,
     async cancel(requestId, reason) {
       await notifier.cancel(requestId, reason);
     },

@@ -4,12 +4,22 @@ import type { Directive } from '../contract/directive.ts';
 import type { CommitVerdict } from '../journal/run-journal.ts';
 import type { SweepIndex } from '../journal/sweep-index.ts';
 import { type Announcement, type Entrance, FIRST_LOOK_MS } from '../queue/entrance.ts';
-import { announcementsOf, jobsOf, type Preparer, withLane } from '../queue/prepare.ts';
+import {
+  announcementsOf,
+  jobsOf,
+  type Prepared,
+  type Preparer,
+  reportSent,
+  withLane,
+} from '../queue/prepare.ts';
 import type { Logger } from '../telemetry/logger.ts';
 import { RUN_ENTRY, type RunWaker, WAKE_AHEAD_MS } from '../queue/run-wake.ts';
 import { begin, type BeginningParts } from './beginning.ts';
 import { type BrokenRunParts, endOf, endOfUnreadable, guarded } from './broken-run.ts';
 import { type Acknowledgement, begun, fold, type Folded, isDue, isOver } from './fold.ts';
+import { turnContext } from './run-place.ts';
+import { isLastTurn, runSpan, turnSpan } from './run-spans.ts';
+import type { Spans } from '../telemetry/spans.ts';
 import { type OutboxParts, performOutbox } from './outbox.ts';
 import { TURN_SIZE, type RunStore, type StoredRun } from './run-store.ts';
 import { commitOf, textsOf, type Turn } from './turn-record.ts';
@@ -25,6 +35,7 @@ export interface TurnParts extends BrokenRunParts {
   index: SweepIndex;
   waker: RunWaker;
   logger: Logger;
+  spans: Spans;
 }
 
 /**
@@ -40,9 +51,10 @@ export async function takeTurns(
   for (let next = known; ; next = null) {
     const run = next ?? (await parts.store.read(requestId, size));
     if (!run) return parts.index.forget({ requestId, id: RUN_ENTRY });
+    const startedAt = parts.spans.now();
     const turn = await workOut(parts, run);
     if (turn === null) return;
-    const verdict = await write(parts, run, turn);
+    const verdict = await write(parts, run, turn, startedAt);
     // The run would end, but has more signals than were read.
     if (verdict.kind === 'more') size = { limit: size.limit * 4, bytes: size.bytes * 4 };
     else if (verdict.kind === 'unknown') return;
@@ -100,8 +112,13 @@ function failed(parts: TurnParts, run: StoredRun, error: { reason: string; messa
 }
 
 /** Writes the turn; if it cannot be written, the run ends instead. */
-async function write(parts: TurnParts, run: StoredRun, turn: Turn): Promise<CommitVerdict> {
-  const verdict = await commit(parts, run, turn);
+async function write(
+  parts: TurnParts,
+  run: StoredRun,
+  turn: Turn,
+  startedAt: number,
+): Promise<CommitVerdict> {
+  const verdict = await commit(parts, run, turn, startedAt);
   if (verdict.kind === 'overflow') {
     const message = `${verdict.open} directives would be open at once`;
     turn.folded = failed(parts, run, { reason: 'queue_overflow', message });
@@ -112,16 +129,22 @@ async function write(parts: TurnParts, run: StoredRun, turn: Turn): Promise<Comm
     const message = `the request holds another directive with the id "${verdict.id}"`;
     turn.folded = failed(parts, run, { reason: 'id_conflict', message });
   } else return verdict;
-  return commit(parts, run, turn);
+  return commit(parts, run, turn, startedAt);
 }
 
-async function commit(parts: TurnParts, run: StoredRun, turn: Turn): Promise<CommitVerdict> {
+async function commit(
+  parts: TurnParts,
+  run: StoredRun,
+  turn: Turn,
+  startedAt: number,
+): Promise<CommitVerdict> {
   const texts = textsOf(parts, run, turn);
   const { folded } = turn;
-  const prepared = await parts.preparer.prepare(folded.directives as Directive[], run.traceparent);
+  const context = turnContext(parts.spans, run, run.version + 1);
+  const prepared = await parts.preparer.prepare(folded.directives as Directive[], context);
   const open = withLane(prepared);
   const jobs = jobsOf(open);
-  return parts.entrance.enter<CommitVerdict>({
+  const verdict = await parts.entrance.enter<CommitVerdict>({
     requestId: run.requestId,
     announcements: [...announcementsOf(open), ...ownAnnouncement(run, folded)],
     accept: () => parts.store.commit(run, commitOf(run, turn, texts, prepared)),
@@ -131,6 +154,30 @@ async function commit(parts: TurnParts, run: StoredRun, turn: Turn): Promise<Com
     isStray: (_job, { kind }) => kind !== 'version',
     afterwards: () => afterwards(parts, run, folded),
   });
+  if (verdict.kind === 'committed') reportTurn(parts, { run, folded, startedAt, prepared, now: verdict.now });
+  return verdict;
+}
+
+interface ReportedTurn {
+  run: StoredRun;
+  folded: Folded;
+  startedAt: number;
+  prepared: readonly Prepared[];
+  /** When it was written, by the clock of Redis. */
+  now: number;
+}
+
+function reportTurn(
+  { spans, core }: TurnParts,
+  { run, folded, startedAt, prepared, now }: ReportedTurn,
+): void {
+  const parent = spans.under(run.traceparent);
+  if (parent === null) return;
+  reportSent(spans, prepared, startedAt);
+  spans.report(turnSpan(parent, { run, folded, startedAt, endedAt: spans.now() }));
+  if (!isLastTurn(run, folded)) return;
+  const view = core.view(run.spec, folded.document);
+  spans.report(runSpan(parent, { run, view, endedAt: now }));
 }
 
 /** When the sweeper must check the run itself. While nothing else is due, the planned check is enough. */

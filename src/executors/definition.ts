@@ -6,6 +6,7 @@ import type { Directive } from '../contract/directive.ts';
 import type { Result } from '../contract/result.ts';
 import type { SignalDraft } from '../contract/signal.ts';
 import type { RepeatPolicy } from '../contract/work-directive.ts';
+import type { Attributes } from '../telemetry/span.ts';
 
 type SignalType = SignalDraft['type'];
 export type SignalData<T extends SignalType> = Extract<SignalDraft, { type: T }>['data'];
@@ -90,6 +91,8 @@ export interface Execution {
   usage?: SignalData<'ai.usage'>;
   /** Added to the terminal signal's metadata. */
   metadata?: Record<string, unknown>;
+  /** Added to the span of the call, where one is made. */
+  span?: Attributes;
 }
 
 /** A type that a worker executes, through the queue. */

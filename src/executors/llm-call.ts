@@ -25,6 +25,7 @@ import {
   prepareRequest,
 } from './llm-request.ts';
 import { noteAnswer, noteFailure, refusedByLimit, reserve } from './llm-reservation.ts';
+import { turnAttributes } from './model-attributes.ts';
 
 export interface LlmOptions {
   providers: ModelProviders;
@@ -70,7 +71,7 @@ export async function callModel(
 async function prepare(
   options: LlmOptions,
   directive: LanguageDirective,
-  { signal }: ExecutionContext,
+  { signal, traceparent }: ExecutionContext,
   ref: ModelRef,
   metadata: Metadata,
 ): Promise<Prepared | { error: ErrorEnvelope }> {
@@ -84,7 +85,7 @@ async function prepare(
     timeoutMs: directive.timeout_ms ?? settings.timeoutMs,
     idleTimeoutMs: directive.idle_timeout_ms ?? settings.idleTimeoutMs,
   };
-  const call = { model, ref, options: request.options, limits, signal };
+  const call = { model, ref, options: { ...request.options, headers: { traceparent } }, limits, signal };
   return { options, directive, ref, request, call, metadata };
 }
 
@@ -124,13 +125,14 @@ async function answered(prepared: Prepared, answer: ModelAnswer): Promise<Execut
 
 function turnExecution(prepared: Prepared, turn: ModelTurn, more: Metadata = {}): Execution {
   const { directive, ref, options, metadata } = prepared;
-  return answeredExecution(
+  const execution = answeredExecution(
     { payload: turn, usage: turn.usage, durationMs: turn.duration_ms },
     directive,
     ref,
     options.providers,
     { ...metadata, finish_reason: turn.finish_reason, ...more },
   );
+  return { ...execution, span: turnAttributes(turn) };
 }
 
 /** Requests an answer that does not fit once more; an answer that was cut would be cut again. */

@@ -17,6 +17,7 @@ import {
   type ExecutionContext,
 } from './definition.ts';
 import { answeredExecution, failedExecution, modelMetadata, modelOf, refused } from './llm-execution.ts';
+import { usageAttributes } from './model-attributes.ts';
 import { noteAnswer, noteFailure, refusedByLimit, reserve, type Reserved } from './llm-reservation.ts';
 
 export interface EmbedOptions {
@@ -42,6 +43,7 @@ interface Embedding {
   readonly limiter: ModelLimiter;
   readonly limits: CallLimits;
   readonly timeoutMs: number;
+  readonly traceparent: string;
 }
 
 /** How the batches ended. `refusal`: one of our own limits, before anything was sent. */
@@ -64,8 +66,12 @@ async function embed(
   const timeoutMs = directive.timeout_ms ?? settings.timeoutMs;
   const limits = beginLimits(context.signal, { timeoutMs, idleTimeoutMs: timeoutMs });
   const texts = typeof directive.texts === 'string' ? [directive.texts] : directive.texts;
+  const { traceparent } = context;
   const startedAt = performance.now();
-  const embedded = await allBatches({ model, ref, directive, limiter, limits, timeoutMs }, texts);
+  const embedded = await allBatches(
+    { model, ref, directive, limiter, limits, timeoutMs, traceparent },
+    texts,
+  );
   limits.end(embedded.kind === 'failed');
   if (embedded.kind === 'refusal') return { ...refusedByLimit(ref, embedded.refusal), metadata };
   if (embedded.kind === 'failed') {
@@ -82,17 +88,23 @@ async function embed(
   if (!joined.ok) return failedExecution(joined.failure, spentOn(embedded.batches), metadata);
   const { payload } = joined;
   const answer = { payload, usage: payload.usage, durationMs: payload.duration_ms };
-  return answeredExecution(answer, directive, ref, providers, metadata);
+  const execution = answeredExecution(answer, directive, ref, providers, metadata);
+  return { ...execution, span: usageAttributes(payload.usage) };
 }
 
 async function allBatches(embedding: Embedding, texts: readonly string[]): Promise<Embedded> {
-  const { model, ref, directive, limiter, limits } = embedding;
+  const { model, ref, directive, limiter, limits, traceparent } = embedding;
+  const { dimensions } = directive;
   const done: EmbeddedBatch[] = [];
   try {
     for (const batch of await batchesOf(model, texts)) {
       const reserved = await reserveBatch(embedding, batch, done.length > 0);
       if (!reserved.ok) return { kind: 'refusal', refusal: reserved };
-      const embedded = await embedBatch(model, batch, directive.dimensions, limits.signal);
+      const embedded = await embedBatch(model, batch, {
+        dimensions,
+        traceparent,
+        abortSignal: limits.signal,
+      });
       done.push(embedded);
       reserved.record(embedded.tokens ?? 0);
       await noteAnswer(limiter, ref, embedded.headers);

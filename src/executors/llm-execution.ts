@@ -10,6 +10,7 @@ import type { ModelProviders } from '../llm/providers.ts';
 import type { SpentTokens } from '../llm/spent-tokens.ts';
 import type { Execution, ExecutionContext } from './definition.ts';
 import { pauseScope } from './llm-reservation.ts';
+import { usageAttributes } from './model-attributes.ts';
 
 type Metadata = Record<string, unknown>;
 
@@ -65,6 +66,7 @@ export function failedExecution(
     ...(unreached ? { unreached: true } : {}),
     ...(limits === undefined ? {} : { pauseScope: pauseScope(limits) }),
     metadata: { ...metadata, ...(spent === null ? {} : { usage_so_far: spent }) },
+    span: usageAttributes(spent),
   };
 }
 

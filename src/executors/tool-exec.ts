@@ -6,7 +6,9 @@ import { redact } from '../contract/redaction.ts';
 import { errorResult } from '../contract/result.ts';
 import { toolExecSchema, type RepeatPolicy, type ToolExec } from '../contract/work-directive.ts';
 import type { McpPool } from '../mcp/pool.ts';
-import type { ToolCallOutcome } from '../mcp/tool-call.ts';
+import type { ToolCallOutcome, ToolCallSession } from '../mcp/tool-call.ts';
+import { ATTRIBUTE } from '../telemetry/semantic-names.ts';
+import type { Attributes } from '../telemetry/span.ts';
 import { readToolResult, type DirectiveTrust } from '../mcp/tool-result.ts';
 import {
   defineDirective,
@@ -72,6 +74,7 @@ async function callTool(
   const { server, tool } = place;
   const shared = sharedContext(directive.context, place.context);
   if (!shared.ok) return { result: errorResult(shared.error), metadata: { server, tool } };
+  let session: ToolCallSession | undefined;
   const outcome = await pool.call({
     server,
     tool,
@@ -82,6 +85,7 @@ async function callTool(
     maxTotalMs: context.remainingMs + DEADLINE_GRACE_MS,
     traceparent: context.traceparent,
     idempotencyKey: context.idempotencyKey,
+    onSent: (on) => void (session = on),
     onProgress: (progress) =>
       context.report('ai.tool.progress', {
         call_id: directive.id,
@@ -91,7 +95,19 @@ async function callTool(
       }),
   });
   const execution = read(outcome, place);
-  return { ...execution, metadata: { ...execution.metadata, server, tool } };
+  const span = spanOf(place, session);
+  return { ...execution, metadata: { ...execution.metadata, server, tool }, span };
+}
+
+function spanOf({ server, repeatPolicy }: ToolPlace, session: ToolCallSession | undefined): Attributes {
+  return {
+    [ATTRIBUTE.mcpMethod]: 'tools/call',
+    [ATTRIBUTE.mcpServer]: server,
+    [ATTRIBUTE.mcpProtocol]: session?.protocolVersion ?? undefined,
+    [ATTRIBUTE.mcpSession]: session?.sessionId ?? undefined,
+    [ATTRIBUTE.networkTransport]: session && (session.transport === 'stdio' ? 'pipe' : 'tcp'),
+    [ATTRIBUTE.repeatPolicy]: repeatPolicy,
+  };
 }
 
 /** A failed call without an answer of the tool is ambiguous: it may have run. An HTTP 5xx may come from a gateway. */

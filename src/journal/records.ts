@@ -1,5 +1,6 @@
 // Reading the journal's hashes back into records.
 // Must never write.
+import { identifierAt } from '../telemetry/identifier.ts';
 
 export type DirectiveStatus = 'accepted' | 'running' | 'waiting' | 'succeeded' | 'failed';
 
@@ -22,6 +23,8 @@ export interface DirectiveRecord {
   startedAt: number | null;
   endedAt: number | null;
   leaseUntil: number | null;
+  /** When the current claim was granted, by the clock of its worker; null: it is not running, or unknown. */
+  claimedAt: number | null;
   nextAttemptAt: number | null;
   /** Sequence of the terminal signal. */
   terminal: number | null;
@@ -39,7 +42,7 @@ type Fields = Record<string, string | undefined>;
 
 const ATTRIBUTES = [
   'type', 'status', 'digest', 'lane', 'fence', 'released', 'failures', 'redeliveries', 'accepted_at', 'deadline_at',
-  'started_at', 'ended_at', 'lease_until', 'next_attempt_at', 'terminal',
+  'started_at', 'ended_at', 'lease_until', 'next_attempt_at', 'terminal', 'claimant',
 ] as const; // prettier-ignore
 
 /** The state fields to read for one directive, in the order `directiveRecord` expects their values. */
@@ -68,6 +71,7 @@ function fromFields(id: string, fields: Fields): DirectiveRecord | null {
     startedAt: numberOrNull(fields['started_at']),
     endedAt: numberOrNull(fields['ended_at']),
     leaseUntil: fields['status'] === 'running' ? numberOrNull(fields['lease_until']) : null,
+    claimedAt: fields['status'] === 'running' ? identifierAt(fields['claimant'] ?? '') : null,
     nextAttemptAt: fields['status'] === 'waiting' ? numberOrNull(fields['next_attempt_at']) : null,
     terminal: numberOrNull(fields['terminal']),
   };

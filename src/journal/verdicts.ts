@@ -1,5 +1,6 @@
 // What the journal's scripts answer, as values.
 // Must never decide anything: a verdict says what the script did or refused.
+import { identifierAt } from '../telemetry/identifier.ts';
 import type { ScriptReply } from './scripts.ts';
 
 export type EndStatus = 'succeeded' | 'failed';
@@ -10,6 +11,15 @@ export type AcceptVerdict =
   | { kind: 'conflict'; id: string; storedDigest: string }
   /** `bytes`: what the request holds already. */
   | { kind: 'no_room'; bytes: number };
+
+/** The claim of a worker that died. */
+export interface LostClaim {
+  fence: number;
+  /** Milliseconds since the epoch, by the clock of that worker; null: unknown. */
+  claimedAt: number | null;
+  /** The end of its lease, by the clock of Redis. */
+  until: number;
+}
 
 export type ClaimVerdict =
   | {
@@ -24,10 +34,14 @@ export type ClaimVerdict =
       released: number;
       /** As the last `retry` with a move left it; '' before the first. */
       stage: string;
+      /** When the attempt could have begun, by the clock of Redis. */
+      dueAt: number;
+      /** null: no worker died. */
+      lostClaim: LostClaim | null;
     }
   | { kind: 'held' | 'wait'; until: number }
   /** `lost`: an attempt was under way, and its worker is gone. */
-  | { kind: 'cancelled' | 'expired'; lost: boolean }
+  | { kind: 'cancelled' | 'expired'; lost: boolean; lostClaim: LostClaim | null }
   /** It waits or runs in another lane. */
   | { kind: 'moved'; lane: string }
   /** `run`: of the run that has not read this end yet; null = there is none. */
@@ -54,7 +68,7 @@ export type CancelVerdict =
   | { kind: 'already'; status: EndStatus };
 
 export function claimVerdict(reply: ScriptReply): ClaimVerdict {
-  const [kind, first, second, third, fourth, fifth, sixth, seventh, eighth] = reply;
+  const [kind, first, second, third, fourth, fifth, sixth, seventh, eighth, ninth] = reply;
   if (kind === 'granted') {
     return {
       kind,
@@ -66,13 +80,20 @@ export function claimVerdict(reply: ScriptReply): ClaimVerdict {
       now: Number(sixth),
       released: Number(seventh),
       stage: String(eighth),
+      dueAt: Number(ninth),
+      lostClaim: fourth === 1 ? lostClaim(reply.slice(10)) : null,
     };
   }
   if (kind === 'held' || kind === 'wait') return { kind, until: Number(first) };
-  if (kind === 'cancelled' || kind === 'expired') return { kind, lost: first === 1 };
+  if (kind === 'cancelled' || kind === 'expired')
+    return { kind, lost: first === 1, lostClaim: first === 1 ? lostClaim(reply.slice(2)) : null };
   if (kind === 'moved') return { kind, lane: String(first) };
   if (kind === 'ended') return { kind, run: runVersion(first) };
   return { kind: kind as 'unknown' | 'stale_body' };
+}
+
+function lostClaim([fence, token, until]: ScriptReply): LostClaim {
+  return { fence: Number(fence), claimedAt: identifierAt(String(token)), until: Number(until) };
 }
 
 /** The version of a run as scripts answer it; -1 stands for none. */

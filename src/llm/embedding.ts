@@ -25,16 +25,23 @@ export async function batchesOf(model: EmbeddingModelV4, texts: readonly string[
   return batches;
 }
 
+export interface BatchRequest {
+  dimensions: number | undefined;
+  /** The context that the provider continues. */
+  traceparent: string;
+  abortSignal: AbortSignal;
+}
+
 /** Throws the errors of the provider's client. */
 export async function embedBatch(
   model: EmbeddingModelV4,
   texts: readonly string[],
-  dimensions: number | undefined,
-  abortSignal: AbortSignal,
+  { dimensions, traceparent, abortSignal }: BatchRequest,
 ): Promise<EmbeddedBatch> {
   const { embeddings, usage, response } = await model.doEmbed({
     values: [...texts],
     abortSignal,
+    headers: { traceparent },
     ...(dimensions === undefined ? {} : { dimensions }),
   });
   return { vectors: embeddings, tokens: usage?.tokens ?? null, headers: response?.headers ?? {} };

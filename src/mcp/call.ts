@@ -110,7 +110,7 @@ type Exchange = ToolCallOutcome | { readonly kind: 'refused'; readonly failed: F
 async function exchange(call: Call, session: Session, tool: ListedTool): Promise<Exchange> {
   const { request, deadline } = call;
   const gate = createProgressGate((progress) => request.onProgress?.(progress));
-  if (!call.announced) request.onSent?.();
+  if (!call.announced) request.onSent?.(session.described());
   call.announced = true;
   try {
     const result = await session.call(call.params, deadline.signal, (progress) => {

@@ -33,10 +33,11 @@ export function createHttpFetch({
   return async (url, init) => {
     const isGet = (init?.method ?? 'GET').toUpperCase() === 'GET';
     if (isGet) await waitToOpen(openings, init?.signal);
-    const response = await fetch(url, init);
+    const request = isGet ? null : requestOf(init?.body);
+    const response = await fetch(url, traced(init, request));
     if (response.status === 429 || response.status === 503) throw await refusal(response);
     if (!response.ok || response.body === null) return shortened(response);
-    const requestId = isGet ? null : requestIdOf(init?.body);
+    const requestId = request?.id ?? null;
     if (requestId !== null) pace.requested();
     const refuse = (event: RefusedEvent): void => onRefused({ ...event, requestId });
     // The SDK reads every response to a GET as events.
@@ -56,12 +57,31 @@ async function waitToOpen(openings: Pace, signal: AbortSignal | null | undefined
   if (restMs > 0) await delay(restMs, undefined, { ref: false, ...(signal ? { signal } : {}) });
 }
 
+interface SentRequest {
+  id: string | number;
+  /** null: it belongs to no trace. */
+  traceparent: string | null;
+}
+
 /** null: the body is a notification or an answer, whose response holds nothing of interest. */
-function requestIdOf(body: unknown): string | number | null {
+function requestOf(body: unknown): SentRequest | null {
   if (typeof body !== 'string') return null;
-  const { id, method } = JSON.parse(body) as { id?: unknown; method?: unknown };
-  if (typeof method !== 'string') return null;
-  return typeof id === 'string' || typeof id === 'number' ? id : null;
+  const { id, method, params } = JSON.parse(body) as {
+    id?: unknown;
+    method?: unknown;
+    params?: { _meta?: { traceparent?: unknown } };
+  };
+  if (typeof method !== 'string' || (typeof id !== 'string' && typeof id !== 'number')) return null;
+  const traceparent = params?._meta?.traceparent;
+  return { id, traceparent: typeof traceparent === 'string' ? traceparent : null };
+}
+
+/** Servers that know HTTP only continue the trace, too. */
+function traced(init: RequestInit | undefined, request: SentRequest | null): RequestInit | undefined {
+  if (request === null || request.traceparent === null) return init;
+  const headers = new Headers(init?.headers);
+  headers.set('traceparent', request.traceparent);
+  return { ...init, headers };
 }
 
 function isEventStream({ headers }: Response): boolean {

@@ -10,6 +10,7 @@ import {
   type Transport,
 } from '@modelcontextprotocol/client';
 import { isTimeout } from './connect-fault.ts';
+import type { ToolCallSession } from './tool-call.ts';
 import type { Logger } from '../telemetry/logger.ts';
 
 export interface CallParams {
@@ -23,6 +24,8 @@ export interface Session {
   readonly era: 'modern' | 'legacy';
   readonly transportKind: TransportKind;
   readonly pid: number | null;
+  /** For whoever traces the calls. */
+  described(): ToolCallSession;
   /** Resolves with a readable reason once the connection has ended. */
   readonly lost: Promise<string>;
   holdsSessionId(): boolean;
@@ -76,6 +79,11 @@ export function openedSession(
     pid: transport.pid ?? null,
     lost: lost.promise,
     holdsSessionId: () => transport.sessionId !== undefined,
+    described: () => ({
+      transport: transportKind,
+      protocolVersion: client.getNegotiatedProtocolVersion() ?? null,
+      sessionId: transport.sessionId ?? null,
+    }),
     async call(params, signal, onProgress) {
       const answer = send(params, signal, onProgress);
       inFlight.add(answer);

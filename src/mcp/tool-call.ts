@@ -8,6 +8,13 @@ export interface ToolProgress {
   readonly message?: string;
 }
 
+/** The session that a call was sent on. */
+export interface ToolCallSession {
+  readonly transport: 'stdio' | 'http' | 'sse';
+  readonly protocolVersion: string | null;
+  readonly sessionId: string | null;
+}
+
 export interface ToolCallRequest {
   readonly server: string;
   readonly tool: string;
@@ -24,7 +31,7 @@ export interface ToolCallRequest {
   readonly idempotencyKey: string;
   readonly onProgress?: (progress: ToolProgress) => void;
   /** Called once, just before the first byte is sent: from then on the tool may have run. */
-  readonly onSent?: () => void;
+  readonly onSent?: (session: ToolCallSession) => void;
 }
 
 /** A `CallToolResult` as the server sent it, validated against the protocol and, if structured, against the tool's schema. */

@@ -8,8 +8,10 @@ import type { DirectiveRecord } from '../journal/records.ts';
 import type { SweepIndex } from '../journal/sweep-index.ts';
 import { failureSignal } from '../journal/terminal-signal.ts';
 import type { RedisConnection } from '../redis/connection.ts';
+import { NO_SPANS, type Spans } from '../telemetry/spans.ts';
 import type { Lanes } from './lanes.ts';
 import { mayHaveRun } from './possible-execution.ts';
+import { reportEndedByOthers } from './settle-span.ts';
 
 export interface CancellerOptions {
   connection: RedisConnection;
@@ -17,6 +19,8 @@ export interface CancellerOptions {
   journal: Journal;
   index: SweepIndex;
   lanes: Lanes;
+  /** Default: nothing is traced. */
+  spans?: Spans;
 }
 
 export type Canceller = ReturnType<typeof createCanceller>;
@@ -24,7 +28,9 @@ export type Canceller = ReturnType<typeof createCanceller>;
 /** Directives of one request that are cancelled side by side. */
 const AT_ONCE = 50;
 
-export function createCanceller({ connection, keys, journal, index, lanes }: CancellerOptions) {
+export function createCanceller(options: CancellerOptions) {
+  const { connection, keys, journal, index, lanes, spans = NO_SPANS } = options;
+
   /**
    * Cancels one directive, or all of a request; null when there is no such request or directive. `acceptedUntil`, by the clock
    * of Redis: what was accepted later is left alone, so that a repeat does not meet it.
@@ -83,6 +89,7 @@ export function createCanceller({ connection, keys, journal, index, lanes }: Can
       return cancelOne(requestId, (await journal.directive(requestId, id)) ?? record, reason, spareRunning);
     }
     if (verdict.kind !== 'ended') return alreadyEnded(journal, requestId, id);
+    reportEndedByOthers(spans, record, decodeEnvelope(json), 'cancelled');
     // It may have gone on to another lane since it was read.
     const ended = await journal.directive(requestId, id);
     await removeJob(ended ?? record, { requestId, id });

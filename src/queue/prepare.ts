@@ -11,6 +11,9 @@ import { jobDataFor, type JobData } from './job.ts';
 import type { Catalog } from '../catalog/catalog.ts';
 import { NO_MODELS } from '../catalog/known-models.ts';
 import { routeOf, type Known, type Route } from '../catalog/route.ts';
+import { type SpanParent, traceparentOf } from '../telemetry/span-place.ts';
+import { NO_SPANS, type Spans } from '../telemetry/spans.ts';
+import { type DraftedSpan, refusedSpan, sendPlace, sendSpan } from './send-span.ts';
 
 /** The result of a directive that needs no worker; null for work directives. */
 export type ExecuteImmediately = (directive: Directive) => Result | null;
@@ -19,6 +22,8 @@ export type ExecuteImmediately = (directive: Directive) => Result | null;
 export interface Prepared {
   acceptance: Acceptance;
   job: JobData;
+  /** To be reported when it was accepted; null: its trace is not recorded, or it has none. */
+  span: DraftedSpan | null;
 }
 
 export interface Preparer {
@@ -34,12 +39,18 @@ const NOWHERE = { lane: null, models: undefined };
 export function createPreparer(
   catalog: Pick<Catalog, 'servers' | 'models'>,
   executeImmediately: ExecuteImmediately,
+  spans: Spans = NO_SPANS,
 ): Preparer {
   async function prepareAll(directives: readonly Directive[], traceparent: string): Promise<Prepared[]> {
     const known = await knownFor(directives);
-    return directives.map((directive) =>
-      prepare(directive, traceparent, executeImmediately(directive) ?? routeOf(directive, known)),
-    );
+    const parent = spans.under(traceparent);
+    return directives.map((directive) => {
+      const route = executeImmediately(directive) ?? routeOf(directive, known);
+      const span = parent && spanOf(parent, directive, route);
+      // What the attempts are made under.
+      const context = span?.kind === 'producer' ? traceparentOf(span.place) : traceparent;
+      return { ...prepare(directive, context, route), span };
+    });
   }
 
   /** What the directives need to know; read again where one of them is not found. */
@@ -56,7 +67,7 @@ export function createPreparer(
     return known;
   }
 
-  function prepare(directive: Directive, traceparent: string, route: Route | Result): Prepared {
+  function prepare(directive: Directive, traceparent: string, route: Route | Result): Omit<Prepared, 'span'> {
     const digest = contentDigest(directive);
     const { lane, models } = 'kind' in route && route.kind === 'lane' ? route : NOWHERE;
     const envelope: Envelope = { directive, lane, traceparent, ...(models ? { models } : {}) };
@@ -83,6 +94,25 @@ export function createPreparer(
   }
 
   return { prepare: prepareAll };
+}
+
+function spanOf(parent: SpanParent, directive: Directive, route: Route | Result): DraftedSpan | null {
+  if (!('kind' in route)) return null;
+  if (route.kind === 'ended') return refusedSpan(parent, directive, route.error.type);
+  return sendSpan(sendPlace(parent, directive), directive, route.lane);
+}
+
+/** Reports what was prepared, once the journal has answered. `error`: it did not, and may hold it all the same. */
+export function reportSent(
+  spans: Spans,
+  prepared: readonly Prepared[],
+  startedAt: number,
+  error?: string,
+): void {
+  const endedAt = spans.now();
+  for (const { span } of prepared)
+    if (span !== null)
+      spans.report({ ...span, startedAt, endedAt, ...(error === undefined ? {} : { error }) });
 }
 
 /** A user's own kind may mean something else by the name. */

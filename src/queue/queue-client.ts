@@ -23,6 +23,8 @@ import { whileAvailable } from '../redis/unavailable.ts';
 export interface ClientRuns extends RunClient {
   /** null: the request has no run. */
   view(requestId: string): Promise<RunView | null>;
+  /** The context that its run was started in; null: it has no run. */
+  traceparent(requestId: string): Promise<string | null>;
   /** Asks the request's run to end, where there is one. */
   cancel(requestId: string, reason: string | null): Promise<void>;
   agents(): Promise<AgentListing>;

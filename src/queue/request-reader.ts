@@ -12,7 +12,8 @@ import type { PayloadStore } from '../journal/payload-store.ts';
 import { truncatedBytes, type WholeResult } from '../journal/whole-result.ts';
 import { whileAvailable } from '../redis/unavailable.ts';
 import { noPayload, unknownDirective, unknownRequest } from './not-found.ts';
-import { directiveView, requestView } from './views.ts';
+import type { DirectiveRecord } from '../journal/records.ts';
+import { directiveView, requestView, type TracePage, traceView } from './views.ts';
 
 export interface RequestReaderParts {
   journal: Journal;
@@ -21,7 +22,11 @@ export interface RequestReaderParts {
   runs: {
     /** null: the request has no run. */
     view(requestId: string): Promise<RunView | null>;
+    /** The context that its run was started in; null: it has no run. */
+    traceparent(requestId: string): Promise<string | null>;
   };
+  /** Default: no page. */
+  tracePage?: TracePage | undefined;
 }
 
 const DEFAULT_PAGE = 100;
@@ -31,7 +36,7 @@ const PAGE_BYTES = 2_097_152;
 
 /** `whole` completes results of which the log holds a part. */
 export function createRequestReader(
-  { journal, follower, payloads, runs }: RequestReaderParts,
+  { journal, follower, payloads, runs, tracePage = null }: RequestReaderParts,
   whole: WholeResult,
 ) {
   async function* signals(
@@ -65,8 +70,19 @@ export function createRequestReader(
   async function request(requestId: string): Promise<RequestView | null> {
     return whileAvailable(async () => {
       const [found, run] = await Promise.all([journal.request(requestId), runs.view(requestId)]);
-      return found && requestView(requestId, found.record, found.directives, run);
+      if (found === null) return null;
+      const { record, directives } = found;
+      const trace = traceView(await traceOf(requestId, directives), tracePage);
+      return requestView(requestId, record, directives, run, trace);
     });
+  }
+
+  /** Of its run, else of its first directive: what is submitted to a request later may belong to another trace. */
+  async function traceOf(requestId: string, [first]: readonly DirectiveRecord[]): Promise<string | null> {
+    const [ofRun, signal] = await Promise.all([runs.traceparent(requestId), journal.log.at(requestId, 1)]);
+    if (ofRun !== null || signal !== null) return ofRun ?? signal?.traceparent ?? null;
+    const json = first ? await journal.envelope(requestId, first.id) : null;
+    return json === null ? null : decodeEnvelope(json).traceparent;
   }
 
   async function directive(requestId: string, directiveId: string) {
@@ -77,7 +93,8 @@ export function createRequestReader(
       ]);
       if (!record || json === null) return null;
       const ended = record.terminal === null ? null : await journal.log.at(requestId, record.terminal);
-      return directiveView(requestId, record, decodeEnvelope(json), ended && (await whole(ended)));
+      const result = ended && (await whole(ended));
+      return directiveView(requestId, record, decodeEnvelope(json), result, tracePage);
     });
   }
 

@@ -8,11 +8,12 @@ import type { Submission } from '../contract/submission.ts';
 import type { Journal } from '../journal/journal.ts';
 import type { AcceptVerdict } from '../journal/verdicts.ts';
 import { newIdentifier } from '../telemetry/identifier.ts';
+import { NO_SPANS, type Spans } from '../telemetry/spans.ts';
 import { isTraceparent, newTraceparent } from '../telemetry/trace-context.ts';
 import type { Capacity } from './capacity.ts';
 import type { Entrance, Entry, LaneJob } from './entrance.ts';
 import { identify } from './identify.ts';
-import { announcementsOf, jobsOf, type Prepared, type Preparer, withLane } from './prepare.ts';
+import { announcementsOf, jobsOf, type Prepared, type Preparer, reportSent, withLane } from './prepare.ts';
 import { requestFull } from './request-full.ts';
 
 export interface SubmitterOptions {
@@ -24,6 +25,8 @@ export interface SubmitterOptions {
   argumentsBytes: number;
   /** As in `JournalOptions`. */
   requestBytes: number;
+  /** Default: nothing is traced. */
+  spans?: Spans;
   newId?: () => string;
 }
 
@@ -35,7 +38,7 @@ export interface InternalSubmitOptions extends Pick<SubmitOptions, 'idempotencyK
 export type Submitter = ReturnType<typeof createSubmitter>;
 
 export function createSubmitter(options: SubmitterOptions) {
-  const { journal, entrance, preparer, capacity, newId = newIdentifier } = options;
+  const { journal, entrance, preparer, capacity, spans = NO_SPANS, newId = newIdentifier } = options;
 
   /** Throws `DirectiveRefused` for conflicts; rejects with Redis' own error when it does not answer. */
   async function submit(
@@ -43,13 +46,21 @@ export function createSubmitter(options: SubmitterOptions) {
     { idempotencyKey, traceparent, replyChannel }: InternalSubmitOptions = {},
   ): Promise<Submission> {
     const { requestId, directives } = identify(parsed, idempotencyKey, newId);
-    const trace = isTraceparent(traceparent) ? traceparent : newTraceparent();
+    const startedAt = spans.now();
+    const trace = spans.decided(isTraceparent(traceparent) ? traceparent : newTraceparent());
     const prepared = await preparer.prepare(directives, trace);
     requireBounded(directives, prepared, options.argumentsBytes);
     await capacity.reserve(additionsOf(prepared));
-    const verdict = await entrance.enter(entryOf(requestId, prepared, replyChannel));
+    const verdict = await entrance
+      .enter(entryOf(requestId, prepared, replyChannel))
+      .catch((error: unknown) => {
+        reportSent(spans, prepared, startedAt, 'unavailable');
+        throw error;
+      });
     if (verdict.kind === 'no_room') throw requestFull(requestId, verdict.bytes, options.requestBytes);
     if (verdict.kind === 'conflict') throw conflict(requestId, prepared, verdict);
+    const accepted = prepared.filter((_, position) => verdict.verdicts[position] === 'accepted');
+    reportSent(spans, accepted, startedAt);
     return submissionOf(requestId, prepared, verdict.verdicts);
   }
 

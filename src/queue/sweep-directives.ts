@@ -8,9 +8,11 @@ import type { DirectiveRecord } from '../journal/records.ts';
 import type { EndRecorder } from '../journal/end-recorder.ts';
 import type { DueEntry, SweepIndex } from '../journal/sweep-index.ts';
 import { failureSignal } from '../journal/terminal-signal.ts';
+import { NO_SPANS, type Spans } from '../telemetry/spans.ts';
 import { jobDataFor } from './job.ts';
 import type { Lanes } from './lanes.ts';
 import { mayHaveRun } from './possible-execution.ts';
+import { reportEndedByOthers } from './settle-span.ts';
 import { successorId } from './successor-id.ts';
 import { SHORTEST_LOOK_MS, sweepDecision } from './sweep-decision.ts';
 
@@ -19,10 +21,14 @@ export interface DirectiveSweepParts {
   index: SweepIndex;
   lanes: Lanes;
   ends: EndRecorder;
+  /** Default: nothing is traced. */
+  spans?: Spans;
   onEnded?(requestId: string, id: string): void;
 }
 
-export function createDirectiveSweep({ journal, index, lanes, ends, onEnded }: DirectiveSweepParts) {
+export function createDirectiveSweep(parts: DirectiveSweepParts) {
+  const { journal, index, lanes, ends, spans = NO_SPANS, onEnded } = parts;
+
   async function examine(entry: DueEntry, now: number): Promise<void> {
     const record = await journal.directive(entry.requestId, entry.id);
     const decision = sweepDecision(entry, record, now);
@@ -83,7 +89,8 @@ export function createDirectiveSweep({ journal, index, lanes, ends, onEnded }: D
       attempts: record.fence - record.released,
       redeliveries: record.redeliveries,
     });
-    await journal.endUnclaimed(entry.requestId, entry.id, 'failed', [signal]);
+    const { kind } = await journal.endUnclaimed(entry.requestId, entry.id, 'failed', [signal]);
+    if (kind === 'ended') reportEndedByOthers(spans, record, { directive, traceparent }, error.type);
     // Before the entry goes: when it fails, the next look finds the directive ended and does it again.
     await removeJob(entry, record);
     const ended = { requestId: entry.requestId, id: entry.id, lane: record.lane, errorType: error.type };

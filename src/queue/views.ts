@@ -5,6 +5,7 @@ import type { RunView } from '../contract/run.ts';
 import type { Envelope } from '../journal/envelope.ts';
 import type { DirectiveRecord, RequestRecord } from '../journal/records.ts';
 import type { Signal } from '../contract/signal.ts';
+import { traceIdOf } from '../telemetry/trace-context.ts';
 
 function instant(at: number): string {
   return new Date(at).toISOString();
@@ -33,13 +34,28 @@ function directiveSummary(requestId: string, record: DirectiveRecord): Directive
   };
 }
 
+/** `pageOf`: the page of a trace; null: there is none. */
+export type TracePage = ((traceId: string) => string) | null;
+
+/** What a reader sees of a trace; `traceparent` null: it is not known yet. */
+export function traceView(
+  traceparent: string | null,
+  pageOf: TracePage,
+): Pick<RequestView, 'trace_id' | 'trace_url'> {
+  if (traceparent === null) return {};
+  const traceId = traceIdOf(traceparent);
+  return { trace_id: traceId, ...(pageOf === null ? {} : { trace_url: pageOf(traceId) }) };
+}
+
 export function directiveView(
   requestId: string,
   record: DirectiveRecord,
-  envelope: Envelope,
+  { directive, traceparent }: Envelope,
   result: Signal | null,
+  pageOf: TracePage,
 ): DirectiveView {
-  return { ...directiveSummary(requestId, record), directive: envelope.directive, result };
+  const trace = traceView(traceparent, pageOf);
+  return { ...directiveSummary(requestId, record), ...trace, directive, result };
 }
 
 export function requestView(
@@ -47,6 +63,7 @@ export function requestView(
   record: RequestRecord,
   directives: readonly DirectiveRecord[],
   run: RunView | null,
+  trace: Pick<RequestView, 'trace_id' | 'trace_url'>,
 ): RequestView {
   return {
     request_id: requestId,
@@ -55,6 +72,7 @@ export function requestView(
     open: record.open,
     created_at: instant(record.createdAt),
     closed_at: instantOrNull(record.closedAt),
+    ...trace,
     directives: directives.map((directive) => directiveSummary(requestId, directive)),
     ...(run ? { run } : {}),
   };

@@ -42,6 +42,7 @@ export function createApiRole(store: Store, listening: RedisConnection, options:
     client,
     ready: () => readiness(store.connection, { announcements: hearing, cancellations }),
     allowedHosts: allowedHosts({ host: config.host, named: config.allowedHosts }),
+    spans: store.spans,
     limits: { bodyBytes: config.limits.body_bytes },
     logger,
     scrape: observation.metrics.scrape,
@@ -65,7 +66,7 @@ export function createApiRole(store: Store, listening: RedisConnection, options:
 }
 
 function clientOptions({ config, modules, preparer }: ApiRoleOptions): ClientOptions {
-  const { limits, mcpServers, providers } = config;
+  const { limits, mcpServers, providers, telemetry } = config;
   const limitOf = new Map([
     ...[...mcpServers].map(([name, { lane }]) => [toolLane(name), lane.max_queued] as const),
     ...[...providers].map(([name, { lane }]) => [modelLane(name), lane.max_queued] as const),
@@ -79,5 +80,6 @@ function clientOptions({ config, modules, preparer }: ApiRoleOptions): ClientOpt
     maxDirectives: limits.batch,
     maxQueuedIn: (lane) => limitOf.get(lane) ?? null,
     maxOpen: limits.max_open,
+    traceUrl: telemetry.traceUrl,
   };
 }

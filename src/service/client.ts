@@ -15,6 +15,7 @@ import type { Preparer } from '../queue/prepare.ts';
 import { type ClientRuns, createQueueClient } from '../queue/queue-client.ts';
 import { createSubmitter } from '../queue/submit.ts';
 import type { RedisConnection } from '../redis/connection.ts';
+import type { TracePage } from '../queue/views.ts';
 import { runAccess } from './run-access.ts';
 import type { Store } from './store.ts';
 
@@ -30,6 +31,8 @@ export interface ClientOptions {
   maxDirectives: number;
   maxQueuedIn: (lane: string) => number | null;
   maxOpen: number | null;
+  /** Where a trace is shown, with `{trace_id}` in it; null: nowhere. Default: nowhere. */
+  traceUrl?: string | null;
   /** How often a wait or a follower that hears nothing looks at the journal, milliseconds. Default: 5 000. */
   recheckMs?: number;
   /** A channel on which nothing was heard for so long is asked whether it is heard, milliseconds. Default: 5 000. */
@@ -46,7 +49,7 @@ export interface OpenClient {
 
 /** `listening`: a connection for subscriptions only. */
 export function createClient(store: Store, listening: RedisConnection, options: ClientOptions): OpenClient {
-  const { connection, keys, records, queue, catalog } = store;
+  const { connection, keys, spans, records, queue, catalog } = store;
   const { journal, index, payloads, dead } = records;
   const { recheckMs = RECHECK_MS, verifyMs, requestBytes, preparer } = options;
   const subscriber = createSubscriber(
@@ -57,7 +60,15 @@ export function createClient(store: Store, listening: RedisConnection, options: 
   const capacity = createCapacity({ ...options, lanes: queue.lanes, index, memory });
   const { entrance, canceller, lanes } = queue;
   const { argumentsBytes } = options;
-  const submitter = createSubmitter({ journal, entrance, preparer, capacity, argumentsBytes, requestBytes });
+  const submitter = createSubmitter({
+    journal,
+    entrance,
+    preparer,
+    capacity,
+    spans,
+    argumentsBytes,
+    requestBytes,
+  });
   const client = createQueueClient({
     journal,
     follower: createFollower(journal, subscriber, recheckMs),
@@ -70,6 +81,7 @@ export function createClient(store: Store, listening: RedisConnection, options: 
     catalog,
     lanes,
     runs: runsOf(store, capacity, requestBytes),
+    tracePage: tracePageOf(options.traceUrl ?? null),
     parsing: { maxDirectives: options.maxDirectives, customTypes: options.customTypes },
     close: async () => subscriber.close(),
   });
@@ -77,7 +89,12 @@ export function createClient(store: Store, listening: RedisConnection, options: 
   return { client, listen, hearing: subscriber.hearing };
 }
 
+function tracePageOf(template: string | null): TracePage {
+  return template === null ? null : (traceId) => template.replaceAll('{trace_id}', traceId);
+}
+
 function runsOf(store: Store, capacity: Capacity, requestBytes: number): ClientRuns {
+  const { spans } = store;
   const { runs } = store.records;
   return createRunClient({
     runs,
@@ -85,6 +102,7 @@ function runsOf(store: Store, capacity: Capacity, requestBytes: number): ClientR
     ...runAccess(store, { capacity, requestBytes }),
     agents: store.catalog.agents,
     view: runView,
+    spans,
     requireMemory: capacity.requireMemory,
     requestBytes,
   });

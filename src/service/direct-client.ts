@@ -13,6 +13,10 @@ import { redisUrlFault } from '../redis/address.ts';
 import { createLocalRoles, NO_LOCAL_LANES } from '../queue/local-roles.ts';
 import { createPreparer } from '../queue/prepare.ts';
 import { closeRedis, connectRedis } from '../redis/connection.ts';
+import type { Spans } from '../telemetry/spans.ts';
+import { createTraces, type TracingSettings } from '../telemetry/traces.ts';
+import { SILENT } from '../telemetry/logger.ts';
+import { version } from '../version.ts';
 import { type ClientOptions, createClient } from './client.ts';
 import { createStore, type Store, type StoreOptions } from './store.ts';
 
@@ -38,6 +42,17 @@ export interface DirectClientOptions {
   totalBytes?: number;
   /** Kinds of directives that the installation's workers have from modules: only these may be submitted. Default: none. */
   directives?: readonly CustomDirectiveType[];
+  /** Reports what it sends to a collector. Default: it does not; the workers' spans begin the trace, or continue the caller's. */
+  tracing?: DirectTracing;
+}
+
+export interface DirectTracing {
+  /** Where OTLP traces are posted, as in `http://localhost:4318/v1/traces`. */
+  url: string;
+  /** Share of the requests that are traced, 0 to 1, where `traceparent` does not decide it. Default: 1. */
+  ratio?: number;
+  /** Default: `adjutant-client`. */
+  serviceName?: string;
 }
 
 const DEFAULT_RETENTION_MS = 86_400_000;
@@ -52,19 +67,28 @@ export async function createDirectClient(options: DirectClientOptions): Promise<
   if (wrong !== null) throw new TypeError(`redisUrl: ${wrong.says}. ${wrong.fix}`);
   const connection = connectRedis(options.redisUrl, 'submit');
   const listening = connectRedis(options.redisUrl, 'subscriber');
-  const store = createStore(connection, storeOptions(options));
+  const telemetry = createTraces(tracingOf(options), SILENT);
+  await telemetry.start();
+  const store = createStore(connection, storeOptions(options, telemetry.spans));
   const { client } = createClient(store, listening, clientOptions(options, store));
   return {
     ...client,
     async close() {
       await client.close();
       await store.close();
-      await Promise.all([closeRedis(connection), closeRedis(listening)]);
+      await Promise.all([closeRedis(connection), closeRedis(listening), telemetry.stop()]);
     },
   };
 }
 
-function storeOptions(options: DirectClientOptions): StoreOptions {
+function tracingOf({ tracing }: DirectClientOptions): TracingSettings | null {
+  if (tracing === undefined) return null;
+  const { url, ratio = 1, serviceName = 'adjutant-client' } = tracing;
+  const resource = { 'service.name': serviceName, 'service.version': version };
+  return { url, ratio, contentBytes: 0, resource, newNames: [] };
+}
+
+function storeOptions(options: DirectClientOptions, spans: Spans): StoreOptions {
   const { prefix = DEFAULT_PREFIX, requestBytes = DEFAULT_REQUEST_BYTES } = options;
   return {
     prefix,
@@ -75,14 +99,15 @@ function storeOptions(options: DirectClientOptions): StoreOptions {
     local: createLocalRoles(),
     takes: NO_LOCAL_LANES,
     waitsForTurns: false,
+    spans,
   };
 }
 
-function clientOptions(options: DirectClientOptions, { catalog }: Store): ClientOptions {
+function clientOptions(options: DirectClientOptions, { catalog, spans }: Store): ClientOptions {
   const { maxQueued = DEFAULT_MAX_QUEUED, requestBytes = DEFAULT_REQUEST_BYTES } = options;
   const { executeImmediately } = createRegistry([emitToolError, emitRequestError]);
   return {
-    preparer: createPreparer(catalog, executeImmediately),
+    preparer: createPreparer(catalog, executeImmediately, spans),
     customTypes: submittableTypes(options.directives ?? []),
     argumentsBytes: DEFAULT_ARGUMENTS_BYTES,
     requestBytes,

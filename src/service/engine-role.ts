@@ -32,7 +32,7 @@ export function createEngineRole(store: Store, options: EngineRoleOptions): Engi
 }
 
 function turnOf(store: Store, { core, preparer, requestBytes, logger }: EngineRoleOptions): TurnParts {
-  const { records, queue, catalog } = store;
+  const { spans, records, queue, catalog } = store;
   const { runs, conversations, index, payloads } = records;
   const { entrance, canceller, waker, wakeRun } = queue;
   const { agents, toolsOf } = catalog;
@@ -49,11 +49,13 @@ function turnOf(store: Store, { core, preparer, requestBytes, logger }: EngineRo
       notifier,
       canceller,
       conversations,
+      spans,
       wakeRun: (requestId) => void wakeRun(requestId, 0),
     },
     preparer,
     entrance,
     index,
     waker,
+    spans,
   };
 }

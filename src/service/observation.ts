@@ -9,6 +9,7 @@ import { createLaneSurvey } from '../queue/lane-survey.ts';
 import { reportEnds, type ReportEnd } from '../telemetry/ended-directive.ts';
 import { createFailureLog, type FailureLog } from '../telemetry/failure-log.ts';
 import { createMetrics, type Metrics, type MetricSettings } from '../telemetry/metrics.ts';
+import { createTraces, type Traces, type TracingSettings } from '../telemetry/traces.ts';
 import { version } from '../version.ts';
 import { laneGauges, redisGauges } from './gauges.ts';
 import { readiness } from './readiness.ts';
@@ -16,6 +17,7 @@ import type { Store } from './store.ts';
 
 export interface Observation {
   metrics: Metrics;
+  traces: Traces;
   failures: FailureLog;
   reportEnd: ReportEnd;
 }
@@ -30,19 +32,31 @@ export interface ObservedProcess {
 export function createObservation(observed: ObservedProcess): Observation {
   const { logger, config } = observed;
   const metrics = createMetrics(config.metrics.isOn ? metricSettings(observed) : null, logger);
+  const traces = createTraces(tracingSettings(observed), logger);
   const failures = createFailureLog(logger);
-  return { metrics, failures, reportEnd: reportEnds(metrics.meters, failures) };
+  return { metrics, traces, failures, reportEnd: reportEnds(metrics.meters, failures) };
 }
 
-function metricSettings({ config, modules, processId }: ObservedProcess): MetricSettings {
+function resourceOf({ config, processId }: ObservedProcess): Record<string, string> {
+  return {
+    'service.name': config.telemetry.serviceName,
+    'service.version': version,
+    'service.instance.id': processId,
+  };
+}
+
+/** null: nothing is traced. */
+function tracingSettings(observed: ObservedProcess): TracingSettings | null {
+  const { tracing } = observed.config.telemetry;
+  return tracing && { ...tracing, resource: resourceOf(observed) };
+}
+
+function metricSettings(observed: ObservedProcess): MetricSettings {
+  const { config, modules } = observed;
   const { providers, models, metrics } = config;
   return {
     otlp: metrics.otlp,
-    resource: {
-      'service.name': 'adjutant',
-      'service.version': version,
-      'service.instance.id': processId,
-    },
+    resource: resourceOf(observed),
     known: {
       agents: modules.agents.map(({ name }) => name),
       models: [

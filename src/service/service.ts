@@ -78,6 +78,7 @@ export function createService(config: Config, roles: Roles, modules: Modules = N
   const parts = [
     observation.failures,
     observation.metrics,
+    observation.traces,
     fitness(redisUrl, config),
     redis,
     ...stores.map(closing),
@@ -141,7 +142,7 @@ function serviceOf(parts: readonly Startable[], { logger, url, metricsUrl, drain
 
 function storeOn(
   connection: RedisConnection,
-  { config, modules, local }: Shared,
+  { config, modules, local, observation }: Shared,
   uses: Partial<Pick<StoreOptions, 'takes' | 'waitsForTurns'>> = {},
 ): Store {
   return createStore(connection, {
@@ -157,6 +158,7 @@ function storeOn(
     local,
     takes: local.runs,
     waitsForTurns: false,
+    spans: observation.traces.spans,
     ...uses,
   });
 }
@@ -169,7 +171,7 @@ function engineOn(store: Store, registry: Registry, { config, modules, logger, o
     onError,
     prefix: config.prefix,
     core: createCore({ strategies, directives, modelAliases }),
-    preparer: createPreparer(store.catalog, registry.executeImmediately),
+    preparer: createPreparer(store.catalog, registry.executeImmediately, store.spans),
     requestBytes: config.limits.request_bytes,
     concurrency: config.engine.concurrency,
     drainMs: config.engine.drain_ms,
@@ -185,7 +187,7 @@ function apiOn(
   shared: Shared,
   worker: WorkerRole | null,
 ): ApiRole {
-  const preparer = createPreparer(store.catalog, registry.executeImmediately);
+  const preparer = createPreparer(store.catalog, registry.executeImmediately, store.spans);
   return createApiRole(store, listening, { ...shared, preparer, cancellations: worker?.hearing ?? null });
 }
 
@@ -215,7 +217,8 @@ function sweeperOn(store: Store, config: Config, onError: (error: Error) => void
   const { journal, runs, index, dead, ends } = store.records;
   const { lanes, waker } = store.queue;
   const retentionMs = config.retention.closed_ms;
-  return createSweeper({ journal, runs, index, dead, ends, lanes, waker, retentionMs, onError });
+  const { spans } = store;
+  return createSweeper({ journal, runs, index, dead, ends, lanes, waker, spans, retentionMs, onError });
 }
 
 function closing(store: Store): Startable {

@@ -16,6 +16,7 @@ import { createEntrance } from '../queue/entrance.ts';
 import { createLanes } from '../queue/lanes.ts';
 import type { LocalLanes, LocalRoles } from '../queue/local-roles.ts';
 import { createRunWaker, wakeRuns, type WakeRun } from '../queue/run-wake.ts';
+import { NO_SPANS, type Spans } from '../telemetry/spans.ts';
 import type { RedisConnection } from '../redis/connection.ts';
 
 export interface StoreOptions {
@@ -31,6 +32,8 @@ export interface StoreOptions {
   takes: LocalLanes;
   /** Whether the end of a run's directive waits for the turns that follow here, as in `wakeRuns`. */
   waitsForTurns: boolean;
+  /** Default: nothing is traced. */
+  spans?: Spans;
 }
 
 export type Store = ReturnType<typeof createStore>;
@@ -44,9 +47,12 @@ export function createStore(connection: RedisConnection, options: StoreOptions) 
   const { index } = records;
   const confirm = confirmations(connection, options.durability);
   const ordered = !connection.isCluster;
+  const { journal } = records;
+  const { spans = NO_SPANS } = options;
   return {
     connection,
     keys,
+    spans,
     records,
     queue: {
       lanes,
@@ -54,7 +60,7 @@ export function createStore(connection: RedisConnection, options: StoreOptions) 
       wakeRun,
       confirm,
       entrance: createEntrance({ index, lanes, local: options.takes, confirm, ordered }),
-      canceller: createCanceller({ connection, keys, journal: records.journal, index, lanes }),
+      canceller: createCanceller({ connection, keys, journal, index, lanes, spans }),
     },
     catalog: createCatalog(connection, keys, options.configured),
     /** Leaves the connection open. */

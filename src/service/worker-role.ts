@@ -123,6 +123,7 @@ export function createWorkerRole(
       registry,
       heartbeat: heartbeatOf(settings),
       lanes,
+      spans: store.spans,
       confirm,
       running,
       breaker,

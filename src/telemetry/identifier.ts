@@ -19,3 +19,9 @@ export function newIdentifier(now: number = Date.now()): string {
   }
   return v7({ msecs: lastMs, seq: counter, random });
 }
+
+/** When an identifier was made: milliseconds since the epoch, by the clock of its process. null: it is not one of ours. */
+export function identifierAt(identifier: string): number | null {
+  if (!/^[0-9a-f]{8}-[0-9a-f]{4}-7/.test(identifier)) return null;
+  return Number.parseInt(identifier.slice(0, 8) + identifier.slice(9, 13), 16);
+}

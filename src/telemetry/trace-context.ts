@@ -8,10 +8,38 @@ export function isTraceparent(value: unknown): value is string {
   return typeof value === 'string' && TRACEPARENT.test(value);
 }
 
-/** A new root context, sampled. */
+/** The parts of a valid traceparent. */
+export interface TraceContext {
+  traceId: string;
+  spanId: string;
+  isSampled: boolean;
+}
+
+export function traceContext(traceparent: string): TraceContext {
+  const isSampled = (Number.parseInt(traceparent.slice(53, 55), 16) & 1) === 1;
+  return { traceId: traceIdOf(traceparent), spanId: traceparent.slice(36, 52), isSampled };
+}
+
+export function traceIdOf(traceparent: string): string {
+  return traceparent.slice(3, 35);
+}
+
+/**
+ * A new trace, of a process that records no spans. Nobody has decided yet whether it is recorded; its span id says so: it
+ * mirrors the trace id, and no span has it.
+ */
 export function newTraceparent(): string {
-  const bytes = randomHex(24);
-  return `00-${bytes.slice(0, 32)}-${bytes.slice(32)}-01`;
+  const traceId = randomHex(16);
+  return `00-${traceId}-${undecidedSpanId(traceId)}-01`;
+}
+
+export function isUndecided({ traceId, spanId }: TraceContext): boolean {
+  return spanId === undecidedSpanId(traceId);
+}
+
+function undecidedSpanId(traceId: string): string {
+  const mirrored = Buffer.from(traceId.slice(16), 'hex').reverse().toString('hex');
+  return /^0*$/.test(mirrored) ? '1'.padStart(16, '0') : mirrored;
 }
 
 /** A new span in the trace of `parent`, or a new root when `parent` is not valid. */

@@ -12,7 +12,6 @@ import type { JobOutcome } from '../queue/consume.ts';
 import type { JobData } from '../queue/job.ts';
 import { isToolLane } from '../catalog/route.ts';
 import { newIdentifier } from '../telemetry/identifier.ts';
-import { childTraceparent } from '../telemetry/trace-context.ts';
 import {
   type AttemptParts,
   cancelReason,
@@ -22,6 +21,7 @@ import {
   type Granted,
   remainingMsOf,
 } from './claimed.ts';
+import { attemptContext, attemptTrace, reportAttempt, reportLostBefore } from './attempt-spans.ts';
 import { execute, stoppedLane } from './execute.ts';
 import { lostAttemptError, type Outcome, outcomeOf } from './outcome.ts';
 import { durably } from './durably.ts';
@@ -52,10 +52,11 @@ export async function attemptDirective(
   if (!definition) return endWithout(parts, { envelope, lane }, internalError(envelope.directive));
   const taken: Taken = { envelope, lane, definition, digest: job.digest };
   const claimedAt = performance.now();
+  const begunAt = parts.spans.now();
   const [granted, serial] = await claim(parts, taken);
   switch (granted.kind) {
     case 'granted':
-      return makeAttempt(parts, { ...claimed(taken, granted), claimedAt, serial });
+      return makeAttempt(parts, { ...claimed(parts, taken, granted, begunAt), claimedAt, serial });
     case 'moved':
       return enqueueElsewhere(parts, job, granted.lane);
     case 'held':
@@ -64,9 +65,9 @@ export async function attemptDirective(
     case 'stale_body':
       return retakeFromJournal(parts, job, enqueuedIn);
     case 'expired':
-      return endExpired(parts, taken, granted.lost);
+      return endExpired(parts, taken, granted);
     case 'cancelled':
-      return endCancelled(parts, taken, granted.lost);
+      return endCancelled(parts, taken, granted);
     // The sweeper removes what the index still holds of it.
     case 'unknown':
     case 'ended':
@@ -139,17 +140,25 @@ function startedSignal(directive: Directive, data: SignalDraft['data'], origin: 
   return draftSignal('ai.tool.started', withMetadata, origin);
 }
 
-function claimed(taken: Taken, granted: Granted): Omit<Claimed, 'claimedAt' | 'serial'> {
+function claimed(
+  { spans }: AttemptParts,
+  taken: Taken,
+  granted: Granted,
+  begunAt: number,
+): Omit<Claimed, 'claimedAt' | 'serial'> {
   const { directive, traceparent } = taken.envelope;
   const attempt = granted.fence - granted.released;
   const { request_id: requestId, id } = directive;
-  const origin = { requestId, causationId: id, traceparent: childTraceparent(traceparent), attempt };
+  const trace = attemptTrace(spans, taken.envelope, granted, begunAt);
+  const context = attemptContext(spans, trace, directive, traceparent);
+  const origin = { requestId, causationId: id, traceparent: context, attempt };
   const claim = { requestId, id, fence: granted.fence };
-  return { ...taken, granted, candidate: candidateOf(granted), attempt, origin, claim };
+  return { ...taken, granted, candidate: candidateOf(granted), attempt, origin, claim, trace };
 }
 
 async function makeAttempt(parts: AttemptParts, claimed: Claimed): Promise<JobOutcome> {
   if (claimed.granted.lost) {
+    reportLostBefore(parts, claimed);
     const repeatPolicy = await repeatPolicyOf(claimed);
     const error = lostAttemptError(repeatPolicy, claimed.granted.redeliveries);
     if (error) return recordLost(parts, claimed, error, repeatPolicy);
@@ -159,9 +168,10 @@ async function makeAttempt(parts: AttemptParts, claimed: Claimed): Promise<JobOu
 
 async function executeAndRecord(parts: AttemptParts, claimed: Claimed): Promise<JobOutcome> {
   const { directive } = claimed.envelope;
-  const startedAt = performance.now();
-  const { execution, stop, seen, unreachedForMs } =
-    stoppedLane(parts, claimed) ?? (await execute(parts, claimed));
+  const [startedAt, begunAt] = [performance.now(), parts.spans.now()];
+  const stopped = stoppedLane(parts, claimed);
+  const { execution, stop, seen, unreachedForMs } = stopped ?? (await execute(parts, claimed));
+  const endedAt = parts.spans.now();
   const durationMs = Math.round(performance.now() - startedAt);
   const remainingMs = remainingMsOf(claimed) - durationMs;
   // Only now: before its first connection to the tool's server, this worker knew nothing of the tool.
@@ -179,7 +189,11 @@ async function executeAndRecord(parts: AttemptParts, claimed: Claimed): Promise<
     random: Math.random,
   };
   const metadata = { effect: repeatPolicy, ...execution.metadata, duration_ms: durationMs };
-  return recordInAnyCase(parts, claimed, outcomeOf(facts), { ...execution, metadata, seen });
+  const outcome = outcomeOf(facts);
+  const recorded = await recordInAnyCase(parts, claimed, outcome, { ...execution, metadata, seen });
+  const called = stopped === null;
+  reportAttempt(parts, claimed, { begunAt, endedAt, called, execution, stop, outcome, recorded });
+  return recorded;
 }
 
 /** What breaks while it is recorded breaks again each time: this worker has the answer, so it ends the directive. */

@@ -18,6 +18,8 @@ import type { CircuitBreaker } from './circuit-breaker.ts';
 import type { Heartbeat } from './heartbeat.ts';
 import type { DurableWriting } from './durably.ts';
 import { persistently } from './persistently.ts';
+import type { Spans } from '../telemetry/spans.ts';
+import type { AttemptTrace } from './attempt-spans.ts';
 import type { ResultBound } from './result-bound.ts';
 import type { CandidateRecord } from './model-candidate.ts';
 
@@ -46,6 +48,7 @@ export interface AttemptParts extends DurableWriting {
   breaker: CircuitBreaker;
   limits: AttemptLimits;
   logger: Logger;
+  spans: Spans;
 }
 
 export type Granted = Extract<ClaimVerdict, { kind: 'granted' }>;
@@ -66,6 +69,8 @@ export interface Claimed {
   serial: boolean;
   origin: SignalOrigin;
   attempt: number;
+  /** null: its trace is not recorded. */
+  trace: AttemptTrace | null;
 }
 
 export const DONE: JobOutcome = { kind: 'done' };

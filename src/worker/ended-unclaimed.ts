@@ -4,7 +4,10 @@ import { cancelledError, deadlineExceededError } from '../contract/cancellation.
 import type { ErrorEnvelope } from '../contract/error-envelope.ts';
 import { errorResult } from '../contract/result.ts';
 import { terminalSignal } from '../journal/terminal-signal.ts';
+import type { LostClaim } from '../journal/verdicts.ts';
 import type { JobOutcome } from '../queue/consume.ts';
+import { reportLost } from '../queue/attempt-place.ts';
+import { reportSettled } from '../queue/settle-span.ts';
 import { type AttemptParts, cancelReason, type Claimed, noteEnd, repeatPolicyOf } from './claimed.ts';
 import { durably } from './durably.ts';
 import { deadlineOf } from './outcome.ts';
@@ -14,18 +17,23 @@ export type Unclaimed = Pick<Claimed, 'envelope' | 'lane'>;
 
 type Known = Unclaimed & Pick<Claimed, 'definition'>;
 
-/** `lost`: a worker died during the attempt that was to be aborted. */
-export async function endCancelled(parts: AttemptParts, taken: Known, lost: boolean): Promise<JobOutcome> {
-  const { request_id: requestId, id } = taken.envelope.directive;
-  const mayHaveRun = await mayHaveHappened(taken, lost);
-  return endWithout(parts, taken, cancelledError(await cancelReason(parts, requestId, id), mayHaveRun));
+/** `lost`: a worker died during the attempt that was to be aborted, or that began before the deadline. */
+interface Lost {
+  lost: boolean;
+  lostClaim: LostClaim | null;
 }
 
-/** `lost`: a worker died during an attempt that began before the deadline. */
-export async function endExpired(parts: AttemptParts, taken: Known, lost: boolean): Promise<JobOutcome> {
-  const unknown = (await mayHaveHappened(taken, lost)) ? { outcome: 'unknown' } : {};
+export async function endCancelled(parts: AttemptParts, taken: Known, found: Lost): Promise<JobOutcome> {
+  const { request_id: requestId, id } = taken.envelope.directive;
+  const mayHaveRun = await mayHaveHappened(taken, found.lost);
+  const error = cancelledError(await cancelReason(parts, requestId, id), mayHaveRun);
+  return endWithout(parts, taken, error, found.lostClaim);
+}
+
+export async function endExpired(parts: AttemptParts, taken: Known, found: Lost): Promise<JobOutcome> {
+  const unknown = (await mayHaveHappened(taken, found.lost)) ? { outcome: 'unknown' } : {};
   const error = deadlineExceededError(deadlineOf(taken.envelope.directive), unknown);
-  return endWithout(parts, taken, error);
+  return endWithout(parts, taken, error, found.lostClaim);
 }
 
 async function mayHaveHappened(taken: Known, lost: boolean): Promise<boolean> {
@@ -37,10 +45,24 @@ export async function endWithout(
   parts: AttemptParts,
   taken: Unclaimed,
   error: ErrorEnvelope,
+  lostClaim: LostClaim | null = null,
 ): Promise<JobOutcome> {
   const { directive, traceparent } = taken.envelope;
   const { request_id: requestId, id } = directive;
   const signal = terminalSignal(directive, errorResult(error), { requestId, causationId: id, traceparent });
-  await durably(parts, () => parts.records.journal.endUnclaimed(requestId, id, 'failed', [signal]));
+  const write = () => parts.records.journal.endUnclaimed(requestId, id, 'failed', [signal]);
+  const { kind } = await durably(parts, write);
+  if (kind === 'ended') reportEnd(parts, taken, error.type, lostClaim);
   return noteEnd(parts, taken, error.type);
+}
+
+function reportEnd(
+  { spans }: AttemptParts,
+  { envelope: { directive, traceparent }, lane }: Unclaimed,
+  error: string,
+  claim: LostClaim | null,
+): void {
+  const about = { directive, lane, traceparent };
+  if (claim !== null) reportLost(spans, { ...about, model: null, claim });
+  reportSettled(spans, { ...about, error, lostFence: claim?.fence ?? null });
 }

@@ -13,6 +13,7 @@ import { draftSignal, systemStamp } from '../journal/signal-draft.ts';
 import { directiveMetadata, terminalSignal, type SignalMetadata } from '../journal/terminal-signal.ts';
 import type { JobOutcome } from '../queue/consume.ts';
 import { jobDataFor } from '../queue/job.ts';
+import { reportSettled } from '../queue/settle-span.ts';
 import { type AttemptParts, cancelReason, type Claimed, DONE, noteEnd } from './claimed.ts';
 import type { Outcome } from './outcome.ts';
 import { durably } from './durably.ts';
@@ -68,6 +69,9 @@ export async function recordLost(
   const metadata = attemptMetadata({ ...claimed, attempt }, { effect: repeatPolicy });
   const signal = terminalSignal(envelope.directive, errorResult(error), origin, metadata);
   await durably(parts, () => parts.records.journal.finish(ref, 'failed', [signal], { attempted: false }));
+  const { directive, traceparent } = envelope;
+  const lostFence = claimed.granted.lostClaim?.fence ?? null;
+  reportSettled(parts.spans, { directive, lane: claimed.lane, traceparent, error: error.type, lostFence });
   return noteEnd(parts, claimed, error.type);
 }
 

@@ -11,6 +11,7 @@ import { createRegistry } from '../../src/executors/registry.ts';
 import { createJournal, DEFAULT_REQUEST_BYTES } from '../../src/journal/journal.ts';
 import type { WakeRun } from '../../src/queue/run-wake.ts';
 import { createSweeper } from '../../src/queue/sweep.ts';
+import { NO_SPANS, type Spans } from '../../src/telemetry/spans.ts';
 import { closeRedis, connectRedis } from '../../src/redis/connection.ts';
 import { createDirectClient, type DirectClientOptions } from '../../src/service/direct-client.ts';
 import { SILENT } from '../../src/telemetry/logger.ts';
@@ -35,6 +36,8 @@ export interface TestWorkerOptions {
   /** How long BullMQ keeps a job for a worker that does not answer, milliseconds. Default: 1 000. */
   lockMs?: number;
   heartbeat?: Heartbeat;
+  /** Default: nothing is traced. */
+  spans?: Spans;
   /** Beside the `tool_exec`. Default: none. */
   definitions?: readonly DirectiveDefinition[];
   /** Default: that of the test's tool. */
@@ -74,7 +77,7 @@ export async function openPipeline(redisUrl: string, options: PipelineOptions = 
   /** What an attempt needs, for tests that create jobs themselves. */
   function attemptParts(
     execute: Execute = async () => done,
-    { leaseMs = 10_000, heartbeat, definitions = [] }: TestWorkerOptions = {},
+    { leaseMs = 10_000, heartbeat, definitions = [], spans = NO_SPANS }: TestWorkerOptions = {},
   ): AttemptParts {
     const beating = heartbeat ?? createThreadedHeartbeat({ redisUrl, prefix, leaseMs, onError });
     closing.push(async () => beating.close());
@@ -85,6 +88,7 @@ export async function openPipeline(redisUrl: string, options: PipelineOptions = 
       running: createRunningAttempts(),
       confirm: queue.confirm,
       lanes: queue.lanes,
+      spans,
       breaker: createCircuitBreaker({ ...DEFAULT_BREAKER, firstPauseMs: 100, onChange: () => {} }),
       limits: {
         result: { bytes: 1_048_576, overflow: 'truncate' },

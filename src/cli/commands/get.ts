@@ -54,9 +54,11 @@ function notFound(requestId: string, directiveId: string | undefined): Directive
 function requestLines(view: RequestView, terminal: Terminal): string[] {
   const head = `${terminal.paint('bold', view.request_id)} ${view.status}, ${view.open} open, ${view.sequence} signals`;
   const directives = table(view.directives.map((summary) => summaryRow(summary, terminal)));
-  if (view.run === undefined) return [head, ...directives];
   const { paint } = terminal;
-  return [head, ...section('directives', directives, paint), ...runLines(view.run, paint)];
+  const trace = view.trace_url ?? view.trace_id;
+  const top = trace === undefined ? [head] : [head, `${paint('dim', 'trace')} ${trace}`];
+  if (view.run === undefined) return [...top, ...directives];
+  return [...top, ...section('directives', directives, paint), ...runLines(view.run, paint)];
 }
 
 /** Why directives failed; a run reports its own error. */

@@ -9,13 +9,15 @@
 -- ARGV[7] lane in which the worker took the job ('' = none)
 -- Returns { verdict, ... }:
 --   unknown | stale_body | ended, version of the run that has something to read (-1 = none) | moved, lane | held, until | wait, until
---   cancelled, lost (0|1) | expired, lost (0|1): 1 = an attempt was under way and its worker is gone
---   granted, fence, failures, redeliveries, lost (0|1), deadline_at, now, released, stage ('' = the first)
+--   cancelled | expired, lost (0|1): 1 = an attempt was under way and its worker is gone, then LOST CLAIM
+--   granted, fence, failures, redeliveries, lost (0|1), deadline_at, now, released, stage ('' = the first),
+--     when the attempt could have begun, then LOST CLAIM
+--   LOST CLAIM: its fence, its token and the end of its lease
 local id = ARGV[1]
 local record = redis.call('HMGET', STATE, id .. '|status', id .. '|digest', id .. '|deadline_at', id .. '|lease_until',
   id .. '|next_attempt_at', id .. '|failures', id .. '|redeliveries', id .. '|started_at', id .. '|cancel', id .. '|fence', 'seq',
   id .. '|claimant', id .. '|lane', id .. '|released', id .. '|stage',
-  RUN_INBOX, '@run|version')
+  RUN_INBOX, '@run|version', id .. '|accepted_at', id .. '|lost')
 local status, digest, deadline_at = record[1], record[2], tonumber(record[3] or '0')
 local lease_until, next_attempt_at = tonumber(record[4] or '0'), tonumber(record[5] or '0')
 local failures, redeliveries = tonumber(record[6] or '0'), tonumber(record[7] or '0')
@@ -33,18 +35,21 @@ end
 
 local now = now_ms()
 local new_lease = int(now + tonumber(ARGV[3]))
+local due_at = math.max(tonumber(record[18] or '0'), next_attempt_at)
 local claimant, was_lost = string.match(record[12] or '', '^(.*)/(%d)$')
 if status == 'running' and claimant == ARGV[5] then
+  local lost_fence, lost_token, lost_until = string.match((was_lost == '1') and record[19] or '', '^(%d+) (%S*) (%d+)$')
   redis.call('HSET', STATE, id .. '|lease_until', new_lease)
-  return { 'granted', record[10], failures, redeliveries, tonumber(was_lost), int(deadline_at), int(now), released, stage }
+  return { 'granted', record[10], failures, redeliveries, tonumber(was_lost), int(deadline_at), int(now), released, stage,
+    lost_until or int(due_at), lost_fence or 0, lost_token or '', lost_until or 0 }
 elseif status == 'running' and lease_until > now then
   return { 'held', int(lease_until) }
 end
 local lost = (status == 'running') and 1 or 0
 if record[9] then
-  return { 'cancelled', lost }
+  return { 'cancelled', lost, record[10] or 0, claimant or '', int(lease_until) }
 elseif deadline_at <= now then
-  return { 'expired', lost }
+  return { 'expired', lost, record[10] or 0, claimant or '', int(lease_until) }
 elseif status == 'waiting' and next_attempt_at > now + tonumber(ARGV[4]) then
   return { 'wait', int(next_attempt_at) }
 end
@@ -56,6 +61,8 @@ if lost == 1 then
   redeliveries = redeliveries + 1
   claim[#claim + 1] = id .. '|redeliveries'
   claim[#claim + 1] = int(redeliveries)
+  claim[#claim + 1] = id .. '|lost'
+  claim[#claim + 1] = record[10] .. ' ' .. claimant .. ' ' .. int(lease_until)
 end
 if not record[8] then
   claim[#claim + 1] = id .. '|started_at'
@@ -66,4 +73,5 @@ if not record[8] then
   end
 end
 redis.call('HSET', STATE, unpack(claim))
-return { 'granted', fence, failures, redeliveries, lost, int(deadline_at), int(now), released, stage }
+return { 'granted', fence, failures, redeliveries, lost, int(deadline_at), int(now), released, stage,
+  int(lost == 1 and lease_until or due_at), record[10] or 0, claimant or '', int(lease_until) }

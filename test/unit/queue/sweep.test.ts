@@ -24,6 +24,7 @@ function record(fields: Partial<DirectiveRecord> = {}): DirectiveRecord {
     startedAt: null,
     endedAt: null,
     leaseUntil: null,
+    claimedAt: null,
     nextAttemptAt: null,
     terminal: null,
     ...fields,

@@ -1,0 +1,27 @@
+// What the span of a model call says of the answer: model, finish reason, tokens, time to the first piece.
+// Must never show text of the answer.
+import type { ModelTurn } from '../contract/model-turn.ts';
+import type { Usage } from '../contract/usage.ts';
+import { ATTRIBUTE } from '../telemetry/semantic-names.ts';
+import type { Attributes } from '../telemetry/span.ts';
+
+export function turnAttributes(turn: ModelTurn): Attributes {
+  return {
+    [ATTRIBUTE.responseModel]: turn.model,
+    [ATTRIBUTE.finishReasons]: turn.finish_reason === null ? undefined : [turn.finish_reason],
+    [ATTRIBUTE.timeToFirstChunk]: turn.first_chunk_ms === null ? undefined : turn.first_chunk_ms / 1_000,
+    ...usageAttributes(turn.usage),
+  };
+}
+
+/** null: the provider reported none. */
+export function usageAttributes(usage: Usage | null): Attributes {
+  if (usage === null) return {};
+  return {
+    [ATTRIBUTE.inputTokens]: usage.input_tokens,
+    [ATTRIBUTE.outputTokens]: usage.output_tokens,
+    [ATTRIBUTE.cacheReadTokens]: usage.cache_read_input_tokens,
+    [ATTRIBUTE.cacheWriteTokens]: usage.cache_creation_input_tokens,
+    [ATTRIBUTE.reasoningTokens]: usage.reasoning_tokens,
+  };
+}

@@ -1,0 +1,53 @@
+// The span of a directive that ends without an attempt: cancelled, past its deadline, or after its worker died.
+// Must never be reported before the end is written.
+import { ATTRIBUTE, LINK } from '../telemetry/semantic-names.ts';
+import type { SpanLink } from '../telemetry/span.ts';
+import { placeUnder } from '../telemetry/span-place.ts';
+import type { Spans } from '../telemetry/spans.ts';
+import type { Envelope } from '../journal/envelope.ts';
+import type { DirectiveRecord } from '../journal/records.ts';
+import { attemptSpanId, type LostAttempt, reportLost } from './attempt-place.ts';
+import { laneAttributes } from './send-span.ts';
+
+export interface Settled extends Pick<LostAttempt, 'directive' | 'lane' | 'traceparent'> {
+  /** The type of the error that it ended with. */
+  error: string;
+  /** The claim whose worker died; null: none did. */
+  lostFence: number | null;
+}
+
+export function reportSettled(
+  spans: Spans,
+  { directive, lane, traceparent, error, lostFence }: Settled,
+): void {
+  const parent = spans.under(traceparent);
+  if (parent === null) return;
+  const now = spans.now();
+  spans.report({
+    place: placeUnder(parent, directive.request_id, directive.id, 'settle'),
+    name: `settle ${lane}`,
+    kind: 'client',
+    attributes: laneAttributes(directive, lane, 'settle'),
+    startedAt: now,
+    endedAt: now,
+    links: lostFence === null ? [] : [lostLink(attemptSpanId(parent, directive, lostFence))],
+    error,
+  });
+}
+
+/** Of a directive that ended while no worker had it, as it was before. */
+export function reportEndedByOthers(
+  spans: Spans,
+  { lane, fence, released, status, claimedAt, leaseUntil }: DirectiveRecord,
+  { directive, traceparent }: Pick<Envelope, 'directive' | 'traceparent'>,
+  error: string,
+): void {
+  const about = { directive, lane: lane ?? '', traceparent };
+  const claim = status === 'running' && leaseUntil !== null ? { fence, claimedAt, until: leaseUntil } : null;
+  if (claim !== null) reportLost(spans, { ...about, model: null, attempt: fence - released, claim });
+  reportSettled(spans, { ...about, error, lostFence: claim?.fence ?? null });
+}
+
+export function lostLink(spanId: string): SpanLink {
+  return { spanId, attributes: { [ATTRIBUTE.link]: LINK.lostAttempt } };
+}

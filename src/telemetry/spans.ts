@@ -1,0 +1,25 @@
+// The seam of tracing: what the rest of the service asks, and the answer where nothing is traced.
+// Must never throw, wait, or cost anything where tracing is off.
+import type { ContentLimit } from './content.ts';
+import type { SpanParent } from './span-place.ts';
+import type { SpanRecord } from './span.ts';
+
+export interface Spans {
+  /** The context with the decision whether its trace is recorded, where nobody has decided yet. */
+  decided(traceparent: string): string;
+  /** What spans in this context are made under; null: none are made. */
+  under(traceparent: string): SpanParent | null;
+  report(span: SpanRecord): void;
+  /** Milliseconds since the epoch, with fractions. */
+  now(): number;
+  /** Whether spans show prompts, arguments and results. */
+  readonly content: ContentLimit;
+}
+
+export const NO_SPANS: Spans = {
+  decided: (traceparent) => traceparent,
+  under: () => null,
+  report: () => {},
+  now: () => 0,
+  content: { bytes: 0 },
+};

@@ -1,0 +1,139 @@
+// Sends spans to a collector: OTLP over HTTP as protobuf, in batches, with the official SDK.
+// Must never be imported where tracing is off: loading the SDK takes a tenth of a second.
+import { type Context, ROOT_CONTEXT, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api';
+import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-proto';
+import { resourceFromAttributes } from '@opentelemetry/resources';
+import {
+  BatchSpanProcessor,
+  ParentBasedSampler,
+  SamplingDecision,
+  type SpanExporter,
+  TraceIdRatioBasedSampler,
+  TracerProvider,
+} from '@opentelemetry/sdk-trace';
+import { ATTRIBUTE } from './semantic-names.ts';
+import type { Attributes, SpanPlace, SpanRecord } from './span.ts';
+
+export interface TraceExportOptions {
+  /** Where OTLP traces are posted. */
+  readonly url: string;
+  /** Share of the traces that begin here which are recorded, 0 to 1. */
+  readonly ratio: number;
+  readonly resource: Readonly<Record<string, string>>;
+  /** The longest value of an attribute, characters. */
+  readonly longestValue: number;
+  /** After each export; null: it succeeded. */
+  readonly onExported: (error: Error | null) => void;
+}
+
+export interface TraceExport {
+  send(span: SpanRecord): void;
+  /** Whether a trace that begins here is recorded: the same in every process with the same share. */
+  isChosen(traceId: string): boolean;
+  /** Sends what is left. Rejects when the collector does not take it. */
+  close(): Promise<void>;
+}
+
+/** The same in the SDK, which gives each span the ids that are next here. */
+interface NextIds {
+  traceId: string;
+  spanId: string;
+}
+
+const QUEUE = 8_192;
+const BATCH = 512;
+/** A process that is killed loses at most what ended in this time. */
+const DELAY_MS = 250;
+const TIMEOUT_MS = 3_000;
+/** Longer than the exporter's, so that its own error arrives. */
+const EXPORT_TIMEOUT_MS = 3_500;
+
+const KINDS = {
+  server: SpanKind.SERVER,
+  producer: SpanKind.PRODUCER,
+  consumer: SpanKind.CONSUMER,
+  client: SpanKind.CLIENT,
+  internal: SpanKind.INTERNAL,
+} as const;
+
+export function openTraceExport(options: TraceExportOptions): TraceExport {
+  const next: NextIds = { traceId: '', spanId: '' };
+  const share = new TraceIdRatioBasedSampler(options.ratio);
+  const provider = providerOf(options, next, share);
+  const tracer = provider.getTracer('adjutant');
+  return {
+    send(span) {
+      const { place, name, kind, startedAt: startTime, attributes, links = [] } = span;
+      next.traceId = place.traceId;
+      next.spanId = place.spanId;
+      const linked = links.map((link) => ({
+        context: contextOf(place.traceId, link.spanId),
+        attributes: present(link.attributes),
+      }));
+      const stated = present({ ...attributes, [ATTRIBUTE.errorType]: span.error ?? undefined });
+      const described = { kind: KINDS[kind], startTime, attributes: stated, links: linked };
+      const made = tracer.startSpan(name, described, parentContext(place));
+      for (const event of span.events ?? []) made.addEvent(event.name, present(event.attributes), event.at);
+      if (span.error !== null) made.setStatus({ code: SpanStatusCode.ERROR });
+      made.end(Math.max(span.endedAt, startTime));
+    },
+    isChosen: (traceId) =>
+      share.shouldSample(ROOT_CONTEXT, traceId).decision === SamplingDecision.RECORD_AND_SAMPLED,
+    close: () => provider.shutdown(),
+  };
+}
+
+function providerOf(
+  { url, resource, longestValue, onExported }: TraceExportOptions,
+  next: NextIds,
+  root: TraceIdRatioBasedSampler,
+): TracerProvider {
+  const exporter = new OTLPTraceExporter({ url, timeoutMillis: TIMEOUT_MS, concurrencyLimit: 4 });
+  return new TracerProvider({
+    resource: resourceFromAttributes({ ...resource }),
+    sampler: new ParentBasedSampler({ root }),
+    idGenerator: { generateTraceId: () => next.traceId, generateSpanId: () => next.spanId },
+    spanLimits: {
+      attributeValueLengthLimit: longestValue,
+      attributeCountLimit: 64,
+      eventCountLimit: 64,
+      linkCountLimit: 16,
+    },
+    spanProcessors: [
+      new BatchSpanProcessor({
+        exporter: watched(exporter, onExported),
+        maxQueueSize: QUEUE,
+        maxExportBatchSize: BATCH,
+        scheduledDelayMillis: DELAY_MS,
+        exportTimeoutMillis: EXPORT_TIMEOUT_MS,
+      }),
+    ],
+  });
+}
+
+/** Failures are reported here: the SDK would hand them to a handler that the whole process shares. */
+function watched(exporter: SpanExporter, onExported: (error: Error | null) => void): SpanExporter {
+  return {
+    export(spans, done) {
+      exporter.export(spans, (result) => {
+        onExported(result.code === 0 ? null : (result.error ?? new Error('the export failed')));
+        done({ code: 0 });
+      });
+    },
+    forceFlush: async () => exporter.forceFlush?.(),
+    shutdown: () => exporter.shutdown(),
+  };
+}
+
+function contextOf(traceId: string, spanId: string) {
+  return { traceId, spanId, traceFlags: 1, isRemote: true };
+}
+
+function parentContext({ traceId, parentId }: SpanPlace): Context {
+  return parentId === null ? ROOT_CONTEXT : trace.setSpanContext(ROOT_CONTEXT, contextOf(traceId, parentId));
+}
+
+function present(attributes: Attributes = {}): Record<string, string | number | boolean | string[]> {
+  const given = Object.entries(attributes).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(given) as Record<string, string | number | boolean | string[]>;
+}

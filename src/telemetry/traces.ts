@@ -1,0 +1,96 @@
+// What a process reports of itself to a collector: opened before its roles, closed after them.
+// Must never fail a start or a directive, nor hold a stop for longer than two seconds.
+import { type Deadline, settledWithin, type Startable } from '../lifecycle.ts';
+import type { Logger } from './logger.ts';
+import { createOutage, secondsOf } from './outage.ts';
+import { NO_SPANS, type Spans } from './spans.ts';
+import { isUndecided, traceContext } from './trace-context.ts';
+import type { TraceExport } from './trace-export.ts';
+import { renaming } from './semantic-names.ts';
+import { createWallClock } from './wall-clock.ts';
+
+export interface TracingSettings {
+  /** Where OTLP traces are posted. */
+  readonly url: string;
+  /** Share of the traces that begin here which are recorded, 0 to 1. */
+  readonly ratio: number;
+  /** The most bytes of a prompt, argument or result that a span shows; 0: spans show none. */
+  readonly contentBytes: number;
+  /** Attributes of the process. */
+  readonly resource: Readonly<Record<string, string>>;
+  /** Groups of conventions whose newest names are used, as in OTEL_SEMCONV_STABILITY_OPT_IN. */
+  readonly newNames: readonly string[];
+}
+
+export interface Traces extends Startable {
+  readonly spans: Spans;
+}
+
+/** The most time that a stop gives a collector. */
+const LONGEST_STOP_MS = 2_000;
+/** Characters of a value that is no content. */
+const LONGEST_VALUE = 1_024;
+
+/** `tracing` null: nothing is reported, and nothing is loaded. */
+export function createTraces(tracing: TracingSettings | null, logger: Logger): Traces {
+  if (tracing === null)
+    return { name: 'traces', spans: NO_SPANS, start: async () => {}, stop: async () => {} };
+  let open: TraceExport | null = null;
+  return {
+    name: 'traces',
+    spans: recordedSpans(tracing, () => open),
+    async start() {
+      open ??= await openExport(tracing, logger);
+    },
+    async stop(by?: Deadline) {
+      const closing = open?.close();
+      open = null;
+      if (closing !== undefined)
+        await settledWithin(closing, Math.min(LONGEST_STOP_MS, by?.leftMs() ?? Infinity));
+    },
+  };
+}
+
+async function openExport(settings: TracingSettings, logger: Logger): Promise<TraceExport> {
+  const { openTraceExport } = await import('./trace-export.ts');
+  const { url, ratio, resource, contentBytes } = settings;
+  const longestValue = Math.max(LONGEST_VALUE, contentBytes);
+  return openTraceExport({ url, ratio, resource, longestValue, onExported: exportLog(url, logger) });
+}
+
+/** One line as the collector is lost, one a minute while it is away, one as it is back. */
+function exportLog(url: string, logger: Logger): (error: Error | null) => void {
+  const outage = createOutage();
+  const collector = URL.parse(url)?.origin ?? '';
+  return (error) => {
+    const news = error === null ? outage.works() : outage.failed();
+    if (news?.kind === 'ended') {
+      const afterSeconds = secondsOf(news.afterMs);
+      logger.info({ collector, after_s: afterSeconds }, 'the collector takes traces again');
+    } else if (news !== null)
+      logger.warn({ collector, error: error?.message }, 'the collector takes no traces; they are dropped');
+  };
+}
+
+function recordedSpans(settings: TracingSettings, open: () => TraceExport | null): Spans {
+  const renamed = renaming(settings.newNames);
+  const isRecorded = (traceparent: string): boolean => {
+    const context = traceContext(traceparent);
+    if (!context.isSampled) return false;
+    return !isUndecided(context) || (open()?.isChosen(context.traceId) ?? false);
+  };
+  return {
+    decided(traceparent) {
+      const isOpen = isUndecided(traceContext(traceparent)) && !isRecorded(traceparent);
+      return isOpen ? `${traceparent.slice(0, 53)}00` : traceparent;
+    },
+    under(traceparent) {
+      if (!isRecorded(traceparent)) return null;
+      const context = traceContext(traceparent);
+      return { traceId: context.traceId, spanId: isUndecided(context) ? null : context.spanId };
+    },
+    report: (span) => open()?.send(renamed(span)),
+    now: createWallClock(),
+    content: { bytes: settings.contentBytes },
+  };
+}

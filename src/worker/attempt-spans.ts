@@ -1,0 +1,184 @@
+// The spans of an attempt: `process {lane}`, and in it the call that was made.
+// Must never be made for an attempt whose claim was taken over: whoever took it reports it as lost.
+import type { Directive } from '../contract/directive.ts';
+import type { Execution } from '../executors/definition.ts';
+import { attemptPlace, type AttemptPlace, attemptSpanId, reportLost } from '../queue/attempt-place.ts';
+import type { JobOutcome } from '../queue/consume.ts';
+import { laneAttributes } from '../queue/send-span.ts';
+import { lostLink } from '../queue/settle-span.ts';
+import { operationOf } from '../telemetry/directive-operation.ts';
+import { ATTRIBUTE, EVENT, LINK } from '../telemetry/semantic-names.ts';
+import type { Attributes, SpanEvent, SpanLink, SpanRecord } from '../telemetry/span.ts';
+import { traceparentOf } from '../telemetry/span-place.ts';
+import type { Spans } from '../telemetry/spans.ts';
+import { childTraceparent } from '../telemetry/trace-context.ts';
+import type { AttemptParts, Claimed, Granted } from './claimed.ts';
+import { contentOf } from './call-content.ts';
+import type { Outcome, StopReason } from './outcome.ts';
+
+/** The place of an attempt in its trace. */
+export interface AttemptTrace extends AttemptPlace {
+  /** When the claim was asked for; milliseconds since the epoch, with fractions. */
+  readonly claimedAt: number;
+}
+
+/** null: its trace is not recorded. */
+export function attemptTrace(
+  spans: Spans,
+  { directive, traceparent }: Claimed['envelope'],
+  { fence }: Pick<Granted, 'fence'>,
+  claimedAt: number,
+): AttemptTrace | null {
+  const parent = spans.under(traceparent);
+  return parent && { ...attemptPlace(parent, directive, fence), claimedAt };
+}
+
+/** What the attempt's signals carry, and what is called continues. */
+export function attemptContext(
+  spans: Spans,
+  trace: AttemptTrace | null,
+  directive: Directive,
+  traceparent: string,
+) {
+  if (trace === null) return childTraceparent(spans.decided(traceparent));
+  return traceparentOf(operationOf(directive, null) === null ? trace.attempt : trace.call);
+}
+
+/** How an attempt went, for its spans. */
+export interface AttemptStory {
+  /** When the call began and ended; milliseconds since the epoch, with fractions. */
+  readonly begunAt: number;
+  readonly endedAt: number;
+  /** false: the provider is out of reach and was not asked. */
+  readonly called: boolean;
+  readonly execution: Execution;
+  readonly stop: StopReason | null;
+  readonly outcome: Outcome;
+  /** What was recorded. */
+  readonly recorded: JobOutcome;
+}
+
+export function reportAttempt({ spans }: AttemptParts, claimed: Claimed, story: AttemptStory): void {
+  const { trace } = claimed;
+  if (trace === null || isTakenOver(story)) return;
+  const call = story.called ? callSpan(spans, claimed, trace, story) : null;
+  if (call !== null) spans.report(call);
+  spans.report(processSpan(claimed, trace, story, spans.now()));
+}
+
+/** Nothing was written: the attempt is somebody else's by now. */
+function isTakenOver({ recorded }: AttemptStory): boolean {
+  return recorded.kind === 'done' && recorded.errorType === undefined;
+}
+
+function callSpan(
+  { content }: Spans,
+  claimed: Claimed,
+  { call: place }: AttemptTrace,
+  { execution, begunAt: startedAt, endedAt }: AttemptStory,
+): SpanRecord | null {
+  const { directive } = claimed.envelope;
+  const operation = operationOf(directive, modelOf(claimed));
+  if (operation === null) return null;
+  const { result, rejected = [] } = execution;
+  const attributes: Attributes = {
+    ...operation.attributes,
+    ...execution.span,
+    [ATTRIBUTE.rejected]: rejected.length > 0 ? rejected.length : undefined,
+    ...contentOf(content, directive, execution),
+  };
+  const error = result.ok ? null : result.error.type;
+  return { place, name: operation.name, kind: 'client', startedAt, endedAt, attributes, error };
+}
+
+export function modelOf({
+  envelope: { models },
+  candidate,
+}: Pick<Claimed, 'envelope' | 'candidate'>): string | null {
+  return models?.[candidate.index] ?? null;
+}
+
+function processSpan(
+  claimed: Claimed,
+  { attempt: place, claimedAt: startedAt }: AttemptTrace,
+  story: AttemptStory,
+  endedAt: number,
+): SpanRecord {
+  const { envelope, lane, granted, attempt } = claimed;
+  return {
+    place,
+    name: `process ${lane}`,
+    kind: 'consumer',
+    startedAt,
+    endedAt,
+    attributes: {
+      ...laneAttributes(envelope.directive, lane, 'process'),
+      [ATTRIBUTE.attempt]: attempt,
+      [ATTRIBUTE.fence]: granted.fence,
+      [ATTRIBUTE.failures]: granted.failures,
+      [ATTRIBUTE.redeliveries]: granted.redeliveries,
+      [ATTRIBUTE.queueMs]: Math.max(0, granted.now - granted.dueAt),
+    },
+    events: eventsOf(claimed, story, { startedAt, endedAt }),
+    links: linksOf(claimed, place.traceId),
+    error: story.recorded.errorType ?? null,
+  };
+}
+
+/** In a serial lane a claim may have found the place taken, and has no span. */
+function linksOf({ granted, envelope: { directive }, serial }: Claimed, traceId: string): SpanLink[] {
+  const before = attemptSpanId({ traceId, spanId: null }, directive, granted.fence - 1);
+  if (granted.lost) return [lostLink(before)];
+  if (granted.fence === 1 || serial) return [];
+  return [{ spanId: before, attributes: { [ATTRIBUTE.link]: LINK.previousAttempt } }];
+}
+
+function eventsOf(
+  { granted }: Claimed,
+  { outcome, stop, endedAt: calledUntil, recorded }: AttemptStory,
+  { startedAt, endedAt }: { startedAt: number; endedAt: number },
+): SpanEvent[] {
+  const redelivered = { [ATTRIBUTE.redeliveries]: granted.redeliveries };
+  const next = recorded.kind === 'later' || outcome.kind === 'fallback' ? nextEvent(outcome) : null;
+  return [
+    ...(granted.lost ? [{ name: EVENT.redelivered, at: startedAt, attributes: redelivered }] : []),
+    ...(stop === 'cancelled' ? [{ name: EVENT.cancelled, at: calledUntil }] : []),
+    ...(next === null ? [] : [{ ...next, at: endedAt }]),
+  ];
+}
+
+/** How the directive goes on after this attempt; null: it has ended. */
+function nextEvent(outcome: Outcome): Omit<SpanEvent, 'at'> | null {
+  switch (outcome.kind) {
+    case 'retry':
+      return { name: EVENT.retryScheduled, attributes: { [ATTRIBUTE.delayMs]: Math.round(outcome.delayMs) } };
+    case 'fallback': {
+      const { from, to } = outcome;
+      return {
+        name: EVENT.fallback,
+        attributes: { [ATTRIBUTE.fallbackFrom]: from, [ATTRIBUTE.fallbackTo]: to },
+      };
+    }
+    case 'pause': {
+      const { delayMs, lane } = outcome;
+      return {
+        name: EVENT.paused,
+        attributes: { [ATTRIBUTE.delayMs]: delayMs, [ATTRIBUTE.wholeLane]: lane },
+      };
+    }
+    case 'release':
+      return { name: EVENT.released };
+    case 'end':
+    case 'drop':
+      return null;
+  }
+}
+
+/** Reports the attempt before this one, whose worker died. */
+export function reportLostBefore({ spans }: AttemptParts, claimed: Claimed): void {
+  const { lostClaim: claim } = claimed.granted;
+  if (claim === null) return;
+  const { directive, traceparent } = claimed.envelope;
+  const attempt = claimed.attempt - 1;
+  reportLost(spans, { directive, lane: claimed.lane, traceparent, model: modelOf(claimed), attempt, claim });
+}

@@ -1,0 +1,47 @@
+/** Spans of a trace as a tree that a test compares as a whole.
+ *  It must show every span once: an orphan is an error, not a root. */
+import type { ReceivedSpan } from './otlp-spans.ts';
+
+/** The tree as lines: kind, name, error; two spaces deeper for each parent. Children in the order of their start. */
+export function outline(spans: readonly ReceivedSpan[]): string[] {
+  const lines: string[] = [];
+  const visit = (span: ReceivedSpan, depth: number): void => {
+    lines.push(`${'  '.repeat(depth)}${titleOf(span)}`);
+    for (const child of childrenOf(spans, span)) visit(child, depth + 1);
+  };
+  for (const root of rootsOf(spans)) visit(root, 0);
+  return lines;
+}
+
+export function titleOf({ kind, name, status, attributes, links, events }: ReceivedSpan): string {
+  const error = status === 'ERROR' ? ` ✗ ${String(attributes['error.type'])}` : '';
+  const linked = links.map((link) => ` ↩ ${String(link.attributes['adjutant.link'])}`).join('');
+  const said = events.map((event) => ` • ${event.name}`).join('');
+  return `${kind} ${name}${error}${linked}${said}`;
+}
+
+/** Throws when a parent, or the target of a link, is missing, or a span id is there twice. */
+export function requireWhole(spans: readonly ReceivedSpan[]): void {
+  const ids = new Set(spans.map(({ spanId }) => spanId));
+  if (ids.size !== spans.length) throw new Error(`a span is there twice:\n${titles(spans)}`);
+  const orphans = spans.filter(({ parentId }) => parentId !== '' && !ids.has(parentId));
+  if (orphans.length > 0) throw new Error(`without their parents:\n${titles(orphans)}\nof\n${titles(spans)}`);
+  const dangling = spans.filter(({ links }) => links.some(({ spanId }) => !ids.has(spanId)));
+  if (dangling.length > 0) throw new Error(`with links to nothing:\n${titles(dangling)}`);
+}
+
+const titles = (spans: readonly ReceivedSpan[]): string => spans.map(titleOf).join('\n');
+
+function rootsOf(spans: readonly ReceivedSpan[]): ReceivedSpan[] {
+  requireWhole(spans);
+  return spans.filter(({ parentId }) => parentId === '').toSorted(byStart);
+}
+
+function childrenOf(spans: readonly ReceivedSpan[], { spanId }: ReceivedSpan): ReceivedSpan[] {
+  return spans.filter(({ parentId }) => parentId === spanId).toSorted(byStart);
+}
+
+function byStart(left: ReceivedSpan, right: ReceivedSpan): number {
+  if (left.startNano !== right.startNano) return left.startNano < right.startNano ? -1 : 1;
+  return left.name < right.name ? -1 : 1;
+}
