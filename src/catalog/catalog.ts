@@ -11,6 +11,7 @@ import { knownServers } from './known-servers.ts';
 import { createModelCatalog } from './model-catalog.ts';
 import { createToolCatalog } from './tool-catalog.ts';
 import { toolDescriber } from './tool-descriptions.ts';
+import { createWorkers } from './workers.ts';
 
 /** What this process knows from its configuration: it counts before any other process has published it. */
 export interface Configured {
@@ -34,6 +35,8 @@ export function createCatalog(connection: RedisConnection, keys: KeySpace, confi
     servers: knownServers(published.tools, configured.servers),
     models: knownModels(published.models, configured.models),
     agents: knownAgents(published.agents, configured.agents),
+    /** The processes that are there. */
+    workers: createWorkers(connection, keys),
     /** The tools that an agent may use. */
     toolsOf: agentTools(published.tools),
     /** The description of a tool for a model. */

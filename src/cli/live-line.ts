@@ -1,7 +1,7 @@
 /** The state of one directive: a line that changes on a terminal, a line for each event elsewhere.
  *  It must never print the same text twice in a row. */
 import type { Signal } from '../contract/signal.ts';
-import { progressText, retryText } from './signal-gist.ts';
+import { progressText, retryText, waitText } from './signal-gist.ts';
 import { oneLine, type Terminal } from './terminal.ts';
 
 const REFRESH_MS = 100;
@@ -42,5 +42,6 @@ function stateAfter(signal: Signal): string | null {
   if (signal.type === 'ai.tool.started') return 'running';
   if (signal.type === 'ai.tool.progress') return progressText(signal.data);
   if (signal.type === 'directive.retry_scheduled') return retryText(signal.data);
+  if (signal.type === 'directive.waiting') return waitText(signal.data);
   return null;
 }

@@ -3,7 +3,7 @@
 import { type FoldedCalls, NO_CALLS } from '../contract/delta-fold.ts';
 import type { Signal } from '../contract/signal.ts';
 import { type AnswerMode, printOutput } from './answer-printer.ts';
-import { type DataOf, retryText } from './signal-gist.ts';
+import { type DataOf, retryText, waitText } from './signal-gist.ts';
 import { oneLine, type Terminal } from './terminal.ts';
 import { createToolBoard } from './tool-board.ts';
 import { modelText, turnIn } from './turn-text.ts';
@@ -71,6 +71,7 @@ function modelOf({ result, metadata }: DataOf<'ai.llm.response'>): string | null
 
 function remarkOf(signal: Signal): string | null {
   if (signal.type === 'directive.retry_scheduled') return retryText(signal.data);
+  if (signal.type === 'directive.waiting') return waitText(signal.data);
   if (signal.type === 'agent.child.started')
     return oneLine(`↳ ${signal.data.tag}: ${signal.data.agent} in ${signal.data.child_request_id}`);
   if (signal.type === 'agent.child.exit') return oneLine(`↳ ${signal.data.tag}: ${signal.data.status}`);

@@ -4,6 +4,7 @@ import { type ErrorEnvelope, errorEnvelopeSchema } from '../contract/error-envel
 import type { ModelTurn } from '../contract/model-turn.ts';
 import type { Result } from '../contract/result.ts';
 import type { Signal, SignalType } from '../contract/signal.ts';
+import type { Wait } from '../contract/waiting.ts';
 import { payloadText } from './payload-text.ts';
 import { oneLine, type Paint, type Style } from './terminal.ts';
 import { tokensText, turnIn } from './turn-text.ts';
@@ -34,6 +35,7 @@ const GISTS: Gists = {
   'ai.request.failed': (data) => ['red', `${anyErrorText(data.error)}${unreadText(data)}`],
   'ai.request.error': ({ reason, message }) => ['red', `${reason}: ${message}`],
   'directive.retry_scheduled': (data) => ['yellow', retryText(data)],
+  'directive.waiting': (data) => ['yellow', waitText(data)],
   'directive.rejected': ({ directive_type: type, reason, message }) => [
     'yellow',
     withReason(`${type ?? 'a directive'} rejected: ${reason}`, message),
@@ -132,6 +134,16 @@ export function retryText({
   if (typeof to === 'string')
     return `continues with ${to} instead of ${String(from)} after ${errorText(error)}`;
   return `retry ${failures}/${most} in ${delayMs} ms after ${errorText(error)}`;
+}
+
+/** Why it waits, and when it is tried again, by UTC. */
+export function whyText({ message, until }: Wait): string {
+  const again = until === null ? '' : `, tried again at ${until.slice(11, 19)}`;
+  return `${oneLine(message, 200)}${again}`;
+}
+
+export function waitText(wait: Wait): string {
+  return `waits: ${whyText(wait)}`;
 }
 
 /** The waiting call, its arguments, and the reason for approval. */

@@ -5,6 +5,7 @@ import { anyDirectiveSchema, anyDirectiveTypeSchema } from './directive.ts';
 import { identifierSchema, instantSchema } from './identifiers.ts';
 import { runViewSchema } from './run.ts';
 import { signalSchema } from './signal.ts';
+import { waitSchema } from './waiting.ts';
 
 const count = z.int().min(0);
 
@@ -30,6 +31,8 @@ const summaryFields = {
   deadline_at: instantSchema,
   next_attempt_at: instantSchema.nullable(),
   digest: z.string(),
+  /** Why it does not go on, as far as known; absent: it runs, has ended, or will be taken soon. */
+  waiting: waitSchema.optional(),
 };
 
 export const directiveSummarySchema = z.object(summaryFields);

@@ -4,6 +4,7 @@ import * as z from 'zod';
 import { errorEnvelopeSchema } from './error-envelope.ts';
 import { durationMsSchema, instantSchema } from './identifiers.ts';
 import { metadataSchema, signalType } from './signal-envelope.ts';
+import { waitSchema } from './waiting.ts';
 
 const callId = z.string().min(1);
 
@@ -33,5 +34,13 @@ export const directiveIgnored = signalType('directive.ignored', '/directive', {
   call_id: callId,
   directive_type: z.string(),
   reason: z.string().min(1),
+  metadata: metadataSchema,
+});
+
+/** It does not go on at present; written once for each reason. */
+export const directiveWaiting = signalType('directive.waiting', '/directive', {
+  call_id: callId,
+  lane: z.string().min(1),
+  ...waitSchema.shape,
   metadata: metadataSchema,
 });

@@ -2,7 +2,7 @@
 // Must never list a type that no family file defines.
 import * as z from 'zod';
 import { customSignalSchema } from './signal-envelope.ts';
-import { directiveIgnored, directiveRejected, retryScheduled } from './signal-directive.ts';
+import { directiveIgnored, directiveRejected, directiveWaiting, retryScheduled } from './signal-directive.ts';
 import { embedResult, llmDelta, llmResponse, usageReported } from './signal-llm.ts';
 import {
   agentChildExit,
@@ -33,6 +33,7 @@ export const signalSchema = z.discriminatedUnion('type', [
   requestCompleted.wire,
   requestFailed.wire,
   retryScheduled.wire,
+  directiveWaiting.wire,
   directiveRejected.wire,
   directiveIgnored.wire,
   requestInput.wire,
@@ -61,6 +62,7 @@ export const signalDraftSchema = z.discriminatedUnion('type', [
   requestCompleted.draft,
   requestFailed.draft,
   retryScheduled.draft,
+  directiveWaiting.draft,
   directiveRejected.draft,
   directiveIgnored.draft,
   requestInput.draft,
@@ -98,6 +100,7 @@ export const SIGNAL_SOURCES = {
   'ai.request.completed': requestCompleted.source,
   'ai.request.failed': requestFailed.source,
   'directive.retry_scheduled': retryScheduled.source,
+  'directive.waiting': directiveWaiting.source,
   'directive.rejected': directiveRejected.source,
   'directive.ignored': directiveIgnored.source,
   'ai.request.input': requestInput.source,

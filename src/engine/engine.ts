@@ -44,6 +44,7 @@ export function createEngine(options: EngineOptions) {
   const current = new Map<string, Current>();
   const places = createSemaphore(concurrency);
   const stopping = new AbortController();
+  let draining = false;
 
   /** Rejects with the error of the last turn. */
   async function turnsOf(requestId: string, run: Current, news: KnownVersion | undefined): Promise<void> {
@@ -80,9 +81,10 @@ export function createEngine(options: EngineOptions) {
   /** Like `attend`, for callers that cannot handle a failure: the sweeper enqueues the run again. */
   async function wake(requestId: string, version: number, news?: RunNews): Promise<void> {
     const known = news && { version, news };
-    const woken = stopping.signal.aborted
-      ? options.turn.waker.wake(requestId, version)
-      : attend(requestId, known);
+    const woken =
+      stopping.signal.aborted || draining
+        ? options.turn.waker.wake(requestId, version)
+        : attend(requestId, known);
     await woken.catch(report);
   }
 
@@ -116,6 +118,13 @@ export function createEngine(options: EngineOptions) {
     wake,
     /** Runs with a turn under way. */
     busyRuns: (): number => current.size,
+    lanes: () => [{ name: RUN_LANE, concurrency, running: current.size }],
+    /** On request of an operator: takes no turns until it is taken back. Those under way go on. */
+    setDraining(on: boolean): void {
+      draining = on;
+      if (on) consumer.pause().catch(report);
+      else consumer.resume();
+    },
     start: () => consumer.start(),
     async stop(): Promise<void> {
       stopping.abort();

@@ -5,6 +5,7 @@ import type { ClaimRef } from './journal.ts';
 import type { KeySpace } from './keys.ts';
 import type { RunScript } from './scripts.ts';
 import type { RetryVerdict } from './verdicts.ts';
+import type { WaitSignal } from './wait-note.ts';
 
 /** Where a directive goes on after a failure: `stage` is the record of its candidate, opaque to the journal. */
 export interface Move {
@@ -28,13 +29,17 @@ export function createClaimHolder(run: RunScript, keys: KeySpace, requestBytes: 
     return { kind: reply[0] as 'cancelled' | 'ended' | 'stale' | 'unknown' };
   }
 
-  /** `seen`: readers know something of this attempt, so that it keeps its number although no failure is counted. */
+  /**
+   * `seen`: readers know something of this attempt, so that it keeps its number although no failure is counted. `waiting`: why
+   * it does not go on, as a signal; default: nothing is said.
+   */
   async function release(
     ref: ClaimRef,
     pauseMs: number,
-    { seen = false }: { seen?: boolean } = {},
+    { seen = false, waiting }: { seen?: boolean; waiting?: WaitSignal | undefined } = {},
   ): Promise<'released' | 'cancelled' | 'ended' | 'stale' | 'unknown'> {
-    const args = [ref.id, ref.fence, pauseMs, seen ? 1 : 0];
+    const said = waiting ? [waiting.data.reason, requestBytes, JSON.stringify(waiting)] : [''];
+    const args = [ref.id, ref.fence, pauseMs, seen ? 1 : 0, ...said];
     const reply = await run('release', keys.request(ref.requestId), args);
     return reply[0] as 'released' | 'cancelled' | 'ended' | 'stale' | 'unknown';
   }

@@ -8,6 +8,7 @@ import { createSignalLog } from './signal-log.ts';
 import { createRecordReader } from './record-reader.ts';
 import type { DirectiveRecord } from './records.ts';
 import { prepareScripts } from './scripts.ts';
+import { createWaitNotes } from './wait-note.ts';
 import {
   type AcceptVerdict,
   type CancelVerdict,
@@ -169,6 +170,7 @@ export function createJournal({ connection, keys, retentionMs, wakeRun, requestB
     endUnclaimed,
     cancel,
     ...createClaimHolder(run, keys, mostBytes),
+    ...createWaitNotes(run, keys, mostBytes),
     ...createRecordReader(connection, keys),
     log: createSignalLog({ connection, keys, run, requestBytes: mostBytes }),
   };

@@ -31,6 +31,8 @@ export interface KeySpace {
   readonly lanes: string;
   /** Hash of agent name → its definition. */
   readonly agents: string;
+  /** Hash of process → what it does, and of the processes that shall take no more work. */
+  readonly workers: string;
   /** Channel on which cancellations are announced to the workers. */
   readonly cancellations: string;
 }
@@ -64,6 +66,7 @@ export function keySpace(prefix: string = DEFAULT_PREFIX): KeySpace {
     laneLimits: `${prefix}:lane-limits`,
     lanes: `${prefix}:lanes`,
     agents: `${prefix}:agents`,
+    workers: `${prefix}:workers`,
     cancellations: `${prefix}:cancellations`,
   };
 }

@@ -28,6 +28,13 @@ export interface DirectiveRecord {
   nextAttemptAt: number | null;
   /** Sequence of the terminal signal. */
   terminal: number | null;
+  /** Why it does not go on; null: nobody has said so since its last claim. */
+  waits: RecordedWait | null;
+}
+
+export interface RecordedWait {
+  reason: string;
+  untilAt: number | null;
 }
 
 export interface RequestRecord {
@@ -42,7 +49,7 @@ type Fields = Record<string, string | undefined>;
 
 const ATTRIBUTES = [
   'type', 'status', 'digest', 'lane', 'fence', 'released', 'failures', 'redeliveries', 'accepted_at', 'deadline_at',
-  'started_at', 'ended_at', 'lease_until', 'next_attempt_at', 'terminal', 'claimant',
+  'started_at', 'ended_at', 'lease_until', 'next_attempt_at', 'terminal', 'claimant', 'waits',
 ] as const; // prettier-ignore
 
 /** The state fields to read for one directive, in the order `directiveRecord` expects their values. */
@@ -74,7 +81,15 @@ function fromFields(id: string, fields: Fields): DirectiveRecord | null {
     claimedAt: fields['status'] === 'running' ? identifierAt(fields['claimant'] ?? '') : null,
     nextAttemptAt: fields['status'] === 'waiting' ? numberOrNull(fields['next_attempt_at']) : null,
     terminal: numberOrNull(fields['terminal']),
+    waits: recordedWait(fields),
   };
+}
+
+/** As include-wait.lua writes it. What was said of an earlier claim holds no longer. */
+function recordedWait({ status, waits = '', fence = '0' }: Fields): RecordedWait | null {
+  const [at, reason = '', until] = waits.split(' ');
+  if ((status !== 'accepted' && status !== 'waiting') || at !== fence) return null;
+  return { reason, untilAt: until === '-' ? null : Number(until) };
 }
 
 /** A record from the values of `directiveFields(id)`; null when the directive is unknown. */

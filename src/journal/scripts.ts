@@ -35,7 +35,11 @@ export type ScriptName =
   | 'run-commit'
   | 'run-send'
   | 'run-read'
-  | 'run-start';
+  | 'run-start'
+  | 'wait-note'
+  | 'worker-beat'
+  | 'worker-drain'
+  | 'worker-list';
 
 export type ScriptReply = (string | number)[];
 

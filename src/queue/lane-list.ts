@@ -2,26 +2,25 @@
 // Must never open a lane that nobody could submit to.
 import type { LaneListing, ListedLane } from '../contract/lane-listing.ts';
 import { modelLane } from '../contract/model-name.ts';
+import { waitOf } from '../contract/waiting.ts';
 import type { Catalog } from '../catalog/catalog.ts';
 import type { Lanes } from './lanes.ts';
 import { customLane, toolLane } from '../catalog/route.ts';
+import { blockedLanes, createLaneWaits, type LaneWaits, PROBE_MS } from './lane-waits.ts';
 import { RUN_LANE } from './run-wake.ts';
 
 export interface LaneListParts {
-  catalog: Pick<Catalog, 'servers' | 'models' | 'published'>;
+  catalog: Pick<Catalog, 'servers' | 'models' | 'published' | 'workers'>;
   lanes: Lanes;
   /** Users' own kinds that have a lane. */
   kinds: readonly string[];
 }
 
-/** After a pause a lane's server is tried for about this long before the lane waits again or goes on. */
-const PROBE_MS = 60_000;
-
 export async function listLanes(parts: LaneListParts): Promise<LaneListing> {
   const [servers, models, blocked] = await Promise.all([
     parts.catalog.servers.current(),
     parts.catalog.models.current(),
-    blockedLanes(parts),
+    blockedLanes(parts.catalog),
   ]);
   const names = [
     ...[...servers.keys()].map(toolLane),
@@ -29,20 +28,14 @@ export async function listLanes(parts: LaneListParts): Promise<LaneListing> {
     ...parts.kinds.map(customLane),
     RUN_LANE,
   ];
-  return { lanes: await Promise.all(names.map((name) => listed(parts.lanes, name, blocked.get(name) ?? 0))) };
+  const waits = createLaneWaits(parts);
+  const until = (name: string): number => blocked.get(name) ?? 0;
+  return { lanes: await Promise.all(names.map((name) => listed(parts.lanes, waits, name, until(name)))) };
 }
 
-/** Lane → until when it waits, milliseconds since the epoch. */
-async function blockedLanes({ catalog: { published } }: LaneListParts): Promise<Map<string, number>> {
-  const [entries, { blockedUntil }] = await Promise.all([published.tools.read(), published.models.read()]);
-  return new Map([
-    ...entries.map(({ server, blockedUntil: until = 0 }) => [toolLane(server), until] as const),
-    ...[...blockedUntil].map(([provider, until]) => [modelLane(provider), until] as const),
-  ]);
-}
-
-async function listed(lanes: Lanes, name: string, until: number): Promise<ListedLane> {
-  const { globalConcurrency, ...counts } = await lanes.counts(name);
+async function listed(lanes: Lanes, waits: LaneWaits, name: string, until: number): Promise<ListedLane> {
+  const [{ globalConcurrency, ...counts }, wait] = await Promise.all([lanes.counts(name), waits.of(name)]);
   const blocked_until = until + PROBE_MS > Date.now() ? new Date(until).toISOString() : null;
-  return { name, ...counts, concurrency: globalConcurrency, blocked_until };
+  const why = wait === null ? {} : { waits: waitOf(name, wait.reason, wait.untilAt) };
+  return { name, ...counts, concurrency: globalConcurrency, blocked_until, ...why };
 }

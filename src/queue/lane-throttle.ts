@@ -5,6 +5,12 @@ import type { Queue } from 'bullmq';
 /** A rate that no lane reaches. BullMQ obeys a pause only in a lane that has a rate. */
 const NO_RATE = 1_000_000;
 
+/** Nobody takes a job of a lane for so long. `byRate`: as many as its rate allows were taken; else it is paused. */
+export interface HeldBack {
+  forMs: number;
+  byRate: boolean;
+}
+
 export function createLaneThrottle(queueOf: (lane: string) => Queue) {
   /** End of the last pause that this process asked for, by lane; milliseconds since the epoch. */
   const pausedUntil = new Map<string, number>();
@@ -30,10 +36,18 @@ export function createLaneThrottle(queueOf: (lane: string) => Queue) {
     await opened.rateLimit(ms);
   }
 
+  /** null: jobs of the lane are taken. */
+  async function heldBack(lane: string): Promise<HeldBack | null> {
+    const opened = queueOf(lane);
+    const [forMs, rate] = await Promise.all([opened.getRateLimitTtl(), opened.getGlobalRateLimit()]);
+    if (forMs <= 0) return null;
+    return { forMs, byRate: rate !== null && rate.max !== NO_RATE && forMs <= rate.duration };
+  }
+
   /** Whether this process has paused the lane. Pauses by other processes are known to BullMQ alone. */
   function isPaused(lane: string): boolean {
     return (pausedUntil.get(lane) ?? 0) > Date.now();
   }
 
-  return { setGlobalConcurrency, setRate, pauseFor, isPaused };
+  return { setGlobalConcurrency, setRate, pauseFor, heldBack, isPaused };
 }

@@ -15,6 +15,7 @@ import { mayHaveRun } from './possible-execution.ts';
 import { reportEndedByOthers } from './settle-span.ts';
 import { successorId } from './successor-id.ts';
 import { SHORTEST_LOOK_MS, sweepDecision } from './sweep-decision.ts';
+import type { SayWait } from './sweep-waits.ts';
 
 export interface DirectiveSweepParts {
   journal: Journal;
@@ -24,10 +25,12 @@ export interface DirectiveSweepParts {
   /** Default: nothing is traced. */
   spans?: Spans;
   onEnded?(requestId: string, id: string): void;
+  /** Says why a directive that is due was not taken. Default: that is not said. */
+  sayWait?: SayWait | undefined;
 }
 
 export function createDirectiveSweep(parts: DirectiveSweepParts) {
-  const { journal, index, lanes, ends, spans = NO_SPANS, onEnded } = parts;
+  const { journal, index, lanes, ends, spans = NO_SPANS, onEnded, sayWait } = parts;
 
   async function examine(entry: DueEntry, now: number): Promise<void> {
     const record = await journal.directive(entry.requestId, entry.id);
@@ -59,7 +62,9 @@ export function createDirectiveSweep(parts: DirectiveSweepParts) {
   async function enqueueAgain(entry: DueEntry, record: DirectiveRecord, at: number): Promise<void> {
     const json = await journal.envelope(entry.requestId, entry.id);
     if (json && record.lane) {
-      const job = jobDataFor(decodeEnvelope(json), record.digest, json.length);
+      const envelope = decodeEnvelope(json);
+      await sayWait?.(record, envelope);
+      const job = jobDataFor(envelope, record.digest, json.length);
       // Where somebody had it, its job may still lie where a worker died.
       await (record.fence > 0 ? lanes.requeue(record.lane, job) : lanes.enqueue(record.lane, job));
     }

@@ -2,6 +2,7 @@
 // Must never show claims, leases or fencing numbers.
 import type { DirectiveSummary, DirectiveView, RequestView } from '../contract/request-view.ts';
 import type { RunView } from '../contract/run.ts';
+import { waitOf } from '../contract/waiting.ts';
 import type { Envelope } from '../journal/envelope.ts';
 import type { DirectiveRecord, RequestRecord } from '../journal/records.ts';
 import type { Signal } from '../contract/signal.ts';
@@ -31,6 +32,7 @@ function directiveSummary(requestId: string, record: DirectiveRecord): Directive
     deadline_at: instant(record.deadlineAt),
     next_attempt_at: instantOrNull(record.nextAttemptAt),
     digest: record.digest,
+    ...waitingOf(record),
   };
 }
 
@@ -45,6 +47,10 @@ export function traceView(
   if (traceparent === null) return {};
   const traceId = traceIdOf(traceparent);
   return { trace_id: traceId, ...(pageOf === null ? {} : { trace_url: pageOf(traceId) }) };
+}
+
+function waitingOf({ lane, waits }: DirectiveRecord): Pick<DirectiveSummary, 'waiting'> {
+  return lane === null || waits === null ? {} : { waiting: waitOf(lane, waits.reason, waits.untilAt) };
 }
 
 export function directiveView(

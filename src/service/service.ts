@@ -14,10 +14,13 @@ import { deadlineIn, startAll, type Startable, stopAll } from '../lifecycle.ts';
 import { confirmation } from '../queue/durability.ts';
 import { createLocalRoles } from '../queue/local-roles.ts';
 import { createPreparer } from '../queue/prepare.ts';
+import { createLaneWaits } from '../queue/lane-waits.ts';
 import { createSweeper } from '../queue/sweep.ts';
+import { createWaitSayer } from '../queue/sweep-waits.ts';
 import { requireFitRedis } from '../redis/fitness.ts';
 import type { RedisConnection } from '../redis/connection.ts';
 import { createRedisOutage } from '../redis/outage.ts';
+import type { Worker } from '../worker/worker.ts';
 import { askRedis } from '../redis/reach.ts';
 import { openLog } from '../telemetry/log.ts';
 import { type Announced, createAnnouncer } from './announcer.ts';
@@ -26,6 +29,7 @@ import { createConnections } from './connections.ts';
 import { createEngineRole } from './engine-role.ts';
 import { configuredModels } from './models.ts';
 import { addStoreGauges, createObservation, probeListener } from './observation.ts';
+import { createPresence } from './presence.ts';
 import { createStore, type Store, type StoreOptions } from './store.ts';
 import {
   createExecution,
@@ -89,6 +93,7 @@ export function createService(config: Config, roles: Roles, modules: Modules = N
     ...(worker?.parts ?? []),
     ...(api ? [api] : []),
     ...(probes ? [probes] : []),
+    ...stores.slice(0, 1).map((store) => presenceOn(store, roles, shared, [worker?.worker, engine])),
     outage,
   ];
   const drainMs = (engine ? config.engine.drain_ms : 0) + (worker ? config.worker.drain_ms : 0);
@@ -218,7 +223,25 @@ function sweeperOn(store: Store, config: Config, onError: (error: Error) => void
   const { lanes, waker } = store.queue;
   const retentionMs = config.retention.closed_ms;
   const { spans } = store;
-  return createSweeper({ journal, runs, index, dead, ends, lanes, waker, spans, retentionMs, onError });
+  const sayWait = createWaitSayer({ journal, waits: createLaneWaits({ catalog: store.catalog, lanes }) });
+  const records = { journal, runs, index, dead, ends };
+  return createSweeper({ ...records, lanes, waker, spans, sayWait, retentionMs, onError });
+}
+
+function presenceOn(
+  { catalog }: Store,
+  { api = false, engine = false, worker = false }: Roles,
+  { processId, logger, onError }: Shared,
+  servers: readonly (Worker | Engine | null | undefined)[],
+): Startable {
+  return createPresence({
+    workers: catalog.workers,
+    processId,
+    roles: Object.entries({ api, engine, worker }).flatMap(([role, has]) => (has ? [role] : [])),
+    servers: servers.filter((server) => server !== null && server !== undefined),
+    logger,
+    onError,
+  });
 }
 
 function closing(store: Store): Startable {

@@ -5,6 +5,7 @@ import type { Directive } from '../contract/directive.ts';
 import { errorEnvelope, type ErrorEnvelope } from '../contract/error-envelope.ts';
 import { errorResult, type Result } from '../contract/result.ts';
 import { retryDelayMs, type RetryPolicy, retryPolicySchema } from '../contract/retry-policy.ts';
+import type { WaitReason } from '../contract/waiting.ts';
 import type { RepeatPolicy } from '../contract/work-directive.ts';
 import type { Execution } from '../executors/definition.ts';
 
@@ -17,7 +18,7 @@ export type Outcome =
   /** The next attempt is another model's, at once. */
   | { kind: 'fallback'; error: ErrorEnvelope; from: string; to: string }
   /** Not counted as a failure; made again after a pause. `lane`: the pause is for the whole lane, on every worker. */
-  | { kind: 'pause'; delayMs: number; lane: boolean }
+  | { kind: 'pause'; delayMs: number; lane: boolean; reason: WaitReason }
   | { kind: 'release' }
   | { kind: 'drop' };
 
@@ -138,7 +139,13 @@ function waitingOf(facts: OutcomeFacts, error: ErrorEnvelope): Outcome | null {
   const ownLimit =
     execution.pauseScope === 'directive' || (model !== null && delayMs > LONGEST_LANE_PAUSE_MS);
   const pauseMs = Math.ceil(Math.min(delayMs, facts.longestPauseMs));
-  return { kind: 'pause', delayMs: pauseMs, lane: limited && !ownLimit };
+  const reason = limited ? limitReason(error) : 'server_down';
+  return { kind: 'pause', delayMs: pauseMs, lane: limited && !ownLimit, reason };
+}
+
+/** Whose limit it is: the operator's, or that of the server or provider. */
+function limitReason({ details }: ErrorEnvelope): WaitReason {
+  return details['limited_by'] === 'configuration' ? 'limit_reached' : 'rate_limited';
 }
 
 /** null: it is not to be tried again, or no more often. */

@@ -10,6 +10,7 @@ import type { RepeatPolicy } from '../contract/work-directive.ts';
 import type { Execution } from '../executors/definition.ts';
 import { encodeEnvelope } from '../journal/envelope.ts';
 import { draftSignal, systemStamp } from '../journal/signal-draft.ts';
+import { waitSignal, type WaitSignal } from '../journal/wait-note.ts';
 import { directiveMetadata, terminalSignal, type SignalMetadata } from '../journal/terminal-signal.ts';
 import type { JobOutcome } from '../queue/consume.ts';
 import { jobDataFor } from '../queue/job.ts';
@@ -25,6 +26,11 @@ import { candidateAfter } from './model-candidate.ts';
 const SAID_RETRIES = 100;
 /** Of an attempt that is followed by another one, bytes as JSON. */
 const LARGEST_RETRY_ERROR_BYTES = 16_384;
+
+/** A shorter pause is over before anybody has read of it. */
+const SAID_FROM_MS = 1_000;
+
+type Pause = Extract<Outcome, { kind: 'pause' }>;
 
 /** What an attempt leaves beside its outcome. */
 export interface Made extends Pick<Execution, 'content' | 'usage' | 'rejected'> {
@@ -86,13 +92,23 @@ function attemptMetadata(
 async function recordPause(
   parts: AttemptParts,
   claimed: Claimed,
-  { delayMs, lane: wholeLane }: Extract<Outcome, { kind: 'pause' }>,
+  outcome: Pause,
   made: Made,
 ): Promise<JobOutcome> {
-  const released = await recordRelease(parts, claimed, delayMs, made);
+  const { delayMs, lane: wholeLane } = outcome;
+  const released = await recordRelease(parts, claimed, delayMs, made, pauseSignal(claimed, outcome));
   // A lane that is not paused in time only costs another such answer.
   if (wholeLane) await parts.lanes.pauseFor(claimed.lane, delayMs).catch(() => {});
   return released;
+}
+
+/** undefined: nobody has to know. */
+function pauseSignal(
+  { envelope, lane, origin }: Claimed,
+  { delayMs, reason }: Pause,
+): WaitSignal | undefined {
+  if (delayMs < SAID_FROM_MS) return undefined;
+  return waitSignal(envelope.directive, lane, { reason, untilAt: Date.now() + delayMs }, origin);
 }
 
 /** Gives the claim back; what was cancelled meanwhile ends here instead of waiting for an attempt that never comes. */
@@ -101,9 +117,11 @@ export async function recordRelease(
   claimed: Claimed,
   delayMs: number,
   made: Made,
+  waiting?: WaitSignal,
 ): Promise<JobOutcome> {
   const { seen } = made;
-  const verdict = await durably(parts, () => parts.records.journal.release(claimed.claim, delayMs, { seen }));
+  const said = { seen, waiting };
+  const verdict = await durably(parts, () => parts.records.journal.release(claimed.claim, delayMs, said));
   if (verdict === 'cancelled') return recordCancelled(parts, claimed, made);
   return { kind: 'later', at: Date.now() + delayMs };
 }

@@ -11,6 +11,8 @@ import { type Deadline, pause } from '../lifecycle.ts';
 import type { RedisConnection } from '../redis/connection.ts';
 import { attemptDirective } from './attempt.ts';
 import type { AttemptParts } from './claimed.ts';
+import { createInHand } from './in-hand.ts';
+import { createLaneConsumers } from './lane-consumers.ts';
 import { createLanePauses } from './lane-pauses.ts';
 import { createSharedLimits } from './shared-limits.ts';
 
@@ -74,14 +76,13 @@ function consumerOf(
 export function createWorker(options: WorkerOptions) {
   const { serves, onError } = options;
   const { records, lanes, running, heartbeat, logger } = options.attempt;
-  const consumers: LaneConsumer[] = [];
+  const consumers = createLaneConsumers(onError);
   const pauses = createLanePauses(onError);
   const limits = createLaneLimits(options.connection, options.keys);
   const shared = createSharedLimits({ serves, limits, serial: records.serial, lanes, logger, onError });
   const slots = slotsOf(serves);
+  const inHand = createInHand();
   let stopping: Promise<void> | undefined;
-  let inHand = 0;
-  let whenNothingIsInHand = (): void => {};
 
   /** Of a job: what was taken directly may have its slot. */
   async function handle(job: JobData, lane: string): Promise<JobOutcome> {
@@ -91,19 +92,19 @@ export function createWorker(options: WorkerOptions) {
 
   /** With a slot of the lane, which it gives back. */
   async function attempt(job: JobData, lane: string): Promise<JobOutcome> {
-    inHand += 1;
-    try {
-      return await attemptDirective(options.attempt, job, lane);
-    } finally {
-      slots.get(lane)?.release();
-      inHand -= 1;
-      if (inHand === 0) whenNothingIsInHand();
-    }
+    return inHand.during(lane, async () => {
+      try {
+        return await attemptDirective(options.attempt, job, lane);
+      } finally {
+        slots.get(lane)?.release();
+      }
+    });
   }
 
   /** The lane is served here, is not limited over all workers, is not paused, and has a free slot. */
   function canTake(lane: string): boolean {
-    if (stopping || pauses.isPaused(lane) || lanes.isPaused(lane) || shared.isLimited(lane)) return false;
+    if (stopping || consumers.isDraining()) return false;
+    if (pauses.isPaused(lane) || lanes.isPaused(lane) || shared.isLimited(lane)) return false;
     return slots.get(lane)?.hasRoom() ?? false;
   }
 
@@ -121,8 +122,8 @@ export function createWorker(options: WorkerOptions) {
 
   async function start(): Promise<void> {
     await shared.start();
-    consumers.push(...serves.map((lane) => consumerOf(options, lane, (job) => handle(job, lane.name))));
-    await Promise.all(consumers.map((each) => each.start()));
+    const opened = serves.map((lane) => consumerOf(options, lane, (job) => handle(job, lane.name)));
+    await consumers.start(opened);
   }
 
   /**
@@ -131,7 +132,7 @@ export function createWorker(options: WorkerOptions) {
    */
   function pauseLane(lane: string, pauseMs: number | null): void {
     if (lane.startsWith(MODEL_LANES)) return;
-    const consumer = consumers.find((candidate) => candidate.lane === lane);
+    const consumer = consumers.of(lane);
     pauses.end(lane);
     if (!consumer || stopping) return;
     if (pauseMs === null) consumer.resume();
@@ -143,11 +144,11 @@ export function createWorker(options: WorkerOptions) {
     pauses.stop();
     shared.stop();
     const [closed, emptied] = [new AbortController(), new AbortController()];
-    const closing = Promise.all(consumers.map((each) => each.stop())).finally(() => closed.abort());
+    const closing = consumers.stop().finally(() => closed.abort());
     closing.catch(() => {});
-    whenNothingIsInHand = () => emptied.abort();
+    inHand.onNone(() => emptied.abort());
     const drainMs = Math.min(options.drainMs, (by?.leftMs() ?? Infinity) - LAST_WORDS_MS);
-    if (inHand > 0) await pause(drainMs, AbortSignal.any([closed.signal, emptied.signal]));
+    if (inHand.total() > 0) await pause(drainMs, AbortSignal.any([closed.signal, emptied.signal]));
     running.stopAll('shutdown');
     await pause(LAST_WORDS_MS, closed.signal);
     running.giveUp();
@@ -161,7 +162,11 @@ export function createWorker(options: WorkerOptions) {
     name: 'worker',
     start,
     /** Attempts that have not been recorded yet. */
-    inHand: (): number => inHand,
+    inHand: inHand.total,
+    /** The lanes that are served, and how many attempts of each run here. */
+    lanes: () => serves.map(({ name, concurrency }) => ({ name, concurrency, running: inHand.in(name) })),
+    /** On request of an operator; has no effect on a stop. */
+    setDraining: consumers.setDraining,
     canTake,
     take,
     pauseLane,

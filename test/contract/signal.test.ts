@@ -96,6 +96,11 @@ const cases: Record<SignalType, Case> = {
     },
     optional: { metadata },
   },
+  'directive.waiting': {
+    source: '/directive',
+    required: { ...call, lane: 'tool.shop', reason: 'server_down', until: null, message: 'away' },
+    optional: { metadata },
+  },
   'directive.rejected': {
     source: '/directive',
     required: { ...call, index: 0, directive_type: null, reason: 'untrusted' },

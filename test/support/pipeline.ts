@@ -10,8 +10,10 @@ import type { DirectiveDefinition } from '../../src/executors/definition.ts';
 import { createRegistry } from '../../src/executors/registry.ts';
 import { createJournal, DEFAULT_REQUEST_BYTES } from '../../src/journal/journal.ts';
 import type { WakeRun } from '../../src/queue/run-wake.ts';
+import { createLaneWaits } from '../../src/queue/lane-waits.ts';
 import { createSweeper } from '../../src/queue/sweep.ts';
 import { NO_SPANS, type Spans } from '../../src/telemetry/spans.ts';
+import { createWaitSayer } from '../../src/queue/sweep-waits.ts';
 import { closeRedis, connectRedis } from '../../src/redis/connection.ts';
 import { createDirectClient, type DirectClientOptions } from '../../src/service/direct-client.ts';
 import { SILENT } from '../../src/telemetry/logger.ts';
@@ -134,6 +136,10 @@ export async function openPipeline(redisUrl: string, options: PipelineOptions = 
       ...records,
       lanes: queue.lanes,
       waker: queue.waker,
+      sayWait: createWaitSayer({
+        journal: records.journal,
+        waits: createLaneWaits({ catalog: store.catalog, lanes: queue.lanes }),
+      }),
       retentionMs: RETENTION_MS,
       intervalMs,
       onError,

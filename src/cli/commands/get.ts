@@ -12,7 +12,7 @@ import type {
 import { EXIT, type ExitCode } from '../failure.ts';
 import type { Invocation } from '../invocation.ts';
 import { durationText, elapsedMs, runLines, section } from '../run-lines.ts';
-import { gistOf } from '../signal-gist.ts';
+import { gistOf, waitText, whyText } from '../signal-gist.ts';
 import { signalLine } from '../signal-line.ts';
 import { table } from '../table.ts';
 import type { Style, Terminal } from '../terminal.ts';
@@ -81,16 +81,19 @@ async function errorLines(
 }
 
 function summaryRow(summary: DirectiveSummary, { paint }: Terminal): string[] {
-  const { id, type, status, lane, attempts, started_at: from, ended_at: to } = summary;
+  const { id, type, status, lane, attempts, started_at: from, ended_at: to, waiting } = summary;
   const durationMs = elapsedMs(from, to);
   const tried = attempts === 1 ? '1 attempt' : `${attempts} attempts`;
   const duration = durationMs === null ? '' : `, ${durationText(durationMs)}`;
-  return [id, type, paint(ownMember(STYLES, status) ?? 'dim', status), lane ?? '-', tried + duration];
+  const waits = waiting === undefined ? '' : `, ${waitText(waiting)}`;
+  const state = paint(ownMember(STYLES, status) ?? 'dim', status);
+  return [id, type, state, lane ?? '-', `${tried}${duration}${waits}`];
 }
 
 function directiveLines(view: DirectiveView, terminal: Terminal): string[] {
-  const { directive, result, ...members } = view;
-  const rows = Object.entries(members).map(([name, value]) => [
+  const { directive, result, waiting, ...members } = view;
+  const waits = waiting === undefined ? {} : { waiting: whyText(waiting) };
+  const rows = Object.entries({ ...members, ...waits }).map(([name, value]) => [
     terminal.paint('dim', name),
     String(value ?? '-'),
   ]);

@@ -6,6 +6,7 @@ import type { ListedLane } from '../../contract/lane-listing.ts';
 import type { ListedServer, ListedTool, ToolListing } from '../../contract/tool-listing.ts';
 import { CliFailure, EXIT, type ExitCode } from '../failure.ts';
 import type { Invocation } from '../invocation.ts';
+import { whyText } from '../signal-gist.ts';
 import { table } from '../table.ts';
 import { oneLine, type Terminal } from '../terminal.ts';
 
@@ -87,7 +88,8 @@ export async function lanes({ client, terminal, json }: Invocation): Promise<Exi
   return EXIT.done;
 }
 
-function stateOf({ paused, blocked_until }: ListedLane): string {
+function stateOf({ paused, blocked_until, waits }: ListedLane): string {
+  if (waits !== undefined) return whyText(waits);
   if (blocked_until !== null) return `server unreachable, next try at ${blocked_until.slice(11, 19)}`;
   return paused ? 'paused' : 'open';
 }

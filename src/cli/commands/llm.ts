@@ -60,6 +60,7 @@ export async function llm(invocation: Invocation, prompt: string, options: LlmOp
   const response = await endOf(signals, call.id, (signal) => {
     if (signal.type === 'directive.retry_scheduled')
       terminal.err(terminal.paintErr('yellow', retryText(signal.data)));
+    if (signal.type === 'directive.waiting') line.show(signal);
     if (printer.show(signal)) line.end();
   }).finally(() => {
     line.end();

@@ -126,6 +126,12 @@ describe('a signal', () => {
       { call_id: 'c', result: { ok: false, error: { ...error, details: { reason: 'not\u001Bneeded' } } } },
       'c timeout: too slow (not\uFFFDneeded)',
     ],
+    [
+      'directive.waiting',
+      { call_id: 'c', message: 'it is\ndown', until: '2026-01-02T14:02:11.000Z' },
+      'c waits: it is down, tried again at 14:02:11',
+    ],
+    ['directive.waiting', { call_id: 'c', message: 'no worker', until: null }, 'c waits: no worker'],
     ['ai.request.error', { reason: 'busy', message: 'later' }, 'r busy: later'],
     ['ai.llm.delta', { call_id: 'c', chunk_type: 'thinking', delta: 'so\nwhat' }, 'c thinking so what'],
     ['ai.llm.response', { call_id: 'c', result: { ok: true, payload: turn({ text: 'a\nb' }) } }, 'c a b'],

@@ -27,6 +27,7 @@ function record(fields: Partial<DirectiveRecord> = {}): DirectiveRecord {
     claimedAt: null,
     nextAttemptAt: null,
     terminal: null,
+    waits: null,
     ...fields,
   };
 }

@@ -269,7 +269,18 @@ test('whatever happens, a call that may have happened once is never repeated, an
 
 describe('what does not count as a failure', () => {
   test.each<[string, Record<string, unknown>, Given, object]>([
-    ['pauses the lane', { retry_after_ms: 2_000 }, {}, { kind: 'pause', delayMs: 2_000, lane: true }],
+    [
+      'pauses the lane',
+      { retry_after_ms: 2_000 },
+      {},
+      { kind: 'pause', delayMs: 2_000, lane: true, reason: 'rate_limited' },
+    ],
+    [
+      'by a configured limit, is named as such',
+      { retry_after_ms: 2_000, limited_by: 'configuration' },
+      {},
+      { kind: 'pause', reason: 'limit_reached' },
+    ],
     ['and says not how long, by the default', {}, {}, { kind: 'pause', delayMs: 1_000 }],
     ...[-5, 0, '9', null].map((retry_after_ms): [string, Record<string, unknown>, Given, object] => [
       `for ${retry_after_ms}, by the default`,
@@ -304,7 +315,12 @@ describe('what does not count as a failure', () => {
   test('a server that is unreachable at present is waited for', () => {
     const error = errorEnvelope('network', 'out of reach');
     const facts = { error, fields: { max_retries: 0 } };
-    expect(outcome({ ...facts, unreachedForMs: 500 })).toEqual({ kind: 'pause', delayMs: 500, lane: false });
+    expect(outcome({ ...facts, unreachedForMs: 500 })).toEqual({
+      kind: 'pause',
+      delayMs: 500,
+      lane: false,
+      reason: 'server_down',
+    });
     expect(outcome({ ...facts, unreachedForMs: null }).kind).toBe('end');
   });
 });

@@ -1,0 +1,59 @@
+// Why something that was accepted does not go on: the reasons, and each in words.
+// Must never be a list that readers rely on: a later version may name other reasons.
+import * as z from 'zod';
+import { instantSchema } from './identifiers.ts';
+
+/**
+ * `no_worker`: no process serves the lane. `server_down`: its MCP server or model provider is out of reach. `rate_limited`:
+ * that server or provider asked to slow down. `limit_reached`: a configured limit is used up. `concurrency`: as many
+ * directives of the lane run as may.
+ */
+export const WAIT_REASONS = [
+  'no_worker',
+  'server_down',
+  'rate_limited',
+  'limit_reached',
+  'concurrency',
+] as const;
+
+export type WaitReason = (typeof WAIT_REASONS)[number];
+
+export const waitSchema = z.object({
+  reason: z.string().regex(/^[a-z0-9_]{1,64}$/),
+  /** When it is tried again; null: nobody knows. */
+  until: instantSchema.nullable(),
+  message: z.string().max(512),
+});
+
+export type Wait = z.infer<typeof waitSchema>;
+
+/** As it appears on the wire. `untilAt`: milliseconds since the epoch. */
+export function waitOf(lane: string, reason: string, untilAt: number | null): Wait {
+  const until = untilAt === null ? null : new Date(untilAt).toISOString();
+  return { reason, until, message: waitMessage(lane, reason) };
+}
+
+const KINDS: Readonly<Record<string, string>> = { tool: 'MCP server', llm: 'model provider' };
+
+function waitMessage(lane: string, reason: string): string {
+  switch (reason as WaitReason) {
+    case 'no_worker':
+      return lane === 'run' ? 'no engine works' : `no worker serves the lane ${lane}`;
+    case 'server_down':
+      return `${peerOf(lane)} is down`;
+    case 'rate_limited':
+      return `${peerOf(lane)} asks to slow down`;
+    case 'limit_reached':
+      return `a configured limit of the lane ${lane} is used up`;
+    case 'concurrency':
+      return `as many directives of the lane ${lane} run as may`;
+    default:
+      return `the lane ${lane} waits (${reason})`;
+  }
+}
+
+function peerOf(lane: string): string {
+  const dot = lane.indexOf('.');
+  const kind = KINDS[lane.slice(0, Math.max(dot, 0))];
+  return kind === undefined ? `what the lane ${lane} needs` : `the ${kind} '${lane.slice(dot + 1)}'`;
+}

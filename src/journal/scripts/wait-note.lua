@@ -1,0 +1,22 @@
+-- Says why a directive that nobody holds does not go on: as a signal, once for each reason, and in its record.
+-- Must never say it of a directive that runs or has ended, nor when it is no longer as it was seen.
+-- @include include-wait.lua
+--
+-- ARGV[1] directive id   ARGV[2] `<status>/<fence>` as it was seen   ARGV[3] reason
+-- ARGV[4] until, milliseconds since the epoch ('-' = nobody knows)   ARGV[5] the most bytes of a request
+-- ARGV[6] signal JSON
+-- Returns { 'said', sequence } | { 'known' }: said before, or no room | { 'stale' }.
+local id = ARGV[1]
+local record = redis.call('HMGET', STATE, id .. '|status', id .. '|fence', id .. '|waits', 'seq', 'bytes', 'open')
+local status, fence = record[1], record[2] or '0'
+if (status ~= 'accepted' and status ~= 'waiting') or ARGV[2] ~= status .. '/' .. fence then
+  return { 'stale' }
+end
+local changed = {}
+local request = { seq = tonumber(record[4] or '0'), bytes = record[5], open = record[6], limit = ARGV[5] }
+local sequence = say_wait(changed, id, record[3], fence, ARGV[3], ARGV[4], request, 6)
+redis.call('HSET', STATE, unpack(changed))
+if sequence then
+  return { 'said', sequence }
+end
+return { 'known' }

@@ -1,0 +1,42 @@
+// Writes why a directive does not go on, for those who hold no claim of it: the sweeper.
+// Must never change what becomes of the directive, nor wake anything.
+import type { SignalDraft } from '../contract/signal.ts';
+import type { Directive } from '../contract/directive.ts';
+import { waitOf } from '../contract/waiting.ts';
+import type { KeySpace } from './keys.ts';
+import type { DirectiveRecord, RecordedWait } from './records.ts';
+import type { RunScript } from './scripts.ts';
+import { draftSignal, type SignalOrigin } from './signal-draft.ts';
+import { directiveMetadata } from './terminal-signal.ts';
+
+export type WaitSignal = Extract<SignalDraft, { type: 'directive.waiting' }>;
+
+/** It is of no attempt: the origin's number is left out. */
+export function waitSignal(
+  directive: Directive,
+  lane: string,
+  { reason, untilAt }: RecordedWait,
+  { requestId, causationId, traceparent }: SignalOrigin,
+): WaitSignal {
+  const metadata = directiveMetadata(directive);
+  const data = { call_id: directive.id, lane, ...waitOf(lane, reason, untilAt), metadata };
+  return draftSignal('directive.waiting', data, { requestId, causationId, traceparent }) as WaitSignal;
+}
+
+/** `requestBytes`: the most that a request holds. */
+export function createWaitNotes(run: RunScript, keys: KeySpace, requestBytes: number) {
+  /** `seen`: as the directive was when somebody found out why it waits. */
+  async function noteWait(
+    requestId: string,
+    { id, status, fence }: Pick<DirectiveRecord, 'id' | 'status' | 'fence'>,
+    signal: WaitSignal,
+  ): Promise<'said' | 'known' | 'stale'> {
+    const { reason, until } = signal.data;
+    const untilAt = until === null ? '-' : Date.parse(until);
+    const args = [id, `${status}/${fence}`, reason, untilAt, requestBytes, JSON.stringify(signal)];
+    const [kind] = await run('wait-note', keys.request(requestId), args);
+    return kind as 'said' | 'known' | 'stale';
+  }
+
+  return { noteWait };
+}

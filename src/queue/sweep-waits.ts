@@ -1,0 +1,55 @@
+// Says of a directive that is due and was not taken why that is so, in its log.
+// Must never say it of a whole long lane at once, nor keep the sweeper from its work.
+import type { Envelope } from '../journal/envelope.ts';
+import type { Journal } from '../journal/journal.ts';
+import type { DirectiveRecord } from '../journal/records.ts';
+import { waitSignal } from '../journal/wait-note.ts';
+import type { LaneWait, LaneWaits } from './lane-waits.ts';
+
+/** Never rejects: it is said at a later look instead. */
+export type SayWait = (record: DirectiveRecord, envelope: Envelope) => Promise<void>;
+
+/** Of one lane, by one process. The others of a long lane hear of it at a later look, or when it is their turn. */
+const MOST_SAID = 20;
+const PERIOD_MS = 500;
+
+export interface WaitSayerParts {
+  journal: Pick<Journal, 'noteWait'>;
+  waits: Pick<LaneWaits, 'of'>;
+  /** Milliseconds on a clock that only goes forward. */
+  now?: () => number;
+}
+
+export function createWaitSayer({ journal, waits, now = () => performance.now() }: WaitSayerParts): SayWait {
+  const mayBeSaid = createBudget(now);
+
+  async function say(record: DirectiveRecord, { directive, traceparent }: Envelope): Promise<void> {
+    const { id, lane, status } = record;
+    // One that runs was lost with its worker: its next claim says so.
+    if (lane === null || (status !== 'accepted' && status !== 'waiting')) return;
+    const wait = await waits.of(lane);
+    if (wait === null || isKnown(record, wait) || !mayBeSaid(lane)) return;
+    const requestId = directive.request_id;
+    const signal = waitSignal(directive, lane, wait, { requestId, causationId: id, traceparent });
+    await journal.noteWait(requestId, record, signal);
+  }
+
+  return (record, envelope) => say(record, envelope).catch(() => {});
+}
+
+/** An instant that has passed is replaced by the next one. */
+function isKnown({ waits }: DirectiveRecord, { reason, untilAt }: LaneWait): boolean {
+  if (waits?.reason !== reason) return false;
+  return untilAt === null || (waits.untilAt ?? 0) >= Date.now();
+}
+
+function createBudget(now: () => number): (lane: string) => boolean {
+  let said = new Map<string, number>();
+  let endsAt = 0;
+  return (lane) => {
+    if (now() >= endsAt) [said, endsAt] = [new Map(), now() + PERIOD_MS];
+    const count = (said.get(lane) ?? 0) + 1;
+    said.set(lane, count);
+    return count <= MOST_SAID;
+  };
+}

@@ -1,0 +1,77 @@
+// Says that this process is there, what it serves and how busy it is; reads whether it shall take no more work.
+// Must never fail a start or a stop, nor keep the process alive.
+import { hostname } from 'node:os';
+import { BEAT_MS, type WorkerEntry, type Workers } from '../catalog/workers.ts';
+import { settledWithin, type Startable } from '../lifecycle.ts';
+import type { Logger } from '../telemetry/logger.ts';
+import { version } from '../version.ts';
+
+/** A role that takes jobs. */
+export interface LaneServer {
+  lanes(): { name: string; concurrency: number; running: number }[];
+  /** Takes nothing more, or works again; what was taken goes on. */
+  setDraining(draining: boolean): void;
+}
+
+export interface PresenceOptions {
+  workers: Pick<Workers, 'beat' | 'leave'>;
+  processId: string;
+  roles: readonly string[];
+  servers: readonly LaneServer[];
+  logger: Logger;
+  onError: (error: Error) => void;
+}
+
+/** How long a stop waits until the others are told. */
+const LEAVE_MS = 500;
+const LONGEST_NAME = 256;
+
+/** Starts last, when all roles work, and stops first. */
+export function createPresence(options: PresenceOptions): Startable {
+  const { workers, processId, servers, logger, onError } = options;
+  const startedAt = Date.now();
+  let draining = false;
+  let timer: NodeJS.Timeout | undefined;
+  let beating: Promise<void> | undefined;
+
+  const entry = (): WorkerEntry => ({
+    roles: [...options.roles],
+    state: draining ? 'draining' : 'working',
+    host: hostname().slice(0, LONGEST_NAME),
+    pid: process.pid,
+    version,
+    started_at: startedAt,
+    lanes: servers.flatMap((server) => server.lanes()),
+  });
+
+  async function beat(): Promise<void> {
+    const drain = await workers.beat(processId, entry());
+    if (drain === draining) return;
+    draining = drain;
+    for (const server of servers) server.setDraining(drain);
+    logger.info({ worker: processId }, drain ? 'takes no more work, as asked' : 'works again, as asked');
+    await workers.beat(processId, entry());
+  }
+
+  /** One at a time: an outage of Redis must not pile them up. */
+  function beatOnce(): Promise<void> {
+    beating ??= beat()
+      .catch((error: unknown) => onError(error instanceof Error ? error : new Error(String(error))))
+      .finally(() => (beating = undefined));
+    return beating;
+  }
+
+  return {
+    name: 'presence',
+    async start() {
+      timer = setInterval(() => void beatOnce(), BEAT_MS).unref();
+      await settledWithin(beatOnce(), LEAVE_MS);
+    },
+    async stop() {
+      if (timer === undefined) return;
+      clearInterval(timer);
+      const left = Promise.resolve(beating).then(() => workers.leave(processId));
+      await settledWithin(left, LEAVE_MS);
+    },
+  };
+}

@@ -1,0 +1,103 @@
+/** The sweeper says why directives wait, on a real Redis: no worker, a paused lane, a full lane; never all at once.
+ *  It must never judge by how long something takes. */
+import { expect, test } from 'vitest';
+import { okResult } from '../../../src/contract/result.ts';
+import type { Signal } from '../../../src/contract/signal.ts';
+import { call, calls, openPipeline, type Pipeline } from '../../support/pipeline.ts';
+import { LANE } from '../../support/journal.ts';
+import { useRedis } from '../../support/shared.ts';
+
+const redis = useRedis();
+
+/** A process that serves the lane, as its presence says. */
+const PRESENT = {
+  roles: ['worker'],
+  state: 'working',
+  host: 'test',
+  pid: 1,
+  version: '0.0.0',
+  started_at: 0,
+  lanes: [{ name: LANE, concurrency: 1, running: 0 }],
+};
+
+async function submitted(open: Pipeline, directives: ReturnType<typeof call>[]) {
+  await open.client.submit(directives);
+  const [first] = directives;
+  const requestId = first?.request_id ?? '';
+  await open.index.add(
+    directives.map(({ id }) => ({ requestId, id })),
+    0,
+  );
+  return requestId;
+}
+
+const waitsIn = (signals: readonly Signal[]) =>
+  signals.flatMap((signal) => (signal.type === 'directive.waiting' ? [signal.data] : []));
+
+test('a directive that nobody takes says that its lane has no worker, until one comes', async () => {
+  await using open = await openPipeline(redis.url);
+  const one = call({ deadline_ms: 60_000 });
+  const requestId = await submitted(open, [one]);
+  const sweeper = open.sweeper();
+  await sweeper.sweep();
+  const message = `no worker serves the lane ${LANE}`;
+  const said = { reason: 'no_worker', until: null, message };
+  expect(waitsIn(await open.log(requestId))).toMatchObject([{ call_id: one.id, lane: LANE, ...said }]);
+  expect(await open.client.directive(requestId, one.id)).toMatchObject({
+    status: 'accepted',
+    waiting: said,
+  });
+  expect((await open.client.request(requestId))?.directives).toMatchObject([{ waiting: said }]);
+  expect((await open.client.lanes()).lanes.find(({ name }) => name === LANE)).toMatchObject({ waits: said });
+  await open.index.add([{ requestId, id: one.id }], 0);
+  await sweeper.sweep();
+  await open.startWorker(async () => ({ result: okResult('done') }));
+  await open.resultOf(one);
+  expect(await open.typesOf(one)).toEqual(['directive.waiting', 'ai.tool.started', 'ai.tool.result']);
+  expect(await open.client.directive(requestId, one.id)).not.toHaveProperty('waiting');
+});
+
+test('a pause of the lane and a lane that is full are said as what they are', async () => {
+  await using open = await openPipeline(redis.url);
+  await open.store.catalog.workers.beat('w', PRESENT);
+  const one = call();
+  const requestId = await submitted(open, [one]);
+  await open.lanes.pauseFor(LANE, 60_000);
+  await open.sweeper().sweep();
+  expect(waitsIn(await open.log(requestId))).toMatchObject([
+    { reason: 'rate_limited', until: expect.any(String) },
+  ]);
+
+  await using other = await openPipeline(redis.url);
+  await other.store.catalog.workers.beat('w', PRESENT);
+  const { promise: goOn, resolve } = Promise.withResolvers<void>();
+  await other.startWorker(
+    async () => {
+      await goOn;
+      return { result: okResult('done') };
+    },
+    { concurrency: 1 },
+  );
+  const [first, second] = calls(2);
+  if (!first || !second) throw new Error('two calls');
+  await submitted(other, [first]);
+  await expect.poll(async () => (await other.recordOf(first))?.status).toBe('running');
+  await submitted(other, [second]);
+  await other.sweeper().sweep();
+  resolve();
+  expect(waitsIn(await other.log(first.request_id))).toMatchObject([
+    { call_id: second.id, reason: 'concurrency', until: null },
+  ]);
+  await other.resultOf(second);
+});
+
+test('of a long lane a few directives are told at once, and the others later', async () => {
+  await using open = await openPipeline(redis.url);
+  const requestId = await submitted(open, calls(100));
+  const sweeper = open.sweeper();
+  expect(await sweeper.sweep()).toBe(100);
+  const told = waitsIn(await open.log(requestId)).length;
+  expect(told).toBeGreaterThan(0);
+  expect(told).toBeLessThanOrEqual(40);
+  expect(await open.jobs()).toBe(100);
+});
