@@ -4,6 +4,7 @@ import type { Directive } from '../contract/directive.ts';
 import type { CommitVerdict } from '../journal/run-journal.ts';
 import type { SweepIndex } from '../journal/sweep-index.ts';
 import { type Announcement, type Entrance, FIRST_LOOK_MS } from '../queue/entrance.ts';
+import { reportImmediate } from '../queue/immediate-end.ts';
 import {
   announcementsOf,
   jobsOf,
@@ -13,6 +14,7 @@ import {
   withLane,
 } from '../queue/prepare.ts';
 import type { Logger } from '../telemetry/logger.ts';
+import type { Reports } from '../telemetry/reports.ts';
 import { RUN_ENTRY, type RunWaker, WAKE_AHEAD_MS } from '../queue/run-wake.ts';
 import { begin, type BeginningParts } from './beginning.ts';
 import { type BrokenRunParts, endOf, endOfUnreadable, guarded } from './broken-run.ts';
@@ -23,6 +25,7 @@ import type { Spans } from '../telemetry/spans.ts';
 import { type OutboxParts, performOutbox } from './outbox.ts';
 import { TURN_SIZE, type RunStore, type StoredRun } from './run-store.ts';
 import { commitOf, textsOf, type Turn } from './turn-record.ts';
+import { measureTurn } from './turn-measures.ts';
 
 export interface TurnParts extends BrokenRunParts {
   store: RunStore;
@@ -36,6 +39,7 @@ export interface TurnParts extends BrokenRunParts {
   waker: RunWaker;
   logger: Logger;
   spans: Spans;
+  reports: Reports;
 }
 
 /**
@@ -49,12 +53,14 @@ export async function takeTurns(
 ): Promise<void> {
   let size = TURN_SIZE;
   for (let next = known; ; next = null) {
+    const readAt = performance.now();
     const run = next ?? (await parts.store.read(requestId, size));
     if (!run) return parts.index.forget({ requestId, id: RUN_ENTRY });
     const startedAt = parts.spans.now();
     const turn = await workOut(parts, run);
     if (turn === null) return;
     const verdict = await write(parts, run, turn, startedAt);
+    if (verdict.kind === 'committed') measureTurn(parts.reports, run, turn, readAt);
     // The run would end, but has more signals than were read.
     if (verdict.kind === 'more') size = { limit: size.limit * 4, bytes: size.bytes * 4 };
     else if (verdict.kind === 'unknown') return;
@@ -155,6 +161,7 @@ async function commit(
     afterwards: () => afterwards(parts, run, folded),
   });
   if (verdict.kind === 'committed') reportTurn(parts, { run, folded, startedAt, prepared, now: verdict.now });
+  if (verdict.kind === 'committed') reportImmediate(parts.reports, prepared);
   return verdict;
 }
 

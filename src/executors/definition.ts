@@ -89,6 +89,8 @@ export interface Execution {
   pauseScope?: 'lane' | 'directive';
   /** Written directly before the terminal signal, when the result is a success and tokens were used. */
   usage?: SignalData<'ai.usage'>;
+  /** Nothing was sent: the call was refused before it was made. */
+  unsent?: true;
   /** Added to the terminal signal's metadata. */
   metadata?: Record<string, unknown>;
   /** Added to the span of the call, where one is made. */

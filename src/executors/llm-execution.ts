@@ -52,7 +52,12 @@ export function modelMetadata(
 
 /** A directive that no call can be made for. */
 export function refused(error: ErrorEnvelope, metadata: Metadata = {}): Execution {
-  return { result: errorResult(error), unavailable: error.type === 'unknown_model', metadata };
+  return {
+    result: errorResult(error),
+    unavailable: error.type === 'unknown_model',
+    unsent: true,
+    metadata,
+  };
 }
 
 export function failedExecution(

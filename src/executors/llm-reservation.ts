@@ -34,7 +34,7 @@ export function refusedByLimit(
     limited_by: 'configuration',
     scope,
   });
-  return { result: errorResult(error), unavailable: true, pauseScope: pauseScope(scope) };
+  return { result: errorResult(error), unavailable: true, unsent: true, pauseScope: pauseScope(scope) };
 }
 
 export function pauseScope(scope: LimitScope): 'lane' | 'directive' {

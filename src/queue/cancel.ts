@@ -9,6 +9,7 @@ import type { SweepIndex } from '../journal/sweep-index.ts';
 import { failureSignal } from '../journal/terminal-signal.ts';
 import type { RedisConnection } from '../redis/connection.ts';
 import { NO_SPANS, type Spans } from '../telemetry/spans.ts';
+import { NO_REPORTS, type Reports } from '../telemetry/reports.ts';
 import type { Lanes } from './lanes.ts';
 import { mayHaveRun } from './possible-execution.ts';
 import { reportEndedByOthers } from './settle-span.ts';
@@ -21,6 +22,8 @@ export interface CancellerOptions {
   lanes: Lanes;
   /** Default: nothing is traced. */
   spans?: Spans;
+  /** Default: nothing is reported. */
+  reports?: Reports;
 }
 
 export type Canceller = ReturnType<typeof createCanceller>;
@@ -29,7 +32,7 @@ export type Canceller = ReturnType<typeof createCanceller>;
 const AT_ONCE = 50;
 
 export function createCanceller(options: CancellerOptions) {
-  const { connection, keys, journal, index, lanes, spans = NO_SPANS } = options;
+  const { connection, keys, journal, index, lanes, spans = NO_SPANS, reports = NO_REPORTS } = options;
 
   /**
    * Cancels one directive, or all of a request; null when there is no such request or directive. `acceptedUntil`, by the clock
@@ -90,6 +93,7 @@ export function createCanceller(options: CancellerOptions) {
     }
     if (verdict.kind !== 'ended') return alreadyEnded(journal, requestId, id);
     reportEndedByOthers(spans, record, decodeEnvelope(json), 'cancelled');
+    reportCancelled(reports, json, record, reason);
     // It may have gone on to another lane since it was read.
     const ended = await journal.directive(requestId, id);
     await removeJob(ended ?? record, { requestId, id });
@@ -142,6 +146,18 @@ async function inBatches<T, R>(items: readonly T[], work: (item: T) => Promise<R
   for (let first = 0; first < items.length; first += AT_ONCE)
     done.push(...(await Promise.all(items.slice(first, first + AT_ONCE).map(work))));
   return done;
+}
+
+function reportCancelled(
+  reports: Reports,
+  json: string,
+  record: DirectiveRecord,
+  reason: string | undefined,
+): void {
+  const { directive, traceparent } = decodeEnvelope(json);
+  const { request_id: requestId, id, type } = directive;
+  const error = cancelledError(reason ?? null, mayHaveRun(record, directive));
+  reports.ended({ requestId, id, type, lane: record.lane, traceparent, error, durationMs: null });
 }
 
 function cancelledSignal(json: string, record: DirectiveRecord, reason: string | undefined) {

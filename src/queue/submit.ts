@@ -10,9 +10,11 @@ import type { AcceptVerdict } from '../journal/verdicts.ts';
 import { newIdentifier } from '../telemetry/identifier.ts';
 import { NO_SPANS, type Spans } from '../telemetry/spans.ts';
 import { isTraceparent, newTraceparent } from '../telemetry/trace-context.ts';
+import type { Reports } from '../telemetry/reports.ts';
 import type { Capacity } from './capacity.ts';
 import type { Entrance, Entry, LaneJob } from './entrance.ts';
 import { identify } from './identify.ts';
+import { reportImmediate } from './immediate-end.ts';
 import { announcementsOf, jobsOf, type Prepared, type Preparer, reportSent, withLane } from './prepare.ts';
 import { requestFull } from './request-full.ts';
 
@@ -27,6 +29,7 @@ export interface SubmitterOptions {
   requestBytes: number;
   /** Default: nothing is traced. */
   spans?: Spans;
+  reports: Reports;
   newId?: () => string;
 }
 
@@ -61,6 +64,7 @@ export function createSubmitter(options: SubmitterOptions) {
     if (verdict.kind === 'conflict') throw conflict(requestId, prepared, verdict);
     const accepted = prepared.filter((_, position) => verdict.verdicts[position] === 'accepted');
     reportSent(spans, accepted, startedAt);
+    reportImmediate(options.reports, accepted);
     return submissionOf(requestId, prepared, verdict.verdicts);
   }
 

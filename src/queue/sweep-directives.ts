@@ -1,6 +1,8 @@
 // One look of the sweeper at a directive: it enqueues again for it, ends it, or forgets it.
 // Must never leave a step half done: what fails is done by the next look.
 import type { Result } from '../contract/result.ts';
+import type { Directive } from '../contract/directive.ts';
+import type { ErrorEnvelope } from '../contract/error-envelope.ts';
 import { deadlineExceededError } from '../contract/cancellation.ts';
 import { decodeEnvelope } from '../journal/envelope.ts';
 import type { Journal } from '../journal/journal.ts';
@@ -9,6 +11,7 @@ import type { EndRecorder } from '../journal/end-recorder.ts';
 import type { DueEntry, SweepIndex } from '../journal/sweep-index.ts';
 import { failureSignal } from '../journal/terminal-signal.ts';
 import { NO_SPANS, type Spans } from '../telemetry/spans.ts';
+import { type EndedDirective, NO_REPORTS, type Reports } from '../telemetry/reports.ts';
 import { jobDataFor } from './job.ts';
 import type { Lanes } from './lanes.ts';
 import { mayHaveRun } from './possible-execution.ts';
@@ -27,10 +30,12 @@ export interface DirectiveSweepParts {
   onEnded?(requestId: string, id: string): void;
   /** Says why a directive that is due was not taken. Default: that is not said. */
   sayWait?: SayWait | undefined;
+  /** Default: nothing is reported. */
+  reports?: Reports;
 }
 
 export function createDirectiveSweep(parts: DirectiveSweepParts) {
-  const { journal, index, lanes, ends, spans = NO_SPANS, onEnded, sayWait } = parts;
+  const { journal, index, lanes, ends, spans = NO_SPANS, reports = NO_REPORTS, onEnded, sayWait } = parts;
 
   async function examine(entry: DueEntry, now: number): Promise<void> {
     const record = await journal.directive(entry.requestId, entry.id);
@@ -67,6 +72,7 @@ export function createDirectiveSweep(parts: DirectiveSweepParts) {
       const job = jobDataFor(envelope, record.digest, json.length);
       // Where somebody had it, its job may still lie where a worker died.
       await (record.fence > 0 ? lanes.requeue(record.lane, job) : lanes.enqueue(record.lane, job));
+      reports.meters.swept('enqueued');
     }
     await index.lookAgain(entry, at);
     await lookAtLease(entry, at);
@@ -95,7 +101,7 @@ export function createDirectiveSweep(parts: DirectiveSweepParts) {
       redeliveries: record.redeliveries,
     });
     const { kind } = await journal.endUnclaimed(entry.requestId, entry.id, 'failed', [signal]);
-    if (kind === 'ended') reportEndedByOthers(spans, record, { directive, traceparent }, error.type);
+    if (kind === 'ended') reportExpired({ ...entry, record, directive, traceparent, error, now });
     // Before the entry goes: when it fails, the next look finds the directive ended and does it again.
     await removeJob(entry, record);
     const ended = { requestId: entry.requestId, id: entry.id, lane: record.lane, errorType: error.type };
@@ -104,5 +110,20 @@ export function createDirectiveSweep(parts: DirectiveSweepParts) {
     onEnded?.(entry.requestId, entry.id);
   }
 
+  function reportExpired({ requestId, id, record, directive, now, ...end }: Expired): void {
+    const { lane, acceptedAt } = record;
+    reportEndedByOthers(spans, record, { directive, traceparent: end.traceparent }, end.error.type);
+    reports.meters.swept('ended');
+    reports.ended({ requestId, id, type: directive.type, lane, ...end, durationMs: now - acceptedAt });
+  }
+
   return examine;
+}
+
+/** A directive that the sweeper has ended. */
+interface Expired extends Pick<EndedDirective, 'requestId' | 'id' | 'traceparent'> {
+  error: ErrorEnvelope;
+  record: DirectiveRecord;
+  directive: Directive;
+  now: number;
 }

@@ -49,7 +49,7 @@ export interface OpenClient {
 
 /** `listening`: a connection for subscriptions only. */
 export function createClient(store: Store, listening: RedisConnection, options: ClientOptions): OpenClient {
-  const { connection, keys, spans, records, queue, catalog } = store;
+  const { connection, keys, spans, reports, records, queue, catalog } = store;
   const { journal, index, payloads, dead } = records;
   const { recheckMs = RECHECK_MS, verifyMs, requestBytes, preparer } = options;
   const subscriber = createSubscriber(
@@ -60,15 +60,8 @@ export function createClient(store: Store, listening: RedisConnection, options: 
   const capacity = createCapacity({ ...options, lanes: queue.lanes, index, memory });
   const { entrance, canceller, lanes } = queue;
   const { argumentsBytes } = options;
-  const submitter = createSubmitter({
-    journal,
-    entrance,
-    preparer,
-    capacity,
-    spans,
-    argumentsBytes,
-    requestBytes,
-  });
+  const limits = { argumentsBytes, requestBytes };
+  const submitter = createSubmitter({ journal, entrance, preparer, capacity, spans, reports, ...limits });
   const client = createQueueClient({
     journal,
     follower: createFollower(journal, subscriber, recheckMs),

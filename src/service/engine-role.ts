@@ -53,6 +53,7 @@ function turnOf(store: Store, { core, preparer, requestBytes, logger }: EngineRo
       wakeRun: (requestId) => void wakeRun(requestId, 0),
     },
     preparer,
+    reports: store.reports,
     entrance,
     index,
     waker,

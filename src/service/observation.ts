@@ -5,21 +5,23 @@ import { createProbeListener, type ProbeListener } from '../api/probe-listener.t
 import type { Config } from '../config/config.ts';
 import type { Modules } from '../extend/modules.ts';
 import type { Hearing } from '../journal/channel.ts';
+import type { LocalRoles } from '../queue/local-roles.ts';
 import { createLaneSurvey } from '../queue/lane-survey.ts';
-import { reportEnds, type ReportEnd } from '../telemetry/ended-directive.ts';
 import { createFailureLog, type FailureLog } from '../telemetry/failure-log.ts';
 import { createMetrics, type Metrics, type MetricSettings } from '../telemetry/metrics.ts';
+import { createReports, type Reports } from '../telemetry/reports.ts';
 import { createTraces, type Traces, type TracingSettings } from '../telemetry/traces.ts';
 import { version } from '../version.ts';
 import { laneGauges, redisGauges } from './gauges.ts';
 import { readiness } from './readiness.ts';
 import type { Store } from './store.ts';
+import type { ToolRole } from './tools.ts';
 
 export interface Observation {
   metrics: Metrics;
   traces: Traces;
   failures: FailureLog;
-  reportEnd: ReportEnd;
+  reports: Reports;
 }
 
 export interface ObservedProcess {
@@ -34,7 +36,7 @@ export function createObservation(observed: ObservedProcess): Observation {
   const metrics = createMetrics(config.metrics.isOn ? metricSettings(observed) : null, logger);
   const traces = createTraces(tracingSettings(observed), logger);
   const failures = createFailureLog(logger);
-  return { metrics, traces, failures, reportEnd: reportEnds(metrics.meters, failures) };
+  return { metrics, traces, failures, reports: createReports(metrics.meters, failures) };
 }
 
 function resourceOf({ config, processId }: ObservedProcess): Record<string, string> {
@@ -74,6 +76,16 @@ export function addStoreGauges({ metrics }: Observation, store: Store, hasApi: b
   const { connection, keys, records } = store;
   metrics.add(redisGauges(connection));
   if (hasApi) metrics.add(laneGauges(createLaneSurvey({ connection, keys, ...records })));
+}
+
+/** Of a process that executes. */
+export function addWorkerGauges(
+  { metrics }: Observation,
+  tools: Pick<ToolRole, 'connected'>,
+  local: LocalRoles,
+): void {
+  metrics.add(tools.connected);
+  metrics.add(() => [{ metric: 'attemptsRunning', value: local.underWay()['attempts'] ?? 0 }]);
 }
 
 /** null: none is configured. `channels`: as for `readiness`. */

@@ -23,17 +23,19 @@ import { createRedisOutage } from '../redis/outage.ts';
 import type { Worker } from '../worker/worker.ts';
 import { askRedis } from '../redis/reach.ts';
 import { openLog } from '../telemetry/log.ts';
+import type { ProbeListener } from '../api/probe-listener.ts';
 import { type Announced, createAnnouncer } from './announcer.ts';
 import { type ApiRole, createApiRole } from './api-role.ts';
 import { createConnections } from './connections.ts';
 import { createEngineRole } from './engine-role.ts';
 import { configuredModels } from './models.ts';
-import { addStoreGauges, createObservation, probeListener } from './observation.ts';
+import { addStoreGauges, addWorkerGauges, createObservation, probeListener } from './observation.ts';
 import { createPresence } from './presence.ts';
 import { createStore, type Store, type StoreOptions } from './store.ts';
 import {
   createExecution,
   createWorkerRole,
+  type Execution,
   JOB_LOCK_MS,
   STALLED_CHECK_MS,
   type WorkerRole,
@@ -78,7 +80,7 @@ export function createService(config: Config, roles: Roles, modules: Modules = N
   const api = entry ? apiOn(entry, redis.open('subscriber'), registry, shared, worker) : null;
 
   const announced = [...(execution?.announced ?? []), ...(turns ? [agentsOf(turns, shared)] : [])];
-  const probes = probesOn(stores, shared, { worker, api: roles.api === true });
+  const probes = probesOn(stores, shared, { execution, worker, hasApi: roles.api === true });
   const parts = [
     observation.failures,
     observation.metrics,
@@ -162,6 +164,7 @@ function storeOn(
     },
     local,
     takes: local.runs,
+    reports: observation.reports,
     waitsForTurns: false,
     spans: observation.traces.spans,
     ...uses,
@@ -200,14 +203,19 @@ function apiOn(
 function probesOn(
   stores: readonly Store[],
   { config, observation, local }: Shared,
-  { worker, api }: { worker: WorkerRole | null; api: boolean },
-): (Startable & { url(): string | null }) | null {
+  { execution, worker, hasApi }: ProbedRoles,
+): ProbeListener | null {
   const [store] = stores;
   if (store === undefined) return null;
-  addStoreGauges(observation, stores.at(-1) ?? store, api);
-  if (worker)
-    observation.metrics.add(() => [{ metric: 'attemptsRunning', value: local.underWay()['attempts'] ?? 0 }]);
+  addStoreGauges(observation, stores.at(-1) ?? store, hasApi);
+  if (execution) addWorkerGauges(observation, execution.tools, local);
   return probeListener(config, observation, store, { cancellations: worker?.hearing ?? null });
+}
+
+interface ProbedRoles {
+  execution: Execution | null;
+  worker: WorkerRole | null;
+  hasApi: boolean;
 }
 
 function agentsOf({ catalog }: Store, { modules, processId }: Shared): Announced {
@@ -222,10 +230,10 @@ function sweeperOn(store: Store, config: Config, onError: (error: Error) => void
   const { journal, runs, index, dead, ends } = store.records;
   const { lanes, waker } = store.queue;
   const retentionMs = config.retention.closed_ms;
-  const { spans } = store;
+  const { spans, reports } = store;
   const sayWait = createWaitSayer({ journal, waits: createLaneWaits({ catalog: store.catalog, lanes }) });
   const records = { journal, runs, index, dead, ends };
-  return createSweeper({ ...records, lanes, waker, spans, sayWait, retentionMs, onError });
+  return createSweeper({ ...records, lanes, waker, spans, reports, sayWait, retentionMs, onError });
 }
 
 function presenceOn(

@@ -18,6 +18,7 @@ import type { LocalLanes, LocalRoles } from '../queue/local-roles.ts';
 import { createRunWaker, wakeRuns, type WakeRun } from '../queue/run-wake.ts';
 import { NO_SPANS, type Spans } from '../telemetry/spans.ts';
 import type { RedisConnection } from '../redis/connection.ts';
+import { NO_REPORTS, type Reports } from '../telemetry/reports.ts';
 
 export interface StoreOptions {
   prefix: string;
@@ -34,6 +35,8 @@ export interface StoreOptions {
   waitsForTurns: boolean;
   /** Default: nothing is traced. */
   spans?: Spans;
+  /** Default: nothing is reported. */
+  reports?: Reports;
 }
 
 export type Store = ReturnType<typeof createStore>;
@@ -45,6 +48,7 @@ export function createStore(connection: RedisConnection, options: StoreOptions) 
   const wakeRun = wakeRuns(waker, options.local.engine, options.waitsForTurns);
   const records = recordsOn(connection, keys, options, wakeRun);
   const { index } = records;
+  const { reports = NO_REPORTS } = options;
   const confirm = confirmations(connection, options.durability);
   const ordered = !connection.isCluster;
   const { journal } = records;
@@ -54,13 +58,14 @@ export function createStore(connection: RedisConnection, options: StoreOptions) 
     keys,
     spans,
     records,
+    reports,
     queue: {
       lanes,
       waker,
       wakeRun,
       confirm,
       entrance: createEntrance({ index, lanes, local: options.takes, confirm, ordered }),
-      canceller: createCanceller({ connection, keys, journal, index, lanes, spans }),
+      canceller: createCanceller({ connection, keys, journal, index, lanes, spans, reports }),
     },
     catalog: createCatalog(connection, keys, options.configured),
     /** Leaves the connection open. */

@@ -10,7 +10,10 @@ import type { CatalogEntry, ToolCatalog } from '../catalog/tool-catalog.ts';
 import type { SchemaChecks } from '../json-schema/schema-checks.ts';
 import { repeatPolicyOf } from '../mcp/repeat-policy.ts';
 import { createMcpPool, type McpPool, type ServerStatus } from '../mcp/pool.ts';
+import type { Reading } from '../telemetry/gauges.ts';
 import type { Logger } from '../telemetry/logger.ts';
+import type { Meters } from '../telemetry/meters.ts';
+import { LABEL } from '../telemetry/metric.ts';
 import type { HttpTransportOptions, McpServerOptions } from '../mcp/server-options.ts';
 import { withoutPercents } from '../mcp/server-secrets.ts';
 import type { ToolDefinition } from '../mcp/tool-definition.ts';
@@ -110,6 +113,8 @@ export interface ToolRole {
   announced: Announced;
   /** Publishes that a lane waits for `pauseMs`, or goes on (null). */
   noteBlocked(lane: string, pauseMs: number | null): void;
+  /** 1 for each server that is connected, 0 for the others. */
+  connected(): Reading[];
   locate: Locate;
 }
 
@@ -121,6 +126,8 @@ export interface ToolRoleOptions {
   logger: Logger;
   /** Checks arguments and results. Default: some of the pool's own. */
   schemas?: SchemaChecks;
+  /** Default: nothing is measured. */
+  meters?: Pick<Meters, 'reconnected'>;
   onError: (error: Error) => void;
 }
 
@@ -134,11 +141,20 @@ export function createToolRole(options: ToolRoleOptions): ToolRole {
       void change(server, {
         tools: tools.map((tool) => listedTool(tool, config.mcpServers.get(server))),
       }),
-    onStatus: (server, status: ServerStatus, error) =>
-      void change(server, { status, ...(error === undefined ? {} : { error }) }),
+    onStatus(server, status: ServerStatus, error) {
+      if (status === 'ready') noteReady(server);
+      void change(server, { status, ...(error === undefined ? {} : { error }) });
+    },
     logger,
     ...(schemas === undefined ? {} : { schemas }),
   });
+
+  const seen = new Set<string>();
+
+  function noteReady(server: string): void {
+    if (seen.has(server)) options.meters?.reconnected(server);
+    seen.add(server);
+  }
 
   let isKnown = false;
 
@@ -156,7 +172,18 @@ export function createToolRole(options: ToolRoleOptions): ToolRole {
   }
 
   const announced = { publish, withdraw: () => catalog.deregister(options.processId) };
-  return { pool, announced, noteBlocked, locate: locator(config, pool, catalog) };
+  return {
+    pool,
+    announced,
+    noteBlocked,
+    connected: () => servers.map((name) => connectedReading(pool, name)),
+    locate: locator(config, pool, catalog),
+  };
+}
+
+function connectedReading(pool: McpPool, server: string): Reading {
+  const value = pool.status(server) === 'ready' ? 1 : 0;
+  return { metric: 'mcpConnected', value, labels: { [LABEL.server]: server } };
 }
 
 function serverOfLane({ mcpServers }: Config, lane: string): string | undefined {

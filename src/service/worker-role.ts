@@ -52,7 +52,12 @@ export function createExecution(store: Store, settings: WorkerSettings): Executi
   const { connection, keys, catalog, queue } = store;
   const schemas = createSchemaChecks({ limitMs: config.limits.schema_check_ms });
   const shared = { config, processId, schemas, onError };
-  const tools = createToolRole({ ...shared, catalog: catalog.published.tools, logger });
+  const tools = createToolRole({
+    ...shared,
+    catalog: catalog.published.tools,
+    logger,
+    meters: store.reports.meters,
+  });
   const models = createModelRole({ ...shared, connection, keys, catalog });
   const names = servedLanes(settings).map(({ name }) => name);
   const lanes = { publish: async () => queue.lanes.note(names), withdraw: async () => {} };
@@ -129,6 +134,7 @@ export function createWorkerRole(
       breaker,
       limits: attemptLimits(settings),
       logger: settings.logger,
+      reports: store.reports,
     },
   });
   const cancels = createCancelListener({ listening, publishing: connection }, keys, running);

@@ -12,6 +12,7 @@ import type { JobOutcome } from '../queue/consume.ts';
 import type { JobData } from '../queue/job.ts';
 import { isToolLane } from '../catalog/route.ts';
 import { newIdentifier } from '../telemetry/identifier.ts';
+import { measureAttempt, measureClaim } from './attempt-measures.ts';
 import {
   type AttemptParts,
   cancelReason,
@@ -157,6 +158,7 @@ function claimed(
 }
 
 async function makeAttempt(parts: AttemptParts, claimed: Claimed): Promise<JobOutcome> {
+  measureClaim(parts, claimed);
   if (claimed.granted.lost) {
     reportLostBefore(parts, claimed);
     const repeatPolicy = await repeatPolicyOf(claimed);
@@ -190,6 +192,7 @@ async function executeAndRecord(parts: AttemptParts, claimed: Claimed): Promise<
   };
   const metadata = { effect: repeatPolicy, ...execution.metadata, duration_ms: durationMs };
   const outcome = outcomeOf(facts);
+  measureAttempt(parts, claimed, { execution, outcome, durationMs });
   const recorded = await recordInAnyCase(parts, claimed, outcome, { ...execution, metadata, seen });
   const called = stopped === null;
   reportAttempt(parts, claimed, { begunAt, endedAt, called, execution, stop, outcome, recorded });

@@ -1,5 +1,6 @@
 // What an attempt works with: the parts of its worker, and the claimed directive on its way.
 // Must never decide anything.
+import type { ErrorEnvelope } from '../contract/error-envelope.ts';
 import { type RepeatPolicy, knownRepeatPolicy } from '../contract/work-directive.ts';
 import type { QueuedDefinition } from '../executors/definition.ts';
 import type { Registry } from '../executors/registry.ts';
@@ -14,6 +15,8 @@ import type { ClaimVerdict } from '../journal/verdicts.ts';
 import type { JobOutcome } from '../queue/consume.ts';
 import type { Lanes } from '../queue/lanes.ts';
 import type { Logger } from '../telemetry/logger.ts';
+import type { Reports } from '../telemetry/reports.ts';
+import { reportEnded } from './attempt-measures.ts';
 import type { CircuitBreaker } from './circuit-breaker.ts';
 import type { Heartbeat } from './heartbeat.ts';
 import type { DurableWriting } from './durably.ts';
@@ -49,6 +52,7 @@ export interface AttemptParts extends DurableWriting {
   limits: AttemptLimits;
   logger: Logger;
   spans: Spans;
+  reports: Reports;
 }
 
 export type Granted = Extract<ClaimVerdict, { kind: 'granted' }>;
@@ -75,13 +79,17 @@ export interface Claimed {
 
 export const DONE: JobOutcome = { kind: 'done' };
 
-/** Of a directive whose end has just been written. `errorType`: null = success. */
+/** Of a directive whose end is written. `error`: null = success. `isNew`: it was this worker that wrote it. */
 export function noteEnd(
-  { records }: AttemptParts,
-  { envelope: { directive }, lane }: Pick<Claimed, 'envelope' | 'lane'>,
-  errorType: string | null,
+  parts: AttemptParts,
+  ended: Pick<Claimed, 'envelope' | 'lane'> & Partial<Claimed>,
+  error: ErrorEnvelope | null,
+  isNew = true,
 ): JobOutcome {
-  records.ends.record({ requestId: directive.request_id, id: directive.id, lane, errorType });
+  const { request_id: requestId, id } = ended.envelope.directive;
+  const errorType = error?.type ?? null;
+  parts.records.ends.record({ requestId, id, lane: ended.lane, errorType });
+  if (isNew) reportEnded(parts, ended, error);
   return { kind: 'done', errorType };
 }
 

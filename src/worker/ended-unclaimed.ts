@@ -53,7 +53,7 @@ export async function endWithout(
   const write = () => parts.records.journal.endUnclaimed(requestId, id, 'failed', [signal]);
   const { kind } = await durably(parts, write);
   if (kind === 'ended') reportEnd(parts, taken, error.type, lostClaim);
-  return noteEnd(parts, taken, error.type);
+  return noteEnd(parts, taken, error, kind === 'ended');
 }
 
 function reportEnd(

@@ -26,7 +26,7 @@ export function stoppedLane({ breaker }: AttemptParts, { envelope, lane }: Claim
   const unreachedForMs = envelope.models ? breaker.stoppedForMs(lane) : null;
   if (unreachedForMs === null) return null;
   const error = errorEnvelope('network', `nothing in the lane ${lane} is in reach at present`);
-  const execution = { result: errorResult(error), unavailable: true };
+  const execution = { result: errorResult(error), unavailable: true, unsent: true as const };
   return { execution, stop: null, seen: false, unreachedForMs };
 }
 

@@ -78,7 +78,7 @@ export async function recordLost(
   const { directive, traceparent } = envelope;
   const lostFence = claimed.granted.lostClaim?.fence ?? null;
   reportSettled(parts.spans, { directive, lane: claimed.lane, traceparent, error: error.type, lostFence });
-  return noteEnd(parts, claimed, error.type);
+  return noteEnd(parts, claimed, error);
 }
 
 function attemptMetadata(
@@ -155,7 +155,7 @@ async function recordEnd(
   const signals = [...rejectedSignals(parts, claimed, made), ...used, signal];
   const verdict = await durably(parts, () => parts.records.journal.finish(ref, status, signals));
   if (verdict.kind === 'no_room') return recordSmall(parts, claimed, full, made, verdict.bytes);
-  if (verdict.kind !== 'stale') return noteEnd(parts, claimed, result.ok ? null : result.error.type);
+  if (verdict.kind !== 'stale') return noteEnd(parts, claimed, result.ok ? null : result.error);
   parts.logger.warn({ ...ref }, 'the claim was taken over; this attempt says nothing');
   return DONE;
 }
@@ -179,7 +179,7 @@ async function recordSmall(
   const signal = terminalSignal(envelope.directive, errorResult(error), origin, said);
   await durably(parts, () => parts.records.journal.finish(ref, 'failed', [signal]));
   parts.logger.warn({ ...ref, held_bytes: held }, 'limits.request_bytes has no room for a result');
-  return noteEnd(parts, claimed, error.type);
+  return noteEnd(parts, claimed, error);
 }
 
 /** What the tokens were is said of a success, and only where there were any. */

@@ -17,6 +17,7 @@ import { createWaitSayer } from '../../src/queue/sweep-waits.ts';
 import { closeRedis, connectRedis } from '../../src/redis/connection.ts';
 import { createDirectClient, type DirectClientOptions } from '../../src/service/direct-client.ts';
 import { SILENT } from '../../src/telemetry/logger.ts';
+import { NO_REPORTS } from '../../src/telemetry/reports.ts';
 import { attemptDirective } from '../../src/worker/attempt.ts';
 import { createCancelListener } from '../../src/worker/cancel-listener.ts';
 import { createCircuitBreaker, DEFAULT_BREAKER } from '../../src/worker/circuit-breaker.ts';
@@ -98,6 +99,7 @@ export async function openPipeline(redisUrl: string, options: PipelineOptions = 
         longestPauseMs: 300_000,
       },
       logger: { ...SILENT, warn: (_fields, message) => void warnings.push(message) },
+      reports: NO_REPORTS,
     };
   }
 

@@ -68,6 +68,36 @@ test('without Redis a scrape says so, and leaves out what only Redis knows', asy
   expect(valueOf(samples, 'process_memory_usage_bytes')).toBeGreaterThan(1_000_000);
 });
 
+test('a tool call is counted by lane, type and outcome, and an error by its reason', async () => {
+  await using service = await startService({ redisUrl: redis.url });
+  const call = (id: string, tool: string, more: object = {}) => ({
+    type: 'tool_exec',
+    request_id: 'counted',
+    id,
+    tool_name: `peer.${tool}`,
+    arguments: { text: 'x' },
+    max_retries: 0,
+    ...more,
+  });
+  const directives = [call('a', 'echo'), call('b', 'echo'), call('c', 'no_such_tool')];
+  const body = JSON.stringify({ directives });
+  const headers = { 'content-type': 'application/json' };
+  const accepted = await fetch(`${service.url}/v1/directives`, { method: 'POST', headers, body });
+  expect(accepted.status).toBe(202);
+  for (const id of ['a', 'b', 'c'])
+    await fetch(`${service.url}/v1/requests/counted/directives/${id}?wait_ms=20000`);
+  const samples = await scrape(service.url);
+  const lane = 'tool.peer';
+  expect(valueOf(samples, 'adjutant_lane_wait_seconds_count', { lane })).toBe(3);
+  expect(valueOf(samples, 'adjutant_attempts_total', { lane, outcome: 'end' })).toBe(3);
+  expect(valueOf(samples, 'adjutant_attempt_duration_seconds_count', { lane })).toBe(3);
+  const type = 'tool_exec';
+  expect(valueOf(samples, 'adjutant_results_total', { type, outcome: 'succeeded' })).toBe(2);
+  expect(valueOf(samples, 'adjutant_results_total', { type, error_type: 'unknown_tool' })).toBe(1);
+  expect(valueOf(samples, 'adjutant_directive_duration_seconds_count', { type })).toBe(3);
+  expect(valueOf(samples, 'adjutant_mcp_connected', { server: 'peer' })).toBe(1);
+});
+
 test('refused requests are counted by their code, and requests by their route', async () => {
   await using service = await startService({ redisUrl: redis.url, roles: { api: true } });
   for (const id of ['one', 'two']) await fetch(`${service.url}/v1/requests/${id}`);

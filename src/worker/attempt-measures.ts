@@ -1,0 +1,104 @@
+// What is reported of an attempt: its wait, what became of it, the call of a model, the end of its directive.
+// Must never decide anything, nor read the clock for more than a report.
+import type { Directive } from '../contract/directive.ts';
+import type { ErrorEnvelope } from '../contract/error-envelope.ts';
+import { parseModelName } from '../contract/model-name.ts';
+import type { Execution } from '../executors/definition.ts';
+import type { ModelCallFacts } from '../telemetry/meters.ts';
+import type { AttemptParts, Claimed } from './claimed.ts';
+import { deadlineOf, type Outcome } from './outcome.ts';
+
+type Reporting = Pick<AttemptParts, 'reports'>;
+
+export function measureClaim({ reports }: Reporting, { granted, lane }: Claimed): void {
+  reports.meters.claimed(lane, granted.now - granted.dueAt, granted.lost);
+}
+
+export interface AttemptReport {
+  execution: Execution;
+  outcome: Outcome;
+  durationMs: number;
+}
+
+export function measureAttempt(
+  { reports }: Reporting,
+  { envelope, lane, candidate }: Claimed,
+  { execution, outcome, durationMs }: AttemptReport,
+): void {
+  const errorType = errorTypeOf(outcome, execution);
+  reports.meters.attempted({ lane, outcome: outcome.kind, errorType, durationMs });
+  const model = envelope.models?.[candidate.index];
+  if (model === undefined || execution.unsent === true) return;
+  const called = modelCallOf(envelope.directive, model, { execution, durationMs });
+  if (called !== null) reports.meters.modelCalled(called);
+}
+
+export function reportEnded(
+  { reports }: Reporting,
+  { envelope, lane, granted, claimedAt }: Pick<Claimed, 'envelope' | 'lane'> & Partial<Claimed>,
+  error: ErrorEnvelope | null,
+): void {
+  const { directive, traceparent } = envelope;
+  const { request_id: requestId, id, type } = directive;
+  const acceptedAt = granted ? acceptedAtOf(directive, granted.deadlineAt) : null;
+  const durationMs =
+    granted === undefined || claimedAt === undefined || acceptedAt === null
+      ? null
+      : granted.now - acceptedAt + (performance.now() - claimedAt);
+  reports.ended({ requestId, id, type, lane, traceparent, error, durationMs });
+}
+
+/** By the clock of Redis; null: the directive names no deadline. */
+function acceptedAtOf(directive: Directive, deadlineAt: number): number | null {
+  const deadlineMs = deadlineOf(directive);
+  return deadlineMs === null ? null : deadlineAt - deadlineMs;
+}
+
+function errorTypeOf(outcome: Outcome, { result }: Execution): string | null {
+  switch (outcome.kind) {
+    case 'end':
+      return outcome.result.ok ? null : outcome.result.error.type;
+    case 'retry':
+    case 'fallback':
+      return outcome.error.type;
+    case 'pause':
+    case 'release':
+    case 'drop':
+      return result.ok ? null : result.error.type;
+  }
+}
+
+/** Of a turn or of vectors: what the call says of itself. */
+interface Timed {
+  duration_ms?: number;
+  first_chunk_ms?: number | null;
+}
+
+function modelCallOf(
+  { type }: Directive,
+  model: string,
+  { execution, durationMs }: Pick<AttemptReport, 'execution' | 'durationMs'>,
+): ModelCallFacts | null {
+  const ref = parseModelName(model);
+  if (ref === null) return null;
+  const { result, metadata = {} } = execution;
+  const timed: Timed = result.ok ? Object(result.payload) : {};
+  const cost = metadata['cost'];
+  return {
+    operation: type === 'llm_embed' ? 'embeddings' : 'chat',
+    provider: ref.provider,
+    model: ref.model,
+    errorType: result.ok ? null : result.error.type,
+    durationMs: timed.duration_ms ?? durationMs,
+    firstChunkMs: timed.first_chunk_ms ?? null,
+    tokens: tokensOf(execution),
+    cost: typeof cost === 'number' ? cost : null,
+  };
+}
+
+/** A failed call has used tokens, too. */
+function tokensOf({ usage, metadata }: Execution): ModelCallFacts['tokens'] {
+  type Counts = { input_tokens: number; output_tokens: number };
+  const counts = usage ?? (metadata?.['usage_so_far'] as Counts | undefined);
+  return counts ? { input: counts.input_tokens, output: counts.output_tokens } : null;
+}
