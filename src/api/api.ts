@@ -19,6 +19,7 @@ import { payloadRoutes } from './routes/payloads.ts';
 import { requestRoutes } from './routes/requests.ts';
 import { runRoutes } from './routes/runs.ts';
 import { signalRoutes } from './routes/signals.ts';
+import { workerRoutes } from './routes/workers.ts';
 import { NO_SPANS, type Spans } from '../telemetry/spans.ts';
 import { traceRequests } from './server-span.ts';
 import { readBeforeRefusal } from './unread-body.ts';
@@ -103,6 +104,7 @@ function routes(app: App, options: ApiOptions, stop: AbortSignal): void {
   const unread = createUnreadBudget(options.limits?.unreadBytes ?? DEFAULT_UNREAD_BYTES);
   signalRoutes(app, { client, heartbeatMs, stop, unread });
   listingRoutes(app, client);
+  workerRoutes(app, client);
   healthRoutes(app, options.ready, options.version);
   if (options.scrape) metricRoutes(app, options.scrape);
   serveDescription(app);

@@ -14,6 +14,7 @@ import { signalPageSchema } from '../contract/signal-page.ts';
 import { signalSchema } from '../contract/signal.ts';
 import { submissionSchema } from '../contract/submission.ts';
 import { toolListingSchema } from '../contract/tool-listing.ts';
+import { workerListingSchema } from '../contract/worker-listing.ts';
 import { CONTRACT_VERSION } from '../contract/version.ts';
 import type { App } from './app.ts';
 
@@ -90,6 +91,7 @@ const COMPONENTS = {
   AgentListing: agentListingSchema,
   ToolListing: toolListingSchema,
   LaneListing: laneListingSchema,
+  WorkerListing: workerListingSchema,
   Problem: problemSchema,
 };
 

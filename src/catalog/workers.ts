@@ -8,7 +8,7 @@ import { FORGOTTEN_AFTER_MS } from './presence.ts';
 import { recent } from './recent.ts';
 
 /** How often a process says that it is there. */
-export const BEAT_MS = 5_000;
+export const BEAT_MS = 2_000;
 /** One that is silent for so long, by the clock of Redis, is gone: longer than a machine that is short of time is silent. */
 const GONE_AFTER_MS = 30_000;
 /** A longer entry is written without its lanes: it then serves whatever it is asked about. */

@@ -9,6 +9,7 @@ import { payload } from './commands/payload.ts';
 import { agents, lanes, tools } from './commands/listings.ts';
 import { submit, type SubmitOptions } from './commands/submit.ts';
 import { tail, type TailOptions } from './commands/tail.ts';
+import { drainWorker, workers } from './commands/workers.ts';
 import type { WithClient } from './invocation.ts';
 import { wholeNumber } from './option-values.ts';
 
@@ -45,6 +46,7 @@ export function addDirectiveVerbs(program: Command, withClient: WithClient): voi
     );
   addDeadVerbs(program, withClient);
   addListings(program, withClient);
+  addWorkerVerbs(program, withClient);
 }
 
 function addListings(program: Command, withClient: WithClient): void {
@@ -66,6 +68,22 @@ function addListings(program: Command, withClient: WithClient): void {
     .command('lanes')
     .description('list the lanes and how busy they are')
     .action(async () => withClient(lanes));
+}
+
+function addWorkerVerbs(program: Command, withClient: WithClient): void {
+  const verbs = program.command('workers').description('the processes of the service');
+  verbs
+    .command('list', { isDefault: true })
+    .description('show who is there, what each serves, and how busy it is')
+    .action(async () => withClient(workers));
+  verbs
+    .command('drain <id>')
+    .description('it takes no more work, finishes what it has, and stays idle until it is stopped')
+    .action(async (id: string) => withClient(async (invocation) => drainWorker(invocation, id, true)));
+  verbs
+    .command('resume <id>')
+    .description('a drained one works again')
+    .action(async (id: string) => withClient(async (invocation) => drainWorker(invocation, id, false)));
 }
 
 function addDeadVerbs(program: Command, withClient: WithClient): void {

@@ -151,6 +151,8 @@ function addRoles(
         wholeNumber,
       );
     }
+    if (name === 'worker')
+      command.option('--lanes <names...>', 'only these, as in tool.* or llm.openai; default: every lane');
     command.action(async (given: Partial<ServeOptions>) =>
       finish(await serve(terminal, interrupt, { ...given, ...fixed })),
     );

@@ -14,6 +14,7 @@ import type { SignalPage } from '../contract/signal-page.ts';
 import { isTerminalSignal, type Signal, type TerminalSignal } from '../contract/signal.ts';
 import type { Submission } from '../contract/submission.ts';
 import type { ToolListing } from '../contract/tool-listing.ts';
+import type { WorkerDrain, WorkerListing } from '../contract/worker-listing.ts';
 import { createExchanger, type Exchanger, type Fetch } from './exchange.ts';
 import { createHttpRuns } from './http-runs.ts';
 import { createReconnection } from './reconnection.ts';
@@ -80,6 +81,12 @@ export function createHttpClient(options: HttpClientOptions): DirectiveClient {
     agents: async () => exchanger.json<AgentListing>({ path: '/v1/agents' }),
     tools: async () => exchanger.json<ToolListing>({ path: '/v1/tools' }),
     lanes: async () => exchanger.json<LaneListing>({ path: '/v1/lanes' }),
+    workers: async () => exchanger.json<WorkerListing>({ path: '/v1/workers' }),
+    drainWorker: async (id, drain = true) =>
+      exchanger.json<WorkerDrain>({
+        method: 'POST',
+        path: `/v1/workers/${encodeURIComponent(id)}/${drain ? 'drain' : 'resume'}`,
+      }),
     close: async () => closed.abort(),
   };
 }

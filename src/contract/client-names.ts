@@ -35,6 +35,7 @@ export type { SignalPage } from './signal-page.ts';
 export type { Signal, SignalType, TerminalSignal, TerminalSignalType } from './signal.ts';
 export type { Submission } from './submission.ts';
 export type { ListedServer, ListedTool, ToolListing } from './tool-listing.ts';
+export type { ListedWorker, WorkerDrain, WorkerListing } from './worker-listing.ts';
 export type { Usage } from './usage.ts';
 export type {
   RepeatPolicy,

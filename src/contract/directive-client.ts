@@ -18,6 +18,7 @@ import type { SignalPage } from './signal-page.ts';
 import type { Signal, TerminalSignal } from './signal.ts';
 import type { Submission } from './submission.ts';
 import type { ToolListing } from './tool-listing.ts';
+import type { WorkerDrain, WorkerListing } from './worker-listing.ts';
 
 export interface SubmitOptions {
   signal?: AbortSignal;
@@ -86,5 +87,9 @@ export interface DirectiveClient {
   agents(): Promise<AgentListing>;
   tools(): Promise<ToolListing>;
   lanes(): Promise<LaneListing>;
+  /** The processes of the installation. */
+  workers(): Promise<WorkerListing>;
+  /** Asks a process to take no more work, or (`drain` false) to work again; refused (`not_found`) where there is none. */
+  drainWorker(id: string, drain?: boolean): Promise<WorkerDrain>;
   close(): Promise<void>;
 }

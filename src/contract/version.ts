@@ -4,4 +4,4 @@
 export const CONTRACT_VERSION = '1.2.0';
 
 /** SHA-256 over every generated schema, in file name order. */
-export const CONTRACT_SHA256 = '4e6f5a94eb449f8478856c5ce30e30951427b2a040dbd2fec245ae7f92052220';
+export const CONTRACT_SHA256 = '3fac05eba3ba1c4b4e554948c526b5e9ddada29586f0d7895aa04236ff97d048';

@@ -36,6 +36,7 @@ import { anySignalSchema, signalSchema } from './signal.ts';
 import { customSignalSchema } from './signal-envelope.ts';
 import { submissionSchema } from './submission.ts';
 import { toolListingSchema } from './tool-listing.ts';
+import { workerDrainSchema, workerListingSchema } from './worker-listing.ts';
 import { usageSchema } from './usage.ts';
 
 /** What the service reads. Members with a default may be absent. */
@@ -80,6 +81,8 @@ export const WRITTEN_TYPES: Readonly<Record<string, z.ZodType>> = {
   submission: submissionSchema,
   'tool-listing': toolListingSchema,
   usage: usageSchema,
+  'worker-drain': workerDrainSchema,
+  'worker-listing': workerListingSchema,
   signal: anySignalSchema,
   ...byType('signal', signalSchema.options),
   'signal.custom': customSignalSchema,

@@ -12,8 +12,27 @@ import { createCore } from '../engine/core/core.ts';
 import { didYouMean } from '../config/known-keys.ts';
 import { closeNames } from '../bounds/close-names.ts';
 import { modelProviders } from '../service/models.ts';
+import { toolMatches } from '../contract/tool-pattern.ts';
+import { laneNames, type LaneChoice } from '../service/lane-choice.ts';
 import type { Modules } from '../extend/modules.ts';
 import type { Roles } from '../service/service.ts';
+
+/** Patterns of lanes that a worker shall serve, and has none of. */
+export function examineLanes(choice: LaneChoice, patterns: readonly string[]): Finding[] {
+  const lanes = laneNames(choice);
+  const kinds = [...new Set(lanes.map((lane) => `${lane.split('.')[0]}.*`))];
+  return patterns
+    .filter((pattern) => !lanes.some((lane) => toolMatches(pattern, lane)))
+    .map((pattern) =>
+      fault(
+        'lanes',
+        `"${pattern}" matches no lane; ${knownNames(pattern, [...kinds, ...lanes])}`,
+        CORRECT_LANES,
+      ),
+    );
+}
+
+const CORRECT_LANES = "Correct --lanes, as in --lanes 'tool.*', or configure what the lane is for.";
 
 /** The strategy that exists without any module. */
 const OWN_STRATEGY = 'react';

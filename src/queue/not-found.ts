@@ -1,4 +1,4 @@
-// The refusals of what the journal does not hold.
+// The refusals of what Redis does not hold.
 // Must never say why it is not there: it may never have been, or be kept no longer.
 import { DirectiveRefused, problem } from '../contract/problem.ts';
 
@@ -14,6 +14,10 @@ export function noPayload(requestId: string, directiveId: string): DirectiveRefu
 
 export function unknownRequest(requestId: string): DirectiveRefused {
   return notFound(`there is no request "${requestId}"`);
+}
+
+export function unknownWorker(id: string): DirectiveRefused {
+  return notFound(`there is no worker "${id}"`);
 }
 
 function notFound(detail: string): DirectiveRefused {

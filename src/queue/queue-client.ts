@@ -17,6 +17,7 @@ import { listLanes } from './lane-list.ts';
 import { unknownDirective, unknownRequest } from './not-found.ts';
 import { createRequestReader, type RequestReaderParts } from './request-reader.ts';
 import { createSubmissionWait, type SubmissionWaitParts } from './submission-wait.ts';
+import { drainWorker, listWorkers } from './worker-list.ts';
 import { whileAvailable } from '../redis/unavailable.ts';
 
 /** What the client asks of the part that knows runs. */
@@ -80,6 +81,8 @@ export function createQueueClient(parts: QueueClientParts): DirectiveClient {
     tools: () => whileAvailable(async () => toolListing(await catalog.published.tools.read())),
     lanes: () =>
       whileAvailable(() => listLanes({ ...parts, kinds: [...(parts.parsing.customTypes?.keys() ?? [])] })),
+    workers: () => whileAvailable(() => listWorkers(catalog.workers)),
+    drainWorker: (id, drain = true) => whileAvailable(() => drainWorker(catalog.workers, id, drain)),
     close: () => parts.close(),
   };
 }

@@ -40,7 +40,8 @@ export function createApiRole(store: Store, listening: RedisConnection, options:
   const { client, listen, hearing } = createClient(store, listening, clientOptions(options));
   const api = createApi({
     client,
-    ready: () => readiness(store.connection, { announcements: hearing, cancellations }),
+    ready: () =>
+      readiness(store.connection, { announcements: hearing, cancellations }, store.catalog.workers),
     allowedHosts: allowedHosts({ host: config.host, named: config.allowedHosts }),
     spans: store.spans,
     limits: { bodyBytes: config.limits.body_bytes },

@@ -1,5 +1,6 @@
 // Whether a process can do its work now, as `/readyz` reports it.
 // Must never take longer than who asks is willing to wait.
+import type { PresentWorker, Workers } from '../catalog/workers.ts';
 import type { Hearing } from '../journal/channel.ts';
 import { settledWithin } from '../lifecycle.ts';
 import type { RedisConnection } from '../redis/connection.ts';
@@ -7,24 +8,38 @@ import type { RedisConnection } from '../redis/connection.ts';
 /** Less than `adjutant doctor` and supervisors wait. A command to a Redis that is away takes 5 s to fail. */
 const READINESS_LIMIT_MS = 2_000;
 
-/** `channels`: what this process listens to, by name; null: it does not. */
+/** Whether they work is said and does not count: without them this process accepts and answers all the same. */
+const OTHER_ROLES = ['engine', 'worker'];
+
+/** `channels`: what this process listens to, by name; null: it does not. `workers`: of the other roles nothing is said without it. */
 export async function readiness(
   connection: RedisConnection,
   channels: Readonly<Record<string, (() => Hearing) | null>>,
+  workers?: Pick<Workers, 'read'>,
 ) {
   let answered = false;
+  let roles: Record<string, string> = {};
   const asked = connection.ping().then(() => {
     answered = true;
   });
-  await settledWithin(asked, READINESS_LIMIT_MS);
+  const listed = workers?.read().then((present) => {
+    roles = Object.fromEntries(OTHER_ROLES.map((role) => [role, roleText(role, present)]));
+  });
+  await settledWithin(Promise.all([asked, listed]), READINESS_LIMIT_MS);
   const heard = Object.entries(channels).flatMap(([name, hearing]) =>
     hearing ? [{ name, ...hearing() }] : [],
   );
   const checks = Object.fromEntries(heard.map(({ name, lostAt }) => [name, hearingText(lostAt)]));
   return {
     ok: answered && heard.every(({ ok }) => ok),
-    checks: { redis: answered ? 'ok' : 'out of reach', ...checks },
+    checks: { redis: answered ? 'ok' : 'out of reach', ...checks, ...roles },
   };
+}
+
+function roleText(role: string, present: readonly PresentWorker[]): string {
+  const having = present.filter(({ roles }) => roles.includes(role));
+  if (having.some(({ state }) => state === 'working')) return 'ok';
+  return having.length > 0 ? 'none works: all are drained' : 'none works';
 }
 
 function hearingText(lostAt: number | null): string {

@@ -73,7 +73,8 @@ export function createExecution(store: Store, settings: WorkerSettings): Executi
   };
 }
 
-function servedLanes({ config, modules }: Pick<WorkerSettings, 'config' | 'modules'>): ServedLane[] {
+/** One lane for each server, provider and custom directive type. */
+export function servedLanes({ config, modules }: Pick<WorkerSettings, 'config' | 'modules'>): ServedLane[] {
   const tools = [...config.mcpServers].map(([name, { lane, serial }]) => ({
     name: toolLane(name),
     concurrency: serial ? 1 : lane.concurrency,

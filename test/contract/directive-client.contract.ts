@@ -11,6 +11,7 @@ import { DirectiveRefused, ServiceUnavailable } from '../../src/contract/problem
 import { directiveViewSchema, requestViewSchema } from '../../src/contract/request-view.ts';
 import { signalPageSchema } from '../../src/contract/signal-page.ts';
 import { type Signal, signalSchema } from '../../src/contract/signal.ts';
+import { workerListingSchema } from '../../src/contract/worker-listing.ts';
 import { submissionSchema } from '../../src/contract/submission.ts';
 import { toolListingSchema } from '../../src/contract/tool-listing.ts';
 
@@ -462,6 +463,24 @@ export function directiveClientContract(transport: string, setup: () => Promise<
         expect(laneListingSchema.parse(lanes)).toEqual(lanes);
         const paused = new Map(lanes.lanes.map((lane) => [lane.name, lane.paused]));
         expect([paused.get('tool.peer'), paused.get('run')]).toEqual([false, false]);
+      });
+
+      test('lists the processes, drains one and lets it work again', async () => {
+        const listing = await client.workers();
+        expect(workerListingSchema.parse(listing)).toEqual(listing);
+        const [worker] = listing.workers;
+        expect(worker).toMatchObject({ state: 'working', pid: process.pid, running: 0 });
+        expect(worker?.lanes?.map(({ name }) => name)).toEqual(expect.arrayContaining(['tool.peer', 'run']));
+        const id = worker?.id ?? '';
+        const state = async () => (await client.workers()).workers.find((each) => each.id === id)?.state;
+        expect(await client.drainWorker(id)).toEqual({ id, drain: true });
+        await vi.waitFor(async () => expect(await state()).toBe('drained'), 20_000);
+        expect(await client.drainWorker(id, false)).toEqual({ id, drain: false });
+        await vi.waitFor(async () => expect(await state()).toBe('working'), 20_000);
+        const ended = await client.execute(toolExec('echo'));
+        expect(ended.data).toMatchObject({ result: { ok: true } });
+        const unknown = client.drainWorker('nobody');
+        await expect(unknown).rejects.toMatchObject({ problem: { code: 'not_found' } });
       });
     });
   });

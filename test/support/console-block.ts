@@ -38,7 +38,7 @@ const VARIABLE: readonly RegExp[] = [
 ];
 
 /** What a terminal overwrites, and a pipe gets as lines: the state of a call while it runs. */
-const OVERWRITTEN = /^\S+ (running|retry \d+\/\d+ in .*)\n/gm;
+const OVERWRITTEN = /^\S+ (running|waits: .*|retry \d+\/\d+ in .*)\n/gm;
 
 /** White space does not count, since a page breaks long lines; nor the order of lines, where calls run at once. */
 export function shows(expected: string, actual: string): boolean {

@@ -4,10 +4,14 @@ import { ADJUTANT } from '../command-name.ts';
 import * as z from 'zod';
 import { hideEnvironment } from '../environment-block.ts';
 import { createHttpClient } from '../../client/http-client.ts';
+import type { DirectiveClient } from '../../contract/directive-client.ts';
+import type { ListedLane } from '../../contract/lane-listing.ts';
+import { DirectiveRefused } from '../../contract/problem.ts';
 import type { ListedServer } from '../../contract/tool-listing.ts';
+import type { ListedWorker } from '../../contract/worker-listing.ts';
 import { START_IT } from '../explanation.ts';
 import { EXIT, type ExitCode } from '../failure.ts';
-import { fault, fine, type Finding } from '../../doctor/finding.ts';
+import { advice, fault, fine, type Finding } from '../../doctor/finding.ts';
 import { privateRedisUrl } from '../../redis/private-redis.ts';
 import { oneLine, type Terminal } from '../terminal.ts';
 
@@ -120,14 +124,72 @@ async function examineService(url: string, configured: readonly string[]): Promi
     const says = `at ${url} answered ${response.status} in ${Math.round(performance.now() - startedAt)} ms`;
     const reasons = unreadyChecks(await response.text());
     if (!response.ok) return [fault('service', [says, ...reasons].join('; '), FIX_FAULTS)];
-    const { servers } = await createHttpClient({ baseUrl: url }).tools();
-    return [fine('service', says), ...workerFindings(servers, configured)];
+    const client = createHttpClient({ baseUrl: url });
+    const [{ servers }, { lanes }, present] = await Promise.all([
+      client.tools(),
+      client.lanes(),
+      presentWorkers(client),
+    ]);
+    return [
+      fine('service', says),
+      ...roleFindings(present, lanes),
+      ...workerFindings(servers, present?.some(hasWorker) === false ? [] : configured),
+    ];
   } catch (error) {
     return error instanceof Error && error.name === 'TimeoutError'
       ? [fault('service', `at ${url} did not answer within ${HEALTH_LIMIT_MS} ms`, LOOK_AT_LOG)]
       : [fault('service', `does not answer at ${url}`, START_IT)];
   }
 }
+
+/** null: the service is of a version that does not list them. */
+async function presentWorkers(client: DirectiveClient): Promise<readonly ListedWorker[] | null> {
+  try {
+    return (await client.workers()).workers;
+  } catch (error) {
+    if (error instanceof DirectiveRefused) return null;
+    throw error;
+  }
+}
+
+function hasWorker({ roles }: ListedWorker): boolean {
+  return roles.includes('worker');
+}
+
+/** Roles that no process has, and lanes that no process serves. Without runs, nobody needs an engine. */
+export function roleFindings(
+  present: readonly ListedWorker[] | null,
+  lanes: readonly ListedLane[],
+): Finding[] {
+  if (present === null) return [];
+  const has = (role: string): boolean => present.some(({ roles }) => roles.includes(role));
+  const unserved = lanes.filter(({ name, waits }) => name !== 'run' && waits?.reason === 'no_worker');
+  const lanesOf = has('worker') ? unserved.map(({ name }) => laneFinding(name)) : [];
+  return [
+    ...(present.length > 0 ? [fine('processes', processText(present))] : []),
+    ...(has('engine') ? [] : [advice('engines', 'none works: runs wait for one', startA('engine'))]),
+    ...(has('worker') ? [] : [fault('workers', 'none works: every directive waits', startA('worker'))]),
+    ...lanesOf,
+  ];
+}
+
+function laneFinding(lane: string): Finding {
+  return fault('workers', `none takes work of the lane ${lane}`, SERVE_THE_LANE);
+}
+
+function processText(present: readonly ListedWorker[]): string {
+  const drained = present.filter(({ state }) => state !== 'working').length;
+  const counts = ['api', 'engine', 'worker'].map(
+    (role) => `${present.filter(({ roles }) => roles.includes(role)).length} with ${role}`,
+  );
+  return `${counts.join(', ')}${drained === 0 ? '' : `; ${drained} drained`}`;
+}
+
+function startA(role: string): string {
+  return `Start one: \`${ADJUTANT} ${role}\`, or \`${ADJUTANT} up\`.`;
+}
+
+const SERVE_THE_LANE = `Start a worker that serves it, or see \`${ADJUTANT} workers\`: one may be drained, or have --lanes.`;
 
 /** The failed checks of `/readyz`; empty when another program answers. */
 function unreadyChecks(body: string): string[] {

@@ -18,12 +18,15 @@ export interface ServeOptions {
   readonly host?: string;
   /** Default: ADJUTANT_METRICS_PORT, or none. */
   readonly metricsPort?: number;
+  /** Of a worker: names of the lanes that it serves, with `*`. Default: all. */
+  readonly lanes?: readonly string[];
   /** Whether a private Redis starts when REDIS_URL is missing. */
   readonly mayStartRedis: boolean;
 }
 
 type Config = Awaited<ReturnType<typeof import('../../config/config.ts').loadConfig>>;
 type Modules = Awaited<ReturnType<typeof import('../../extend/modules.ts').loadModules>>;
+type Loaded = { config: Config; modules: Modules };
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /** Resolves when `stop` aborts and everything has stopped. Throws `StartFault` when it cannot start. */
@@ -56,8 +59,9 @@ async function run(
     import('../../service/service.ts'),
   ]);
   // Before anything starts, so that all faults are reported at once.
-  const declared = loadConfig(options.config, env);
-  const modules = await loadModules(declared);
+  const loaded = loadConfig(options.config, env);
+  const chosen = await chooseLanes({ config: loaded, modules: await loadModules(loaded) }, options.lanes);
+  const { config: declared, modules } = chosen;
   await check(terminal, declared, modules, options.roles, beforeOptions(env));
   if (stop.aborted) return;
   const redis = await redisFor(env, options.mayStartRedis);
@@ -75,6 +79,15 @@ async function run(
   } finally {
     await redis.stop();
   }
+}
+
+/** Throws `StartFault` for a pattern that no lane matches. */
+async function chooseLanes(all: Loaded, patterns: readonly string[] | undefined): Promise<Loaded> {
+  if (patterns === undefined) return all;
+  const { examineLanes } = await import('../../doctor/start-check.ts');
+  const { onlyLanes } = await import('../../service/lane-choice.ts');
+  requireSound(examineLanes(all, patterns));
+  return onlyLanes(all, patterns);
 }
 
 async function check(

@@ -103,7 +103,7 @@ describe('health', () => {
     expect(await (await fetch(`${service.url}/healthz`)).json()).toMatchObject({ status: 'ok' });
     expect(await (await fetch(`${service.url}/readyz`)).json()).toEqual({
       ok: true,
-      checks: { redis: 'ok', announcements: 'ok', cancellations: 'ok' },
+      checks: { redis: 'ok', announcements: 'ok', cancellations: 'ok', engine: 'ok', worker: 'ok' },
     });
   });
 });

@@ -47,6 +47,7 @@ test('it names every route, once', () => {
     'GET /v1/requests/{request_id}/directives/{directive_id}/payload',
     'GET /v1/requests/{request_id}/signals',
     'GET /v1/tools',
+    'GET /v1/workers',
     'POST /v1/dead-letters/redrive',
     'POST /v1/directives',
     'POST /v1/requests',
@@ -54,6 +55,8 @@ test('it names every route, once', () => {
     'POST /v1/requests/{request_id}/cancel',
     'POST /v1/requests/{request_id}/directives/{directive_id}/cancel',
     'POST /v1/requests/{request_id}/input',
+    'POST /v1/workers/{worker_id}/drain',
+    'POST /v1/workers/{worker_id}/resume',
   ]);
   const ids = Object.values(document.paths).flatMap((methods) =>
     Object.values(methods).map(({ operationId }) => operationId),

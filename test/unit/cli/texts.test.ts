@@ -1,7 +1,9 @@
 /** The texts of the command line: tables, payloads, signals, errors and findings. */
 import { describe, expect, test } from 'vitest';
 import { ADJUTANT, beforeOptions, commandName } from '../../../src/cli/command-name.ts';
-import { workerFindings } from '../../../src/cli/commands/doctor.ts';
+import type { ListedLane } from '../../../src/contract/lane-listing.ts';
+import type { ListedWorker } from '../../../src/contract/worker-listing.ts';
+import { roleFindings, workerFindings } from '../../../src/cli/commands/doctor.ts';
 import { explain } from '../../../src/cli/explanation.ts';
 import { CliFailure } from '../../../src/cli/failure.ts';
 import { printFailure } from '../../../src/cli/failure-lines.ts';
@@ -209,6 +211,24 @@ describe('the findings', () => {
     expect(findings[1]?.says).toMatch(/\bc$/);
     for (const { fix } of findings) expect(fix).toBeTruthy();
     expect(workerFindings([ready], ['a'])).toMatchObject([{ subject: 'workers', ok: true, fix: null }]);
+  });
+
+  test('of the roles say which has no process, and which lane nobody serves', () => {
+    const process = (...roles: string[]) => ({ roles, state: 'working' }) as ListedWorker;
+    const waits = { reason: 'no_worker', until: null, message: 'nobody' };
+    const lanes = ['run', 'tool.a'].map((name) => ({ name, waits }) as ListedLane);
+    const said = (present: ListedWorker[] | null) =>
+      roleFindings(present, lanes).map(({ subject, ok, says }) => `${subject} ${ok} ${says}`);
+    expect(said([process('api')])).toEqual([
+      'processes true 1 with api, 0 with engine, 0 with worker',
+      'engines true none works: runs wait for one',
+      'workers false none works: every directive waits',
+    ]);
+    expect(said([process('api', 'engine'), { ...process('worker'), state: 'drained' }])).toEqual([
+      'processes true 1 with api, 1 with engine, 1 with worker; 1 drained',
+      'workers false none takes work of the lane tool.a',
+    ]);
+    expect(said(null)).toEqual([]);
   });
 });
 

@@ -1,0 +1,79 @@
+/** `adjutant workers`: who is there, what each serves, how busy it is; `drain` and `resume` say who takes work.
+ *  It must never drain a process that the name does not mean beyond doubt. */
+import { ADJUTANT } from '../command-name.ts';
+import { closeNames } from '../../bounds/close-names.ts';
+import type { DirectiveClient } from '../../contract/directive-client.ts';
+import type { ListedWorker } from '../../contract/worker-listing.ts';
+import { CliFailure, EXIT, type ExitCode } from '../failure.ts';
+import type { Invocation } from '../invocation.ts';
+import { table } from '../table.ts';
+import { oneLine, type Paint } from '../terminal.ts';
+
+/** Enough of an id to tell the processes of one installation apart. */
+const SHOWN_CHARACTERS = 8;
+
+export async function workers({ client, terminal, json }: Invocation): Promise<ExitCode> {
+  const listing = await client.workers();
+  if (json) {
+    terminal.out(JSON.stringify(listing));
+    return EXIT.done;
+  }
+  const head = ['ID', 'ROLES', 'STATE', 'RUNNING', 'HOST', 'PID', 'VERSION', 'SINCE', 'LANES'];
+  const rows = listing.workers.map((worker) => workerRow(worker, terminal.paint));
+  for (const line of table([head, ...rows])) terminal.out(line);
+  for (const role of ['engine', 'worker'])
+    if (!listing.workers.some(({ roles }) => roles.includes(role)))
+      terminal.err(terminal.paintErr('yellow', `No ${role} works. Start one: \`${ADJUTANT} ${role}\`.`));
+  return EXIT.done;
+}
+
+/** `name`: the beginning of an id, which no other one has. */
+export async function drainWorker(
+  { client, terminal, json }: Invocation,
+  name: string,
+  drain: boolean,
+): Promise<ExitCode> {
+  const worker = await workerNamed(client, name);
+  const asked = await client.drainWorker(worker.id, drain);
+  if (json) terminal.out(JSON.stringify(asked));
+  else terminal.out(`${shownId(worker)} on ${oneLine(worker.host, 80)} ${drain ? DRAINS : 'works again'}`);
+  return EXIT.done;
+}
+
+const DRAINS = `takes no more work and finishes what it has; \`${ADJUTANT} workers\` shows when it is drained`;
+
+async function workerNamed(client: DirectiveClient, name: string): Promise<ListedWorker> {
+  const listing = await client.workers();
+  const meant = listing.workers.filter(({ id }) => id.startsWith(name));
+  const [only, ...others] = meant;
+  if (only !== undefined && others.length === 0) return only;
+  const what = `${meant.length === 0 ? 'No worker has' : 'Several workers have'} an id that begins with "${oneLine(name, 80)}".`;
+  throw new CliFailure({ what, how: idsText(name, meant.length === 0 ? listing.workers : meant) });
+}
+
+function idsText(name: string, known: readonly ListedWorker[]): string {
+  if (known.length === 0) return `Start one: \`${ADJUTANT} worker\`.`;
+  const shown = known.map(shownId);
+  const close = closeNames(name, shown);
+  const question = close.length === 0 ? '' : `Did you mean ${close.join(' or ')}? `;
+  return `${question}There are ${shown.join(', ')}.`;
+}
+
+function shownId({ id }: ListedWorker): string {
+  return id.slice(0, SHOWN_CHARACTERS);
+}
+
+function workerRow(worker: ListedWorker, paint: Paint): string[] {
+  const { roles, state, running, concurrency, host, pid, version, started_at: since, lanes } = worker;
+  return [
+    paint('bold', shownId(worker)),
+    roles.join(' '),
+    paint(state === 'working' ? 'green' : 'yellow', state),
+    `${running}/${concurrency}`,
+    host,
+    String(pid),
+    version,
+    since.slice(0, 19).replace('T', ' '),
+    lanes === null ? 'many' : lanes.map(({ name }) => name).join(' ') || '-',
+  ];
+}

@@ -1,0 +1,38 @@
+// Lists the processes that are there, and asks one of them to take no more work.
+// Must never wait for a process: it reads what it was asked with its next beat.
+import type { PresentWorker, Workers } from '../catalog/workers.ts';
+import type { ListedWorker, WorkerDrain, WorkerListing } from '../contract/worker-listing.ts';
+import { unknownWorker } from './not-found.ts';
+
+export async function listWorkers(workers: Pick<Workers, 'read'>): Promise<WorkerListing> {
+  return { workers: (await workers.read()).map(listed) };
+}
+
+/** Refused where there is no such process. */
+export async function drainWorker(
+  workers: Pick<Workers, 'setDrain'>,
+  id: string,
+  drain: boolean,
+): Promise<WorkerDrain> {
+  if (!(await workers.setDrain(id, drain))) throw unknownWorker(id);
+  return { id, drain };
+}
+
+function listed({ id, roles, state, host, pid, version, lanes, ...worker }: PresentWorker): ListedWorker {
+  const [running, concurrency] = (['running', 'concurrency'] as const).map((name) =>
+    (lanes ?? []).reduce((sum, lane) => sum + lane[name], 0),
+  ) as [number, number];
+  return {
+    id,
+    roles,
+    state: state === 'draining' && running === 0 ? 'drained' : state,
+    host,
+    pid,
+    version,
+    started_at: new Date(worker.started_at).toISOString(),
+    seen_at: new Date(worker.seenAt).toISOString(),
+    running,
+    concurrency,
+    lanes,
+  };
+}

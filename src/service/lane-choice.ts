@@ -1,0 +1,37 @@
+// A worker that serves some lanes only: what is left of the configuration and the modules for it.
+// Must never change what the other roles see: it is for a process that is a worker and nothing else.
+import { customLane, toolLane } from '../catalog/route.ts';
+import type { Config } from '../config/config.ts';
+import { modelLane } from '../contract/model-name.ts';
+import { toolMatches } from '../contract/tool-pattern.ts';
+import type { Modules } from '../extend/modules.ts';
+import { servedLanes } from './worker-role.ts';
+
+export interface LaneChoice {
+  config: Config;
+  modules: Modules;
+}
+
+/** The names of the lanes that a worker serves. */
+export function laneNames(choice: LaneChoice): string[] {
+  return servedLanes(choice).map(({ name }) => name);
+}
+
+/** `patterns`: names of lanes, in which `*` stands for any characters. */
+export function onlyLanes({ config, modules }: LaneChoice, patterns: readonly string[]): LaneChoice {
+  const isChosen = (lane: string): boolean => patterns.some((pattern) => toolMatches(pattern, lane));
+  const queued = new Set(laneNames({ config, modules }).flatMap((lane) => (isChosen(lane) ? [lane] : [])));
+  return {
+    config: {
+      ...config,
+      mcpServers: new Map([...config.mcpServers].filter(([name]) => queued.has(toolLane(name)))),
+      providers: new Map([...config.providers].filter(([name]) => queued.has(modelLane(name)))),
+    },
+    modules: {
+      ...modules,
+      directives: modules.directives.filter(
+        ({ type, mode }) => mode !== 'queued' || queued.has(customLane(type)),
+      ),
+    },
+  };
+}
