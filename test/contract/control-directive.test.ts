@@ -12,156 +12,91 @@ import { nested } from './hostile-values.ts';
 const trusted = { trust: 'all' } as const;
 const stop = { type: 'stop_processing' };
 const stopped = { type: 'stop_processing', params: {} };
+const gap = { summary: 's', coverage_gap: true, gap_description: 'g', suggested_files: ['f'] };
 
-describe('D01 every type, minimal and full', () => {
-  test.each([
-    ['stop_processing', undefined, {}],
-    ['stop_processing', {}, {}],
-    ['clear_self_todos', undefined, {}],
-    ['tier_change', { tier: 'code' }, { tier: 'code', reason: '' }],
-    ['tier_change', { tier: 'code', reason: 'hard' }, { tier: 'code', reason: 'hard' }],
-    ['inject_context', { content: 'c' }, { content: 'c', role: 'user' }],
-    ['inject_context', { content: '', role: 'system' }, { content: '', role: 'system' }],
-    ['prune_messages', undefined, { keep_recent: 2 }],
-    ['prune_messages', {}, { keep_recent: 2 }],
-    ['prune_messages', { keep_recent: 0 }, { keep_recent: 0 }],
-    ['context_anchor', { key: 'k', content: '' }, { key: 'k', content: '' }],
-    ['notify_presenter', { key: 'k' }, { key: 'k', data: {} }],
-    ['notify_presenter', { key: 'k', data: { a: [1] } }, { key: 'k', data: { a: [1] } }],
-    ['delegate', { target: 'code', task: 't' }, { target: 'code', task: 't' }],
-    ['delegate', { target: 'code', task: 't', max_turns: 3 }, { target: 'code', task: 't', max_turns: 3 }],
-    ['pipeline', { stages: ['a', 'b'], task: 't' }, { stages: ['a', 'b'], task: 't' }],
-    ['complete', { summary: 's' }, { summary: 's' }],
-    [
-      'complete',
-      { summary: 's', coverage_gap: true, gap_description: 'g', suggested_files: ['f'] },
-      { summary: 's', coverage_gap: true, gap_description: 'g', suggested_files: ['f'] },
-    ],
-    ['phase_change', { phase: 'verify' }, { phase: 'verify' }],
-  ])('%s with %j', (type, given, params) => {
-    const raw = given === undefined ? { type } : { type, params: given };
-    expect(deserializeDirective(raw)).toStrictEqual({ type, params });
-  });
+/** [type, params as given, params as read] */
+test.each<[string, unknown, object]>([
+  ['stop_processing', undefined, {}],
+  ['stop_processing', {}, {}],
+  ['clear_self_todos', undefined, {}],
+  ['tier_change', { tier: 'code' }, { tier: 'code', reason: '' }],
+  ['tier_change', { tier: 'code', reason: 'hard' }, { tier: 'code', reason: 'hard' }],
+  ['tier_change', { target_tier: 'code', reason: 'r', task_state: 'x' }, { tier: 'code', reason: 'r' }],
+  ['tier_change', { target_tier: 'code', tier: 'code' }, { tier: 'code', reason: '' }],
+  ['inject_context', { content: 'c' }, { content: 'c', role: 'user' }],
+  ['inject_context', { content: '', role: 'system' }, { content: '', role: 'system' }],
+  ['prune_messages', undefined, { keep_recent: 2 }],
+  ['prune_messages', {}, { keep_recent: 2 }],
+  ['prune_messages', { keep_recent: 0 }, { keep_recent: 0 }],
+  ['context_anchor', { key: 'k', content: '' }, { key: 'k', content: '' }],
+  ['notify_presenter', { key: 'k' }, { key: 'k', data: {} }],
+  ['notify_presenter', { key: 'k', data: { a: [1] } }, { key: 'k', data: { a: [1] } }],
+  ['delegate', { target: 'code', task: 't' }, { target: 'code', task: 't' }],
+  ['delegate', { target: 'code', task: 't', max_turns: 3 }, { target: 'code', task: 't', max_turns: 3 }],
+  ['pipeline', { stages: ['a', 'b'], task: 't' }, { stages: ['a', 'b'], task: 't' }],
+  ['complete', { summary: 's' }, { summary: 's' }],
+  ['complete', gap, gap],
+  ['phase_change', { phase: 'verify' }, { phase: 'verify' }],
+  ['todo_state_changed', { state: 's', count: 3 }, { state: 's', count: 3, items: null }],
+  ['todo_state_changed', { state: 's', items: null }, { state: 's', count: 0, items: null }],
+  ['todo_state_changed', { state: 's', items: [{ id: 1 }] }, { state: 's', count: 0, items: [{ id: 1 }] }],
+  ['todo_state_changed', { state: 's', items: { a: [] } }, { state: 's', count: 0, items: { a: [] } }],
+])('D01–D04 %s with %j', (type, given, params) => {
+  const raw = given === undefined ? { type } : { type, params: given };
+  expect(deserializeDirective(raw)).toStrictEqual({ type, params });
 });
 
-describe('D02 todo_state_changed', () => {
-  test('is accepted with items null, and translated', () => {
-    const directive = deserializeDirective({ type: 'todo_state_changed', params: { state: 's', count: 3 } });
-    expect(directive).toStrictEqual({
-      type: 'todo_state_changed',
-      params: { state: 's', count: 3, items: null },
-    });
-    if (directive.type !== 'todo_state_changed') throw new Error('wrong type');
-    expect(translateTodoStateChanged(directive)).toStrictEqual([
-      { type: 'context_anchor', params: { key: 'todo_state', content: 's' } },
-      { type: 'notify_presenter', params: { key: 'todo_update', data: { items: null, count: 3 } } },
-    ]);
-  });
+test('D02 todo_state_changed is translated', () => {
+  const raw = { type: 'todo_state_changed', params: { state: 's', count: 3 } };
+  const directive = deserializeDirective(raw);
+  if (directive.type !== 'todo_state_changed') throw new Error('wrong type');
+  expect(translateTodoStateChanged(directive)).toStrictEqual([
+    { type: 'context_anchor', params: { key: 'todo_state', content: 's' } },
+    { type: 'notify_presenter', params: { key: 'todo_update', data: { items: null, count: 3 } } },
+  ]);
 });
 
-describe('D03 items of todo_state_changed', () => {
-  test.each([
-    ['an array', [{ id: 1 }]],
-    ['an object', { conversation_id: 'c', items: [] }],
-    ['null', null],
-  ])('%s is kept', (_name, items) => {
-    const raw = { type: 'todo_state_changed', params: { state: 's', items } };
-    expect(deserializeDirective(raw).params).toStrictEqual({ state: 's', count: 0, items });
-  });
-
-  test('a string is refused', () => {
-    expect(faultOf({ type: 'todo_state_changed', params: { state: 's', items: 'x' } })).toBe(
-      'invalid_params',
-    );
-  });
-});
-
-describe('D04 the spellings of tier_change', () => {
-  test('target_tier and task_state come out as tier', () => {
-    const params = { target_tier: 'code', reason: 'r', task_state: 'blocked' };
-    expect(deserializeDirective({ type: 'tier_change', params }).params).toStrictEqual({
-      tier: 'code',
-      reason: 'r',
-    });
-  });
-
-  test('both, alike', () => {
-    const params = { target_tier: 'code', tier: 'code' };
-    expect(deserializeDirective({ type: 'tier_change', params }).params).toStrictEqual({
-      tier: 'code',
-      reason: '',
-    });
-  });
-
-  test('both, different', () => {
-    const raw = { type: 'tier_change', params: { tier: 'code', target_tier: 'simple' } };
-    expect(faultOf(raw)).toBe('invalid_params');
-    expect(() => deserializeDirective(raw)).toThrow('params.target_tier differs from tier');
-  });
-});
-
-describe('D05 an unknown type', () => {
-  test('deserializeDirective throws, naming it', () => {
-    expect(() => deserializeDirective({ type: 'dance' })).toThrow("Unknown directive type: 'dance'");
-    expect(faultOf({ type: 'dance' })).toBe('unknown_type');
-  });
-
-  test('extractDirectives rejects it and keeps the next', () => {
-    const { directives, rejected } = extractDirectives(envelope([{ type: 'dance' }, stop]), trusted);
-    expect(directives).toStrictEqual([stopped]);
-    expect(rejected).toMatchObject([{ index: 0, type: 'dance', reason: 'unknown_type' }]);
-  });
-});
-
-describe('D06 no usable type', () => {
-  test.each([
-    ['missing', { params: {} }, null],
-    ['empty object', {}, null],
-    ['null', { type: null }, null],
-    ['number', { type: 7 }, null],
-    ['list', { type: ['stop_processing'] }, null],
-    ['wrong case', { type: 'Stop_Processing' }, 'Stop_Processing'],
-    ['inherited name', { type: 'constructor' }, 'constructor'],
-  ])('%s is rejected', (_name, entry, type) => {
+describe('D05, D06 a type that is not known', () => {
+  test.each<[string, object, string | null, string]>([
+    ['an unknown one', { type: 'dance' }, 'dance', "'dance'"],
+    ['in the wrong case', { type: 'Stop_Processing' }, 'Stop_Processing', "'Stop_Processing'"],
+    ['an inherited name', { type: 'constructor' }, 'constructor', "'constructor'"],
+    ['missing', { params: {} }, null, "''"],
+    ['missing with all the rest', {}, null, "''"],
+    ['null', { type: null }, null, ''],
+    ['a number', { type: 7 }, null, ''],
+    ['a list', { type: ['stop_processing'] }, null, ''],
+  ])('%s is rejected and named; the next directive is kept', (_, entry, type, named) => {
     expect(faultOf(entry)).toBe('unknown_type');
-    const { directives, rejected } = extractDirectives(envelope([entry]), trusted);
-    expect(directives).toEqual([]);
+    expect(() => deserializeDirective(entry)).toThrow(`Unknown directive type: ${named}`);
+    const { directives, rejected } = extractDirectives(envelope([entry, stop]), trusted);
+    expect(directives).toStrictEqual([stopped]);
     expect(rejected).toMatchObject([{ index: 0, type, reason: 'unknown_type', count: 1 }]);
   });
-
-  test('a missing type is named as the empty one', () => {
-    expect(() => deserializeDirective({})).toThrow("Unknown directive type: ''");
-  });
 });
 
-describe('D07 params that are not an object', () => {
-  test('absent is fine for a type without params', () => {
-    expect(deserializeDirective(stop)).toStrictEqual(stopped);
-  });
-
-  test.each([
-    ['null', null],
-    ['a list', []],
-    ['a string', 'x'],
-  ])('%s is rejected', (_name, params) => {
-    expect(faultOf({ type: 'stop_processing', params })).toBe('invalid_params');
-  });
-});
-
-describe('D08 unknown and missing params', () => {
-  test.each([
-    ['unknown param', { type: 'stop_processing', params: { now: true } }, 'params.now is not a known key'],
-    [
-      'unknown beside known',
-      { type: 'tier_change', params: { tier: 'a', x: 1 } },
-      'params.x is not a known key',
-    ],
-    ['missing tier', { type: 'tier_change', params: {} }, 'params.tier is required'],
-    ['missing content', { type: 'inject_context' }, 'params.content is required'],
-    ['missing task', { type: 'delegate', params: { target: 't' } }, 'params.task is required'],
-    ['one stage', { type: 'pipeline', params: { stages: ['a'], task: 't' } }, 'params.stages'],
-    ['no params at all', { type: 'complete' }, 'params.summary is required'],
-  ])('%s is rejected, naming it', (_name, raw, message) => {
+describe('D03, D04, D07–D09 params', () => {
+  test.each<[string, string, unknown, string]>([
+    ['null', 'stop_processing', null, ''],
+    ['a list', 'stop_processing', [], ''],
+    ['a string', 'stop_processing', 'x', ''],
+    ['an unknown one', 'stop_processing', { now: true }, 'params.now is not a known key'],
+    ['an unknown one beside a known', 'tier_change', { tier: 'a', x: 1 }, 'params.x is not a known key'],
+    ['no tier', 'tier_change', {}, 'params.tier is required'],
+    ['two tiers', 'tier_change', { tier: 'a', target_tier: 'b' }, 'params.target_tier differs from tier'],
+    ['no content', 'inject_context', undefined, 'params.content is required'],
+    ['no task', 'delegate', { target: 't' }, 'params.task is required'],
+    ['one stage', 'pipeline', { stages: ['a'], task: 't' }, 'params.stages'],
+    ['none at all', 'complete', undefined, 'params.summary is required'],
+    ['items of text', 'todo_state_changed', { state: 's', items: 'x' }, 'params.items'],
+    ['tier 5', 'tier_change', { tier: 5 }, 'params.tier'],
+    ['keep_recent "3"', 'prune_messages', { keep_recent: '3' }, 'params.keep_recent'],
+    ['keep_recent -1', 'prune_messages', { keep_recent: -1 }, 'params.keep_recent'],
+    ['keep_recent 1.5', 'prune_messages', { keep_recent: 1.5 }, 'params.keep_recent'],
+    ['data list', 'notify_presenter', { key: 'k', data: [] }, 'params.data'],
+    ['role robot', 'inject_context', { content: 'c', role: 'robot' }, 'params.role'],
+  ])('%s is rejected, naming it', (_name, type, params, message) => {
+    const raw = params === undefined ? { type } : { type, params };
     expect(faultOf(raw)).toBe('invalid_params');
     expect(() => deserializeDirective(raw)).toThrow(message);
   });
@@ -169,23 +104,14 @@ describe('D08 unknown and missing params', () => {
   test('unknown keys beside type and params are ignored', () => {
     expect(deserializeDirective({ ...stop, id: 7 })).toStrictEqual(stopped);
   });
-});
 
-describe('D09 values of the wrong kind', () => {
   test.each([
-    ['tier 5', { type: 'tier_change', params: { tier: 5 } }],
-    ['keep_recent "3"', { type: 'prune_messages', params: { keep_recent: '3' } }],
-    ['keep_recent -1', { type: 'prune_messages', params: { keep_recent: -1 } }],
-    ['keep_recent 1.5', { type: 'prune_messages', params: { keep_recent: 1.5 } }],
-    ['data list', { type: 'notify_presenter', params: { key: 'k', data: [] } }],
-    ['role robot', { type: 'inject_context', params: { content: 'c', role: 'robot' } }],
-  ])('%s is rejected', (_name, raw) => {
-    expect(faultOf(raw)).toBe('invalid_params');
-  });
-
-  test('NaN is not JSON, so there are no directives', () => {
-    const text = '{"result":"r","_directives":[{"type":"prune_messages","params":{"keep_recent":NaN}}]}';
-    expect(extractDirectives(text, trusted)).toStrictEqual({ result: text, directives: [], rejected: [] });
+    ['__proto__', '{"__proto__":{}}', { result: 'r', rejected: [{ reason: 'invalid_params' }] }],
+    ['NaN is not JSON, so there are no directives:', 'NaN', { directives: [], rejected: [] }],
+  ])('%s inside params', (_, data, expected) => {
+    const params = `{"key":"k","data":${data}}`;
+    const text = `{"result":"r","_directives":[{"type":"notify_presenter","params":${params}}]}`;
+    expect(extractDirectives(text, trusted)).toMatchObject({ result: text, ...expected });
   });
 });
 
@@ -227,29 +153,19 @@ describe('D10 what carries no directives', () => {
   });
 });
 
-describe('D11 entries that are not objects', () => {
-  test('are rejected one by one, the good ones kept', () => {
-    const entries = ['stop_processing', stop, null, 7, { type: 'clear_self_todos' }, []];
+describe('D11, D12 several entries', () => {
+  test('stay in order; those that are not objects are rejected one by one', () => {
+    const clear = { type: 'clear_self_todos' };
+    const tier = { type: 'tier_change', params: { tier: 'code' } };
+    const entries = ['stop_processing', clear, null, tier, 7, stop, []];
     const { directives, rejected } = extractDirectives(envelope(entries), trusted);
-    expect(directives.map((directive) => directive.type)).toEqual(['stop_processing', 'clear_self_todos']);
-    expect(rejected.map(({ index, reason }) => [index, reason])).toEqual([
-      [0, 'unknown_type'],
-      [2, 'unknown_type'],
-      [3, 'unknown_type'],
-      [5, 'unknown_type'],
-    ]);
-  });
-});
-
-describe('D12 order', () => {
-  test('three directives stay in order', () => {
-    const entries = [{ type: 'clear_self_todos' }, { type: 'tier_change', params: { tier: 'code' } }, stop];
-    const { directives } = extractDirectives(envelope(entries), trusted);
     expect(directives).toStrictEqual([
       { type: 'clear_self_todos', params: {} },
       { type: 'tier_change', params: { tier: 'code', reason: '' } },
       stopped,
     ]);
+    const faults = [0, 2, 4, 6].map((index) => ({ index, reason: 'unknown_type' }));
+    expect(rejected).toMatchObject(faults);
   });
 });
 
@@ -270,23 +186,20 @@ describe('D13 excess', () => {
     expect(result).not.toHaveProperty('structuredContent._directives');
   });
 
-  test('a text of 10 MB is read', () => {
-    const { result, directives } = extractDirectives(envelope([stop], 'x'.repeat(10_000_000)), trusted);
-    expect(directives).toStrictEqual([stopped]);
-    expect(result).toHaveLength(10_000_000);
-  });
-
-  test('a text above the size limit is not read, and rejected', () => {
-    const { directives, rejected } = extractDirectives(envelope([stop], 'x'.repeat(17_000_000)), trusted);
-    expect(directives).toEqual([]);
-    expect(rejected).toMatchObject([{ reason: 'too_large' }]);
+  test.each([
+    ['a text of 10 MB is read', 10_000_000, [stopped], []],
+    ['a text above the size limit is not read, and rejected', 17_000_000, [], [{ reason: 'too_large' }]],
+  ])('%s', (_, length, found, refused) => {
+    const read = extractDirectives(envelope([stop], 'x'.repeat(length)), trusted);
+    const { result, directives, rejected } = read;
+    expect((result as string).length).toBeGreaterThanOrEqual(length);
+    expect(directives).toStrictEqual(found);
+    expect(rejected).toMatchObject(refused);
   });
 
   test('of 10 000 entries the first hundred count, the rest is rejected as one', () => {
-    const { directives, rejected } = extractDirectives(
-      envelope(Array.from({ length: 10_000 }, () => stop)),
-      trusted,
-    );
+    const entries = Array.from({ length: 10_000 }, () => stop);
+    const { directives, rejected } = extractDirectives(envelope(entries), trusted);
     expect(directives).toHaveLength(100);
     expect(rejected).toMatchObject([{ index: 100, type: null, reason: 'too_many', count: 9900 }]);
   });
@@ -390,12 +303,6 @@ describe('D17 trust', () => {
       ['dance', 'unknown_type'],
     ]);
   });
-});
-
-test('a __proto__ key inside params is rejected', () => {
-  const text =
-    '{"result":"r","_directives":[{"type":"notify_presenter","params":{"key":"k","data":{"__proto__":{}}}}]}';
-  expect(extractDirectives(text, trusted).rejected).toMatchObject([{ reason: 'invalid_params' }]);
 });
 
 function envelope(entries: unknown, result = 'done'): string {

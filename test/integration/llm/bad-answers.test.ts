@@ -34,6 +34,11 @@ function beginning(recorded: string, events: number): string {
   return `${recorded.split('\n\n').slice(0, events).join('\n\n')}\n\n`;
 }
 
+/** So many events of its recorded stream that some text is among them. */
+function half(api: Api): string {
+  return beginning(RECORDED[api], { openai: 7, anthropic: 6 }[api as string] ?? 2);
+}
+
 function page(response: Parameters<Answer>[0]): void {
   response.writeHead(200, { 'content-type': 'text/html' });
   response.end(HTML);
@@ -60,17 +65,15 @@ describe.each(APIS)('%s', (api) => {
   });
 
   test('a stream that ends in the middle is not an answer, even with a clean close', async () => {
-    const events = api === 'openai' ? 7 : api === 'anthropic' ? 6 : 2;
-    const result = await asked(api, streamed(beginning(RECORDED[api], events)));
+    const result = await asked(api, streamed(half(api)));
     expect(errorIn(result)).toMatchObject({ type: 'provider_error', retryable: true });
     expect(result.deltas.length).toBeGreaterThan(0);
   });
 
   test('a connection that breaks in the middle', async () => {
-    const events = api === 'openai' ? 7 : api === 'anthropic' ? 6 : 2;
     const result = await asked(api, (response) => {
       response.writeHead(200, STREAM_HEAD);
-      response.write(beginning(RECORDED[api], events), () => setTimeout(() => response.destroy(), 50));
+      response.write(half(api), () => setTimeout(() => response.destroy(), 50));
     });
     expect(errorIn(result)).toMatchObject({ type: 'network', retryable: true });
     expect(result.deltas.length).toBeGreaterThan(0);
@@ -93,10 +96,9 @@ describe.each(APIS)('%s', (api) => {
   });
 
   test('a cancelled call closes the stream, and reports the cost so far', async () => {
-    const events = api === 'openai' ? 7 : api === 'anthropic' ? 6 : 2;
     await using server = await startProvider((response) => {
       response.writeHead(200, STREAM_HEAD);
-      response.write(beginning(RECORDED[api], events));
+      response.write(half(api));
     });
     const stop = new AbortController();
     const result = await call(STREAM, {
@@ -129,103 +131,38 @@ describe.each(APIS)('%s', (api) => {
 });
 
 describe('an error inside a stream', () => {
-  const head = beginning(ANTHROPIC, 6);
-  const anthropic = (type: string, message: string) =>
-    sse([{ type: 'error', error: { type, message } }], { named: true });
+  const overloaded = named('overloaded_error', 'Overloaded');
+  const limited = named('rate_limit_error', 'Slow down');
+  const gone = { error: { message: 'gone', type: 'server_error', param: null, code: null } };
+  const upstream = { error: { message: 'upstream is overloaded', type: 'x', code: 503 } };
+  const unavailable = { error: { code: 503, message: 'Overloaded.', status: 'UNAVAILABLE' } };
+  const sorry = { error: { code: 'server_error', message: 'Sorry' } };
+  const slow = { code: 'rate_limit_exceeded', message: 'Slow down', param: null };
 
-  test.each<[string, Api, string, string, Record<string, unknown>]>([
-    [
-      'Anthropic, overloaded',
-      'anthropic',
-      head + anthropic('overloaded_error', 'Overloaded'),
-      'provider_error',
-      { status: 529 },
-    ],
-    [
-      'Anthropic, overloaded, first',
-      'anthropic',
-      anthropic('overloaded_error', 'Overloaded'),
-      'provider_error',
-      { status: 529 },
-    ],
-    [
-      'Anthropic, limited',
-      'anthropic',
-      head + anthropic('rate_limit_error', 'Slow down'),
-      'rate_limited',
-      { status: 429 },
-    ],
-    [
-      'OpenAI responses, failed',
-      'openai',
-      beginning(OPENAI_RESPONSES, 2) +
-        sse([
-          {
-            type: 'response.failed',
-            sequence_number: 3,
-            response: { error: { code: 'server_error', message: 'Sorry' } },
-          },
-        ]),
-      'provider_error',
-      { status: 500 },
-    ],
-    [
-      'OpenAI responses, error in the middle',
-      'openai',
-      beginning(OPENAI_RESPONSES, 7) +
-        sse([
-          {
-            type: 'error',
-            sequence_number: 8,
-            code: 'rate_limit_exceeded',
-            message: 'Slow down',
-            param: null,
-          },
-        ]),
-      'rate_limited',
-      { status: 429 },
-    ],
-    [
-      'OpenAI chat',
-      'openai-chat',
-      beginning(OPENAI_CHAT, 2) +
-        sse([
-          { error: { message: 'The server had an error', type: 'server_error', param: null, code: null } },
-        ]),
-      'provider_error',
-      { status: 500 },
-    ],
-    [
-      'a compatible endpoint, with a status of its own',
-      'compatible',
-      beginning(OPENAI_CHAT, 2) +
-        sse([{ error: { message: 'upstream is overloaded', type: 'x', code: 503 } }]),
-      'provider_error',
-      { status: 503 },
-    ],
-    [
-      'a compatible endpoint, in a form of its own',
-      'compatible',
-      beginning(OPENAI_CHAT, 2) + sse([{ error: 'CUDA out of memory' }]),
-      'provider_error',
-      { status: 500 },
-    ],
-    [
-      'Google',
-      'google',
-      beginning(GOOGLE, 1) +
-        sse([{ error: { code: 503, message: 'The model is overloaded.', status: 'UNAVAILABLE' } }]),
-      'provider_error',
-      { status: 503 },
-    ],
-  ])('%s', async (_what, api, text, type, details) => {
-    const result = await asked(api, streamed(text));
-    expect(errorIn(result)).toMatchObject({ type, retryable: true, details });
+  function named(type: string, message: string): string {
+    return sse([{ type: 'error', error: { type, message } }], { named: true });
+  }
+
+  test.each<[string, Api, number, string | object, string, number]>([
+    ['overloaded', 'anthropic', 6, overloaded, 'provider_error', 529],
+    ['overloaded, first', 'anthropic', 0, overloaded, 'provider_error', 529],
+    ['limited', 'anthropic', 6, limited, 'rate_limited', 429],
+    ['failed', 'openai', 2, { type: 'response.failed', response: sorry }, 'provider_error', 500],
+    ['in the middle', 'openai', 7, { type: 'error', ...slow }, 'rate_limited', 429],
+    ['failed', 'openai-chat', 2, gone, 'provider_error', 500],
+    ['with a status of its own', 'compatible', 2, upstream, 'provider_error', 503],
+    ['in a form of its own', 'compatible', 2, { error: 'CUDA out of memory' }, 'provider_error', 500],
+    ['unavailable', 'google', 1, unavailable, 'provider_error', 503],
+  ])('%s, of %s after %d events', async (_what, api, events, said, type, status) => {
+    const text = typeof said === 'string' ? said : sse([{ ...said, sequence_number: events + 1 }]);
+    const begun = events === 0 ? '' : beginning(RECORDED[api], events);
+    const result = await asked(api, streamed(begun + text));
+    expect(errorIn(result)).toMatchObject({ type, retryable: true, details: { status } });
     expect(result.execution.usage).toBeUndefined();
   });
 
   test('closes the connection, also of a provider that leaves it open', async () => {
-    const text = beginning(OPENAI_CHAT, 3) + sse([{ error: { message: 'gone', type: 'server_error' } }]);
+    const text = beginning(OPENAI_CHAT, 3) + sse([gone]);
     await using server = await startProvider((response) => {
       response.writeHead(200, STREAM_HEAD);
       response.write(text);
@@ -236,7 +173,7 @@ describe('an error inside a stream', () => {
   });
 
   test('comes after reported text, which stays a part of a failed attempt', async () => {
-    const text = beginning(OPENAI_CHAT, 3) + sse([{ error: { message: 'gone', type: 'server_error' } }]);
+    const text = beginning(OPENAI_CHAT, 3) + sse([gone]);
     const result = await asked('openai-chat', streamed(text));
     expect(told(result, 'content')).toBe('Hello, wörld 🌍');
     expect(errorIn(result).details).toMatchObject({ pieces: 2 });
@@ -250,143 +187,56 @@ describe('a refusal', () => {
     error: { code, status, message, details },
   });
 
-  test.each<[string, Api, Answer, string, Record<string, unknown>]>([
-    [
-      'a prompt that is too long, OpenAI',
-      'openai',
-      json(400, openai('context_length_exceeded', 'This model’s maximum context length is 128000 tokens.')),
-      'validation_error',
-      { reason: 'context_length' },
-    ],
-    [
-      'a prompt that is too long, Anthropic',
-      'anthropic',
-      json(400, anthropic('invalid_request_error', 'prompt is too long: 210000 tokens > 200000 maximum')),
-      'validation_error',
-      { reason: 'context_length' },
-    ],
-    [
-      'a prompt that is too long, Google',
-      'google',
-      json(
-        400,
-        google(
-          400,
-          'INVALID_ARGUMENT',
-          'The input token count (1200000) exceeds the maximum number of tokens allowed (1048576).',
-        ),
-      ),
-      'validation_error',
-      { reason: 'context_length' },
-    ],
-    [
-      'a model nobody knows, OpenAI',
-      'openai',
-      json(404, openai('model_not_found', 'The model `m` does not exist')),
-      'unknown_model',
-      {},
-    ],
-    [
-      'a model nobody knows, Anthropic',
-      'anthropic',
-      json(404, anthropic('not_found_error', 'model: m')),
-      'unknown_model',
-      {},
-    ],
-    [
-      'an address nobody knows',
-      'compatible',
-      json(404, 'Cannot POST /v1/chat'),
-      'not_found',
-      { status: 404 },
-    ],
-    [
-      'no credit, OpenAI',
-      'openai',
-      json(429, openai('insufficient_quota', 'You exceeded your current quota')),
-      'auth',
-      { reason: 'no_credit' },
-    ],
-    [
-      'no credit, Anthropic',
-      'anthropic',
-      json(400, anthropic('invalid_request_error', 'Your credit balance is too low')),
-      'validation_error',
-      {},
-    ],
-    [
-      'too many requests, with a date',
-      'openai',
-      json(429, openai('rate_limit_exceeded', 'Rate limit'), {
-        'retry-after-ms': '1500',
-        'retry-after': '9',
-      }),
-      'rate_limited',
-      { retry_after_ms: 1_500 },
-    ],
-    [
-      'too many tokens, OpenAI',
-      'openai',
-      json(
-        429,
-        openai('rate_limit_exceeded', 'Rate limit reached for m in organization x on tokens per min'),
-        {
-          'x-ratelimit-remaining-requests': '100',
-          'x-ratelimit-reset-requests': '8.64s',
-          'x-ratelimit-remaining-tokens': '0',
-          'x-ratelimit-reset-tokens': '1m30s',
-        },
-      ),
-      'rate_limited',
-      { retry_after_ms: 90_000 },
-    ],
-    [
-      'too many requests, Google',
-      'google',
-      json(
-        429,
-        google(429, 'RESOURCE_EXHAUSTED', 'You exceeded your current quota, please check your plan.', [
-          { '@type': 'type.googleapis.com/google.rpc.RetryInfo', retryDelay: '37s' },
-        ]),
-      ),
-      'rate_limited',
-      { retry_after_ms: 37_000 },
-    ],
-    [
-      'unavailable for a while',
-      'anthropic',
-      json(503, anthropic('api_error', 'Later'), { 'retry-after': '3' }),
-      'provider_error',
-      { retry_after_ms: 3_000 },
-    ],
-    [
-      'a timeout of the provider',
-      'compatible',
-      json(408, { error: { message: 'Too slow' } }),
-      'timeout',
-      { status: 408 },
-    ],
-    [
-      'too early',
-      'compatible',
-      json(425, { error: { message: 'Too early' } }),
-      'provider_error',
-      { status: 425 },
-    ],
-    [
-      'a conflict',
-      'compatible',
-      json(409, { error: { message: 'Conflict' } }),
-      'validation_error',
-      { status: 409 },
-    ],
-  ])('%s', async (_what, api, answer, type, details) => {
-    expect(errorIn(await asked(api, answer))).toMatchObject({ type, details });
+  const compatible = (message: string) => ({ error: { message } });
+  const inContext = { reason: 'context_length' };
+  const spent = 'You exceeded your current quota';
+  const perMinute = 'Rate limit reached for m in organization x on tokens per min';
+  const tooLong = {
+    openai: openai('context_length_exceeded', 'This model’s maximum context length is 128000 tokens.'),
+    anthropic: anthropic('invalid_request_error', 'prompt is too long: 210000 tokens > 200000 maximum'),
+    google: google(
+      400,
+      'INVALID_ARGUMENT',
+      'The input token count (1200000) exceeds the maximum number of tokens allowed (1048576).',
+    ),
+  };
+  const limit = (message: string) => openai('rate_limit_exceeded', message);
+  const later = anthropic('api_error', 'Later');
+  const noCredit = anthropic('invalid_request_error', 'Your credit balance is too low');
+  const retryInfo = { '@type': 'type.googleapis.com/google.rpc.RetryInfo', retryDelay: '37s' };
+  const exhausted = google(429, 'RESOURCE_EXHAUSTED', spent, [retryInfo]);
+  const twoWaits = { 'retry-after-ms': '1500', 'retry-after': '9' };
+  const noTokensLeft = {
+    'x-ratelimit-remaining-requests': '100',
+    'x-ratelimit-reset-requests': '8.64s',
+    'x-ratelimit-remaining-tokens': '0',
+    'x-ratelimit-reset-tokens': '1m30s',
+  };
+  const waits = (retry_after_ms: number) => ({ retry_after_ms });
+
+  test.each<[string, Api, number, unknown, Record<string, string>, string, object]>([
+    ['a prompt that is too long', 'openai', 400, tooLong.openai, {}, 'validation_error', inContext],
+    ['a prompt that is too long', 'anthropic', 400, tooLong.anthropic, {}, 'validation_error', inContext],
+    ['a prompt that is too long', 'google', 400, tooLong.google, {}, 'validation_error', inContext],
+    ['an unknown model', 'openai', 404, openai('model_not_found', 'no `m`'), {}, 'unknown_model', {}],
+    ['an unknown model', 'anthropic', 404, anthropic('not_found_error', 'model: m'), {}, 'unknown_model', {}],
+    ['an unknown address', 'compatible', 404, 'Cannot POST /v1/chat', {}, 'not_found', { status: 404 }],
+    ['no credit', 'openai', 429, openai('insufficient_quota', spent), {}, 'auth', { reason: 'no_credit' }],
+    ['no credit', 'anthropic', 400, noCredit, {}, 'validation_error', {}],
+    ['too many requests', 'openai', 429, limit('Rate limit'), twoWaits, 'rate_limited', waits(1_500)],
+    ['too many tokens', 'openai', 429, limit(perMinute), noTokensLeft, 'rate_limited', waits(90_000)],
+    ['too many requests', 'google', 429, exhausted, {}, 'rate_limited', waits(37_000)],
+    ['a pause', 'anthropic', 503, later, { 'retry-after': '3' }, 'provider_error', waits(3_000)],
+    ['a timeout', 'compatible', 408, compatible('Too slow'), {}, 'timeout', { status: 408 }],
+    ['too early', 'compatible', 425, compatible('Too early'), {}, 'provider_error', { status: 425 }],
+    ['a conflict', 'compatible', 409, compatible('Conflict'), {}, 'validation_error', { status: 409 }],
+  ])('%s, of %s', async (_what, api, status, body, headers, type, details) => {
+    const result = await asked(api, json(status, body, headers));
+    expect(errorIn(result)).toMatchObject({ type, details });
   });
 
   test('of one model stops that model, and of the provider all of them', async () => {
-    const limited = (message: string): Answer =>
-      json(429, openai('rate_limit_exceeded', message), { 'retry-after': '9' });
+    const limited = (message: string): Answer => json(429, limit(message), { 'retry-after': '9' });
     const one = await asked('openai', limited('Rate limit reached for m in organization x'));
     expect(one.execution.pauseScope).toBe('directive');
     expect(one.limiter.blocked).toEqual([{ scope: 'model', ms: 9_000 }]);
