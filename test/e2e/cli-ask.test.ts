@@ -1,11 +1,11 @@
 /** `adjutant ask` and the steering of runs, as a person or a script uses them, against a mock of the providers.
  *  It must never reach a real provider, and must run each command as a process at least once. */
 import { LLMock } from '@copilotkit/aimock';
-import { rm } from 'node:fs/promises';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { requestViewSchema } from '../../src/contract/request-view.ts';
 import { runViewSchema } from '../../src/contract/run.ts';
-import { cliFolder, type Run, type Running, startCli, type Watched } from '../support/cli.ts';
+import { type Running, startCli, type Watched } from '../support/cli.ts';
+import { URL_OF_A_SERVICE, useCliService } from '../support/cli-service.ts';
 import { runCommand, startCommand } from '../support/command.ts';
 import { eventually, untilListed } from '../support/eventually.ts';
 import { ownServerEntry } from '../support/mcp-servers.ts';
@@ -14,24 +14,6 @@ import { startRedis } from '../support/redis.ts';
 const STOPS = ['SIGTERM', 'SIGTERM', 'SIGINT'] as const;
 const ANSWER = 'The sum is 5, and the echo came back.';
 const mock = new LLMock({ port: 0, chunkSize: 8 });
-
-let home: string;
-let up: Running;
-let url: string;
-
-/** In the process of the test. */
-async function cli(...args: string[]): Promise<Run> {
-  return runCommand(args, url);
-}
-
-/** In a process of its own. */
-function start(args: readonly string[], stdin = ''): Running {
-  return startCli(args, { cwd: home, env: { ADJUTANT_URL: url }, stdin });
-}
-
-async function run(args: readonly string[], stdin = ''): Promise<Run> {
-  return start(args, stdin).ended;
-}
 
 function script(said: string, toolCalls: readonly object[], answer: string): void {
   mock.on({ userMessage: said, hasToolResult: false }, { toolCalls: toolCalls as never });
@@ -58,31 +40,25 @@ function configuration(): object {
   };
 }
 
-beforeAll(async () => {
+/** Starts the mock with its scripts. */
+async function configure(): Promise<object> {
   const add = { id: 'call_add', name: 'peer_add', arguments: '{"a":2,"b":3}' };
   const echo = { id: 'call_echo', name: 'peer_echo', arguments: '{"said":"hi"}' };
   script('sum and echo', [add, echo], ANSWER);
   script('sum with leave', [add], 'Done with leave.');
   script('wait for ever', [{ id: 'call_wait', name: 'peer_wait', arguments: '{}' }], 'It came back.');
-  mock.onMessage('forbidden', {
-    error: { message: 'No such key', type: 'authentication_error' },
-    status: 401,
-  });
+  const error = { message: 'No such key', type: 'authentication_error' };
+  mock.onMessage('forbidden', { error, status: 401 });
   mock.onMessage('my name', { content: 'Hello Ada.' });
   mock.onMessage('who am I', { content: 'You are Ada.' });
   await mock.start();
-  home = await cliFolder({ 'adjutant.json': configuration() });
-  up = startCli(['up', '--port', '0'], { cwd: home });
-  url = await up.said(/http:\/\/127\.0\.0\.1:\d+/);
-  await untilListed(url, 'peer.add');
-});
+  return configuration();
+}
 
-afterAll(async () => {
-  up?.child.kill('SIGTERM');
-  expect((await up?.ended)?.code).toBe(0);
-  await mock.stop();
-  await rm(home, { recursive: true, force: true });
-});
+const { service, start, run, cli } = useCliService(configure);
+
+beforeAll(async () => untilListed(service.url, 'peer.add'));
+afterAll(async () => mock.stop());
 beforeEach(() => mock.clearRequests());
 
 describe('a question', () => {
@@ -95,7 +71,7 @@ describe('a question', () => {
   });
 
   test('is answered live when requested, once', async () => {
-    const { code, stdout } = await run(['ask', '-', '--stream'], 'sum and echo\n');
+    const { code, stdout } = await run(['ask', '-', '--stream'], { stdin: 'sum and echo\n' });
     expect({ code, stdout }).toEqual({ code: 0, stdout: `${ANSWER}\n` });
   });
 
@@ -177,7 +153,10 @@ test('agents are listed, the built-in one among them', async () => {
 describe('a tool call that needs approval', () => {
   /** A run that waits, and the id of its call. */
   async function waiting(request: string): Promise<{ asked: Watched; call: string }> {
-    const asked = startCommand(['ask', 'sum with leave', '--agent', 'careful', '--request', request], url);
+    const asked = startCommand(
+      ['ask', 'sum with leave', '--agent', 'careful', '--request', request],
+      service.url,
+    );
     const told = await asked.said(new RegExp(`adjutant approve ${request} \\S+`));
     return { asked, call: told.split(' ').at(-1) ?? '' };
   }
@@ -249,10 +228,11 @@ describe('an interrupt', () => {
 
 test('separate roles work like one process; a stop sent three times at once, as wrappers do, is gentle', async () => {
   await using redis = await startRedis();
-  const part = (...args: string[]): Running => startCli(args, { cwd: home, env: { REDIS_URL: redis.url } });
+  const part = (...args: string[]): Running =>
+    startCli(args, { cwd: service.home, env: { REDIS_URL: redis.url } });
   const api = part('api', '--port', '0');
   const roles = [api, part('engine'), part('worker')];
-  const apart = await api.said(/http:\/\/127\.0\.0\.1:\d+/);
+  const apart = await api.said(URL_OF_A_SERVICE);
   await untilListed(apart, 'peer.add');
   const asked = await runCommand(['ask', 'sum and echo'], apart);
   expect(asked).toMatchObject({ code: 0, stdout: `${ANSWER}\n` });

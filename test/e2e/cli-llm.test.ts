@@ -1,71 +1,41 @@
 /** `adjutant llm` as a person or a script uses it, against an independent mock of the providers.
  *  It must never reach a real provider. Piped, live and interrupted answers are of a process; the rest runs in the test's. */
 import { LLMock } from '@copilotkit/aimock';
-import { rm, writeFile } from 'node:fs/promises';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, describe, expect, test } from 'vitest';
 import { modelTurnSchema } from '../../src/contract/model-turn.ts';
-import { cliFolder, type Run, type Running, startCli } from '../support/cli.ts';
+import { useCliService } from '../support/cli-service.ts';
 import { runCommand } from '../support/command.ts';
 
 const TEXT = 'The quick brown fox jumps over the lazy dog.';
 const LONG = TEXT.repeat(20);
 const mock = new LLMock({ port: 0, chunkSize: 8 });
 
-let home: string;
-let up: Running;
-let url: string;
-
-/** In the process of the test. */
-async function cli(...args: string[]): Promise<Run> {
-  return runCommand(args, url);
-}
-
-/** In a process of its own. */
-function start(args: readonly string[], stdin = ''): Running {
-  return startCli(args, { cwd: home, env: { ADJUTANT_URL: url }, stdin });
-}
-
-async function run(args: readonly string[], stdin = ''): Promise<Run> {
-  return start(args, stdin).ended;
-}
-
-beforeAll(async () => {
+/** Starts the mock with its answers. */
+async function configure(): Promise<object> {
   const steady = { streamingProfile: { ttft: 0, tps: 200 } };
   mock.onMessage('hello', { content: TEXT });
   mock.onMessage('think', { content: 'Forty-two.', reasoning: 'Six times seven.' });
-  mock.on(
-    { userMessage: 'cut', sequenceIndex: 0 },
-    { content: LONG },
-    { disconnectAfterMs: 150, latency: 10 },
-  );
+  const isCut = { disconnectAfterMs: 150, latency: 10 };
+  mock.on({ userMessage: 'cut', sequenceIndex: 0 }, { content: LONG }, isCut);
   mock.on({ userMessage: 'cut', sequenceIndex: 1 }, { content: TEXT });
-  mock.on({ userMessage: 'broken' }, { content: LONG }, { disconnectAfterMs: 150, latency: 10 });
-  mock.onMessage('forbidden', {
-    error: { message: 'No such key', type: 'authentication_error' },
-    status: 401,
-  });
+  mock.on({ userMessage: 'broken' }, { content: LONG }, isCut);
+  const error = { message: 'No such key', type: 'authentication_error' };
+  mock.onMessage('forbidden', { error, status: 401 });
   mock.onMessage('endless', { content: LONG.repeat(50) }, steady);
   mock.onMessage('a person', { content: '{"name":"Ada","age":36}' });
   await mock.start();
-  home = await cliFolder({
-    'adjutant.json': {
-      mcpServers: {},
-      providers: { mock: { type: 'openai-compatible', base_url: `${mock.url}/v1` } },
-      models: { fast: 'mock:m' },
-      worker: { drain_ms: 0 },
-    },
-  });
-  up = startCli(['up', '--port', '0'], { cwd: home });
-  url = await up.said(/http:\/\/127\.0\.0\.1:\d+/);
-});
+  return {
+    mcpServers: {},
+    providers: { mock: { type: 'openai-compatible', base_url: `${mock.url}/v1` } },
+    models: { fast: 'mock:m' },
+    worker: { drain_ms: 0 },
+  };
+}
 
-afterAll(async () => {
-  up?.child.kill('SIGTERM');
-  expect((await up?.ended)?.code).toBe(0);
-  await mock.stop();
-  await rm(home, { recursive: true, force: true });
-});
+const { service, start, run, cli } = useCliService(configure);
+afterAll(async () => mock.stop());
 
 describe('an answer', () => {
   test('is all that a pipe gets; its model is shown on stderr', async () => {
@@ -81,10 +51,8 @@ describe('an answer', () => {
   });
 
   test('is the same when requested at once, and from stdin', async () => {
-    const { code, stdout } = await run(
-      ['llm', '-', '--no-stream', '--request', 'at-once', '--id', 'a'],
-      'hello\n',
-    );
+    const atOnce = ['llm', '-', '--no-stream', '--request', 'at-once', '--id', 'a'];
+    const { code, stdout } = await run(atOnce, { stdin: 'hello\n' });
     expect({ code, stdout }).toEqual({ code: 0, stdout: `${TEXT}\n` });
     const view = JSON.parse((await cli('get', 'at-once', 'a', '--json')).stdout) as { directive: object };
     expect(view.directive).toMatchObject({ type: 'llm_generate' });
@@ -99,13 +67,13 @@ describe('an answer', () => {
   });
 
   test('that fits a schema is its value', async () => {
-    const file = join(home, 'person.json');
+    const file = join(service.home, 'person.json');
     const schema = { type: 'object', properties: { name: { type: 'string' }, age: { type: 'integer' } } };
     await writeFile(file, JSON.stringify({ ...schema, required: ['name', 'age'] }));
     const { code, stdout } = await cli('llm', 'a person', '--schema', file);
     expect(code).toBe(0);
     expect(JSON.parse(stdout)).toEqual({ name: 'Ada', age: 36 });
-    const typo = await cli('llm', 'a person', '--schema', join(home, 'nobody.json'));
+    const typo = await cli('llm', 'a person', '--schema', join(service.home, 'nobody.json'));
     expect(typo).toMatchObject({ code: 2, stdout: '' });
   });
 
@@ -162,7 +130,7 @@ describe('a refusal', () => {
   });
 
   test('of an empty prompt or a wrong number is a usage error', async () => {
-    expect((await run(['llm', '-'], ' \n')).code).toBe(2);
+    expect((await run(['llm', '-'], { stdin: ' \n' })).code).toBe(2);
     expect((await cli('llm', 'hello', '--temperature', 'hot')).code).toBe(2);
   });
 

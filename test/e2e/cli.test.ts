@@ -3,7 +3,8 @@
 import { readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import { cliFolder, type Env, type Run, type Running, startCli as start } from '../support/cli.ts';
+import { cliFolder, type Run, startCli } from '../support/cli.ts';
+import { URL_OF_A_SERVICE, useCliService } from '../support/cli-service.ts';
 import { runCommand } from '../support/command.ts';
 import { eventually, untilListed } from '../support/eventually.ts';
 import { ownServerEntry } from '../support/mcp-servers.ts';
@@ -20,36 +21,11 @@ async function folder(files: Readonly<Record<string, unknown>> = {}): Promise<st
 }
 
 const CONFIG = { mcpServers: { peer: ownServerEntry('legacy-peer.ts') }, worker: { drain_ms: 0 } };
-const URL_OF_A_SERVICE = /http:\/\/127\.0\.0\.1:\d+/;
 
-let home: string;
-let up: Running;
-let url: string;
+const { service, start, run, cli } = useCliService(async () => CONFIG);
 
-/** In the process of the test. */
-async function cli(...args: string[]): Promise<Run> {
-  return runCommand(args, url);
-}
-
-/** In a process of its own. */
-async function run(
-  args: readonly string[],
-  options: { cwd?: string; env?: Env; stdin?: string } = {},
-): Promise<Run> {
-  const env = { ADJUTANT_URL: url, ...options.env };
-  return start(args, { cwd: home, ...options, env }).ended;
-}
-
-beforeAll(async () => {
-  home = await folder({ 'adjutant.json': CONFIG });
-  up = start(['up', '--port', '0'], { cwd: home });
-  url = await up.said(URL_OF_A_SERVICE);
-  await untilListed(url, 'peer.add');
-});
-
+beforeAll(async () => untilListed(service.url, 'peer.add'));
 afterAll(async () => {
-  up?.child.kill('SIGTERM');
-  expect((await up?.ended)?.code).toBe(0);
   for (const path of folders) await rm(path, { recursive: true, force: true });
 });
 
@@ -114,10 +90,7 @@ describe('call', () => {
   });
 
   test('interrupted cancels the call, and exits 130', async () => {
-    const running = start(['call', 'peer.wait', '--request', 'interrupted', '--id', 'a'], {
-      cwd: home,
-      env: { ADJUTANT_URL: url },
-    });
+    const running = start(['call', 'peer.wait', '--request', 'interrupted', '--id', 'a']);
     await running.said(/running/);
     running.child.kill('SIGINT');
     const { code, stderr } = await running.ended;
@@ -157,7 +130,7 @@ describe('submit, tail and get', () => {
   });
 
   test('take JSON lines from a file as one batch', async () => {
-    const file = join(home, 'batch.jsonl');
+    const file = join(service.home, 'batch.jsonl');
     const lines = ['a', 'b'].map((id) =>
       JSON.stringify({ type: 'tool_exec', tool_name: 'peer.echo', request_id: 'lines', id }),
     );
@@ -168,7 +141,7 @@ describe('submit, tail and get', () => {
   });
 
   test('name the faulty line, file or place', async () => {
-    const file = join(home, 'bad.jsonl');
+    const file = join(service.home, 'bad.jsonl');
     await writeFile(file, '{"type":"tool_exec"}\n{oops\n');
     const badLine = await cli('submit', file);
     expect(badLine).toMatchObject({ code: 2 });
@@ -207,7 +180,7 @@ test('the lists show tools and lanes', async () => {
 
 describe('cancel', () => {
   test('reports its effect, and the result names the reason', async () => {
-    await waiting(url, 'cut');
+    await waiting(service.url, 'cut');
     const asked = await run(['cancel', 'cut', 'a', '--reason', 'no longer needed']);
     expect(asked).toMatchObject({ code: 0, stdout: 'a  its attempt is being aborted\n' });
     const tail = await cli('tail', 'cut');
@@ -223,7 +196,7 @@ describe('cancel', () => {
   });
 
   test('of a request cancels all of it', async () => {
-    await waiting(url, 'cut-all');
+    await waiting(service.url, 'cut-all');
     const { code, stdout } = await cli('cancel', 'cut-all', '--json');
     expect(code).toBe(0);
     expect(JSON.parse(stdout)).toMatchObject({
@@ -361,13 +334,15 @@ describe('doctor', () => {
     const faults = findings.filter(({ ok }) => !ok);
     expect(faults.map(({ subject }) => subject)).toEqual(['eviction', 'persistence', 'mcp lame', 'service']);
     for (const { fix } of faults) expect(fix).not.toBeNull();
+    expect(faults[0]?.fix).toContain('maxmemory-policy noeviction');
+    expect(faults[1]?.fix).toContain('appendonly yes');
   });
 
   test('names the faults of the configuration, and tells a service without Redis from an absent service', async () => {
     await using fragile = await startRedis();
     const sound = await folder({ 'adjutant.json': {} });
     const cwd = await folder({ 'adjutant.json': { mcpServers: { peer: { comand: 'node' } } } });
-    const api = start(['api', '--port', '0'], { cwd: sound, env: { REDIS_URL: fragile.url } });
+    const api = startCli(['api', '--port', '0'], { cwd: sound, env: { REDIS_URL: fragile.url } });
     const address = await api.said(URL_OF_A_SERVICE);
     await fragile.kill9();
     const env = { ADJUTANT_URL: address, REDIS_URL: fragile.url };
@@ -387,7 +362,7 @@ describe('init', () => {
     expect((await run(['init'], { cwd })).code).toBe(0);
     const written = await readFile(join(cwd, 'adjutant.json'), 'utf8');
     expect(JSON.parse(written)).toHaveProperty('mcpServers');
-    const doctor = start(['doctor'], { cwd });
+    const doctor = startCli(['doctor'], { cwd });
     await doctor.said(/✓ configuration/);
     // The sample names packages that it would wait for.
     doctor.child.kill('SIGINT');
@@ -403,7 +378,7 @@ describe('a stop', () => {
   test('that takes long is forced by a later signal', async () => {
     await using redis = await startRedis();
     const cwd = await folder({ 'adjutant.json': { ...CONFIG, worker: { drain_ms: 60_000 } } });
-    const running = start(['up', '--port', '0'], { cwd, env: { REDIS_URL: redis.url } });
+    const running = startCli(['up', '--port', '0'], { cwd, env: { REDIS_URL: redis.url } });
     // A call that does not end by itself.
     await waiting(await running.said(URL_OF_A_SERVICE), 'long');
     running.child.kill('SIGTERM');
@@ -416,7 +391,7 @@ describe('a stop', () => {
 
   test('during the start ends the private Redis, too, and leaves the folder free', async () => {
     const cwd = await folder({ 'adjutant.json': CONFIG });
-    const running = start(['up', '--port', '0'], { cwd });
+    const running = startCli(['up', '--port', '0'], { cwd });
     const redisPid = await vi.waitFor(
       async () => {
         const owner = JSON.parse(await readFile(join(cwd, '.adjutant/redis/owner.json'), 'utf8')) as {
@@ -443,13 +418,13 @@ describe('a folder', () => {
 
   test('up takes over the Redis that a killed one left, with the accepted work', async () => {
     const cwd = await folder({ 'adjutant.json': CONFIG });
-    const first = start(['up', '--port', '0'], { cwd });
+    const first = startCli(['up', '--port', '0'], { cwd });
     const firstUrl = await first.said(URL_OF_A_SERVICE);
     const note = { type: 'emit_tool_error', tool_name: 'peer.echo', error: 'e', request_id: 'kept' };
     expect((await post(`${firstUrl}/v1/directives`, note)).status).toBe(202);
     first.child.kill('SIGKILL');
     await first.ended;
-    const second = start(['up', '--port', '0'], { cwd });
+    const second = startCli(['up', '--port', '0'], { cwd });
     const secondUrl = await second.said(URL_OF_A_SERVICE);
     expect((await runCommand(['get', 'kept'], secondUrl)).code).toBe(0);
     const { redisPid } = JSON.parse(await readFile(join(cwd, '.adjutant/redis/owner.json'), 'utf8')) as {

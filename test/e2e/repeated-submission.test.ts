@@ -1,5 +1,5 @@
-/** The same directive submitted many times at once, at two services: it is one directive.
- *  It must not submit one after the other. */
+/** Submissions that only processes show: the same directive many times at once, at two services; a body that is too large.
+ *  It must not send a repeated directive one after the other. */
 import { beforeAll, expect, test } from 'vitest';
 import type { Problem } from '../../src/contract/problem.ts';
 import type { Submission } from '../../src/contract/submission.ts';
@@ -67,4 +67,13 @@ test('many contents for one id at once: one is accepted, the others are refused'
     expect.objectContaining({ label: `content-${accepted}` }),
   ]);
   await auditRequest(url, 'contested', ['once-1']);
+});
+
+test('a body of 10 MB is refused, and its sender, another process, receives the answer each time', async () => {
+  const call = countingCall('once', 1, { requestId: 'refused' });
+  const body = { ...call, arguments: { label: 'x'.repeat(10 * 1024 * 1024) } };
+  for (let time = 0; time < 10; time += 1) {
+    const answer = await post<Problem>(`${url}/v1/directives`, body);
+    expect(answer).toMatchObject({ status: 413, body: { code: 'body_too_large' } });
+  }
 });
