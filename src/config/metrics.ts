@@ -23,6 +23,10 @@ export const metricsVariables = {
       special: '0 = a free one',
       fallback: 'none; with the API they are on its port',
     }),
+  OTEL_METRICS_EXPORTER: z.enum(['otlp', 'none']).default('otlp').register(notes, {
+    description: 'Whether metrics are sent to the collector.',
+    special: '`none` = they are only served',
+  }),
   OTEL_EXPORTER_OTLP_METRICS_ENDPOINT: address.optional().register(notes, {
     description: 'The whole address that metrics are posted to (OTLP, HTTP, protobuf).',
     fallback: 'the endpoint with `/v1/metrics`',
@@ -36,7 +40,7 @@ export const metricsVariables = {
 };
 
 const variablesSchema = z.object(metricsVariables);
-type Variables = z.output<typeof variablesSchema>;
+type Variables = z.output<typeof variablesSchema> & { OTEL_SDK_DISABLED: boolean };
 
 export interface MetricsConfig {
   isOn: boolean;
@@ -49,7 +53,8 @@ export interface MetricsConfig {
 /** `endpoint`: of all signals, without a path; null: there is none. */
 export function metricsOf(variables: Variables, endpoint: string | null): MetricsConfig {
   const base = endpoint === null ? null : `${endpoint.replace(/\/+$/, '')}/v1/metrics`;
-  const url = variables.OTEL_EXPORTER_OTLP_METRICS_ENDPOINT ?? base;
+  const isSent = variables.OTEL_METRICS_EXPORTER === 'otlp' && !variables.OTEL_SDK_DISABLED;
+  const url = isSent ? (variables.OTEL_EXPORTER_OTLP_METRICS_ENDPOINT ?? base) : null;
   return {
     isOn: variables.ADJUTANT_METRICS === 'on',
     port: variables.ADJUTANT_METRICS_PORT ?? null,

@@ -2,6 +2,7 @@
 // Must never act outside the run before the turn that asks for it is written.
 import type { Directive } from '../contract/directive.ts';
 import type { CommitVerdict } from '../journal/run-journal.ts';
+import type { RunActivityIndex } from '../journal/run-activity-index.ts';
 import type { SweepIndex } from '../journal/sweep-index.ts';
 import { type Announcement, type Entrance, FIRST_LOOK_MS } from '../queue/entrance.ts';
 import { reportImmediate } from '../queue/immediate-end.ts';
@@ -40,6 +41,7 @@ export interface TurnParts extends BrokenRunParts {
   logger: Logger;
   spans: Spans;
   reports: Reports;
+  activity: Pick<RunActivityIndex, 'note'>;
 }
 
 /**
@@ -60,7 +62,7 @@ export async function takeTurns(
     const turn = await workOut(parts, run);
     if (turn === null) return;
     const verdict = await write(parts, run, turn, startedAt);
-    if (verdict.kind === 'committed') measureTurn(parts.reports, run, turn, readAt);
+    if (verdict.kind === 'committed') measureTurn(parts, run, turn, readAt);
     // The run would end, but has more signals than were read.
     if (verdict.kind === 'more') size = { limit: size.limit * 4, bytes: size.bytes * 4 };
     else if (verdict.kind === 'unknown') return;

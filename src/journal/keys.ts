@@ -29,6 +29,8 @@ export interface KeySpace {
   readonly laneLimits: string;
   /** Sorted set of lanes, score = when each was last used, milliseconds since the epoch, by the clock of Redis. */
   readonly lanes: string;
+  /** Sorted set of runs that have not ended, score = what they do. */
+  readonly runs: string;
   /** Hash of agent name → its definition. */
   readonly agents: string;
   /** Hash of process → what it does, and of the processes that shall take no more work. */
@@ -65,6 +67,7 @@ export function keySpace(prefix: string = DEFAULT_PREFIX): KeySpace {
     place: (lane) => `${prefix}:{lane:${lane}}:place`,
     laneLimits: `${prefix}:lane-limits`,
     lanes: `${prefix}:lanes`,
+    runs: `${prefix}:runs`,
     agents: `${prefix}:agents`,
     workers: `${prefix}:workers`,
     cancellations: `${prefix}:cancellations`,

@@ -1,6 +1,7 @@
 // What waits in all lanes, for metrics: a few commands a lane that each cost Redis a microsecond, whatever waits there.
 // Must never open a lane, nor count as its use: who only looks would keep idle lanes alive.
 import type { DeadLetterIndex } from '../journal/dead-letter-index.ts';
+import type { RunActivity, RunActivityIndex } from '../journal/run-activity-index.ts';
 import type { KeySpace } from '../journal/keys.ts';
 import type { SweepIndex } from '../journal/sweep-index.ts';
 import type { RedisConnection } from '../redis/connection.ts';
@@ -20,6 +21,7 @@ export interface Survey {
   /** Directives and runs under the sweeper's care. */
   open: number;
   deadLetters: number;
+  runs: Record<RunActivity, number>;
 }
 
 export interface SurveyParts {
@@ -27,13 +29,14 @@ export interface SurveyParts {
   keys: KeySpace;
   index: Pick<SweepIndex, 'size'>;
   dead: Pick<DeadLetterIndex, 'size'>;
+  activity: Pick<RunActivityIndex, 'counts'>;
   now?: () => number;
 }
 
 /** More are not looked at: the names come from configurations, and this bounds a mistake in one. */
 const MOST_LANES = 500;
 
-export function createLaneSurvey({ connection, keys, index, dead, now = Date.now }: SurveyParts) {
+export function createLaneSurvey({ connection, keys, index, dead, activity, now = Date.now }: SurveyParts) {
   async function figuresOf(lane: string): Promise<LaneFigures> {
     const key = (part: string): string => `${lanePrefix(keys.prefix, lane)}:${lane}:${part}`;
     const [waiting, prioritized, active, delayed, next] = await Promise.all([
@@ -50,11 +53,12 @@ export function createLaneSurvey({ connection, keys, index, dead, now = Date.now
 
   /** Of the lanes that somebody has used within an hour. */
   return async (): Promise<Survey> => {
-    const [names, open, deadLetters] = await Promise.all([
+    const [names, open, deadLetters, runs] = await Promise.all([
       connection.zrange(keys.lanes, '0', String(MOST_LANES - 1)),
       index.size(),
       dead.size(),
+      activity.counts(),
     ]);
-    return { lanes: await Promise.all(names.toSorted().map(figuresOf)), open, deadLetters };
+    return { lanes: await Promise.all(names.toSorted().map(figuresOf)), open, deadLetters, runs };
   };
 }

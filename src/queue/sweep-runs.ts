@@ -1,5 +1,6 @@
 // The sweeper's check of a run: wakes it when it has unread signals, an outbox to work off, or a wake time that has passed.
 // Must never take a turn, nor end a run: only an engine does.
+import type { RunActivityIndex } from '../journal/run-activity-index.ts';
 import type { RunHead, RunJournal } from '../journal/run-journal.ts';
 import type { DueEntry, SweepIndex } from '../journal/sweep-index.ts';
 import { WAKE_AHEAD_MS, type RunWaker } from './run-wake.ts';
@@ -8,6 +9,8 @@ export interface RunSweepParts {
   runs: RunJournal;
   index: SweepIndex;
   waker: RunWaker;
+  /** Default: nobody counts runs. */
+  activity?: Pick<RunActivityIndex, 'note'>;
 }
 
 /** What the sweeper does with one run. `at`: when it looks next, milliseconds since the epoch. */
@@ -40,11 +43,14 @@ export function runDecision(
   return { kind: 'look_again', at, wake, wakeAhead };
 }
 
-export function createRunSweep({ runs, index, waker }: RunSweepParts) {
+export function createRunSweep({ runs, index, waker, activity }: RunSweepParts) {
   return async (entry: DueEntry, now: number): Promise<void> => {
     const head = await runs.head(entry.requestId);
     const decision = runDecision(entry, head, now);
-    if (decision.kind === 'forget') return index.forget(entry);
+    if (decision.kind === 'forget') {
+      activity?.note(entry.requestId, null);
+      return index.forget(entry);
+    }
     if (decision.kind === 'missing') return index.lookAgain(entry, decision.at, true);
     if (decision.wake) await waker.wake(entry.requestId, head?.version ?? 0);
     if (decision.wakeAhead !== null) await waker.wakeAt(entry.requestId, decision.wakeAhead);

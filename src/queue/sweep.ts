@@ -2,16 +2,14 @@
 // Must never rely on being the only one, nor on surviving: every step is safe to repeat, and entries it took come due again.
 import { pause, settledWithin } from '../lifecycle.ts';
 import type { DeadLetterIndex } from '../journal/dead-letter-index.ts';
-import type { RunJournal } from '../journal/run-journal.ts';
-import type { DueEntry } from '../journal/sweep-index.ts';
-import { RUN_ENTRY, type RunWaker } from './run-wake.ts';
+import type { DueEntry, SweepIndex } from '../journal/sweep-index.ts';
+import { RUN_ENTRY } from './run-wake.ts';
 import { SHORTEST_LOOK_MS } from './sweep-decision.ts';
 import { createDirectiveSweep, type DirectiveSweepParts } from './sweep-directives.ts';
-import { createRunSweep } from './sweep-runs.ts';
+import { createRunSweep, type RunSweepParts } from './sweep-runs.ts';
 
-export interface SweeperOptions extends DirectiveSweepParts {
-  runs: RunJournal;
-  waker: RunWaker;
+export interface SweeperOptions extends DirectiveSweepParts, RunSweepParts {
+  index: SweepIndex;
   dead: DeadLetterIndex;
   /** How long a closed request stays readable, milliseconds. */
   retentionMs: number;
@@ -28,8 +26,8 @@ const DEAD_LETTER_LOOK_MS = 10_000;
 const DEFAULT_INTERVAL_MS = 500;
 
 export function createSweeper(options: SweeperOptions) {
-  const { runs, index, lanes, waker, dead, onError } = options;
-  const sweepRun = createRunSweep({ runs, index, waker });
+  const { index, lanes, dead, onError } = options;
+  const sweepRun = createRunSweep(options);
   const sweepDirective = createDirectiveSweep(options);
   const stopping = new AbortController();
   let loop: Promise<void> | undefined;

@@ -54,6 +54,7 @@ function turnOf(store: Store, { core, preparer, requestBytes, logger }: EngineRo
     },
     preparer,
     reports: store.reports,
+    activity: records.activity,
     entrance,
     index,
     waker,

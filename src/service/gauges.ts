@@ -37,10 +37,15 @@ export function laneGauges(survey: () => Promise<Survey>): GaugeSource {
   return remembered(async () => readingsOf(await survey()), LANES_FRESH_MS);
 }
 
-function readingsOf({ lanes, open, deadLetters }: Survey): Reading[] {
+function readingsOf({ lanes, open, deadLetters, runs }: Survey): Reading[] {
   return [
     { metric: 'open', value: open },
     { metric: 'deadLetters', value: deadLetters },
+    ...Object.entries(runs).map(([status, value]): Reading => ({
+      metric: 'runs',
+      value,
+      labels: { [LABEL.status]: status },
+    })),
     ...lanes.flatMap(({ lane, oldestMs, ...counts }): Reading[] => [
       { metric: 'laneOldestAge', value: oldestMs / 1_000, labels: { [LABEL.lane]: lane } },
       ...Object.entries(counts).map(([state, value]): Reading => ({

@@ -227,12 +227,12 @@ function agentsOf({ catalog }: Store, { modules, processId }: Shared): Announced
 }
 
 function sweeperOn(store: Store, config: Config, onError: (error: Error) => void): Startable {
-  const { journal, runs, index, dead, ends } = store.records;
+  const { journal, runs, index, dead, ends, activity } = store.records;
   const { lanes, waker } = store.queue;
   const retentionMs = config.retention.closed_ms;
   const { spans, reports } = store;
   const sayWait = createWaitSayer({ journal, waits: createLaneWaits({ catalog: store.catalog, lanes }) });
-  const records = { journal, runs, index, dead, ends };
+  const records = { journal, runs, index, dead, ends, activity };
   return createSweeper({ ...records, lanes, waker, spans, reports, sayWait, retentionMs, onError });
 }
 

@@ -7,6 +7,7 @@ import { createEndRecorder } from '../journal/end-recorder.ts';
 import { createJournal } from '../journal/journal.ts';
 import { type KeySpace, keySpace } from '../journal/keys.ts';
 import { createPayloadStore } from '../journal/payload-store.ts';
+import { createRunActivityIndex } from '../journal/run-activity-index.ts';
 import { createRunJournal } from '../journal/run-journal.ts';
 import { createSerialLanes } from '../journal/serial-lanes.ts';
 import { createSweepIndex } from '../journal/sweep-index.ts';
@@ -94,6 +95,7 @@ function recordsOn(
     serial: createSerialLanes(connection, keys, journal),
     index,
     dead,
+    activity: createRunActivityIndex(connection, keys),
     ends: createEndRecorder(index, dead),
   };
 }

@@ -50,14 +50,7 @@ const API = reportedBy('api', {
     name: 'adjutant.runs',
     unit: '{run}',
     labels: [LABEL.status],
-    says: 'Runs that have begun and not ended: `running`, or `waiting` for an approval or an input. At most 5 s old.',
-  },
-  approvals: {
-    kind: 'gauge',
-    name: 'adjutant.approvals',
-    unit: '{run}',
-    labels: [],
-    says: 'Runs with a question that waits for an approval. At most 5 s old.',
+    says: 'Runs that have begun and not ended: `running`, `waiting` for a timer, an input or a child, or for an `approval`. At most 5 s old.',
   },
   refusals: {
     kind: 'counter',

@@ -87,7 +87,7 @@ async function openExport(
   return openMetricExport({ resource, otlp: { ...otlp, onExported }, readGauges });
 }
 
-/** One line as the collector is lost, one a minute while it is away, one as it is back. */
+/** One line as the collector is lost, and one as it is back. Jaeger takes traces only, which is no outage. */
 function exportLog(url: string, logger: Logger): (error: Error | null) => void {
   const outage = createOutage();
   const collector = URL.parse(url)?.origin ?? '';
@@ -95,10 +95,15 @@ function exportLog(url: string, logger: Logger): (error: Error | null) => void {
     const news: OutageNews | null = error === null ? outage.works() : outage.failed();
     if (news?.kind === 'ended') {
       logger.info({ collector, after_s: secondsOf(news.afterMs) }, 'the collector takes metrics again');
-    } else if (news !== null)
-      logger.warn(
+    } else if (news?.kind === 'began')
+      logger[isNotServed(error) ? 'info' : 'warn'](
         { collector, error: error?.message },
-        'the collector takes no metrics: they are only counted',
+        'the collector takes no metrics; OTEL_METRICS_EXPORTER=none sends none',
       );
   };
+}
+
+/** The collector has no place for metrics. */
+function isNotServed(error: Error | null): boolean {
+  return (error as { code?: unknown } | null)?.code === 404;
 }

@@ -3,6 +3,7 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { type ReceivedMetric, readMetrics } from './otlp-metrics.ts';
 import { type ReceivedSpan, readSpans } from './otlp-spans.ts';
 
 export interface OtlpReceiver {
@@ -10,6 +11,7 @@ export interface OtlpReceiver {
   readonly url: string;
   /** In the order of their arrival. */
   spans(): readonly ReceivedSpan[];
+  metrics(): readonly ReceivedMetric[];
   /** Requests, answered or not. */
   requests(): number;
   /** What the next requests get: 200, another status, or no answer. */
@@ -21,13 +23,15 @@ export interface OtlpReceiver {
 
 export async function startOtlpReceiver(): Promise<OtlpReceiver> {
   const spans: ReceivedSpan[] = [];
+  const metrics: ReceivedMetric[] = [];
   const watchers = new Set<() => void>();
   let answered: number | 'nothing' = 200;
   let requests = 0;
   async function receive(request: IncomingMessage, response: ServerResponse): Promise<void> {
     requests += 1;
     const body = await bodyOf(request);
-    if (answered === 200) spans.push(...readSpans(body));
+    if (answered === 200 && request.url === '/v1/metrics') metrics.push(...readMetrics(body));
+    else if (answered === 200) spans.push(...readSpans(body));
     for (const look of watchers) look();
     if (answered !== 'nothing')
       response.writeHead(answered, { 'content-type': 'application/x-protobuf' }).end();
@@ -39,6 +43,7 @@ export async function startOtlpReceiver(): Promise<OtlpReceiver> {
   return {
     url: `http://127.0.0.1:${port}`,
     spans: () => spans,
+    metrics: () => metrics,
     requests: () => requests,
     answer: (status) => void (answered = status),
     until: (condition) => watched(watchers, () => condition(spans)),

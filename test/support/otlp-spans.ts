@@ -22,9 +22,9 @@ const STATUSES = ['UNSET', 'OK', 'ERROR'] as const;
 
 type Field = bigint | Buffer;
 /** Field number → its values, in order. */
-type Message = ReadonlyMap<number, readonly Field[]>;
+export type Message = ReadonlyMap<number, readonly Field[]>;
 
-function readMessage(bytes: Buffer): Message {
+export function readMessage(bytes: Buffer): Message {
   const fields = new Map<number, Field[]>();
   let at = 0;
   const varint = (): bigint => {
@@ -53,12 +53,12 @@ function readMessage(bytes: Buffer): Message {
   return fields;
 }
 
-const messages = (message: Message, field: number): Message[] =>
+export const messages = (message: Message, field: number): Message[] =>
   (message.get(field) ?? []).map((value) => readMessage(value as Buffer));
-const text = (message: Message, field: number): string => (message.get(field)?.[0] ?? '').toString();
+export const text = (message: Message, field: number): string => (message.get(field)?.[0] ?? '').toString();
 const hex = (message: Message, field: number): string =>
   ((message.get(field)?.[0] ?? Buffer.alloc(0)) as Buffer).toString('hex');
-const integer = (message: Message, field: number): bigint => (message.get(field)?.[0] ?? 0n) as bigint;
+export const integer = (message: Message, field: number): bigint => (message.get(field)?.[0] ?? 0n) as bigint;
 
 function anyValue(message: Message): unknown {
   const [[field, [value]] = [0, []]] = message as unknown as Iterable<[number, Field[]]>;
@@ -70,13 +70,13 @@ function anyValue(message: Message): unknown {
   throw new Error(`a value of field ${field} is unknown`);
 }
 
-function doubleOf(bits: bigint): number {
+export function doubleOf(bits: bigint): number {
   const bytes = Buffer.alloc(8);
   bytes.writeBigUInt64LE(bits);
   return bytes.readDoubleLE();
 }
 
-function attributesOf(message: Message, field: number): Record<string, unknown> {
+export function attributesOf(message: Message, field: number): Record<string, unknown> {
   const pairs = messages(message, field).map((pair) => [text(pair, 1), messages(pair, 2).map(anyValue)[0]]);
   return Object.fromEntries(pairs) as Record<string, unknown>;
 }
