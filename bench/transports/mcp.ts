@@ -13,11 +13,8 @@ const SERVER = fileURLToPath(new URL('../noop-server-process.ts', import.meta.ur
 export async function openMcp(): Promise<Transport> {
   const transport = { kind: 'stdio', command: process.execPath, args: [SERVER], env: {} } as const;
   const { promise: listed, resolve } = Promise.withResolvers<void>();
-  const pool = createMcpPool({
-    servers: [{ name: 'noop', transport }],
-    onTools: () => resolve(),
-    logger: SILENT,
-  });
+  const pool = createMcpPool({ servers: [{ name: 'noop', transport }], logger: SILENT });
+  pool.subscribe({ onTools: () => resolve() });
   pool.start();
   await listed;
   const { signal } = new AbortController();

@@ -11,7 +11,7 @@ import type { ConnectFault } from '../mcp/connect-fault.ts';
 import { probeServer, type Probe } from '../mcp/probe.ts';
 import { askRedis, RedisAway } from '../redis/reach.ts';
 import { type RedisFacts, redisFacts, unfitness, type Unfitness } from '../redis/fitness.ts';
-import { serverOptions } from '../service/tools.ts';
+import { serverOptions } from '../service/mcp-servers.ts';
 
 /** A first `npx` downloads a package. */
 const SERVER_LIMIT_MS = 30_000;

@@ -11,7 +11,7 @@ import { missingKeyFindings } from './diagnosis.ts';
 import { createCore } from '../engine/core/core.ts';
 import { didYouMean } from '../config/known-keys.ts';
 import { closeNames } from '../bounds/close-names.ts';
-import { modelProviders } from '../service/models.ts';
+import { modelProviders } from '../service/model-providers.ts';
 import { toolMatches } from '../contract/tool-pattern.ts';
 import { laneNames, type LaneChoice } from '../service/lane-choice.ts';
 import type { Modules } from '../extend/modules.ts';

@@ -22,7 +22,6 @@ import { type ContextSharing, sharedContext } from './tool-context.ts';
 export interface ToolPlace {
   server: string;
   tool: string;
-  repeatPolicy: RepeatPolicy;
   /** Default time limit of an attempt, milliseconds. */
   timeoutMs: number;
   /** The control directives that are trusted in this server's results. */
@@ -34,16 +33,20 @@ export interface ToolPlace {
 export interface ToolExecOptions {
   pool: McpPool;
   /** null: this worker does not serve the lane. */
-  locate: (directive: ToolExec, lane: string) => Promise<ToolPlace | null>;
+  placeOf(directive: ToolExec, lane: string): ToolPlace | null;
+  /** As far as it is known now: a worker knows a tool's annotations from its first connection to the server on. */
+  repeatPolicyOf(directive: ToolExec, place: ToolPlace): Promise<RepeatPolicy>;
 }
 
-export function toolExec({ pool, locate }: ToolExecOptions): DirectiveDefinition {
+export function toolExec({ pool, placeOf, repeatPolicyOf }: ToolExecOptions): DirectiveDefinition {
   return defineDirective<ToolExec>({
     mode: 'queued',
     type: 'tool_exec',
     schema: toolExecSchema,
-    repeatPolicy: async (directive, lane) =>
-      (await locate(directive, lane))?.repeatPolicy ?? directive.effect ?? 'once',
+    async repeatPolicy(directive, lane) {
+      const place = placeOf(directive, lane);
+      return place ? repeatPolicyOf(directive, place) : (directive.effect ?? 'once');
+    },
     started: (directive) => ({
       call_id: directive.id,
       tool_name: directive.tool_name,
@@ -51,7 +54,7 @@ export function toolExec({ pool, locate }: ToolExecOptions): DirectiveDefinition
       metadata: {},
     }),
     async execute(directive, context) {
-      const place = await locate(directive, context.lane);
+      const place = placeOf(directive, context.lane);
       return place ? callTool(pool, directive, place, context) : notServedHere(directive);
     },
   });
@@ -99,14 +102,13 @@ async function callTool(
   return { ...execution, metadata: { ...execution.metadata, server, tool }, span };
 }
 
-function spanOf({ server, repeatPolicy }: ToolPlace, session: ToolCallSession | undefined): Attributes {
+function spanOf({ server }: ToolPlace, session: ToolCallSession | undefined): Attributes {
   return {
     [ATTRIBUTE.mcpMethod]: 'tools/call',
     [ATTRIBUTE.mcpServer]: server,
     [ATTRIBUTE.mcpProtocol]: session?.protocolVersion ?? undefined,
     [ATTRIBUTE.mcpSession]: session?.sessionId ?? undefined,
     [ATTRIBUTE.networkTransport]: session && (session.transport === 'stdio' ? 'pipe' : 'tcp'),
-    [ATTRIBUTE.repeatPolicy]: repeatPolicy,
   };
 }
 

@@ -9,6 +9,7 @@ import { createSemaphore } from '../bounds/semaphore.ts';
 import { createConnection } from './connection.ts';
 import type { Logger } from '../telemetry/logger.ts';
 import { type Hide, hideSecretsOf } from './server-secrets.ts';
+import { createServerEvents, type Subscribe } from './server-events.ts';
 import type { McpServerOptions } from './server-options.ts';
 import type { ServerStatus } from './server-status.ts';
 import type { ToolCallOutcome, ToolCallRequest } from './tool-call.ts';
@@ -18,9 +19,6 @@ export type { ServerStatus } from './server-status.ts';
 
 export interface McpPoolOptions {
   readonly servers: readonly McpServerOptions[];
-  /** The server's whole list, after each reading and at least once per connection. */
-  readonly onTools?: (server: string, tools: readonly ToolDefinition[]) => void;
-  readonly onStatus?: (server: string, status: ServerStatus, error?: string) => void;
   readonly logger: Logger;
   /** From 0 up to 1; spreads reconnections. Default Math.random. */
   readonly random?: () => number;
@@ -33,6 +31,7 @@ export interface McpPool {
   start(): void;
   /** Aborts calls in flight, closes every connection and ends every child process. Safe twice and without start. */
   stop(): Promise<void>;
+  subscribe: Subscribe;
   /** Never throws. */
   call(request: ToolCallRequest): Promise<ToolCallOutcome>;
   /** null: never listed yet, or no such server. Kept while the server is away. */
@@ -52,8 +51,9 @@ interface ServedServer extends CallTools {
 export function createMcpPool(options: McpPoolOptions): McpPool {
   const active = new Set<CallDeadline>();
   const schemas = options.schemas ?? createSchemaChecks();
+  const events = createServerEvents();
   const served = new Map(
-    options.servers.map((server) => [server.name, serve(server, options, schemas, active)]),
+    options.servers.map((server) => [server.name, serve(server, { ...options, schemas, active, events })]),
   );
   let stopping: Promise<void> | null = null;
 
@@ -68,6 +68,7 @@ export function createMcpPool(options: McpPoolOptions): McpPool {
       for (const { connection } of served.values()) connection.start();
     },
     stop: () => (stopping ??= stop()),
+    subscribe: events.subscribe,
     async call(request) {
       const tools = served.get(request.server);
       if (tools === undefined) return unknownServer(request.server, [...served.keys()]);
@@ -81,34 +82,28 @@ export function createMcpPool(options: McpPoolOptions): McpPool {
   };
 }
 
-function serve(
-  server: McpServerOptions,
-  options: McpPoolOptions,
-  schemas: SchemaChecks,
-  active: Set<CallDeadline>,
-): ServedServer {
+interface PoolParts extends Pick<McpPoolOptions, 'logger' | 'random'> {
+  readonly schemas: SchemaChecks;
+  readonly active: Set<CallDeadline>;
+  readonly events: ReturnType<typeof createServerEvents>;
+}
+
+function serve(server: McpServerOptions, { random = Math.random, ...pool }: PoolParts): ServedServer {
+  const { schemas, active, events } = pool;
   const { name } = server;
   const hide = hideSecretsOf(server);
-  const logger = forServer(options.logger, name, hide);
+  const logger = forServer(pool.logger, name, hide);
+  const source = events.sourceOf(name, logger);
   const connection = createConnection({
     server,
     logger,
-    random: options.random ?? Math.random,
+    random,
     schemas,
-    onTools: (list) => safely(logger, () => options.onTools?.(name, list.definitions)),
-    onStatus: (status, error) => safely(logger, () => options.onStatus?.(name, status, hide(error))),
+    onTools: (list) => source.tools(list.definitions),
+    onStatus: (status, error) => source.status(status, hide(error)),
   });
   const slots = createSemaphore(server.serial === true ? 1 : (server.maxInFlight ?? MAX_IN_FLIGHT));
   return { connection, slots, active, hide };
-}
-
-/** An error of a listener does not affect the connection. */
-function safely(logger: Logger, listener: () => void): void {
-  try {
-    listener();
-  } catch (error) {
-    logger.warn({ err: error }, 'MCP pool listener failed');
-  }
 }
 
 function forServer(logger: Logger, server: string, hide: Hide): Logger {

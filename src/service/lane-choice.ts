@@ -5,7 +5,7 @@ import type { Config } from '../config/config.ts';
 import { modelLane } from '../contract/model-name.ts';
 import { toolMatches } from '../contract/tool-pattern.ts';
 import type { Modules } from '../extend/modules.ts';
-import { servedLanes } from './worker-role.ts';
+import { servedLanes } from './served-lanes.ts';
 
 export interface LaneChoice {
   config: Config;

@@ -5,6 +5,7 @@ import { createProbeListener, type ProbeListener } from '../api/probe-listener.t
 import type { Config } from '../config/config.ts';
 import type { Modules } from '../extend/modules.ts';
 import type { Hearing } from '../journal/channel.ts';
+import type { McpPool } from '../mcp/pool.ts';
 import type { LocalRoles } from '../queue/local-roles.ts';
 import { createLaneSurvey } from '../queue/lane-survey.ts';
 import { createFailureLog, type FailureLog } from '../telemetry/failure-log.ts';
@@ -14,8 +15,8 @@ import { createTraces, type Traces, type TracingSettings } from '../telemetry/tr
 import { version } from '../version.ts';
 import { laneGauges, redisGauges } from './gauges.ts';
 import { readiness } from './readiness.ts';
+import { connectedServers, countReconnections } from './server-metrics.ts';
 import type { Store } from './store.ts';
-import type { ToolRole } from './tools.ts';
 
 export interface Observation {
   metrics: Metrics;
@@ -79,12 +80,9 @@ export function addStoreGauges({ metrics }: Observation, store: Store, hasApi: b
 }
 
 /** Of a process that executes. */
-export function addWorkerGauges(
-  { metrics }: Observation,
-  tools: Pick<ToolRole, 'connected'>,
-  local: LocalRoles,
-): void {
-  metrics.add(tools.connected);
+export function addWorkerMetrics({ metrics }: Observation, servers: McpPool, local: LocalRoles): void {
+  metrics.add(() => connectedServers(servers));
+  countReconnections(servers, metrics.meters);
   metrics.add(() => [{ metric: 'attemptsRunning', value: local.underWay()['attempts'] ?? 0 }]);
 }
 

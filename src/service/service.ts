@@ -24,22 +24,17 @@ import type { Worker } from '../worker/worker.ts';
 import { askRedis } from '../redis/reach.ts';
 import { openLog } from '../telemetry/log.ts';
 import type { ProbeListener } from '../api/probe-listener.ts';
+import { type Adapters, createAdapters } from './adapters.ts';
 import { type Announced, createAnnouncer } from './announcer.ts';
 import { type ApiRole, createApiRole } from './api-role.ts';
-import { createConnections } from './connections.ts';
+import { type Connections, createConnections } from './connections.ts';
 import { createEngineRole } from './engine-role.ts';
-import { configuredModels } from './models.ts';
-import { addStoreGauges, addWorkerGauges, createObservation, probeListener } from './observation.ts';
+import { createExecution } from './execution.ts';
+import { configuredModels } from './model-role.ts';
+import { addStoreGauges, addWorkerMetrics, createObservation, probeListener } from './observation.ts';
 import { createPresence } from './presence.ts';
 import { createStore, type Store, type StoreOptions } from './store.ts';
-import {
-  createExecution,
-  createWorkerRole,
-  type Execution,
-  JOB_LOCK_MS,
-  STALLED_CHECK_MS,
-  type WorkerRole,
-} from './worker-role.ts';
+import { createWorkerRole, JOB_LOCK_MS, STALLED_CHECK_MS, type WorkerRole } from './worker-role.ts';
 
 /** What a process does. Every process sweeps; of what is due each entry goes to one of them. */
 export interface Roles {
@@ -63,13 +58,11 @@ export function createService(config: Config, roles: Roles, modules: Modules = N
   const shared = sharedBy(config, modules);
   const { redisUrl, local, outage, observation, onError } = shared;
   const redis = createConnections(redisUrl, outage);
-  // A connection each: a write that waits for a disk or a replica holds back all that follows it on its own.
-  const turns = roles.engine ? storeOn(redis.open('commands'), shared, { takes: local.all }) : null;
-  const work = roles.worker ? storeOn(redis.open('commands'), shared, { waitsForTurns: true }) : null;
-  const entry = roles.api ? storeOn(redis.open('submit'), shared) : null;
+  const { turns, work, entry } = storesOf(roles, redis, shared);
   const stores = [turns, work, entry].filter((store) => store !== null);
 
-  const execution = work ? createExecution(work, shared) : null;
+  const adapters = roles.worker ? createAdapters(shared) : null;
+  const execution = work && adapters ? createExecution(work, adapters, shared) : null;
   const registry = createRegistry([emitToolError, emitRequestError, ...(execution?.definitions ?? [])]);
   const engine = turns ? engineOn(turns, registry, shared) : null;
   const worker =
@@ -80,7 +73,7 @@ export function createService(config: Config, roles: Roles, modules: Modules = N
   const api = entry ? apiOn(entry, redis.open('subscriber'), registry, shared, worker) : null;
 
   const announced = [...(execution?.announced ?? []), ...(turns ? [agentsOf(turns, shared)] : [])];
-  const probes = probesOn(stores, shared, { execution, worker, hasApi: roles.api === true });
+  const probes = probesOn(stores, shared, { adapters, worker, hasApi: roles.api === true });
   const parts = [
     observation.failures,
     observation.metrics,
@@ -91,7 +84,7 @@ export function createService(config: Config, roles: Roles, modules: Modules = N
     ...stores.slice(0, 1).map((store) => sweeperOn(store, config, onError)),
     createAnnouncer(announced, onError),
     ...(engine ? [engine] : []),
-    ...(execution?.parts ?? []),
+    ...(adapters?.parts ?? []),
     ...(worker?.parts ?? []),
     ...(api ? [api] : []),
     ...(probes ? [probes] : []),
@@ -144,6 +137,16 @@ function serviceOf(parts: readonly Startable[], { logger, url, metricsUrl, drain
       const left = await stopAll(parts, deadlineIn(STOP_MS + drainMs));
       if (left.length > 0) logger.warn({ left }, 'not everything stopped in time; it is left behind');
     },
+  };
+}
+
+/** A connection each: a write that waits for a disk or a replica holds back all that follows it on its own. */
+function storesOf(roles: Roles, redis: Connections, shared: Shared) {
+  const { all: takes } = shared.local;
+  return {
+    turns: roles.engine ? storeOn(redis.open('commands'), shared, { takes }) : null,
+    work: roles.worker ? storeOn(redis.open('commands'), shared, { waitsForTurns: true }) : null,
+    entry: roles.api ? storeOn(redis.open('submit'), shared) : null,
   };
 }
 
@@ -203,17 +206,17 @@ function apiOn(
 function probesOn(
   stores: readonly Store[],
   { config, observation, local }: Shared,
-  { execution, worker, hasApi }: ProbedRoles,
+  { adapters, worker, hasApi }: ProbedRoles,
 ): ProbeListener | null {
   const [store] = stores;
   if (store === undefined) return null;
   addStoreGauges(observation, stores.at(-1) ?? store, hasApi);
-  if (execution) addWorkerGauges(observation, execution.tools, local);
+  if (adapters) addWorkerMetrics(observation, adapters.servers, local);
   return probeListener(config, observation, store, { cancellations: worker?.hearing ?? null });
 }
 
 interface ProbedRoles {
-  execution: Execution | null;
+  adapters: Adapters | null;
   worker: WorkerRole | null;
   hasApi: boolean;
 }

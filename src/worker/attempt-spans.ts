@@ -1,6 +1,7 @@
 // The spans of an attempt: `process {lane}`, and in it the call that was made.
 // Must never be made for an attempt whose claim was taken over: whoever took it reports it as lost.
 import type { Directive } from '../contract/directive.ts';
+import type { RepeatPolicy } from '../contract/work-directive.ts';
 import type { Execution } from '../executors/definition.ts';
 import { attemptPlace, type AttemptPlace, attemptSpanId, reportLost } from '../queue/attempt-place.ts';
 import type { JobOutcome } from '../queue/consume.ts';
@@ -52,6 +53,7 @@ export interface AttemptStory {
   /** false: the provider is out of reach and was not asked. */
   readonly called: boolean;
   readonly execution: Execution;
+  readonly repeatPolicy: RepeatPolicy;
   readonly stop: StopReason | null;
   readonly outcome: Outcome;
   /** What was recorded. */
@@ -75,7 +77,7 @@ function callSpan(
   { content }: Spans,
   claimed: Claimed,
   { call: place }: AttemptTrace,
-  { execution, begunAt: startedAt, endedAt }: AttemptStory,
+  { execution, repeatPolicy, begunAt: startedAt, endedAt }: AttemptStory,
 ): SpanRecord | null {
   const { directive } = claimed.envelope;
   const operation = operationOf(directive, modelOf(claimed));
@@ -84,6 +86,8 @@ function callSpan(
   const attributes: Attributes = {
     ...operation.attributes,
     ...execution.span,
+    // A model call is always repeatable.
+    [ATTRIBUTE.repeatPolicy]: directive.type === 'tool_exec' ? repeatPolicy : undefined,
     [ATTRIBUTE.rejected]: rejected.length > 0 ? rejected.length : undefined,
     ...contentOf(content, directive, execution),
   };

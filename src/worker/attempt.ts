@@ -195,7 +195,16 @@ async function executeAndRecord(parts: AttemptParts, claimed: Claimed): Promise<
   measureAttempt(parts, claimed, { execution, outcome, durationMs });
   const recorded = await recordInAnyCase(parts, claimed, outcome, { ...execution, metadata, seen });
   const called = stopped === null;
-  reportAttempt(parts, claimed, { begunAt, endedAt, called, execution, stop, outcome, recorded });
+  reportAttempt(parts, claimed, {
+    begunAt,
+    endedAt,
+    called,
+    execution,
+    repeatPolicy,
+    stop,
+    outcome,
+    recorded,
+  });
   return recorded;
 }
 

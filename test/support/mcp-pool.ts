@@ -76,6 +76,8 @@ function createPoolUnderTest(
     servers,
     logger: { debug: log('debug'), info: log('info'), warn: log('warn'), error: log('error') },
     random: () => 0,
+  });
+  pool.subscribe({
     onTools: (server, tools) => {
       listings.push({ server, tools });
       happened();

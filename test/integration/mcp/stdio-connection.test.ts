@@ -4,7 +4,7 @@ import { mkdtemp, readFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { createMcpPool, type McpPool } from '../../../src/mcp/pool.ts';
+import { createMcpPool } from '../../../src/mcp/pool.ts';
 import { TRACEPARENT, failureOf, openPool, sharedPool, textOf } from '../../support/mcp-pool.ts';
 import { everything, legacyPeer, modernPeer } from '../../support/mcp-servers.ts';
 import { exists, gone } from '../../support/mcp-process.ts';
@@ -128,11 +128,8 @@ describe('one process of a server', () => {
 
 test('a stop in the moment between the list and the first call leaves nothing behind', async () => {
   const stopping = Promise.withResolvers<void>();
-  const pool: McpPool = createMcpPool({
-    servers: [legacyPeer()],
-    logger: SILENT,
-    onTools: () => stopping.resolve(pool.stop()),
-  });
+  const pool = createMcpPool({ servers: [legacyPeer()], logger: SILENT });
+  pool.subscribe({ onTools: () => stopping.resolve(pool.stop()) });
   pool.start();
   await stopping.promise;
   expect(pool.status('legacy')).not.toBe('ready');

@@ -9,10 +9,12 @@ import {
   type ToolCatalog,
   toolListing,
 } from '../../../src/catalog/tool-catalog.ts';
+import type { ToolExec } from '../../../src/contract/work-directive.ts';
 import { keySpace } from '../../../src/journal/keys.ts';
 import { closeRedis, connectRedis } from '../../../src/redis/connection.ts';
 import { createAnnouncer } from '../../../src/service/announcer.ts';
-import { createToolRole } from '../../../src/service/tools.ts';
+import { mcpServers } from '../../../src/service/mcp-servers.ts';
+import { createToolRole } from '../../../src/service/tool-role.ts';
 import { eventually } from '../../support/eventually.ts';
 import { useRedis } from '../../support/shared.ts';
 import { SILENT } from '../../../src/telemetry/logger.ts';
@@ -30,22 +32,25 @@ const redis = useRedis();
 function roleOf(server: string, catalog: ToolCatalog) {
   const raw = { mcpServers: { [server]: { command: '/no/such/program' } } };
   const config = parseConfig(raw, { source: 'test', directory: '/', environment: {} });
-  return createToolRole({ config, catalog, processId: randomUUID(), logger: SILENT, onError: () => {} });
+  const pool = mcpServers(config, { logger: SILENT });
+  return createToolRole(pool, { config, catalog, processId: randomUUID(), onError: () => {} });
 }
 
 test('the tools of an unreachable server stay listed with their repeat policies', async () => {
   const connection = connectRedis(redis.url, 'commands');
   const catalog = createToolCatalog(connection, keySpace(`test-${randomUUID()}`));
   await catalog.publish(STORED);
-  const { pool, locate } = roleOf('away', catalog);
+  const { pool, placeOf, repeatPolicyOf } = roleOf('away', catalog);
   try {
     pool.start();
     await vi.waitUntil(async () => (await catalog.read())[0]?.status === 'unavailable');
     expect(await catalog.read()).toEqual([
       { ...STORED, status: 'unavailable', error: expect.any(String), updatedAt: expect.any(Number) },
     ]);
-    const directive = { type: 'tool_exec', tool_name: 'away.look' } as Parameters<typeof locate>[0];
-    expect(await locate(directive, 'tool.away')).toMatchObject({ tool: 'look', repeatPolicy: 'read' });
+    const directive = { type: 'tool_exec', tool_name: 'away.look' } as ToolExec;
+    const place = placeOf(directive, 'tool.away');
+    expect(place).toMatchObject({ server: 'away', tool: 'look' });
+    expect(place && (await repeatPolicyOf(directive, place))).toBe('read');
   } finally {
     await pool.stop();
     await closeRedis(connection);

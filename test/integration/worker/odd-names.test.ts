@@ -15,7 +15,8 @@ import { toolExec } from '../../../src/executors/tool-exec.ts';
 import { keySpace } from '../../../src/journal/keys.ts';
 import { createToolCatalog } from '../../../src/catalog/tool-catalog.ts';
 import { closeRedis, connectRedis } from '../../../src/redis/connection.ts';
-import { createToolRole } from '../../../src/service/tools.ts';
+import { mcpServers } from '../../../src/service/mcp-servers.ts';
+import { createToolRole } from '../../../src/service/tool-role.ts';
 import { SILENT } from '../../../src/telemetry/logger.ts';
 import { INHERITED_NAMES } from '../../support/odd-names.ts';
 import { errorOf, openPipeline } from '../../support/pipeline.ts';
@@ -32,14 +33,19 @@ async function wired(server: string, effects: object = {}) {
   const command = { command: process.execPath, args: [SERVER, JSON.stringify(INHERITED_NAMES)], effects };
   const raw = JSON.parse(`{"mcpServers":{${JSON.stringify(server)}:${JSON.stringify(command)}}}`) as unknown;
   const config = parseConfig(raw, { source: 'test', directory: '/', environment: {} });
-  const wiring = createToolRole({ config, catalog, processId: 'p', logger: SILENT, onError: () => {} });
-  wiring.pool.start();
-  await vi.waitUntil(() => wiring.pool.tools(server) !== null);
+  const pool = mcpServers(config, { logger: SILENT });
+  const wiring = createToolRole(pool, { config, catalog, processId: 'p', onError: () => {} });
+  pool.start();
+  await vi.waitUntil(() => pool.tools(server) !== null);
   return {
     ...wiring,
     catalog,
+    async locate(directive: ToolExec, lane: string) {
+      const place = wiring.placeOf(directive, lane);
+      return place && { tool: place.tool, repeatPolicy: await wiring.repeatPolicyOf(directive, place) };
+    },
     [Symbol.asyncDispose]: async () => {
-      await wiring.pool.stop();
+      await pool.stop();
       await closeRedis(connection);
     },
   };
@@ -58,7 +64,7 @@ test.each(['constructor', '__proto__', 'plain'])(
     );
     for (const name of INHERITED_NAMES) {
       const directive = { type: 'tool_exec', tool_name: `${server}.${name}` } as ToolExec;
-      expect(await tools.locate(directive, `tool.${server}`)).toMatchObject({
+      expect(await tools.locate(directive, `tool.${server}`)).toEqual({
         tool: name,
         repeatPolicy: 'once',
       });

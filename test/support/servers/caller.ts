@@ -8,11 +8,8 @@ import { SILENT } from '../../../src/telemetry/logger.ts';
 
 const print = (line: unknown): void => console.log(JSON.stringify(line));
 const servers = JSON.parse(process.argv[2] ?? '[]') as McpServerOptions[];
-const pool = createMcpPool({
-  servers,
-  logger: SILENT,
-  onStatus: (server, status, error) => print({ server, status, error }),
-});
+const pool = createMcpPool({ servers, logger: SILENT });
+pool.subscribe({ onStatus: (server, status, error) => print({ server, status, error }) });
 pool.start();
 
 createInterface({ input: process.stdin }).on('line', (line) => {

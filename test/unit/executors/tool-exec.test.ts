@@ -13,7 +13,6 @@ import { toolCall } from '../../support/journal.ts';
 const place: ToolPlace = {
   server: 'files',
   tool: 'read',
-  repeatPolicy: 'once',
   timeoutMs: 30_000,
   trust: 'none',
   context: 'caller',
@@ -28,7 +27,8 @@ function setUp(outcome: ToolCallOutcome = answered, at: ToolPlace | null = place
     request.onProgress?.({ progress: 1, total: 2 });
     return outcome;
   };
-  const definition = toolExec({ pool: { call } as McpPool, locate: async () => at }) as QueuedDefinition;
+  const tools = { pool: { call } as McpPool, placeOf: () => at, repeatPolicyOf: async () => 'once' as const };
+  const definition = toolExec(tools) as QueuedDefinition;
   const context: ExecutionContext = {
     lane: 'tool.files',
     attempt: 1,

@@ -2,7 +2,7 @@
  *  It must never connect to anything. */
 import { expect, test } from 'vitest';
 import type { HttpServerConfig } from '../../../src/config/servers.ts';
-import { serverOptions } from '../../../src/service/tools.ts';
+import { serverOptions } from '../../../src/service/mcp-servers.ts';
 import { parse } from '../../support/parsed-config.ts';
 
 function transportOf(server: object) {

@@ -1,0 +1,60 @@
+// What the servers of a pool report, for any number of listeners: their tools and their status.
+// Must never let one listener affect a connection, or another listener.
+import type { Logger } from '../telemetry/logger.ts';
+import type { ServerStatus } from './server-status.ts';
+import type { ToolDefinition } from './tool-definition.ts';
+
+export interface ServerListener {
+  /** The server's whole list, after each reading and at least once per connection. */
+  readonly onTools?: (server: string, tools: readonly ToolDefinition[]) => void;
+  readonly onStatus?: (server: string, status: ServerStatus, error?: string) => void;
+}
+
+/** Reports the latest list and status of each server at once, then every change. Returns what ends it. */
+export type Subscribe = (listener: ServerListener) => () => void;
+
+type Report = (listener: ServerListener) => void;
+
+/** The latest report of each sort. */
+interface Latest {
+  tools?: Report;
+  status?: Report;
+}
+
+export function createServerEvents() {
+  const listeners = new Set<ServerListener>();
+  const servers: { latest: Latest; logger: Logger }[] = [];
+
+  const subscribe: Subscribe = (listener) => {
+    listeners.add(listener);
+    for (const { latest, logger } of servers)
+      for (const report of [latest.tools, latest.status]) safely(logger, () => report?.(listener));
+    return () => void listeners.delete(listener);
+  };
+
+  /** The connection of one server reports through this. */
+  function sourceOf(server: string, logger: Logger) {
+    const latest: Latest = {};
+    servers.push({ latest, logger });
+    const publish = (sort: keyof Latest, report: Report): void => {
+      latest[sort] = report;
+      for (const listener of listeners) safely(logger, () => report(listener));
+    };
+    return {
+      tools: (tools: readonly ToolDefinition[]) =>
+        publish('tools', (listener) => listener.onTools?.(server, tools)),
+      status: (status: ServerStatus, error?: string) =>
+        publish('status', (listener) => listener.onStatus?.(server, status, error)),
+    };
+  }
+
+  return { subscribe, sourceOf };
+}
+
+function safely(logger: Logger, report: () => void): void {
+  try {
+    report();
+  } catch (error) {
+    logger.warn({ err: error }, 'MCP pool listener failed');
+  }
+}

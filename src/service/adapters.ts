@@ -1,0 +1,34 @@
+// What a process reaches the outside with, whichever store the work comes from: MCP servers, model providers, schema checks.
+// Must never know a store: a second one shares them.
+import type { Config } from '../config/config.ts';
+import { createSchemaChecks, type SchemaChecks } from '../json-schema/schema-checks.ts';
+import type { Startable } from '../lifecycle.ts';
+import type { ModelProviders } from '../llm/providers.ts';
+import type { McpPool } from '../mcp/pool.ts';
+import type { Logger } from '../telemetry/logger.ts';
+import { mcpServers } from './mcp-servers.ts';
+import { modelProviders } from './model-providers.ts';
+
+export interface Adapters {
+  servers: McpPool;
+  providers: ModelProviders;
+  schemas: SchemaChecks;
+  /** In the order of their start. */
+  parts: Startable[];
+}
+
+/** Throws `ConfigError` when a provider has no key, or a script cannot be used. */
+export function createAdapters({ config, logger }: { config: Config; logger: Logger }): Adapters {
+  const providers = modelProviders(config);
+  const schemas = createSchemaChecks({ limitMs: config.limits.schema_check_ms });
+  const servers = mcpServers(config, { logger, schemas });
+  return {
+    servers,
+    providers,
+    schemas,
+    parts: [
+      { name: 'schema checks', start: async () => {}, stop: () => schemas.stop() },
+      { name: 'mcp servers', start: async () => servers.start(), stop: () => servers.stop() },
+    ],
+  };
+}

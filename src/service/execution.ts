@@ -1,0 +1,50 @@
+// What a worker executes for a store with the adapters of its process: tools, models and custom directive types.
+// Must never start what other stores share.
+import type { Config } from '../config/config.ts';
+import type { DirectiveDefinition } from '../executors/definition.ts';
+import { toolExec } from '../executors/tool-exec.ts';
+import { type Modules, queuedDefinitions } from '../extend/modules.ts';
+import type { ServedLane } from '../worker/worker.ts';
+import type { Adapters } from './adapters.ts';
+import type { Announced } from './announcer.ts';
+import { createModelRole } from './model-role.ts';
+import { servedLanes } from './served-lanes.ts';
+import type { Store } from './store.ts';
+import { createToolRole } from './tool-role.ts';
+
+export interface ExecutionSettings {
+  config: Config;
+  modules: Modules;
+  processId: string;
+  onError: (error: Error) => void;
+}
+
+export interface Execution {
+  definitions: DirectiveDefinition[];
+  lanes: readonly ServedLane[];
+  announced: Announced[];
+  /** Publishes that a lane waits for `pauseMs`, or goes on (null). */
+  noteBlocked(lane: string, pauseMs: number | null): void;
+}
+
+export function createExecution(store: Store, adapters: Adapters, settings: ExecutionSettings): Execution {
+  const { modules } = settings;
+  const { catalog, queue } = store;
+  const tools = createToolRole(adapters.servers, { ...settings, catalog: catalog.published.tools });
+  const models = createModelRole(store, adapters, settings);
+  const lanes = servedLanes(settings);
+  const names = lanes.map(({ name }) => name);
+  return {
+    definitions: [toolExec(tools), ...models.definitions, ...queuedDefinitions(modules)],
+    lanes,
+    announced: [
+      { publish: async () => queue.lanes.note(names), withdraw: async () => {} },
+      models.announced,
+      tools.announced,
+    ],
+    noteBlocked(lane, pauseMs) {
+      tools.noteBlocked(lane, pauseMs);
+      models.noteBlocked(lane, pauseMs);
+    },
+  };
+}

@@ -1,0 +1,43 @@
+// The lanes that a worker serves, with the limits that are configured for them.
+// Must never know Redis.
+import { customLane, toolLane } from '../catalog/route.ts';
+import type { Config } from '../config/config.ts';
+import { modelLane } from '../contract/model-name.ts';
+import { type Modules, queuedDefinitions } from '../extend/modules.ts';
+import type { ServedLane } from '../worker/worker.ts';
+
+/** Directives of one custom type at once in one worker. */
+const CUSTOM_CONCURRENCY = 50;
+
+/** One lane for each server, provider and custom directive type. */
+export function servedLanes({ config, modules }: { config: Config; modules: Modules }): ServedLane[] {
+  return [...toolLanes(config), ...modelLanes(config), ...customLanes(modules)];
+}
+
+function toolLanes({ mcpServers }: Config): ServedLane[] {
+  return [...mcpServers].map(([name, { lane, serial }]) => ({
+    name: toolLane(name),
+    concurrency: serial ? 1 : lane.concurrency,
+    globalConcurrency: serial ? 1 : (lane.global_concurrency ?? null),
+    rate: lane.rate ?? null,
+    serial,
+  }));
+}
+
+function modelLanes({ providers }: Config): ServedLane[] {
+  return [...providers].map(([name, { lane }]) => ({
+    name: modelLane(name),
+    concurrency: lane.concurrency,
+    globalConcurrency: lane.global_concurrency ?? null,
+    rate: lane.rate ?? null,
+  }));
+}
+
+function customLanes(modules: Modules): ServedLane[] {
+  return queuedDefinitions(modules).map(({ type }) => ({
+    name: customLane(type),
+    concurrency: CUSTOM_CONCURRENCY,
+    globalConcurrency: null,
+    rate: null,
+  }));
+}

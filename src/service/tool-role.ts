@@ -1,0 +1,150 @@
+// The tools of a store: what the servers of this process offer, in its catalog, and where its calls go.
+// Must never call a tool, nor start a server.
+import type { Config } from '../config/config.ts';
+import type { ServerConfig } from '../config/servers.ts';
+import type { ListedTool } from '../contract/tool-listing.ts';
+import { type RepeatPolicy, knownRepeatPolicy } from '../contract/work-directive.ts';
+import type { ToolExecOptions, ToolPlace } from '../executors/tool-exec.ts';
+import { serverOf, toolOnServer } from '../catalog/route.ts';
+import type { CatalogEntry, ToolCatalog } from '../catalog/tool-catalog.ts';
+import { repeatPolicyOf } from '../mcp/repeat-policy.ts';
+import type { McpPool } from '../mcp/pool.ts';
+import type { ToolDefinition } from '../mcp/tool-definition.ts';
+import type { Announced } from './announcer.ts';
+
+function listedTool(tool: ToolDefinition, server: ServerConfig | undefined): ListedTool {
+  const { effects, directives = 'none' } = server ?? {};
+  return {
+    name: `${tool.server}.${tool.name}`,
+    server: tool.server,
+    tool: tool.name,
+    ...(tool.title === undefined ? {} : { title: tool.title }),
+    ...(tool.description === undefined ? {} : { description: tool.description }),
+    input_schema: { ...tool.inputSchema },
+    ...(tool.outputSchema === undefined ? {} : { output_schema: { ...tool.outputSchema } }),
+    ...(tool.annotations === undefined ? {} : { annotations: { ...tool.annotations } }),
+    effect: effects?.get(tool.name) ?? repeatPolicyOf(tool.annotations),
+    ...(directives === 'none' ? {} : { directives }),
+  };
+}
+
+/** Writes what the pool learns into the catalog, one change of a server after the other. */
+function catalogWriter(config: Config, catalog: ToolCatalog, onError: (error: Error) => void) {
+  const entries = new Map<string, Promise<CatalogEntry>>();
+
+  /** What another process found out stays known while this one has not reached the server. */
+  async function stored(server: string): Promise<CatalogEntry> {
+    const entry = (await catalog.read()).find((candidate) => candidate.server === server);
+    return entry ?? unseen(server);
+  }
+
+  async function write(before: Promise<CatalogEntry>, change: Partial<CatalogEntry>): Promise<CatalogEntry> {
+    const { error: _, ...known } = await before;
+    const entry: CatalogEntry = { ...known, ...change, updatedAt: Date.now() };
+    await catalog.publish(entry).catch(onError);
+    return entry;
+  }
+
+  function change(server: string, changes: Partial<CatalogEntry>): Promise<unknown> {
+    if (!config.mcpServers.has(server)) return Promise.resolve();
+    const before = entries.get(server) ?? stored(server).catch(() => unseen(server));
+    const written = write(before, changes);
+    entries.set(server, written);
+    return written;
+  }
+
+  /** As this process knows it: Redis never had it, or came back without it. */
+  async function restore(server: string): Promise<void> {
+    const entry = await entries.get(server);
+    if (entry) await catalog.publish(entry);
+    else await change(server, {});
+  }
+
+  return { change, restore };
+}
+
+function unseen(server: string): CatalogEntry {
+  return { server, status: 'connecting', tools: [], updatedAt: 0 };
+}
+
+export interface ToolRole extends ToolExecOptions {
+  /** Makes the servers known by name before they are reached, and says that this process serves them. */
+  announced: Announced;
+  /** Publishes that a lane waits for `pauseMs`, or goes on (null). */
+  noteBlocked(lane: string, pauseMs: number | null): void;
+}
+
+export interface ToolRoleOptions {
+  config: Config;
+  catalog: ToolCatalog;
+  /** Of the process that serves them. */
+  processId: string;
+  onError: (error: Error) => void;
+}
+
+export function createToolRole(pool: McpPool, options: ToolRoleOptions): ToolRole {
+  const { config, catalog, processId, onError } = options;
+  const { change, restore } = catalogWriter(config, catalog, onError);
+  const servers = [...config.mcpServers.keys()];
+  const unsubscribe = pool.subscribe({
+    onTools: (server, tools) =>
+      void change(server, {
+        tools: tools.map((tool) => listedTool(tool, config.mcpServers.get(server))),
+      }),
+    onStatus: (server, status, error) =>
+      void change(server, { status, ...(error === undefined ? {} : { error }) }),
+  });
+
+  let isKnown = false;
+
+  /** Nobody else publishes what this worker's servers offer, and they say it once: what Redis has lost is restored. */
+  async function publish(): Promise<void> {
+    const lost = (await catalog.present(processId, servers).catch(onError)) ?? [];
+    await Promise.all((isKnown ? lost : servers).map(restore));
+    isKnown = true;
+  }
+
+  async function withdraw(): Promise<void> {
+    unsubscribe();
+    await catalog.deregister(processId);
+  }
+
+  function noteBlocked(lane: string, pauseMs: number | null): void {
+    const server = serverOf(lane);
+    if (server !== null) void change(server, { blockedUntil: pauseMs === null ? 0 : Date.now() + pauseMs });
+  }
+
+  return { pool, announced: { publish, withdraw }, noteBlocked, ...toolsOf(config, pool, catalog) };
+}
+
+/** Where a tool_exec of a lane goes, and what the operator, the tool or the catalog says about a repeat. */
+function toolsOf(
+  { mcpServers }: Config,
+  pool: McpPool,
+  catalog: ToolCatalog,
+): Pick<ToolExecOptions, 'placeOf' | 'repeatPolicyOf'> {
+  async function published({ server, tool }: ToolPlace): Promise<RepeatPolicy | undefined> {
+    const entries = await catalog.read().catch(() => []);
+    const listed = entries.find((entry) => entry.server === server)?.tools;
+    return listed?.find((each) => each.tool === tool)?.effect;
+  }
+
+  return {
+    placeOf({ tool_name: name }, lane) {
+      const server = serverOf(lane);
+      const settings = server === null ? undefined : mcpServers.get(server);
+      if (server === null || settings === undefined) return null;
+      const { lane: limits, directives: trust, context } = settings;
+      const tool = toolOnServer(server, name, (listed) => pool.describe(server, listed) !== null);
+      return { server, tool, timeoutMs: limits.timeout_ms, trust, context };
+    },
+
+    async repeatPolicyOf(directive, place) {
+      const { server, tool } = place;
+      const decided = directive.effect ?? mcpServers.get(server)?.effects.get(tool);
+      if (decided !== undefined) return decided;
+      const described = pool.describe(server, tool);
+      return described ? repeatPolicyOf(described.annotations) : knownRepeatPolicy(await published(place));
+    },
+  };
+}
