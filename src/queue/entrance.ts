@@ -58,7 +58,7 @@ export function createEntrance(options: EntranceOptions) {
 
   /** Returns once the entry is accepted, as durable as configured, and enqueued; or refused. Rejects when Redis does not answer. */
   async function enter<V>(entry: Entry<V>): Promise<V> {
-    const confirmed = await options.confirm();
+    const confirm = await options.confirm();
     const begunAt = now();
     const announced = announce(options.index, entry);
     if (!ordered) await announced;
@@ -73,7 +73,7 @@ export function createEntrance(options: EntranceOptions) {
     // From here on it is durable: what fails now the sweeper does later.
     if (now() - begunAt > SLOW_ACCEPT_MS) await announce(options.index, entry, 0).catch(() => {});
     await Promise.allSettled([ahead ?? dispatch(jobs), entry.afterwards?.()]);
-    await confirmed?.();
+    await confirm?.();
     return verdict;
   }
 
@@ -101,9 +101,9 @@ export function createEntrance(options: EntranceOptions) {
 }
 
 /** `afterMs`: instead of those of the entry. */
-async function announce<V>(
+async function announce(
   index: SweepIndex,
-  { requestId, announcements }: Entry<V>,
+  { requestId, announcements }: Pick<Entry<unknown>, 'requestId' | 'announcements'>,
   afterMs?: number,
 ): Promise<void> {
   const byTime = Map.groupBy(announcements, (each) => afterMs ?? each.afterMs);

@@ -1,5 +1,5 @@
 // One attempt of one directive: claim → execute → decide → record. The whole story on one page.
-// Must never execute without a claim, nor say anything after the claim was lost.
+// Must never execute without a claim, nor write anything after the claim was lost.
 import type { Directive } from '../contract/directive.ts';
 import { errorEnvelope, type ErrorEnvelope } from '../contract/error-envelope.ts';
 import type { SignalDraft } from '../contract/signal.ts';
@@ -54,21 +54,21 @@ export async function attemptDirective(
   const taken: Taken = { envelope, lane, definition, digest: job.digest };
   const claimedAt = performance.now();
   const begunAt = parts.spans.now();
-  const [granted, serial] = await claim(parts, taken);
-  switch (granted.kind) {
+  const [verdict, serial] = await claim(parts, taken);
+  switch (verdict.kind) {
     case 'granted':
-      return makeAttempt(parts, { ...claimed(parts, taken, granted, begunAt), claimedAt, serial });
+      return makeAttempt(parts, { ...claimedOf(parts, taken, verdict, begunAt), claimedAt, serial });
     case 'moved':
-      return enqueueElsewhere(parts, job, granted.lane);
+      return enqueueElsewhere(parts, job, verdict.lane);
     case 'held':
     case 'wait':
-      return { kind: 'later', at: granted.until };
+      return { kind: 'later', at: verdict.until };
     case 'stale_body':
       return retakeFromJournal(parts, job, enqueuedIn);
     case 'expired':
-      return endExpired(parts, taken, granted);
+      return endExpired(parts, taken, verdict);
     case 'cancelled':
-      return endCancelled(parts, taken, granted);
+      return endCancelled(parts, taken, verdict);
     // The sweeper removes what the index still holds of it.
     case 'unknown':
     case 'ended':
@@ -99,7 +99,7 @@ async function retakeFromJournal(
   );
 }
 
-/** It went on to another lane, and whoever moved it may have died before ringing there. */
+/** It went on to another lane, and whoever moved it may have died before it enqueued it there. */
 async function enqueueElsewhere(
   { lanes, running }: AttemptParts,
   job: JobData,
@@ -141,7 +141,7 @@ function startedSignal(directive: Directive, data: SignalDraft['data'], origin: 
   return draftSignal('ai.tool.started', withMetadata, origin);
 }
 
-function claimed(
+function claimedOf(
   { spans }: AttemptParts,
   taken: Taken,
   granted: Granted,
@@ -176,7 +176,8 @@ async function executeAndRecord(parts: AttemptParts, claimed: Claimed): Promise<
   const endedAt = parts.spans.now();
   const durationMs = Math.round(performance.now() - startedAt);
   const remainingMs = remainingMsOf(claimed) - durationMs;
-  // Only now: before its first connection to the tool's server, this worker knew nothing of the tool.
+  // After the call: before its first connection to the tool's server, this worker knows no annotations. After a lost claim
+  // it is asked before the call, too: the answer of then, by the catalog if need be, decides whether to call at all.
   const repeatPolicy = await repeatPolicyOf(claimed);
   const facts = {
     directive,
