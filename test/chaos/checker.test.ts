@@ -28,6 +28,10 @@ function retry(sequence: number, attempt: number, type = 'execution_error'): Wir
   return signal(sequence, 'directive.retry_scheduled', { attempt, data });
 }
 
+function waits(sequence: number, reason: string): WireSignal {
+  return unattempted(signal(sequence, 'directive.waiting', { data: { call_id: 'a', reason } }));
+}
+
 const KILLED: Fault = { kind: 'worker killed', pid: 1, at: AT + 50, overAt: null };
 const started = signal(1, 'ai.tool.started');
 const UNKNOWN: Parts = {
@@ -99,6 +103,12 @@ test.each<[string, Parts]>([
       cancels: [cancellation('cancelled')],
     },
   ],
+  [
+    'a call that waited for two reasons before it began',
+    {
+      signals: [waits(1, 'no_worker'), waits(2, 'server_down'), signal(3, 'ai.tool.started'), succeeded(4)],
+    },
+  ],
 ])('so does %s', (_name, parts) => {
   expect(violationsOf(evidence(parts))).toEqual([]);
 });
@@ -114,6 +124,11 @@ describe('it reports', () => {
       'two starts',
       { signals: [started, signal(2, 'ai.tool.started'), succeeded(3)] },
       'a: 2 started signals',
+    ],
+    [
+      'a reason to wait that is said twice',
+      { signals: [waits(1, 'no_worker'), waits(2, 'no_worker'), signal(3, 'ai.tool.started'), succeeded(4)] },
+      'a: said more than once why it waits: no_worker, no_worker',
     ],
     ['a gap', { signals: [started, succeeded(3)] }, 'signal 2 of the log has the sequence 3'],
     ['one id twice', { signals: [started, { ...succeeded(), id: started.id }] }, 'two signals have one id'],

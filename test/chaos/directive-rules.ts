@@ -46,6 +46,7 @@ export function checkDirective(evidence: Evidence, view: WireDirective): string[
   const rules = [
     checkModelCall,
     checkOrder,
+    checkWaits,
     checkAttempts,
     checkExecutions,
     checkUnknownOutcome,
@@ -65,8 +66,8 @@ function checkOrder({ view, planned, signals, terminal, result, executions }: Ca
   const found: string[] = [];
   const started = signals.filter(({ type }) => type === 'ai.tool.started');
   if (started.length > 1) found.push(`${started.length} started signals`);
-  if (started.length === 1 && signals[0]?.type !== 'ai.tool.started')
-    found.push('a signal before it started');
+  const first = signals.find(({ type }) => type !== 'directive.waiting');
+  if (started.length === 1 && first?.type !== 'ai.tool.started') found.push('a signal before it started');
   const isCall = planned.model === null;
   if (!isCall && started.length > 0) found.push('a model call with a started signal');
   if (isCall && started.length === 0 && executions.length > 0)
@@ -75,6 +76,15 @@ function checkOrder({ view, planned, signals, terminal, result, executions }: Ca
   const succeeded = result === null || result.ok || terminal.data.metadata?.['operation'] === undefined;
   if (view.status !== (succeeded ? 'succeeded' : 'failed')) found.push(`its status is ${view.status}`);
   return found;
+}
+
+/** Why it waited is said once for each reason, and never by an attempt. */
+function checkWaits({ signals }: Case): string[] {
+  const waits = signals.filter(({ type }) => type === 'directive.waiting');
+  const reasons = waits.map(({ data }) => String(data['reason']));
+  const found = waits.some(({ attempt }) => attempt !== undefined) ? ['an attempt says that it waits'] : [];
+  if (new Set(reasons).size === reasons.length) return found;
+  return [...found, `said more than once why it waits: ${reasons.join(', ')}`];
 }
 
 /** The log has the attempts in order, and agrees with the counters. */

@@ -56,7 +56,11 @@ export type FaultKind =
   | 'stdio server killed'
   | 'http server killed'
   | 'model server killed'
-  | 'redis killed';
+  | 'redis killed'
+  | Replacement;
+
+/** Told to stop, with all the time it needs, and another one in its place: nothing may come of it. */
+export type Replacement = 'api replaced' | 'worker replaced' | 'engine replaced' | 'all roles replaced';
 
 export interface Fault {
   readonly kind: FaultKind;

@@ -1,7 +1,7 @@
 /** Kills processes at moments drawn from the seed, and makes sure that they run again.
  *  It must never leave anything dead or stopped when it has ended. */
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Fault, FaultKind } from './history.ts';
+import type { Fault, FaultKind, Replacement } from './history.ts';
 import { chanceOf, type Chance } from './random.ts';
 import type { Slot, System } from './system.ts';
 
@@ -11,7 +11,9 @@ export interface Killer {
   stop(): Promise<void>;
 }
 
-const WEIGHTS: Readonly<Record<FaultKind, number>> = {
+type Strike = Exclude<FaultKind, Replacement>;
+
+const WEIGHTS: Readonly<Record<Strike, number>> = {
   'worker killed': 3,
   'worker in a crash loop': 1,
   'worker stopped for a while': 3,
@@ -69,7 +71,7 @@ interface Scene {
   redisBusy: boolean;
 }
 
-async function strike(kind: FaultKind, scene: Scene): Promise<void> {
+async function strike(kind: Strike, scene: Scene): Promise<void> {
   const { system, chance } = scene;
   switch (kind) {
     case 'worker in a crash loop':
@@ -96,7 +98,7 @@ async function strike(kind: FaultKind, scene: Scene): Promise<void> {
 }
 
 /** At most one fault at a time in each place. */
-async function strikeSlot(kind: FaultKind, slot: Slot, { chance, faults }: Scene): Promise<void> {
+async function strikeSlot(kind: Strike, slot: Slot, { chance, faults }: Scene): Promise<void> {
   const { child, busy } = slot;
   const [downMs, standstillMs] = [
     chance.between(0, 3_000),

@@ -20,6 +20,8 @@ const { values } = parseArgs({
     appendfsync: { type: 'string', default: safestFsync() },
     /** Nothing is killed. */
     calm: { type: 'boolean', default: false },
+    /** Instead of kills, a rolling restart of every role. */
+    rolling: { type: 'boolean', default: false },
     'until-violation': { type: 'boolean', default: false },
   },
 });
@@ -35,6 +37,7 @@ const { violations } = await run({
   source: values.source,
   appendfsync: values.appendfsync === 'always' ? 'always' : 'everysec',
   calm: values.calm,
+  rolling: values.rolling,
   untilViolation: values['until-violation'],
   say: (line) => void process.stdout.write(`${line}\n`),
 });

@@ -46,6 +46,7 @@ async function isNoticed(name: string, patches: readonly Patch[]): Promise<boole
     source,
     appendfsync: safestFsync(),
     calm: false,
+    rolling: false,
     untilViolation: true,
     say: (line) => void found.push(line),
   });

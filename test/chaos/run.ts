@@ -5,6 +5,7 @@ import { startKiller, type Killer } from './killer.ts';
 import { leftovers } from './leftovers.ts';
 import { LONGEST_DEADLINE_MS, planRequest } from './plan.ts';
 import { chanceOf } from './random.ts';
+import { type Roller, startRoller } from './roller.ts';
 import { planRuns } from './run-plan.ts';
 import { directiveScene, runScene, type Scene, type Verdict } from './scene.ts';
 import { overlapsOf, serialCalls } from './serial-calls.ts';
@@ -25,6 +26,8 @@ export interface RunOptions {
   readonly runs: number;
   /** Nothing is killed. */
   readonly calm: boolean;
+  /** Nothing is killed; every process is replaced in turn. */
+  readonly rolling: boolean;
   /** Ends at the first violation. */
   readonly untilViolation: boolean;
   readonly say: (line: string) => void;
@@ -48,12 +51,17 @@ const EXPIRY_MS = 90_000;
 const MOST_REMEMBERED = 2_000;
 const REPORTED = 10;
 
+/** Longer than the longest calls. */
+const LONG_DRAIN_MS = 60_000;
+
 const NOBODY: Killer = { faults: [], stop: async () => {} };
 
 export async function run(options: RunOptions): Promise<RunResult> {
   const { say, seed } = options;
-  const system = await startSystem({ ...options, retentionMs: RETENTION_MS });
-  const killer = options.calm ? NOBODY : startKiller(seed, system);
+  const drain = options.rolling ? { drainMs: LONG_DRAIN_MS } : {};
+  const system = await startSystem({ ...options, ...drain, retentionMs: RETENTION_MS });
+  const roller = options.rolling ? startRoller(system) : null;
+  const killer = roller ?? (options.calm ? NOBODY : startKiller(seed, system));
   const state: State = {
     options,
     system,
@@ -67,6 +75,7 @@ export async function run(options: RunOptions): Promise<RunResult> {
   try {
     const audits = await driveFor(state);
     await killer.stop();
+    if (roller !== null) reportRoller(state, roller);
     say(`the killer has stopped, ${state.open.size} requests are being looked at`);
     await Promise.all(audits);
     if (!stopsEarly(state)) await checkRest(state);
@@ -161,6 +170,14 @@ function report(state: State, found: readonly string[], verdict: Verdict | null)
   if (verdict === null || state.violations > REPORTED * 10) return;
   options.say('  its history:');
   for (const line of verdict.story()) options.say(line);
+}
+
+function reportRoller(state: State, roller: Roller): void {
+  const replaced = new Set(roller.faults.map(({ kind }) => kind));
+  state.options.say(`${roller.faults.length} processes were replaced, in ${roller.rounds()} whole rounds`);
+  const complaints = [...roller.complaints()];
+  if (replaced.size < 4) complaints.push(`only these were replaced: ${[...replaced].join(', ')}`);
+  if (complaints.length > 0) report(state, complaints, null);
 }
 
 /** Nothing waits in a lane, and nothing is left after the retention. */

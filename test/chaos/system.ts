@@ -14,6 +14,8 @@ export interface SystemOptions {
   readonly source: string;
   readonly appendfsync: 'everysec' | 'always';
   readonly retentionMs: number;
+  /** Default: shorter than the longest calls, so that a stop interrupts them. */
+  readonly drainMs?: number;
 }
 
 /** A place for a process: the process changes, the place stays. */
@@ -82,7 +84,8 @@ export async function startSystem(options: SystemOptions): Promise<System> {
     ['dead', provider(deadPort)] as const,
     ['hostile', provider(hostileModelPort)] as const,
   ]);
-  writeConfigs(folder, { httpPort, hostilePort, providers, retentionMs: options.retentionMs });
+  const { retentionMs, drainMs = DRAIN_MS } = options;
+  writeConfigs(folder, { httpPort, hostilePort, providers, retentionMs, drainMs });
 
   function slot(name: string, args: readonly string[], ready: RegExp): Slot {
     const place: Slot = { name, child: null, busy: false, start: async () => startIn(place, args, ready) };
@@ -193,10 +196,14 @@ interface Configured {
   readonly hostilePort: number;
   readonly providers: Readonly<Record<string, object>>;
   readonly retentionMs: number;
+  readonly drainMs: number;
 }
 
 /** The API lists a server that no worker serves. */
-function writeConfigs(folder: string, { httpPort, hostilePort, providers, retentionMs }: Configured): void {
+function writeConfigs(
+  folder: string,
+  { httpPort, hostilePort, providers, retentionMs, drainMs }: Configured,
+): void {
   const stdio = { command: process.execPath, args: [TOOL_SERVER], env: { CHAOS_FOLDER: folder } };
   const effects = { plain: 'idempotent' };
   const serialServer = { ...stdio, args: [TOOL_SERVER, 'serial'], effects };
@@ -215,7 +222,8 @@ function writeConfigs(folder: string, { httpPort, hostilePort, providers, retent
     models: CHAINS,
     agents: AGENTS,
     retention: { closed_ms: retentionMs },
-    worker: { lease_ms: LEASE_MS, drain_ms: DRAIN_MS },
+    worker: { lease_ms: LEASE_MS, drain_ms: drainMs },
+    engine: { drain_ms: drainMs },
   };
   const orphan = { command: 'no-such-program' };
   writeFileSync(join(folder, 'worker.json'), JSON.stringify({ mcpServers, ...shared }));
