@@ -61,7 +61,7 @@ export const MUTATIONS: Readonly<Record<string, readonly Patch[]>> = {
     ),
   ],
   'unknown-outcome': [
-    patch(`${SCRIPTS}/claim.lua`, "return { 'expired', lost }", "return { 'expired', 0 }"),
+    patch(`${SCRIPTS}/claim.lua`, "return { 'expired', lost, ", "return { 'expired', 0, "),
     patch(
       'src/queue/possible-execution.ts',
       "return status === 'running' && !isHarmless(directive);",
