@@ -54,13 +54,7 @@ test('a request that kept every promise passes', () => {
 });
 
 test.each<[string, Parts]>([
-  [
-    'a once call whose worker died',
-    {
-      ...UNKNOWN,
-      faults: [KILLED],
-    },
-  ],
+  ['a once call whose worker died', { ...UNKNOWN, faults: [KILLED] }],
   [
     'a call of which four attempts and two records of its end lost their worker',
     {
@@ -73,26 +67,15 @@ test.each<[string, Parts]>([
   ],
   [
     'a call of a tool that nobody has, whose worker died over it',
-    {
-      planned: { effect: 'read', expect: 'unknown_tool' },
-      ...UNKNOWN,
-      executions: [],
-      faults: [KILLED],
-    },
+    { planned: { effect: 'read', expect: 'unknown_tool' }, ...UNKNOWN, executions: [], faults: [KILLED] },
   ],
   [
     'a call that the tool failed, and answered at the second try',
-    {
-      planned: { toolFailures: 1 },
-      ...SECOND_TRY,
-    },
+    { planned: { toolFailures: 1 }, ...SECOND_TRY },
   ],
   [
     'a call that nobody took over while all workers were gone',
-    {
-      ...NOT_TAKEN_OVER,
-      faults: [1, 2, 3].map((pid) => ({ ...KILLED, pid, overAt: AT + 50_000 })),
-    },
+    { ...NOT_TAKEN_OVER, faults: [1, 2, 3].map((pid) => ({ ...KILLED, pid, overAt: AT + 50_000 })) },
   ],
   [
     'a call that was cancelled before it began',

@@ -171,19 +171,6 @@ describe('it reports', () => {
       'delta 1 of attempt 1 has the seq 2',
     ],
     [
-      'words of an attempt that was taken over',
-      {
-        signals: [
-          delta(1, 0, 'one ', 2),
-          delta(2, 0, 'one'),
-          delta(3, 1, 'two', 2),
-          usage(4, 2),
-          turn(5, {}, 2),
-        ],
-      },
-      'attempts speak out of turn: 2 1 2 2 2',
-    ],
-    [
       'words of a call that does not stream',
       { model: { streams: false } },
       '2 deltas of a call that does not stream',
@@ -217,11 +204,6 @@ describe('it reports', () => {
     ],
     ['another conversation', { executions: [asked(1, { key: 'e' })] }, 'm1 was asked e (null), planned d'],
     ['a model that is not in the chain', { executions: [asked(1, { tool: 'm9' })] }, 'm9 was asked d'],
-    [
-      'more calls than the budget',
-      { executions: [asked(1), asked(2)] },
-      '2 executions, the budget is 1 (0 failures, 0 redeliveries, 0 stops)',
-    ],
     [
       'more retries of a model than asked for',
       {
@@ -269,23 +251,6 @@ describe('it reports', () => {
       'ended as provider_error, and the model had done nothing',
     ],
     ['a failure that should have been one', { planned: { expect: 'model_failure' } }, 'a: succeeded'],
-    [
-      'a model call after the acknowledgement of a cancellation',
-      {
-        signals: [failure(1, 'cancelled')],
-        cancels: [
-          {
-            target: 'a',
-            api: '',
-            sentAt: AT,
-            answeredAt: AT + 40,
-            status: 200,
-            verdicts: new Map([['a', { status: 'cancelled', resultId: null }]]),
-          },
-        ],
-      },
-      'executed 10 ms after it was said to be cancelled',
-    ],
     [
       'other vectors',
       {

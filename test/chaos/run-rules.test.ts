@@ -28,7 +28,7 @@ function steered(contents: readonly string[]): PlannedRun {
 
 /** Sent after the last answer, which is therefore given once more. */
 function speakTo(world: World, content: string, also: { history?: boolean } = {}): void {
-  const [id] = ['i0'];
+  const id = 'i0';
   world.history.inputs.push({ id, content, sentAt: AT, answeredAt: AT, status: 202, code: '' });
   const put = { type: 'ai.request.input', causationid: id, data: { input_id: id, content } };
   withLog(world, () => true, [put], world.signals.length - 3);
@@ -232,24 +232,30 @@ describe('it reports', () => {
     ]);
   });
 
-  test('an input that was accepted and forgotten', () => {
+  test.each<[string, string, { history?: boolean }, Disturb]>([
+    [
+      'accepted and forgotten',
+      'the input i0 was accepted, and the run completed without it',
+      { history: false },
+      () => {},
+    ],
+    [
+      'accepted and is not in the log',
+      'the input i0 was accepted and is not in the log',
+      {},
+      drop(({ type }) => type === 'ai.request.input'),
+    ],
+    [
+      'read twice',
+      'the input i0 is 2 times in the history',
+      {},
+      ({ messages }) => void messages.splice(2, 0, { role: 'user', content: 'by the way' }),
+    ],
+  ])('an input that was %s', (_name, sentence, also, disturb) => {
     const world = undisturbed(steered(['by the way']));
-    speakTo(world, 'by the way', { history: false });
-    expect(sentences(world)).toContain('the input i0 was accepted, and the run completed without it');
-  });
-
-  test('an input that was accepted and is not in the log', () => {
-    const world = undisturbed(steered(['by the way']));
-    speakTo(world, 'by the way');
-    withLog(world, ({ type }) => type !== 'ai.request.input');
-    expect(sentences(world)).toContain('the input i0 was accepted and is not in the log');
-  });
-
-  test('an input that was read twice', () => {
-    const world = undisturbed(steered(['by the way']));
-    speakTo(world, 'by the way');
-    world.messages.splice(2, 0, { role: 'user', content: 'by the way' });
-    expect(sentences(world)).toContain('the input i0 is 2 times in the history');
+    speakTo(world, 'by the way', also);
+    disturb(world);
+    expect(sentences(world)).toContain(sentence);
   });
 });
 
