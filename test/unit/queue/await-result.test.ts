@@ -49,14 +49,6 @@ test('an announced end is used directly', async () => {
   expect(looks).toHaveLength(0);
 });
 
-test('an end too large to announce is read from the journal', async () => {
-  const { watch, hear, looks } = setUp();
-  const waiting = watch.ended({ fresh: true });
-  hear(tooLarge);
-  looks[0]?.resolve(ended);
-  expect(await waiting).toEqual({ kind: 'ended', signal: end });
-});
-
 test('an end announced while the journal is being read for something else is not missed', async () => {
   const { watch, hear, looks } = setUp();
   const waiting = watch.ended({ fresh: true });

@@ -61,16 +61,13 @@ test('one replica is enough, none is not', async () => {
   await expect(late).rejects.toThrow(ServiceUnavailable);
 });
 
-test.each(['ERR WAIT cannot be used with replica instances.'])(
-  'a former master does not confirm: %s',
-  async (message) => {
-    const { server, begin } = await onReplicas();
-    const asked = (await begin())?.();
-    await turn();
-    server.questions[0]?.(new Error(message));
-    await expect(asked).rejects.toThrow(ServiceUnavailable);
-  },
-);
+test('a former master does not confirm', async () => {
+  const { server, begin } = await onReplicas();
+  const asked = (await begin())?.();
+  await turn();
+  server.questions[0]?.(new Error('ERR WAIT cannot be used with replica instances.'));
+  await expect(asked).rejects.toThrow(ServiceUnavailable);
+});
 
 test('another connection does not confirm what was written to the one before', async () => {
   const { server, begin } = await onReplicas();

@@ -31,32 +31,28 @@ function identities(batch: ParsedDirective[], key?: string, newId: () => string 
   };
 }
 
-test('given ids stay', () => {
-  const batch = parsed({ id: 'a', request_id: 'r' }, { id: 'b', request_id: 'r' });
-  expect(identities(batch, undefined, neverAsked)).toEqual({
-    requestId: 'r',
-    ids: ['a', 'b'],
-    requests: ['r', 'r'],
-  });
+test.each([
+  [
+    'given ids stay',
+    [
+      { id: 'a', request_id: 'r' },
+      { id: 'b', request_id: 'r' },
+    ],
+    ['r', 'a', 'b'],
+  ],
+  [
+    'a request named by one directive is the request of all',
+    [{ id: 'a' }, { id: 'b', request_id: 'r' }],
+    ['r', 'a', 'b'],
+  ],
+  ['absent ids are generated, one for each', [{}, { id: 'mine' }, {}], ['new-1', 'new-2', 'mine', 'new-3']],
+])('%s', (_what, given, [requestId, ...ids]) => {
+  expect(identities(parsed(...given))).toEqual({ requestId, ids, requests: ids.map(() => requestId) });
 });
 
-test('a request named by one directive is the request of all', () => {
-  expect(identities(parsed({ id: 'a' }, { id: 'b', request_id: 'r' })).requests).toEqual(['r', 'r']);
-});
-
-test('absent ids are generated, one for each directive', () => {
-  expect(identities(parsed({}, { id: 'mine' }, {}))).toEqual({
-    requestId: 'new-1',
-    ids: ['new-2', 'mine', 'new-3'],
-    requests: ['new-1', 'new-1', 'new-1'],
-  });
-});
-
-test('nothing else of a directive changes', () => {
-  const [directive] = parsed({ id: 'a', request_id: 'r' });
-  expect(identify(parsed({ id: 'a', request_id: 'r' }), undefined, neverAsked).directives).toEqual([
-    directive,
-  ]);
+test('nothing else of a directive changes, and no id is drawn for a given one', () => {
+  const batch = parsed({ id: 'a', request_id: 'r' });
+  expect(identify(batch, undefined, neverAsked).directives).toEqual(parsed({ id: 'a', request_id: 'r' }));
 });
 
 describe('an idempotency key', () => {

@@ -1,7 +1,7 @@
 /** What the sweeper does about each directive it checks.
  *  It must never forget an open one. */
 import fc from 'fast-check';
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import type { DirectiveRecord } from '../../../src/journal/records.ts';
 import { sweepDecision } from '../../../src/queue/sweep-decision.ts';
 
@@ -34,24 +34,9 @@ function record(fields: Partial<DirectiveRecord> = {}): DirectiveRecord {
 
 const decide = (fields: Partial<DirectiveRecord>) => sweepDecision(entry, record(fields), NOW);
 
-describe('an entry without a directive', () => {
-  test('is given a minute to appear', () => {
-    expect(sweepDecision(entry, null, NOW)).toEqual({ kind: 'look_again', at: NOW + 60_000, missed: true });
-  });
-
-  test('is forgotten when it was missing before', () => {
-    expect(sweepDecision({ ...entry, missedBefore: true }, null, NOW)).toEqual({ kind: 'forget' });
-  });
-});
-
-test('a directive that succeeded is forgotten, also past its deadline', () => {
-  expect(decide({ status: 'succeeded', terminal: 3 })).toEqual({ kind: 'forget' });
-  expect(decide({ status: 'succeeded', terminal: 3, deadlineAt: NOW - 1 })).toEqual({ kind: 'forget' });
-});
-
-test('the end of a failed directive is recorded first, since its worker may have died before', () => {
-  expect(decide({ status: 'failed', terminal: 3 })).toEqual({ kind: 'record' });
-  expect(decide({ status: 'failed', terminal: 3, deadlineAt: NOW - 1 })).toEqual({ kind: 'record' });
+test('an entry without a directive is given a minute to appear, and forgotten when it was missing before', () => {
+  expect(sweepDecision(entry, null, NOW)).toEqual({ kind: 'look_again', at: NOW + 60_000, missed: true });
+  expect(sweepDecision({ ...entry, missedBefore: true }, null, NOW)).toEqual({ kind: 'forget' });
 });
 
 test('an open directive at its deadline is ended, whatever it is doing', () => {
@@ -62,44 +47,33 @@ test('an open directive at its deadline is ended, whatever it is doing', () => {
   }
 });
 
-test('an accepted directive is enqueued', () => {
-  expect(decide({ status: 'accepted' })).toEqual({ kind: 'enqueue', at: NOW + 5_000 });
-});
+const SUCCEEDED = { status: 'succeeded', terminal: 3 } as const;
+const FAILED = { status: 'failed', terminal: 3 } as const;
+const RUNNING = { status: 'running', acceptedAt: NOW - 50_000 } as const;
+const LOST = { status: 'running', acceptedAt: NOW - 86_400_000 } as const;
+const OLD_WAITING = { status: 'waiting', acceptedAt: NOW - 50_000 } as const;
 
-test('a running one is left alone while its lease holds, and enqueued after', () => {
-  expect(decide({ status: 'running', leaseUntil: NOW + 1 }).kind).toBe('look_again');
-  expect(decide({ status: 'running', leaseUntil: NOW }).kind).toBe('enqueue');
-});
-
-test('a running one is checked when its lease ends, however old it is: only the sweeper may notice that its worker died', () => {
-  const running = { status: 'running', acceptedAt: NOW - 50_000 } as const;
-  expect(decide({ ...running, leaseUntil: NOW + 1 })).toEqual({ kind: 'look_again', at: NOW + 1 });
-  expect(decide({ ...running, leaseUntil: NOW + 30_000 })).toEqual({ kind: 'look_again', at: NOW + 30_000 });
-  expect(decide({ ...running, leaseUntil: NOW + 9, deadlineAt: NOW + 5 })).toMatchObject({ at: NOW + 5 });
-});
-
-test('one that has lost its worker is checked again soon, and less often the longer no worker comes', () => {
-  const lost = { status: 'running', acceptedAt: NOW - 86_400_000 } as const;
-  expect(decide({ ...lost, leaseUntil: NOW })).toEqual({ kind: 'enqueue', at: NOW + 500 });
-  expect(decide({ ...lost, leaseUntil: NOW - 4_000 })).toEqual({ kind: 'enqueue', at: NOW + 4_000 });
-  expect(decide({ ...lost, leaseUntil: NOW - 86_400_000 })).toEqual({ kind: 'enqueue', at: NOW + 60_000 });
-});
-
-test('an old one is checked soon after the time of its next attempt: it may have no job', () => {
-  const waiting = { status: 'waiting', nextAttemptAt: NOW + 1_000, acceptedAt: NOW - 50_000 } as const;
-  expect(decide(waiting)).toEqual({ kind: 'look_again', at: NOW + 1_500 });
-});
-
-test('a waiting one is left alone until its next attempt is due', () => {
-  expect(decide({ status: 'waiting', nextAttemptAt: NOW + 1 }).kind).toBe('look_again');
-  expect(decide({ status: 'waiting', nextAttemptAt: NOW }).kind).toBe('enqueue');
-});
-
-test('old ones are checked less often than young ones, and all at their deadline', () => {
-  expect(decide({ acceptedAt: NOW })).toMatchObject({ at: NOW + 5_000 });
-  expect(decide({ acceptedAt: NOW - 20_000 })).toMatchObject({ at: NOW + 20_000 });
-  expect(decide({ acceptedAt: NOW - 86_400_000 })).toMatchObject({ at: NOW + 60_000 });
-  expect(decide({ deadlineAt: NOW + 7 })).toMatchObject({ at: NOW + 7 });
+// The directive, the decision, and when it is checked again, in milliseconds from now.
+test.each<[string, Partial<DirectiveRecord>, string, number?]>([
+  ['that succeeded', SUCCEEDED, 'forget'],
+  ['that succeeded, past its deadline', { ...SUCCEEDED, deadlineAt: NOW - 1 }, 'forget'],
+  ['that failed: its worker may have died before it recorded that', FAILED, 'record'],
+  ['that failed, past its deadline', { ...FAILED, deadlineAt: NOW - 1 }, 'record'],
+  ['that was just accepted', { acceptedAt: NOW }, 'enqueue', 5_000],
+  ['that was accepted, less often the older it is', { acceptedAt: NOW - 20_000 }, 'enqueue', 20_000],
+  ['that was accepted long ago', { acceptedAt: NOW - 86_400_000 }, 'enqueue', 60_000],
+  ['whose deadline comes first', { deadlineAt: NOW + 7 }, 'enqueue', 7],
+  ['that runs, when its lease ends', { ...RUNNING, leaseUntil: NOW + 1 }, 'look_again', 1],
+  ['that runs, however long its lease is', { ...RUNNING, leaseUntil: NOW + 30_000 }, 'look_again', 30_000],
+  ['that runs up to its deadline', { ...RUNNING, leaseUntil: NOW + 9, deadlineAt: NOW + 5 }, 'look_again', 5],
+  ['that has lost its worker, soon', { ...LOST, leaseUntil: NOW }, 'enqueue', 500],
+  ['that has lost its worker, less often later', { ...LOST, leaseUntil: NOW - 4_000 }, 'enqueue', 4_000],
+  ['that has lost its worker long ago', { ...LOST, leaseUntil: NOW - 86_400_000 }, 'enqueue', 60_000],
+  ['that waits, soon after it is due', { ...OLD_WAITING, nextAttemptAt: NOW + 1_000 }, 'look_again', 1_500],
+  ['that waits and is due', { ...OLD_WAITING, nextAttemptAt: NOW }, 'enqueue'],
+])('a directive %s', (_which, fields, kind, afterMs) => {
+  const at = afterMs === undefined ? {} : { at: NOW + afterMs };
+  expect(decide(fields)).toMatchObject({ kind, ...at });
 });
 
 test('any open directive is kept in the index, and checked later but not after its deadline', () => {
