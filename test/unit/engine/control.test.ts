@@ -138,9 +138,8 @@ describe('the course of the run', () => {
 
   test('tier_change is a signal, with the previous tier and the reason', () => {
     const run = round([control('tier_change', { tier: 'capable', reason: 'hard' })]);
-    run
-      .model('model-2', calls(call('fs.list')))
-      .tool('tool-2-0', 1, [control('tier_change', { tier: 'fast' })]);
+    const again = [control('tier_change', { tier: 'fast' })];
+    run.model('model-2', calls(call('fs.list'))).tool('tool-2-0', 1, again);
     expect(run.signalsOf('agent.tier_changed')).toEqual([
       { call_id: 'tool-1-0', tier: 'capable', previous: null, reason: 'hard', metadata: { index: 0 } },
       { call_id: 'tool-2-0', tier: 'fast', previous: 'capable', reason: '', metadata: { index: 0 } },
@@ -158,12 +157,9 @@ describe('the course of the run', () => {
 
   test('complete ends the run with its summary', () => {
     const run = round([control('complete', { summary: 'Done.', gap_description: 'y' })]);
-    expect(run.view).toMatchObject({
-      status: 'completed',
-      result: 'Done.\n\nNot covered: y',
-      termination_reason: 'completed_by_tool',
-    });
-    expect(run.messages.at(-1)).toEqual({ role: 'assistant', content: 'Done.\n\nNot covered: y' });
+    const result = 'Done.\n\nNot covered: y';
+    expect(run.view).toMatchObject({ status: 'completed', result, termination_reason: 'completed_by_tool' });
+    expect(run.messages.at(-1)).toEqual({ role: 'assistant', content: result });
     expect(run.ids()).not.toContain('model-2');
   });
 
@@ -217,10 +213,8 @@ describe('the course of the run', () => {
     run.tool('tool-1-0', 1);
     expect(run.ids()).not.toContain('tool-1-2');
     run.tool('tool-1-1', 1, [control('stop_processing')]);
-    expect(run.directive('tool-1-2')).toMatchObject({
-      type: 'emit_tool_error',
-      error: { type: 'cancelled' },
-    });
+    const dropped = { type: 'emit_tool_error', error: { type: 'cancelled' } };
+    expect(run.directive('tool-1-2')).toMatchObject(dropped);
     run.emitted('tool-1-2');
     expect(run.ids().at(-1)).toBe('model-2');
     expect(run.view.tool_calls).toBe(2);
@@ -310,12 +304,8 @@ describe('delegation', () => {
     expect(run.status).toBe('waiting');
     expect(run.ids()).not.toContain('model-2');
     const tag = 'delegate-tool-1-0-0-0';
-    expect(childOf(run)).toMatchObject({
-      agent: 'coder',
-      tag,
-      input: 'write it',
-      overrides: { limits: { max_iterations: 3 } },
-    });
+    const overrides = { limits: { max_iterations: 3 } };
+    expect(childOf(run)).toMatchObject({ agent: 'coder', tag, input: 'write it', overrides });
     exit(run, tag, { result: 'written' });
     expect(given(run).at(-1)).toEqual({ role: 'user', content: '[DELEGATION COMPLETE: coder] written' });
   });
@@ -374,11 +364,8 @@ describe('delegation', () => {
     exit(run, 'delegate-tool-1-0-0-0', { result: 'A' });
     expect(childOf(run)).toMatchObject({ agent: 'b' });
     exit(run, 'delegate-tool-1-0-1-0', { result: 'B' });
-    expect(
-      given(run)
-        .slice(-2)
-        .map(({ content }) => content),
-    ).toEqual(['[DELEGATION COMPLETE: a] A', '[DELEGATION COMPLETE: b] B']);
+    const answers = ['[DELEGATION COMPLETE: a] A', '[DELEGATION COMPLETE: b] B'];
+    expect(given(run).slice(-2)).toMatchObject(answers.map((content) => ({ content })));
     const won = round([...two, control('complete', { summary: 's' })]);
     expect(won.view).toMatchObject({ status: 'completed', children: [] });
   });

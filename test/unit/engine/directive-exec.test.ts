@@ -146,11 +146,7 @@ describe('core directives (upstream: directive_exec)', () => {
       },
     };
     const run = new Simulation({ agent: { strategy: 'scripted' }, core: { strategies: [strategy] } });
-    run.signal('ai.llm.response', {
-      call_id: 'm',
-      result: { ok: true, payload: 'x', effects: [] },
-      metadata: {},
-    });
+    run.model('m', { text: 'x' });
     expect(run.types()).toEqual(['ai.request.started', 'a.before', 'ai.request.failed']);
     expect(run.view).toMatchObject({ status: 'failed', termination_reason: 'stopped' });
     expect(run.view.error).toMatchObject({ type: 'stopped', details: { reason: 'broken' } });
@@ -165,31 +161,25 @@ describe('core directives (upstream: directive_exec)', () => {
     });
     run.pass(10);
     expect(run.status).toBe('failed');
-    expect(run.outbox).toEqual([
-      {
-        id: 'end:withdraw',
-        kind: 'withdraw_directives',
-        directive_ids: ['m'],
-        reason: 'the run was stopped',
-      },
+    expect(run.outbox).toMatchObject([
+      { id: 'end:withdraw', kind: 'withdraw_directives', directive_ids: ['m'] },
     ]);
     const ended = run.document;
     run.model('m', { text: 'late' });
     expect(run.document).toBe(ended);
   });
 
-  test.each(['normal', 'completed', 'ok', 'done', 'success'])(
-    'Stop: the reason %s causes a warning',
+  test.each(['normal', 'completed', 'ok', 'done', 'success', undefined])(
+    'Stop: the reason %s causes a warning; the default is normal',
     (reason) => {
-      const run = start([{ type: 'stop', reason }]);
-      expect(run.status).toBe('failed');
-      expect(run.logged).toMatchObject([{ level: 'warn', details: { reason } }]);
+      const run = start([{ type: 'stop', ...(reason && { reason }) }]);
+      expect(run.view).toMatchObject({
+        status: 'failed',
+        error: { details: { reason: reason ?? 'normal' } },
+      });
+      expect(run.logged).toMatchObject([{ level: 'warn', details: { reason: reason ?? 'normal' } }]);
     },
   );
-
-  test('Stop: the default reason is normal', () => {
-    expect(start([{ type: 'stop' }]).view.error).toMatchObject({ details: { reason: 'normal' } });
-  });
 
   test('an unknown type is recorded, and the agent goes on', () => {
     const run = start([
@@ -224,18 +214,8 @@ describe('children (upstream: hierarchy, stop_child)', () => {
 
   test('SpawnAgent: the child starts under its own id, and its end reaches the strategy', () => {
     const run = start([spawn]);
-    expect(run.outbox).toEqual([
-      {
-        id: 'child-1',
-        kind: 'start_child',
-        child_request_id: 'r1.c1',
-        tag: 'w',
-        agent: 'worker',
-        input: { n: 1 },
-        overrides: {},
-        depth: 1,
-      },
-    ]);
+    const child = { tag: 'w', agent: 'worker', input: { n: 1 }, overrides: {}, depth: 1 };
+    expect(run.outbox).toMatchObject([{ kind: 'start_child', child_request_id: 'r1.c1', ...child }]);
     run.acknowledge('child-1');
     expect(run.signalsOf('agent.child.started')).toMatchObject([{ tag: 'w', child_request_id: 'r1.c1' }]);
     expect(run.view.children).toEqual([{ tag: 'w', request_id: 'r1.c1', status: 'running' }]);
@@ -246,9 +226,7 @@ describe('children (upstream: hierarchy, stop_child)', () => {
   });
 
   test('SpawnAgent: a child that ends before its start is acknowledged stays ended', () => {
-    const run = start([spawn]);
-    exit(run, 'failed');
-    run.acknowledge('child-1');
+    const run = exit(start([spawn]), 'failed').acknowledge('child-1');
     expect(run.view.children[0]?.status).toBe('failed');
     expect(run.signalsOf('agent.child.started')).toEqual([]);
   });
@@ -291,30 +269,19 @@ describe('children (upstream: hierarchy, stop_child)', () => {
 
   test('every living child is notified of its parent’s end', () => {
     const run = start([spawn]).cancel();
-    expect(run.outbox.slice(1)).toEqual([
-      { id: 'end:cancel', kind: 'cancel_directives', directive_ids: ['m'], reason: 'the run has ended' },
-      {
-        id: 'end:child:r1.c1',
-        kind: 'signal_run',
-        request_id: 'r1.c1',
-        signal: { type: 'agent.parent.exit', data: { parent_request_id: 'r1', reason: 'cancelled' } },
-      },
+    const signal = { type: 'agent.parent.exit', data: { parent_request_id: 'r1', reason: 'cancelled' } };
+    expect(run.outbox.slice(1)).toMatchObject([
+      { id: 'end:cancel', kind: 'cancel_directives', directive_ids: ['m'] },
+      { id: 'end:child:r1.c1', kind: 'signal_run', request_id: 'r1.c1', signal },
     ]);
   });
 
   test('the parent is notified of a child’s end, with its result', () => {
     const run = new Simulation({ spec: { parent: { request_id: 'p', tag: 'w', depth: 1 } } });
     run.model('model-1', { text: 'Five.' });
-    expect(run.outbox).toEqual([
-      {
-        id: 'end:parent',
-        kind: 'signal_run',
-        request_id: 'p',
-        signal: {
-          type: 'agent.child.exit',
-          data: { tag: 'w', child_request_id: 'r1', status: 'completed', result: 'Five.', error: null },
-        },
-      },
+    const data = { tag: 'w', child_request_id: 'r1', status: 'completed', result: 'Five.', error: null };
+    expect(run.outbox).toMatchObject([
+      { kind: 'signal_run', request_id: 'p', signal: { type: 'agent.child.exit', data } },
     ]);
   });
 
@@ -344,16 +311,12 @@ describe('children (upstream: hierarchy, stop_child)', () => {
 });
 
 describe('error policies (upstream: error_policy)', () => {
-  const failing = (policy: 'log' | 'stop' | 'emit' | { max_errors: number }): Simulation =>
-    start(
-      [
-        { type: 'error', error: 'e1', context: 'c' },
-        { type: 'error', error: 'e2' },
-      ],
-      {
-        agent: { policies: { error: policy } },
-      },
-    );
+  const ERRORS = [
+    { type: 'error', error: 'e1', context: 'c' },
+    { type: 'error', error: 'e2' },
+  ];
+  const failing = (error: 'log' | 'stop' | 'emit' | { max_errors: number }): Simulation =>
+    start(ERRORS, { agent: { policies: { error } } });
 
   test('log: logged and counted, the agent goes on', () => {
     const run = failing('log');
@@ -368,12 +331,8 @@ describe('error policies (upstream: error_policy)', () => {
 
   test('stop: the first ends the run', () => {
     const run = failing('stop');
-    expect(run.view.error).toEqual({
-      type: 'stopped',
-      message: 'The agent was stopped: agent_error',
-      details: { reason: 'agent_error', error: 'e1', context: 'c', errors: 1 },
-      retryable: false,
-    });
+    const details = { reason: 'agent_error', error: 'e1', context: 'c', errors: 1 };
+    expect(run.view.error).toMatchObject({ type: 'stopped', details, retryable: false });
     expect(run.logged).toHaveLength(1);
   });
 
@@ -410,12 +369,8 @@ describe('custom directive types', () => {
   });
 
   test('immediate: exec changes the agent’s state, which tools and strategies see', () => {
-    const run = start(
-      [{ type: 'add', by: 2 }, { type: 'add' }, { type: 'tool_exec', id: 't', tool_name: 'math.add' }],
-      {
-        core: { directives: [add] },
-      },
-    );
+    const called = { type: 'tool_exec', id: 't', tool_name: 'math.add' };
+    const run = start([{ type: 'add', by: 2 }, { type: 'add' }, called], { core: { directives: [add] } });
     expect(run.state.agent_state).toEqual({ n: 3 });
     expect(run.directive('t')['context']).toMatchObject({ state: { n: 3, revision: 2 } });
     expect(run.ids()).toEqual(['t', 'm']);
@@ -457,13 +412,8 @@ describe('custom directive types', () => {
   });
 
   test('without an id it gets one, each its own', () => {
-    const run = start(
-      [
-        { type: 'send_mail', to: 'a' },
-        { type: 'send_mail', to: 'b' },
-      ],
-      { core: { directives: [mail] } },
-    );
+    const mails = ['a', 'b'].map((to) => ({ type: 'send_mail', to }));
+    const run = start(mails, { core: { directives: [mail] } });
     expect(run.ids()).toEqual(['send_mail-1', 'send_mail-2', 'm']);
   });
 
@@ -480,13 +430,7 @@ describe('custom directive types', () => {
   });
 
   test.each([
-    [
-      'throws',
-      () => {
-        throw new Error('oops');
-      },
-      'exception',
-    ],
+    ['throws', () => JSON.parse('{'), 'exception'],
     ['answers nothing', () => undefined, 'invalid_result'],
     ['answers without a state', () => ({ ok: true }), 'invalid_result'],
     ['answers a state that is no JSON', () => ({ ok: true, state: { n: 1n } }), 'invalid_result'],
@@ -510,10 +454,7 @@ describe('custom directive types', () => {
 });
 
 describe('overflow', () => {
-  const many = Array.from(
-    { length: 3 },
-    (_unused, n) => ({ type: 'tool_exec', id: `t${n}`, tool_name: 'math.add' }) as const,
-  );
+  const many = [0, 1, 2].map((n) => ({ type: 'tool_exec', id: `t${n}`, tool_name: 'math.add' }) as const);
 
   test('a batch that would exceed max_pending is refused with its state change, and the run ends', () => {
     const later = { 'agent.scheduled': { directives: many } };

@@ -4,7 +4,8 @@ import { describe, expect, test } from 'vitest';
 import { directiveSchema } from '../../../src/contract/directive.ts';
 import { messageSchema } from '../../../src/contract/message.ts';
 import { signalDraftSchema } from '../../../src/contract/signal.ts';
-import { call, calls, Simulation } from './simulation.ts';
+import type { JsonObject } from '../../../src/engine/transition.ts';
+import { call, calls, Simulation, toolAnswer } from './simulation.ts';
 
 /** Role, tool call and text of each message. */
 function told(run: Simulation): unknown[] {
@@ -48,19 +49,15 @@ describe('start (upstream: react machine)', () => {
   });
 
   test('overrides of the run win over the agent, and an alias over its model', () => {
-    const spec = {
-      overrides: {
-        model_alias: 'capable',
-        temperature: 0,
-        output_schema: { type: 'object' },
-        system_prompt: 'S',
-      },
+    const own = {
+      model_alias: 'capable',
+      temperature: 0,
+      system_prompt: 'S',
+      output_schema: { type: 'object' },
     };
-    const run = new Simulation({ agent: { model: 'a:b', system_prompt: 'T' }, spec });
-    const directive = run.directive('model-1');
-    expect(directive).toMatchObject({ model_alias: 'capable', temperature: 0, system_prompt: 'S' });
-    expect(directive['output_schema']).toEqual({ type: 'object' });
-    expect(directive).not.toHaveProperty('model');
+    const run = new Simulation({ agent: { model: 'a:b', system_prompt: 'T' }, spec: { overrides: own } });
+    expect(run.directive('model-1')).toMatchObject(own);
+    expect(run.directive('model-1')).not.toHaveProperty('model');
   });
 });
 
@@ -68,12 +65,8 @@ describe('the answer of the model (upstream: react machine)', () => {
   test('awaiting_llm → completed with the text', () => {
     const run = new Simulation().model('model-1', { text: 'Five.' });
     expect(run.types()).toEqual(['ai.request.started', 'ai.request.completed']);
-    expect(run.log[1]?.data).toEqual({
-      request_id: 'r1',
-      result: 'Five.',
-      run_id: 'run-1',
-      termination_reason: 'final_answer',
-    });
+    const end = { request_id: 'r1', result: 'Five.', run_id: 'run-1', termination_reason: 'final_answer' };
+    expect(run.log[1]?.data).toEqual(end);
     expect(run.view).toMatchObject({ result: 'Five.', termination_reason: 'final_answer', iterations: 1 });
     expect(told(run)).toEqual([
       ['user', 'What is 2+3?'],
@@ -100,11 +93,8 @@ describe('the answer of the model (upstream: react machine)', () => {
     'an empty answer that ended with %s is incomplete_response',
     (finish_reason) => {
       const run = new Simulation().model('model-1', { text: ' \n', finish_reason });
-      expect(run.view).toMatchObject({ status: 'failed', termination_reason: 'incomplete_response' });
-      expect(run.view.error).toMatchObject({
-        type: 'incomplete_response',
-        details: { reason: finish_reason },
-      });
+      const error = { type: 'incomplete_response', details: { reason: finish_reason } };
+      expect(run.view).toMatchObject({ status: 'failed', termination_reason: 'incomplete_response', error });
     },
   );
 
@@ -151,11 +141,8 @@ describe('a round of tool calls (upstream: react machine)', () => {
     const run = new Simulation();
     run.model('model-1', calls(call('math.add', { a: 2 }, 'x'), call('fs.list', {}, 'y')));
     expect(run.ids()).toEqual(['model-1', 'tool-1-0', 'tool-1-1']);
-    expect(run.directive('tool-1-0')).toMatchObject({
-      type: 'tool_exec',
-      tool_name: 'math.add',
-      arguments: { a: 2 },
-    });
+    const made = { type: 'tool_exec', tool_name: 'math.add', arguments: { a: 2 } };
+    expect(run.directive('tool-1-0')).toMatchObject(made);
     run.tool('tool-1-1', 'files');
     expect(run.ids()).toHaveLength(3);
     run.tool('tool-1-0', 5);
@@ -174,14 +161,9 @@ describe('a round of tool calls (upstream: react machine)', () => {
 
   test('the model reads the content of the tool signal', () => {
     const run = new Simulation().model('model-1', calls(call('math.add')));
-    const data = {
-      call_id: 'tool-1-0',
-      tool_name: 'math.add',
-      content: '{"ok":true,"result":"short"}',
-      metadata: {},
-    };
-    run.signal('ai.tool.result', { ...data, result: { ok: true, payload: { huge: 1 }, effects: [] } });
-    expect(told(run)[2]).toEqual(['tool', 'c1', '{"ok":true,"result":"short"}']);
+    const content = '{"ok":true,"result":"short"}';
+    run.signal('ai.tool.result', { ...toolAnswer('tool-1-0', { huge: 1 }), content });
+    expect(told(run)[2]).toEqual(['tool', 'c1', content]);
   });
 
   test('an unknown tool is answered by emit_tool_error, which the model reads', () => {
@@ -235,25 +217,17 @@ describe('a round of tool calls (upstream: react machine)', () => {
     expect(told(run)[2]).toEqual(['tool', 'c1', '{"ok":true,"result":5}']);
   });
 
-  test('usage is summed over the calls, the failed one too', () => {
+  test('usage is summed over the calls, cost where every call has a price', () => {
     const usage = { input_tokens: 10, output_tokens: 5, total_tokens: 15 };
-    const run = new Simulation().model('model-1', { ...calls(call('math.add')), usage });
-    run.tool('tool-1-0', 5).model('model-2', { text: 'x', usage: { ...usage, reasoning_tokens: 2 } }, {});
-    expect(run.view.usage).toEqual({
-      input_tokens: 20,
-      output_tokens: 10,
-      total_tokens: 30,
-      reasoning_tokens: 2,
-    });
-    expect(run.view.cost).toBeNull();
-  });
-
-  test('cost is summed where every call has a price', () => {
-    const usage = { input_tokens: 10, output_tokens: 5, total_tokens: 15 };
-    const priced = { metadata: { cost: 0.25 } };
-    const run = new Simulation().model('model-1', { ...calls(call('math.add')), usage }, priced);
-    run.tool('tool-1-0', 5).model('model-2', { text: 'x', usage }, priced);
-    expect(run.view.cost).toBe(0.5);
+    const summed = { input_tokens: 20, output_tokens: 10, total_tokens: 30, reasoning_tokens: 2 };
+    const spent = (extra: JsonObject): Simulation => {
+      const run = new Simulation().model('model-1', { ...calls(call('math.add')), usage }, extra);
+      return run
+        .tool('tool-1-0', 5)
+        .model('model-2', { text: 'x', usage: { ...usage, reasoning_tokens: 2 } }, extra);
+    };
+    expect(spent({}).view).toMatchObject({ usage: summed, cost: null });
+    expect(spent({ metadata: { cost: 0.25 } }).view).toMatchObject({ usage: summed, cost: 0.5 });
   });
 
   test('max_iterations completes with its text and reason', () => {

