@@ -143,33 +143,8 @@ describe('a follower', () => {
     expect(sequences(await resumed)).toEqual([3, 4]);
   });
 
-  test('of a closed request reads the rest of its log and ends', async () => {
-    const request_id = randomUUID();
-    await (await open.running(request_id)).end();
-    expect(sequences(await all(open.follower.follow(request_id, { after: 1 })))).toEqual([2]);
-    expect(await all(open.follower.follow(request_id, { after: 2 }))).toEqual([]);
-  });
-
   test('of an unknown request ends at once', async () => {
     expect(await all(open.follower.follow(randomUUID()))).toEqual([]);
-  });
-
-  test('without waiting ends with the last signal so far', async () => {
-    const request_id = randomUUID();
-    const writer = await open.running(request_id);
-    await Promise.all(Array.from({ length: 300 }, () => writer.say()));
-    expect(sequences(await all(open.follower.follow(request_id, { follow: false })))).toEqual(upTo(301));
-  });
-
-  test('is ended by its signal while it waits', async () => {
-    const request_id = randomUUID();
-    await open.running(request_id);
-    const stop = new AbortController();
-    const signals = open.follower.follow(request_id, { signal: stop.signal });
-    await signals.next();
-    const waiting = signals.next();
-    stop.abort();
-    expect(await waiting).toEqual({ done: true, value: undefined });
   });
 });
 

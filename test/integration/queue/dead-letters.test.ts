@@ -74,16 +74,6 @@ describe('the list', () => {
     expect(left.map(({ requestId }) => requestId)).toEqual([cancelled.request_id]);
   });
 
-  test('holds what the sweeper ended', async () => {
-    const late = call({ deadline_ms: 1 });
-    await open.client.submit(late);
-    await open.sweeper().start();
-    expect(errorOf(await open.client.result(late.request_id, 'a')).type).toBe('deadline_exceeded');
-    expect(await listed(1)).toMatchObject([
-      { request_id: late.request_id, error: { type: 'deadline_exceeded' }, attempts: 0 },
-    ]);
-  });
-
   test('gets from the sweeper what a worker did not list because it died after the end', async () => {
     const directive = call();
     await open.client.submit(directive);
@@ -155,32 +145,9 @@ describe('the list', () => {
 });
 
 describe('a redrive', () => {
-  test('of one makes a directive with a new id that refers to the old one', async () => {
-    let broken = true;
-    await open.startWorker(async () => (broken ? fails('auth') : done));
-    const directive = call({ metadata: { note: 'kept' }, arguments: { a: 1 } });
-    await ended(directive);
-    broken = false;
-    const from = { request_id: directive.request_id, id: 'a' };
-    const to = { request_id: directive.request_id, id: 'a.redrive-1' };
-    expect(await open.client.redrive({ directives: [from] })).toEqual({
-      ...NOTHING,
-      redriven: [{ from, to }],
-    });
-    const result = await open.resultOf(to);
-    expect(result?.data).toMatchObject({ result: { ok: true, payload: 'done' } });
-    const view = await open.client.directive(to.request_id, to.id);
-    expect(view?.directive).toMatchObject({
-      arguments: { a: 1 },
-      metadata: { note: 'kept', redrive_of: from },
-    });
-    expect(await open.client.directive(from.request_id, from.id)).toMatchObject({ status: 'failed' });
-    expect(await listed(0)).toEqual([]);
-  });
-
   test('that fails again can be redriven again', async () => {
     await open.startWorker(asTold);
-    const directive = failing('auth');
+    const directive = failing('auth', { metadata: { note: 'kept' } });
     await ended(directive);
     for (const id of ['a.redrive-1', 'a.redrive-2']) {
       const { redriven } = await open.client.redrive({ error_type: 'auth' });
@@ -189,7 +156,8 @@ describe('a redrive', () => {
       expect(names(await listed(1))).toEqual([id]);
     }
     const view = await open.client.directive(directive.request_id, 'a.redrive-2');
-    expect(view?.directive.metadata).toMatchObject({ redrive_of: { id: 'a.redrive-1' } });
+    expect(view?.directive.metadata).toMatchObject({ note: 'kept', redrive_of: { id: 'a.redrive-1' } });
+    expect(await open.client.directive(directive.request_id, 'a')).toMatchObject({ status: 'failed' });
   });
 
   test('by filter takes the oldest up to its limit, and reports how many are left', async () => {
@@ -202,16 +170,6 @@ describe('a redrive', () => {
     expect(names(second.redriven.map(({ from }) => from))).toEqual(['c-3']);
     expect(second.left).toBe(0);
     expect(names(await listed(1))).toEqual(['c-1']);
-  });
-
-  test('of all must be requested explicitly', async () => {
-    await endedAndStopped(failing('auth'), failing('timeout'));
-    await refusal(open.client.redrive({}));
-    expect(await open.dead.size()).toBe(2);
-    const { redriven, left } = await open.client.redrive({ all: true });
-    expect(redriven).toHaveLength(2);
-    expect(left).toBe(0);
-    expect(await open.dead.size()).toBe(0);
   });
 
   test('goes on when one successor cannot be made, and reports which and why', async () => {
