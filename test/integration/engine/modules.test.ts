@@ -108,10 +108,8 @@ describe('a run with a user’s strategy', () => {
   test('that one of its directives stops ends at once', async () => {
     const { request_id: id } = await client.runs.start({ agent: 'keeper', query: 'halt' });
     await log(id);
-    expect((await client.request(id))?.run).toMatchObject({
-      status: 'failed',
-      termination_reason: 'stopped',
-    });
+    const stopped = { status: 'failed', termination_reason: 'stopped' };
+    expect((await client.request(id))?.run).toMatchObject(stopped);
   });
 
   test('is listed with its agent', async () => {
@@ -120,50 +118,22 @@ describe('a run with a user’s strategy', () => {
 });
 
 describe('an unusable module', () => {
+  const OWN = ['./own.mjs'];
+  // The module, where the configuration names it, and what is reported.
   const cases: [string, string, Record<string, unknown>, RegExp][] = [
     ['does not exist', '', { strategies: ['./none.js'] }, /none\.js: strategies\[0\] cannot be loaded/],
-    [
-      'has a fault',
-      'throw new Error("broken")',
-      { directives: ['./own.mjs'] },
-      /own\.mjs: directives\[0\] cannot be loaded: broken/,
-    ],
-    [
-      'exports nothing',
-      'export const n = 1;',
-      { strategies: ['./own.mjs'] },
-      /strategies\[0\] exports nothing of that kind/,
-    ],
+    ['has a fault', 'throw new Error("broken")', { directives: OWN }, /own\.mjs: directives\[0\] .*: broken/],
+    ['exports nothing', 'export const n = 1;', { strategies: OWN }, /strategies\[0\] exports nothing of/],
     [
       'is no strategy',
       'export const s = { name: "s", init() {} };',
-      { strategies: ['./own.mjs'] },
-      /a strategy "s" without a function "reduce"/,
+      { strategies: OWN },
+      /without a function/,
     ],
-    [
-      'is no kind',
-      'export const k = { type: "k", mode: "later" };',
-      { directives: ['./own.mjs'] },
-      /mode is neither/,
-    ],
-    [
-      'has no schema',
-      'export const k = { type: "k", mode: "queued" };',
-      { directives: ['./own.mjs'] },
-      /without a zod schema/,
-    ],
-    [
-      'is no agent',
-      'export const a = { name: "a", limits: { max_iterations: 0 } };',
-      { agents: ['./own.mjs'] },
-      /agents\[0\]\.limits\.max_iterations/,
-    ],
-    [
-      'has another agent',
-      'export const a = { name: "a" };',
-      { agents: { b: './own.mjs' } },
-      /exports no agent named "b"/,
-    ],
+    ['is no kind', 'export const k = { type: "k", mode: "later" };', { directives: OWN }, /mode is neither/],
+    ['has no schema', 'export const k = { type: "k", mode: "queued" };', { directives: OWN }, /a zod schema/],
+    ['is no agent', 'export const a = { name: "a", limits: 0 };', { agents: OWN }, /agents\[0\]\.limits/],
+    ['has another agent', 'export const a = { name: "a" };', { agents: { b: OWN[0] } }, /no agent named "b"/],
   ];
 
   test.each(cases)('because it %s is named, and why', async (_what, source, raw, message) => {

@@ -49,30 +49,17 @@ async function status(id: string): Promise<string | undefined> {
 }
 
 describe('an input', () => {
-  test('is read by the run in any state, in the order of the inputs', async () => {
-    await engines.startEngine();
+  test('is read once by the run in any state, also before its first turn, in the order of the inputs', async () => {
     const id = await startRun(script({ inputs: 3 }));
-    for (const input_id of ['i1', 'i2', 'i3'])
+    const early = { input_id: 'i1', content: 'i1' };
+    await Promise.all([engines.client.input(id, early), engines.client.input(id, early)]);
+    expect(await engines.client.input(id, early)).toMatchObject({ queued: 1 });
+    await engines.startEngine();
+    for (const input_id of ['i2', 'i3'])
       expect(await engines.client.input(id, { input_id, content: input_id })).toMatchObject({ input_id });
     expect(heard(await engines.ended(id))).toEqual(
       ['i1', 'i2', 'i3'].map((name) => `ai.request.input ${name}`),
     );
-  });
-
-  test('sent before the first turn is read in it', async () => {
-    const id = await startRun(script({ inputs: 1 }));
-    expect(await engines.client.input(id, { content: 'early' })).toMatchObject({ queued: 1 });
-    await engines.startEngine();
-    expect(heard(await engines.ended(id))).toHaveLength(1);
-  });
-
-  test('with the same id is the same input, other content is refused', async () => {
-    const id = await startRun(script({ inputs: 1 }, { approval: 'ask' }));
-    const input = { input_id: 'i1', content: 'hello' };
-    await Promise.all([engines.client.input(id, input), engines.client.input(id, input)]);
-    expect(await engines.client.input(id, input)).toMatchObject({ queued: 1 });
-    expect(await refusalCode(engines.client.input(id, { ...input, content: 'other' }))).toBe('id_conflict');
-    expect(types(await engines.log(id))).toEqual(['ai.request.input']);
   });
 
   test('is refused while 64 others wait, read or not, and accepted again when one is used', async () => {
@@ -88,15 +75,6 @@ describe('an input', () => {
     await engines.startEngine();
     await engines.client.decide(id, 'ask', { decision: 'deny' });
     await eventually(async () => (await give(66).catch(() => null))?.queued).toBe(1);
-  });
-
-  test('is refused when the run has ended, when there is no run, and when it is empty', async () => {
-    await engines.startEngine();
-    const id = await startRun(script({ tool_errors: ['x'] }));
-    await engines.ended(id);
-    expect(await refusalCode(engines.client.input(id, { content: 'late' }))).toBe('request_closed');
-    expect(await refusalCode(engines.client.input('nothing', { content: 'x' }))).toBe('not_found');
-    expect(await refusalCode(engines.client.input(id, { content: '  ' }))).toBe('invalid_body');
   });
 
   test('that was accepted just before the end is always read', async () => {
@@ -126,22 +104,6 @@ describe('an input', () => {
 });
 
 describe('a decision', () => {
-  test('about a waiting call is applied once, and stays', async () => {
-    await engines.startEngine();
-    await engines.startWorker(echo);
-    const id = await startRun(script({ approval: 'ask' }, { approval: 'ask-b' }));
-    await eventually(() => engines.log(id).then(types)).toContain('ai.tool.approval_requested');
-    const decide = (decision: 'approve' | 'deny') => engines.client.decide(id, 'ask', { decision });
-    expect(await decide('approve')).toEqual({ request_id: id, call_id: 'ask', decision: 'approve' });
-    expect(await decide('approve')).toMatchObject({ decision: 'approve' });
-    expect(await refusalCode(decide('deny'))).toBe('already_decided');
-    await eventually(() =>
-      engines.client.decide(id, 'ask-b', { decision: 'deny' }).catch(() => null),
-    ).not.toBe(null);
-    const log = await engines.ended(id);
-    expect(heard(log)).toEqual(['ai.tool.result ask', 'ai.tool.result ask-b failed']);
-  });
-
   test('that differs from another at the same time: one of them stays', async () => {
     await engines.startEngine();
     await engines.startWorker(echo);
@@ -159,16 +121,6 @@ describe('a decision', () => {
       signal.type === 'ai.tool.approval_decided' ? [signal.data.decision] : [],
     );
     expect(stood).toEqual(decided);
-  });
-
-  test('about a call that does not wait is refused', async () => {
-    await engines.startEngine();
-    const id = await startRun(script({ approval: 'ask' }));
-    await eventually(() => engines.log(id).then(types)).toContain('ai.tool.approval_requested');
-    expect(await refusalCode(engines.client.decide(id, 'other', { decision: 'approve' }))).toBe('not_found');
-    expect(await refusalCode(engines.client.decide('none', 'ask', { decision: 'approve' }))).toBe(
-      'not_found',
-    );
   });
 });
 

@@ -82,43 +82,11 @@ describe('a running directive', () => {
     return { worker, directive, end };
   }
 
-  test.each([
-    ['read', false, { reason: 'changed my mind' }],
-    ['once', true, { reason: 'changed my mind', outcome: 'unknown' }],
-  ] as const)(
-    'of the effect %s is aborted, in doubt %s, and ends with %j',
-    async (effect, ambiguous, details) => {
-      const { directive, end } = await running(untilAborted({ ...fails('cancelled'), ambiguous }), {
-        effect,
-      });
-      const cancelled = await open.client.cancel(directive.request_id, 'a', { reason: details.reason });
-      expect(cancelled.directives).toEqual([{ id: 'a', status: 'requested' }]);
-      const error = errorOf(await end);
-      expect(error).toMatchObject({ type: 'cancelled', retryable: false });
-      expect(error.details).toEqual(details);
-      expect(await open.typesOf(directive)).toEqual(['ai.tool.started', 'ai.tool.result']);
-    },
-  );
-
   test('and is cancelled twice keeps the first reason', async () => {
     const { directive, end } = await running(untilAborted(), { effect: 'read' }, { heartbeat: stillHeart });
     expect(await recordOnly(directive, 'first')).toBe('requested');
     await open.client.cancel(directive.request_id, 'a', { reason: 'second' });
     expect(errorOf(await end).details).toEqual({ reason: 'first' });
-  });
-
-  test('that completes first has succeeded: its result is the answer', async () => {
-    const { directive, end } = await running(untilAborted(done));
-    const { request_id } = directive;
-    await open.client.cancel(request_id, 'a');
-    const ended = await end;
-    expect(ended.data).toMatchObject({ result: { ok: true, payload: 'done' } });
-    const directives = [{ id: 'a', status: 'ended', result: ended }];
-    expect(await open.client.cancel(request_id, 'a', { reason: 'again' })).toEqual({
-      request_id,
-      directives,
-    });
-    expect(await open.client.cancel(request_id)).toEqual({ request_id, directives });
   });
 
   test('learns of it from the next heartbeat when the announcement is lost', async () => {
@@ -221,17 +189,5 @@ describe('a whole request', () => {
     expect(new Set(running.ran).size).toBe(running.ran.length);
     expect(requested.every((id) => running.ran.includes(id))).toBe(true);
     await expectNothingLeftOnceSwept();
-  });
-
-  test('cancelled by ten callers at once is recorded once', async () => {
-    const directive = call();
-    await open.client.submit(directive);
-    const answers = await Promise.all(
-      Array.from({ length: 10 }, () => open.client.cancel(directive.request_id)),
-    );
-    const statuses = answers.map(({ directives }) => directives[0]?.status);
-    expect(statuses.filter((status) => status === 'cancelled')).toHaveLength(1);
-    expect(statuses.filter((status) => status === 'ended')).toHaveLength(9);
-    expect(await open.log(directive.request_id)).toHaveLength(1);
   });
 });

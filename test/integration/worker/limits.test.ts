@@ -90,14 +90,6 @@ test('a full lane refuses a whole batch and reports when to try again', async ()
   await client.result(request_id, 'd');
 });
 
-test('arguments over the limit are refused by name, and nothing of the batch is accepted', async () => {
-  const request_id = randomUUID();
-  const large = call('b', request_id, { arguments: { text: 'x'.repeat(1_100_000) } });
-  const refused = open.client.submit([call('a', request_id), large]);
-  await expect(refused).rejects.toMatchObject({ problem: { errors: [{ path: 'directives[1].arguments' }] } });
-  expect(await open.client.request(request_id)).toBeNull();
-});
-
 test('a result over the limit is a marked preview in its signal, and whole at the place that the mark names', async () => {
   const text = 'x'.repeat(1_200_000);
   await open.startWorker(async ({ id }) => ({ result: okResult(id === 'large' ? { text } : 'small') }));

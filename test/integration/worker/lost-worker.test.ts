@@ -87,23 +87,6 @@ describe('a directive whose worker died', () => {
       });
     },
   );
-
-  test('three times is run again, and the fourth time given up', async () => {
-    const third = await open.accepted({ effect: 'read' });
-    const fourth = await open.accepted({ effect: 'read' });
-    for (let death = 0; death < 3; death += 1) await dieWith(third);
-    for (let death = 0; death < 4; death += 1) await dieWith(fourth);
-    const { execute, ran } = inTurn(done);
-    const parts = open.attemptParts(execute);
-    await open.attempt(parts, third);
-    await open.attempt(parts, fourth);
-    expect((await open.resultOf(third))?.data).toMatchObject({
-      result: { ok: true },
-    });
-    const error = errorOf(await open.resultOf(fourth));
-    expect(error).toMatchObject({ type: 'worker_lost', retryable: false });
-    expect([ran.length, await open.typesOf(fourth)]).toEqual([1, ONE_END]);
-  });
 });
 
 describe('a directive whose worker died and whose deadline passed', () => {
@@ -220,16 +203,6 @@ describe('a worker that was overtaken', () => {
     expect(verdict).toMatchObject({ kind: 'ended', closed: true });
     expect(await open.typesOf(call)).toEqual(ONE_END);
   });
-
-  test('cannot end what has ended', async () => {
-    const call = await open.accepted({ effect: 'read' });
-    const { attempt, takeover, resume } = await overtaken(call, async () => done);
-    await open.journal.finish(takeover, 'failed', [failureOf(call)]);
-    resume();
-    await attempt;
-    expect(await open.typesOf(call)).toEqual(ONE_END);
-    expect(errorOf(await open.resultOf(call)).type).toBe('timeout');
-  });
 });
 
 describe('a living worker', () => {
@@ -309,12 +282,4 @@ test('a job while another worker holds the claim waits for the end of the lease'
   const record = await open.recordOf(call);
   const outcome = await open.attempt(open.attemptParts(), call);
   expect(outcome).toEqual({ kind: 'later', at: record?.leaseUntil });
-});
-
-test('two hundred jobs for one directive at once run it once', async () => {
-  const call = await open.accepted();
-  const { execute, ran } = inTurn(done);
-  const parts = open.attemptParts(execute);
-  await Promise.all(Array.from({ length: 200 }, () => open.attempt(parts, call)));
-  expect([ran.length, await open.typesOf(call)]).toEqual([1, ONE_END]);
 });

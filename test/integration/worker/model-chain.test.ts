@@ -99,13 +99,6 @@ describe('an unavailable model', () => {
     expect(await open.keysWithoutExpiry()).toEqual([]);
   });
 
-  test('for a reason that no retry fixes is skipped at once', async () => {
-    const asked: string[] = [];
-    await startModels(open, lastAnswers(away('auth'), asked));
-    await open.client.execute(ask({ max_retries: 3 }));
-    expect(asked).toEqual(CHAIN);
-  });
-
   test('and was the last one ends the directive, as a dead letter of the lane it came to', async () => {
     const asked: string[] = [];
     await startModels(
@@ -121,18 +114,6 @@ describe('an unavailable model', () => {
       ]),
     );
     expect((await open.client.deadLetters({ lane: 'llm.a' })).dead_letters).toEqual([]);
-  });
-
-  test('is not skipped for a failure that another model would have, too', async () => {
-    const asked: string[] = [];
-    await startModels(
-      open,
-      recording(asked, () => fails('validation_error')),
-    );
-    expect(errorOf(await open.client.execute(ask({ max_retries: 2 })))).toMatchObject({
-      type: 'validation_error',
-    });
-    expect(asked).toEqual(['a:large']);
   });
 
   test('that is unreachable is not called by later directives, which use the next one', async () => {
@@ -336,40 +317,8 @@ describe('a limit', () => {
     expect(ran).toEqual(['first', 'other', 'first']);
   });
 
-  test('above the short limit stops no other directive in the lane, since each may have another model', async () => {
-    const { ran, first } = await putOff(limited(60_000));
-    expect(ran).toEqual(['first', 'other']);
-    expect(await open.client.directive(first.request_id, 'first')).toMatchObject({
-      status: 'waiting',
-      failures: 0,
-    });
-  });
-
   test('below the short limit stops the lane', async () => {
     const { ranAt } = await putOff(limited(800));
     expect((ranAt[1] ?? 0) - (ranAt[0] ?? 0)).toBeGreaterThanOrEqual(750);
-  });
-
-  test('above the short limit moves directives with another model on to it', async () => {
-    const asked: string[] = [];
-    await startModels(open, lastAnswers(limited(60_000), asked));
-    const directive = ask({ max_retries: 3 });
-    await open.client.execute(directive);
-    expect(asked).toEqual(CHAIN);
-    expect(fallbacks(await open.log(directive.request_id))).toMatchObject([
-      { reason: 'rate_limited' },
-      { reason: 'rate_limited' },
-    ]);
-  });
-
-  test('that delays a directive again and again moves it on, too', async () => {
-    const asked: string[] = [];
-    const short = limited(1, 'directive');
-    await startModels(
-      open,
-      recording(asked, (model) => (model === 'a:large' ? short : answered(model))),
-    );
-    await open.client.execute(ask());
-    expect(asked).toEqual([...Array<string>(6).fill('a:large'), 'b:large']);
   });
 });

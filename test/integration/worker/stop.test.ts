@@ -75,18 +75,6 @@ describe('past the drain time', () => {
     expect(await view()).toMatchObject({ redeliveries: 0, failures: 0 });
   });
 
-  test('a call that may have happened and must not be repeated ends in outcome_unknown', async () => {
-    const attempt = untilAborted({ ...cancelled, ambiguous: true });
-    const { end } = await stoppedUnder(attempt, { effect: 'once', max_retries: 5 });
-    expect(errorOf(await end())).toMatchObject({ type: 'outcome_unknown', retryable: false });
-    expect(await open.jobs()).toBe(0);
-  });
-
-  test('a call that still succeeds has succeeded', async () => {
-    const { end } = await stoppedUnder(untilAborted(done), {});
-    expect((await end())?.data).toMatchObject({ result: { ok: true } });
-  });
-
   test('an executor that ignores the stop does not delay it, and its later result is ignored', async () => {
     const deaf = untilResumed();
     const { directive, end } = await stoppedUnder(deaf, { effect: 'once' });
