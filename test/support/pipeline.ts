@@ -39,6 +39,8 @@ export interface TestWorkerOptions {
   /** How long BullMQ keeps a job for a worker that does not answer, milliseconds. Default: 1 000. */
   lockMs?: number;
   heartbeat?: Heartbeat;
+  /** How long calls of an unreachable server stop its lane at first, milliseconds. Default: 100. */
+  outageMs?: number;
   /** Default: nothing is traced. */
   spans?: Spans;
   /** Beside the `tool_exec`. Default: none. */
@@ -80,7 +82,13 @@ export async function openPipeline(redisUrl: string, options: PipelineOptions = 
   /** What an attempt needs, for tests that create jobs themselves. */
   function attemptParts(
     execute: Execute = async () => done,
-    { leaseMs = 10_000, heartbeat, definitions = [], spans = NO_SPANS }: TestWorkerOptions = {},
+    {
+      leaseMs = 10_000,
+      heartbeat,
+      definitions = [],
+      spans = NO_SPANS,
+      outageMs = 100,
+    }: TestWorkerOptions = {},
   ): AttemptParts {
     const beating = heartbeat ?? createThreadedHeartbeat({ redisUrl, prefix, leaseMs, onError });
     closing.push(async () => beating.close());
@@ -92,7 +100,7 @@ export async function openPipeline(redisUrl: string, options: PipelineOptions = 
       confirm: queue.confirm,
       lanes: queue.lanes,
       spans,
-      breaker: createCircuitBreaker({ ...DEFAULT_BREAKER, firstPauseMs: 100, onChange: () => {} }),
+      breaker: createCircuitBreaker({ ...DEFAULT_BREAKER, firstPauseMs: outageMs, onChange: () => {} }),
       limits: {
         result: { bytes: 1_048_576, overflow: 'truncate' },
         leaseMs,

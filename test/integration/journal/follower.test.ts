@@ -143,6 +143,17 @@ describe('a follower', () => {
     expect(sequences(await resumed)).toEqual([3, 4]);
   });
 
+  test('is ended by its signal while it waits', async () => {
+    const request_id = randomUUID();
+    await open.running(request_id);
+    const stop = new AbortController();
+    const signals = open.follower.follow(request_id, { signal: stop.signal });
+    await signals.next();
+    const waiting = signals.next();
+    stop.abort();
+    expect(await waiting).toEqual({ done: true, value: undefined });
+  });
+
   test('of an unknown request ends at once', async () => {
     expect(await all(open.follower.follow(randomUUID()))).toEqual([]);
   });

@@ -122,6 +122,8 @@ describe('an unavailable model', () => {
     await startModels(
       open,
       recording(asked, (model) => (model === 'a:large' ? unreached : answered(model))),
+      LANES,
+      { outageMs: 60_000 },
     );
     for (let count = 0; count < 5; count += 1) await open.client.execute(ask());
     expect(asked.filter((model) => model === 'a:large')).toHaveLength(3);
