@@ -3,145 +3,61 @@
 import { describe, expect, test } from 'vitest';
 import { errorEnvelope, isRetryable, normalizeError } from '../../src/contract/error-envelope.ts';
 
-describe('normalizeError', () => {
-  test('rule 1: a map with type and message', () => {
-    expect(normalizeError({ type: 'not_found', message: 'gone', details: { a: 1 } })).toStrictEqual({
-      type: 'not_found',
-      message: 'gone',
-      details: { a: 1 },
-      retryable: false,
-    });
-  });
+class Answer {
+  message = 'hidden';
+  code = 'x';
+}
+const failure = Object.assign(new TypeError('boom'), { status: 502 });
+const refused = Object.assign(new Error('refused'), { code: 'ECONNREFUSED' });
+const aggregate = new AggregateError([new RangeError('far')], 'all failed', { cause: refused });
+const aggregated = {
+  name: 'AggregateError',
+  cause: { name: 'Error', message: 'refused', code: 'ECONNREFUSED' },
+  errors: [{ name: 'RangeError', message: 'far' }],
+};
+const answer = { reason: { __class__: 'Answer', message: 'hidden', code: 'x' } };
+const extra = { tool_name: 'x' };
+const unnamed = { type: 'My Error!', message: 'm' };
+const coded = { message: 'm', code: -32_602, retry: true };
+const nested = ['error', ['error', { type: 'auth', message: 'no' }]];
+const late = 'Tool execution timed out';
+const invalid = 'Tool validation failed';
 
-  test('rule 1: a type that is not spelled like a name is replaced by the fallback, and kept in the details', () => {
-    expect(normalizeError({ type: 'My Error!', message: 'm' }, 'tool_error')).toStrictEqual({
-      type: 'tool_error',
-      message: 'm',
-      details: { reported_type: 'My Error!' },
-      retryable: false,
-    });
-  });
+type Arguments = Parameters<typeof normalizeError>;
+type Normalized = [type: string, message: string, details: object, retryable: boolean];
 
-  test('rules 2 and 3: a map with code and message', () => {
-    const envelope = { type: 'x', message: 'm', details: {}, retryable: false };
-    expect(normalizeError({ code: 'x', message: 'm' })).toStrictEqual(envelope);
-  });
-
-  test('rules 4 and 5: an exception keeps message, class and fields, never its stack', () => {
-    const error = Object.assign(new TypeError('boom'), { status: 502 });
-    expect(normalizeError(error, 'llm_error')).toStrictEqual({
-      type: 'llm_error',
-      message: 'boom',
-      details: { name: 'TypeError', status: 502 },
-      retryable: false,
-    });
-  });
-
-  test('rules 4 and 5: a cause and the errors of an aggregate are kept', () => {
-    const cause = Object.assign(new Error('refused'), { code: 'ECONNREFUSED' });
-    const error = new AggregateError([new RangeError('far')], 'all failed', { cause });
-    expect(normalizeError(error, 'exception').details).toStrictEqual({
-      name: 'AggregateError',
-      cause: { name: 'Error', message: 'refused', code: 'ECONNREFUSED' },
-      errors: [{ name: 'RangeError', message: 'far' }],
-    });
-  });
-
-  test('rule 6: any other object of a class', () => {
-    class Answer {
-      message = 'hidden';
-      code = 'x';
-    }
-    expect(normalizeError(new Answer(), 'executor', 'Odd')).toStrictEqual({
-      type: 'executor',
-      message: 'Odd',
-      details: { reason: { __class__: 'Answer', message: 'hidden', code: 'x' } },
-      retryable: false,
-    });
-  });
-
-  test('rule 7: a map with only a message keeps its other keys as details', () => {
-    expect(normalizeError({ message: 'm', code: -32_602, retry: true })).toStrictEqual({
-      type: 'execution_error',
-      message: 'm',
-      details: { code: -32_602, retry: true },
-      retryable: true,
-    });
-  });
-
-  test('rule 8: an error tuple is its reason, however deep', () => {
-    expect(normalizeError(['error', ['error', { type: 'auth', message: 'no' }]])).toMatchObject({
-      type: 'auth',
-      message: 'no',
-    });
-  });
-
-  test('rule 9: an unknown tool', () => {
-    const extra = { tool_name: 'x' };
-    expect(normalizeError(['unknown_tool', 'no x'], 'execution_error', 'failed', extra)).toStrictEqual({
-      type: 'unknown_tool',
-      message: 'no x',
-      details: extra,
-      retryable: false,
-    });
-  });
-
-  test('rule 10: a type and a message', () => {
-    expect(normalizeError(['rate_limited', 'slow down'])).toStrictEqual({
-      type: 'rate_limited',
-      message: 'slow down',
-      details: {},
-      retryable: true,
-    });
-  });
-
-  test('rule 11: a validation', () => {
-    expect(normalizeError(['validation', { field: 'a' }])).toStrictEqual({
-      type: 'validation',
-      message: 'Tool validation failed',
-      details: { details: { field: 'a' } },
-      retryable: false,
-    });
-  });
-
-  test.each([
-    ['with details', ['timeout', { timeout_ms: 5 }], { timeout_ms: 5 }],
-    ['bare', 'timeout', {}],
-  ])('rule 12: a timeout %s', (_name, reason, details) => {
-    expect(normalizeError(reason)).toStrictEqual({
-      type: 'timeout',
-      message: 'Tool execution timed out',
-      details,
-      retryable: true,
-    });
-  });
-
-  test('rule 13: a bare name is the message', () => {
-    expect(normalizeError('busy', 'llm_error', 'LLM request failed')).toStrictEqual({
-      type: 'llm_error',
-      message: 'busy',
-      details: { reason: 'busy' },
-      retryable: false,
-    });
-    expect(normalizeError('transient', 'llm_error').retryable).toBe(true);
-  });
-
-  test.each([
-    ['a sentence', 'it went wrong', 'it went wrong'],
-    ['a number', 5, 5],
-    ['nothing', null, null],
-    ['a map without a message', { a: 1 }, { a: 1 }],
-    ['a list', [1, 2, 3], [1, 2, 3]],
-  ])('rule 14: %s', (_name, reason, shown) => {
-    const details = { reason: shown };
-    const envelope = { type: 'execution_error', message: 'Execution failed', details, retryable: false };
-    expect(normalizeError(reason)).toStrictEqual(envelope);
-  });
-
-  test('rule 14: retryable as the fallback type', () => {
-    expect(normalizeError(5, 'network', 'lost').retryable).toBe(true);
-  });
+test.each<[string, Arguments, Normalized]>([
+  ['1: a map', [{ type: 'not_found', message: 'm', details: { a: 1 } }], ['not_found', 'm', { a: 1 }, false]],
+  ['1: an odd type', [unnamed, 'tool_error'], ['tool_error', 'm', { reported_type: 'My Error!' }, false]],
+  ['2, 3: a code', [{ code: 'x', message: 'm' }], ['x', 'm', {}, false]],
+  ['4, 5: an exception', [failure, 'x'], ['x', 'boom', { name: 'TypeError', status: 502 }, false]],
+  ['4, 5: an aggregate', [aggregate, 'exception'], ['exception', 'all failed', aggregated, false]],
+  ['6: an object of a class', [new Answer(), 'executor', 'Odd'], ['executor', 'Odd', answer, false]],
+  ['7: only a message', [coded], ['execution_error', 'm', { code: -32_602, retry: true }, true]],
+  ['8: a tuple, however deep', [nested], ['auth', 'no', {}, false]],
+  ['9: an unknown tool', [['unknown_tool', 'no x'], 'x', 'y', extra], ['unknown_tool', 'no x', extra, false]],
+  ['10: a type and a message', [['rate_limited', 'slow down']], ['rate_limited', 'slow down', {}, true]],
+  ['11: a validation', [['validation', { a: 1 }]], ['validation', invalid, { details: { a: 1 } }, false]],
+  [
+    '12: a timeout with details',
+    [['timeout', { timeout_ms: 5 }]],
+    ['timeout', late, { timeout_ms: 5 }, true],
+  ],
+  ['12: a bare timeout', ['timeout'], ['timeout', late, {}, true]],
+  ['13: a bare name', ['busy', 'llm_error', 'no'], ['llm_error', 'busy', { reason: 'busy' }, false]],
+  ['13: a bare type', ['transient', 'x'], ['x', 'transient', { reason: 'transient' }, true]],
+  ['14: as the fallback type', [5, 'network', 'lost'], ['network', 'lost', { reason: 5 }, true]],
+])('normalizeError, rule %s', (_, given, [type, message, details, retryable]) => {
+  expect(normalizeError(...given)).toStrictEqual({ type, message, details, retryable });
 });
+
+test.each([['it went wrong'], [5], [null], [{ a: 1 }], [[1, 2, 3]]])(
+  'normalizeError, rule 14: %j is its own reason',
+  (reason) => {
+    const fallback = { type: 'execution_error', message: 'Execution failed', retryable: false };
+    expect(normalizeError(reason)).toStrictEqual({ ...fallback, details: { reason } });
+  },
+);
 
 describe('message and details', () => {
   test.each([
@@ -200,37 +116,17 @@ describe('isRetryable', () => {
     expect(isRetryable(value)).toBe(retryable);
   });
 
-  test.each([
-    'timeout',
-    'rate_limited',
-    'provider_error',
-    'network',
-    'transient',
-    'transient_error',
-    'supervisor',
-  ])('%s is retryable by the table', (type) => {
-    expect(errorEnvelope(type, 'm').retryable).toBe(true);
-  });
+  const retried = 'timeout rate_limited provider_error network transient transient_error supervisor';
+  const final = [
+    'auth validation_error not_found unknown_tool unknown_model tool_error exception executor internal_error',
+    'invalid_result cancelled deadline_exceeded outcome_unknown worker_lost llm_error execution_error',
+  ].join(' ');
 
   test.each([
-    'auth',
-    'validation_error',
-    'not_found',
-    'unknown_tool',
-    'unknown_model',
-    'tool_error',
-    'exception',
-    'executor',
-    'internal_error',
-    'invalid_result',
-    'cancelled',
-    'deadline_exceeded',
-    'outcome_unknown',
-    'worker_lost',
-    'llm_error',
-    'execution_error',
-  ])('%s is not retryable by the table', (type) => {
-    expect(errorEnvelope(type, 'm').retryable).toBe(false);
+    ['are retried', retried, true],
+    ['are final', final, false],
+  ])('these types %s by the table: %s', (_, types, retryable) => {
+    for (const type of types.split(' ')) expect(errorEnvelope(type, 'm').retryable, type).toBe(retryable);
   });
 
   test('an envelope of our own never becomes retryable by its quoted text', () => {

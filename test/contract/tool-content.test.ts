@@ -6,26 +6,24 @@ import { errorResult, okResult } from '../../src/contract/result.ts';
 import { toolContent } from '../../src/contract/tool-content.ts';
 
 describe('toolContent', () => {
-  test('of a success', () => {
-    expect(toolContent(okResult({ sum: 5 }))).toBe('{"ok":true,"result":{"sum":5}}');
-  });
+  const late = errorResult(errorEnvelope('timeout', 'late', { timeout_ms: 5 }));
+  const error = { type: 'timeout', message: 'late', details: { timeout_ms: 5 }, retryable: true };
 
-  test('of a text', () => {
-    expect(toolContent(okResult('5'))).toBe('{"ok":true,"result":"5"}');
-  });
-
-  test('of a failure', () => {
-    expect(toolContent(errorResult(errorEnvelope('timeout', 'late', { timeout_ms: 5 })))).toBe(
-      '{"ok":false,"error":{"type":"timeout","message":"late","details":{"timeout_ms":5},"retryable":true}}',
-    );
+  test.each([
+    ['a success', okResult({ sum: 5 }), { ok: true, result: { sum: 5 } }],
+    ['a text', okResult('5'), { ok: true, result: '5' }],
+    ['a failure', late, { ok: false, error }],
+    [
+      'a success with effects, not shown',
+      okResult(1, [{ type: 'stop_processing' }]),
+      { ok: true, result: 1 },
+    ],
+  ])('of %s', (_, result, shown) => {
+    expect(toolContent(result)).toBe(JSON.stringify(shown));
   });
 
   test('of something that is not a result', () => {
     expect(JSON.parse(toolContent('what?'))).toMatchObject({ ok: false, error: { type: 'invalid_result' } });
-  });
-
-  test('effects are not shown to the model', () => {
-    expect(toolContent(okResult(1, [{ type: 'stop_processing' }]))).toBe('{"ok":true,"result":1}');
   });
 
   test('secrets are redacted in results and in details', () => {

@@ -6,42 +6,26 @@ import { mergeUsage, normalizeUsage } from '../../src/contract/usage.ts';
 const usage = { input_tokens: 2, output_tokens: 3, total_tokens: 5 };
 
 describe('normalizeUsage', () => {
+  const cacheCounts = { cache_read_input_tokens: '1', cache_creation_input_tokens: '4' };
+  const cached = { ...usage, cache_read_input_tokens: 1, cache_creation_input_tokens: 4 };
+
   test.each([
-    ['canonical', { input_tokens: 2, output_tokens: 3, total_tokens: 5 }],
-    ['prompt/completion', { prompt_tokens: 2, completion_tokens: 3 }],
-    ['short', { input: 2, output: 3, total: 5 }],
-    ['Gemini', { promptTokenCount: 2, candidatesTokenCount: 3, totalTokenCount: 5 }],
-    ['count', { inputTokenCount: 2, outputTokenCount: 3 }],
-    ['nested', { tokens: { input: 2, output: 3 } }],
-    ['numeric strings', { input_tokens: '2', output_tokens: 3 }],
-  ])('%s', (_name, raw) => {
-    expect(normalizeUsage(raw)).toStrictEqual(usage);
-  });
-
-  test('keeps cache counts given as strings', () => {
-    const raw = {
-      input_tokens: '2',
-      output_tokens: 3,
-      cache_read_input_tokens: '1',
-      cache_creation_input_tokens: '4',
-    };
-    expect(normalizeUsage(raw)).toStrictEqual({
-      ...usage,
-      cache_read_input_tokens: 1,
-      cache_creation_input_tokens: 4,
-    });
-  });
-
-  test('a total that is reported wins over the sum', () => {
-    expect(normalizeUsage({ input: 2, output: 3, total: 9 })?.total_tokens).toBe(9);
-  });
-
-  test('negatives count as zero', () => {
-    expect(normalizeUsage({ input: -2, output: 3 })).toStrictEqual({
-      input_tokens: 0,
-      output_tokens: 3,
-      total_tokens: 3,
-    });
+    ['canonical', { input_tokens: 2, output_tokens: 3, total_tokens: 5 }, usage],
+    ['prompt/completion', { prompt_tokens: 2, completion_tokens: 3 }, usage],
+    ['short', { input: 2, output: 3, total: 5 }, usage],
+    ['Gemini', { promptTokenCount: 2, candidatesTokenCount: 3, totalTokenCount: 5 }, usage],
+    ['count', { inputTokenCount: 2, outputTokenCount: 3 }, usage],
+    ['nested', { tokens: { input: 2, output: 3 } }, usage],
+    ['numeric strings', { input_tokens: '2', output_tokens: 3 }, usage],
+    ['cache counts given as strings', { input_tokens: '2', output_tokens: 3, ...cacheCounts }, cached],
+    ['a reported total, which wins', { input: 2, output: 3, total: 9 }, { ...usage, total_tokens: 9 }],
+    [
+      'negatives, which count as zero',
+      { input: -2, output: 3 },
+      { ...usage, input_tokens: 0, total_tokens: 3 },
+    ],
+  ])('%s', (_name, raw, expected) => {
+    expect(normalizeUsage(raw)).toStrictEqual(expected);
   });
 
   test.each([

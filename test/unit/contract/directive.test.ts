@@ -5,6 +5,9 @@ import { parseSubmission } from '../../../src/contract/directive.ts';
 import { nested } from '../../contract/hostile-values.ts';
 
 const call = { type: 'tool_exec', tool_name: 'everything.echo' };
+const batch = (...directives: unknown[]) => ({ directives });
+/** With a key that an object literal would take for the prototype. */
+const withProto = (raw: object): unknown => JSON.parse(JSON.stringify(raw).replace('proto', '__proto__'));
 
 describe('a submission', () => {
   test('is one directive', () => {
@@ -22,63 +25,30 @@ describe('a submission', () => {
 });
 
 describe('what is wrong is named by its path', () => {
+  const hidden = { constructor: { prototype: {} } };
+  const late = { ...call, timeout_ms: 0 };
+  const generate = { type: 'llm_generate', model: 'm', context: [] };
+  const [ofA, ofB] = ['a', 'b'].map((request_id) => ({ ...call, request_id }));
+
   test.each([
     ['an unknown key', { ...call, priority: 1 }, ['priority']],
     ['several unknown keys', { ...call, a: 1, 'b c': 2 }, ['a', '["b c"]']],
     ['wrong types', { ...call, arguments: [], timeout_ms: 'x' }, ['arguments', 'timeout_ms']],
     ['an id with a control character', { ...call, id: 'a\u0007' }, ['id']],
     ['an id with a line break', { ...call, request_id: 'a\nb' }, ['request_id']],
-    [
-      'a __proto__ key at the top',
-      JSON.parse('{"type":"tool_exec","tool_name":"t","__proto__":{}}'),
-      ['__proto__'],
-    ],
-    [
-      'a key constructor.prototype',
-      { ...call, arguments: { constructor: { prototype: {} } } },
-      ['arguments.constructor.prototype'],
-    ],
-    [
-      'a __proto__ key',
-      JSON.parse('{"type":"tool_exec","tool_name":"t","arguments":{"__proto__":{}}}'),
-      ['arguments.__proto__'],
-    ],
-    [
-      'a member of a batch',
-      { directives: [call, call, call, { ...call, arguments: 5 }] },
-      ['directives[3].arguments'],
-    ],
-    [
-      'members of several',
-      {
-        directives: [
-          { ...call, x: 1 },
-          { ...call, timeout_ms: 0 },
-        ],
-      },
-      ['directives[0].x', 'directives[1].timeout_ms'],
-    ],
-    [
-      'a nested unknown key',
-      { type: 'llm_generate', model: 'm', context: [], tool_choice: { required: 't', x: 1 } },
-      ['tool_choice.x'],
-    ],
-    ['a missing type', { directives: [{}] }, ['directives[0].type']],
-    ['no directive in a batch', { directives: [null] }, ['directives[0]']],
-    ['a key beside the batch', { directives: [call], wait: true }, ['wait']],
+    ['a __proto__ key at the top', withProto({ ...call, proto: {} }), ['__proto__']],
+    ['a __proto__ key', withProto({ ...call, arguments: { proto: {} } }), ['arguments.__proto__']],
+    ['constructor.prototype', { ...call, arguments: hidden }, ['arguments.constructor.prototype']],
+    ['a member of a batch', batch(call, call, { ...call, arguments: 5 }), ['directives[2].arguments']],
+    ['members of several', batch({ ...call, x: 1 }, late), ['directives[0].x', 'directives[1].timeout_ms']],
+    ['a nested unknown key', { ...generate, tool_choice: { required: 't', x: 1 } }, ['tool_choice.x']],
+    ['a missing type', batch({}), ['directives[0].type']],
+    ['no directive in a batch', batch(null), ['directives[0]']],
+    ['a key beside the batch', { ...batch(call), wait: true }, ['wait']],
     ['a batch that is no list', { directives: call }, ['directives']],
-    ['an empty batch', { directives: [] }, ['directives']],
-    ['too many', { directives: Array.from({ length: 1001 }, () => call) }, ['directives']],
-    [
-      'two requests',
-      {
-        directives: [
-          { ...call, request_id: 'a' },
-          { ...call, request_id: 'b' },
-        ],
-      },
-      ['directives[1].request_id'],
-    ],
+    ['an empty batch', batch(), ['directives']],
+    ['too many', batch(...Array.from({ length: 1001 }, () => call)), ['directives']],
+    ['two requests', batch(ofA, ofB), ['directives[1].request_id']],
     ['a type of the agent runtime', { type: 'stop', reason: 'x' }, ['type']],
     ['a list', [call], ['']],
     ['null', null, ['']],
@@ -94,13 +64,9 @@ describe('what is wrong is named by its path', () => {
   });
 
   test('the error of an unknown type lists the known ones', () => {
-    expect(errorsOf({ type: 'dance' })).toEqual([
-      {
-        path: 'type',
-        message:
-          'is not a known type; known types: tool_exec, llm_stream, llm_generate, llm_embed, emit_tool_error, emit_request_error',
-      },
-    ]);
+    const types = 'tool_exec, llm_stream, llm_generate, llm_embed, emit_tool_error, emit_request_error';
+    const message = `is not a known type; known types: ${types}`;
+    expect(errorsOf({ type: 'dance' })).toEqual([{ path: 'type', message }]);
   });
 
   test.each([
