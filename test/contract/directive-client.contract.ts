@@ -1,25 +1,19 @@
 /** What every transport of the directive client promises: one suite, run for each.
  *  It must never use anything that only one transport can know. */
-import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { cancellationSchema } from '../../src/contract/cancellation.ts';
 import { type DeadLetter, deadLetterPageSchema, redriveSchema } from '../../src/contract/dead-letter.ts';
 import type { DirectiveClient } from '../../src/contract/directive-client.ts';
 import type { SubmittedDirective } from '../../src/contract/directive.ts';
 import { laneListingSchema } from '../../src/contract/lane-listing.ts';
-import { DirectiveRefused, ServiceUnavailable } from '../../src/contract/problem.ts';
+import { ServiceUnavailable } from '../../src/contract/problem.ts';
 import { directiveViewSchema, requestViewSchema } from '../../src/contract/request-view.ts';
 import { signalPageSchema } from '../../src/contract/signal-page.ts';
-import { type Signal, signalSchema } from '../../src/contract/signal.ts';
+import { signalSchema } from '../../src/contract/signal.ts';
 import { workerListingSchema } from '../../src/contract/worker-listing.ts';
 import { submissionSchema } from '../../src/contract/submission.ts';
 import { toolListingSchema } from '../../src/contract/tool-listing.ts';
-
-export interface TransportSetup {
-  /** Of a service with a worker and the MCP server `peer`. */
-  readonly client: DirectiveClient;
-  stop(): Promise<void>;
-}
+import { all, newId, refusal, sequences, tracesOf, type TransportSetup } from './client-reading.ts';
 
 type ToolExec = Extract<SubmittedDirective, { type: 'tool_exec' }>;
 
@@ -31,28 +25,7 @@ function toolError(more: { request_id?: string; id?: string } = {}): SubmittedDi
   return { type: 'emit_tool_error', tool_name: 'peer.echo', error: 'it went wrong', ...more };
 }
 
-const newId = (): string => `test-${randomUUID()}`;
-
-async function all(signals: AsyncIterable<Signal>): Promise<Signal[]> {
-  const read: Signal[] = [];
-  for await (const signal of signals) read.push(signal);
-  return read;
-}
-
-function sequences(signals: readonly Signal[]): number[] {
-  return signals.map(({ sequence }) => sequence);
-}
-
-/** The refusal of `call`; fails the test when it is not refused. */
-async function refusal(call: Promise<unknown>): Promise<DirectiveRefused['problem']> {
-  const error: unknown = await call.then(
-    () => null,
-    (reason: unknown) => reason,
-  );
-  expect(error).toBeInstanceOf(DirectiveRefused);
-  return (error as DirectiveRefused).problem;
-}
-
+/** Of a service with a worker and the MCP server `peer`. */
 export function directiveClientContract(transport: string, setup: () => Promise<TransportSetup>): void {
   describe(`the ${transport} client`, () => {
     let parts: TransportSetup;
@@ -137,10 +110,7 @@ export function directiveClientContract(transport: string, setup: () => Promise<
         const { request_id: requestId } = await client.submit(toolExec('echo'), {
           traceparent: `00-${trace}-b7ad6b7169203331-01`,
         });
-        const traces = (await all(client.signals(requestId))).map(
-          ({ traceparent }) => traceparent.split('-')[1],
-        );
-        expect(new Set(traces)).toEqual(new Set([trace]));
+        expect(await tracesOf(client.signals(requestId))).toEqual(new Set([trace]));
       });
     });
 

@@ -1,10 +1,8 @@
 /** What every transport promises about runs: one suite, run for each.
  *  It must never use anything that only one transport can know. */
-import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { agentListingSchema } from '../../src/contract/agent-listing.ts';
 import type { DirectiveClient } from '../../src/contract/directive-client.ts';
-import { DirectiveRefused } from '../../src/contract/problem.ts';
 import { requestViewSchema } from '../../src/contract/request-view.ts';
 import {
   acceptedInputSchema,
@@ -12,38 +10,16 @@ import {
   startedRunSchema,
   type SubmittedRun,
 } from '../../src/contract/run.ts';
-import type { Signal } from '../../src/contract/signal.ts';
+import { DirectiveRefused } from '../../src/contract/problem.ts';
+import { all, newId, refusal, tracesOf, type TransportSetup } from './client-reading.ts';
 
-export interface RunSetup {
-  /**
-   * Of a service with an engine, and two agents: `talker`, whose model answers `hello` with `Hi.`; and `careful`, whose
-   * model calls `peer.add` and `peer.echo` when it is told `work`, both after leave, and says `Done.` then.
-   */
-  readonly client: DirectiveClient;
-  stop(): Promise<void>;
-}
-
-const newId = (): string => `test-${randomUUID()}`;
-
-async function all(signals: AsyncIterable<Signal>): Promise<Signal[]> {
-  const read: Signal[] = [];
-  for await (const signal of signals) read.push(signal);
-  return read;
-}
-
-/** The refusal of `call`; fails the test when it is not refused. */
-async function refusal(call: Promise<unknown>): Promise<DirectiveRefused['problem']> {
-  const error: unknown = await call.then(
-    () => null,
-    (reason: unknown) => reason,
-  );
-  expect(error).toBeInstanceOf(DirectiveRefused);
-  return (error as DirectiveRefused).problem;
-}
-
-export function runClientContract(transport: string, setup: () => Promise<RunSetup>): void {
+/**
+ * Of a service with an engine, and two agents: `talker`, whose model answers `hello` with `Hi.`; and `careful`, whose
+ * model calls `peer.add` and `peer.echo` when it is told `work`, both after approval, and says `Done.` then.
+ */
+export function runClientContract(transport: string, setup: () => Promise<TransportSetup>): void {
   describe(`runs through the ${transport} client`, () => {
-    let parts: RunSetup;
+    let parts: TransportSetup;
     let client: DirectiveClient;
 
     beforeAll(async () => {
@@ -131,10 +107,7 @@ export function runClientContract(transport: string, setup: () => Promise<RunSet
           { agent: 'talker', query: 'hello' },
           { traceparent: `00-${trace}-b7ad6b7169203331-01` },
         );
-        const traces = (await all(client.signals(requestId))).map(
-          ({ traceparent }) => traceparent.split('-')[1],
-        );
-        expect(new Set(traces)).toEqual(new Set([trace]));
+        expect(await tracesOf(client.signals(requestId))).toEqual(new Set([trace]));
       });
     });
 

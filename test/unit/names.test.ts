@@ -43,36 +43,23 @@ describe.each(ODD_NAMES)('the name %j', (name) => {
     const server = { command: 'node', effects: record(name, 'read') };
     const effects = parse({ mcpServers: { a: server } }).mcpServers.get('a')?.effects;
     expect([...(effects ?? [])]).toEqual([[name, 'read']]);
-    expect(
-      parse({ mcpServers: { a: { command: 'node' } } })
-        .mcpServers.get('a')
-        ?.effects.get(name),
-    ).toBe(undefined);
+    const plain = parse({ mcpServers: { a: { command: 'node' } } }).mcpServers.get('a');
+    expect(plain?.effects.get(name)).toBe(undefined);
   });
 
   test('of a server, provider or alias is kept, or refused', () => {
     const servers = configured({ mcpServers: record(name, { command: 'node' }) })?.mcpServers;
     expect([...(servers?.keys() ?? [name])]).toEqual([name]);
-    const provider = { type: 'scripted' };
-    expect([...(configured({ providers: record(name, provider) })?.providers.keys() ?? [name])]).toEqual([
-      name,
-    ]);
-    const aliases = configured({
-      providers: { own: provider },
-      models: record(name, 'own:demo'),
-    })?.models;
+    const own = { type: 'scripted' };
+    const providers = configured({ providers: record(name, own) })?.providers;
+    expect([...(providers?.keys() ?? [name])]).toEqual([name]);
+    const aliases = configured({ providers: { own }, models: record(name, 'own:demo') })?.models;
     expect([...(aliases?.keys() ?? [name])]).toEqual([name]);
   });
 
   test('of a model has its own limits and prices, or none', () => {
-    const limited = configured({
-      providers: {
-        own: {
-          type: 'scripted',
-          models: record(name, { requests_per_minute: 7, price: { input: 1, output: 2 } }),
-        },
-      },
-    });
+    const models = record(name, { requests_per_minute: 7, price: { input: 1, output: 2 } });
+    const limited = configured({ providers: { own: { type: 'scripted', models } } });
     const ref = { provider: 'own', model: name, name: `own:${name}` };
     if (limited !== null) {
       expect(limitsOf(limited)(ref).model.requests).toBe(7);
@@ -86,21 +73,20 @@ describe.each(ODD_NAMES)('the name %j', (name) => {
   test('of an agent, a header or a variable is kept, or refused', () => {
     const agents = configured({ agents: record(name, './agent.ts') })?.agents;
     expect(Object.keys(agents ?? { [name]: '' })).toEqual([name]);
-    const headers = configured({
-      mcpServers: { a: { url: 'http://127.0.0.1/', headers: record(name, 'v') } },
-    })?.mcpServers.get('a');
-    expect(
-      Object.entries((headers as { headers?: object } | undefined)?.headers ?? (record(name, 'v') as object)),
-    ).toEqual([[name, 'v']]);
+    const given = record(name, 'v') as object;
+    const server = { url: 'http://127.0.0.1/', headers: given };
+    const reached = configured({ mcpServers: { a: server } })?.mcpServers.get('a');
+    const { headers = given } = (reached ?? {}) as { headers?: object };
+    expect(Object.entries(headers)).toEqual([[name, 'v']]);
   });
 
   test('of a tool goes to the server that has it, and to no other', () => {
     const known = new Map([['s', [name]]]);
     expect(toolOnServer('s', name, () => true)).toBe(name);
     expect(targetOf(`s.${name}`, undefined, known)).toMatchObject({ server: 's', tool: name });
-    expect('server' in targetOf(`s.${name}`, undefined, new Map([['s', ['other']]]))).toBe(
-      'server' in targetOf('s.missing', undefined, new Map([['s', ['other']]])),
-    );
+    const other = new Map([['s', ['other']]]);
+    const missing = targetOf('s.missing', undefined, other);
+    expect('server' in targetOf(`s.${name}`, undefined, other)).toBe('server' in missing);
   });
 
   test('of a tool comes back from a model unchanged', () => {
@@ -131,9 +117,8 @@ describe.each(ODD_NAMES)('the name %j', (name) => {
 
   test('is not a repeat policy', () => {
     expect(knownRepeatPolicy(name)).toBe('once');
-    expect(
-      fault(() => parse({ mcpServers: { a: { command: 'x', effects: { t: name } } } })).errors,
-    ).toHaveLength(1);
+    const raw = { mcpServers: { a: { command: 'x', effects: { t: name } } } };
+    expect(fault(() => parse(raw)).errors).toHaveLength(1);
   });
 
   test('of a tool that a run does not have is answered as unknown', () => {

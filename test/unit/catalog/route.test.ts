@@ -21,83 +21,41 @@ function route(fields: Parameters<typeof toolCall>[0], servers: KnownServers = k
   return routeOf(toolCall(fields), { servers, models: NO_MODELS });
 }
 
-describe('a tool named with its server', () => {
-  test('goes to the lane of that server', () => {
-    expect(route({ tool_name: 'files.read' })).toEqual({ kind: 'lane', lane: 'tool.files' });
+describe('a tool', () => {
+  test.each<[string, string, string | undefined, KnownServers, string]>([
+    ['named with its server goes there', 'files.read', undefined, known, 'tool.files'],
+    ['of a server that was not listed yet goes there', 'silent.any', undefined, known, 'tool.silent'],
+    ['that its server does not list goes there', 'files.unheard', undefined, known, 'tool.files'],
+    ['pinned is accepted while no server is known at all', 'read', 'later', nobody, 'tool.later'],
+  ])('%s', (_, tool_name, server, servers, lane) => {
+    const fields = { tool_name, ...(server === undefined ? {} : { server }) };
+    expect(route(fields, servers)).toEqual({ kind: 'lane', lane });
   });
 
-  test('goes there though the server has not been listed yet, or does not list the tool', () => {
-    expect(route({ tool_name: 'silent.anything' })).toEqual({ kind: 'lane', lane: 'tool.silent' });
-    expect(route({ tool_name: 'files.unheard' })).toEqual({ kind: 'lane', lane: 'tool.files' });
+  test.each([
+    ['goes to the longest name that fits', 'mail.eu.send', undefined, 'mail.eu', 'send'],
+    ['named alone goes to the only server that offers it', 'write', undefined, 'files', 'write'],
+    ['pinned goes to its server', 'read', 'mail', 'mail', 'read'],
+    ['pinned goes to its server under its whole name', 'mail.read', 'mail', 'mail', 'read'],
+    ['stays with its server when the name addresses another', 'files.read', 'mail', 'mail', 'files.read'],
+  ])('%s', (_, name, pinned, server, tool) => {
+    expect(targetOf(name, pinned, known)).toEqual({ server, tool });
   });
 
-  test('goes to the longest name that fits', () => {
-    expect(targetOf('mail.eu.send', undefined, known)).toEqual({ server: 'mail.eu', tool: 'send' });
-  });
+  const several = { field: 'tool_name', candidates: ['files.read', 'mail.read'] };
+  const unknown = { field: 'tool_name', tool_name: 'nothing', servers: [...known.keys()], close_names: [] };
 
-  test('is not taken for a server whose name only begins alike', () => {
-    expect(route({ tool_name: 'filesystem.read' })).toMatchObject({ error: { type: 'unknown_tool' } });
-  });
-});
-
-describe('a tool named alone', () => {
-  test('goes to the only server that offers it', () => {
-    expect(targetOf('write', undefined, known)).toEqual({ server: 'files', tool: 'write' });
-  });
-
-  test('ends when several offer it, with the names to choose from', () => {
-    expect(route({ tool_name: 'read' })).toMatchObject({
-      kind: 'ended',
-      error: {
-        type: 'validation_error',
-        details: { field: 'tool_name', candidates: ['files.read', 'mail.read'] },
-      },
-    });
-  });
-
-  test('ends when no server offers it, with the known servers', () => {
-    expect(route({ tool_name: 'nothing' })).toMatchObject({
-      kind: 'ended',
-      error: {
-        type: 'unknown_tool',
-        retryable: false,
-        details: { field: 'tool_name', tool_name: 'nothing', servers: [...known.keys()], close_names: [] },
-      },
-    });
-  });
-});
-
-test.each([
-  [{ tool_name: 'filse.write' }, ['files.write']],
-  [{ tool_name: 'filse.wrte' }, ['files.write']],
-  [{ tool_name: 'filse.nothing' }, []],
-  [{ tool_name: 'write', server: 'filse' }, ['files']],
-])('a mistyped server in %j gets the close names %j', (fields, names) => {
-  expect(route(fields)).toMatchObject({ error: { type: 'unknown_tool', details: { close_names: names } } });
-});
-
-describe('a pinned tool', () => {
-  test('goes to its server under either name', () => {
-    expect(targetOf('read', 'mail', known)).toEqual({ server: 'mail', tool: 'read' });
-    expect(targetOf('mail.read', 'mail', known)).toEqual({ server: 'mail', tool: 'read' });
-  });
-
-  test('stays with its server when the name addresses another', () => {
-    expect(targetOf('files.read', 'mail', known)).toEqual({ server: 'mail', tool: 'files.read' });
-  });
-
-  test('ends when no server has that name', () => {
-    expect(route({ tool_name: 'read', server: 'gone' })).toMatchObject({
-      kind: 'ended',
-      error: { type: 'unknown_tool', details: { field: 'server' } },
-    });
-  });
-
-  test('is accepted while no server is known at all', () => {
-    expect(route({ tool_name: 'read', server: 'later' }, nobody)).toEqual({
-      kind: 'lane',
-      lane: 'tool.later',
-    });
+  test.each([
+    ['whose server only begins like a known one', { tool_name: 'filesystem.read' }, 'unknown_tool', {}],
+    ['that several offer, with the names', { tool_name: 'read' }, 'validation_error', several],
+    ['that nobody offers, with the known servers', { tool_name: 'nothing' }, 'unknown_tool', unknown],
+    ['of no such server', { tool_name: 'read', server: 'gone' }, 'unknown_tool', { field: 'server' }],
+    ['of a mistyped server', { tool_name: 'filse.write' }, 'unknown_tool', { close_names: ['files.write'] }],
+    ['mistyped as a whole', { tool_name: 'filse.wrte' }, 'unknown_tool', { close_names: ['files.write'] }],
+    ['too far from any', { tool_name: 'filse.nothing' }, 'unknown_tool', { close_names: [] }],
+    ['pinned wrongly', { tool_name: 'write', server: 'filse' }, 'unknown_tool', { close_names: ['files'] }],
+  ])('%s ends', (_, fields, type, details) => {
+    expect(route(fields)).toMatchObject({ kind: 'ended', error: { type, retryable: false, details } });
   });
 });
 
@@ -132,38 +90,22 @@ function generation(fields: object) {
 }
 
 describe('a model directive', () => {
-  test('goes to the lane of its provider, with the name of its model', () => {
-    expect(routeOf(generation({ model: 'local:llama3:8b' }), { servers: nobody, models })).toEqual({
-      kind: 'lane',
-      lane: 'llm.local',
-      models: ['local:llama3:8b'],
-    });
-  });
+  const offline = { ...models, providers: new Map([['local', { type: 'openai-compatible' }]]) };
 
-  test('goes to the lane of the first of its chain that can be reached', () => {
-    const directive = generation({ model_alias: 'fast' });
-    expect(routeOf(directive, { servers: nobody, models })).toEqual({
-      kind: 'lane',
-      lane: 'llm.cloud',
-      models: ['cloud:small', 'local:tiny'],
-    });
-    const offline = { ...models, providers: new Map([['local', { type: 'openai-compatible' }]]) };
-    expect(routeOf(directive, { servers: nobody, models: offline })).toEqual({
-      kind: 'lane',
-      lane: 'llm.local',
-      models: ['local:tiny'],
-    });
+  test.each([
+    ['its provider', { model: 'local:llama3:8b' }, models, 'llm.local', ['local:llama3:8b']],
+    ['the first of its chain', { model_alias: 'fast' }, models, 'llm.cloud', ['cloud:small', 'local:tiny']],
+    ['the first that can be reached', { model_alias: 'fast' }, offline, 'llm.local', ['local:tiny']],
+  ])('goes to the lane of %s', (_, fields, reachable, lane, names) => {
+    const found = routeOf(generation(fields), { servers: nobody, models: reachable });
+    expect(found).toEqual({ kind: 'lane', lane, models: names });
   });
 });
 
 describe('other directives', () => {
   test('of models end while no provider serves them, naming the model or alias', () => {
-    const embed = llmEmbedSchema.parse({
-      type: 'llm_embed',
-      ...identity,
-      model_alias: 'embedding',
-      texts: 'a',
-    });
+    const fields = { type: 'llm_embed', ...identity, model_alias: 'embedding', texts: 'a' };
+    const embed = llmEmbedSchema.parse(fields);
     for (const directive of [generation({ model: 'some:model' }), embed]) {
       expect(routeOf(directive, { servers: known, models: NO_MODELS })).toMatchObject({
         kind: 'ended',
@@ -174,12 +116,8 @@ describe('other directives', () => {
   });
 
   test('that are immediate have no lane to ask for', () => {
-    const directive = emitToolErrorSchema.parse({
-      type: 'emit_tool_error',
-      ...identity,
-      tool_name: 'a',
-      error: 'b',
-    });
+    const fields = { type: 'emit_tool_error', ...identity, tool_name: 'a', error: 'b' };
+    const directive = emitToolErrorSchema.parse(fields);
     expect(() => routeOf(directive, { servers: known, models })).toThrow(/immediate/);
   });
 });

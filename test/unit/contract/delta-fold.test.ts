@@ -60,6 +60,8 @@ function eventsOf(signals: readonly Signal[]): TextEvent[] {
   });
 }
 
+const content = (text: string): Said => ({ kind: 'content', text, index: 0 });
+
 function joined(pieces: readonly Said[], kind: Said['kind'], index?: number): string {
   return pieces
     .filter((said) => said.kind === kind && (index === undefined || said.index === index))
@@ -161,21 +163,18 @@ describe('the deltas of a call', () => {
       { index: 0, id: 'i', name: 't', arguments: '{' },
       { index: 0, arguments: '}' },
     ];
-    const drafts = pieces.map((told) => {
-      return {
-        type: 'ai.llm.delta',
-        attempt: 1,
-        data: { call_id: 'c', chunk_type: 'tool_call', delta: told },
-      };
-    });
+    const drafts = pieces.map((told) => ({
+      type: 'ai.llm.delta',
+      attempt: 1,
+      data: { call_id: 'c', chunk_type: 'tool_call', delta: told },
+    }));
     const whole = { index: 0, id: 'i', name: 't', arguments: '{}' };
     expect(folded(numbered(drafts)).get('c')?.tool_calls).toEqual([whole]);
   });
 
   test('of several calls are told apart', () => {
-    const said = (text: string): Said => ({ kind: 'content', text, index: 0 });
     const calls = folded(
-      numbered([delta(1, said('a'), 'x'), delta(1, said('b'), 'y'), delta(2, said('c'), 'x')]),
+      numbered([delta(1, content('a'), 'x'), delta(1, content('b'), 'y'), delta(2, content('c'), 'x')]),
     );
     expect([...calls].map(([id, { content, attempt }]) => [id, content, attempt])).toEqual([
       ['x', 'c', 2],
@@ -199,7 +198,6 @@ describe('the deltas of a call', () => {
 });
 
 describe('the response', () => {
-  const content = (text: string): Said => ({ kind: 'content', text, index: 0 });
   const turn = (text: string) => ({
     text,
     thinking: 'hm',
@@ -233,11 +231,8 @@ describe('the response', () => {
 
   test('that failed, or is a preview, keeps the output so far', () => {
     const error = { type: 'timeout', message: 'too slow', details: {}, retryable: true };
-    const failed = {
-      type: 'ai.llm.response',
-      attempt: 1,
-      data: { call_id: 'c', result: { ok: false, error } },
-    };
+    const data = { call_id: 'c', result: { ok: false, error } };
+    const failed = { type: 'ai.llm.response', attempt: 1, data };
     for (const end of [failed, response(1, { truncated: true, preview: '{"text":"ot' })]) {
       const call = folded(numbered([delta(1, content('one')), end])).get('c');
       expect(call).toMatchObject({ content: 'one', response: end });
@@ -245,19 +240,14 @@ describe('the response', () => {
   });
 
   test('is the last signal that counts', () => {
-    const signals = numbered([
-      response(1, turn('all')),
-      delta(2, content('more')),
-      response(2, turn('other')),
-    ]);
+    const late = [delta(2, content('more')), response(2, turn('other'))];
+    const signals = numbered([response(1, turn('all')), ...late]);
     expect(eventsOf(signals).map(({ kind }) => kind)).toEqual(['content', 'end']);
     expect(folded(signals).get('c')?.content).toBe('all');
   });
 });
 
 describe('a client', () => {
-  const content = (text: string): Said => ({ kind: 'content', text, index: 0 });
-
   async function* stream(signals: readonly Signal[]): AsyncGenerator<Signal> {
     yield* signals;
   }
