@@ -3,6 +3,7 @@
 import type { Startable } from '../lifecycle.ts';
 import { createLineLimit, type LineLimit } from './line-limit.ts';
 import type { Logger } from './logger.ts';
+import { traceIdOf } from './trace-context.ts';
 
 export interface FailedDirective {
   readonly requestId: string;
@@ -95,10 +96,6 @@ export function createFailureLog(logger: Logger, now?: () => number): FailureLog
 
 function idsOf({ requestId, id, traceparent }: Omit<FailedDirective, 'error'>) {
   return { request_id: requestId, directive_id: id, trace_id: traceIdOf(traceparent) };
-}
-
-function traceIdOf(traceparent: string): string {
-  return traceparent.slice(3, 35);
 }
 
 function textOf({ type, message }: FailedDirective['error']): { type: string; message: string } {

@@ -6,11 +6,8 @@ import { PrometheusSerializer } from '@opentelemetry/exporter-prometheus';
 import { resourceFromAttributes } from '@opentelemetry/resources';
 import {
   AggregationTemporality,
-  type IMetricReader,
   MeterProvider,
   MetricReader,
-  PeriodicExportingMetricReader,
-  type PushMetricExporter,
   type ResourceMetrics,
 } from '@opentelemetry/sdk-metrics';
 import type { Reading } from './gauges.ts';
@@ -63,22 +60,26 @@ class ScrapeReader extends MetricReader {
 
 export function openMetricExport({ resource, otlp, readGauges }: MetricExportOptions): MetricExport {
   const scraper = new ScrapeReader();
-  const readers: IMetricReader[] = [scraper, ...(otlp === null ? [] : [pushReader(otlp)])];
-  const provider = new MeterProvider({ resource: resourceFromAttributes({ ...resource }), readers });
+  const attributes = resourceFromAttributes({ ...resource });
+  const provider = new MeterProvider({ resource: attributes, readers: [scraper] });
+  const collect = async (): Promise<ResourceMetrics> => (await scraper.collect()).resourceMetrics;
+  const push = otlp === null ? null : startPushing(otlp, collect);
   const measure = instruments(provider, readGauges);
   // The names are ours alone, and the resource is one line for all of them.
   const serializer = new PrometheusSerializer(undefined, false, undefined, false, true);
   let scraping: Promise<string> | null = null;
 
   async function scrape(): Promise<string> {
-    const { resourceMetrics } = await scraper.collect();
-    return serializer.serialize(withPrometheusNames(resourceMetrics));
+    return serializer.serialize(withPrometheusNames(await collect()));
   }
 
   return {
     measure,
     scrape: () => (scraping ??= scrape().finally(() => (scraping = null))),
-    close: () => provider.shutdown(),
+    async close() {
+      await push?.close();
+      await provider.shutdown();
+    },
   };
 }
 
@@ -112,34 +113,37 @@ function instruments(provider: MeterProvider, readGauges: MetricExportOptions['r
   };
 }
 
-function pushReader({ url, intervalMs, onExported }: OtlpTarget): IMetricReader {
-  const exporter = new OTLPMetricExporter({
-    url,
-    timeoutMillis: TIMEOUT_MS,
-    concurrencyLimit: 2,
-    temporalityPreference: AggregationTemporality.CUMULATIVE,
-  });
-  return new PeriodicExportingMetricReader({
-    exporter: watched(exporter, onExported),
-    exportIntervalMillis: intervalMs,
-    exportTimeoutMillis: Math.min(intervalMs, 2 * TIMEOUT_MS),
-    cardinalityLimits: { default: MOST_SERIES },
-  });
-}
+/**
+ * A reader of its own would keep another copy of every series: a directive then costs 8 µs instead of 4.5. Failures are
+ * reported here: the SDK would hand them to a handler that the whole process shares.
+ */
+function startPushing({ url, intervalMs, onExported }: OtlpTarget, collect: () => Promise<ResourceMetrics>) {
+  const exporter = new OTLPMetricExporter({ url, timeoutMillis: TIMEOUT_MS, concurrencyLimit: 2 });
+  let pushing: Promise<void> | null = null;
 
-/** Failures are reported here: the SDK would hand them to a handler that the whole process shares. */
-function watched(exporter: OTLPMetricExporter, onExported: OtlpTarget['onExported']): PushMetricExporter {
+  async function pushOnce(): Promise<void> {
+    const metrics = await collect();
+    const { promise, resolve } = Promise.withResolvers<void>();
+    exporter.export(metrics, ({ code, error }) => {
+      onExported(code === 0 ? null : (error ?? new Error('the export failed')));
+      resolve();
+    });
+    await promise;
+  }
+
+  function push(): Promise<void> {
+    pushing ??= pushOnce().finally(() => (pushing = null));
+    return pushing;
+  }
+
+  const timer = setInterval(() => void push().catch(onExported), intervalMs).unref();
   return {
-    export(metrics, done) {
-      exporter.export(metrics, (result) => {
-        onExported(result.code === 0 ? null : (result.error ?? new Error('the export failed')));
-        done({ code: 0 });
-      });
+    async close(): Promise<void> {
+      clearInterval(timer);
+      await pushing;
+      await push();
+      await exporter.shutdown();
     },
-    selectAggregation: (type) => exporter.selectAggregation(type),
-    selectAggregationTemporality: (type) => exporter.selectAggregationTemporality(type),
-    forceFlush: () => exporter.forceFlush(),
-    shutdown: () => exporter.shutdown(),
   };
 }
 

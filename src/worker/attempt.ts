@@ -24,6 +24,7 @@ import {
 } from './claimed.ts';
 import { attemptContext, attemptTrace, reportAttempt, reportLostBefore } from './attempt-spans.ts';
 import { execute, stoppedLane } from './execute.ts';
+import { logIds } from './log-ids.ts';
 import { lostAttemptError, type Outcome, outcomeOf } from './outcome.ts';
 import { durably } from './durably.ts';
 import { isProgrammingError, persistently } from './persistently.ts';
@@ -221,7 +222,7 @@ async function recordInAnyCase(
   } catch (error) {
     if (!isProgrammingError(error)) throw error;
     const reason = error instanceof Error ? error.message : String(error);
-    parts.logger.warn({ ...claimed.claim, error: reason }, 'a result could not be recorded');
+    parts.logger.warn({ ...logIds(claimed), error: reason }, 'a result could not be recorded');
     const { result } = unrecordable(reason.slice(0, LONGEST_REASON));
     const { seen } = made;
     const { effect, duration_ms } = made.metadata;

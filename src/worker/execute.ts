@@ -7,6 +7,7 @@ import type { Execution, ExecutionContext } from '../executors/definition.ts';
 import type { ClaimRef } from '../journal/journal.ts';
 import { directiveMetadata } from '../journal/terminal-signal.ts';
 import { type AttemptParts, type Claimed, remainingMsOf } from './claimed.ts';
+import { logIds } from './log-ids.ts';
 import type { StopReason } from './outcome.ts';
 import { createReporter, type Reporter } from './reporter.ts';
 import { runExecutor } from './run-executor.ts';
@@ -99,7 +100,10 @@ function reporterFor(
     givenUp: running.givenUp,
     onLost: () => handle.stop('lost'),
     onError: (error) =>
-      logger.warn({ ...ref, error: String(error) }, 'what an attempt says cannot be written'),
+      logger.warn(
+        { ...logIds({ claim: ref, envelope }), error: String(error) },
+        'what an attempt says cannot be written',
+      ),
   });
 }
 

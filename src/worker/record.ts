@@ -16,6 +16,7 @@ import type { JobOutcome } from '../queue/consume.ts';
 import { jobDataFor } from '../queue/job.ts';
 import { reportSettled } from '../queue/settle-span.ts';
 import { type AttemptParts, cancelReason, type Claimed, DONE, noteEnd } from './claimed.ts';
+import { logIds } from './log-ids.ts';
 import type { Outcome } from './outcome.ts';
 import { durably } from './durably.ts';
 import { boundError, boundResult } from './result-bound.ts';
@@ -156,7 +157,7 @@ async function recordEnd(
   const verdict = await durably(parts, () => parts.records.journal.finish(ref, status, signals));
   if (verdict.kind === 'no_room') return recordSmall(parts, claimed, full, made, verdict.bytes);
   if (verdict.kind !== 'stale') return noteEnd(parts, claimed, result.ok ? null : result.error);
-  parts.logger.warn({ ...ref }, 'the claim was taken over; this attempt says nothing');
+  parts.logger.warn(logIds(claimed), 'the claim was taken over; this attempt says nothing');
   return DONE;
 }
 
@@ -178,7 +179,10 @@ async function recordSmall(
   const said = attemptMetadata(claimed, smallMetadata(metadata));
   const signal = terminalSignal(envelope.directive, errorResult(error), origin, said);
   await durably(parts, () => parts.records.journal.finish(ref, 'failed', [signal]));
-  parts.logger.warn({ ...ref, held_bytes: held }, 'limits.request_bytes has no room for a result');
+  parts.logger.warn(
+    { ...logIds(claimed), held_bytes: held },
+    'limits.request_bytes has no room for a result',
+  );
   return noteEnd(parts, claimed, error);
 }
 
@@ -190,13 +194,11 @@ function usageSignals({ envelope, origin }: Claimed, { usage }: Made): SignalDra
 }
 
 /** Control directives that were not accepted are never silent; those of an attempt that is repeated are in its metadata. */
-function rejectedSignals(
-  { logger }: AttemptParts,
-  { claim: ref, envelope: { directive }, origin }: Claimed,
-  { rejected = [] }: Made,
-): SignalDraft[] {
+function rejectedSignals({ logger }: AttemptParts, claimed: Claimed, { rejected = [] }: Made): SignalDraft[] {
   if (rejected.length === 0) return [];
-  logger.warn({ ...ref, rejected }, 'control directives in the result of a tool were rejected');
+  const { claim: ref, envelope, origin } = claimed;
+  const { directive } = envelope;
+  logger.warn({ ...logIds(claimed), rejected }, 'control directives in the result of a tool were rejected');
   return rejected.map(({ index, type, reason, message, count }) => {
     const metadata = { ...directiveMetadata(directive), ...(count > 1 ? { count } : {}) };
     const data = { call_id: ref.id, index, directive_type: type, reason, message, metadata };
