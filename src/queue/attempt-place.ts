@@ -27,10 +27,8 @@ export function attemptSpanId(
 
 export function attemptPlace(parent: SpanParent, directive: Directive, fence: number): AttemptPlace {
   const { traceId, spanId: parentId } = parent;
-  const { request_id, id } = directive;
   const spanId = attemptSpanId(parent, directive, fence);
-  const call = placeUnder({ traceId, spanId }, request_id, id, 'call', fence);
-  return { attempt: { traceId, spanId, parentId }, call };
+  return { attempt: { traceId, spanId, parentId }, call: placeUnder({ traceId, spanId }, 'call') };
 }
 
 /** An attempt that its own worker can no longer report. */

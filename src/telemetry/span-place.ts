@@ -22,7 +22,7 @@ export function placeUnder(
   { traceId, spanId }: SpanParent,
   ...parts: readonly (string | number)[]
 ): SpanPlace {
-  return { traceId, spanId: derivedSpanId(traceId, ...parts), parentId: spanId };
+  return { traceId, spanId: derivedSpanId(traceId, spanId ?? '', ...parts), parentId: spanId };
 }
 
 /** The context that what is called from this span continues. */

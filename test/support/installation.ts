@@ -34,6 +34,8 @@ export interface AdjutantProcess extends Child {
 }
 
 export interface Processes {
+  /** Of its keys in Redis. */
+  readonly prefix: string;
   /** What the tools themselves have recorded. */
   executions(): ToolExecution[];
   /** Resolves when `condition` holds for the counted executions. */
@@ -70,9 +72,10 @@ export async function installOn(
   const counterFile = join(folder, 'counter.jsonl');
   const configFile = join(folder, 'adjutant.json');
   await writeFile(configFile, JSON.stringify(configuration(counterFile, options)));
+  const prefix = `test-${randomUUID()}`;
   const env = {
     REDIS_URL: redisUrl,
-    ADJUTANT_PREFIX: `test-${randomUUID()}`,
+    ADJUTANT_PREFIX: prefix,
     ADJUTANT_LOG_LEVEL: 'warn',
   };
   const started: Child[] = [];
@@ -99,7 +102,7 @@ export async function installOn(
     watcher.close();
   }
 
-  return { executions, untilExecuted, serverPids, start, [Symbol.asyncDispose]: dispose };
+  return { prefix, executions, untilExecuted, serverPids, start, [Symbol.asyncDispose]: dispose };
 }
 
 function configuration(counterFile: string, { server, config }: InstallationOptions): object {

@@ -2,8 +2,13 @@
  *  It must show every span once: an orphan is an error, not a root. */
 import type { ReceivedSpan } from './otlp-spans.ts';
 
-/** The tree as lines: kind, name, error; two spaces deeper for each parent. Children in the order of their start. */
-export function outline(spans: readonly ReceivedSpan[]): string[] {
+/**
+ * The tree as lines: kind, name, error, links, events; two spaces deeper for each parent, children in the order of their
+ * start. Turns in which nothing was sent or said are left out: how many signals a turn reads is chance.
+ */
+export function outline(received: readonly ReceivedSpan[]): string[] {
+  requireWhole(received);
+  const spans = received.filter((span) => !isIdleTurn(span, received));
   const lines: string[] = [];
   const visit = (span: ReceivedSpan, depth: number): void => {
     lines.push(`${'  '.repeat(depth)}${titleOf(span)}`);
@@ -32,8 +37,12 @@ export function requireWhole(spans: readonly ReceivedSpan[]): void {
 
 const titles = (spans: readonly ReceivedSpan[]): string => spans.map(titleOf).join('\n');
 
+function isIdleTurn({ name, events, spanId }: ReceivedSpan, spans: readonly ReceivedSpan[]): boolean {
+  const isParent = spans.some(({ parentId }) => parentId === spanId);
+  return name.startsWith('turn ') && events.length === 0 && !isParent;
+}
+
 function rootsOf(spans: readonly ReceivedSpan[]): ReceivedSpan[] {
-  requireWhole(spans);
   return spans.filter(({ parentId }) => parentId === '').toSorted(byStart);
 }
 

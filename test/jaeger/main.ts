@@ -1,0 +1,61 @@
+/** `npm run test:jaeger`: the requests of test/e2e/traces.test.ts against a real Jaeger, read through its query API.
+ *  It must never exit 0 when a trace differs; without a Jaeger it says so, and has proven nothing. */
+import { setTimeout as pause } from 'node:timers/promises';
+import { startJaeger, type Jaeger } from '../support/jaeger.ts';
+import { outline } from '../support/span-tree.ts';
+import { TRACED_REQUESTS } from '../support/traced-requests.ts';
+import { openScenes } from '../support/traced-scenes.ts';
+
+/** From the end of a request to its whole tree in Jaeger. */
+const LONGEST_WAIT_MS = 10_000;
+const LOOK_EVERY_MS = 100;
+
+/** The tree as soon as it is as expected, or as it is in the end. */
+async function treeOf(jaeger: Jaeger, traceId: string, expected: readonly string[]): Promise<string> {
+  const until = performance.now() + LONGEST_WAIT_MS;
+  for (;;) {
+    const drawn = await drawnTree(jaeger, traceId);
+    if (drawn === expected.join('\n') || performance.now() > until) return drawn;
+    await pause(LOOK_EVERY_MS);
+  }
+}
+
+async function drawnTree(jaeger: Jaeger, traceId: string): Promise<string> {
+  try {
+    return outline(await jaeger.spans(traceId)).join('\n');
+  } catch (error) {
+    return String(error);
+  }
+}
+
+async function check(jaeger: Jaeger): Promise<number> {
+  await using scenes = await openScenes(jaeger.endpoint);
+  const traces: { name: string; traceId: string; tree: readonly string[] }[] = [];
+  for (const { name, begin, tree } of TRACED_REQUESTS) {
+    const { traceId } = await begin(scenes);
+    traces.push({ name, traceId, tree });
+    // What a worker has not sent yet dies with it.
+    await treeOf(jaeger, traceId, tree);
+  }
+  await scenes.stop();
+  let differing = 0;
+  for (const { name, traceId, tree } of traces) {
+    const drawn = await treeOf(jaeger, traceId, tree);
+    const isRight = drawn === tree.join('\n');
+    differing += isRight ? 0 : 1;
+    process.stdout.write(`${isRight ? 'ok' : 'DIFFERS'}  ${name}\n`);
+    if (!isRight) process.stdout.write(`expected\n${tree.join('\n')}\nis\n${drawn}\n`);
+  }
+  return differing;
+}
+
+await using jaeger = await startJaeger();
+if (jaeger === null) {
+  process.stdout.write('SKIPPED: no Jaeger. Set JAEGER_BIN, or put `jaeger` (v2) on the PATH.\n');
+} else {
+  const differing = await check(jaeger);
+  process.stdout.write(
+    `${TRACED_REQUESTS.length - differing} of ${TRACED_REQUESTS.length} traces are in Jaeger\n`,
+  );
+  process.exitCode = differing === 0 ? 0 : 1;
+}

@@ -1,0 +1,165 @@
+/** Requests whose traces a test knows: the processes that serve them, and the tree that each request must have.
+ *  It must not look at spans: the test asks its collector, or Jaeger. */
+import { once } from 'node:events';
+import { existsSync, readFileSync, watch } from 'node:fs';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type AdjutantProcess, install } from './installation.ts';
+import { ownServerEntry } from './mcp-servers.ts';
+import { follow, get, post, untilClosed } from './public-api.ts';
+import { startNotingProvider } from './noting-provider.ts';
+
+export interface Scene {
+  readonly requestId: string;
+  readonly traceId: string;
+}
+
+const CALLS = 'calls.jsonl';
+
+/** The turns of the model, by the question. */
+const TURNS = [
+  {
+    when: { user: 'both', tool_results: false },
+    tool_calls: [
+      { name: 'traced.look', arguments: { label: 'left' } },
+      { name: 'traced.look', arguments: { label: 'right' } },
+    ],
+  },
+  {
+    when: { user: 'hand over', tool_results: false },
+    tool_calls: [{ name: 'guide.hand_over', arguments: { target: 'helper', task: 'help' } }],
+  },
+  {
+    when: { user: 'ask me', tool_results: false },
+    tool_calls: [{ name: 'traced.look', arguments: { label: 'allowed' } }],
+  },
+  { text: 'done' },
+];
+
+const AGENTS = {
+  lead: { model_alias: 'fast', tools: ['traced.*', 'guide.*'] },
+  helper: { model_alias: 'fast' },
+  careful: { model_alias: 'fast', tools: ['traced.*'], policies: { approvals: { '*': 'ask' } } },
+};
+
+export const look = (label: string, more: object = {}) => ({
+  type: 'tool_exec' as const,
+  tool_name: 'traced.look',
+  arguments: { label, ...more },
+});
+
+async function configured(endpoint: string, folder: string, providerUrl: string) {
+  const script = join(folder, 'turns.json');
+  await writeFile(script, JSON.stringify({ turns: TURNS }));
+  const env = { COUNTER_FILE: join(folder, CALLS), TRACES_URL: `${endpoint}/v1/traces` };
+  const traced = ownServerEntry('traced.ts', env);
+  return {
+    mcpServers: { traced, guide: { ...traced, directives: 'all' } },
+    providers: {
+      first: { type: 'openai-compatible', base_url: providerUrl },
+      second: { type: 'openai-compatible', base_url: providerUrl },
+      script: { type: 'scripted', file: script, pace: 10_000 },
+    },
+    models: { fast: ['script:m'], chain: ['first:busy', 'second:free'] },
+    agents: AGENTS,
+    worker: { lease_ms: 2_000 },
+    telemetry: { endpoint, trace_url: 'http://jaeger.example/trace/{trace_id}' },
+  };
+}
+
+export type Scenes = Awaited<ReturnType<typeof openScenes>>;
+
+/** Api, engine and worker as processes of their own, which report to `endpoint`. */
+export async function openScenes(endpoint: string) {
+  const folder = await mkdtemp(join(tmpdir(), 'adjutant-traces-'));
+  const provider = await startNotingProvider();
+  const config = await configured(endpoint, folder, provider.url);
+  const installation = await install({ config });
+  const [api, engine, first] = await Promise.all([
+    installation.start('api'),
+    installation.start('engine'),
+    installation.start('worker'),
+  ]);
+  const { url } = api;
+  let worker = first;
+
+  async function sceneOf(requestId: string): Promise<Scene> {
+    const { body } = await get<{ trace_id: string }>(`${url}/v1/requests/${requestId}`);
+    return { requestId, traceId: body.trace_id };
+  }
+
+  async function submit(directive: object): Promise<string> {
+    const { status, body } = await post<{ request_id: string }>(`${url}/v1/directives`, directive);
+    if (status !== 202) throw new Error(JSON.stringify(body));
+    return body.request_id;
+  }
+
+  /** The directive ends by itself. */
+  async function directive(body: object): Promise<Scene> {
+    const requestId = await submit(body);
+    await untilClosed(url, requestId);
+    return sceneOf(requestId);
+  }
+
+  async function cancelled(body: object, afterSignal: string): Promise<Scene> {
+    const requestId = await submit(body);
+    await untilSignal(url, requestId, afterSignal);
+    await post(`${url}/v1/requests/${requestId}/cancel`, {});
+    await untilClosed(url, requestId);
+    return sceneOf(requestId);
+  }
+
+  /** The worker dies while the call is under way, and another one takes over. */
+  async function killed(body: ReturnType<typeof look>): Promise<Scene> {
+    const requestId = await submit(body);
+    await untilCalled(folder, body.arguments.label);
+    await worker.kill9();
+    worker = await installation.start('worker');
+    await untilClosed(url, requestId);
+    return sceneOf(requestId);
+  }
+
+  async function run(agent: string, query: string): Promise<Scene> {
+    const { body } = await post<{ request_id: string }>(`${url}/v1/requests`, { agent, query });
+    const requestId = body.request_id;
+    for await (const { type, data } of follow(url, requestId))
+      if (type === 'ai.tool.approval_requested')
+        await post(`${url}/v1/requests/${requestId}/approvals/${data.call_id}`, { decision: 'approve' });
+    return sceneOf(requestId);
+  }
+
+  const processes = (): AdjutantProcess[] => [api, engine, worker];
+
+  return {
+    installation,
+    url,
+    asked: provider.asked,
+    directive,
+    cancelled,
+    killed,
+    run,
+    /** Lets every process send what it has left. */
+    async stop(): Promise<void> {
+      for (const each of processes()) await each.stop(20_000);
+    },
+    async [Symbol.asyncDispose](): Promise<void> {
+      await installation[Symbol.asyncDispose]();
+      await provider[Symbol.asyncDispose]();
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+/** The server counts a call when it has reported it. */
+async function untilCalled(folder: string, label: string): Promise<void> {
+  const watcher = watch(folder);
+  const calls = (): string =>
+    existsSync(join(folder, CALLS)) ? readFileSync(join(folder, CALLS), 'utf8') : '';
+  while (!calls().includes(`"label":"${label}"`)) await once(watcher, 'change');
+  watcher.close();
+}
+
+async function untilSignal(url: string, requestId: string, type: string): Promise<void> {
+  for await (const signal of follow(url, requestId)) if (signal.type === type) return;
+}
