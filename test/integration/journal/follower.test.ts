@@ -143,6 +143,13 @@ describe('a follower', () => {
     expect(sequences(await resumed)).toEqual([3, 4]);
   });
 
+  test('without waiting ends with the last signal so far', async () => {
+    const request_id = randomUUID();
+    const writer = await open.running(request_id);
+    await Promise.all(Array.from({ length: 300 }, () => writer.say()));
+    expect(sequences(await all(open.follower.follow(request_id, { follow: false })))).toEqual(upTo(301));
+  });
+
   test('is ended by its signal while it waits', async () => {
     const request_id = randomUUID();
     await open.running(request_id);
