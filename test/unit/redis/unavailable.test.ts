@@ -9,6 +9,8 @@ const AWAY = [
   'Command timed out',
   'connect ECONNREFUSED 127.0.0.1:6379',
   'read ECONNRESET',
+  'getaddrinfo ENOTFOUND redis',
+  'getaddrinfo EAI_AGAIN redis',
   'write EPIPE',
   "Stream isn't writeable and enableOfflineQueue options is false",
   'Reached the max retries per request limit (which is 20).',
