@@ -1,0 +1,124 @@
+/** The files of an installation are what their readers take: known keys, files that exist, times that fit the drains.
+ *  It must not need a program that npm does not install: `npm run test:deploy` asks the real ones. */
+import { existsSync, globSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { parse, parseAllDocuments } from 'yaml';
+import { composeSchema, type Manifest, manifestSchema } from '../support/deploy-schemas.ts';
+import { parse as parseConfig } from '../support/parsed-config.ts';
+
+const COMPOSE = ['docker-compose.yml', ...globSync('deploy/*/docker-compose.yml')];
+const MANIFESTS = globSync('deploy/kubernetes/**/*.yaml');
+/** What a stop takes beyond the drain. */
+const STOP_S = 8;
+
+const read = (file: string): string => readFileSync(file, 'utf8');
+
+function composeOf(file: string) {
+  const raw = parse(read(file), { merge: true }) as Record<string, unknown>;
+  const own = Object.entries(raw).filter(([key]) => !key.startsWith('x-'));
+  return composeSchema.parse(Object.fromEntries(own));
+}
+
+function manifestsOf(file: string): Manifest[] {
+  return parseAllDocuments(read(file)).map((document) => manifestSchema.parse(document.toJS()));
+}
+
+function deployments() {
+  return MANIFESTS.flatMap(manifestsOf).filter((manifest) => manifest.kind === 'Deployment');
+}
+
+/** Seconds that a stop of each role may take. */
+function stopSeconds(): Record<string, number> {
+  const { worker, engine } = parseConfig({}, {});
+  return {
+    api: STOP_S,
+    engine: STOP_S + engine.drain_ms / 1_000,
+    worker: STOP_S + worker.drain_ms / 1_000,
+  };
+}
+
+describe('the Dockerfile', () => {
+  const lines = read('Dockerfile').split('\n');
+  const copied = lines
+    .filter((line) => line.startsWith('COPY ') && !line.includes('--from='))
+    .flatMap((line) => line.split(' ').slice(1, -1));
+
+  test('copies what exists, and what .dockerignore lets through', () => {
+    const allowed = read('.dockerignore')
+      .split('\n')
+      .filter((line) => line.startsWith('!'))
+      .map((line) => line.slice(1));
+    expect(copied.filter((source) => globSync(source).length === 0)).toEqual([]);
+    expect(copied.filter((source) => !allowed.includes(source.split('/')[0] ?? ''))).toEqual([]);
+    expect(copied).toContain('package-lock.json');
+  });
+
+  test('runs as a user that is given by number', () => {
+    expect(lines.filter((line) => line.startsWith('USER '))).toEqual(['USER 1000']);
+  });
+});
+
+describe.each(COMPOSE)('%s', (file) => {
+  test('has known keys only, and ports of this machine only', () => {
+    expect(Object.keys(composeOf(file).services)).not.toEqual([]);
+  });
+
+  test('mounts files that exist', () => {
+    const mounted = Object.values(composeOf(file).services).flatMap(({ volumes = [] }) => volumes);
+    const paths = mounted.map((volume) => volume.split(':')[0] ?? '').filter((path) => path.startsWith('./'));
+    expect(paths.filter((path) => !existsSync(path))).toEqual([]);
+  });
+});
+
+test('the composition waits for each drain before it kills', () => {
+  const { services } = composeOf('docker-compose.yml');
+  for (const [role, seconds] of Object.entries(stopSeconds()))
+    expect(Number.parseInt(services[role]?.stop_grace_period ?? '', 10), role).toBeGreaterThan(seconds);
+});
+
+test('a misspelt key of a composition is refused', () => {
+  const services = { api: { image: 'adjutant', comand: ['api'] } };
+  expect(composeSchema.safeParse({ name: 'adjutant', services, volumes: {} }).success).toBe(false);
+});
+
+describe.each(MANIFESTS)('%s', (file) => {
+  test('has known kinds and keys only', () => {
+    expect(manifestsOf(file)).not.toEqual([]);
+  });
+
+  test('names files and folders that exist', () => {
+    const named = manifestsOf(file).flatMap((manifest) =>
+      manifest.kind === 'Kustomization'
+        ? [...manifest.resources, ...(manifest.configMapGenerator ?? []).flatMap(({ files = [] }) => files)]
+        : [],
+    );
+    expect(named.filter((path) => !existsSync(join(dirname(file), path)))).toEqual([]);
+  });
+});
+
+test('a misspelt key of a manifest is refused', () => {
+  const [deployment] = deployments();
+  const { spec } = structuredClone(deployment) as { spec: { template: { spec: Record<string, unknown> } } };
+  expect(manifestSchema.safeParse(deployment).success).toBe(true);
+  spec.template.spec['terminationGracePeriod'] = 40;
+  expect(manifestSchema.safeParse({ ...deployment, spec }).success).toBe(false);
+});
+
+test('each pod is given longer than its stop takes', () => {
+  const seconds = stopSeconds();
+  for (const { spec } of deployments()) {
+    const { containers, terminationGracePeriodSeconds } = spec.template.spec;
+    const [{ name, lifecycle }] = containers;
+    const before = Number(lifecycle?.preStop.exec.command[1] ?? 0);
+    expect(terminationGracePeriodSeconds, name).toBeGreaterThan((seconds[name] ?? Infinity) + before);
+  }
+  expect(deployments().map(({ spec }) => spec.template.spec.containers[0].name)).toEqual(
+    expect.arrayContaining(['api', 'engine', 'worker']),
+  );
+});
+
+test('the example of a configuration is accepted', () => {
+  const example = JSON.parse(read('deploy/kubernetes/overlays/example/adjutant.json')) as object;
+  expect(() => parseConfig(example, {})).not.toThrow();
+});
