@@ -1,0 +1,66 @@
+// The images of the composition: the bases as published or as stand-ins, Jaeger, and ours, built from the Dockerfile.
+// Must never leave a certificate or a setting of this machine in an image.
+import { copyFileSync, existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { must, programPath, run } from './commands.ts';
+import { jaegerProgram } from './jaeger-program.ts';
+
+const BASES = ['docker.io/library/node:24-slim', 'docker.io/library/redis:7'];
+const JAEGER = 'cr.jaegertracing.io/jaegertracing/jaeger:2.13.0';
+/** A registry that does not answer is not waited for. */
+const PULL_MS = 120_000;
+const CERTIFICATES = ['/etc/ssl/certs', '/usr/local/share/ca-certificates', '/usr/share/ca-certificates'];
+
+/** Sees that every image is there; returns a line that says which are stand-ins. `keepOurs`: ours is not built again. */
+export async function prepareImages(folder: string, keepOurs: boolean): Promise<string> {
+  if (!BASES.every(isThere)) makeStandIns(folder);
+  if (!isThere(JAEGER)) await importJaeger(folder);
+  if (!keepOurs) build(folder);
+  const standIns = [...BASES, JAEGER].filter(isStandIn);
+  return standIns.length === 0 ? 'published images' : `stand-ins for ${standIns.join(', ')}`;
+}
+
+function isThere(image: string): boolean {
+  if (run('podman', ['image', 'exists', image]).code === 0) return true;
+  return run('podman', ['pull', '--quiet', image], { timeout: PULL_MS }).code === 0;
+}
+
+function isStandIn(image: string): boolean {
+  const labels = run('podman', ['image', 'inspect', '--format', '{{json .Labels}}', image]).stdout;
+  return labels.includes('adjutant.stand-in');
+}
+
+function makeStandIns(folder: string): void {
+  if (programPath('mmdebstrap') === null)
+    throw new Error('no registry answers, and mmdebstrap is missing to make stand-ins of the base images');
+  const script = join(import.meta.dirname, 'base-images.sh');
+  const node = process.versions.node;
+  must('bash', [script, join(folder, 'base')], { env: { ...process.env, NODE_VERSION: node } });
+}
+
+async function importJaeger(folder: string): Promise<void> {
+  const program = await jaegerProgram(folder);
+  if (program === null) throw new Error('no Jaeger: set JAEGER_BIN to the program');
+  const root = join(folder, 'jaeger-image');
+  mkdirSync(root, { recursive: true });
+  copyFileSync(program, join(root, 'jaeger'));
+  must('tar', ['-C', root, '-cf', join(folder, 'jaeger.tar'), 'jaeger']);
+  const changes = ['ENTRYPOINT ["/jaeger"]', 'LABEL adjutant.stand-in=yes'];
+  const flags = changes.flatMap((change) => ['--change', change]);
+  must('podman', ['import', '--quiet', ...flags, join(folder, 'jaeger.tar'), JAEGER]);
+}
+
+/** npm in the build trusts what this machine trusts: mounted, so that nothing of it stays in the image. */
+function build(folder: string): void {
+  const npmrc = join(folder, 'npmrc');
+  const bundle = '/etc/ssl/certs/ca-certificates.crt';
+  writeFileSync(npmrc, existsSync(bundle) ? `cafile=${bundle}\n` : '');
+  const volumes = [
+    ...CERTIFICATES.filter((path) => existsSync(path)).map((path) => `${path}:${path}:ro`),
+    `${npmrc}:/usr/local/lib/node_modules/npm/npmrc:ro`,
+  ];
+  const mounted = volumes.flatMap((volume) => ['--volume', volume]);
+  // chroot: no cgroups are needed. docker: the other format has no health check.
+  const flags = ['--isolation', 'chroot', '--pull=never', '--format', 'docker', '--tag', 'adjutant'];
+  must('podman', ['build', ...flags, ...mounted, '.']);
+}

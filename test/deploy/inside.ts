@@ -1,0 +1,25 @@
+// The part of the deployment test that runs in a namespace of its own: starts the composition, checks it, takes it down.
+// Must never leave a container, volume or network behind. `inside.ts FILE`: writes its count there.
+import { randomBytes } from 'node:crypto';
+import { writeFileSync } from 'node:fs';
+import { composition } from './composition.ts';
+import { createReport, print } from './report.ts';
+import { scenario } from './scenario.ts';
+
+const [file = ''] = process.argv.slice(2);
+const report = createReport();
+const project = composition(`adjutant-test-${randomBytes(4).toString('hex')}`);
+for (const signal of ['SIGINT', 'SIGTERM'] as const)
+  process.once(signal, () => {
+    project.remove();
+    process.exit(1);
+  });
+try {
+  await scenario(report, project);
+  if (report.count.failed > 0)
+    for (const container of project.containers())
+      print(`--- ${container.name}\n${project.logsOf(container)}`);
+} finally {
+  project.remove();
+}
+writeFileSync(file, JSON.stringify(report.count));
