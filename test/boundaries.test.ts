@@ -62,6 +62,7 @@ const SOLE_IMPORTERS: readonly (readonly [RegExp, readonly string[]])[] = [
   [/^commander($|\/)/, ['cli/']],
   [/^ajv/, ['json-schema/']],
   [/^@opentelemetry\//, ['telemetry/']],
+  [/^pino($|\/)/, ['telemetry/', 'service/']],
 ];
 
 const ENVIRONMENT_READERS = ['main.ts', 'config/config.ts', 'cli/'];

@@ -35,14 +35,6 @@ const PER_MS = 10_000;
 /** Characters of what an error says. */
 const LONGEST_TEXT = 300;
 
-export const NO_FAILURE_LOG: FailureLog = {
-  name: 'failure log',
-  failed: () => {},
-  refused: () => {},
-  start: async () => {},
-  stop: async () => {},
-};
-
 export function createFailureLog(logger: Logger, now?: () => number): FailureLog {
   const failures = createLineLimit(MOST_LINES, PER_MS, now);
   const refusals = createLineLimit(MOST_LINES, PER_MS, now);

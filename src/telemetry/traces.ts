@@ -32,7 +32,11 @@ const LONGEST_STOP_MS = 2_000;
 const LONGEST_VALUE = 1_024;
 
 /** `tracing` null: nothing is reported, and nothing is loaded. */
-export function createTraces(tracing: TracingSettings | null, logger: Logger): Traces {
+export function createTraces(
+  tracing: TracingSettings | null,
+  logger: Logger,
+  onFailed: () => void = () => {},
+): Traces {
   if (tracing === null)
     return { name: 'traces', spans: NO_SPANS, start: async () => {}, stop: async () => {} };
   let open: TraceExport | null = null;
@@ -40,7 +44,7 @@ export function createTraces(tracing: TracingSettings | null, logger: Logger): T
     name: 'traces',
     spans: recordedSpans(tracing, () => open),
     async start() {
-      open ??= await openExport(tracing, logger);
+      open ??= await openExport(tracing, logger, onFailed);
     },
     async stop(by?: Deadline) {
       const closing = open?.close();
@@ -51,11 +55,20 @@ export function createTraces(tracing: TracingSettings | null, logger: Logger): T
   };
 }
 
-async function openExport(settings: TracingSettings, logger: Logger): Promise<TraceExport> {
+async function openExport(
+  settings: TracingSettings,
+  logger: Logger,
+  onFailed: () => void,
+): Promise<TraceExport> {
   const { openTraceExport } = await import('./trace-export.ts');
   const { url, ratio, resource, contentBytes } = settings;
   const longestValue = Math.max(LONGEST_VALUE, contentBytes);
-  return openTraceExport({ url, ratio, resource, longestValue, onExported: exportLog(url, logger) });
+  const log = exportLog(url, logger);
+  const onExported = (error: Error | null): void => {
+    if (error !== null) onFailed();
+    log(error);
+  };
+  return openTraceExport({ url, ratio, resource, longestValue, onExported });
 }
 
 /** One line as the collector is lost, one a minute while it is away, one as it is back. */
