@@ -117,6 +117,10 @@ describe('the API', () => {
   test.each([
     [[NO_MESSAGE], 'messages[0].tool_calls'],
     [[{ role: 'user', content: 'hi' }, null], 'messages[1]'],
+    [
+      [{ role: 'assistant', tool_calls: [{ id: 'c', function: { name: 'x' } }] }],
+      'messages[0].tool_calls[0].name',
+    ],
   ])('refuses %j and names the path', async (messages, path) => {
     const refused = await engines.client
       .start({ agent: 'listening', messages } as never)
