@@ -25,6 +25,8 @@ export interface StoredRun {
   document: RunDocument | null;
   /** Why the run cannot be read (null: it can): then `document` is null, `signals` empty, `spec` the readable rest. */
   fault: string | null;
+  /** An engine of a later version has written it, and this one cannot take its turns: then `document` is null. */
+  later: boolean;
   /** The unread signals, in the order of the log. */
   signals: Signal[];
   unreadBytes: number;
@@ -62,7 +64,7 @@ export function createRunStore(runs: RunJournal, whole: WholeResult = async (sig
     const { version, now, createdAt, endedAt, status, traceparent, agent, inboxBytes: unreadBytes } = reading;
     const { spec: specText, document: text } = known?.version === version ? known : reading;
     const texts = { requestId, agent, version, spec: specText, document: text, signals: reading.signals };
-    const { spec, document, signals, fault } = readTexts(texts);
+    const { spec, document, signals, fault, later } = readTexts(texts);
     return {
       requestId,
       version,
@@ -75,6 +77,7 @@ export function createRunStore(runs: RunJournal, whole: WholeResult = async (sig
       specText,
       document,
       fault,
+      later,
       signals: await Promise.all(signals.map(whole)),
       unreadBytes,
     };
@@ -89,7 +92,16 @@ export function createRunStore(runs: RunJournal, whole: WholeResult = async (sig
     const document = JSON.parse(known.document) as RunDocument;
     const unreadBytes = `${signal.sequence},`.length;
     const facts = { requestId, version, status, now, endedAt: null, traceparent, agent };
-    return { ...facts, spec, specText: known.spec, document, fault: null, signals: [signal], unreadBytes };
+    return {
+      ...facts,
+      spec,
+      specText: known.spec,
+      document,
+      fault: null,
+      later: false,
+      signals: [signal],
+      unreadBytes,
+    };
   }
 
   /** Keeps what was written in memory until the run ends. */

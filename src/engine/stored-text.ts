@@ -2,6 +2,7 @@
 // Must never throw, nor pass on a document that no turn could begin from.
 import { isObject } from '../contract/json-object.ts';
 import type { Signal } from '../contract/signal.ts';
+import { isLater } from '../journal/format.ts';
 import type { RunDocument, RunSpec } from './transition.ts';
 
 export type StoredSpec = Omit<RunSpec, 'started_at'>;
@@ -22,17 +23,20 @@ export interface ReadTexts {
   document: RunDocument | null;
   signals: Signal[];
   fault: string | null;
+  /** It is of a later version: nothing of it is judged, and `document` is null. */
+  later: boolean;
 }
 
 export function readTexts(texts: RunTexts): ReadTexts {
   const spec = json(texts.spec);
   const document = texts.document === '' ? null : json(texts.document);
   const signals = texts.signals.map((text) => (text === null ? null : json(text)));
-  const fault = faultOf(texts, spec, document, signals);
-  if (fault !== null)
-    return { spec: isSpec(spec) ? spec : identity(texts), document: null, signals: [], fault };
+  const later = isLater(spec) || isLater(document);
+  const fault = later ? null : faultOf(texts, spec, document, signals);
+  if (later || fault !== null)
+    return { spec: isSpec(spec) ? spec : identity(texts), document: null, signals: [], fault, later };
   const left = signals.filter((signal) => signal !== null) as Signal[];
-  return { spec: spec as StoredSpec, document: document as RunDocument | null, signals: left, fault };
+  return { spec: spec as StoredSpec, document: document as RunDocument | null, signals: left, fault, later };
 }
 
 function faultOf(

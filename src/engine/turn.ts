@@ -1,6 +1,7 @@
 // One turn of a run: read → fold → write → enqueue, until nothing is left to read. The whole sequence in one file.
 // Must never act outside the run before the turn that asks for it is written.
 import type { Directive } from '../contract/directive.ts';
+import { LEFT_ALONE_MS } from '../journal/format.ts';
 import type { CommitVerdict } from '../journal/run-journal.ts';
 import type { RunActivityIndex } from '../journal/run-activity-index.ts';
 import type { SweepIndex } from '../journal/sweep-index.ts';
@@ -58,6 +59,7 @@ export async function takeTurns(
     const readAt = performance.now();
     const run = next ?? (await parts.store.read(requestId, size));
     if (!run) return parts.index.forget({ requestId, id: RUN_ENTRY });
+    if (run.later) return leaveToOthers(parts, requestId);
     const startedAt = parts.spans.now();
     const turn = await workOut(parts, run);
     if (turn === null) return;
@@ -68,6 +70,11 @@ export async function takeTurns(
     else if (verdict.kind === 'unknown') return;
     else if (verdict.kind === 'committed' && !verdict.more && !hasMoreToDo(run, turn)) return;
   }
+}
+
+/** By a job that every engine may take. At whole multiples, so that however often it is woken there is one. */
+function leaveToOthers({ waker }: TurnParts, requestId: string): Promise<void> {
+  return waker.wakeAt(requestId, Math.ceil(Date.now() / LEFT_ALONE_MS + 1) * LEFT_ALONE_MS);
 }
 
 /** Entries that this turn has done but its document still holds would otherwise cause turns for ever. */

@@ -85,9 +85,11 @@ function fromFields(id: string, fields: Fields): DirectiveRecord | null {
   };
 }
 
+const WAITS = /^(\d+) ([a-z0-9_]{1,64}) (\d+|-) /;
+
 /** As include-wait.lua writes it. What was said of an earlier claim holds no longer. */
 function recordedWait({ status, waits = '', fence = '0' }: Fields): RecordedWait | null {
-  const [at, reason = '', until] = waits.split(' ');
+  const [, at, reason = '', until] = WAITS.exec(waits) ?? [];
   if ((status !== 'accepted' && status !== 'waiting') || at !== fence) return null;
   return { reason, untilAt: until === '-' ? null : Number(until) };
 }

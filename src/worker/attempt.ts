@@ -4,6 +4,7 @@ import type { Directive } from '../contract/directive.ts';
 import { errorEnvelope, type ErrorEnvelope } from '../contract/error-envelope.ts';
 import type { SignalDraft } from '../contract/signal.ts';
 import { decodeEnvelope, type Envelope } from '../journal/envelope.ts';
+import { isLater, LEFT_ALONE_MS } from '../journal/format.ts';
 import type { Journal } from '../journal/journal.ts';
 import { draftSignal, type SignalOrigin } from '../journal/signal-draft.ts';
 import { directiveMetadata } from '../journal/terminal-signal.ts';
@@ -49,6 +50,8 @@ export async function attemptDirective(
   if (parts.running.isStopped()) return { kind: 'later', at: Date.now() };
   const envelope = job.envelope ?? (await readEnvelope(parts.records.journal, job));
   if (!envelope) return DONE;
+  // A worker of a later version takes it; without one it ends at its deadline.
+  if (isLater(envelope)) return { kind: 'later', at: Date.now() + LEFT_ALONE_MS };
   const lane = enqueuedIn ?? envelope.lane ?? '';
   const definition = parts.registry.queued(envelope.directive.type);
   if (!definition) return endWithout(parts, { envelope, lane }, internalError(envelope.directive));
