@@ -7,7 +7,10 @@ import { messageSchema } from '../../src/contract/message.ts';
 import { assistantMessage, type ModelTurn, modelTurnSchema } from '../../src/contract/model-turn.ts';
 
 const image = { type: 'image', url: 'https://example.org/a.png' };
+const file = { type: 'file', data: 'aGk=', media_type: 'application/pdf' };
 const toolCall = { id: 'c', name: 'a.b', arguments: {} };
+const provider_data = { google: { signature: 's' } };
+const calling = (more: object) => ({ role: 'assistant', tool_calls: [{ ...toolCall, ...more }] });
 
 function pathsOf(...context: unknown[]): string[] {
   const parsed = parseSubmission({ type: 'llm_stream', model: 'p:m', context });
@@ -19,21 +22,11 @@ describe('a message', () => {
     { role: 'system', content: 'x' },
     { role: 'user', content: '' },
     { role: 'user', content: [{ type: 'text', text: 'x' }, image] },
-    {
-      role: 'user',
-      content: [{ type: 'file', data: 'aGk=', media_type: 'application/pdf', filename: 'a.pdf' }],
-    },
+    { role: 'user', content: [{ ...file, filename: 'a.pdf' }] },
     { role: 'assistant', content: 'x' },
     { role: 'assistant', tool_calls: [toolCall] },
-    {
-      role: 'assistant',
-      content: null,
-      tool_calls: [{ ...toolCall, provider_data: { google: { s: 'x' } } }],
-    },
-    {
-      role: 'assistant',
-      content: [{ type: 'thinking', text: 'x', provider_data: { anthropic: { signature: 's' } } }],
-    },
+    { role: 'assistant', content: null, tool_calls: [{ ...toolCall, provider_data }] },
+    { role: 'assistant', content: [{ type: 'thinking', text: 'x', provider_data }] },
     { role: 'tool', tool_call_id: 'c', content: '{"ok":true}', is_error: false, name: 'a.b' },
     { role: 'tool', tool_call_id: 'c', content: [image] },
   ])('%j is kept unchanged', (message) => {
@@ -56,21 +49,15 @@ describe('a message', () => {
     [{ role: 'user', content: [{ type: 'thinking', text: 'x' }] }, 'context[0].content[0].type'],
     [{ role: 'system', content: [] }, 'context[0].content'],
     [{ role: 'tool', content: 'x' }, 'context[0].tool_call_id'],
-    [
-      { role: 'assistant', tool_calls: [{ ...toolCall, arguments: '{}' }] },
-      'context[0].tool_calls[0].arguments',
-    ],
-    [{ role: 'assistant', tool_calls: [{ ...toolCall, type: 'function' }] }, 'context[0].tool_calls[0].type'],
+    [calling({ arguments: '{}' }), 'context[0].tool_calls[0].arguments'],
+    [calling({ type: 'function' }), 'context[0].tool_calls[0].type'],
   ])('%j is refused at its place', (message, path) => {
     expect(pathsOf(message)).toEqual([path]);
   });
 
   test('inside an object of messages is refused at its place too', () => {
-    const parsed = parseSubmission({
-      type: 'llm_stream',
-      model: 'p:m',
-      context: { messages: [{ role: 'user', content: 'x' }, { role: 'user' }] },
-    });
+    const context = { messages: [{ role: 'user', content: 'x' }, { role: 'user' }] };
+    const parsed = parseSubmission({ type: 'llm_stream', model: 'p:m', context });
     expect(parsed).toMatchObject({ ok: false, errors: [{ path: 'context.messages[1].content' }] });
   });
 });
@@ -124,14 +111,7 @@ test.each([
   ['float', ['AACAPw=='], false],
   ['base64', [[1, 2]], false],
 ])('embeddings as %s: %j', (encoding_format, embeddings, valid) => {
-  const payload = {
-    encoding_format,
-    embeddings,
-    count: 1,
-    dimensions: 2,
-    usage: null,
-    model: 'm',
-    duration_ms: 1,
-  };
+  const counted = { count: 1, dimensions: 2, usage: null, model: 'm', duration_ms: 1 };
+  const payload = { encoding_format, embeddings, ...counted };
   expect(embeddingsSchema.safeParse(payload).success).toBe(valid);
 });

@@ -5,6 +5,7 @@ import { errorResult, normalizeResult, okResult } from '../../src/contract/resul
 
 const ok = { ok: true, payload: { a: 1 }, effects: [] };
 const envelope = { type: 'auth', message: 'no', details: {}, retryable: false };
+const upstream = { ...envelope, retryable: undefined, 'retryable?': false };
 const failed = { ok: false, error: envelope, effects: [] };
 
 describe('accepted spellings', () => {
@@ -18,11 +19,7 @@ describe('accepted spellings', () => {
     ['error pair', ['error', envelope], failed],
     ['error object', { ok: false, error: envelope, effects: [] }, failed],
     ['error object without effects', { ok: false, error: envelope }, failed],
-    [
-      'error with the upstream key',
-      ['error', { ...envelope, retryable: undefined, 'retryable?': false }],
-      failed,
-    ],
+    ['error with the upstream key', ['error', upstream], failed],
     ['one effect not in a list', ['ok', { a: 1 }, { type: 'emit' }], { ...ok, effects: [{ type: 'emit' }] }],
     ['effects of an error', ['error', envelope, [1]], { ...failed, effects: [1] }],
     ['null effects', { ok: true, payload: { a: 1 }, effects: null }, ok],
@@ -58,16 +55,9 @@ describe('anything else is an invalid result', () => {
     ['ok as a word', { ok: 'true', payload: 1 }],
     ['a bare payload', { content: [] }],
   ])('%s', (_name, value) => {
-    expect(normalizeResult(value)).toStrictEqual({
-      ok: false,
-      error: {
-        type: 'invalid_result',
-        message: 'Invalid result envelope',
-        details: { result: value ?? null },
-        retryable: false,
-      },
-      effects: [],
-    });
+    const details = { result: value ?? null };
+    const error = { type: 'invalid_result', message: 'Invalid result envelope', details, retryable: false };
+    expect(normalizeResult(value)).toStrictEqual({ ok: false, error, effects: [] });
   });
 
   test('under the fallback’s name, if one is given', () => {

@@ -2,7 +2,7 @@
  *  It must not warn the worker. */
 import { expect, test, vi } from 'vitest';
 import { auditRequest, executionsByLabel, outcome, outcomes } from '../support/audit.ts';
-import { countingCalls } from '../support/calls.ts';
+import { countingCalls, idsOf } from '../support/calls.ts';
 import { install } from '../support/installation.ts';
 import { post, untilClosed, untilEnded } from '../support/public-api.ts';
 
@@ -25,14 +25,10 @@ test('kill -9 of a worker during 100 read-only and 100 once calls', async () => 
   await victim.kill9();
   await untilClosed(url, requestId);
 
-  const results = await auditRequest(
-    url,
-    requestId,
-    calls.map(({ id }) => id),
-  );
+  const results = await auditRequest(url, requestId, idsOf(calls));
   const executions = executionsByLabel(installation.executions());
-  const reads = calls.filter(({ id }) => id.startsWith('read')).map(({ id }) => id);
-  const onces = calls.filter(({ id }) => id.startsWith('once')).map(({ id }) => id);
+  const reads = idsOf(calls).filter((id) => id.startsWith('read'));
+  const onces = idsOf(calls).filter((id) => id.startsWith('once'));
   expect(outcomes(reads.flatMap((id) => results.get(id) ?? []))).toEqual({ ok: EACH });
   for (const id of onces) {
     expect(executions.get(id)?.length ?? 0, `${id} ran at most once`).toBeLessThanOrEqual(1);
@@ -74,11 +70,7 @@ test('a worker that was frozen wakes up while its calls are being repeated, and 
 
   // When it has stopped, it has reported everything that it had to report.
   expect(exit).toEqual({ code: 0, signal: null });
-  const results = await auditRequest(
-    url,
-    requestId,
-    calls.map(({ id }) => id),
-  );
+  const results = await auditRequest(url, requestId, idsOf(calls));
   const executions = executionsByLabel(installation.executions());
   for (const { id } of calls) {
     if (id.startsWith('read')) expect(outcome(results.get(id)), id).toBe('ok');

@@ -2,7 +2,7 @@
  *  It must not look at the clock: a stop that takes longer than its drain is killed, and has no exit code. */
 import { expect, test } from 'vitest';
 import { auditRequest, executionsByLabel, outcome, outcomes } from '../support/audit.ts';
-import { countingCalls } from '../support/calls.ts';
+import { countingCalls, idsOf } from '../support/calls.ts';
 import { install } from '../support/installation.ts';
 import { post, untilClosed, untilEnded } from '../support/public-api.ts';
 
@@ -26,11 +26,7 @@ test('a service that is stopped ends its calls first; the other one makes the re
 
   expect(exit).toEqual({ code: 0, signal: null });
   expect(atWork, 'tool servers at work before the stop').toHaveLength(2);
-  const results = await auditRequest(
-    left.url,
-    requestId,
-    calls.map(({ id }) => id),
-  );
+  const results = await auditRequest(left.url, requestId, idsOf(calls));
   expect(outcomes(results.values())).toEqual({ ok: calls.length });
   const executions = executionsByLabel(installation.executions());
   for (const { id } of calls) expect(executions.get(id), `${id} ran once`).toHaveLength(1);
@@ -51,11 +47,7 @@ test('calls that outlive the drain go to the other worker, unless they may not b
   await untilClosed(url, requestId);
 
   expect(exit).toEqual({ code: 0, signal: null });
-  const results = await auditRequest(
-    url,
-    requestId,
-    calls.map(({ id }) => id),
-  );
+  const results = await auditRequest(url, requestId, idsOf(calls));
   const executions = executionsByLabel(installation.executions());
   for (const { id } of calls) {
     const isRead = id.startsWith('read');

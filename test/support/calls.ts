@@ -40,3 +40,7 @@ export function countingCalls(
     tools.map((tool) => countingCall(tool, number, options)),
   ).flat();
 }
+
+export function idsOf(calls: readonly { readonly id: string }[]): string[] {
+  return calls.map(({ id }) => id);
+}

@@ -21,19 +21,13 @@ test('the first signal aborts, and forces nothing', () => {
   expect(forced).toEqual([]);
 });
 
-test('what comes within a second, whatever its name, is an echo', () => {
-  const { clock, receive, forced } = interruption();
-  receive('SIGTERM');
-  clock.ms += 1_000;
-  receive('SIGTERM');
-  receive('SIGINT');
-  expect(forced).toEqual([]);
-});
-
-test('a later one forces the end', () => {
+test.each([
+  ['within a second, whatever its name, is an echo', 1_000, ['SIGTERM', 'SIGINT'], []],
+  ['later forces the end', 1_001, ['SIGINT'], ['SIGINT']],
+] as const)('what comes %s', (_, ms, later, expected) => {
   const { clock, receive, forced } = interruption();
   receive('SIGINT');
-  clock.ms += 1_001;
-  receive('SIGINT');
-  expect(forced).toEqual(['SIGINT']);
+  clock.ms += ms;
+  for (const signal of later) receive(signal);
+  expect(forced).toEqual(expected);
 });

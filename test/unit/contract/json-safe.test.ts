@@ -10,6 +10,13 @@ class Point {
 class Refusal extends Error {}
 
 describe('jsonSafe', () => {
+  const map = new Map<unknown, unknown>(Object.entries({ a: 1 }));
+  map.set(2, 'b').set({ c: 1 }, 'd');
+  const set = { __class__: 'Set' };
+  const coded = Object.assign(new Error('x'), { code: 'E' });
+  const aggregate = new AggregateError([new TypeError('one'), 'two'], 'both');
+  const one = { name: 'TypeError', message: 'one' };
+
   test.each([
     ['JSON', { a: [1, 'b', null, true] }, { a: [1, 'b', null, true] }],
     ['undefined', undefined, null],
@@ -23,20 +30,8 @@ describe('jsonSafe', () => {
     ['a function', function named() {}, '[Function named]'],
     ['a Date', new Date(0), '1970-01-01T00:00:00.000Z'],
     ['an invalid Date', new Date(Number.NaN), 'Invalid Date'],
-    [
-      'a Map',
-      new Map<unknown, unknown>([
-        ['a', 1],
-        [2, 'b'],
-        [{ c: 1 }, 'd'],
-      ]),
-      { __class__: 'Map', a: 1, '2': 'b', '{"c":1}': 'd' },
-    ],
-    [
-      'a Set',
-      new Set(['a', new Set([1])]),
-      { __class__: 'Set', values: ['a', { __class__: 'Set', values: [1] }] },
-    ],
+    ['a Map', map, { __class__: 'Map', a: 1, '2': 'b', '{"c":1}': 'd' }],
+    ['a Set', new Set(['a', new Set([1])]), { ...set, values: ['a', { ...set, values: [1] }] }],
     ['a URL', new URL('https://example.org/a?b=1'), 'https://example.org/a?b=1'],
     ['a RegExp', /a+/gi, '/a+/gi'],
     ['an object without a prototype', Object.assign(Object.create(null), { x: 1 }), { x: 1 }],
@@ -45,22 +40,10 @@ describe('jsonSafe', () => {
     ['a Buffer', Buffer.from('abc'), '[BINARY 3 bytes]'],
     ['an ArrayBuffer', new ArrayBuffer(4), '[BINARY 4 bytes]'],
     ['a class instance', new Point(), { __class__: 'Point', x: 1 }],
-    [
-      'an Error',
-      new RangeError('far', { cause: 'near' }),
-      { name: 'RangeError', message: 'far', cause: 'near' },
-    ],
-    [
-      'an Error with a code',
-      Object.assign(new Error('x'), { code: 'E' }),
-      { name: 'Error', message: 'x', code: 'E' },
-    ],
+    ['an Error', new RangeError('far', { cause: 'b' }), { name: 'RangeError', message: 'far', cause: 'b' }],
+    ['an Error with a code', coded, { name: 'Error', message: 'x', code: 'E' }],
     ['an Error of a class without a name of its own', new Refusal('no'), { name: 'Refusal', message: 'no' }],
-    [
-      'an AggregateError',
-      new AggregateError([new TypeError('one'), 'two'], 'both'),
-      { name: 'AggregateError', message: 'both', errors: [{ name: 'TypeError', message: 'one' }, 'two'] },
-    ],
+    ['an AggregateError', aggregate, { name: 'AggregateError', message: 'both', errors: [one, 'two'] }],
     ['a lone surrogate', 'a\ud800', 'a\ufffd'],
     ['a __proto__ key', JSON.parse('{"__proto__":1,"a":1}'), { a: 1 }],
   ])('%s', (_name, value, safe) => {
