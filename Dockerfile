@@ -20,8 +20,10 @@ FROM node:24-slim
 LABEL org.opencontainers.image.title="Adjutant" \
       org.opencontainers.image.licenses="Apache-2.0"
 # A container is reached through its own address; what reaches it is decided outside.
+# Node does not exit while it looks for a name: one that no server answers is given up after 2 s instead of 10 s.
 ENV NODE_ENV=production \
-    ADJUTANT_HOST=0.0.0.0
+    ADJUTANT_HOST=0.0.0.0 \
+    RES_OPTIONS="timeout:1 attempts:2"
 WORKDIR /app
 COPY --from=dependencies /app/node_modules ./node_modules
 COPY --from=build /app/dist ./dist

@@ -4,7 +4,7 @@ import { existsSync, globSync, mkdirSync, readFileSync, writeFileSync } from 'no
 import { dirname, join } from 'node:path';
 import { demand, type Report } from './report.ts';
 import { must, programPath, run } from './commands.ts';
-import { jaegerProgram } from './jaeger-program.ts';
+import { findJaeger } from '../support/jaeger.ts';
 import { answersQueries } from './prometheus.ts';
 
 const KUSTOMIZATIONS = ['overlays/example', 'worker', 'keda'].map((path) => `deploy/kubernetes/${path}`);
@@ -73,7 +73,7 @@ function checkManifests(folder: string): Body {
 /** The Jaeger program is a Collector. */
 async function checkCollector(report: Report, folder: string): Promise<void> {
   const what = 'the configurations of the Collector and of Jaeger, and a misspelt key';
-  const jaeger = await jaegerProgram(folder);
+  const jaeger = await findJaeger(folder);
   if (jaeger === null || !existsSync(jaeger)) return report.notRun(what, 'no Jaeger: set JAEGER_BIN');
   await report.check(what, () => {
     for (const file of ['deploy/collector/collector.yaml', 'deploy/jaeger/jaeger.yaml'])

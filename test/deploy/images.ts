@@ -3,7 +3,7 @@
 import { copyFileSync, existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { must, programPath, run } from './commands.ts';
-import { jaegerProgram } from './jaeger-program.ts';
+import { findJaeger } from '../support/jaeger.ts';
 
 const BASES = ['docker.io/library/node:24-slim', 'docker.io/library/redis:7'];
 const JAEGER = 'cr.jaegertracing.io/jaegertracing/jaeger:2.13.0';
@@ -39,7 +39,7 @@ function makeStandIns(folder: string): void {
 }
 
 async function importJaeger(folder: string): Promise<void> {
-  const program = await jaegerProgram(folder);
+  const program = await findJaeger(folder);
   if (program === null) throw new Error('no Jaeger: set JAEGER_BIN to the program');
   const root = join(folder, 'jaeger-image');
   mkdirSync(root, { recursive: true });

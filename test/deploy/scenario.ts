@@ -172,7 +172,7 @@ async function survivesWorker(project: Composition): Promise<void> {
   await submit(
     'long',
     'everything.trigger-long-running-operation',
-    { duration: 3, steps: 3 },
+    { duration: 10, steps: 10 },
     { effect: 'read' },
   );
   const busy = await until(

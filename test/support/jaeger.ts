@@ -24,7 +24,7 @@ export interface Jaeger {
 const PACKED = resolve('../shared/tools/jaeger/jaeger.gz');
 
 /** `JAEGER_BIN`, then the PATH, then the packed program, unpacked into `folder`. null: there is none. */
-async function findJaeger(folder: string): Promise<string | null> {
+export async function findJaeger(folder: string): Promise<string | null> {
   const named = process.env['JAEGER_BIN'];
   if (named) return named;
   const places = (process.env['PATH'] ?? '').split(delimiter).map((place) => join(place, 'jaeger'));
