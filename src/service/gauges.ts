@@ -41,6 +41,7 @@ function readingsOf({ lanes, open, deadLetters, runs }: Survey): Reading[] {
   return [
     { metric: 'open', value: open },
     { metric: 'deadLetters', value: deadLetters },
+    { metric: 'approvals', value: runs.approval },
     ...Object.entries(runs).map(([status, value]): Reading => ({
       metric: 'runs',
       value,

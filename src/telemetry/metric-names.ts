@@ -52,6 +52,13 @@ const API = reportedBy('api', {
     labels: [LABEL.status],
     says: 'Runs that have begun and not ended: `running`, `waiting` for a timer, an input or a child, or for an `approval`. At most 5 s old.',
   },
+  approvals: {
+    kind: 'gauge',
+    name: 'adjutant.approvals',
+    unit: '{run}',
+    labels: [],
+    says: 'Runs that wait for an approval: `adjutant_runs` with the status `approval`.',
+  },
   refusals: {
     kind: 'counter',
     name: 'adjutant.refusals',
