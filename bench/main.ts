@@ -5,7 +5,7 @@ import { startRedis, type TestRedis } from '../test/support/redis.ts';
 import type { LoadRequest } from './client-process.ts';
 import { type Measured, type Measurement, measure, type Plan } from './measurement.ts';
 import { commandReport, medians, report } from './report.ts';
-import { type Scenario, SCENARIOS } from './scenarios.ts';
+import { type Scenario, SCENARIOS, TRACE_SCENARIOS } from './scenarios.ts';
 import { benchStreams } from './streams.ts';
 import { benchTakeovers } from './takeover.ts';
 
@@ -13,6 +13,7 @@ const USAGE = `npm run bench -- [options]
   --n 5000                      operations with 100 in flight
   --single 500                  operations one at a time
   --only bullmq,direct,http,mcp,chain,run  these scenarios; ratios need 'bullmq' among them, those of runs 'chain'
+  --only traces                 directives over HTTP without traces, with one in a hundred, with all
   --only streams                answers of a model that are followed while they are written, once
   --only takeover               from the SIGKILL of a worker to the next claim, quiet and in crash loops
   --takeovers 20                of each case
@@ -46,6 +47,7 @@ const { values } = parseArgs({
 /** Measured in its own way: nothing of it is an operation that begins and ends. */
 const STREAMS = 'streams';
 const TAKEOVER = 'takeover';
+const TRACES = 'traces';
 
 const COUNTED: LoadRequest = { count: 100, concurrency: 1 };
 
@@ -66,7 +68,8 @@ async function run(fsync: 'always' | 'everysec'): Promise<void> {
   await using redis = await startRedis({ appendonly: true, appendfsync: fsync, args });
   if (values.only === STREAMS) return await followStreams(fsync, redis);
   if (values.only === TAKEOVER) return await takeOver(fsync, redis);
-  const scenarios = values.only.split(',').map(scenarioNamed);
+  const named = values.only === TRACES ? Object.keys(TRACE_SCENARIOS) : values.only.split(',');
+  const scenarios = named.map(scenarioNamed);
   const measurements: Measurement[] = [];
   const commands = new Map<Scenario, Measured['commands']>();
   for (let round = 1; round <= Number(values.rounds); round += 1) {
@@ -101,7 +104,7 @@ function labels({ name, baseline }: Scenario) {
 }
 
 function scenarioNamed(name: string): Scenario {
-  const scenario = SCENARIOS[name];
+  const scenario = SCENARIOS[name] ?? TRACE_SCENARIOS[name];
   if (scenario === undefined) throw new Error(`'${name}' is no scenario.\n${USAGE}`);
   return scenario;
 }

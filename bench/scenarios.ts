@@ -33,6 +33,21 @@ export const SCENARIOS: Readonly<Record<string, Scenario>> = {
   run: { name: 'run, direct', baseline: CHAIN_BASELINE, transport: 'run', start: startRuns },
 };
 
+const UNTRACED = 'HTTP, traces off';
+
+/** The price of traces. Named apart: they say nothing beside plain BullMQ. */
+export const TRACE_SCENARIOS: Readonly<Record<string, Scenario>> = {
+  untraced: traced(UNTRACED, null),
+  'traced-1': traced('HTTP, traces 1 %', 0.01),
+  'traced-all': traced('HTTP, traces all', 1),
+};
+
+/** `ratio` null: no endpoint is set. */
+function traced(name: string, ratio: number | null): Scenario {
+  const start = (redis: TestRedis, slots: number): Promise<Stage> => startHttp(redis, slots, ratio);
+  return { name, baseline: UNTRACED, transport: 'http', start };
+}
+
 /** Name of the baseline's queue. */
 const QUEUE = 'baseline';
 
@@ -59,12 +74,22 @@ async function startDirect(redis: TestRedis, slots: number): Promise<Stage> {
   return stage(redis, { worker: await startRole(redis, 'worker', await writeConfig(slots)) });
 }
 
-async function startHttp(redis: TestRedis, slots: number): Promise<Stage> {
-  const config = await writeConfig(slots);
+/** `ratio`: share of the requests that are traced; null: no endpoint is set. */
+async function startHttp(redis: TestRedis, slots: number, ratio: number | null = null): Promise<Stage> {
+  const collector = ratio === null ? null : await startCollector();
+  const telemetry = collector === null ? {} : { endpoint: collector.url, sample_ratio: ratio };
+  const config = await writeConfig(slots, { telemetry });
   const port = await freePort();
   const worker = await startRole(redis, 'worker', config);
   const api = await startRole(redis, 'api', config, ['--port', String(port)]);
-  return stage(redis, { worker, api }, `http://127.0.0.1:${port}`);
+  const children = collector === null ? { worker, api } : { worker, api, collector: collector.child };
+  return stage(redis, children, `http://127.0.0.1:${port}`);
+}
+
+async function startCollector(): Promise<{ child: Child; url: string }> {
+  const child = spawnNode([resolve('bench/collector-process.ts')]);
+  const line = await child.waitForLine(/listens on/);
+  return { child, url: /http\S+/.exec(line)?.[0] ?? '' };
 }
 
 /** The client process itself holds the pool. */
@@ -83,11 +108,11 @@ function stage(redis: TestRedis, children: Readonly<Record<string, Child>>, base
 }
 
 /** A configuration with the no-op server as its only one. */
-async function writeConfig(slots: number): Promise<string> {
+async function writeConfig(slots: number, more: object = {}): Promise<string> {
   const file = join(await mkdtemp(join(tmpdir(), 'adjutant-bench-')), 'adjutant.json');
   const args = [resolve('bench/noop-server-process.ts')];
   const noop = { command: process.execPath, args, lane: { concurrency: slots } };
-  await writeFile(file, JSON.stringify({ mcpServers: { noop } }));
+  await writeFile(file, JSON.stringify({ mcpServers: { noop }, ...more }));
   return file;
 }
 

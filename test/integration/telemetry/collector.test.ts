@@ -1,0 +1,92 @@
+/** A collector that fails: it costs spans and one line of the log, and holds nothing up.
+ *  It must use the real export, over a real socket. */
+import { expect, test } from 'vitest';
+import { createTraces, type TracingSettings } from '../../../src/telemetry/traces.ts';
+import { SILENT } from '../../../src/telemetry/logger.ts';
+import { newTraceparent } from '../../../src/telemetry/trace-context.ts';
+import { placeUnder } from '../../../src/telemetry/span-place.ts';
+import { type OtlpReceiver, startOtlpReceiver } from '../../support/otlp-receiver.ts';
+
+const TRACE = 'a'.repeat(32);
+
+function settings({ url }: OtlpReceiver, more: Partial<TracingSettings> = {}): TracingSettings {
+  const resource = { 'service.name': 'test' };
+  return { url: `${url}/v1/traces`, ratio: 1, contentBytes: 0, resource, newNames: [], ...more };
+}
+
+const span = (name: string) => ({
+  place: placeUnder({ traceId: TRACE, spanId: null }, name),
+  name,
+  kind: 'internal' as const,
+  startedAt: 1_000,
+  endedAt: 1_002.5,
+  attributes: { a: 'x'.repeat(2_000), b: undefined },
+  error: null,
+});
+
+test('a stop sends what is left', async () => {
+  await using collector = await startOtlpReceiver();
+  const traces = createTraces(settings(collector), SILENT);
+  await traces.start();
+  traces.spans.report(span('last'));
+  await traces.stop();
+  const [received] = collector.spans();
+  expect(received).toMatchObject({ service: 'test', name: 'last', status: 'UNSET', parentId: '' });
+  expect(Number((received?.endNano ?? 0n) - (received?.startNano ?? 0n))).toBe(2_500_000);
+  expect(String(received?.attributes['a'])).toHaveLength(1_024);
+});
+
+test('a collector that never answers holds a stop no longer than the stop allows', async () => {
+  await using collector = await startOtlpReceiver();
+  collector.answer('nothing');
+  const traces = createTraces(settings(collector), SILENT);
+  await traces.start();
+  traces.spans.report(span('unheard'));
+  // Far less than the limits of the exporter: the stop would miss it only if it waited for the collector.
+  await traces.stop({ leftMs: () => 10 });
+  expect(collector.spans()).toEqual([]);
+});
+
+test('a failing collector is one line, however many exports fail, and one when it is back', async () => {
+  await using collector = await startOtlpReceiver();
+  const lines: string[] = [];
+  const note = (_fields: object, message: string): void => void lines.push(message);
+  const failed = Promise.withResolvers<void>();
+  let failures = 0;
+  const count = (): void => {
+    failures += 1;
+    if (failures === 2) failed.resolve();
+  };
+  const traces = createTraces(settings(collector), { ...SILENT, warn: note, info: note }, count);
+  await traces.start();
+  collector.answer(400);
+  traces.spans.report(span('first'));
+  await collector.until(() => collector.requests() === 1);
+  traces.spans.report(span('second'));
+  await failed.promise;
+  collector.answer(200);
+  traces.spans.report(span('third'));
+  await traces.stop();
+  expect(collector.spans().map(({ name }) => name)).toEqual(['third']);
+  expect(lines).toEqual([
+    'the collector takes no traces; they are dropped',
+    'the collector takes traces again',
+  ]);
+});
+
+test('the share decides alike in every process, and a decision of the caller stands', async () => {
+  await using collector = await startOtlpReceiver();
+  const [none, all] = [
+    createTraces(settings(collector, { ratio: 0 }), SILENT),
+    createTraces(settings(collector), SILENT),
+  ];
+  await Promise.all([none.start(), all.start()]);
+  const undecided = newTraceparent();
+  expect(none.spans.decided(undecided)).toBe(`${undecided.slice(0, 53)}00`);
+  expect(all.spans.decided(undecided)).toBe(undecided);
+  expect(all.spans.under(undecided)).toEqual({ traceId: undecided.slice(3, 35), spanId: null });
+  const sampled = `00-${TRACE}-${'b'.repeat(16)}-01`;
+  expect(none.spans.under(sampled)).toEqual({ traceId: TRACE, spanId: 'b'.repeat(16) });
+  expect(all.spans.under(`00-${TRACE}-${'b'.repeat(16)}-00`)).toBeNull();
+  await Promise.all([none.stop(), all.stop()]);
+});
