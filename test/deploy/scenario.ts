@@ -70,7 +70,7 @@ async function ended(id: string): Promise<DirectiveView> {
     const { status, body } = await ask<DirectiveView>(
       `${API}/v1/requests/deploy/directives/${id}?wait_ms=10000`,
     );
-    return status === 200 ? body : null;
+    return status === 200 && body.result !== null ? body : null;
   });
 }
 
