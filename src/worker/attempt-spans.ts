@@ -95,7 +95,7 @@ function callSpan(
   return { place, name: operation.name, kind: 'client', startedAt, endedAt, attributes, error };
 }
 
-export function modelOf({
+function modelOf({
   envelope: { models },
   candidate,
 }: Pick<Claimed, 'envelope' | 'candidate'>): string | null {

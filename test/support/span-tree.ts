@@ -18,7 +18,7 @@ export function outline(received: readonly ReceivedSpan[]): string[] {
   return lines;
 }
 
-export function titleOf({ kind, name, status, attributes, links, events }: ReceivedSpan): string {
+function titleOf({ kind, name, status, attributes, links, events }: ReceivedSpan): string {
   const error = status === 'ERROR' ? ` ✗ ${String(attributes['error.type'])}` : '';
   const linked = links.map((link) => ` ↩ ${String(link.attributes['adjutant.link'])}`).join('');
   const said = events.map((event) => ` • ${event.name}`).join('');
@@ -26,7 +26,7 @@ export function titleOf({ kind, name, status, attributes, links, events }: Recei
 }
 
 /** Throws when a parent, or the target of a link, is missing, or a span id is there twice. */
-export function requireWhole(spans: readonly ReceivedSpan[]): void {
+function requireWhole(spans: readonly ReceivedSpan[]): void {
   const ids = new Set(spans.map(({ spanId }) => spanId));
   if (ids.size !== spans.length) throw new Error(`a span is there twice:\n${titles(spans)}`);
   const orphans = spans.filter(({ parentId }) => parentId !== '' && !ids.has(parentId));
