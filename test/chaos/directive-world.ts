@@ -7,7 +7,7 @@ import type { PlannedDirective } from './plan.ts';
 import { AT, instant, TRACE } from './run-world.ts';
 import type { WireDirective, WireResult, WireSignal } from './wire.ts';
 
-export function plannedCall(fields: Partial<PlannedDirective> = {}): PlannedDirective {
+function plannedCall(fields: Partial<PlannedDirective> = {}): PlannedDirective {
   return {
     id: 'a',
     body: {},
