@@ -2,10 +2,10 @@
  *  It must never be used for anything else; what the API shows is read there. */
 import { Redis } from 'ioredis';
 
-/** What belongs to the installation and not to any directive: the catalogs of tools, models and agents, the list of lanes with
+/** What belongs to the installation and not to any directive: the catalogs of tools, models and agents, who works, the list of lanes with
  *  their limits and places, and what BullMQ keeps once for each lane. */
 const PERMANENT = [
-  /^chaos:(catalog|models|agents|lanes|lane-limits)$/,
+  /^chaos:(catalog|models|agents|workers|lanes|lane-limits)$/,
   /^chaos:\{lane:[^}]+\}:(serial|place)$/,
   /^\{chaos:[^}]+\}:[^:]+:(meta|id|marker|events)$/,
 ];
