@@ -68,19 +68,24 @@ export function createDirectiveSweep(parts: DirectiveSweepParts) {
     const json = await journal.envelope(entry.requestId, entry.id);
     if (json && record.lane) {
       const envelope = decodeEnvelope(json);
-      await sayWait?.(record, envelope);
       const job = jobDataFor(envelope, record.digest, json.length);
       // Where somebody had it, its job may still lie where a worker died.
       await (record.fence > 0 ? lanes.requeue(record.lane, job) : lanes.enqueue(record.lane, job));
       reports.meters.swept('enqueued');
+      await afterEnqueuing(entry, at);
+      return sayWait?.(record, envelope);
     }
-    await index.lookAgain(entry, at);
-    await lookAtLease(entry, at);
+    await afterEnqueuing(entry, at);
   }
 
-  /** A worker may claim the job before the next check is set; its own, earlier check would then be overwritten. */
-  async function lookAtLease(entry: DueEntry, at: number): Promise<void> {
+  /**
+   * Meanwhile another may have ended the directive, and removed its job before this one was added: where nobody serves the lane it
+   * would stay for ever. Or a worker has claimed it before the next check is set, which overwrites its own, earlier check.
+   */
+  async function afterEnqueuing(entry: DueEntry, at: number): Promise<void> {
+    await index.lookAgain(entry, at);
     const record = await journal.directive(entry.requestId, entry.id);
+    if (record && record.terminal !== null) return removeJob(entry, record);
     const leaseUntil = record?.leaseUntil ?? null;
     if (leaseUntil !== null && leaseUntil < at) await index.add([entry], leaseUntil);
   }

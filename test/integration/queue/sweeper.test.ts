@@ -52,6 +52,18 @@ async function emptied(): Promise<void> {
 }
 
 describe('a directive that was accepted but never enqueued', () => {
+  test('leaves no job behind when it ends while the sweeper enqueues it', async () => {
+    const call = await acceptOnly();
+    const { enqueue } = open.lanes;
+    vi.spyOn(open.lanes, 'enqueue').mockImplementationOnce(async (...job) => {
+      await open.client.cancel(call.request_id, call.id);
+      return enqueue(...job);
+    });
+    await open.sweeper().sweep();
+    expect(await terminals(call)).toHaveLength(1);
+    expect(await open.jobs()).toBe(0);
+  });
+
   test('is enqueued, even if it is large', async () => {
     const call = await acceptOnly({ arguments: { text: 'x'.repeat(100_000) } });
     expect(await open.jobs()).toBe(0);
