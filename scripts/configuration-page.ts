@@ -3,6 +3,7 @@
 import { environmentSchema } from '../src/config/environment.ts';
 import type { Note } from '../src/config/notes.ts';
 import { annotatedFileSchema, annotatedSchema } from './configuration-schema.ts';
+import { type GeneratedPage, withContent } from './generated-page.ts';
 
 /** The part of an annotated JSON Schema that is read here. */
 interface Schema extends Partial<Note> {
@@ -24,8 +25,10 @@ interface Row extends Schema {
   readonly isRequired: boolean;
 }
 
-const BEGIN = '<!-- The tables below are written by scripts/generate-configuration.ts. -->';
-const END = '<!-- The tables above are written by scripts/generate-configuration.ts. -->';
+export const CONFIGURATION_PAGE: GeneratedPage = {
+  page: 'docs/configuration.md',
+  script: 'scripts/generate-configuration.ts',
+};
 
 /** Sections whose keys are names, and the placeholder for such a name in a path. */
 const NAMES: Readonly<Record<string, string>> = {
@@ -39,12 +42,8 @@ const NAMES: Readonly<Record<string, string>> = {
 const UNBOUNDED: ReadonlySet<number> = new Set([2_147_483_647, Number.MAX_SAFE_INTEGER]);
 
 /** The page with new tables. */
-export function configurationPage(page: string): string {
-  const [before, rest] = page.split(BEGIN);
-  const after = rest?.split(END)[1];
-  if (before === undefined || after === undefined)
-    throw new Error('docs/configuration.md has lost the lines that its tables stand between');
-  return `${before}${BEGIN}\n\n${tables()}\n${END}${after}`;
+export function configurationPage(text: string): string {
+  return withContent(CONFIGURATION_PAGE, text, tables());
 }
 
 function tables(): string {

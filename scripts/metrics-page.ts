@@ -2,17 +2,16 @@
  *  It must not describe a metric: its definition does. */
 import { prometheusLabel, prometheusName } from '../src/telemetry/metric.ts';
 import { METRIC_NAMES, METRICS } from '../src/telemetry/metric-names.ts';
+import { type GeneratedPage, withContent } from './generated-page.ts';
 
-const BEGIN = '<!-- The table below is written by scripts/generate-metrics.ts. -->';
-const END = '<!-- The table above is written by scripts/generate-metrics.ts. -->';
+export const METRICS_PAGE: GeneratedPage = {
+  page: 'docs/operations.md',
+  script: 'scripts/generate-metrics.ts',
+};
 
 /** The page with a new table. */
-export function metricsPage(page: string): string {
-  const [before, rest] = page.split(BEGIN);
-  const after = rest?.split(END)[1];
-  if (before === undefined || after === undefined)
-    throw new Error('docs/operations.md has lost the lines that its table stands between');
-  return `${before}${BEGIN}\n\n${table()}\n${END}${after}`;
+export function metricsPage(text: string): string {
+  return withContent(METRICS_PAGE, text, table());
 }
 
 function table(): string {

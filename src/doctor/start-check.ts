@@ -15,7 +15,7 @@ import { modelProviders } from '../service/model-providers.ts';
 import { toolMatches } from '../contract/tool-pattern.ts';
 import { laneNames, type LaneChoice } from '../service/lane-choice.ts';
 import type { Modules } from '../extend/modules.ts';
-import type { Roles } from '../service/service.ts';
+import type { Roles } from '../service/roles.ts';
 
 /** Patterns of lanes that a worker shall serve, and has none of. */
 export function examineLanes(choice: LaneChoice, patterns: readonly string[]): Finding[] {

@@ -13,6 +13,7 @@ import { createMetrics, type Metrics, type MetricSettings } from '../telemetry/m
 import { createReports, type Reports } from '../telemetry/reports.ts';
 import { createTraces, type Traces, type TracingSettings } from '../telemetry/traces.ts';
 import { version } from '../version.ts';
+import type { Adapters } from './adapters.ts';
 import { laneGauges, redisGauges } from './gauges.ts';
 import { readiness } from './readiness.ts';
 import { connectedServers, countReconnections } from './server-metrics.ts';
@@ -72,30 +73,41 @@ function metricSettings(observed: ObservedProcess): MetricSettings {
   };
 }
 
+export interface ProbedProcess {
+  /** null: the process executes nothing. */
+  readonly adapters: Pick<Adapters, 'servers'> | null;
+  /** What tells a worker of cancellations; null: the process is none. */
+  readonly cancellations: (() => Hearing) | null;
+  readonly hasApi: boolean;
+}
+
+/** The gauges of a process, and its listener for them; null: none is configured. */
+export function createProbes(
+  stores: readonly Store[],
+  { config, observation, local }: { config: Config; observation: Observation; local: LocalRoles },
+  { adapters, cancellations, hasApi }: ProbedProcess,
+): ProbeListener | null {
+  const [store] = stores;
+  if (store === undefined) return null;
+  addStoreGauges(observation, stores.at(-1) ?? store, hasApi);
+  if (adapters) addWorkerMetrics(observation, adapters.servers, local);
+  const { host } = config;
+  const { port } = config.metrics;
+  if (port === null) return null;
+  const ready = () => readiness(store.connection, { cancellations });
+  return createProbeListener({ host, port, scrape: observation.metrics.scrape, ready, version });
+}
+
 /** The figures of Redis, of all roles from one store; those of the lanes, if this process has the API. */
-export function addStoreGauges({ metrics }: Observation, store: Store, hasApi: boolean): void {
+function addStoreGauges({ metrics }: Observation, store: Store, hasApi: boolean): void {
   const { connection, keys, records } = store;
   metrics.add(redisGauges(connection));
   if (hasApi) metrics.add(laneGauges(createLaneSurvey({ connection, keys, ...records })));
 }
 
 /** Of a process that executes. */
-export function addWorkerMetrics({ metrics }: Observation, servers: McpPool, local: LocalRoles): void {
+function addWorkerMetrics({ metrics }: Observation, servers: McpPool, local: LocalRoles): void {
   metrics.add(() => connectedServers(servers));
   countReconnections(servers, metrics.meters);
   metrics.add(() => [{ metric: 'attemptsRunning', value: local.underWay()['attempts'] ?? 0 }]);
-}
-
-/** null: none is configured. `channels`: as for `readiness`. */
-export function probeListener(
-  config: Config,
-  { metrics }: Observation,
-  store: Store,
-  channels: Readonly<Record<string, (() => Hearing) | null>>,
-): ProbeListener | null {
-  const { port } = config.metrics;
-  if (port === null) return null;
-  const { host } = config;
-  const ready = () => readiness(store.connection, channels);
-  return createProbeListener({ host, port, scrape: metrics.scrape, ready, version });
 }

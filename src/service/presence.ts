@@ -4,6 +4,7 @@ import { hostname } from 'node:os';
 import { BEAT_MS, type WorkerEntry, type Workers } from '../catalog/workers.ts';
 import { settledWithin, type Startable } from '../lifecycle.ts';
 import type { Logger } from '../telemetry/logger.ts';
+import { roleNames, type Roles } from './roles.ts';
 import { version } from '../version.ts';
 
 /** A role that takes jobs. */
@@ -16,7 +17,7 @@ export interface LaneServer {
 export interface PresenceOptions {
   workers: Pick<Workers, 'beat' | 'leave'>;
   processId: string;
-  roles: readonly string[];
+  roles: Roles;
   servers: readonly LaneServer[];
   logger: Logger;
   onError: (error: Error) => void;
@@ -30,12 +31,13 @@ const LONGEST_NAME = 256;
 export function createPresence(options: PresenceOptions): Startable {
   const { workers, processId, servers, logger, onError } = options;
   const startedAt = Date.now();
+  const roles = roleNames(options.roles);
   let draining = false;
   let timer: NodeJS.Timeout | undefined;
   let beating: Promise<void> | undefined;
 
   const entry = (): WorkerEntry => ({
-    roles: [...options.roles],
+    roles,
     state: draining ? 'draining' : 'working',
     host: hostname().slice(0, LONGEST_NAME),
     pid: process.pid,

@@ -20,28 +20,20 @@ import { createWaitSayer } from '../queue/sweep-waits.ts';
 import { requireFitRedis } from '../redis/fitness.ts';
 import type { RedisConnection } from '../redis/connection.ts';
 import { createRedisOutage } from '../redis/outage.ts';
-import type { Worker } from '../worker/worker.ts';
 import { askRedis } from '../redis/reach.ts';
 import { openLog } from '../telemetry/log.ts';
-import type { ProbeListener } from '../api/probe-listener.ts';
-import { type Adapters, createAdapters } from './adapters.ts';
+import { createAdapters } from './adapters.ts';
 import { type Announced, createAnnouncer } from './announcer.ts';
 import { type ApiRole, createApiRole } from './api-role.ts';
 import { type Connections, createConnections } from './connections.ts';
 import { createEngineRole } from './engine-role.ts';
 import { createExecution } from './execution.ts';
 import { configuredModels } from './model-role.ts';
-import { addStoreGauges, addWorkerMetrics, createObservation, probeListener } from './observation.ts';
+import { createObservation, createProbes } from './observation.ts';
 import { createPresence } from './presence.ts';
+import type { Roles } from './roles.ts';
 import { createStore, type Store, type StoreOptions } from './store.ts';
 import { createWorkerRole, JOB_LOCK_MS, STALLED_CHECK_MS, type WorkerRole } from './worker-role.ts';
-
-/** What a process does. Every process sweeps; of what is due each entry goes to one of them. */
-export interface Roles {
-  api?: boolean;
-  engine?: boolean;
-  worker?: boolean;
-}
 
 export interface Service {
   /** Where the API listens, once started; null without that role. */
@@ -73,7 +65,9 @@ export function createService(config: Config, roles: Roles, modules: Modules = N
   const api = entry ? apiOn(entry, redis.open('subscriber'), registry, shared, worker) : null;
 
   const announced = [...(execution?.announced ?? []), ...(turns ? [agentsOf(turns, shared)] : [])];
-  const probes = probesOn(stores, shared, { adapters, worker, hasApi: roles.api === true });
+  const cancellations = worker?.hearing ?? null;
+  const servers = [worker?.worker, engine].filter((server) => server !== null && server !== undefined);
+  const probes = createProbes(stores, shared, { adapters, cancellations, hasApi: roles.api === true });
   const parts = [
     observation.failures,
     observation.metrics,
@@ -88,7 +82,9 @@ export function createService(config: Config, roles: Roles, modules: Modules = N
     ...(worker?.parts ?? []),
     ...(api ? [api] : []),
     ...(probes ? [probes] : []),
-    ...stores.slice(0, 1).map((store) => presenceOn(store, roles, shared, [worker?.worker, engine])),
+    ...stores
+      .slice(0, 1)
+      .map(({ catalog: { workers } }) => createPresence({ ...shared, workers, roles, servers })),
     outage,
   ];
   const drainMs = (engine ? config.engine.drain_ms : 0) + (worker ? config.worker.drain_ms : 0);
@@ -202,25 +198,6 @@ function apiOn(
   return createApiRole(store, listening, { ...shared, preparer, cancellations: worker?.hearing ?? null });
 }
 
-/** The gauges of the process, and its listener for them, where one is configured. */
-function probesOn(
-  stores: readonly Store[],
-  { config, observation, local }: Shared,
-  { adapters, worker, hasApi }: ProbedRoles,
-): ProbeListener | null {
-  const [store] = stores;
-  if (store === undefined) return null;
-  addStoreGauges(observation, stores.at(-1) ?? store, hasApi);
-  if (adapters) addWorkerMetrics(observation, adapters.servers, local);
-  return probeListener(config, observation, store, { cancellations: worker?.hearing ?? null });
-}
-
-interface ProbedRoles {
-  adapters: Adapters | null;
-  worker: WorkerRole | null;
-  hasApi: boolean;
-}
-
 function agentsOf({ catalog }: Store, { modules, processId }: Shared): Announced {
   const { agents } = catalog.published;
   return {
@@ -237,22 +214,6 @@ function sweeperOn(store: Store, config: Config, onError: (error: Error) => void
   const sayWait = createWaitSayer({ journal, waits: createLaneWaits({ catalog: store.catalog, lanes }) });
   const records = { journal, runs, index, dead, ends, activity };
   return createSweeper({ ...records, lanes, waker, spans, reports, sayWait, retentionMs, onError });
-}
-
-function presenceOn(
-  { catalog }: Store,
-  { api = false, engine = false, worker = false }: Roles,
-  { processId, logger, onError }: Shared,
-  servers: readonly (Worker | Engine | null | undefined)[],
-): Startable {
-  return createPresence({
-    workers: catalog.workers,
-    processId,
-    roles: Object.entries({ api, engine, worker }).flatMap(([role, has]) => (has ? [role] : [])),
-    servers: servers.filter((server) => server !== null && server !== undefined),
-    logger,
-    onError,
-  });
 }
 
 function closing(store: Store): Startable {

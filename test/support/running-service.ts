@@ -3,7 +3,8 @@
 import { randomUUID } from 'node:crypto';
 import { parseConfig } from '../../src/config/config.ts';
 import { loadModules } from '../../src/extend/modules.ts';
-import { createService, type Roles } from '../../src/service/service.ts';
+import type { Roles } from '../../src/service/roles.ts';
+import { createService } from '../../src/service/service.ts';
 import { ownServerEntry } from './mcp-servers.ts';
 
 export interface RunningService {
