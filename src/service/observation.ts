@@ -36,7 +36,7 @@ export interface ObservedProcess {
 export function createObservation(observed: ObservedProcess): Observation {
   const { logger, config } = observed;
   const metrics = createMetrics(config.metrics.isOn ? metricSettings(observed) : null, logger);
-  const traces = createTraces(tracingSettings(observed), logger, () => metrics.meters.exportFailed('traces'));
+  const traces = createTraces(tracingSettings(observed), logger, metrics.meters);
   const failures = createFailureLog(logger);
   return { metrics, traces, failures, reports: createReports(metrics.meters, failures) };
 }

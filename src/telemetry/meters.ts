@@ -71,6 +71,7 @@ export interface Meters {
   answered(facts: HttpFacts): void;
   refused(code: string): void;
   exportFailed(signal: 'traces' | 'metrics'): void;
+  spansLost(reason: 'queue_full' | 'export_failed', count: number): void;
 }
 
 export interface KnownNames {
@@ -108,6 +109,7 @@ export function createMeters(measure: Measure, known: KnownNames): Meters {
     },
     refused: (code) => measure('refusals', 1, { [LABEL.code]: code }),
     exportFailed: (signal) => measure('exportFailures', 1, { [LABEL.signal]: signal }),
+    spansLost: (reason, count) => measure('lostSpans', count, { [LABEL.reason]: reason }),
   };
 }
 

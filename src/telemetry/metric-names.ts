@@ -280,6 +280,13 @@ const EVERY_ROLE = reportedBy('every role', {
     labels: [LABEL.signal],
     says: 'Batches of `traces` or `metrics` that the collector did not take.',
   },
+  lostSpans: {
+    kind: 'counter',
+    name: 'adjutant.telemetry.lost_spans',
+    unit: '{span}',
+    labels: [LABEL.reason],
+    says: 'Spans that no collector has: too many waited to be sent (`queue_full`), or their batch was not taken (`export_failed`).',
+  },
 });
 
 /** Every metric, by the name that the code has for it. */

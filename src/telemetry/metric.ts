@@ -37,6 +37,7 @@ export const LABEL = {
   status: 'status',
   code: 'code',
   signal: 'signal',
+  reason: 'reason',
   errorType: 'error.type',
   operation: 'gen_ai.operation.name',
   provider: 'gen_ai.provider.name',

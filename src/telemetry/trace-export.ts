@@ -22,8 +22,10 @@ export interface TraceExportOptions {
   readonly resource: Readonly<Record<string, string>>;
   /** The longest value of an attribute, characters. */
   readonly longestValue: number;
-  /** After each export; null: it succeeded. */
-  readonly onExported: (error: Error | null) => void;
+  /** After each export of `spans`; null: it succeeded. `left`: spans that wait for the next ones. */
+  readonly onExported: (error: Error | null, spans: number, left: number) => void;
+  /** A span was not made: as many as fit wait for the collector. */
+  readonly onDropped: () => void;
 }
 
 export interface TraceExport {
@@ -40,8 +42,15 @@ interface NextIds {
   spanId: string;
 }
 
-const QUEUE = 8_192;
+/** How many wait for an export; the processor does not say. */
+interface Queue {
+  spans: number;
+}
+
+const MOST_QUEUED = 8_192;
 const BATCH = 512;
+/** The last flush sends every batch at once, and the exporter refuses what is above its limit. */
+const MOST_AT_ONCE = MOST_QUEUED / BATCH + 1;
 /** A process that is killed loses at most what ended in this time. */
 const DELAY_MS = 250;
 const TIMEOUT_MS = 3_000;
@@ -59,10 +68,14 @@ const KINDS = {
 export function openTraceExport(options: TraceExportOptions): TraceExport {
   const next: NextIds = { traceId: '', spanId: '' };
   const share = new TraceIdRatioBasedSampler(options.ratio);
-  const provider = providerOf(options, next, share);
+  const queue: Queue = { spans: 0 };
+  const provider = providerOf(options, queue, next, share);
   const tracer = provider.getTracer('adjutant');
   return {
     send(span) {
+      // The processor drops it as well, and says nothing.
+      if (queue.spans >= MOST_QUEUED) return options.onDropped();
+      queue.spans += 1;
       const { place, name, kind, startedAt: startTime, attributes, links = [] } = span;
       next.traceId = place.traceId;
       next.spanId = place.spanId;
@@ -85,10 +98,11 @@ export function openTraceExport(options: TraceExportOptions): TraceExport {
 
 function providerOf(
   { url, resource, longestValue, onExported }: TraceExportOptions,
+  queue: Queue,
   next: NextIds,
   root: TraceIdRatioBasedSampler,
 ): TracerProvider {
-  const exporter = new OTLPTraceExporter({ url, timeoutMillis: TIMEOUT_MS, concurrencyLimit: 4 });
+  const exporter = new OTLPTraceExporter({ url, timeoutMillis: TIMEOUT_MS, concurrencyLimit: MOST_AT_ONCE });
   return new TracerProvider({
     resource: resourceFromAttributes({ ...resource }),
     sampler: new ParentBasedSampler({ root }),
@@ -101,8 +115,8 @@ function providerOf(
     },
     spanProcessors: [
       new BatchSpanProcessor({
-        exporter: watched(exporter, onExported),
-        maxQueueSize: QUEUE,
+        exporter: watched(exporter, queue, onExported),
+        maxQueueSize: MOST_QUEUED,
         maxExportBatchSize: BATCH,
         scheduledDelayMillis: DELAY_MS,
         exportTimeoutMillis: EXPORT_TIMEOUT_MS,
@@ -112,11 +126,17 @@ function providerOf(
 }
 
 /** Failures are reported here: the SDK would hand them to a handler that the whole process shares. */
-function watched(exporter: SpanExporter, onExported: (error: Error | null) => void): SpanExporter {
+function watched(
+  exporter: SpanExporter,
+  queue: Queue,
+  onExported: TraceExportOptions['onExported'],
+): SpanExporter {
   return {
     export(spans, done) {
+      queue.spans -= spans.length;
       exporter.export(spans, (result) => {
-        onExported(result.code === 0 ? null : (result.error ?? new Error('the export failed')));
+        const error = result.code === 0 ? null : (result.error ?? new Error('the export failed'));
+        onExported(error, spans.length, queue.spans);
         done({ code: 0 });
       });
     },

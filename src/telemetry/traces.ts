@@ -2,6 +2,7 @@
 // Must never fail a start or a directive, nor hold a stop for longer than two seconds.
 import { type Deadline, settledWithin, type Startable } from '../lifecycle.ts';
 import type { Logger } from './logger.ts';
+import type { Meters } from './meters.ts';
 import { createOutage, secondsOf } from './outage.ts';
 import { NO_SPANS, type Spans } from './spans.ts';
 import { isUndecided, traceContext } from './trace-context.ts';
@@ -26,6 +27,9 @@ export interface Traces extends Startable {
   readonly spans: Spans;
 }
 
+/** What is counted of spans that no collector gets. */
+export type SpanLosses = Pick<Meters, 'exportFailed' | 'spansLost'>;
+
 /** The most time that a stop gives a collector. */
 const LONGEST_STOP_MS = 2_000;
 /** Characters of a value that is no content. */
@@ -35,7 +39,7 @@ const LONGEST_VALUE = 1_024;
 export function createTraces(
   tracing: TracingSettings | null,
   logger: Logger,
-  onFailed: () => void = () => {},
+  losses: SpanLosses = { exportFailed: () => {}, spansLost: () => {} },
 ): Traces {
   if (tracing === null)
     return { name: 'traces', spans: NO_SPANS, start: async () => {}, stop: async () => {} };
@@ -44,7 +48,7 @@ export function createTraces(
     name: 'traces',
     spans: recordedSpans(tracing, () => open),
     async start() {
-      open ??= await openExport(tracing, logger, onFailed);
+      open ??= await openExport(tracing, logger, losses);
     },
     async stop(by?: Deadline) {
       const closing = open?.close();
@@ -58,17 +62,42 @@ export function createTraces(
 async function openExport(
   settings: TracingSettings,
   logger: Logger,
-  onFailed: () => void,
+  losses: SpanLosses,
 ): Promise<TraceExport> {
   const { openTraceExport } = await import('./trace-export.ts');
   const { url, ratio, resource, contentBytes } = settings;
   const longestValue = Math.max(LONGEST_VALUE, contentBytes);
   const log = exportLog(url, logger);
-  const onExported = (error: Error | null): void => {
-    if (error !== null) onFailed();
+  const queue = queueLog(logger);
+  const onExported = (error: Error | null, spans: number, left: number): void => {
+    if (error !== null) losses.exportFailed('traces');
+    if (error !== null) losses.spansLost('export_failed', spans);
     log(error);
+    if (left === 0) queue.empty();
   };
-  return openTraceExport({ url, ratio, resource, longestValue, onExported });
+  const onDropped = (): void => {
+    losses.spansLost('queue_full', 1);
+    queue.full();
+  };
+  return openTraceExport({ url, ratio, resource, longestValue, onExported, onDropped });
+}
+
+/** One line as spans begin to be dropped, one a minute while that lasts, one as everything was sent. */
+function queueLog(logger: Logger): { full(): void; empty(): void } {
+  const outage = createOutage();
+  return {
+    full() {
+      const news = outage.failed();
+      if (news?.kind === 'began')
+        logger.warn({}, 'spans are made faster than the collector takes them; some are dropped');
+      else if (news?.kind === 'lasts')
+        logger.warn({ dropped: news.failures }, 'spans are still dropped: the collector is too slow');
+    },
+    empty() {
+      const news = outage.works();
+      if (news?.kind === 'ended') logger.info({ dropped: news.failures }, 'every span is sent again');
+    },
+  };
 }
 
 /** One line as the collector is lost, one a minute while it is away, one as it is back. */

@@ -53,11 +53,13 @@ test('a failing collector is one line, however many exports fail, and one when i
   const note = (_fields: object, message: string): void => void lines.push(message);
   const failed = Promise.withResolvers<void>();
   let failures = 0;
-  const count = (): void => {
+  const lost: [reason: string, count: number][] = [];
+  const exportFailed = (): void => {
     failures += 1;
     if (failures === 2) failed.resolve();
   };
-  const traces = createTraces(settings(collector), { ...SILENT, warn: note, info: note }, count);
+  const losses = { exportFailed, spansLost: (...each: [string, number]) => void lost.push(each) };
+  const traces = createTraces(settings(collector), { ...SILENT, warn: note, info: note }, losses);
   await traces.start();
   collector.answer(400);
   traces.spans.report(span('first'));
@@ -71,6 +73,28 @@ test('a failing collector is one line, however many exports fail, and one when i
   expect(lines).toEqual([
     'the collector takes no traces; they are dropped',
     'the collector takes traces again',
+  ]);
+  expect(lost).toEqual([
+    ['export_failed', 1],
+    ['export_failed', 1],
+  ]);
+});
+
+test('spans that nobody can keep are counted, and one line says so; the others arrive, also at a stop', async () => {
+  await using collector = await startOtlpReceiver();
+  const lines: object[] = [];
+  const note = (fields: object, message: string): void => void lines.push({ message, ...fields });
+  let lost = 0;
+  const losses = { exportFailed: () => {}, spansLost: (_: string, count: number) => void (lost += count) };
+  const traces = createTraces(settings(collector), { ...SILENT, warn: note, info: note }, losses);
+  await traces.start();
+  for (let nth = 0; nth < 10_000; nth += 1) traces.spans.report(span(`nth ${nth}`));
+  await traces.stop({ leftMs: () => 60_000 });
+  expect(lost).toBeGreaterThan(0);
+  expect(collector.spans()).toHaveLength(10_000 - lost);
+  expect(lines).toEqual([
+    { message: 'spans are made faster than the collector takes them; some are dropped' },
+    { message: 'every span is sent again', dropped: lost },
   ]);
 });
 

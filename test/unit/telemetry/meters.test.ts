@@ -89,3 +89,15 @@ test('configured models keep their names, and callers add at most fifty', () => 
   expect(names).toContain('m');
   expect(names).toContain('_OTHER');
 });
+
+test('what no collector gets is counted by why', () => {
+  const { all, meters } = measured();
+  meters.exportFailed('traces');
+  meters.spansLost('export_failed', 512);
+  meters.spansLost('queue_full', 1);
+  expect(all).toEqual([
+    ['exportFailures', 1, { signal: 'traces' }],
+    ['lostSpans', 512, { reason: 'export_failed' }],
+    ['lostSpans', 1, { reason: 'queue_full' }],
+  ]);
+});
