@@ -30,7 +30,7 @@ import { createEngineRole } from './engine-role.ts';
 import { createExecution } from './execution.ts';
 import { configuredModels } from './model-role.ts';
 import { createObservation, createProbes } from './observation.ts';
-import { createPresence } from './presence.ts';
+import { createPresence, type PresenceOptions } from './presence.ts';
 import type { Roles } from './roles.ts';
 import { createStore, type Store, type StoreOptions } from './store.ts';
 import { createWorkerRole, JOB_LOCK_MS, STALLED_CHECK_MS, type WorkerRole } from './worker-role.ts';
@@ -74,17 +74,14 @@ export function createService(config: Config, roles: Roles, modules: Modules = N
     observation.traces,
     fitness(redisUrl, config),
     redis,
-    ...stores.map(closing),
-    ...stores.slice(0, 1).map((store) => sweeperOn(store, config, onError)),
+    ...storeParts(stores, config, onError),
     createAnnouncer(announced, onError),
     ...(engine ? [engine] : []),
     ...(adapters?.parts ?? []),
     ...(worker?.parts ?? []),
     ...(api ? [api] : []),
     ...(probes ? [probes] : []),
-    ...stores
-      .slice(0, 1)
-      .map(({ catalog: { workers } }) => createPresence({ ...shared, workers, roles, servers })),
+    ...presenceOn(stores, { ...shared, roles, servers }),
     outage,
   ];
   const drainMs = (engine ? config.engine.drain_ms : 0) + (worker ? config.worker.drain_ms : 0);
@@ -214,6 +211,16 @@ function sweeperOn(store: Store, config: Config, onError: (error: Error) => void
   const sayWait = createWaitSayer({ journal, waits: createLaneWaits({ catalog: store.catalog, lanes }) });
   const records = { journal, runs, index, dead, ends, activity };
   return createSweeper({ ...records, lanes, waker, spans, reports, sayWait, retentionMs, onError });
+}
+
+/** One sweeper, and one entry among those who are there, whatever number of connections. */
+function storeParts(stores: readonly Store[], config: Config, onError: (error: Error) => void): Startable[] {
+  const [first] = stores;
+  return [...stores.map(closing), ...(first ? [sweeperOn(first, config, onError)] : [])];
+}
+
+function presenceOn([first]: readonly Store[], options: Omit<PresenceOptions, 'workers'>): Startable[] {
+  return first ? [createPresence({ ...options, workers: first.catalog.workers })] : [];
 }
 
 function closing(store: Store): Startable {
