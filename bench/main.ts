@@ -8,12 +8,14 @@ import { commandReport, medians, report } from './report.ts';
 import { type Scenario, SCENARIOS, TRACE_SCENARIOS } from './scenarios.ts';
 import { benchStreams } from './streams.ts';
 import { benchTakeovers } from './takeover.ts';
+import { benchWorkers } from './workers.ts';
 
 const USAGE = `npm run bench -- [options]
   --n 5000                      operations with 100 in flight
   --single 500                  operations one at a time
   --only bullmq,direct,http,mcp,chain,run  these scenarios; ratios need 'bullmq' among them, those of runs 'chain'
   --only traces                 directives over HTTP without traces, with one in a hundred, with all
+  --only workers                1, 2 and 4 worker processes with tools of 50 ms, 10 at a time each, beside the ideal
   --only streams                answers of a model that are followed while they are written, once
   --only takeover               from the SIGKILL of a worker to the next claim, quiet and in crash loops
   --takeovers 20                of each case
@@ -48,6 +50,7 @@ const { values } = parseArgs({
 const STREAMS = 'streams';
 const TAKEOVER = 'takeover';
 const TRACES = 'traces';
+const WORKERS = 'workers';
 
 const COUNTED: LoadRequest = { count: 100, concurrency: 1 };
 
@@ -68,6 +71,7 @@ async function run(fsync: 'always' | 'everysec'): Promise<void> {
   await using redis = await startRedis({ appendonly: true, appendfsync: fsync, args });
   if (values.only === STREAMS) return await followStreams(fsync, redis);
   if (values.only === TAKEOVER) return await takeOver(fsync, redis);
+  if (values.only === WORKERS) return await scaleOut(fsync, redis);
   const named = values.only === TRACES ? Object.keys(TRACE_SCENARIOS) : values.only.split(',');
   const scenarios = named.map(scenarioNamed);
   const measurements: Measurement[] = [];
@@ -97,6 +101,11 @@ async function takeOver(fsync: string, redis: TestRedis): Promise<void> {
   console.log(`… AOF ${fsync}: ${TAKEOVER}`);
   const { takeovers, life } = values;
   console.log(await benchTakeovers(redis, { takeovers: Number(takeovers), lifeMs: Number(life) }));
+}
+
+async function scaleOut(fsync: string, redis: TestRedis): Promise<void> {
+  console.log(`… AOF ${fsync}: ${WORKERS}`);
+  console.log(await benchWorkers(redis, { operations: Number(values.n), rounds: Number(values.rounds) }));
 }
 
 function labels({ name, baseline }: Scenario) {

@@ -64,6 +64,6 @@ function ratio(value: number, of: number): string {
   return `${(value / of).toFixed(2)}×`;
 }
 
-function cost({ name, corePercent, perOperationUs }: Cost): string {
+export function cost({ name, corePercent, perOperationUs }: Cost): string {
   return `${name} ${corePercent.toFixed(0)} % (${perOperationUs.toFixed(0)})`;
 }

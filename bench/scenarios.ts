@@ -86,6 +86,19 @@ async function startHttp(redis: TestRedis, slots: number, ratio: number | null =
   return stage(redis, children, `http://127.0.0.1:${port}`);
 }
 
+/** Workers of one lane, each with `slots` of its own for a tool that takes `toolMs`. */
+export async function startWorkers(
+  redis: TestRedis,
+  workers: number,
+  slots: number,
+  toolMs: number,
+): Promise<Stage> {
+  const config = await writeConfig(slots, {}, toolMs);
+  const numbers = Array.from({ length: workers }, (_, index) => `worker ${index + 1}`);
+  const started = numbers.map(async (name) => [name, await startRole(redis, 'worker', config)] as const);
+  return stage(redis, Object.fromEntries(await Promise.all(started)));
+}
+
 async function startCollector(): Promise<{ child: Child; url: string }> {
   const child = spawnNode([resolve('bench/collector-process.ts')]);
   const line = await child.waitForLine(/listens on/);
@@ -108,9 +121,9 @@ function stage(redis: TestRedis, children: Readonly<Record<string, Child>>, base
 }
 
 /** A configuration with the no-op server as its only one. */
-async function writeConfig(slots: number, more: object = {}): Promise<string> {
+async function writeConfig(slots: number, more: object = {}, toolMs = 0): Promise<string> {
   const file = join(await mkdtemp(join(tmpdir(), 'adjutant-bench-')), 'adjutant.json');
-  const args = [resolve('bench/noop-server-process.ts')];
+  const args = [resolve('bench/noop-server-process.ts'), String(toolMs)];
   const noop = { command: process.execPath, args, lane: { concurrency: slots } };
   await writeFile(file, JSON.stringify({ mcpServers: { noop }, ...more }));
   return file;
