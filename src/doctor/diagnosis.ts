@@ -77,7 +77,7 @@ export function examineServers(config: Config, options: ServerExamination = {}):
     const probe = await probeServer(serverOptions(name, server, config.directory), limits);
     return probe.ok
       ? fine(`mcp ${name}`, reached(probe))
-      : fault(`mcp ${name}`, probe.fault.message, remedy(name, server, config.directory, probe.fault));
+      : fault(`mcp ${name}`, probe.fault.message, remedy(name, server, config.directory, probe));
   });
 }
 
@@ -86,10 +86,12 @@ function reached({ transport, tools, connectMs, listMs }: Extract<Probe, { ok: t
   return `connected over ${transport} in ${Math.round(connectMs)} ms, ${count} listed in ${Math.round(listMs)} ms`;
 }
 
-function remedy(name: string, server: ServerConfig, directory: string, found: ConnectFault): string {
+type Failed = Extract<Probe, { ok: false }>;
+
+function remedy(name: string, server: ServerConfig, directory: string, found: Failed): string {
   const place = `mcpServers.${name}`;
   return server.kind === 'http'
-    ? httpRemedy(place, server, found)
+    ? httpRemedy(place, server, found.fault)
     : stdioRemedy(place, server, resolve(directory, server.cwd ?? '.'), found);
 }
 
@@ -104,11 +106,14 @@ function stdioRemedy(
   place: string,
   { command }: StdioServerConfig,
   cwd: string,
-  { passing }: ConnectFault,
+  { fault: { passing }, late }: Failed,
 ): string {
   if (!existsSync(cwd)) return `Create the folder ${cwd}, or correct ${place}.cwd.`;
   if (!passing) return `Install \`${command}\`, or correct ${place}.command; it is searched on the PATH.`;
-  return `Run its command (${command} …) by hand in ${cwd} to see its error, and correct ${place}.`;
+  const run = `Run its command (${command} …) by hand in ${cwd}`;
+  return late
+    ? `${run} to see what it waits for. A first start may download a package: then try again.`
+    : `${run} to see its error, and correct ${place}.`;
 }
 
 /** One finding for each provider, and for each alias without an available provider. No provider is called. */

@@ -6,7 +6,7 @@ import { describe, isRefusedAnswer } from './connect-fault.ts';
 import type { Logger } from '../telemetry/logger.ts';
 import { type ProtocolMemory, openSession } from './open-session.ts';
 import { reconnectDelayMs } from './reconnect-delay.ts';
-import type { McpServerOptions } from './server-options.ts';
+import { type McpServerOptions, PROBE_MS } from './server-options.ts';
 import type { Session } from './session.ts';
 import type { ServerStatus } from './server-status.ts';
 import type { ToolList } from './tool-list.ts';
@@ -39,7 +39,6 @@ export interface ConnectionOptions {
   readonly onStatus: (status: ServerStatus, error?: string) => void;
 }
 
-const PROBE_MS = 2_000;
 const MAX_PROBE_MS = 30_000;
 /** A connection that lasts this long is stable: the next failure counts as the first. Milliseconds. */
 const STABLE_MS = 10_000;

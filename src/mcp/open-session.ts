@@ -13,7 +13,7 @@ import { createStdioTransport } from './stdio-transport.ts';
 
 /** What earlier attempts learned; it saves the next connection a wait. */
 export interface ProtocolMemory {
-  /** The probe timed out, or the server ended because of it: no more probes. */
+  /** The server did not answer the probe, or ended because of it: no more probes. */
   legacyOnly: boolean;
   /** The server supports only the old SSE transport. */
   sseOnly: boolean;
@@ -46,11 +46,8 @@ export async function openSession(options: OpenOptions): Promise<Opened> {
 async function openStdio(options: OpenOptions, stdio: StdioTransportOptions): Promise<Opened> {
   const transport = (): SessionTransport => createStdioTransport(stdio, options.logger);
   if (options.memory.legacyOnly) return connect(options, 'stdio', transport(), true);
-  const startedAt = performance.now();
   const opened = await connect(options, 'stdio', transport(), false);
-  const wasSilent = performance.now() - startedAt >= options.probeTimeoutMs;
-  if (opened.ok) options.memory.legacyOnly = wasSilent && opened.session.era === 'legacy';
-  // Some servers end at the first message that is not `initialize`.
+  // The server has ended at a message that is not `initialize`, or has not answered it.
   if (opened.ok || options.stopped.aborted || !isNegotiationFailure(opened.error)) return opened;
   const again = await connect(options, 'stdio', transport(), true);
   options.memory.legacyOnly = again.ok;

@@ -6,7 +6,7 @@ import { describe } from './connect-fault.ts';
 import { SILENT } from '../telemetry/logger.ts';
 import { openSession } from './open-session.ts';
 import { hideSecretsOf } from './server-secrets.ts';
-import type { McpServerOptions } from './server-options.ts';
+import { type McpServerOptions, PROBE_MS } from './server-options.ts';
 import type { Session } from './session.ts';
 import { readTools } from './tool-watch.ts';
 
@@ -19,9 +19,8 @@ export type Probe =
       /** For one reading of the whole list. */
       readonly listMs: number;
     }
-  | { readonly ok: false; readonly fault: ConnectFault };
-
-const PROBE_MS = 2_000;
+  /** `late`: the limit was reached; what the fault says is not the server's. */
+  | { readonly ok: false; readonly fault: ConnectFault; readonly late: boolean };
 
 export interface ProbeLimits {
   /** For everything but disconnecting, milliseconds. */
@@ -45,13 +44,12 @@ async function probed(server: McpServerOptions, { limitMs, interrupt }: ProbeLim
     memory: { legacyOnly: false, sseOnly: false },
     logger: SILENT,
   });
-  if (!opened.ok) return { ok: false, fault: stopped.aborted ? late(limitMs) : opened.fault };
+  if (!opened.ok) return failure(opened.fault, stopped.aborted, limitMs);
   const connectMs = performance.now() - startedAt;
   try {
     return { ...(await listed(opened.session, server.name, stopped)), connectMs };
   } catch (error) {
-    const fault = unreadable(describe(error));
-    return { ok: false, fault: stopped.aborted ? late(limitMs) : fault };
+    return failure(unreadable(describe(error)), stopped.aborted, limitMs);
   } finally {
     await opened.session.end('probe finished');
   }
@@ -69,6 +67,7 @@ function unreadable(why: string): ConnectFault {
   return { type: 'network', message: `connected, but its tools cannot be read: ${why}`, passing: true };
 }
 
-function late(limitMs: number): ConnectFault {
-  return { type: 'network', message: `no answer within ${limitMs} ms`, passing: true };
+function failure(fault: ConnectFault, late: boolean, limitMs: number): Probe {
+  const message = `no answer within ${limitMs} ms`;
+  return { ok: false, late, fault: late ? { type: 'network', message, passing: true } : fault };
 }

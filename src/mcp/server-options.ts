@@ -25,8 +25,14 @@ export interface McpServerOptions {
   readonly transport: StdioTransportOptions | HttpTransportOptions;
   /** One call at a time over all workers. The lane enforces it, and the pool sends one at a time. Default false. */
   readonly serial?: boolean;
-  /** How long the probe for the modern protocol may take before the server counts as a legacy one. Milliseconds. Default 2 000. */
+  /** How long the probe for the modern protocol may take before the legacy one is tried. Milliseconds. Default 10 000. */
   readonly probeTimeoutMs?: number;
   /** How many calls may be on the wire at once; the rest wait. Default 64. */
   readonly maxInFlight?: number;
 }
+
+/**
+ * A server that refuses the probe does so at once. One that is still starting needs a while; only one that ignores what
+ * it does not know costs this whole time, once. Milliseconds.
+ */
+export const PROBE_MS = 10_000;

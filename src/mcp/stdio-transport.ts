@@ -10,6 +10,7 @@ import { type Pace, createPace } from './pace.ts';
 import type { StdioTransportOptions } from './server-options.ts';
 import { type ServerProcess, startServerProcess } from './server-process.ts';
 import { type StderrTail, createStderrTail } from './stderr-tail.ts';
+import { type ProbeWatch, createProbeWatch } from './unanswered-probe.ts';
 
 /** A server that leaves this much unread has stopped reading. */
 const MAX_UNREAD_BYTES = 64 * 1024 * 1024;
@@ -34,6 +35,7 @@ export function createStdioTransport(options: StdioTransportOptions, logger: Log
   const link: Link = { process: null, closed: false, ending: '' };
   const guard = createAnswerGuard();
   const pace = createPace();
+  const probe = createProbeWatch();
   const stderr = createStderrTail({
     onLine: (line, suppressed) =>
       logger.debug({ line, ...(suppressed > 0 ? { suppressed } : {}) }, 'MCP server stderr'),
@@ -48,9 +50,11 @@ export function createStdioTransport(options: StdioTransportOptions, logger: Log
       if (link.process !== null || link.closed)
         throw new SdkError(SdkErrorCode.AlreadyConnected, 'Already started');
       link.process = await startServerProcess(options);
-      attach(link.process, transport, link, { stderr, guard, pace });
+      attach(link.process, transport, link, { stderr, guard, pace, probe });
     },
     send(message) {
+      const refusal = probe.refusal(message);
+      if (refusal !== null) return Promise.reject(refusal);
       guard.sends(message);
       if ('method' in message && 'id' in message) pace.requested();
       return send(link, message);
@@ -68,16 +72,19 @@ interface Readers {
   readonly stderr: StderrTail;
   readonly guard: AnswerGuard;
   readonly pace: Pace;
+  readonly probe: ProbeWatch;
 }
 
 function attach(
   server: ServerProcess,
   transport: StdioTransport,
   link: Link,
-  { stderr, guard, pace }: Readers,
+  { stderr, guard, pace, probe }: Readers,
 ): void {
-  const deliver = (message: JSONRPCMessage): void =>
+  const deliver = (message: JSONRPCMessage): void => {
+    probe.received(message);
     deliverInOrder(guard.checked(message), (next) => transport.onmessage?.(next));
+  };
   const lost = (how: string): void => {
     if (link.ending === '')
       link.ending = [how, stderr.lineOfCause().slice(0, 300)].filter((part) => part !== '').join(': ');

@@ -68,6 +68,12 @@ export const legacyPeer = (env: Env = {}): StdioServer =>
 export const modernPeer = (env: Env = {}): StdioServer =>
   stdio('modern', [ownServer('modern-peer.ts'), 'stdio'], env);
 
+/** The same server, which reads nothing for a while: as one that a package runner or a slow interpreter starts. */
+export function slowly({ transport, ...server }: StdioServer, seconds: number): StdioServer {
+  const args = ['-c', `sleep ${seconds}; exec "$@"`, 'sh', transport.command, ...transport.args];
+  return { ...server, transport: { ...transport, command: '/bin/sh', args } };
+}
+
 export const rudePeer = (habit: string): StdioServer => stdio('rude', [ownServer('rude-peer.mjs'), habit]);
 
 export const hostilePeer = (habit = 'polite'): StdioServer =>

@@ -6,7 +6,7 @@ import { parseConfig } from '../../../src/config/config.ts';
 import { examineRedis, examineServers } from '../../../src/doctor/diagnosis.ts';
 import { closeRedis, connectRedis } from '../../../src/redis/connection.ts';
 import { gone } from '../../support/mcp-process.ts';
-import { legacyPeer, modernPeer, rudePeer, startLegacyPeer } from '../../support/mcp-servers.ts';
+import { legacyPeer, modernPeer, rudePeer, slowly, startLegacyPeer } from '../../support/mcp-servers.ts';
 import { freePort } from '../../support/process.ts';
 import { startRedis } from '../../support/redis.ts';
 
@@ -84,6 +84,12 @@ describe('an MCP server', () => {
   test('that never lists its tools is abandoned, and its process ended', async () => {
     const finding = await examine(command(rudePeer('never-lists')), { limitMs: 1_000 });
     expect(finding).toMatchObject({ ok: false, says: 'no answer within 1000 ms' });
+    expect(finding.fix).toMatch(/what it waits for/);
+    expect(finding.fix).not.toMatch(/correct/);
+  });
+
+  test('that starts slowly is waited for', async () => {
+    expect(await examine(command(slowly(modernPeer(), 3)))).toMatchObject({ ok: true });
   });
 
   test('is left without a process', async () => {

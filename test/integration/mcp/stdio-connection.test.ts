@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { createMcpPool } from '../../../src/mcp/pool.ts';
 import { TRACEPARENT, failureOf, openPool, sharedPool, textOf } from '../../support/mcp-pool.ts';
-import { everything, legacyPeer, modernPeer } from '../../support/mcp-servers.ts';
+import { everything, legacyPeer, modernPeer, slowly } from '../../support/mcp-servers.ts';
 import { exists, gone } from '../../support/mcp-process.ts';
 import { SILENT } from '../../../src/telemetry/logger.ts';
 
@@ -289,4 +289,29 @@ test('a modern server is called, cancelled and listed over stdio', async () => {
   await call('grow');
   await until(() => listings.some(({ tools }) => tools.some((tool) => tool.name === 'extra-1')));
   expect(textOf(await call('extra-1'))).toBe('extra');
+});
+
+describe('a modern server that starts slowly', () => {
+  const eraOf = ({ logs }: ReturnType<typeof openPool>): unknown =>
+    logs.find((line) => line.message === 'MCP server ready')?.fields['era'];
+
+  test('is waited for', async () => {
+    const pool = openPool(slowly(modernPeer(), 3));
+    expect(textOf(await pool.call('add', { a: 2, b: 3 }))).toBe('5');
+    expect(eraOf(pool)).toBe('modern');
+  });
+
+  test('and has not answered in time gets the legacy handshake in a fresh process', async () => {
+    const server = slowly(modernPeer({ PEER_LEGACY: 'serve' }), 0.5);
+    const pool = openPool({ ...server, probeTimeoutMs: 100 });
+    expect(textOf(await pool.call('add', { a: 2, b: 3 }))).toBe('5');
+    expect([eraOf(pool), pool.statuses.length]).toEqual(['legacy', 1]);
+  });
+
+  test('and refuses that handshake is probed for longer the next time', async () => {
+    const pool = openPool({ ...slowly(modernPeer(), 0.5), probeTimeoutMs: 500 });
+    expect(textOf(await pool.call('add', { a: 2, b: 3 }))).toBe('5');
+    expect(eraOf(pool)).toBe('modern');
+    expect(pool.statuses[0]?.status).toBe('unavailable');
+  });
 });

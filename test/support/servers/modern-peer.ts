@@ -1,6 +1,6 @@
 /** A server on the SDK's second generation, speaking the stateless protocol over stdio or HTTP.
- *  It must never fall back to the legacy handshake: a client that reaches it negotiated the modern one.
- *  PEER_LOG names a file for its events. */
+ *  It must never serve the legacy handshake unasked: a client that reaches it negotiated the modern one.
+ *  PEER_LOG names a file for its events; with PEER_LEGACY=serve it also serves the handshake over stdio. */
 import { appendFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { Readable } from 'node:stream';
@@ -103,6 +103,6 @@ if (process.argv[2] === 'http') {
       };
       return server;
     },
-    { legacy: 'reject' },
+    process.env['PEER_LEGACY'] === 'serve' ? {} : { legacy: 'reject' },
   );
 }
