@@ -23,6 +23,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   extend: ['contract', 'config', 'executors', 'engine'],
   api: ['contract', 'redis', 'telemetry'],
   client: ['contract'],
+  'directive-server': ['bounds'],
   service: [
     'contract',
     'telemetry',
@@ -49,13 +50,14 @@ const LOOSE_FILES = ['lifecycle.ts', 'main.ts', 'version.ts'];
 const SHARED_FILES = ['lifecycle.ts', 'version.ts'];
 
 /** What the role commands load at their start, so that the client verbs never load it. */
-const LAZY_FROM_CLI = ['config', 'extend', 'service'];
+const LAZY_FROM_CLI = ['config', 'extend', 'service', 'directive-server'];
 
 /** Library (or prefix of it) → the places of src that may import it. */
 const SOLE_IMPORTERS: readonly (readonly [RegExp, readonly string[]])[] = [
   [/^bullmq($|\/)/, ['queue/']],
   [/^ioredis($|\/)/, ['redis/', 'queue/']],
-  [/^@modelcontextprotocol\//, ['mcp/']],
+  [/^@modelcontextprotocol\/(?!server)/, ['mcp/']],
+  [/^@modelcontextprotocol\/server/, ['directive-server/']],
   [/^@ai-sdk\/(?!provider$)/, ['llm/']],
   [/^@ai-sdk\/provider$/, ['llm/', 'executors/llm-']],
   [/^(fastify|@fastify\/|fastify-)/, ['api/']],

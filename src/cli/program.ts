@@ -7,6 +7,7 @@ import { doctor } from './commands/doctor.ts';
 import { init } from './commands/init.ts';
 import { serve, type ServeOptions } from './commands/serve.ts';
 import { completionScript, type Shell, SHELLS } from './completion.ts';
+import { addFolderVerbs } from './directive-folder-verbs.ts';
 import { addDirectiveVerbs } from './directive-verbs.ts';
 import { report } from './explanation.ts';
 import { CliFailure, EXIT, type ExitCode, usage } from './failure.ts';
@@ -110,6 +111,7 @@ function createProgram(options: ProgramOptions, finish: (code: ExitCode) => void
   addDirectiveVerbs(program, withClient);
   addModelVerbs(program, withClient);
   addSetupVerbs(program, options, finish);
+  addFolderVerbs(program, options, finish);
   addCompletion(program, terminal);
   return program;
 }

@@ -1,0 +1,43 @@
+/** The verbs about a `directive/` folder, and their options.
+ *  It must never do the work of a verb, nor need a service. */
+import { type Command, Option } from 'commander';
+import { directiveServer } from './commands/directive-server.ts';
+import type { ExitCode } from './failure.ts';
+import type { Terminal } from './terminal.ts';
+
+export interface FolderVerbsOptions {
+  readonly terminal: Terminal;
+  readonly interrupt: AbortSignal;
+  readonly version: string;
+  readonly environment: Readonly<Record<string, string | undefined>>;
+}
+
+type Finish = (code: ExitCode) => void;
+
+const LOG_VARIABLE = 'ADJUTANT_DIRECTIVE_LOG';
+
+export function addFolderVerbs(program: Command, options: FolderVerbsOptions, finish: Finish): void {
+  addServer(program, options, finish);
+}
+
+function addServer(program: Command, options: FolderVerbsOptions, finish: Finish): void {
+  const { terminal, interrupt, version, environment } = options;
+  program
+    .command('directive-server')
+    .description('serve a directive/ folder to agents: an MCP server with five tools, read-only')
+    .option('--root <folder>', 'the folder that holds directive/; default: this folder', '.')
+    .addOption(
+      new Option('--names <style>', 'portable: tool names without / and ., for hosts that refuse them')
+        .choices(['exact', 'portable'])
+        .default('exact'),
+    )
+    .option('--log', `a line on stderr for each call, without content; also ${LOG_VARIABLE}=1`, false)
+    .action(async ({ root, names, log }: { root: string; names: 'exact' | 'portable'; log: boolean }) => {
+      const isLogged = log || isOn(environment[LOG_VARIABLE]);
+      finish(await directiveServer(terminal, interrupt, { root, names, log: isLogged, version }));
+    });
+}
+
+function isOn(value: string | undefined): boolean {
+  return /^(1|true|yes|on)$/i.test(value ?? '');
+}

@@ -1,0 +1,33 @@
+/** What is reported of one call: its tool, its duration, how it ended.
+ *  It must never hold anything of an argument or a file. */
+import { performance } from 'node:perf_hooks';
+import type { Outcome } from './refusal.ts';
+import { toolCalled } from './tool-descriptors.ts';
+
+export interface CallReport {
+  /** As the contract names it; `unknown` for a name that the client made up. */
+  readonly tool: string;
+  readonly durationMs: number;
+  /** The code of the refusal; null: the call was answered. */
+  readonly errorCode: number | null;
+}
+
+export type OnCall = (report: CallReport) => void;
+
+export async function reported<Value>(
+  name: string,
+  call: () => Promise<Outcome<Value>>,
+  onCall: OnCall,
+): Promise<Outcome<Value>> {
+  const startedAt = performance.now();
+  const outcome = await call();
+  const errorCode = outcome.ok ? null : outcome.refusal.code;
+  onCall({ tool: toolCalled(name) ?? 'unknown', durationMs: performance.now() - startedAt, errorCode });
+  return outcome;
+}
+
+/** As in `directive-server tool=directive/file.get duration_ms=1.3 outcome=ok`. */
+export function reportLine({ tool, durationMs, errorCode }: CallReport): string {
+  const outcome = errorCode === null ? 'ok' : `error code=${errorCode}`;
+  return `directive-server tool=${tool} duration_ms=${durationMs.toFixed(1)} outcome=${outcome}`;
+}

@@ -1,0 +1,68 @@
+/** The MCP server of the five tools, on the SDK's low-level server: the high-level one changes descriptors.
+ *  It must never offer more than the tools: no resources, no notifications, no writing. */
+import { type CallToolResult, Server } from '@modelcontextprotocol/server';
+import * as z from 'zod';
+import { type OnCall, reported } from './call-report.ts';
+import type { DirectiveFolder } from './directive-folder.ts';
+import { type Refusal, unknownMethod } from './refusal.ts';
+import { type Arguments, callTool, type Payload } from './tool-call.ts';
+import { type NameStyle, toolDescriptors } from './tool-descriptors.ts';
+
+export interface DirectiveServerOptions {
+  readonly folder: DirectiveFolder;
+  readonly version: string;
+  readonly names: NameStyle;
+  readonly onCall: OnCall;
+}
+
+/** Methods of clients older than `tools/call`, with the tool of each. Their results are not wrapped. */
+const OLDER_METHODS: readonly (readonly [string, string])[] = [
+  ['directive.files.list', 'directive/files.list'],
+  ['directive.file.get', 'directive/file.get'],
+  ['spec.template', 'directive/spec.template'],
+  ['impact.template', 'directive/impact.template'],
+  ['tdr.template', 'directive/tdr.template'],
+];
+
+const ANY_PARAMS = z.looseObject({});
+
+export function createDirectiveServer(options: DirectiveServerOptions): Server {
+  const { version, names } = options;
+  const server = new Server({ name: 'directive', version }, { capabilities: { tools: {} } });
+  server.setRequestHandler('tools/list', () => ({ tools: toolDescriptors(names) }));
+  server.setRequestHandler('tools/call', async ({ params: { name, arguments: args = {} } }) =>
+    wrapped(await answer(options, name, args)),
+  );
+  for (const [method, tool] of OLDER_METHODS) {
+    const schemas = { params: ANY_PARAMS, result: ANY_PARAMS };
+    server.setRequestHandler(method, schemas, async (params) => ({
+      ...(await answer(options, tool, params)),
+    }));
+  }
+  return server;
+}
+
+/** Not over HTTP, where the answer of the SDK has the status 404. */
+export function nameUnknownMethods(server: Server): Server {
+  server.fallbackRequestHandler = async ({ method }) => {
+    throw errorOf(unknownMethod(method));
+  };
+  return server;
+}
+
+/** Throws what the SDK turns into a JSON-RPC error. */
+async function answer(options: DirectiveServerOptions, tool: string, args: Arguments): Promise<Payload> {
+  const { folder, onCall } = options;
+  const outcome = await reported(tool, async () => callTool(folder, tool, args), onCall);
+  if (!outcome.ok) throw errorOf(outcome.refusal);
+  return outcome.value;
+}
+
+/** The SDK copies code, message and data as they are. */
+function errorOf({ message, ...rest }: Refusal): Error {
+  return Object.assign(new Error(message), rest);
+}
+
+function wrapped(payload: Payload): CallToolResult {
+  return { content: [{ type: 'text', text: JSON.stringify(payload) }] };
+}
