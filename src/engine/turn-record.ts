@@ -45,13 +45,14 @@ export function commitOf(
   texts: TurnTexts,
   prepared: readonly Prepared[],
 ): RunCommit {
-  const { requestId, version, unreadBytes, signals } = run;
+  const { requestId, version, now: readAt, unreadBytes, signals } = run;
   const { document } = folded;
   return {
     requestId,
     version,
     token: newIdentifier(),
     inboxBytes: unreadBytes,
+    readAt,
     ...texts,
     spec: spec ? JSON.stringify(spec) : '',
     status: document.status,

@@ -13,6 +13,16 @@ export interface Move {
   lane: string;
 }
 
+/** How a claim is given back. */
+export interface Release {
+  /** Readers know something of this attempt, so that it keeps its number although no failure is counted. Default: false. */
+  seen?: boolean;
+  /** Why, a word. Default: that of `waiting`, or `released`. */
+  reason?: string | undefined;
+  /** The same as a signal, for who waits. Default: nothing is said. */
+  waiting?: WaitSignal | undefined;
+}
+
 /** `requestBytes`: the most that a request holds. */
 export function createClaimHolder(run: RunScript, keys: KeySpace, requestBytes: number) {
   /** `move`: the next attempt is of another candidate. Whoever moves a directive enqueues it in its new lane. */
@@ -29,17 +39,13 @@ export function createClaimHolder(run: RunScript, keys: KeySpace, requestBytes: 
     return { kind: reply[0] as 'cancelled' | 'ended' | 'stale' | 'unknown' };
   }
 
-  /**
-   * `seen`: readers know something of this attempt, so that it keeps its number although no failure is counted. `waiting`: why
-   * it does not go on, as a signal; default: nothing is said.
-   */
   async function release(
     ref: ClaimRef,
     pauseMs: number,
-    { seen = false, waiting }: { seen?: boolean; waiting?: WaitSignal | undefined } = {},
+    { seen = false, waiting, reason = waiting?.data.reason ?? 'released' }: Release = {},
   ): Promise<'released' | 'cancelled' | 'ended' | 'stale' | 'unknown'> {
-    const said = waiting ? [waiting.data.reason, requestBytes, JSON.stringify(waiting)] : [''];
-    const args = [ref.id, ref.fence, pauseMs, seen ? 1 : 0, ...said];
+    const said = waiting ? JSON.stringify(waiting) : '';
+    const args = [ref.id, ref.fence, pauseMs, seen ? 1 : 0, reason, requestBytes, said];
     const reply = await run('release', keys.request(ref.requestId), args);
     return reply[0] as 'released' | 'cancelled' | 'ended' | 'stale' | 'unknown';
   }

@@ -2,6 +2,7 @@
 // Must never write.
 import type { RedisConnection } from '../redis/connection.ts';
 import type { KeySpace } from './keys.ts';
+import { cancelNote, type ClaimNote, claimNotes, type TurnNote, turnNotes } from './history.ts';
 import {
   directiveFields,
   directiveRecord,
@@ -10,6 +11,18 @@ import {
   type DirectiveRecord,
   type RequestRecord,
 } from './records.ts';
+
+export interface RequestHistory {
+  record: RequestRecord;
+  /** In the order of acceptance. */
+  directives: DirectiveRecord[];
+  turns: TurnNote[];
+  claimsOf(directive: DirectiveRecord): ClaimNote[];
+  /** Milliseconds since the epoch; null: nobody asked while it ran. */
+  cancelAskedAt(id: string): number | null;
+  /** When it was read: milliseconds since the epoch, by the clock of Redis. */
+  now: number;
+}
 
 const HEAD_FIELDS = ['status', 'seq', 'open', 'created_at', 'closed_at'];
 
@@ -40,6 +53,25 @@ export function createRecordReader(connection: RedisConnection, keys: KeySpace) 
     return record && { record, directives: directiveRecords(fields) };
   }
 
+  /** The request, and when each claim and turn of it began and ended. */
+  async function history(requestId: string): Promise<RequestHistory | null> {
+    const [state] = keys.request(requestId);
+    const [fields, [seconds, microseconds]] = await Promise.all([
+      connection.hgetall(state),
+      connection.time(),
+    ]);
+    const record = requestRecord(fields);
+    if (record === null) return null;
+    return {
+      record,
+      directives: directiveRecords(fields),
+      turns: turnNotes(fields),
+      claimsOf: (directive) => claimNotes(fields, directive),
+      cancelAskedAt: (id) => cancelNote(fields, id),
+      now: Number(seconds) * 1_000 + Math.floor(Number(microseconds) / 1_000),
+    };
+  }
+
   /** The request's own record without its directives; cheap however many there are. */
   async function head(requestId: string): Promise<RequestRecord | null> {
     const [state] = keys.request(requestId);
@@ -49,5 +81,5 @@ export function createRecordReader(connection: RedisConnection, keys: KeySpace) 
     );
   }
 
-  return { cancelReason, directive, envelope, request, head };
+  return { cancelReason, directive, envelope, request, history, head };
 }

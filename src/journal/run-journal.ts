@@ -61,6 +61,8 @@ export interface RunCommit {
   /** New for each turn, the same when it is repeated because no answer came. */
   token: string;
   inboxBytes: number;
+  /** When the turn was read: milliseconds since the epoch, by the clock of Redis. */
+  readAt: number;
   document: string;
   /** '' = as before. */
   spec: string;
@@ -168,6 +170,7 @@ export function createRunJournal({ connection, keys, retentionMs, requestBytes }
       retentionMs,
       mostBytes,
       turn.signals.length,
+      turn.readAt,
       ...turn.signals.map((signal) => JSON.stringify(signal)),
       ...turn.directives.flatMap(acceptanceArguments),
     ];

@@ -51,11 +51,14 @@ export type RunScript = (
 ) => Promise<ScriptReply>;
 
 const DIRECTORY = new URL('./scripts/', import.meta.url);
-const INCLUDE = /^-- @include (\S+)$/m;
+const INCLUDE = /^-- @include (\S+)$/gm;
 
-function source(file: string): string {
+/** `seen`: what is part of the script already. */
+function source(file: string, seen = new Set<string>()): string {
+  if (seen.has(file)) return '';
+  seen.add(file);
   const text = readFileSync(new URL(file, DIRECTORY), 'utf8');
-  return text.replace(INCLUDE, (_line, included: string) => source(included));
+  return text.replaceAll(INCLUDE, (_line, included: string) => source(included, seen));
 }
 
 function loadAll(): Map<string, string> {

@@ -8,6 +8,7 @@ import { errorResult, type Result } from '../contract/result.ts';
 import type { SignalDraft } from '../contract/signal.ts';
 import type { RepeatPolicy } from '../contract/work-directive.ts';
 import type { Execution } from '../executors/definition.ts';
+import type { Release } from '../journal/claim-holder.ts';
 import { encodeEnvelope } from '../journal/envelope.ts';
 import { draftSignal, systemStamp } from '../journal/signal-draft.ts';
 import { waitSignal, type WaitSignal } from '../journal/wait-note.ts';
@@ -97,7 +98,8 @@ async function recordPause(
   made: Made,
 ): Promise<JobOutcome> {
   const { delayMs, lane: wholeLane } = outcome;
-  const released = await recordRelease(parts, claimed, delayMs, made, pauseSignal(claimed, outcome));
+  const said = { reason: outcome.reason, waiting: pauseSignal(claimed, outcome) };
+  const released = await recordRelease(parts, claimed, delayMs, made, said);
   // A lane that is not paused in time only costs another such answer.
   if (wholeLane) await parts.lanes.pauseFor(claimed.lane, delayMs).catch(() => {});
   return released;
@@ -118,10 +120,9 @@ export async function recordRelease(
   claimed: Claimed,
   delayMs: number,
   made: Made,
-  waiting?: WaitSignal,
+  why: Pick<Release, 'reason' | 'waiting'> = {},
 ): Promise<JobOutcome> {
-  const { seen } = made;
-  const said = { seen, waiting };
+  const said = { seen: made.seen, ...why };
   const verdict = await durably(parts, () => parts.records.journal.release(claimed.claim, delayMs, said));
   if (verdict === 'cancelled') return recordCancelled(parts, claimed, made);
   return { kind: 'later', at: Date.now() + delayMs };

@@ -42,7 +42,8 @@ async function enter({ records, running, limits }: AttemptParts, claimed: Claime
 }
 
 async function goBack(parts: AttemptParts, claimed: Claimed): Promise<JobOutcome> {
-  const released = await recordRelease(parts, claimed, ASK_EVERY_MS, { metadata: {}, seen: false });
+  const made = { metadata: {}, seen: false };
+  const released = await recordRelease(parts, claimed, ASK_EVERY_MS, made, { reason: 'concurrency' });
   await parts.lanes.pauseFor(claimed.lane, ASK_EVERY_MS).catch(() => {});
   return released;
 }

@@ -1,6 +1,6 @@
 -- Cancels a directive: at once when no attempt is running; otherwise its worker is notified and stops it on a best-effort basis.
 -- Must never end a directive whose attempt holds a live lease; its worker reports what really happened.
--- @include include-record.lua
+-- @include include-claims.lua
 --
 -- ARGV[1] directive id   ARGV[2] retention_ms   ARGV[3] terminal signal JSON (cancelled)
 -- ARGV[4] the caller's reason ('' = none), kept for the worker; the first one stands
@@ -22,11 +22,16 @@ if record[1] == 'running' and tonumber(record[2] or '0') > now then
     return { 'running' }
   end
   if not record[6] then
-    redis.call('HSET', STATE, id .. '|cancel', ARGV[4])
+    redis.call('HSET', STATE, id .. '|cancel', ARGV[4], id .. '|cancel_at', int(now))
   end
   return { 'requested' }
 elseif ARGV[5] ~= '' and ARGV[5] ~= record[1] .. '/' .. (record[9] or '0') then
   return { 'changed' }
+end
+if record[1] == 'running' then
+  local ended = {}
+  claim_lost(ended, id, record[9], tonumber(record[2] or now))
+  redis.call('HSET', STATE, unpack(ended))
 end
 local facts = { open = tonumber(record[4]), seq = tonumber(record[5] or '0'), inbox = record[3], run = record[7] }
 local sequence = end_directive(id, 'failed', now, ARGV[2], facts, 3, 3)

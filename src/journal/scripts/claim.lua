@@ -1,7 +1,7 @@
 -- Gives the right to make one attempt, as a lease with a growing fencing number.
 -- Must never grant while another lease holds, after the end, before the next attempt is due, or past the deadline; nor
 -- take its own grant for somebody else's when a lost connection repeats the command.
--- @include include-record.lua
+-- @include include-claims.lua
 --
 -- ARGV[1] directive id   ARGV[2] digest the worker holds   ARGV[3] lease_ms
 -- ARGV[4] slack_ms: how early an attempt may begin (clocks of queue and journal differ)
@@ -63,6 +63,16 @@ if lost == 1 then
   claim[#claim + 1] = int(redeliveries)
   claim[#claim + 1] = id .. '|lost'
   claim[#claim + 1] = record[10] .. ' ' .. claimant .. ' ' .. int(lease_until)
+  claim_lost(claim, id, record[10], lease_until)
+end
+if record[10] then
+  claim[#claim + 1] = claim_field(id, fence)
+  claim[#claim + 1] = int(now)
+  if tonumber(fence) > CLAIMS_KEPT then
+    redis.call('HDEL', STATE, claim_field(id, int(tonumber(fence) - CLAIMS_KEPT)))
+  else
+    grow(CLAIM_BYTES)
+  end
 end
 if not record[8] then
   claim[#claim + 1] = id .. '|started_at'

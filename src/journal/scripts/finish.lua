@@ -1,6 +1,6 @@
 -- Ends a directive: appends its last signals once, and closes the request if nothing else is open.
 -- Must never end a directive twice, nor for a worker whose claim was taken over.
--- @include include-record.lua
+-- @include include-claims.lua
 --
 -- ARGV[1] directive id   ARGV[2] fence ('' = on the service's own authority, e.g. past the deadline)
 -- ARGV[3] succeeded | failed   ARGV[4] retention_ms   ARGV[5] 1 = this claim was used for no attempt
@@ -24,10 +24,20 @@ local bytes = bytes_of_signals(7, #ARGV)
 if bytes > END_BYTES and not has_room(bytes, record[9], tonumber(record[5]) - 1, ARGV[6]) then
   return { 'no_room', tonumber(record[9]) }
 end
-if ARGV[5] == '1' then
-  redis.call('HINCRBY', STATE, id .. '|released', 1)
-end
 local facts = { open = tonumber(record[5]), seq = tonumber(record[6] or '0'), inbox = record[4], run = record[7] }
 local now = now_ms()
+if ARGV[5] == '1' then
+  redis.call('HINCRBY', STATE, id .. '|released', 1)
+  local unused = {}
+  claim_ended(unused, id, fence, redis.call('HGET', STATE, claim_field(id, fence)), now, 'unused', 0, 0)
+  redis.call('HSET', STATE, unpack(unused))
+elseif fence == '' and record[1] == 'running' then
+  local lease_until = tonumber(redis.call('HGET', STATE, id .. '|lease_until') or '0')
+  if lease_until <= now then
+    local ended = {}
+    claim_lost(ended, id, record[2], lease_until)
+    redis.call('HSET', STATE, unpack(ended))
+  end
+end
 local sequence, closed = end_directive(id, ARGV[3], now, ARGV[4], facts, 7, #ARGV)
 return { 'ended', sequence, closed and 1 or 0, run, int(now), (record[7] == '') and 1 or 0 }

@@ -1,14 +1,16 @@
 -- Gives a claim back without an outcome: no failure is counted, and an attempt may be made at once, or after a pause.
 -- Must never release a claim that somebody else took over.
 -- @include include-wait.lua
+-- @include include-claims.lua
 --
 -- ARGV[1] directive id   ARGV[2] fence   ARGV[3] pause_ms before the next attempt (0 = none)
 -- ARGV[4] 1 = readers have seen something of this attempt: it keeps its number, and the next one gets another
--- ARGV[5] why it waits ('' = that is not said)   ARGV[6] the most bytes of a request   ARGV[7] the signal that says so, JSON
+-- ARGV[5] why it is given back, a word   ARGV[6] the most bytes of a request
+-- ARGV[7] the signal that says so, JSON ('' = it is not said)
 -- Returns { 'released' } | { 'cancelled' } | { 'ended' } | { 'stale' } | { 'unknown' }.
 local id = ARGV[1]
 local record = redis.call('HMGET', STATE, id .. '|status', id .. '|fence', id .. '|released', id .. '|cancel',
-  id .. '|waits', 'seq', 'bytes', 'open')
+  id .. '|waits', 'seq', 'bytes', 'open', claim_field(id, ARGV[2]))
 if not record[1] then
   return { 'unknown' }
 elseif is_terminal(record[1]) then
@@ -21,12 +23,14 @@ elseif record[4] then
   return { 'cancelled' }
 end
 local unseen = (ARGV[4] == '1') and 0 or 1
-local next_attempt_at = int(now_ms() + tonumber(ARGV[3]))
+local now = now_ms()
+local next_attempt_at = int(now + tonumber(ARGV[3]))
 local waiting = { id .. '|status', 'waiting', id .. '|next_attempt_at', next_attempt_at,
   id .. '|released', int(tonumber(record[3] or '0') + unseen) }
-if ARGV[5] ~= '' then
+if ARGV[7] ~= '' then
   local request = { seq = tonumber(record[6] or '0'), bytes = record[7], open = record[8], limit = ARGV[6] }
   say_wait(waiting, id, record[5], ARGV[2], ARGV[5], next_attempt_at, request, 7)
 end
+claim_ended(waiting, id, ARGV[2], record[9], now, ARGV[5], ARGV[3], 1 - unseen)
 redis.call('HSET', STATE, unpack(waiting))
 return { 'released' }

@@ -1,7 +1,7 @@
 -- Records a failed attempt that will be repeated: the claim ends here, before the job is delayed. The next attempt may
 -- be another candidate of the directive, and that in another lane.
 -- Must never count a failure for a worker whose claim was taken over.
--- @include include-record.lua
+-- @include include-claims.lua
 --
 -- ARGV[1] directive id   ARGV[2] fence   ARGV[3] delay_ms
 -- ARGV[4] stage from now on, opaque ('' = as before)   ARGV[5] lane from now on ('' = as before)
@@ -9,7 +9,7 @@
 -- Returns { 'waiting', next_attempt_at } | { 'cancelled' } | { 'ended' } | { 'stale' } | { 'unknown' }.
 local id = ARGV[1]
 local record = redis.call('HMGET', STATE, id .. '|status', id .. '|fence', id .. '|next_attempt_at', id .. '|cancel',
-  id .. '|failures', 'seq', 'bytes', 'open')
+  id .. '|failures', 'seq', 'bytes', 'open', claim_field(id, ARGV[2]))
 if not record[1] then
   return { 'unknown' }
 elseif is_terminal(record[1]) then
@@ -21,7 +21,8 @@ elseif record[4] then
 elseif record[1] == 'waiting' then
   return { 'waiting', record[3] }
 end
-local next_attempt_at = int(now_ms() + tonumber(ARGV[3]))
+local now = now_ms()
+local next_attempt_at = int(now + tonumber(ARGV[3]))
 local last = has_room(bytes_of_signals(7, #ARGV), record[7], record[8], ARGV[6]) and #ARGV or 6
 local sequence = emit(tonumber(record[6] or '0'), 7, last, false)
 local waiting = { id .. '|status', 'waiting', id .. '|next_attempt_at', next_attempt_at,
@@ -34,5 +35,6 @@ if ARGV[5] ~= '' then
   waiting[#waiting + 1] = id .. '|lane'
   waiting[#waiting + 1] = ARGV[5]
 end
+claim_ended(waiting, id, ARGV[2], record[9], now, (ARGV[4] ~= '') and 'fallback' or 'retry', ARGV[3], 1)
 redis.call('HSET', STATE, unpack(waiting))
 return { 'waiting', next_attempt_at }

@@ -8,10 +8,16 @@
 -- ARGV[10] inputs consumed of the inbox   ARGV[11] inputs that the document holds
 -- ARGV[12] the most directives that may be open ('' = no limit)   ARGV[13] retention_ms
 -- ARGV[14] the most bytes of a request, which only the end of the run may pass
--- ARGV[15] number of signals, then the signals, JSON, then the directives, as include-accept.lua says
+-- ARGV[15] number of signals   ARGV[16] when the turn was read, then the signals, JSON, then the directives, as
+--   include-accept.lua says
 -- Returns { 'committed', version, now, 1 = there is more to read, last sequence } | { 'version', current one } | { 'more' }
 --   | { 'conflict', id, stored digest } | { 'overflow', directives that would be open }
 --   | { 'no_room', bytes that the request holds } | { 'unknown' }.
+--
+-- The field `@run|turn<version>` of the state says when a turn was read and written, and which signals it wrote:
+-- `<read at> <written at> <sequence before them> <the last one>`. The newest are kept; nothing is decided by them.
+local TURNS_KEPT, TURN_BYTES = 128, 96
+
 local run = redis.call('HMGET', STATE, '@run|version', '@run|token', RUN_INBOX, '@run|inputs', unpack(OPENING_FIELDS))
 local version, inbox, final = tonumber(run[1] or '-1'), run[3], ARGV[8] == '1'
 if not run[1] then
@@ -28,7 +34,7 @@ local rest = inbox and string.sub(inbox, tonumber(ARGV[3]) + 1)
 if final and inbox and rest ~= '' then
   return { 'more' }
 end
-local signals = 16
+local signals = 17
 local directives = signals + tonumber(ARGV[15])
 local verdicts, fresh, stored = judge_batch(directives)
 if not verdicts then
@@ -55,8 +61,10 @@ if ends then
 end
 local closes = ends and open == 0
 local sequence = emit(tonumber(run[9] or '0'), signals, directives - 1, closes)
+local before = int(tonumber(run[9] or '0'))
 version = version + 1
-local changed = { '@run|version', int(version), '@run|token', ARGV[2], '@run|status', ARGV[6], '@run|wake_at', ARGV[7],
+local changed = { '@run|turn' .. int(version), ARGV[16] .. ' ' .. int(now) .. ' ' .. before .. ' ' .. int(sequence),
+  '@run|version', int(version), '@run|token', ARGV[2], '@run|status', ARGV[6], '@run|wake_at', ARGV[7],
   '@run|outbox', ARGV[9], '@run|changed_at', int(now), '@run|held', ARGV[11],
   '@run|inputs', int(tonumber(run[4] or '0') - tonumber(ARGV[10])),
   'seq', int(sequence), 'open', int(open), 'count', int(tonumber(run[8] or '0') + fresh) }
@@ -67,7 +75,10 @@ elseif inbox then
   changed[#changed + 1] = RUN_INBOX
   changed[#changed + 1] = rest
 end
-grow(bytes)
+grow(bytes + (version <= TURNS_KEPT and TURN_BYTES or 0))
+if version > TURNS_KEPT then
+  redis.call('HDEL', STATE, '@run|turn' .. int(version - TURNS_KEPT))
+end
 redis.call('HSET', BODIES, '@run', ARGV[4])
 if ARGV[5] ~= '' then
   redis.call('HSET', BODIES, '@spec', ARGV[5])
