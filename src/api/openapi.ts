@@ -8,6 +8,7 @@ import { agentListingSchema } from '../contract/agent-listing.ts';
 import { directiveSchema, submittedDirectiveSchema } from '../contract/directive.ts';
 import { laneListingSchema } from '../contract/lane-listing.ts';
 import { problemSchema } from '../contract/problem.ts';
+import { requestTraceSchema } from '../contract/request-trace.ts';
 import { directiveViewSchema, requestViewSchema } from '../contract/request-view.ts';
 import { runViewSchema, startedRunSchema } from '../contract/run.ts';
 import { signalPageSchema } from '../contract/signal-page.ts';
@@ -85,6 +86,7 @@ const COMPONENTS = {
   Signal: signalSchema,
   SignalPage: signalPageSchema,
   Request: requestViewSchema,
+  RequestTrace: requestTraceSchema,
   Run: runViewSchema,
   StartedRun: startedRunSchema,
   DirectiveView: directiveViewSchema,

@@ -5,6 +5,7 @@ import * as z from 'zod';
 import { fieldErrors } from '../contract/field-error.ts';
 import { refusedAt } from '../contract/field-sentence.ts';
 import { identifierSchema } from '../contract/identifiers.ts';
+import { DEFAULT_TRACED, MOST_TRACED } from '../contract/request-trace.ts';
 import type { ProblemCode } from '../contract/problem.ts';
 import { ownMember } from '../contract/own-member.ts';
 
@@ -54,6 +55,14 @@ export const signalsQuery = z.strictObject({
     1,
     MAX_PAGE,
     `How many signals a page holds at most. Default: ${DEFAULT_PAGE}.`,
+  ).optional(),
+});
+
+export const traceQuery = z.strictObject({
+  limit: wholeNumber(
+    1,
+    MOST_TRACED,
+    `How many directives the answer holds at most. Default: ${DEFAULT_TRACED}.`,
   ).optional(),
 });
 

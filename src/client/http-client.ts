@@ -2,13 +2,14 @@
  *  It must never use anything but web standards: it runs wherever there is a fetch. */
 import { v7 as uuidv7 } from 'uuid';
 import type { AgentListing } from '../contract/agent-listing.ts';
-import { directivePath, requestPath } from '../contract/api-path.ts';
+import { directivePath, requestPath, tracePath } from '../contract/api-path.ts';
 import type { Cancellation } from '../contract/cancellation.ts';
 import type { DeadLetterPage, Redrive } from '../contract/dead-letter.ts';
 import type { DirectiveClient, SubmitOptions } from '../contract/directive-client.ts';
 import type { SubmittedDirective } from '../contract/directive.ts';
 import type { LaneListing } from '../contract/lane-listing.ts';
 import { DirectiveRefused, problem, ServiceUnavailable } from '../contract/problem.ts';
+import type { RequestTrace } from '../contract/request-trace.ts';
 import type { DirectiveView, RequestView } from '../contract/request-view.ts';
 import type { SignalPage } from '../contract/signal-page.ts';
 import { isTerminalSignal, type Signal, type TerminalSignal } from '../contract/signal.ts';
@@ -57,6 +58,10 @@ export function createHttpClient(options: HttpClientOptions): DirectiveClient {
     },
     page: async (requestId, range = {}) => readPage(exchanger, requestId, range),
     request: async (requestId) => orNull(exchanger.json<RequestView>({ path: requestPath(requestId) })),
+    trace: async (requestId, { limit } = {}) =>
+      exchanger.json<RequestTrace>({
+        path: `${tracePath(requestId)}${limit === undefined ? '' : `?limit=${limit}`}`,
+      }),
     directive: async (requestId, directiveId) =>
       orNull(exchanger.json<DirectiveView>({ path: directivePath(requestId, directiveId) })),
     payload: async (requestId, directiveId) => {

@@ -9,6 +9,10 @@ export function signalsPath(requestId: string): string {
   return `${requestPath(requestId)}/signals`;
 }
 
+export function tracePath(requestId: string): string {
+  return `${requestPath(requestId)}/trace`;
+}
+
 export function directivePath(requestId: string, directiveId: string): string {
   return `${requestPath(requestId)}/directives/${encodeURIComponent(directiveId)}`;
 }

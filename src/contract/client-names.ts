@@ -18,6 +18,14 @@ export {
   ServiceUnavailable,
 } from './problem.ts';
 export type { DirectiveStatus, DirectiveSummary, DirectiveView, RequestView } from './request-view.ts';
+export type {
+  RequestTrace,
+  TracedAttempt,
+  TracedDirective,
+  TracedEvent,
+  TracedRun,
+  TracedTurn,
+} from './request-trace.ts';
 export type { Result } from './result.ts';
 export type {
   AcceptedInput,

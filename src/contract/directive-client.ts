@@ -5,6 +5,7 @@ import type { Cancellation } from './cancellation.ts';
 import type { DeadLetterFilter, DeadLetterPage, Redrive, RedriveBody } from './dead-letter.ts';
 import type { SubmittedDirective } from './directive.ts';
 import type { LaneListing } from './lane-listing.ts';
+import type { RequestTrace } from './request-trace.ts';
 import type { DirectiveView, RequestView } from './request-view.ts';
 import type {
   AcceptedInput,
@@ -69,6 +70,8 @@ export interface DirectiveClient {
 
   page(requestId: string, options?: { after?: number; limit?: number }): Promise<SignalPage>;
   request(requestId: string): Promise<RequestView | null>;
+  /** What the request did and when; `limit`: the most directives. Refuses (`not_found`) what does not exist. */
+  trace(requestId: string, options?: { limit?: number | undefined }): Promise<RequestTrace>;
   directive(requestId: string, directiveId: string): Promise<DirectiveView | null>;
   /** The whole payload of a success, also where its signal holds a preview; refused (`not_found`) if there is none. */
   payload(requestId: string, directiveId: string): Promise<unknown>;

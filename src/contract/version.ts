@@ -4,4 +4,4 @@
 export const CONTRACT_VERSION = '1.2.0';
 
 /** SHA-256 over every generated schema, in file name order. */
-export const CONTRACT_SHA256 = '3fac05eba3ba1c4b4e554948c526b5e9ddada29586f0d7895aa04236ff97d048';
+export const CONTRACT_SHA256 = '57ecb62e8a26a003bbbce4af84d5cd2f5dc047ccc58f602b7c77aa561ce260ad';

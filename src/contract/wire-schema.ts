@@ -20,6 +20,7 @@ import { laneListingSchema } from './lane-listing.ts';
 import { messageSchema } from './message.ts';
 import { modelTurnSchema } from './model-turn.ts';
 import { problemSchema } from './problem.ts';
+import { requestTraceSchema } from './request-trace.ts';
 import { directiveViewSchema, requestViewSchema } from './request-view.ts';
 import { resultSchema } from './result.ts';
 import {
@@ -75,6 +76,7 @@ export const WRITTEN_TYPES: Readonly<Record<string, z.ZodType>> = {
   'lane-listing': laneListingSchema,
   'model-turn': modelTurnSchema,
   problem: problemSchema,
+  'request-trace': requestTraceSchema,
   'request-view': requestViewSchema,
   result: resultSchema,
   'signal-page': signalPageSchema,

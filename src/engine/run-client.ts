@@ -115,6 +115,10 @@ export function createRunClient(parts: RunClientParts): ClientRuns {
       const run = await store.read(requestId, NO_SIGNALS);
       return run && viewOf(parts.view, run);
     },
+    async family(requestId) {
+      const run = await store.read(requestId, NO_SIGNALS);
+      return run && { view: viewOf(parts.view, run), parent: run.spec.parent?.request_id ?? null };
+    },
     traceparent: runs.traceparent,
     async cancel(requestId, reason) {
       await notifier.cancel(requestId, reason);

@@ -26,6 +26,8 @@ export interface ClientRuns extends RunClient {
   view(requestId: string): Promise<RunView | null>;
   /** The context that its run was started in; null: it has no run. */
   traceparent(requestId: string): Promise<string | null>;
+  /** null: the request has no run. `parent`: the request whose run started it. */
+  family(requestId: string): Promise<{ view: RunView; parent: string | null } | null>;
   /** Asks the request's run to end, where there is one. */
   cancel(requestId: string, reason: string | null): Promise<void>;
   agents(): Promise<AgentListing>;

@@ -13,6 +13,7 @@ import { truncatedBytes, type WholeResult } from '../journal/whole-result.ts';
 import { whileAvailable } from '../redis/unavailable.ts';
 import { noPayload, unknownDirective, unknownRequest } from './not-found.ts';
 import type { DirectiveRecord } from '../journal/records.ts';
+import { createTraceReader, type TraceReaderParts } from './request-trace.ts';
 import { directiveView, requestView, type TracePage, traceView } from './views.ts';
 
 export interface RequestReaderParts {
@@ -24,7 +25,7 @@ export interface RequestReaderParts {
     view(requestId: string): Promise<RunView | null>;
     /** The context that its run was started in; null: it has no run. */
     traceparent(requestId: string): Promise<string | null>;
-  };
+  } & TraceReaderParts['runs'];
   /** Default: no page. */
   tracePage?: TracePage | undefined;
 }
@@ -72,9 +73,13 @@ export function createRequestReader(
       const [found, run] = await Promise.all([journal.request(requestId), runs.view(requestId)]);
       if (found === null) return null;
       const { record, directives } = found;
-      const trace = traceView(await traceOf(requestId, directives), tracePage);
+      const trace = await pageOf(requestId, directives);
       return requestView(requestId, record, directives, run, trace);
     });
+  }
+
+  async function pageOf(requestId: string, directives: readonly DirectiveRecord[]) {
+    return traceView(await traceOf(requestId, directives), tracePage);
   }
 
   /** Of its run, else of its first directive: what is submitted to a request later may belong to another trace. */
@@ -110,7 +115,8 @@ export function createRequestReader(
     });
   }
 
-  return { signals, page, request, directive, payload };
+  const trace = createTraceReader({ journal, runs, pageOf });
+  return { signals, page, request, trace, directive, payload };
 }
 
 /** The signal that ended the directive; null: it has not ended. Throws where there is no such directive. */

@@ -7,6 +7,7 @@ import type { DirectiveClient } from '../../src/contract/directive-client.ts';
 import type { SubmittedDirective } from '../../src/contract/directive.ts';
 import { laneListingSchema } from '../../src/contract/lane-listing.ts';
 import { ServiceUnavailable } from '../../src/contract/problem.ts';
+import { requestTraceSchema } from '../../src/contract/request-trace.ts';
 import { directiveViewSchema, requestViewSchema } from '../../src/contract/request-view.ts';
 import { signalPageSchema } from '../../src/contract/signal-page.ts';
 import { signalSchema } from '../../src/contract/signal.ts';
@@ -403,6 +404,23 @@ export function directiveClientContract(transport: string, setup: () => Promise<
           directives: [{}, { status: 'succeeded', attempts: 1 }],
         });
         expect(await client.request(newId())).toBeNull();
+      });
+
+      test('shows when a request, its directives and their attempts began and ended', async () => {
+        const { request_id: requestId, directives } = await client.submit([toolError(), toolExec('echo')]);
+        await client.result(requestId, directives[1]?.id ?? '');
+        const trace = await client.trace(requestId);
+        expect(requestTraceSchema.parse(trace)).toEqual(trace);
+        expect(trace).toMatchObject({
+          status: 'closed',
+          directives: [
+            { name: 'peer.echo', error: 'execution_error', attempts: [] },
+            { name: 'peer.echo', error: null, attempts: [{ attempt: 1, outcome: 'succeeded' }] },
+          ],
+        });
+        const one = await client.trace(requestId, { limit: 1 });
+        expect(one).toMatchObject({ directives: [trace.directives[0]], directives_left_out: 1 });
+        expect((await refusal(client.trace(newId()))).code).toBe('not_found');
       });
 
       test('shows a directive with its content and its result', async () => {

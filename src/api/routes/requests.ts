@@ -1,11 +1,12 @@
-/** GET /v1/requests/{r} and its directives: their state and results.
+/** GET /v1/requests/{r}, its trace and its directives: their state, times and results.
  *  It must never change anything. */
 import type { DirectiveClient } from '../../contract/directive-client.ts';
 import { DirectiveRefused, problem } from '../../contract/problem.ts';
+import { requestTraceSchema } from '../../contract/request-trace.ts';
 import { directiveViewSchema, requestViewSchema } from '../../contract/request-view.ts';
 import type { App } from '../app.ts';
 import { problems } from '../openapi.ts';
-import { directiveParams, noQuery, requestParams, waitQuery } from '../request-input.ts';
+import { directiveParams, noQuery, requestParams, traceQuery, waitQuery } from '../request-input.ts';
 import { endOf, requesterSignal } from '../waiting.ts';
 
 export interface RequestRouteOptions {
@@ -33,10 +34,24 @@ const directiveSchema = {
   response: { 200: directiveViewSchema, ...problems(404) },
 };
 
+const traceSchema = {
+  operationId: 'traceRequest',
+  summary: 'What a request did and when: attempts, waits, turns, children',
+  description: 'From the journal alone, whether traces are recorded or not; without arguments and results.',
+  tags: ['requests'],
+  params: requestParams,
+  querystring: traceQuery,
+  response: { 200: requestTraceSchema, ...problems(404) },
+};
+
 export function requestRoutes(app: App, { client, stop }: RequestRouteOptions): void {
   app.get('/v1/requests/:request_id', { schema: requestSchema }, async ({ params }) => {
     return (await client.request(params.request_id)) ?? notFound(`request ${params.request_id}`);
   });
+
+  app.get('/v1/requests/:request_id/trace', { schema: traceSchema }, async ({ params, query }) =>
+    client.trace(params.request_id, query),
+  );
 
   app.get(
     '/v1/requests/:request_id/directives/:directive_id',

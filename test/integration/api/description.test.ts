@@ -46,6 +46,7 @@ test('it names every route, once', () => {
     'GET /v1/requests/{request_id}/directives/{directive_id}',
     'GET /v1/requests/{request_id}/directives/{directive_id}/payload',
     'GET /v1/requests/{request_id}/signals',
+    'GET /v1/requests/{request_id}/trace',
     'GET /v1/tools',
     'GET /v1/workers',
     'POST /v1/dead-letters/redrive',
