@@ -9,6 +9,7 @@ import { payload } from './commands/payload.ts';
 import { agents, lanes, tools } from './commands/listings.ts';
 import { submit, type SubmitOptions } from './commands/submit.ts';
 import { tail, type TailOptions } from './commands/tail.ts';
+import { trace, type TraceOptions } from './commands/trace.ts';
 import { drainWorker, workers } from './commands/workers.ts';
 import type { WithClient } from './invocation.ts';
 import { wholeNumber } from './option-values.ts';
@@ -37,6 +38,7 @@ export function addDirectiveVerbs(program: Command, withClient: WithClient): voi
     .action(async (request: string, directive?: string) =>
       withClient(async (invocation) => get(invocation, request, directive)),
     );
+  addTrace(program, withClient);
   program
     .command('cancel <request> [directive]')
     .description('cancel one directive, or all of a request')
@@ -47,6 +49,16 @@ export function addDirectiveVerbs(program: Command, withClient: WithClient): voi
   addDeadVerbs(program, withClient);
   addListings(program, withClient);
   addWorkerVerbs(program, withClient);
+}
+
+function addTrace(program: Command, withClient: WithClient): void {
+  program
+    .command('trace <request>')
+    .description('draw what a request did and when: attempts, waits, turns, children')
+    .option('--limit <count>', 'at most this many directives of each request, up to 1000', wholeNumber)
+    .action(async (request: string, given: TraceOptions) =>
+      withClient(async (invocation) => trace(invocation, request, given)),
+    );
 }
 
 function addListings(program: Command, withClient: WithClient): void {

@@ -15,7 +15,8 @@ const DOCUMENTED_URL = 'http://127.0.0.1:7420';
 const FROM_SOURCES = '--conditions=adjutant-source';
 const PROGRAM = [FROM_SOURCES, resolve('src/cli/main.ts')];
 /** Read-only commands: what they show may come a moment later. */
-const LOOKS = /^npx adjutant (get|tools|agents|lanes|doctor|dead(?! redrive))\b|^curl -s '?http[^' ]*'?$/;
+const LOOKS =
+  /^npx adjutant (get|trace|tools|agents|lanes|doctor|dead(?! redrive))\b|^curl -s '?http[^' ]*'?$/;
 /** No key, service or Redis of the environment. */
 const NOTHING = Object.fromEntries(
   [

@@ -49,7 +49,14 @@ export const look = (label: string, more: object = {}) => ({
   arguments: { label, ...more },
 });
 
-async function configured(endpoint: string, folder: string, providerUrl: string) {
+interface SceneSettings {
+  readonly endpoint: string;
+  readonly isRecorded: boolean;
+  readonly folder: string;
+  readonly providerUrl: string;
+}
+
+async function configured({ endpoint, isRecorded, folder, providerUrl }: SceneSettings) {
   const script = join(folder, 'turns.json');
   await writeFile(script, JSON.stringify({ turns: TURNS }));
   const env = { COUNTER_FILE: join(folder, CALLS), TRACES_URL: `${endpoint}/v1/traces` };
@@ -64,17 +71,17 @@ async function configured(endpoint: string, folder: string, providerUrl: string)
     models: { fast: ['script:m'], chain: ['first:busy', 'second:free'] },
     agents: AGENTS,
     worker: { lease_ms: 2_000 },
-    telemetry: { endpoint, trace_url: 'http://jaeger.example/trace/{trace_id}' },
+    telemetry: { ...(isRecorded ? { endpoint } : {}), trace_url: 'http://jaeger.example/trace/{trace_id}' },
   };
 }
 
 export type Scenes = Awaited<ReturnType<typeof openScenes>>;
 
-/** Api, engine and worker as processes of their own, which report to `endpoint`. */
-export async function openScenes(endpoint: string) {
+/** Api, engine and worker as processes of their own. They report to `endpoint`, or only the MCP servers do. */
+export async function openScenes(endpoint: string, isRecorded = true) {
   const folder = await mkdtemp(join(tmpdir(), 'adjutant-traces-'));
   const provider = await startNotingProvider();
-  const config = await configured(endpoint, folder, provider.url);
+  const config = await configured({ endpoint, isRecorded, folder, providerUrl: provider.url });
   const installation = await install({ config });
   const [api, engine, first] = await Promise.all([
     installation.start('api'),

@@ -1,0 +1,12 @@
+/** A length of time in a few words.
+ *  It must never show more digits than a person reads. */
+
+const MINUTE_MS = 60_000;
+const HOUR_MS = 3_600_000;
+
+export function timeText(ms: number): string {
+  if (ms < 1_000) return `${Math.round(ms)} ms`;
+  if (ms < MINUTE_MS) return `${(ms / 1_000).toFixed(1)} s`;
+  if (ms < HOUR_MS) return `${Math.floor(ms / MINUTE_MS)} min ${Math.floor((ms % MINUTE_MS) / 1_000)} s`;
+  return `${Math.floor(ms / HOUR_MS)} h ${Math.floor((ms % HOUR_MS) / MINUTE_MS)} min`;
+}

@@ -1,0 +1,131 @@
+/** The nodes of a directive in a drawn trace: its attempts, waits and approvals.
+ *  It must never hide an attempt that is kept. */
+import { ownMember } from '../contract/own-member.ts';
+import type { TracedAttempt, TracedDirective } from '../contract/request-trace.ts';
+import { timeText } from './time-text.ts';
+import {
+  eventNode,
+  inOrder,
+  instantOf,
+  named,
+  note,
+  saying,
+  STATUS_STYLES,
+  type TraceNode,
+} from './trace-node.ts';
+
+export function directiveNode(directive: TracedDirective): TraceNode {
+  const { id, type, name, attempts, events, accepted_at: from, ended_at: to } = directive;
+  const [only] = attempts;
+  const isPlain = attempts.length === 1 && events.length === 0 && directive.attempts_left_out === 0;
+  return {
+    label: named(name ?? type),
+    state: directiveState(directive),
+    notes: [...(isPlain && only ? attemptNotes(only, name) : []), id],
+    startAt: Date.parse(from),
+    takenAt: instantOf(only?.claimed_at ?? null),
+    endAt: instantOf(to),
+    below: isPlain ? [] : attemptsAndEvents(directive),
+  };
+}
+
+function directiveState({ status, error }: TracedDirective): TraceNode['state'] {
+  const style = ownMember(STATUS_STYLES, status) ?? 'dim';
+  return [style, error === null ? status : `${status}: ${note(error)}`];
+}
+
+function attemptsAndEvents({
+  name,
+  attempts,
+  attempts_left_out: missing,
+  events,
+}: TracedDirective): TraceNode[] {
+  const lost = missing === 0 ? [] : [saying(`${missing} attempts between are not kept`)];
+  return [...inOrder([...withoutRepeats(attempts, name), ...events.map(eventNode)]), ...lost];
+}
+
+/** Pauses for the same reason that follow each other are one line. */
+function withoutRepeats(attempts: readonly TracedAttempt[], name: string | null): TraceNode[] {
+  const nodes: TraceNode[] = [];
+  for (let from = 0; from < attempts.length;) {
+    const first = attempts[from];
+    if (first === undefined) break;
+    let to = from + 1;
+    while (isSamePause(first, attempts[to])) to += 1;
+    const last = attempts[to - 1] ?? first;
+    nodes.push(
+      to - from > 1 ? pausesNode(attemptNode(first, name), last, to - from) : attemptNode(first, name),
+    );
+    from = to;
+  }
+  return nodes;
+}
+
+function isSamePause(first: TracedAttempt, next: TracedAttempt | undefined): boolean {
+  return next?.outcome === 'paused' && first.outcome === 'paused' && next.reason === first.reason;
+}
+
+function pausesNode(node: TraceNode, last: TracedAttempt, count: number): TraceNode {
+  const again = { startAt: node.startAt, takenAt: node.takenAt, endAt: instantOf(last.ended_at) };
+  return {
+    ...node,
+    ...again,
+    state: ['yellow', `paused ${count} times: ${note(last.reason ?? '')}`],
+    notes: [],
+  };
+}
+
+function attemptNode(attempt: TracedAttempt, name: string | null): TraceNode {
+  const { due_at: due, claimed_at: claimed, ended_at: to } = attempt;
+  return {
+    label: `attempt ${attempt.attempt}`,
+    state: attemptState(attempt),
+    notes: attemptNotes(attempt, name),
+    startAt: instantOf(due ?? claimed),
+    takenAt: instantOf(claimed),
+    endAt: instantOf(to),
+    below: [],
+  };
+}
+
+function attemptState({ outcome, reason, delay_ms: delayMs }: TracedAttempt): TraceNode['state'] {
+  const why = reason === null ? '' : note(reason);
+  const delay = timeText(delayMs ?? 0);
+  switch (outcome) {
+    case 'succeeded':
+      return ['green', outcome];
+    case 'running':
+      return ['cyan', outcome];
+    case 'retry':
+      return ['yellow', `${why === '' ? 'failed' : why}, retry in ${delay}`];
+    case 'fallback':
+      return ['yellow', `${why === '' ? 'failed' : why}, falls back to the next model`];
+    case 'paused':
+      return ['yellow', `paused ${delay}: ${why}`];
+    case 'released':
+      return ['yellow', 'given back by its worker'];
+    case 'worker_lost':
+      return ['red', 'worker lost'];
+    case 'unknown':
+      return ['dim', 'its end is not known'];
+    default:
+      return ['red', why === '' || why === outcome ? note(outcome) : `${note(outcome)}: ${why}`];
+  }
+}
+
+/** `name`: of the directive. Where it is the model, that is said already. */
+function attemptNotes(attempt: TracedAttempt, name: string | null): string[] {
+  const { due_at: due, claimed_at: claimed, first_output_at: output, redelivered, model } = attempt;
+  const queuedMs = between(due, claimed);
+  const outputMs = between(claimed, output);
+  return [
+    ...(redelivered ? ['redelivered'] : []),
+    ...(model === null || model === name ? [] : [named(model)]),
+    ...(queuedMs === null ? [] : [`queued ${timeText(queuedMs)}`]),
+    ...(outputMs === null ? [] : [`first output after ${timeText(outputMs)}`]),
+  ];
+}
+
+function between(from: string | null, to: string | null): number | null {
+  return from === null || to === null ? null : Math.max(0, Date.parse(to) - Date.parse(from));
+}
