@@ -1,4 +1,4 @@
-/** How the tests run: two workers that share their modules among the files; the longest files first.
+/** How the tests run: three workers, as half of a test is waiting, which share their modules among the files; the longest first.
  *  It must not hide a failure: no retries, no tolerated unhandled errors. */
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -31,8 +31,8 @@ class LongFirst extends BaseSequencer {
 export default defineConfig({
   test: {
     pool: 'forks',
-    maxWorkers: 2,
-    testTimeout: 60_000,
+    maxWorkers: 3,
+    testTimeout: 120_000,
     hookTimeout: 60_000,
     teardownTimeout: 20_000,
     retry: 0,

@@ -5,6 +5,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { CHECKS, runChecks } from './checks.ts';
+import { writeTestProgram } from './test-program.ts';
 
 interface Count {
   readonly passed: number;
@@ -19,16 +20,19 @@ interface Report {
 
 const only = process.argv.slice(2);
 const checks = only.length === 0 ? await runChecks(CHECKS) : { passed: 0, failed: 0 };
-const tests = runTests(only);
+const tests = runTests(only, only.length === 0 ? { ADJUTANT_TEST_PROGRAM: await writeTestProgram() } : {});
 const failed = checks.failed + tests.failed;
 console.log(`${checks.passed + tests.passed} passed, ${failed} failed`);
 process.exitCode = failed === 0 ? 0 : 1;
 
-function runTests(args: readonly string[]): Count {
+function runTests(args: readonly string[], more: Readonly<Record<string, string>>): Count {
   const folder = mkdtempSync(join(tmpdir(), 'adjutant-test-'));
   const file = join(folder, 'report.json');
   const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${file}`];
-  const { status } = spawnSync('vitest', ['run', ...reporters, ...args], { stdio: 'inherit' });
+  const { status } = spawnSync('vitest', ['run', ...reporters, ...args], {
+    stdio: 'inherit',
+    env: { ...process.env, ...more },
+  });
   const count = countOf(file);
   rmSync(folder, { recursive: true });
   return { passed: count.passed, failed: status !== 0 && count.failed === 0 ? 1 : count.failed };

@@ -1,6 +1,5 @@
 /** The entry of the command line: connects the program to this process's terminal, signals and exit code.
  *  It must never decide anything about a verb. */
-import { readFileSync } from 'node:fs';
 import { enableCompileCache } from 'node:module';
 import { listenForStop } from './interruption.ts';
 
@@ -8,15 +7,12 @@ import { listenForStop } from './interruption.ts';
 const interrupt = listenForStop();
 // Halves the start-up time; only later imports are cached.
 enableCompileCache();
-const [{ runCli }, { createTerminal }, { createKeyboard }] = await Promise.all([
+const [{ runCli }, { createTerminal }, { createKeyboard }, { version }] = await Promise.all([
   import('./program.ts'),
   import('./terminal.ts'),
   import('./keyboard.ts'),
+  import('../version.ts'),
 ]);
-
-const manifest = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as {
-  version: string;
-};
 
 // `adjutant tail … | head` closes the pipe: its reader is gone.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
@@ -28,7 +24,7 @@ const exitCode = await runCli(process.argv.slice(2), {
   terminal: createTerminal(process.stdout, process.stderr),
   keyboard: createKeyboard(process.stdin, process.stderr, () => process.kill(process.pid, 'SIGINT')),
   interrupt,
-  version: manifest.version,
+  version,
   environment: process.env,
 });
 process.exitCode = exitCode;

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { CHAINS } from './model-plan.ts';
 import { AGENTS } from './run-plan.ts';
+import { PROGRAM, SOURCES } from '../support/program.ts';
 import { type Child, freePort, spawnNode } from '../support/process.ts';
 import { startRedis, type TestRedis } from '../support/redis.ts';
 
@@ -63,6 +64,12 @@ const STARTS_WITHIN_MS = 180_000;
 /** Of one attempt: a busy machine starts several at a time, and each starts its own servers. */
 const ONE_START_MS = 60_000;
 
+/** Of other sources than this repository's: those themselves. */
+function programOf(source: string): string {
+  const file = join(source, 'src/cli/main.ts');
+  return file === SOURCES ? PROGRAM : file;
+}
+
 export async function startSystem(options: SystemOptions): Promise<System> {
   const folder = dataFolder();
   const redis = await startRedis({
@@ -77,7 +84,7 @@ export async function startSystem(options: SystemOptions): Promise<System> {
   const upPort = await freePort();
   const prefix = 'chaos';
   const env = { REDIS_URL: redis.url, ADJUTANT_PREFIX: prefix, ADJUTANT_LOG_LEVEL: 'warn' };
-  const program = join(options.source, 'src/cli/main.ts');
+  const program = programOf(options.source);
   const written = new Map<string, string[]>();
   const providers = Object.fromEntries([
     ...MODEL_PROVIDERS.map((name, index) => [name, provider(modelPorts[index] ?? 0)] as const),

@@ -9,11 +9,12 @@ import { privateRedisUrl } from '../../src/service/direct-client.ts';
 import { consoleSteps, shellSteps, shows, type Step } from '../support/console-block.ts';
 import { type Block, blocksOf, givenTo, PAGES } from '../support/documents.ts';
 import { eventually } from '../support/eventually.ts';
+import { PROGRAM as TESTED } from '../support/program.ts';
 import { type Child, spawnNode } from '../support/process.ts';
 
 const DOCUMENTED_URL = 'http://127.0.0.1:7420';
 const FROM_SOURCES = '--conditions=adjutant-source';
-const PROGRAM = [FROM_SOURCES, resolve('src/cli/main.ts')];
+const PROGRAM = [FROM_SOURCES, TESTED];
 /** Read-only commands: what they show may come a moment later. */
 const LOOKS =
   /^npx adjutant (get|trace|tools|agents|lanes|doctor|dead(?! redrive))\b|^curl -s '?http[^' ]*'?$/;

@@ -10,6 +10,7 @@ import type { DirectiveClient } from '../../src/contract/directive-client.ts';
 import type { Signal } from '../../src/contract/signal.ts';
 import { type Child, freePort, spawnNode } from '../support/process.ts';
 import { useRedis } from '../support/shared.ts';
+import { PROGRAM } from '../support/program.ts';
 
 const FOLDER = 'examples/modules';
 const NO_KEYS = { ANTHROPIC_API_KEY: undefined, OPENAI_API_KEY: undefined, GEMINI_API_KEY: undefined };
@@ -127,7 +128,7 @@ describe('the custom directive', () => {
     await once(server, 'listening');
     const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
     const own = { ADJUTANT_PREFIX: 'killed', ADJUTANT_LOG_LEVEL: 'silent' };
-    const program = ['--conditions=adjutant-source', 'src/cli/main.ts'];
+    const program = ['--conditions=adjutant-source', PROGRAM];
     const first = await startUp(program, own);
     const { request_id: id } = await first.client.submit({ type: 'webhook', id: 'w', url, body: 1 } as never);
     await arrived.promise;

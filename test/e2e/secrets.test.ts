@@ -15,8 +15,8 @@ import type { SubmittedDirective } from '../../src/contract/directive.ts';
 import { closeRedis, connectRedis } from '../../src/redis/connection.ts';
 import { spawnNode } from '../support/process.ts';
 import { startRedis, type TestRedis } from '../support/redis.ts';
+import { PROGRAM } from '../support/program.ts';
 
-const PROGRAM = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url));
 const NAMED_TOOLS = fileURLToPath(new URL('../support/servers/named-tools.mjs', import.meta.url));
 const CANARY = 'canary';
 /** A different one in each place, so that a failure shows where it came from. */

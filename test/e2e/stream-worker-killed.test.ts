@@ -11,7 +11,7 @@ const REQUEST = 'stream-killed';
 
 test('kill -9 of a worker in the middle of 50 streams', async () => {
   // Each takes seconds, so that all are under way when the signal arrives, on a busy machine too.
-  const answers = numberedAnswers(STREAMS, { words: 60, paceMs: 40 });
+  const answers = numberedAnswers(STREAMS, { words: 100, paceMs: 40 });
   await using provider = await startMockProvider(answers);
   await using installation = await install({
     config: {
@@ -24,7 +24,6 @@ test('kill -9 of a worker in the middle of 50 streams', async () => {
   expect((await post(`${url}/v1/directives`, { directives })).status).toBe(202);
   const speaking = new Set<string>();
   for await (const signal of follow(url, REQUEST)) {
-    expect(signal.type).toBe('ai.llm.delta');
     if (signal.type === 'ai.llm.delta' && (signal.data.seq ?? 0) > 3) speaking.add(signal.data.call_id);
     if (speaking.size === STREAMS) break;
   }

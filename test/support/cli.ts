@@ -6,9 +6,7 @@ import { mkdtemp, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
-import { fileURLToPath } from 'node:url';
-
-const PROGRAM = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url));
+import { PROGRAM } from './program.ts';
 
 export interface Run {
   readonly code: number | null;

@@ -6,10 +6,10 @@ import { existsSync, readFileSync, watch } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { ownServerEntry } from './mcp-servers.ts';
 import { type Child, spawnNode } from './process.ts';
 import { type RedisOptions, startRedis, type TestRedis } from './redis.ts';
+import { PROGRAM } from './program.ts';
 
 export interface InstallationOptions {
   readonly redis?: RedisOptions;
@@ -50,8 +50,6 @@ export interface Processes {
 export interface Installation extends Processes {
   readonly redis: TestRedis;
 }
-
-const PROGRAM = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url));
 
 export async function install(options: InstallationOptions = {}): Promise<Installation> {
   const redis = await startRedis(options.redis);

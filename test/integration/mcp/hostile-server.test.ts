@@ -26,7 +26,7 @@ async function call(caller: Child, server: string, tool: string, timeoutMs = 60_
   for (;;) {
     const line = caller.lines.slice(told).find((each) => wanted.test(each));
     if (line !== undefined) return JSON.parse(line) as Ending;
-    await caller.nextLine(timeoutMs);
+    await caller.nextLine(60_000);
   }
 }
 

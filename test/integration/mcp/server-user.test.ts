@@ -3,14 +3,13 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { expect, onTestFinished, test } from 'vitest';
 import type { McpServerOptions } from '../../../src/mcp/server-options.ts';
 import { openPool } from '../../support/mcp-pool.ts';
 import { spawnNode } from '../../support/process.ts';
 import { startRedis } from '../../support/redis.ts';
+import { PROGRAM } from '../../support/program.ts';
 
-const PROGRAM = fileURLToPath(new URL('../../../src/cli/main.ts', import.meta.url));
 const CANARY = 'canary-hunter2-hunter2';
 /** A server that only prints what it sees on stderr, and ends. */
 const LOOK = [

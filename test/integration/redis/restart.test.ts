@@ -2,7 +2,6 @@
  *  It must not help any process to recover. */
 import { once } from 'node:events';
 import { tmpdir } from 'node:os';
-import { fileURLToPath } from 'node:url';
 import { Redis } from 'ioredis';
 import { describe, expect, test } from 'vitest';
 import { ServiceUnavailable } from '../../../src/contract/problem.ts';
@@ -13,8 +12,7 @@ import { auditLoad, startLoad } from '../../support/load.ts';
 import { freePort, spawnNode } from '../../support/process.ts';
 import { post } from '../../support/public-api.ts';
 import { startRedis, type TestRedis } from '../../support/redis.ts';
-
-const PROGRAM = fileURLToPath(new URL('../../../src/cli/main.ts', import.meta.url));
+import { PROGRAM } from '../../support/program.ts';
 
 async function terminate({ pid, port }: TestRedis): Promise<void> {
   const witness = new Redis(port, '127.0.0.1', { retryStrategy: () => null });
