@@ -2,7 +2,12 @@
  *  It must never hold more than the limit, nor leave a connection open that keeps sending. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { createByteGatherer } from './byte-gatherer.ts';
-import { createEventCutter, type EventLimits, type RefusedEvent } from './event-cutter.ts';
+import {
+  createEventCutter,
+  type EventCutterOptions,
+  type EventLimits,
+  type RefusedEvent,
+} from './event-cutter.ts';
 
 export type BoundedBody =
   | { readonly ok: true; readonly bytes: Buffer<ArrayBuffer> }
@@ -29,6 +34,7 @@ export async function boundedBody(
 
 export interface EventStreamOptions {
   readonly limits: EventLimits;
+  readonly rewrite?: EventCutterOptions['rewrite'];
   /** May end the stream by throwing. */
   readonly onRefused: (event: RefusedEvent) => void;
   /** How long to pause after so many events, milliseconds. Default: no pause. */
@@ -38,10 +44,15 @@ export interface EventStreamOptions {
 /** The same events without those that cross a limit. */
 export function boundedEvents(
   body: ReadableStream<Uint8Array<ArrayBuffer>>,
-  { limits, onRefused, restMs = () => 0 }: EventStreamOptions,
+  { limits, rewrite, onRefused, restMs = () => 0 }: EventStreamOptions,
 ): ReadableStream<Uint8Array<ArrayBuffer>> {
   let pass: (bytes: Uint8Array<ArrayBuffer>) => void = () => {};
-  const cutter = createEventCutter({ limits, onEvents: (bytes) => pass(bytes), onRefused });
+  const cutter = createEventCutter({
+    limits,
+    onRefused,
+    onEvents: (bytes) => pass(bytes),
+    ...(rewrite === undefined ? {} : { rewrite }),
+  });
   return body.pipeThrough(
     new TransformStream<Uint8Array<ArrayBuffer>, Uint8Array<ArrayBuffer>>({
       transform(chunk, controller) {

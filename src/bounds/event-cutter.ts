@@ -1,7 +1,8 @@
 /** Cuts a stream of server-sent events into whole events of bounded length, each checked before it is passed on.
- *  It must never change a byte of an event that it passes on, nor hold more than one. */
+ *  It must never change a byte of an event by itself, nor hold more than one. */
 import { createByteGatherer } from './byte-gatherer.ts';
 import { type JsonLimits, isWithin, jsonExcess } from './json-shape.ts';
+import { headOf, tailOf } from './text-ends.ts';
 
 export interface EventLimits extends JsonLimits {
   /** Bytes of one event with all its lines. */
@@ -20,6 +21,8 @@ export interface EventCutterOptions {
   readonly limits: EventLimits;
   /** One or more whole events. */
   readonly onEvents: (bytes: Uint8Array<ArrayBuffer>) => void;
+  /** What to pass on instead of an event within the limits; the event itself leaves it as it is. Default: always. */
+  readonly rewrite?: (event: Buffer<ArrayBuffer>) => Uint8Array<ArrayBuffer>;
   /** Called when an event crosses a limit, and again at its end if it went on after that. */
   readonly onRefused: (event: RefusedEvent) => void;
 }
@@ -37,25 +40,35 @@ const KEPT_END_BYTES = 512;
 /** The event parser keeps an object for each line of data, so lines are limited too. */
 const MAX_LINES = 100_000;
 
-export function createEventCutter({ limits, onEvents, onRefused }: EventCutterOptions): EventCutter {
+export function createEventCutter({
+  limits,
+  onEvents,
+  onRefused,
+  rewrite = (event) => event,
+}: EventCutterOptions): EventCutter {
   const held = createByteGatherer(limits.maxEventBytes);
   const ends = createEndFinder();
   let skipped: Skipped | null = null;
   const isHolding = (): boolean => held.length > 0 || skipped !== null;
 
   const refuse = (reason: string, event: Buffer): void =>
-    onRefused({ reason, head: headOf(event), tail: tailOf(event) });
+    onRefused({
+      reason,
+      head: headOf(event, KEPT_END_BYTES).toString('utf8'),
+      tail: tailOf(event, KEPT_END_BYTES).toString('utf8'),
+    });
   const hold = (piece: Buffer): void => {
     if (skipped !== null) return skip(skipped, piece, limits);
     if (held.add(piece) && ends.lines() <= MAX_LINES) return;
     const start = held.take();
-    const head = headOf(start.length > 0 ? start : piece);
+    const head = headOf(piece, KEPT_END_BYTES, headOf(start, KEPT_END_BYTES));
+    const tail = tailOf(piece, KEPT_END_BYTES, tailOf(start, KEPT_END_BYTES));
     const reason =
       ends.lines() > MAX_LINES
         ? `has more than ${MAX_LINES} lines`
         : `is larger than ${limits.maxEventBytes} bytes`;
-    skipped = { reason, head, tail: Buffer.from(piece.subarray(-KEPT_END_BYTES)), bytes: 0 };
-    onRefused({ reason, head, tail: '' });
+    skipped = { reason, head, tail, bytes: 0 };
+    onRefused({ reason, head: head.toString('utf8'), tail: '' });
   };
   /** The whole event; null if something is wrong with it. */
   const whole = (last: Buffer): Buffer<ArrayBuffer> | null => {
@@ -63,7 +76,7 @@ export function createEventCutter({ limits, onEvents, onRefused }: EventCutterOp
     if (skipped !== null) {
       const { reason, head, tail } = skipped;
       skipped = null;
-      onRefused({ reason, head, tail: tail.toString('utf8') });
+      onRefused({ reason, head: head.toString('utf8'), tail: tail.toString('utf8') });
       return null;
     }
     const event = (held.length > 0 ? held.take() : last) as Buffer<ArrayBuffer>;
@@ -85,10 +98,11 @@ export function createEventCutter({ limits, onEvents, onRefused }: EventCutterOp
       for (let end = ends.next(bytes, 0); end !== -1; end = ends.next(bytes, end)) {
         const wasHeld = isHolding();
         const event = whole(bytes.subarray(start, end));
-        if (event === null || wasHeld) {
+        const passing = event === null ? null : rewrite(event);
+        if (wasHeld || event === null || passing !== event) {
           passUntil(start);
           passed = end;
-          if (event !== null) onEvents(event);
+          if (passing !== null) onEvents(passing);
         }
         start = end;
         events += 1;
@@ -104,7 +118,7 @@ export function createEventCutter({ limits, onEvents, onRefused }: EventCutterOp
 /** An event that is not kept, while it goes on. */
 interface Skipped {
   readonly reason: string;
-  readonly head: string;
+  head: Buffer;
   tail: Buffer;
   bytes: number;
 }
@@ -114,19 +128,10 @@ const MAX_SKIPPED_EVENTS = 4;
 
 function skip(skipped: Skipped, piece: Buffer, { maxEventBytes }: EventLimits): void {
   skipped.bytes += piece.length;
-  skipped.tail = Buffer.from(
-    Buffer.concat([skipped.tail, piece.subarray(-KEPT_END_BYTES)]).subarray(-KEPT_END_BYTES),
-  );
+  skipped.head = headOf(piece, KEPT_END_BYTES, skipped.head);
+  skipped.tail = tailOf(piece, KEPT_END_BYTES, skipped.tail);
   if (skipped.bytes > MAX_SKIPPED_EVENTS * maxEventBytes)
     throw new Error(`an event is larger than ${maxEventBytes} bytes and does not end`);
-}
-
-function headOf(event: Buffer): string {
-  return event.toString('utf8', 0, KEPT_END_BYTES);
-}
-
-function tailOf(event: Buffer): string {
-  return event.subarray(-KEPT_END_BYTES).toString('utf8');
 }
 
 interface EndFinder {

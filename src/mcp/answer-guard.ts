@@ -1,5 +1,5 @@
 /** Checks each answer before the protocol does: an endless listing, or a result with too many items, is refused.
- *  It must never touch an answer within the limits. */
+ *  It must never change what a tool has said: it only fills in what the modern protocol requires and servers forget. */
 import type { JSONRPCMessage } from '@modelcontextprotocol/client';
 import { refusedAnswer } from './message-delivery.ts';
 import { LISTING_LIMITS, MAX_CONTENT_ITEMS } from './message-limits.ts';
@@ -40,14 +40,26 @@ export function createAnswerGuard(): AnswerGuard {
       const page = asked.get(message.id);
       asked.delete(message.id);
       if (!('result' in message)) return message;
-      const { result } = message;
+      const result = { ...message.result, ...missingIn(message.result, page !== undefined) };
       const reason = page === undefined ? contentExcess(result) : listingExcess(page, result);
-      return reason === null ? message : refusedAnswer(message.id, reason);
+      return reason === null ? { ...message, result } : refusedAnswer(message.id, reason);
     },
   };
 }
 
 type Result = Readonly<Record<string, unknown>>;
+
+/** The older protocols have none of these members, and ignore them. */
+function missingIn({ resultType, ttlMs, cacheScope }: Result, isListing: boolean): Result {
+  const complete = resultType === undefined || resultType === null ? { resultType: 'complete' } : {};
+  if (!isListing) return complete;
+  const isCacheable = Number.isInteger(ttlMs) && Number(ttlMs) >= 0 && isScope(cacheScope);
+  return { ...complete, ...(isCacheable ? {} : { ttlMs: 0, cacheScope: 'private' }) };
+}
+
+function isScope(scope: unknown): boolean {
+  return scope === 'public' || scope === 'private';
+}
 
 /** The protocol's check of a wrong item is expensive: it tries every kind of content and records each fault. */
 function contentExcess({ content }: Result): string | null {

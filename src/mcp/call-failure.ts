@@ -9,8 +9,9 @@ import {
 } from '@modelcontextprotocol/client';
 import { type ErrorEnvelope, errorEnvelope, normalizeError } from '../contract/error-envelope.ts';
 import type { CallEnding } from './call-deadline.ts';
-import { describe, isDenied, isUnreached, systemCode } from './connect-fault.ts';
-import { ANSWER_LOST, ANSWER_TOO_LARGE } from './message-delivery.ts';
+import { describe, isDenied, isUnreached, lackingScope, systemCode } from './connect-fault.ts';
+import { ANSWER_LOST, ANSWER_REFUSED } from './message-delivery.ts';
+import { errorMessageIn } from './read-message.ts';
 
 export interface FailedCall {
   readonly error: ErrorEnvelope;
@@ -49,10 +50,21 @@ export function endedCall(ending: CallEnding, context: EndingContext): ErrorEnve
 /** The server or the network failed. */
 export function failedCall(error: unknown, context: FailureContext): FailedCall {
   if (error instanceof SdkHttpError) return refusedByHttp(error, context);
+  if (isDenied(error)) return deniedAccess(error, context);
   if (error instanceof ProtocolError) return answeredWithError(error, context);
   if (error instanceof SdkError) return brokenProtocol(error, context);
   if (isUnreached(error) || isNotConnected(error)) return lostConnection(error, context, false);
   return lostConnection(error, context, true);
+}
+
+/** The request was answered by HTTP 401 or 403, so the tool has not run. */
+function deniedAccess(error: unknown, { server }: FailureContext): FailedCall {
+  const scope = lackingScope(error);
+  const message =
+    scope === null
+      ? 'The MCP server denied access'
+      : `The MCP server denied access: the token lacks ${scope}`;
+  return { error: errorEnvelope('auth', message, { server, status: 403 }), sent: false, refused: false };
 }
 
 function refusedByHttp(error: SdkHttpError, { server, holdsSessionId }: FailureContext): FailedCall {
@@ -72,7 +84,12 @@ function refusedByHttp(error: SdkHttpError, { server, holdsSessionId }: FailureC
     return fail('rate_limited', 'The MCP server asks to slow down', false, retryAfter(error));
   if (status >= 500)
     return fail('provider_error', `The MCP server answered HTTP ${status}`, true, retryAfter(error));
-  return fail('executor', `The MCP server answered HTTP ${status}`, false);
+  return fail('executor', reasonIn(error) ?? `The MCP server answered HTTP ${status}`, false);
+}
+
+/** The message of the JSON-RPC error that a refusal may hold. */
+function reasonIn({ data: { text } }: SdkHttpError): string | null {
+  return typeof text === 'string' ? (errorMessageIn(text)?.slice(0, 1_000) ?? null) : null;
 }
 
 function retryAfter(error: SdkHttpError): { retry_after_ms?: number } {
@@ -91,7 +108,7 @@ function answeredWithError(error: ProtocolError, { server }: FailureContext): Fa
     refused: false,
   });
   if (code === ANSWER_LOST) return answer('network');
-  if (code === ANSWER_TOO_LARGE || message.includes(NO_STRUCTURED_CONTENT)) return answer('invalid_result');
+  if (code === ANSWER_REFUSED || message.includes(NO_STRUCTURED_CONTENT)) return answer('invalid_result');
   if (code === ProtocolErrorCode.InvalidParams)
     return answer(/unknown tool|not found/i.test(message) ? 'unknown_tool' : 'validation_error');
   // The tool's own error: a retry hint in its data counts.

@@ -1,7 +1,13 @@
 /** Why a server could not be reached, read from the error of the SDK, fetch or the process.
  *  It must never quote a long answer of a server. */
-import { ProtocolError, SdkError, SdkErrorCode, SdkHttpError } from '@modelcontextprotocol/client';
-import { ANSWER_TOO_LARGE } from './message-delivery.ts';
+import {
+  InsufficientScopeError,
+  ProtocolError,
+  SdkError,
+  SdkErrorCode,
+  SdkHttpError,
+} from '@modelcontextprotocol/client';
+import { ANSWER_REFUSED } from './message-delivery.ts';
 
 export interface ConnectFault {
   readonly type: 'network' | 'auth';
@@ -29,8 +35,15 @@ export function connectFault(error: unknown, ending: string): ConnectFault {
   return { type: 'network', message: ending === '' ? describe(error) : ending, passing: true };
 }
 
-export function isDenied(error: unknown): error is SdkHttpError {
+export function isDenied(error: unknown): boolean {
+  if (error instanceof InsufficientScopeError) return true;
   return error instanceof SdkHttpError && (error.status === 401 || error.status === 403);
+}
+
+/** The scope that the server wants of the token; null: another error. */
+export function lackingScope(error: unknown): string | null {
+  if (!(error instanceof InsufficientScopeError)) return null;
+  return error.requiredScope === undefined ? 'a scope' : `the scope "${error.requiredScope}"`;
 }
 
 export function isTimeout(error: unknown): boolean {
@@ -39,7 +52,7 @@ export function isTimeout(error: unknown): boolean {
 
 /** The server answered, but past one of our limits. */
 export function isRefusedAnswer(error: unknown): boolean {
-  return error instanceof ProtocolError && error.code === ANSWER_TOO_LARGE;
+  return error instanceof ProtocolError && error.code === ANSWER_REFUSED;
 }
 
 /** No byte of the request reached a server. */
@@ -69,6 +82,8 @@ export function systemCode(error: unknown): string | null {
 /** The innermost cause is the useful one: fetch only reports that it failed. */
 export function describe(error: unknown): string {
   if (error instanceof SdkHttpError) return `HTTP ${error.status}`;
+  const scope = lackingScope(error);
+  if (scope !== null) return `HTTP 403: the token lacks ${scope}`;
   let text = error instanceof Error ? error.message : String(error);
   for (let cause = error, depth = 0; cause instanceof Error && depth < 5; cause = cause.cause, depth += 1) {
     if (cause.message !== '' && !text.includes(cause.message)) text = `${text}: ${cause.message}`;

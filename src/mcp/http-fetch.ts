@@ -1,11 +1,18 @@
 /** fetch for the HTTP transports: keeps the Retry-After of a refusal, and bounds everything that comes back.
  *  It must never change a response that is within bounds. */
 import { setTimeout as delay } from 'node:timers/promises';
-import { type FetchLike, SdkErrorCode, SdkHttpError } from '@modelcontextprotocol/client';
+import {
+  type FetchLike,
+  type JSONRPCMessage,
+  SdkErrorCode,
+  SdkHttpError,
+} from '@modelcontextprotocol/client';
 import { boundedBody, boundedEvents, withBody } from '../bounds/bounded-response.ts';
 import type { RefusedEvent } from '../bounds/event-cutter.ts';
 import { MAX_MESSAGE_BYTES, MAX_REFUSAL_BYTES, MESSAGE_LIMITS, messageExcess } from './message-limits.ts';
 import { createPace, OPENINGS, type Pace } from './pace.ts';
+import { readEvent } from './read-event.ts';
+import { type ReadMessages, readMessages } from './read-message.ts';
 
 /** A message that is not passed on. */
 export interface RefusedMessage extends RefusedEvent {
@@ -19,12 +26,15 @@ export interface HttpFetchOptions {
   readonly openings?: Pace;
   /** May be called twice for one message: when it crosses a limit, and at its end. */
   readonly onRefused: (message: RefusedMessage) => void;
+  /** Answers come over the stream that a GET opens, not in the responses. Default: no. */
+  readonly answersElsewhere?: boolean;
 }
 
 export function createHttpFetch({
   pace,
   openings = createPace(undefined, OPENINGS),
   onRefused,
+  answersElsewhere = false,
 }: HttpFetchOptions): FetchLike {
   const restMs = (events: number): number => {
     pace.received(events);
@@ -36,19 +46,32 @@ export function createHttpFetch({
     const request = isGet ? null : requestOf(init?.body);
     const response = await fetch(url, traced(init, request));
     if (response.status === 429 || response.status === 503) throw await refusal(response);
-    if (!response.ok || response.body === null) return shortened(response);
-    const requestId = request?.id ?? null;
-    if (requestId !== null) pace.requested();
+    if (request !== null && response.ok) pace.requested();
+    const awaited = answersElsewhere ? null : request;
+    if (!response.ok) return refusalOrAnswer(await shortened(response), awaited);
+    const requestId = awaited?.id ?? null;
     const refuse = (event: RefusedEvent): void => onRefused({ ...event, requestId });
     // The SDK reads every response to a GET as events.
-    if (isGet || (requestId !== null && isEventStream(response)))
-      return withBody(
-        response,
-        boundedEvents(response.body, { limits: MESSAGE_LIMITS, onRefused: refuse, restMs }),
-      );
-    return requestId === null ? shortened(response) : wholeMessage(response, refuse);
+    if (response.body !== null && (isGet || (requestId !== null && isEventStream(response))))
+      return withBody(response, readEvents(response.body, refuse, restMs));
+    return awaited === null ? shortened(response) : wholeMessage(response, awaited, refuse);
   };
 }
+
+type Refuse = (event: RefusedEvent) => void;
+
+function readEvents(
+  body: ReadableStream<Uint8Array<ArrayBuffer>>,
+  refuse: Refuse,
+  restMs: (events: number) => number,
+): ReadableStream<Uint8Array<ArrayBuffer>> {
+  const refuseBroken = (text: string): void =>
+    refuse({ reason: NOT_JSON, head: `data: ${text.slice(0, 512)}`, tail: text.slice(-512) });
+  const rewrite = (event: Buffer<ArrayBuffer>): Buffer<ArrayBuffer> => readEvent(event, refuseBroken);
+  return boundedEvents(body, { limits: MESSAGE_LIMITS, rewrite, onRefused: refuse, restMs });
+}
+
+const NOT_JSON = 'is not JSON';
 
 /** The server sets the pause before an ended stream is opened again: `retry: 0` would reopen it without end. */
 async function waitToOpen(openings: Pace, signal: AbortSignal | null | undefined): Promise<void> {
@@ -84,8 +107,16 @@ function traced(init: RequestInit | undefined, request: SentRequest | null): Req
   return { ...init, headers };
 }
 
-function isEventStream({ headers }: Response): boolean {
-  return headers.get('content-type')?.split(';')[0]?.trim().toLowerCase() === 'text/event-stream';
+function isEventStream(response: Response): boolean {
+  return mediaTypeOf(response) === 'text/event-stream';
+}
+
+function isJson(response: Response): boolean {
+  return mediaTypeOf(response) === 'application/json';
+}
+
+function mediaTypeOf({ headers }: Response): string | undefined {
+  return headers.get('content-type')?.split(';')[0]?.trim().toLowerCase();
 }
 
 /** Redirects and refusals are short, or are cut. */
@@ -94,12 +125,49 @@ async function shortened(response: Response): Promise<Response> {
   return withBody(response, bytes);
 }
 
-async function wholeMessage(response: Response, refuse: (event: RefusedEvent) => void): Promise<Response> {
+/** The SDK waits for ever for an answer that is not there. */
+async function wholeMessage(response: Response, { id }: SentRequest, refuse: Refuse): Promise<Response> {
   const { bytes } = await boundedBody(response.body, MAX_MESSAGE_BYTES + 1);
+  // The SDK refuses another sort of content by itself.
+  if (response.status !== 202 && response.headers.has('content-type') && !isJson(response))
+    return withBody(response, bytes);
   const excess = messageExcess(bytes);
-  if (excess === null) return withBody(response, bytes);
-  refuse({ reason: excess, head: '', tail: '' });
-  throw new Error(`The answer ${excess}`);
+  const read = excess === null ? readMessages(bytes.toString('utf8')) : null;
+  const reason = excess ?? faultOf(read, bytes.length, id);
+  if (read !== null && reason === null) return withMessages(response, read);
+  refuse({ reason: reason ?? NOT_JSON, head: '', tail: '' });
+  throw new Error(`The answer ${reason}`);
+}
+
+function faultOf(read: ReadMessages | null, bytes: number, id: string | number): string | null {
+  if (bytes === 0) return 'is empty';
+  if (read === null) return NOT_JSON;
+  return read.messages.some((message) => isAnswerTo(message, id))
+    ? null
+    : 'is not for the request that was sent';
+}
+
+function isAnswerTo(message: JSONRPCMessage, id: string | number): boolean {
+  return !('method' in message) && String(message.id) === String(id);
+}
+
+/** Parsed once, here. */
+function withMessages(response: Response, { messages }: ReadMessages): Response {
+  const { url } = response;
+  const headers = new Headers(response.headers);
+  headers.set('content-type', 'application/json');
+  const copy = new Response(null, { status: 200, headers });
+  const json = (): Promise<unknown> => Promise.resolve(messages.length === 1 ? messages[0] : messages);
+  return Object.defineProperties(copy, { url: { value: url }, json: { value: json } });
+}
+
+/** A refusal with a JSON-RPC error for the request is its answer; one about the session is not. */
+async function refusalOrAnswer(response: Response, request: SentRequest | null): Promise<Response> {
+  if (response.status !== 400 || request === null || !isJson(response)) return response;
+  const read = readMessages(await response.clone().text());
+  const answer = read?.messages.find((message) => isAnswerTo(message, request.id));
+  const isAnswer = answer !== undefined && 'error' in answer && !/session/i.test(answer.error.message);
+  return isAnswer ? withMessages(response, { messages: [answer], isSound: true }) : response;
 }
 
 /** The SDK's error for a refused request has no headers, so Retry-After is added here. */

@@ -1,6 +1,7 @@
 /** Cuts a byte stream into lines, holding at most one line of bounded length.
  *  It must never fail on its input: a line past the bound is skipped, and its two ends are reported. */
 import { createByteGatherer } from '../bounds/byte-gatherer.ts';
+import { headOf, tailOf } from '../bounds/text-ends.ts';
 
 export interface LineReader {
   /** How many lines ended in the chunk. */
@@ -28,18 +29,19 @@ const MAX_SKIPPED_LINES = 4;
 export function createLineReader(options: LineReaderOptions): LineReader {
   const { maxLineBytes, onLine, onOversized } = options;
   const held = createByteGatherer(maxLineBytes);
-  let skipped: { head: string; tail: Buffer; bytes: number } | null = null;
+  let skipped: { head: Buffer; tail: Buffer; bytes: number } | null = null;
 
   const keep = (piece: Buffer): void => {
     if (skipped !== null) {
-      skipped.tail = Buffer.from(lastBytes(Buffer.concat([skipped.tail, lastBytes(piece)])));
+      skipped.head = headOf(piece, KEPT_END_BYTES, skipped.head);
+      skipped.tail = tailOf(piece, KEPT_END_BYTES, skipped.tail);
       skipped.bytes += piece.length;
       if (skipped.bytes > MAX_SKIPPED_LINES * maxLineBytes) options.onEndless();
     } else if (!held.add(piece)) {
       const start = held.take();
-      const head = (start.length > 0 ? start : piece).toString('utf8', 0, KEPT_END_BYTES);
-      skipped = { head, tail: Buffer.from(lastBytes(piece)), bytes: 0 };
-      onOversized(head, '');
+      const head = headOf(piece, KEPT_END_BYTES, headOf(start, KEPT_END_BYTES));
+      skipped = { head, tail: tailOf(piece, KEPT_END_BYTES, tailOf(start, KEPT_END_BYTES)), bytes: 0 };
+      onOversized(head.toString('utf8'), '');
     }
   };
 
@@ -49,7 +51,7 @@ export function createLineReader(options: LineReaderOptions): LineReader {
     if (skipped === null) return onLine(held.take());
     const { head, tail } = skipped;
     skipped = null;
-    onOversized(head, tail.toString('utf8'));
+    onOversized(head.toString('utf8'), tail.toString('utf8'));
   };
 
   return {
@@ -65,8 +67,4 @@ export function createLineReader(options: LineReaderOptions): LineReader {
       return lines;
     },
   };
-}
-
-function lastBytes(bytes: Buffer): Buffer {
-  return bytes.subarray(-KEPT_END_BYTES);
 }

@@ -3,7 +3,7 @@
 import { type JSONRPCMessage, SSEClientTransport, type Transport } from '@modelcontextprotocol/client';
 import { createAnswerGuard } from './answer-guard.ts';
 import { type RefusedMessage, createHttpFetch } from './http-fetch.ts';
-import { dataIn, idOfRefused, refusedAnswer } from './message-delivery.ts';
+import { dataIn, deliverInOrder, idOfRefused, refusedAnswer } from './message-delivery.ts';
 import { createPace } from './pace.ts';
 import { createReplyGate } from './reply-gate.ts';
 import type { HttpTransportOptions } from './server-options.ts';
@@ -15,6 +15,7 @@ export function createSseTransport({ url, headers }: HttpTransportOptions): Tran
     requestInit: { headers: { ...headers } },
     fetch: createHttpFetch({
       pace: createPace(),
+      answersElsewhere: true,
       onRefused: (message) => answerRefused(transport, message),
     }),
   });
@@ -29,7 +30,8 @@ export function createSseTransport({ url, headers }: HttpTransportOptions): Tran
   };
   inner.onclose = () => transport.onclose?.();
   inner.onerror = (error) => transport.onerror?.(error);
-  inner.onmessage = (message: JSONRPCMessage) => transport.onmessage?.(guard.checked(message));
+  inner.onmessage = (message: JSONRPCMessage) =>
+    deliverInOrder(guard.checked(message), (next) => transport.onmessage?.(next));
   return transport;
 }
 

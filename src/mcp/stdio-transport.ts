@@ -4,14 +4,18 @@ import { type JSONRPCMessage, SdkError, SdkErrorCode, type Transport } from '@mo
 import { type AnswerGuard, createAnswerGuard } from './answer-guard.ts';
 import { createLineReader } from './line-reader.ts';
 import type { Logger } from '../telemetry/logger.ts';
-import { deliverInOrder, idOfRefused, readMessages, refusedAnswer } from './message-delivery.ts';
+import { headOf, tailOf } from '../bounds/text-ends.ts';
+import { deliverInOrder, idOfRefused, refusedAnswer } from './message-delivery.ts';
 import { MAX_MESSAGE_BYTES, messageExcess } from './message-limits.ts';
 import { type Pace, createPace } from './pace.ts';
+import { readMessages, startsAsMessage } from './read-message.ts';
 import type { StdioTransportOptions } from './server-options.ts';
 import { type ServerProcess, startServerProcess } from './server-process.ts';
 import { type StderrTail, createStderrTail } from './stderr-tail.ts';
 import { type ProbeWatch, createProbeWatch } from './unanswered-probe.ts';
 
+/** Of a refused line, to find the request that it answers. */
+const KEPT_END_BYTES = 256;
 /** A server that leaves this much unread has stopped reading. */
 const MAX_UNREAD_BYTES = 64 * 1024 * 1024;
 /** With this much unread, a cancellation would arrive too late. */
@@ -98,10 +102,14 @@ function attach(
   const reader = createLineReader({
     maxLineBytes: MAX_MESSAGE_BYTES,
     onLine: (line) => {
-      const excess = messageExcess(line);
-      if (excess !== null)
-        return refuse(excess, line.toString('utf8', 0, 256), line.toString('utf8', line.length - 256));
-      for (const message of readMessages(line.toString('utf8'))) deliver(message);
+      const { reason, messages } = readLine(line);
+      if (reason !== null)
+        return refuse(
+          reason,
+          headOf(line, KEPT_END_BYTES).toString(),
+          tailOf(line, KEPT_END_BYTES).toString(),
+        );
+      for (const message of messages) deliver(message);
     },
     onOversized: (head, tail) => refuse(`is larger than ${MAX_MESSAGE_BYTES} bytes`, head, tail),
     onEndless: () => lost(`sent a message larger than ${MAX_MESSAGE_BYTES} bytes that does not end`),
@@ -120,6 +128,23 @@ function attach(
   // No answer can come any more, even if the process lives on. Delayed, so that an exit can report how it ended.
   server.stdout.once('close', () => setTimeout(lost, 20, 'closed its stdout'));
   void server.gone.then(lost);
+}
+
+interface ReadLine {
+  readonly messages: readonly JSONRPCMessage[];
+  /** What is wrong with the message that the line holds. */
+  readonly reason: string | null;
+}
+
+function readLine(line: Buffer): ReadLine {
+  const excess = messageExcess(line);
+  if (excess !== null) return { reason: excess, messages: [] };
+  const text = line.toString('utf8');
+  const messages = readMessages(text)?.messages;
+  return {
+    reason: messages === undefined && startsAsMessage(text) ? 'is not JSON' : null,
+    messages: messages ?? [],
+  };
 }
 
 function closeOnce(link: Link, transport: StdioTransport): void {

@@ -86,6 +86,22 @@ export async function startHostilePeer(habit = 'polite', elsewhere = ''): Promis
   return httpServer('hostile', child, `http://127.0.0.1:${line.split(' ')[1]}`, '/mcp');
 }
 
+export const malformedPeer = (habit = ''): StdioServer =>
+  stdio('malformed', [ownServer('malformed-peer.mjs'), 'stdio', habit]);
+
+/** `over`: by Streamable HTTP with JSON or with events, or by the older SSE transport. */
+export async function startMalformedPeer(): Promise<
+  AsyncDisposable & { over(way: string): McpServerOptions }
+> {
+  const child = spawnNode([ownServer('malformed-peer.mjs'), 'http']);
+  const line = await child.waitForLine(/^port \d+$/);
+  const url = `http://127.0.0.1:${line.split(' ')[1]}`;
+  return {
+    over: (way) => ({ name: 'malformed', transport: { kind: 'http', url: `${url}/${way}`, headers: {} } }),
+    [Symbol.asyncDispose]: async () => void (await child.kill9()),
+  };
+}
+
 /** Tools by name, or by definition with what they answer. */
 export const namedTools = (tools: readonly unknown[]): StdioServer =>
   stdio('named', [ownServer('named-tools.mjs'), JSON.stringify(tools)]);

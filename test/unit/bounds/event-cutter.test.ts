@@ -96,6 +96,6 @@ describe('event cutter', () => {
     expect(refused).toHaveLength(2);
     expect(refused[0]).toMatchObject({ reason: 'is larger than 200 bytes', tail: '' });
     expect(refused[0]?.head).toMatch(/^data: \{"id":7/);
-    expect(refused[1]?.tail).toMatch(/"end":1\}\n\n$/);
+    expect(refused[1]?.tail).toMatch(/"end":1\}\n$/);
   });
 });

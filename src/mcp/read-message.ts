@@ -1,0 +1,143 @@
+/** Reads a JSON value as a JSON-RPC message: harmless mistakes are put right, and an answer that cannot be used becomes an error.
+ *  It must never drop an answer, which somebody waits for, nor change what a tool has said. */
+import type { JSONRPCMessage } from '@modelcontextprotocol/client';
+import { isObject } from '../contract/json-object.ts';
+import { refusedAnswer } from './message-delivery.ts';
+
+type Members = Readonly<Record<string, unknown>>;
+type Id = string | number;
+
+export interface ReadMessages {
+  readonly messages: readonly JSONRPCMessage[];
+  /** The text is one message, and nothing is wrong with it. */
+  readonly isSound: boolean;
+}
+
+/** All messages of a text, which holds one or, in an older form, a batch. null: not JSON. */
+export function readMessages(text: string): ReadMessages | null {
+  try {
+    const parsed: unknown = JSON.parse(text.trim());
+    const values = Array.isArray(parsed) ? parsed : [parsed];
+    const messages = values.map(readMessage).filter((message) => message !== null);
+    return { messages, isSound: messages[0] === parsed };
+  } catch {
+    return null;
+  }
+}
+
+/** What the JSON-RPC error of a text says, whatever request it is for; null: there is none. */
+export function errorMessageIn(text: string): string | null {
+  try {
+    const parsed: unknown = JSON.parse(text);
+    if (!isObject(parsed) || !isGiven(parsed['error'])) return null;
+    return String(errorBody(parsed['error'])['message']);
+  } catch {
+    return null;
+  }
+}
+
+/** Servers print anything to stdout, and keep a stream alive with anything. */
+export function startsAsMessage(text: string): boolean {
+  return text.trimStart().startsWith('{');
+}
+
+/** null: not a message. The value itself when nothing is wrong with it. */
+export function readMessage(value: unknown): JSONRPCMessage | null {
+  if (!isObject(value)) return null;
+  if ('result' in value || 'error' in value || !isGiven(value['method'])) return readAnswer(value);
+  return typeof value['method'] === 'string' ? readRequest(value) : null;
+}
+
+/** A request or a notification. */
+function readRequest(value: Members): JSONRPCMessage | null {
+  const { params, ...rest } = value;
+  if (params !== undefined && params !== null && typeof params !== 'object') return null;
+  if (params !== null && value['jsonrpc'] === '2.0') return value as unknown as JSONRPCMessage;
+  const given = params === undefined || params === null ? {} : { params };
+  return { ...rest, ...given, jsonrpc: '2.0' } as unknown as JSONRPCMessage;
+}
+
+function readAnswer(value: Members): JSONRPCMessage | null {
+  const { id } = value;
+  if (typeof id !== 'string' && !(typeof id === 'number' && Number.isInteger(id))) return null;
+  const hasResult = isGiven(value['result']);
+  const hasError = isGiven(value['error']) && value['error'] !== false;
+  if (hasResult && hasError) return refusedAnswer(id, 'has both a result and an error');
+  if (hasError) return answer(value, id, 'error', errorBody(value['error']));
+  if (!hasResult) return refusedAnswer(id, 'has neither a result nor an error');
+  const { result } = value;
+  if (!isObject(result)) return refusedAnswer(id, 'has a result that is not an object');
+  return answer(value, id, 'result', withoutNulls(result));
+}
+
+function isGiven(member: unknown): boolean {
+  return member !== undefined && member !== null;
+}
+
+function answer(value: Members, id: Id, key: 'result' | 'error', body: Members): JSONRPCMessage {
+  const isSound = value['jsonrpc'] === '2.0' && value[key] === body && Object.keys(value).length === 3;
+  return (isSound ? value : { jsonrpc: '2.0', id, [key]: body }) as unknown as JSONRPCMessage;
+}
+
+const INTERNAL_ERROR = -32_603;
+const NO_MESSAGE = 'The MCP server answered with an error';
+
+function errorBody(error: unknown): Members {
+  if (!isObject(error))
+    return { code: INTERNAL_ERROR, message: typeof error === 'string' ? error : NO_MESSAGE };
+  const { code, message } = error;
+  if (Number.isInteger(code) && typeof message === 'string') return error;
+  const number = typeof code === 'string' && /^-?\d{1,9}$/.test(code) ? Number(code) : code;
+  const isNumber = Number.isInteger(number);
+  return {
+    ...(isNumber || code === undefined ? {} : { data: { code } }),
+    ...error,
+    code: isNumber ? number : INTERNAL_ERROR,
+    message: typeof message === 'string' ? message : NO_MESSAGE,
+  };
+}
+
+/** Servers that write every member of a type write null for those that are absent. */
+function withoutNulls(result: Members): Members {
+  if (isObject(result['capabilities'])) return withoutAnyNull(result) as Members;
+  const hasNull = OPTIONAL.some((key) => result[key] === null);
+  const { content } = result;
+  const items = Array.isArray(content) ? withoutNullsInItems(content) : content;
+  if (!hasNull && items === content) return result;
+  const kept = Object.entries(result).filter(([key, member]) => member !== null || !isAbsent(key, result));
+  return { ...Object.fromEntries(kept), ...(items === undefined ? {} : { content: items }) };
+}
+
+const OPTIONAL = ['_meta', 'isError', 'structuredContent', 'nextCursor', 'ttlMs', 'cacheScope'] as const;
+
+/** In the modern protocol null is a value that a tool may answer with. */
+function isAbsent(key: string, result: Members): boolean {
+  if (key === 'structuredContent') return result['resultType'] === undefined;
+  return (OPTIONAL as readonly string[]).includes(key);
+}
+
+function withoutNullsInItems(content: readonly unknown[]): readonly unknown[] {
+  const items = content.map(withoutNullMembers);
+  return items.some((item, index) => item !== content[index]) ? items : content;
+}
+
+/** Of an item of content, and of the objects in it: all of their members are the protocol's. */
+function withoutNullMembers(value: unknown): unknown {
+  if (!isObject(value)) return value;
+  const members = Object.entries(value).filter(([, member]) => member !== null);
+  const inner = members.map(([key, member]) => [key, INNER.has(key) ? withoutNullMembers(member) : member]);
+  const isSame =
+    members.length === Object.keys(value).length &&
+    inner.every(([key, member]) => value[key as string] === member);
+  return isSame ? value : Object.fromEntries(inner);
+}
+
+const INNER: ReadonlySet<string> = new Set(['annotations', 'resource']);
+
+/** Of an answer to the handshake, which holds nothing but what the protocol defines. */
+function withoutAnyNull(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withoutAnyNull);
+  if (!isObject(value)) return value;
+  const members = Object.entries(value).filter(([, member]) => member !== null);
+  return Object.fromEntries(members.map(([key, member]) => [key, withoutAnyNull(member)]));
+}
