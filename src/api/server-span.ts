@@ -3,48 +3,50 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { randomHex } from '../telemetry/random-pool.ts';
 import { ATTRIBUTE } from '../telemetry/semantic-names.ts';
-import type { Attributes, SpanPlace } from '../telemetry/span.ts';
+import type { Attributes, SpanRecord } from '../telemetry/span.ts';
 import { traceparentOf } from '../telemetry/span-place.ts';
 import type { Spans } from '../telemetry/spans.ts';
 import { isTraceparent, newTraceparent } from '../telemetry/trace-context.ts';
 import type { App } from './app.ts';
 
-interface Entered {
-  readonly place: SpanPlace;
-  readonly startedAt: number;
-}
-
 /** The routes read the context from the header, whether the caller sent one or not. */
 export function traceRequests(app: App, spans: Spans): void {
-  const entered = new WeakMap<FastifyRequest, Entered>();
-  app.addHook('onRequest', async (request) => {
+  app.addHook('onRequest', async (request, reply) => {
     if (request.method !== 'POST') return;
     const { traceparent } = request.headers as { traceparent?: unknown };
     const context = spans.decided(isTraceparent(traceparent) ? traceparent : newTraceparent());
     const parent = spans.under(context);
     const place = parent && { traceId: parent.traceId, parentId: parent.spanId, spanId: randomHex(8) };
     request.headers['traceparent'] = place === null ? context : traceparentOf(place);
-    if (place !== null) entered.set(request, { place, startedAt: spans.now() });
-  });
-  app.addHook('onResponse', async (request, reply) => {
-    const entry = entered.get(request);
-    if (entry === undefined) return;
-    const name = `POST ${request.routeOptions.url ?? ''}`.trimEnd();
-    const error = reply.statusCode >= 500 ? String(reply.statusCode) : null;
-    const attributes = attributesOf(request, reply);
-    spans.report({ ...entry, name, kind: 'server', attributes, endedAt: spans.now(), error });
+    if (place === null) return;
+    const startedAt = spans.now();
+    const begun = { place, startedAt, endedAt: startedAt, ...entered(request) };
+    spans.begin(begun);
+    // Also where the caller is gone before it is answered.
+    reply.raw.once('close', () => spans.report({ ...begun, endedAt: spans.now(), ...left(begun, reply) }));
   });
 }
 
-function attributesOf(request: FastifyRequest, { statusCode }: FastifyReply): Attributes {
+function entered(request: FastifyRequest): Omit<SpanRecord, 'place' | 'startedAt' | 'endedAt'> {
   const { params, routeOptions } = request;
   const { request_id: requestId } = (params ?? {}) as { request_id?: string };
-  return {
+  const attributes: Attributes = {
     [ATTRIBUTE.httpMethod]: 'POST',
     [ATTRIBUTE.httpRoute]: routeOptions.url,
     [ATTRIBUTE.urlPath]: request.url.split('?')[0],
     [ATTRIBUTE.urlScheme]: 'http',
-    [ATTRIBUTE.httpStatus]: statusCode,
     [ATTRIBUTE.request]: requestId,
   };
+  return { name: `POST ${routeOptions.url ?? ''}`.trimEnd(), kind: 'server', attributes, error: null };
+}
+
+/** A caller that did not wait has got no status; that is not the service's error. */
+function left(
+  { attributes }: Pick<SpanRecord, 'attributes'>,
+  reply: FastifyReply,
+): Pick<SpanRecord, 'attributes' | 'error'> {
+  const { statusCode, raw } = reply;
+  if (!raw.writableFinished) return { attributes, error: null };
+  const error = statusCode >= 500 ? String(statusCode) : null;
+  return { attributes: { ...attributes, [ATTRIBUTE.httpStatus]: statusCode }, error };
 }

@@ -10,6 +10,7 @@ import type { Capacity } from '../queue/capacity.ts';
 import { type Entrance, type Entry, FIRST_LOOK_MS, type LaneJob } from '../queue/entrance.ts';
 import { requestFullProblem } from '../queue/request-full.ts';
 import { RUN_ENTRY, RUN_LANE, wakeJob } from '../queue/run-wake.ts';
+import { NO_NOTES, type PendingNote, type SpanNotes } from '../queue/span-note.ts';
 import type { Agents } from '../catalog/known-agents.ts';
 import { looserLimits } from './overrides.ts';
 import type { JsonObject, RunSpec } from './transition.ts';
@@ -22,6 +23,8 @@ export interface RunStarterParts {
   capacity: Capacity | null;
   /** As in `RunJournalOptions`. */
   requestBytes: number;
+  /** Default: the span of a POST whose process dies is lost. */
+  notes?: SpanNotes;
 }
 
 export type NamedRun = ParsedRun & { request_id: string };
@@ -33,7 +36,7 @@ export type RunStarter = ReturnType<typeof createRunStarter>;
 const NAMED_AGENTS = 100;
 
 export function createRunStarter(parts: RunStarterParts) {
-  const { runs, agents, entrance, capacity } = parts;
+  const { runs, agents, entrance, capacity, notes = NO_NOTES } = parts;
 
   /** `traceparent`: the trace of the run. Throws `DirectiveRefused` (`lane_full`, `service_full`) when there is no room. */
   async function start(run: NamedRun, traceparent: string, parent: RunSpec['parent'] = null): Promise<Start> {
@@ -43,20 +46,26 @@ export function createRunStarter(parts: RunStarterParts) {
     const errors = parent === null ? looserLimits(agent, run.overrides) : [];
     if (errors.length > 0) return { ok: false, refusal: tooLoose(errors) };
     await capacity?.reserve(new Map([[RUN_LANE, 1]]));
-    const verdict = await entrance.enter(entryOf(run, traceparent, parent));
+    const note = notes.noteOf(run.request_id, { under: traceparent, prepared: [] });
+    const verdict = await entrance.enter(entryOf(run, traceparent, parent, note)).finally(note.release);
     if (verdict.kind === 'no_room')
       return { ok: false, refusal: requestFullProblem(run.request_id, verdict.bytes, parts.requestBytes) };
     if (verdict.kind === 'conflict') return { ok: false, refusal: conflict(run.request_id) };
     return { ok: true, run: startedRun(run, verdict) };
   }
 
-  function entryOf(run: NamedRun, traceparent: string, parent: RunSpec['parent']): Entry<StartVerdict> {
+  function entryOf(
+    run: NamedRun,
+    traceparent: string,
+    parent: RunSpec['parent'],
+    note: PendingNote,
+  ): Entry<StartVerdict> {
     const { request_id: requestId, agent } = run;
     const spec = JSON.stringify(specOf(run, parent));
     const digest = digestOf(run, parent);
     return {
       requestId,
-      announcements: [{ id: RUN_ENTRY, afterMs: FIRST_LOOK_MS }],
+      announcements: [{ id: RUN_ENTRY, afterMs: FIRST_LOOK_MS }, ...note.announcements],
       accept: () => runs.start({ requestId, digest, agent, spec, traceparent }),
       jobsOf: (verdict) => firstTurn(requestId, verdict),
     };

@@ -23,13 +23,13 @@ import { type BrokenRunParts, endOf, endOfUnreadable, guarded } from './broken-r
 import { type Acknowledgement, begun, fold, type Folded, isDue, isOver } from './fold.ts';
 import { turnContext } from './run-place.ts';
 import { isLastTurn, runSpan, turnSpan } from './run-spans.ts';
-import type { Spans } from '../telemetry/spans.ts';
 import { type OutboxParts, performOutbox } from './outbox.ts';
 import { TURN_SIZE, type RunStore, type StoredRun } from './run-store.ts';
 import { commitOf, textsOf, type Turn } from './turn-record.ts';
+import { turnNote, type TurnNoteParts } from './turn-note.ts';
 import { measureTurn } from './turn-measures.ts';
 
-export interface TurnParts extends BrokenRunParts {
+export interface TurnParts extends BrokenRunParts, TurnNoteParts {
   store: RunStore;
   /** What the first turn needs. */
   beginning: BeginningParts;
@@ -40,7 +40,6 @@ export interface TurnParts extends BrokenRunParts {
   index: SweepIndex;
   waker: RunWaker;
   logger: Logger;
-  spans: Spans;
   reports: Reports;
   activity: Pick<RunActivityIndex, 'note'>;
 }
@@ -157,11 +156,12 @@ async function commit(
   const { folded } = turn;
   const context = turnContext(parts.spans, run, run.version + 1);
   const prepared = await parts.preparer.prepare(folded.directives as Directive[], context);
+  const note = turnNote(parts, { run, folded, startedAt }, context, prepared);
   const open = withLane(prepared);
   const jobs = jobsOf(open);
   const verdict = await parts.entrance.enter<CommitVerdict>({
     requestId: run.requestId,
-    announcements: [...announcementsOf(open), ...ownAnnouncement(run, folded)],
+    announcements: [...announcementsOf(open), ...ownAnnouncement(run, folded), ...note.announcements],
     accept: () => parts.store.commit(run, commitOf(run, turn, texts, prepared)),
     jobsOf: ({ kind }) => (kind === 'committed' ? jobs : null),
     only: jobs.length === 1 ? jobs[0] : undefined,
@@ -171,6 +171,7 @@ async function commit(
   });
   if (verdict.kind === 'committed') reportTurn(parts, { run, folded, startedAt, prepared, now: verdict.now });
   if (verdict.kind === 'committed') reportImmediate(parts.reports, prepared);
+  note[verdict.kind === 'committed' ? 'release' : 'forget']();
   return verdict;
 }
 

@@ -16,6 +16,7 @@ import type { Entrance, Entry, LaneJob } from './entrance.ts';
 import { identify } from './identify.ts';
 import { reportImmediate } from './immediate-end.ts';
 import { announcementsOf, jobsOf, type Prepared, type Preparer, reportSent, withLane } from './prepare.ts';
+import { NO_NOTES, type PendingNote, type SpanNotes } from './span-note.ts';
 import { requestFull } from './request-full.ts';
 
 export interface SubmitterOptions {
@@ -29,6 +30,8 @@ export interface SubmitterOptions {
   requestBytes: number;
   /** Default: nothing is traced. */
   spans?: Spans;
+  /** Default: spans of a process that dies are lost. */
+  notes?: SpanNotes;
   reports: Reports;
   newId?: () => string;
 }
@@ -41,7 +44,8 @@ export interface InternalSubmitOptions extends Pick<SubmitOptions, 'idempotencyK
 export type Submitter = ReturnType<typeof createSubmitter>;
 
 export function createSubmitter(options: SubmitterOptions) {
-  const { journal, entrance, preparer, capacity, spans = NO_SPANS, newId = newIdentifier } = options;
+  const { journal, entrance, preparer, capacity, newId = newIdentifier } = options;
+  const { spans = NO_SPANS, notes = NO_NOTES } = options;
 
   /** Throws `DirectiveRefused` for conflicts; rejects with Redis' own error when it does not answer. */
   async function submit(
@@ -54,16 +58,20 @@ export function createSubmitter(options: SubmitterOptions) {
     const prepared = await preparer.prepare(directives, trace);
     requireBounded(directives, prepared, options.argumentsBytes);
     await capacity.reserve(additionsOf(prepared));
+    const note = notes.noteOf(requestId, { under: trace, prepared });
     const verdict = await entrance
-      .enter(entryOf(requestId, prepared, replyChannel))
+      .enter(entryOf(requestId, prepared, note, replyChannel))
       .catch((error: unknown) => {
         reportSent(spans, prepared, startedAt, 'unavailable');
+        note.release();
         throw error;
       });
+    if (verdict.kind !== 'ok') note.forget();
     if (verdict.kind === 'no_room') throw requestFull(requestId, verdict.bytes, options.requestBytes);
     if (verdict.kind === 'conflict') throw conflict(requestId, prepared, verdict);
     const accepted = prepared.filter((_, position) => verdict.verdicts[position] === 'accepted');
     reportSent(spans, accepted, startedAt);
+    note.release();
     reportImmediate(options.reports, accepted);
     return submissionOf(requestId, prepared, verdict.verdicts);
   }
@@ -71,13 +79,14 @@ export function createSubmitter(options: SubmitterOptions) {
   function entryOf(
     requestId: string,
     prepared: readonly Prepared[],
+    note: PendingNote,
     replyChannel: string | undefined,
   ): Entry<AcceptVerdict> {
     const open = withLane(prepared);
     const acceptances = prepared.map(({ acceptance }) => acceptance);
     return {
       requestId,
-      announcements: announcementsOf(open),
+      announcements: [...announcementsOf(open), ...note.announcements],
       accept: () => journal.accept(requestId, acceptances, replyChannel),
       jobsOf: (verdict) => (verdict.kind === 'ok' ? jobsOf(asAccepted(prepared, verdict.verdicts)) : null),
       only: prepared.length === 1 ? jobsOf(open)[0] : undefined,

@@ -6,9 +6,11 @@ import type { DueEntry, SweepIndex } from '../journal/sweep-index.ts';
 import { RUN_ENTRY } from './run-wake.ts';
 import { SHORTEST_LOOK_MS } from './sweep-decision.ts';
 import { createDirectiveSweep, type DirectiveSweepParts } from './sweep-directives.ts';
+import { SPAN_ENTRY } from './span-note.ts';
+import { createSpanSweep, type SpanSweepParts } from './sweep-spans.ts';
 import { createRunSweep, type RunSweepParts } from './sweep-runs.ts';
 
-export interface SweeperOptions extends DirectiveSweepParts, RunSweepParts {
+export interface SweeperOptions extends DirectiveSweepParts, RunSweepParts, Pick<SpanSweepParts, 'workers'> {
   index: SweepIndex;
   dead: DeadLetterIndex;
   /** How long a closed request stays readable, milliseconds. */
@@ -29,6 +31,7 @@ export function createSweeper(options: SweeperOptions) {
   const { index, lanes, dead, onError } = options;
   const sweepRun = createRunSweep(options);
   const sweepDirective = createDirectiveSweep(options);
+  const sweepSpans = createSpanSweep(options);
   const stopping = new AbortController();
   let loop: Promise<void> | undefined;
   let deadLetterLookAt = 0;
@@ -43,7 +46,9 @@ export function createSweeper(options: SweeperOptions) {
   }
 
   async function lookAt(entry: DueEntry, now: number): Promise<void> {
-    await (entry.id === RUN_ENTRY ? sweepRun(entry, now) : sweepDirective(entry, now));
+    if (entry.id === RUN_ENTRY) await sweepRun(entry, now);
+    else if (entry.id.startsWith(SPAN_ENTRY)) await sweepSpans(entry, now);
+    else await sweepDirective(entry, now);
   }
 
   /** An entry whose check failed is checked again later; the others of its batch are not affected. */

@@ -58,10 +58,19 @@ export function createClient(store: Store, listening: RedisConnection, options: 
   );
   const memory = createMemoryRoom(connection, options.totalBytes);
   const capacity = createCapacity({ ...options, lanes: queue.lanes, index, memory });
-  const { entrance, canceller, lanes } = queue;
+  const { entrance, canceller, lanes, notes } = queue;
   const { argumentsBytes } = options;
   const limits = { argumentsBytes, requestBytes };
-  const submitter = createSubmitter({ journal, entrance, preparer, capacity, spans, reports, ...limits });
+  const submitter = createSubmitter({
+    journal,
+    entrance,
+    preparer,
+    capacity,
+    spans,
+    notes,
+    reports,
+    ...limits,
+  });
   const client = createQueueClient({
     journal,
     follower: createFollower(journal, subscriber, recheckMs),

@@ -75,8 +75,9 @@ export async function createDirectClient(options: DirectClientOptions): Promise<
     ...client,
     async close() {
       await client.close();
+      await telemetry.stop();
       await store.close();
-      await Promise.all([closeRedis(connection), closeRedis(listening), telemetry.stop()]);
+      await Promise.all([closeRedis(connection), closeRedis(listening)]);
     },
   };
 }

@@ -34,7 +34,7 @@ export function createEngineRole(store: Store, options: EngineRoleOptions): Engi
 function turnOf(store: Store, { core, preparer, requestBytes, logger }: EngineRoleOptions): TurnParts {
   const { spans, records, queue, catalog } = store;
   const { runs, conversations, index, payloads } = records;
-  const { entrance, canceller, waker, wakeRun } = queue;
+  const { entrance, canceller, waker, wakeRun, notes } = queue;
   const { agents, toolsOf } = catalog;
   const { starter, notifier } = runAccess(store, { capacity: null, requestBytes });
   const interrupt = async (requestId: string, reason: string): Promise<void> =>
@@ -59,5 +59,6 @@ function turnOf(store: Store, { core, preparer, requestBytes, logger }: EngineRo
     index,
     waker,
     spans,
+    notes,
   };
 }

@@ -16,7 +16,7 @@ export function runAccess({ records, queue, catalog }: Store, options: RunAccess
   const { runs } = records;
   const { agents } = catalog;
   return {
-    starter: createRunStarter({ runs, agents, entrance: queue.entrance, ...options }),
+    starter: createRunStarter({ runs, agents, entrance: queue.entrance, notes: queue.notes, ...options }),
     notifier: createRunNotifier(runs, queue.wakeRun),
   };
 }

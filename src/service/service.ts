@@ -71,10 +71,9 @@ export function createService(config: Config, roles: Roles, modules: Modules = N
   const parts = [
     observation.failures,
     observation.metrics,
-    observation.traces,
     fitness(redisUrl, config),
     redis,
-    ...storeParts(stores, config, onError),
+    ...storeParts(stores, shared),
     createAnnouncer(announced, onError),
     ...(engine ? [engine] : []),
     ...(adapters?.parts ?? []),
@@ -210,13 +209,18 @@ function sweeperOn(store: Store, config: Config, onError: (error: Error) => void
   const { spans, reports } = store;
   const sayWait = createWaitSayer({ journal, waits: createLaneWaits({ catalog: store.catalog, lanes }) });
   const records = { journal, runs, index, dead, ends, activity };
-  return createSweeper({ ...records, lanes, waker, spans, reports, sayWait, retentionMs, onError });
+  const { workers } = store.catalog;
+  return createSweeper({ ...records, workers, lanes, waker, spans, reports, sayWait, retentionMs, onError });
 }
 
 /** One sweeper, and one entry among those who are there, whatever number of connections. */
-function storeParts(stores: readonly Store[], config: Config, onError: (error: Error) => void): Startable[] {
+function storeParts(
+  stores: readonly Store[],
+  { config, observation: { traces }, onError }: Shared,
+): Startable[] {
   const [first] = stores;
-  return [...stores.map(closing), ...(first ? [sweeperOn(first, config, onError)] : [])];
+  // Before the stores close, the last spans are sent, and no longer noted.
+  return [...stores.map(closing), traces, ...(first ? [sweeperOn(first, config, onError)] : [])];
 }
 
 function presenceOn([first]: readonly Store[], options: Omit<PresenceOptions, 'workers'>): Startable[] {

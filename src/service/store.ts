@@ -16,6 +16,7 @@ import { confirmations, type Durability } from '../queue/durability.ts';
 import { createEntrance } from '../queue/entrance.ts';
 import { createLanes } from '../queue/lanes.ts';
 import type { LocalLanes, LocalRoles } from '../queue/local-roles.ts';
+import { createSpanNotes } from '../queue/span-note.ts';
 import { createRunWaker, wakeRuns, type WakeRun } from '../queue/run-wake.ts';
 import { NO_SPANS, type Spans } from '../telemetry/spans.ts';
 import type { RedisConnection } from '../redis/connection.ts';
@@ -54,6 +55,7 @@ export function createStore(connection: RedisConnection, options: StoreOptions) 
   const ordered = !connection.isCluster;
   const { journal } = records;
   const { spans = NO_SPANS } = options;
+  const notes = createSpanNotes(spans, index);
   return {
     connection,
     keys,
@@ -64,6 +66,7 @@ export function createStore(connection: RedisConnection, options: StoreOptions) 
       lanes,
       waker,
       wakeRun,
+      notes,
       confirm,
       entrance: createEntrance({ index, lanes, local: options.takes, confirm, ordered }),
       canceller: createCanceller({ connection, keys, journal, index, lanes, spans, reports }),

@@ -97,6 +97,7 @@ export const EVENT = {
   cancelled: 'directive.cancelled',
   workerLost: 'directive.worker_lost',
   runCancelled: 'run.cancelled',
+  processLost: 'process.lost',
 } as const;
 
 /** What a link says of the span it names. */

@@ -10,6 +10,14 @@ export interface Spans {
   /** What spans in this context are made under; null: none are made. */
   under(traceparent: string): SpanParent | null;
   report(span: SpanRecord): void;
+  /** A span that is reported later, while others may be under it. */
+  begin(span: SpanRecord): void;
+  /** The begun span of this id; null: this process has none. */
+  begun(spanId: string | null): SpanRecord | null;
+  /** Calls `done` when what was reported until now, and the begun span `spanId`, was sent or given up. */
+  whenSent(spanId: string | null, done: () => void): void;
+  /** The name of the process among those who are there; '': it is on no list. */
+  readonly process: string;
   /** Milliseconds since the epoch, with fractions. */
   now(): number;
   /** Whether spans show prompts, arguments and results. */
@@ -20,6 +28,10 @@ export const NO_SPANS: Spans = {
   decided: (traceparent) => traceparent,
   under: () => null,
   report: () => {},
+  begin: () => {},
+  begun: () => null,
+  whenSent: () => {},
+  process: '',
   now: () => 0,
   content: { bytes: 0 },
 };

@@ -4,6 +4,7 @@ import { type Deadline, settledWithin, type Startable } from '../lifecycle.ts';
 import type { Logger } from './logger.ts';
 import type { Meters } from './meters.ts';
 import { createOutage, secondsOf } from './outage.ts';
+import { createSpanLedger, type SpanLedger } from './span-ledger.ts';
 import { NO_SPANS, type Spans } from './spans.ts';
 import { isUndecided, traceContext } from './trace-context.ts';
 import type { TraceExport } from './trace-export.ts';
@@ -44,11 +45,12 @@ export function createTraces(
   if (tracing === null)
     return { name: 'traces', spans: NO_SPANS, start: async () => {}, stop: async () => {} };
   let open: TraceExport | null = null;
+  const ledger = createSpanLedger();
   return {
     name: 'traces',
-    spans: recordedSpans(tracing, () => open),
+    spans: recordedSpans(tracing, ledger, () => open),
     async start() {
-      open ??= await openExport(tracing, logger, losses);
+      open ??= await openExport(tracing, logger, losses, ledger);
     },
     async stop(by?: Deadline) {
       const closing = open?.close();
@@ -63,6 +65,7 @@ async function openExport(
   settings: TracingSettings,
   logger: Logger,
   losses: SpanLosses,
+  ledger: SpanLedger,
 ): Promise<TraceExport> {
   const { openTraceExport } = await import('./trace-export.ts');
   const { url, ratio, resource, contentBytes } = settings;
@@ -70,12 +73,14 @@ async function openExport(
   const log = exportLog(url, logger);
   const queue = queueLog(logger);
   const onExported = (error: Error | null, spans: number, left: number): void => {
+    ledger.gone(spans);
     if (error !== null) losses.exportFailed('traces');
     if (error !== null) losses.spansLost('export_failed', spans);
     log(error);
     if (left === 0) queue.empty();
   };
   const onDropped = (): void => {
+    ledger.gone(1);
     losses.spansLost('queue_full', 1);
     queue.full();
   };
@@ -114,7 +119,7 @@ function exportLog(url: string, logger: Logger): (error: Error | null) => void {
   };
 }
 
-function recordedSpans(settings: TracingSettings, open: () => TraceExport | null): Spans {
+function recordedSpans(settings: TracingSettings, ledger: SpanLedger, open: () => TraceExport | null): Spans {
   const renamed = renaming(settings.newNames);
   const isRecorded = (traceparent: string): boolean => {
     const context = traceContext(traceparent);
@@ -131,7 +136,16 @@ function recordedSpans(settings: TracingSettings, open: () => TraceExport | null
       const context = traceContext(traceparent);
       return { traceId: context.traceId, spanId: isUndecided(context) ? null : context.spanId };
     },
-    report: (span) => open()?.send(renamed(span)),
+    report(span) {
+      const exporter = open();
+      if (exporter === null) return;
+      ledger.reported(span);
+      exporter.send(renamed(span));
+    },
+    begin: ledger.begin,
+    begun: ledger.begun,
+    whenSent: ledger.whenSent,
+    process: settings.resource['service.instance.id'] ?? '',
     now: createWallClock(),
     content: { bytes: settings.contentBytes },
   };

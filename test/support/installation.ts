@@ -33,6 +33,8 @@ export interface AdjutantProcess extends Child {
   readonly url: string;
 }
 
+type Role = 'up' | 'api' | 'engine' | 'worker';
+
 export interface Processes {
   /** Of its keys in Redis. */
   readonly prefix: string;
@@ -43,7 +45,7 @@ export interface Processes {
   /** Processes of the MCP server that have executed calls, in the order of their first execution. */
   serverPids(): number[];
   /** Resolves when the process reports that it works. It is killed with the installation. */
-  start(role: 'up' | 'api' | 'engine' | 'worker', port?: number): Promise<AdjutantProcess>;
+  start(role: Role, port?: number, env?: Readonly<Record<string, string>>): Promise<AdjutantProcess>;
   [Symbol.asyncDispose](): Promise<void>;
 }
 
@@ -78,10 +80,10 @@ export async function installOn(
   };
   const started: Child[] = [];
 
-  async function start(role: 'up' | 'api' | 'engine' | 'worker', port = 0): Promise<AdjutantProcess> {
+  async function start(role: Role, port = 0, more = {}): Promise<AdjutantProcess> {
     const args = [PROGRAM, role, '--config', configFile];
     if (role === 'up' || role === 'api') args.push('--port', String(port));
-    const child = spawnNode(args, { env });
+    const child = spawnNode(args, { env: { ...env, ...more } });
     started.push(child);
     const line = await child.waitForLine(/^adjutant (works|listens on)/);
     return { ...child, url: /http\S+/.exec(line)?.[0] ?? '' };

@@ -1,0 +1,84 @@
+// Reports the spans that a dead process has left: what is under them would have no parent in the tree.
+// Must never report them while their process lives, nor of what was not accepted.
+import type { Workers } from '../catalog/workers.ts';
+import { decodeEnvelope } from '../journal/envelope.ts';
+import type { Journal } from '../journal/journal.ts';
+import type { RunJournal } from '../journal/run-journal.ts';
+import type { DueEntry, SweepIndex } from '../journal/sweep-index.ts';
+import { EVENT } from '../telemetry/semantic-names.ts';
+import type { SpanRecord } from '../telemetry/span.ts';
+import { type SpanParent, traceparentOf } from '../telemetry/span-place.ts';
+import { NO_SPANS, type Spans } from '../telemetry/spans.ts';
+import { readNote, type SpanNote } from './span-note.ts';
+import { sendPlace, sendSpan } from './send-span.ts';
+
+export interface SpanSweepParts {
+  journal: Pick<Journal, 'directive' | 'envelope'>;
+  runs: Pick<RunJournal, 'head'>;
+  index: Pick<SweepIndex, 'forget' | 'lookAgain'>;
+  /** Default: nothing is traced. */
+  spans?: Spans;
+  /** Default: nobody is there. */
+  workers?: Pick<Workers, 'known'>;
+}
+
+const LOOK_EVERY_MS = 5_000;
+/** A process that has not said for so long that it is there is dead; a mistake costs a span that is there twice. */
+const SILENT_MS = 10_000;
+/** Longer than any request waits for its answer: a note that is older was forgotten by a process that lives. */
+const LONGEST_NOTE_MS = 600_000;
+
+export function createSpanSweep({ journal, runs, index, spans = NO_SPANS, workers }: SpanSweepParts) {
+  return async (entry: DueEntry, now: number): Promise<void> => {
+    const note = readNote(entry.id);
+    if (note === null) return index.forget(entry);
+    const isOld = now - note.at > LONGEST_NOTE_MS;
+    const parent = spans.under(note.under);
+    // A process without tracing leaves it to the others.
+    if (!isOld && (parent === null || (await lives(note.by, now))))
+      return index.lookAgain(entry, now + LOOK_EVERY_MS);
+    if (parent !== null)
+      for (const span of await leftSpans(entry.requestId, note, parent)) spans.report(span);
+    index.forget(entry);
+  };
+
+  async function lives(process: string, now: number): Promise<boolean> {
+    const present = (await workers?.known.recheck()) ?? [];
+    return present.some(({ id, seenAt }) => id === process && now - seenAt <= SILENT_MS);
+  }
+
+  /** [] where nothing was accepted. */
+  async function leftSpans(requestId: string, note: SpanNote, parent: SpanParent): Promise<SpanRecord[]> {
+    const sent: SpanRecord[] = [];
+    for (const each of note.sent) {
+      const span = await sentSpan(requestId, each, note.at, parent);
+      if (span !== null) sent.push(span);
+    }
+    const head = note.sent.length > 0 && note.version === null ? null : await runs.head(requestId);
+    const isAccepted = sent.length > 0 || (head !== null && head.version >= (note.version ?? 0));
+    if (!isAccepted) return [];
+    const until = sent[0]?.endedAt ?? note.at;
+    return [...note.spans.map((span) => ended(span, until)), ...(note.isSent ? [] : sent)];
+  }
+
+  /** null: the journal has another directive by this name, or none. */
+  async function sentSpan(
+    requestId: string,
+    { id, lane, type }: SpanNote['sent'][number],
+    startedAt: number,
+    parent: SpanParent,
+  ): Promise<SpanRecord | null> {
+    const [record, json] = [await journal.directive(requestId, id), await journal.envelope(requestId, id)];
+    const directive = { request_id: requestId, id, type: type as 'tool_exec' };
+    const place = sendPlace(parent, directive);
+    if (!record || !json || decodeEnvelope(json).traceparent !== traceparentOf(place)) return null;
+    const span = sendSpan(place, directive, lane);
+    return ended({ ...span, startedAt, endedAt: startedAt }, record.acceptedAt);
+  }
+}
+
+/** Nobody knows when it ended: at the latest instant that the journal has of it. */
+function ended(span: SpanRecord, until: number): SpanRecord {
+  const endedAt = Math.max(span.endedAt, span.startedAt, until);
+  return { ...span, endedAt, events: [...(span.events ?? []), { name: EVENT.processLost, at: endedAt }] };
+}
