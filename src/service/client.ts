@@ -49,7 +49,7 @@ export interface OpenClient {
 
 /** `listening`: a connection for subscriptions only. */
 export function createClient(store: Store, listening: RedisConnection, options: ClientOptions): OpenClient {
-  const { connection, keys, spans, reports, records, queue, catalog } = store;
+  const { connection, keys, records, queue, catalog } = store;
   const { journal, index, payloads, dead } = records;
   const { recheckMs = RECHECK_MS, verifyMs, requestBytes, preparer } = options;
   const subscriber = createSubscriber(
@@ -58,19 +58,10 @@ export function createClient(store: Store, listening: RedisConnection, options: 
   );
   const memory = createMemoryRoom(connection, options.totalBytes);
   const capacity = createCapacity({ ...options, lanes: queue.lanes, index, memory });
-  const { entrance, canceller, lanes, notes } = queue;
+  const { canceller, lanes } = queue;
   const { argumentsBytes } = options;
-  const limits = { argumentsBytes, requestBytes };
-  const submitter = createSubmitter({
-    journal,
-    entrance,
-    preparer,
-    capacity,
-    spans,
-    notes,
-    reports,
-    ...limits,
-  });
+  const shared = { ...store, ...queue, journal, preparer, capacity };
+  const submitter = createSubmitter({ ...shared, argumentsBytes, requestBytes });
   const client = createQueueClient({
     journal,
     follower: createFollower(journal, subscriber, recheckMs),
