@@ -4,7 +4,7 @@
 export function createInHand() {
   const counts = new Map<string, number>();
   let total = 0;
-  let whenNone = (): void => {};
+  const waiting: (() => void)[] = [];
 
   function add(lane: string, more: 1 | -1): void {
     total += more;
@@ -19,14 +19,15 @@ export function createInHand() {
         return await work();
       } finally {
         add(lane, -1);
-        if (total === 0) whenNone();
+        if (total === 0) for (const resolve of waiting.splice(0)) resolve();
       }
     },
     total: (): number => total,
     in: (lane: string): number => counts.get(lane) ?? 0,
-    /** Calls back each time when nothing is left. */
-    onNone(callback: () => void): void {
-      whenNone = callback;
+    /** Resolves as soon as nothing is left. */
+    async none(): Promise<void> {
+      if (total === 0) return;
+      await new Promise<void>((resolve) => void waiting.push(resolve));
     },
   };
 }

@@ -6,8 +6,7 @@ import type { KeySpace } from '../journal/keys.ts';
 import { createLaneLimits } from '../catalog/lane-limits.ts';
 import { consumeLane, type JobOutcome, type LaneConsumer } from '../queue/consume.ts';
 import type { JobData } from '../queue/job.ts';
-import type { Lanes } from '../queue/lanes.ts';
-import { type Deadline, pause } from '../lifecycle.ts';
+import { type Deadline, settledWithin } from '../lifecycle.ts';
 import type { RedisConnection } from '../redis/connection.ts';
 import { attemptDirective } from './attempt.ts';
 import type { AttemptParts } from './claimed.ts';
@@ -54,10 +53,6 @@ function isLocal({ globalConcurrency, rate }: ServedLane): boolean {
   return globalConcurrency === null && rate === null;
 }
 
-async function enqueueLater(lanes: Lanes, lane: string, job: JobData, outcome: JobOutcome): Promise<void> {
-  if (outcome.kind === 'later') await lanes.enqueue(lane, job, Math.max(0, outcome.at - Date.now()));
-}
-
 /** By lane: how many attempts may begin at once, wherever this process alone decides it. */
 function slotsOf(serves: readonly ServedLane[]): ReadonlyMap<string, Semaphore> {
   const local = serves.filter(isLocal);
@@ -87,18 +82,21 @@ export function createWorker(options: WorkerOptions) {
   /** Of a job: what was taken directly may have its slot. */
   async function handle(job: JobData, lane: string): Promise<JobOutcome> {
     await slots.get(lane)?.take();
-    return attempt(job, lane);
+    return inHand.during(lane, () => attempt(job, lane));
   }
 
   /** With a slot of the lane, which it gives back. */
   async function attempt(job: JobData, lane: string): Promise<JobOutcome> {
-    return inHand.during(lane, async () => {
-      try {
-        return await attemptDirective(options.attempt, job, lane);
-      } finally {
-        slots.get(lane)?.release();
-      }
-    });
+    try {
+      return await attemptDirective(options.attempt, job, lane);
+    } finally {
+      slots.get(lane)?.release();
+    }
+  }
+
+  async function attemptWithoutJob(job: JobData, lane: string): Promise<void> {
+    const outcome = await attempt(job, lane);
+    if (outcome.kind === 'later') await lanes.enqueue(lane, job, Math.max(0, outcome.at - Date.now()));
   }
 
   /** The lane is served here, is not limited over all workers, is not paused, and has a free slot. */
@@ -114,9 +112,7 @@ export function createWorker(options: WorkerOptions) {
    */
   function take(lane: string, job: JobData): boolean {
     if (!canTake(lane) || !slots.get(lane)?.tryTake()) return false;
-    attempt(job, lane)
-      .then((outcome) => enqueueLater(lanes, lane, job, outcome))
-      .catch(onError);
+    inHand.during(lane, () => attemptWithoutJob(job, lane)).catch(onError);
     return true;
   }
 
@@ -143,17 +139,17 @@ export function createWorker(options: WorkerOptions) {
   async function drain(by?: Deadline): Promise<void> {
     pauses.stop();
     shared.stop();
-    const [closed, emptied] = [new AbortController(), new AbortController()];
-    const closing = consumers.stop().finally(() => closed.abort());
-    closing.catch(() => {});
-    inHand.onNone(() => emptied.abort());
+    let isClosed = false;
+    // Consumers close once their jobs have ended; what was taken without a job is in hand all the same.
+    const closing = consumers.stop().finally(() => (isClosed = true));
+    const ended = Promise.allSettled([closing, inHand.none()]);
     const drainMs = Math.min(options.drainMs, (by?.leftMs() ?? Infinity) - LAST_WORDS_MS);
-    if (inHand.total() > 0) await pause(drainMs, AbortSignal.any([closed.signal, emptied.signal]));
+    await settledWithin(inHand.none(), drainMs);
     running.stopAll('shutdown');
-    await pause(LAST_WORDS_MS, closed.signal);
+    await settledWithin(ended, LAST_WORDS_MS);
     running.giveUp();
     // Without Redis its consumers do not close: they end with the connection, which is their owner's.
-    if (closed.signal.aborted) await closing;
+    if (isClosed) await closing;
     heartbeat.close();
     records.ends.flush();
   }
