@@ -6,5 +6,5 @@ import { join, relative } from 'node:path';
 
 rmSync('dist', { recursive: true, force: true });
 const { status } = spawnSync('tsc', ['-p', 'tsconfig.build.json', '--singleThreaded'], { stdio: 'inherit' });
-for (const script of globSync('src/**/*.lua')) cpSync(script, join('dist', relative('src', script)));
+for (const script of globSync('src/**/*.{lua,md}')) cpSync(script, join('dist', relative('src', script)));
 process.exitCode = status ?? 1;

@@ -1,6 +1,7 @@
 /** The verbs about a `directive/` folder, and their options.
  *  It must never do the work of a verb, nor need a service. */
-import { type Command, Option } from 'commander';
+import { Argument, type Command, Option } from 'commander';
+import { bundle, updateDirective } from './commands/directive-folder.ts';
 import { directiveServer } from './commands/directive-server.ts';
 import type { ExitCode } from './failure.ts';
 import type { Terminal } from './terminal.ts';
@@ -18,6 +19,8 @@ const LOG_VARIABLE = 'ADJUTANT_DIRECTIVE_LOG';
 
 export function addFolderVerbs(program: Command, options: FolderVerbsOptions, finish: Finish): void {
   addServer(program, options, finish);
+  addUpdate(program, options, finish);
+  addBundle(program, options, finish);
 }
 
 function addServer(program: Command, options: FolderVerbsOptions, finish: Finish): void {
@@ -36,6 +39,30 @@ function addServer(program: Command, options: FolderVerbsOptions, finish: Finish
       const isLogged = log || isOn(environment[LOG_VARIABLE]);
       finish(await directiveServer(terminal, interrupt, { root, names, log: isLogged, version }));
     });
+}
+
+function addUpdate(program: Command, { terminal }: FolderVerbsOptions, finish: Finish): void {
+  program
+    .command('update')
+    .description('renew the procedure and the templates in directive/; your context and specs stay')
+    .option('--dry-run', 'only say what would change', false)
+    .action(async ({ dryRun }: { dryRun: boolean }) =>
+      finish(await updateDirective(terminal, process.cwd(), dryRun)),
+    );
+}
+
+/** As `bundle.ts` of the server names them; a test compares. */
+const TEMPLATES = ['spec_template.md', 'impact_template.md', 'tdr_template.md'] as const;
+
+function addBundle(program: Command, { terminal }: FolderVerbsOptions, finish: Finish): void {
+  program
+    .command('bundle')
+    .description('print a template with procedure and context, as the tools return it')
+    .addArgument(new Argument('<template>').choices(TEMPLATES))
+    .option('--root <folder>', 'the folder that holds directive/; default: this folder', '.')
+    .action(async (template: (typeof TEMPLATES)[number], { root }: { root: string }) =>
+      finish(await bundle(terminal, root, template)),
+    );
 }
 
 function isOn(value: string | undefined): boolean {

@@ -3,6 +3,7 @@
 import { Argument, Command, CommanderError, Help } from 'commander';
 import { createHttpClient } from '../client/http-client.ts';
 import { ADJUTANT } from './command-name.ts';
+import { initDirective } from './commands/directive-folder.ts';
 import { doctor } from './commands/doctor.ts';
 import { init } from './commands/init.ts';
 import { serve, type ServeOptions } from './commands/serve.ts';
@@ -205,5 +206,12 @@ function addSetupVerbs(
   program
     .command('init')
     .description('write a first adjutant.json')
-    .action(async () => finish(await init(terminal, process.cwd())));
+    .option(
+      '--directive',
+      'instead create a directive/ folder: procedure, context and templates for agents',
+      false,
+    )
+    .action(async ({ directive }: { directive: boolean }) =>
+      finish(await (directive ? initDirective : init)(terminal, process.cwd())),
+    );
 }

@@ -1,0 +1,71 @@
+/** `adjutant init --directive`, `update`, `bundle`: makes, renews and shows a directive/ folder.
+ *  It must never need a service or a configuration. */
+import { ADJUTANT } from '../command-name.ts';
+import { CliFailure, EXIT, type ExitCode } from '../failure.ts';
+import type { Terminal } from '../terminal.ts';
+
+type Starter = typeof import('../../directive-server/starter.ts');
+type FileChange = Awaited<ReturnType<Starter['writeStarter']>>[number];
+type Template = Parameters<typeof import('../../directive-server/bundle.ts').bundleOf>[1];
+
+export async function initDirective(terminal: Terminal, place: string): Promise<ExitCode> {
+  const { writeStarter } = await import('../../directive-server/starter.ts');
+  const changes = await writing(place, async () => writeStarter(place));
+  printChanges(terminal, changes);
+  const written = changes.filter(({ change }) => change !== 'kept').length;
+  terminal.out(`Initialized directive/ (copied ${written}, skipped ${changes.length - written})`);
+  terminal.err('next: write down the facts of this repository in directive/reference/agent_context.md');
+  terminal.err('and add the tools to an agent, as in its mcpServers:');
+  terminal.err(
+    '  "directive": { "command": "npx", "args": ["adjutant", "directive-server", "--root", "."] }',
+  );
+  return EXIT.done;
+}
+
+export async function updateDirective(terminal: Terminal, place: string, dryRun: boolean): Promise<ExitCode> {
+  const { renewStarter } = await import('../../directive-server/starter.ts');
+  const changes = await writing(place, async () => renewStarter(place, !dryRun));
+  if (changes === null) {
+    throw new CliFailure({
+      what: 'There is no directive/ folder here.',
+      how: `Run \`${ADJUTANT} init --directive\`, which creates it.`,
+    });
+  }
+  printChanges(terminal, changes);
+  const written = changes.filter(({ change }) => change !== 'kept').length;
+  const verb = dryRun ? 'Would update' : 'Updated';
+  terminal.out(`${verb} directive/ (copied ${written}, left ${changes.length - written} unchanged)`);
+  return EXIT.done;
+}
+
+export async function bundle(terminal: Terminal, place: string, template: Template): Promise<ExitCode> {
+  const [{ bundleOf }, { createDirectiveFolder }] = await Promise.all([
+    import('../../directive-server/bundle.ts'),
+    import('../../directive-server/directive-folder.ts'),
+  ]);
+  const built = await bundleOf(createDirectiveFolder(place), template);
+  if (built.ok) {
+    terminal.out(JSON.stringify(built.value, null, 2));
+    return EXIT.done;
+  }
+  const { message, data } = built.refusal;
+  const available = data?.availableTemplates;
+  if (available !== undefined) terminal.err(['Available templates:', ...available].join('\n - '));
+  const what = data?.details === undefined ? message : `${message}: ${data.details}.`;
+  throw new CliFailure({ what, how: data?.suggestion ?? 'Look at the files in directive/reference.' });
+}
+
+function printChanges(terminal: Terminal, changes: readonly FileChange[]): void {
+  for (const { change, path } of changes) terminal.out(`${change} ${path}`);
+}
+
+async function writing<Value>(place: string, write: () => Promise<Value>): Promise<Value> {
+  try {
+    return await write();
+  } catch (error) {
+    throw new CliFailure({
+      what: `${place} cannot be written: ${(error as Error).message}`,
+      how: 'Run it in a folder that you may write to.',
+    });
+  }
+}
