@@ -38,6 +38,8 @@ export type ClaimVerdict =
       dueAt: number;
       /** null: no worker died. */
       lostClaim: LostClaim | null;
+      /** Why it has waited since its last claim, as far as somebody said so. */
+      waits: readonly string[];
     }
   | { kind: 'held' | 'wait'; until: number }
   /** `lost`: an attempt was under way, and its worker is gone. */
@@ -82,6 +84,7 @@ export function claimVerdict(reply: ScriptReply): ClaimVerdict {
       stage: String(eighth),
       dueAt: Number(ninth),
       lostClaim: fourth === 1 ? lostClaim(reply.slice(10)) : null,
+      waits: waitsBefore(Number(first), String(reply[13] ?? '')),
     };
   }
   if (kind === 'held' || kind === 'wait') return { kind, until: Number(first) };
@@ -94,6 +97,15 @@ export function claimVerdict(reply: ScriptReply): ClaimVerdict {
 
 function lostClaim([fence, token, until]: ScriptReply): LostClaim {
   return { fence: Number(fence), claimedAt: identifierAt(String(token)), until: Number(until) };
+}
+
+const WAITS = /^(\d+) (\S+) \S+ (\S*)$/;
+
+/** `stored`: as include-wait.lua writes it. The reasons are not kept by claim: before the first one each is of this wait. */
+function waitsBefore(fence: number, stored: string): string[] {
+  const [, at, last = '', said = ''] = WAITS.exec(stored) ?? [];
+  if (at === undefined || Number(at) !== fence - 1) return [];
+  return fence === 1 ? said.split(',').filter((reason) => reason !== '') : [last];
 }
 
 /** The version of a run as scripts answer it; -1 stands for none. */

@@ -1,7 +1,7 @@
 // The span of a directive that ends without an attempt: cancelled, past its deadline, or after its worker died.
 // Must never be reported before the end is written.
-import { ATTRIBUTE, LINK } from '../telemetry/semantic-names.ts';
-import type { SpanLink } from '../telemetry/span.ts';
+import { ATTRIBUTE, EVENT, LINK } from '../telemetry/semantic-names.ts';
+import type { SpanEvent, SpanLink } from '../telemetry/span.ts';
 import { placeUnder } from '../telemetry/span-place.ts';
 import type { Spans } from '../telemetry/spans.ts';
 import type { Envelope } from '../journal/envelope.ts';
@@ -14,11 +14,13 @@ export interface Settled extends Pick<LostAttempt, 'directive' | 'lane' | 'trace
   error: string;
   /** The claim whose worker died; null: none did. */
   lostFence: number | null;
+  /** Why it waited, as far as somebody said so. */
+  waits?: readonly string[];
 }
 
 export function reportSettled(
   spans: Spans,
-  { directive, lane, traceparent, error, lostFence }: Settled,
+  { directive, lane, traceparent, error, lostFence, waits = [] }: Settled,
 ): void {
   const parent = spans.under(traceparent);
   if (parent === null) return;
@@ -30,6 +32,7 @@ export function reportSettled(
     attributes: laneAttributes(directive, lane, 'settle'),
     startedAt: now,
     endedAt: now,
+    events: waits.length > 0 ? [waitEvent(waits, now)] : [],
     links: lostFence === null ? [] : [lostLink(attemptSpanId(parent, directive, lostFence))],
     error,
   });
@@ -38,14 +41,20 @@ export function reportSettled(
 /** Of a directive that ended while no worker had it, as it was before. */
 export function reportEndedByOthers(
   spans: Spans,
-  { lane, fence, released, status, claimedAt, leaseUntil }: DirectiveRecord,
+  { lane, fence, released, status, claimedAt, leaseUntil, waits }: DirectiveRecord,
   { directive, traceparent }: Pick<Envelope, 'directive' | 'traceparent'>,
   error: string,
 ): void {
   const about = { directive, lane: lane ?? '', traceparent };
   const claim = status === 'running' && leaseUntil !== null ? { fence, claimedAt, until: leaseUntil } : null;
   if (claim !== null) reportLost(spans, { ...about, model: null, attempt: fence - released, claim });
-  reportSettled(spans, { ...about, error, lostFence: claim?.fence ?? null });
+  const said = waits === null ? [] : [waits.reason];
+  reportSettled(spans, { ...about, error, lostFence: claim?.fence ?? null, waits: said });
+}
+
+/** At the end of the wait: its reasons are known, and how long it was is `adjutant.queue_ms`. */
+export function waitEvent(reasons: readonly string[], at: number): SpanEvent {
+  return { name: EVENT.waiting, at, attributes: { [ATTRIBUTE.waitReasons]: reasons } };
 }
 
 export function lostLink(spanId: string): SpanLink {

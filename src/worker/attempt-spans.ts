@@ -6,7 +6,7 @@ import type { Execution } from '../executors/definition.ts';
 import { attemptPlace, type AttemptPlace, attemptSpanId, reportLost } from '../queue/attempt-place.ts';
 import type { JobOutcome } from '../queue/consume.ts';
 import { laneAttributes } from '../queue/send-span.ts';
-import { lostLink } from '../queue/settle-span.ts';
+import { lostLink, waitEvent } from '../queue/settle-span.ts';
 import { operationOf } from '../telemetry/directive-operation.ts';
 import { ATTRIBUTE, EVENT, LINK } from '../telemetry/semantic-names.ts';
 import type { Attributes, SpanEvent, SpanLink, SpanRecord } from '../telemetry/span.ts';
@@ -143,8 +143,10 @@ function eventsOf(
   { startedAt, endedAt }: { startedAt: number; endedAt: number },
 ): SpanEvent[] {
   const redelivered = { [ATTRIBUTE.redeliveries]: granted.redeliveries };
+  const { waits } = granted;
   const next = recorded.kind === 'later' || outcome.kind === 'fallback' ? nextEvent(outcome) : null;
   return [
+    ...(waits.length > 0 ? [waitEvent(waits, startedAt)] : []),
     ...(granted.lost ? [{ name: EVENT.redelivered, at: startedAt, attributes: redelivered }] : []),
     ...(stop === 'cancelled' ? [{ name: EVENT.cancelled, at: calledUntil }] : []),
     ...(next === null ? [] : [{ ...next, at: endedAt }]),
@@ -164,10 +166,14 @@ function nextEvent(outcome: Outcome): Omit<SpanEvent, 'at'> | null {
       };
     }
     case 'pause': {
-      const { delayMs, lane } = outcome;
+      const { delayMs, lane, reason } = outcome;
       return {
         name: EVENT.paused,
-        attributes: { [ATTRIBUTE.delayMs]: delayMs, [ATTRIBUTE.wholeLane]: lane },
+        attributes: {
+          [ATTRIBUTE.delayMs]: delayMs,
+          [ATTRIBUTE.wholeLane]: lane,
+          [ATTRIBUTE.waitReasons]: [reason],
+        },
       };
     }
     case 'release':

@@ -2,6 +2,7 @@
  *  It must never exit 0 when a trace differs; without a Jaeger it says so, and has proven nothing. */
 import { setTimeout as pause } from 'node:timers/promises';
 import { startJaeger, type Jaeger } from '../support/jaeger.ts';
+import { faultsOf } from '../support/span-rules.ts';
 import { outline } from '../support/span-tree.ts';
 import { TRACED_REQUESTS } from '../support/traced-requests.ts';
 import { openScenes } from '../support/traced-scenes.ts';
@@ -22,7 +23,9 @@ async function treeOf(jaeger: Jaeger, traceId: string, expected: readonly string
 
 async function drawnTree(jaeger: Jaeger, traceId: string): Promise<string> {
   try {
-    return outline(await jaeger.spans(traceId)).join('\n');
+    const spans = await jaeger.spans(traceId);
+    // Every attribute, event and link, and nothing else.
+    return [...outline(spans), ...faultsOf(spans)].join('\n');
   } catch (error) {
     return String(error);
   }

@@ -157,5 +157,15 @@ function spanOf(span: OtlpSpan, service: string): ReceivedSpan {
 }
 
 function attributesOf(attributes: readonly OtlpAttribute[] = []): Record<string, unknown> {
-  return Object.fromEntries(attributes.map(({ key, value }) => [key, Object.values(value)[0]]));
+  return Object.fromEntries(attributes.map(({ key, value }) => [key, valueOf(value)]));
+}
+
+/** In JSON whole numbers are texts, and lists hold such values. */
+function valueOf(value: Record<string, unknown>): unknown {
+  const { intValue, arrayValue } = value as {
+    intValue?: string;
+    arrayValue?: { values: Record<string, unknown>[] };
+  };
+  if (intValue !== undefined) return Number(intValue);
+  return arrayValue ? arrayValue.values.map(valueOf) : Object.values(value)[0];
 }

@@ -121,6 +121,9 @@ export const startLegacyPeer = async (env: Env = {}): Promise<HttpServer> =>
 export const startModernPeer = async (env: Env = {}): Promise<HttpServer> =>
   startHttp('modern', [ownServer('modern-peer.ts'), 'http'], '/mcp', env);
 
+export const startTraced = async (env: Env): Promise<HttpServer> =>
+  startHttp('traced', [ownServer('traced.ts'), 'http'], '/mcp', env);
+
 /** mcp-proxy in front of server-everything: both eras on one endpoint. */
 export async function startProxy(): Promise<HttpServer> {
   const port = await freePort();

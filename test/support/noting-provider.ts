@@ -1,4 +1,5 @@
-/** A model provider that notes the traces that its callers belong to; it refuses the model `busy` and answers any other.
+/** A model provider that notes the traces that its callers belong to; it refuses the model `busy`, asks the first caller of `limited` to
+ *  slow down, and answers any other.
  *  It must never decide by anything but the model's name. */
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
@@ -14,6 +15,13 @@ export interface NotingProvider {
 
 const BUSY = { error: { message: 'not today' } };
 
+const EMBEDDED = {
+  object: 'list',
+  model: 'small-2026',
+  data: [{ object: 'embedding', index: 0, embedding: [0.5, 0.25] }],
+  usage: { prompt_tokens: 5, total_tokens: 5 },
+};
+
 const ANSWER = {
   id: 'answer-1',
   object: 'chat.completion',
@@ -24,13 +32,17 @@ const ANSWER = {
 
 export async function startNotingProvider(): Promise<NotingProvider> {
   const asked: string[] = [];
+  let hasSlowedDown = false;
   async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     asked.push(String(request.headers['traceparent']));
     let body = '';
     for await (const chunk of request) body += String(chunk);
-    const isBusy = (JSON.parse(body) as { model: string }).model === 'busy';
-    response.writeHead(isBusy ? 503 : 200, { 'content-type': 'application/json' });
-    response.end(JSON.stringify(isBusy ? BUSY : ANSWER));
+    const { model } = JSON.parse(body) as { model: string };
+    const refusal = model === 'busy' ? 503 : model === 'limited' && !hasSlowedDown ? 429 : null;
+    hasSlowedDown ||= refusal === 429;
+    const given = request.url?.endsWith('/embeddings') ? EMBEDDED : ANSWER;
+    response.writeHead(refusal ?? 200, { 'content-type': 'application/json', 'retry-after': '2' });
+    response.end(JSON.stringify(refusal === null ? given : BUSY));
   }
   const server = createServer((request, response) => void answer(request, response));
   server.listen(0, '127.0.0.1');

@@ -21,8 +21,21 @@ export function outline(received: readonly ReceivedSpan[]): string[] {
 function titleOf({ kind, name, status, attributes, links, events }: ReceivedSpan): string {
   const error = status === 'ERROR' ? ` ✗ ${String(attributes['error.type'])}` : '';
   const linked = links.map((link) => ` ↩ ${String(link.attributes['adjutant.link'])}`).join('');
-  const said = events.map((event) => ` • ${event.name}`).join('');
+  const said = events
+    .filter((event) => !isChance(event))
+    .map((event) => ` • ${event.name}`)
+    .join('');
   return `${kind} ${name}${error}${linked}${said}`;
+}
+
+/** Whether somebody looks while a lane has no worker, or a full one, is chance. */
+function isChance({ name, attributes }: ReceivedSpan['events'][number]): boolean {
+  const reasons = attributes['adjutant.wait.reasons'];
+  return (
+    name === 'directive.waiting' &&
+    Array.isArray(reasons) &&
+    reasons.every((reason) => reason === 'no_worker' || reason === 'concurrency')
+  );
 }
 
 /** Throws when a parent, or the target of a link, is missing, or a span id is there twice. */

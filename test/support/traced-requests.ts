@@ -135,6 +135,52 @@ export const TRACED_REQUESTS: readonly TracedRequest[] = [
       ...chatTurn('careful', 2),
     ],
   },
+  {
+    name: 'a call over HTTP',
+    begin: (scenes) => scenes.directive({ ...look('far'), tool_name: 'remote.look' }),
+    tree: [SUBMISSION, ...toolCall('look', 1, 'remote')],
+  },
+  {
+    name: 'an embedding',
+    begin: (scenes) => scenes.directive({ type: 'llm_embed', model: 'second:small', texts: 'a' }),
+    tree: [
+      SUBMISSION,
+      '  PRODUCER send llm.second',
+      '    CONSUMER process llm.second',
+      '      CLIENT embeddings small',
+    ],
+  },
+  {
+    name: 'a provider that asks to slow down',
+    begin: (scenes) => scenes.directive({ ...ask, model_alias: undefined, model: 'second:limited' }),
+    tree: [
+      SUBMISSION,
+      '  PRODUCER send llm.second',
+      '    CONSUMER process llm.second • directive.paused',
+      '      CLIENT chat limited ✗ rate_limited',
+      '    CONSUMER process llm.second ↩ previous_attempt • directive.waiting',
+      '      CLIENT chat limited',
+    ],
+  },
+  {
+    name: 'a call whose worker is stopped',
+    begin: (scenes) => scenes.released(look('stopped', { holds: 1 })),
+    tree: [
+      SUBMISSION,
+      '  PRODUCER send tool.traced',
+      '    CONSUMER process tool.traced • directive.released',
+      '      CLIENT execute_tool traced.look ✗ cancelled',
+      '        SERVER tools/call look',
+      '    CONSUMER process tool.traced ↩ previous_attempt',
+      '      CLIENT execute_tool traced.look',
+      '        SERVER tools/call look',
+    ],
+  },
+  {
+    name: 'a call that nobody takes before its deadline',
+    begin: (scenes) => scenes.untaken({ ...look('untaken'), deadline_ms: 1_000 }),
+    tree: [SUBMISSION, '  PRODUCER send tool.traced', '    CLIENT settle tool.traced ✗ deadline_exceeded'],
+  },
   // The last one: what the worker has not sent yet dies with it.
   {
     name: 'a call whose worker is killed',

@@ -6,7 +6,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type AdjutantProcess, install } from './installation.ts';
-import { ownServerEntry } from './mcp-servers.ts';
+import { ownServerEntry, startTraced } from './mcp-servers.ts';
 import { follow, get, post, untilClosed } from './public-api.ts';
 import { startNotingProvider } from './noting-provider.ts';
 
@@ -61,8 +61,9 @@ async function configured({ endpoint, isRecorded, folder, providerUrl }: SceneSe
   await writeFile(script, JSON.stringify({ turns: TURNS }));
   const env = { COUNTER_FILE: join(folder, CALLS), TRACES_URL: `${endpoint}/v1/traces` };
   const traced = ownServerEntry('traced.ts', env);
-  return {
-    mcpServers: { traced, guide: { ...traced, directives: 'all' } },
+  const remote = await startTraced(env);
+  const config = {
+    mcpServers: { traced, guide: { ...traced, directives: 'all' }, remote: { url: `${remote.origin}/mcp` } },
     providers: {
       first: { type: 'openai-compatible', base_url: providerUrl },
       second: { type: 'openai-compatible', base_url: providerUrl },
@@ -70,9 +71,10 @@ async function configured({ endpoint, isRecorded, folder, providerUrl }: SceneSe
     },
     models: { fast: ['script:m'], chain: ['first:busy', 'second:free'] },
     agents: AGENTS,
-    worker: { lease_ms: 2_000 },
+    worker: { lease_ms: 2_000, drain_ms: 1_000 },
     telemetry: { ...(isRecorded ? { endpoint } : {}), trace_url: 'http://jaeger.example/trace/{trace_id}' },
   };
+  return { config, remote };
 }
 
 export type Scenes = Awaited<ReturnType<typeof openScenes>>;
@@ -81,7 +83,7 @@ export type Scenes = Awaited<ReturnType<typeof openScenes>>;
 export async function openScenes(endpoint: string, isRecorded = true) {
   const folder = await mkdtemp(join(tmpdir(), 'adjutant-traces-'));
   const provider = await startNotingProvider();
-  const config = await configured({ endpoint, isRecorded, folder, providerUrl: provider.url });
+  const { config, remote } = await configured({ endpoint, isRecorded, folder, providerUrl: provider.url });
   const installation = await install({ config });
   const [api, engine, first] = await Promise.all([
     installation.start('api'),
@@ -127,6 +129,25 @@ export async function openScenes(endpoint: string, isRecorded = true) {
     return sceneOf(requestId);
   }
 
+  /** The worker is stopped while the call is under way, and another one takes over. */
+  async function released(body: ReturnType<typeof look>): Promise<Scene> {
+    const requestId = await submit(body);
+    await untilCalled(folder, body.arguments.label);
+    await worker.stop(20_000);
+    worker = await installation.start('worker');
+    await untilClosed(url, requestId);
+    return sceneOf(requestId);
+  }
+
+  /** Until its end there is no worker. */
+  async function untaken(body: object): Promise<Scene> {
+    await worker.stop(20_000);
+    const requestId = await submit(body);
+    await untilClosed(url, requestId);
+    worker = await installation.start('worker');
+    return sceneOf(requestId);
+  }
+
   async function run(agent: string, query: string): Promise<Scene> {
     const { body } = await post<{ request_id: string }>(`${url}/v1/requests`, { agent, query });
     const requestId = body.request_id;
@@ -145,6 +166,8 @@ export async function openScenes(endpoint: string, isRecorded = true) {
     directive,
     cancelled,
     killed,
+    released,
+    untaken,
     run,
     /** Lets every process send what it has left. */
     async stop(): Promise<void> {
@@ -153,6 +176,7 @@ export async function openScenes(endpoint: string, isRecorded = true) {
     async [Symbol.asyncDispose](): Promise<void> {
       await installation[Symbol.asyncDispose]();
       await provider[Symbol.asyncDispose]();
+      await remote[Symbol.asyncDispose]();
       await rm(folder, { recursive: true, force: true });
     },
   };

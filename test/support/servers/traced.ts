@@ -1,11 +1,15 @@
 /** An MCP server of somebody else that reports spans of its own: `tools/call {tool}`, under what came in `_meta.traceparent`.
+ *  Over stdio, or over HTTP, where it also looks for the header.
  *  It must never share code with the service, nor answer before its span is sent: it gets killed. */
 import { appendFileSync, readFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import { Readable } from 'node:stream';
+import type { ReadableStream } from 'node:stream/web';
 import { ROOT_CONTEXT, SpanKind, trace } from '@opentelemetry/api';
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-proto';
 import { resourceFromAttributes } from '@opentelemetry/resources';
 import { SimpleSpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace';
-import { type CallToolResult, McpServer } from '@modelcontextprotocol/server';
+import { type CallToolResult, createMcpHandler, McpServer } from '@modelcontextprotocol/server';
 import { serveStdio } from '@modelcontextprotocol/server/stdio';
 import * as z from 'zod';
 
@@ -17,11 +21,16 @@ const provider = new TracerProvider({
 });
 const tracer = provider.getTracer('tools');
 
+/** Those that came with a header `traceparent`. */
+const headers = new Set<string>();
+
 async function reportCall(tool: string, meta: Record<string, unknown> | undefined): Promise<void> {
   const [, traceId = '', spanId = '', flags = ''] = String(meta?.['traceparent']).split('-');
   if (flags !== '01') return;
   const parent = trace.setSpanContext(ROOT_CONTEXT, { traceId, spanId, traceFlags: 1, isRemote: true });
-  tracer.startSpan(`tools/call ${tool}`, { kind: SpanKind.SERVER }, parent).end();
+  const seen = headers.has(String(meta?.['traceparent'])) ? '_meta and header' : '_meta';
+  const attributes = { 'tools.traceparent': seen };
+  tracer.startSpan(`tools/call ${tool}`, { kind: SpanKind.SERVER, attributes }, parent).end();
   await provider.forceFlush();
 }
 
@@ -44,7 +53,7 @@ const inputSchema = z.object({
   holds: z.int().default(0).describe('So many calls with this label never answer first.'),
 });
 
-serveStdio(() => {
+function createTraced(): McpServer {
   const server = new McpServer({ name: 'traced', version: '1.0.0' });
   const annotations = { readOnlyHint: true };
   server.registerTool('look', { inputSchema, annotations }, async ({ label, failures, holds }, ctx) => {
@@ -59,4 +68,29 @@ serveStdio(() => {
     return answer(JSON.stringify({ result: 'handed over', _directives: [{ type: 'delegate', params }] }));
   });
   return server;
-});
+}
+
+function serveHttp(): void {
+  const handler = createMcpHandler(createTraced, { legacy: 'reject' });
+  const server = createServer((incoming, outgoing) => {
+    headers.add(String(incoming.headers['traceparent']));
+    const body = incoming.method === 'POST' ? { body: Readable.toWeb(incoming), duplex: 'half' } : {};
+    const request = new Request(`http://127.0.0.1${incoming.url}`, {
+      method: incoming.method ?? 'GET',
+      headers: incoming.headers as Record<string, string>,
+      ...body,
+    } as RequestInit);
+    void handler.fetch(request).then((response) => {
+      outgoing.writeHead(response.status, Object.fromEntries(response.headers));
+      if (response.body === null) outgoing.end();
+      else Readable.fromWeb(response.body as ReadableStream).pipe(outgoing);
+    });
+  });
+  server.listen(0, '127.0.0.1', () => {
+    const address = server.address();
+    process.stderr.write(`loopback port ${typeof address === 'object' ? address?.port : ''}\n`);
+  });
+}
+
+if (process.argv[2] === 'http') serveHttp();
+else serveStdio(createTraced);

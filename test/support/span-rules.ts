@@ -1,0 +1,211 @@
+/** Which attributes a span of each kind has, each event and each link: asserted of every span of a trace.
+ *  It must name each one: an attribute that no rule knows is a fault. */
+import type { ReceivedSpan } from './otlp-spans.ts';
+
+/** A value itself, the form of a text, or what it must be. */
+type Expected = string | number | boolean | RegExp | ((value: unknown) => boolean);
+type Attributes = Readonly<Record<string, Expected>>;
+
+interface Rule {
+  /** Of kind and name. */
+  readonly of: RegExp;
+  readonly always: Attributes;
+  /** Where it did not fail. */
+  readonly succeeded?: Attributes;
+  readonly perhaps?: Attributes;
+}
+
+const text = (value: unknown): boolean => typeof value === 'string' && value !== '';
+const count = (value: unknown): boolean => Number.isInteger(value) && Number(value) >= 0;
+const seconds = (value: unknown): boolean => typeof value === 'number' && value >= 0;
+const texts = (value: unknown): boolean => Array.isArray(value) && value.length > 0 && value.every(text);
+
+const lane = (operation: string): Attributes => ({
+  'messaging.system': 'bullmq',
+  'messaging.operation.name': operation,
+  'messaging.operation.type': operation,
+  'messaging.destination.name': /^(tool|llm)\.[a-z]+$/,
+  'messaging.message.id': /^[^/]+\/[^/]+$/,
+  'messaging.message.conversation_id': text,
+  'adjutant.request.id': text,
+  'adjutant.directive.id': text,
+  'adjutant.directive.type': /^(tool_exec|llm_generate|llm_stream|llm_embed)$/,
+});
+
+const tool: Attributes = {
+  'gen_ai.operation.name': 'execute_tool',
+  'gen_ai.tool.name': /^[a-z]+\.[a-z_]+$/,
+  'gen_ai.tool.type': 'extension',
+  'gen_ai.tool.call.id': text,
+};
+
+const usage: Attributes = { 'gen_ai.usage.input_tokens': count, 'gen_ai.usage.output_tokens': count };
+
+const model = (operation: string): Attributes => ({
+  'gen_ai.operation.name': operation,
+  'gen_ai.provider.name': text,
+  'gen_ai.request.model': text,
+});
+
+const RULES: readonly Rule[] = [
+  {
+    of: /^SERVER POST /,
+    always: {
+      'http.request.method': 'POST',
+      'http.route': /^\/v1\/(directives|requests)$/,
+      'url.path': /^\/v1\/(directives|requests)$/,
+      'url.scheme': 'http',
+    },
+    succeeded: { 'http.response.status_code': /^20[02]$/ },
+  },
+  { of: /^PRODUCER send /, always: lane('send') },
+  {
+    of: /^CONSUMER process /,
+    always: { ...lane('process'), 'adjutant.attempt': count, 'adjutant.fence': count },
+    succeeded: { 'adjutant.failures': count, 'adjutant.redeliveries': count, 'adjutant.queue_ms': count },
+    // Nobody knows them of an attempt whose worker died.
+    perhaps: { 'adjutant.failures': count, 'adjutant.redeliveries': count, 'adjutant.queue_ms': count },
+  },
+  { of: /^CLIENT settle /, always: lane('settle') },
+  {
+    of: /^CLIENT execute_tool /,
+    always: tool,
+    succeeded: {
+      'mcp.method.name': 'tools/call',
+      'mcp.protocol.version': /^\d{4}-\d\d-\d\d$/,
+      'network.transport': /^(pipe|tcp)$/,
+      'adjutant.mcp.server': text,
+      'adjutant.repeat_policy': 'read',
+    },
+    perhaps: {
+      'mcp.method.name': 'tools/call',
+      'mcp.protocol.version': /^\d{4}-\d\d-\d\d$/,
+      'mcp.session.id': text,
+      'network.transport': /^(pipe|tcp)$/,
+      'adjutant.mcp.server': text,
+      'adjutant.repeat_policy': 'read',
+    },
+  },
+  {
+    of: /^INTERNAL execute_tool /,
+    always: {
+      ...tool,
+      'adjutant.request.id': text,
+      'adjutant.directive.id': text,
+      'adjutant.directive.type': 'tool_exec',
+    },
+  },
+  {
+    of: /^CLIENT chat /,
+    always: {
+      ...model('chat'),
+      'gen_ai.request.max_tokens': count,
+      'gen_ai.request.temperature': 0.2,
+      'gen_ai.request.stream': (value) => typeof value === 'boolean',
+    },
+    succeeded: { 'gen_ai.response.model': text, 'gen_ai.response.finish_reasons': texts, ...usage },
+    perhaps: { 'gen_ai.response.time_to_first_chunk': seconds },
+  },
+  {
+    of: /^CLIENT embeddings /,
+    always: model('embeddings'),
+    succeeded: usage,
+    perhaps: { 'gen_ai.response.model': text },
+  },
+  {
+    of: /^INTERNAL turn /,
+    always: {
+      'adjutant.request.id': text,
+      'gen_ai.agent.name': text,
+      'adjutant.turn': count,
+      'adjutant.turn.signals': count,
+      'adjutant.turn.directives': count,
+    },
+  },
+  {
+    of: /^INTERNAL invoke_agent /,
+    always: {
+      'gen_ai.operation.name': 'invoke_agent',
+      'gen_ai.agent.name': text,
+      ...usage,
+      'adjutant.request.id': text,
+      'adjutant.run.status': 'completed',
+      'adjutant.run.termination_reason': 'final_answer',
+      'adjutant.run.turns': count,
+      'adjutant.run.iterations': count,
+      'adjutant.run.tool_calls': count,
+    },
+  },
+  // Of the MCP server.
+  { of: /^SERVER tools\/call /, always: { 'tools.traceparent': /^(_meta|_meta and header)$/ } },
+];
+
+const EVENTS: Readonly<Record<string, Attributes>> = {
+  'directive.retry_scheduled': { 'adjutant.delay_ms': count },
+  'directive.fallback': { 'adjutant.fallback.from': text, 'adjutant.fallback.to': text },
+  'directive.paused': {
+    'adjutant.delay_ms': count,
+    'adjutant.whole_lane': (value) => typeof value === 'boolean',
+    'adjutant.wait.reasons': texts,
+  },
+  'directive.released': {},
+  'directive.waiting': { 'adjutant.wait.reasons': texts },
+  'directive.redelivered': { 'adjutant.redeliveries': count },
+  'directive.cancelled': {},
+  'directive.worker_lost': {},
+  'ai.tool.approval_requested': {
+    'adjutant.call.id': text,
+    'gen_ai.tool.name': text,
+    'adjutant.deadline_at': text,
+  },
+  'ai.tool.approval_decided': { 'adjutant.call.id': text, 'adjutant.decision': 'approve' },
+  'agent.child.exit': { 'adjutant.child.request.id': text, 'adjutant.run.status': 'completed' },
+};
+
+const LINK: Attributes = { 'adjutant.link': /^(previous|lost)_attempt$/ };
+
+/** What is wrong with the spans, as sentences. */
+export function faultsOf(spans: readonly ReceivedSpan[]): string[] {
+  return spans.flatMap((span) => faultsOfSpan(span).map((fault) => `${span.kind} ${span.name}: ${fault}`));
+}
+
+function faultsOfSpan({ kind, name, status, attributes, events, links }: ReceivedSpan): string[] {
+  const rule = RULES.find(({ of }) => of.test(`${kind} ${name}`));
+  if (rule === undefined) return ['no rule knows it'];
+  const failed = status === 'ERROR';
+  const required: Attributes = {
+    ...rule.always,
+    ...(failed ? { 'error.type': text } : rule.succeeded),
+  };
+  const allowed = { ...rule.perhaps, ...required };
+  return [
+    ...faultsIn(attributes, required, allowed),
+    ...events.flatMap((event) => {
+      const known = EVENTS[event.name];
+      if (known === undefined) return [`no rule knows the event ${event.name}`];
+      return faultsIn(event.attributes, known, known).map((fault) => `${event.name}: ${fault}`);
+    }),
+    ...links.flatMap((link) => faultsIn(link.attributes, LINK, LINK)),
+  ];
+}
+
+function faultsIn(
+  given: Readonly<Record<string, unknown>>,
+  required: Attributes,
+  allowed: Attributes,
+): string[] {
+  const missing = Object.keys(required).filter((key) => !(key in given));
+  return [
+    ...missing.map((key) => `${key} is missing`),
+    ...Object.entries(given).flatMap(([key, value]) => {
+      const expected = allowed[key];
+      if (expected === undefined) return [`${key} is one too many`];
+      return fits(expected, value) ? [] : [`${key} is ${JSON.stringify(value)}`];
+    }),
+  ];
+}
+
+function fits(expected: Expected, value: unknown): boolean {
+  if (typeof expected === 'function') return expected(value);
+  return expected instanceof RegExp ? expected.test(String(value)) : expected === value;
+}
