@@ -3,6 +3,7 @@
 import type { Logger } from 'pino';
 import { createProbeListener, type ProbeListener } from '../api/probe-listener.ts';
 import type { Config } from '../config/config.ts';
+import { DIRECTIVE_TYPES } from '../contract/directive.ts';
 import type { Modules } from '../extend/modules.ts';
 import type { Hearing } from '../journal/channel.ts';
 import type { McpPool } from '../mcp/pool.ts';
@@ -18,6 +19,9 @@ import { laneGauges, redisGauges } from './gauges.ts';
 import { readiness } from './readiness.ts';
 import { connectedServers, countReconnections } from './server-metrics.ts';
 import type { Store } from './store.ts';
+
+/** What a worker executes; the others only end what a model has called wrongly. */
+const WORK_TYPES = DIRECTIVE_TYPES.filter((type) => !type.startsWith('emit_'));
 
 export interface Observation {
   metrics: Metrics;
@@ -69,6 +73,7 @@ function metricSettings(observed: ObservedProcess): MetricSettings {
           [...own.keys()].map((model) => `${name}:${model}`),
         ),
       ],
+      types: [...WORK_TYPES, ...modules.directives.map(({ type }) => type)],
     },
   };
 }

@@ -58,6 +58,8 @@ export interface HttpFacts {
 }
 
 export interface Meters {
+  /** A worker begins to serve the lane. */
+  served(lane: string): void;
   /** `waitMs`: since the attempt could have begun. `redelivered`: its last worker was lost. */
   claimed(lane: string, waitMs: number, redelivered: boolean): void;
   attempted(facts: AttemptFacts): void;
@@ -78,6 +80,8 @@ export interface KnownNames {
   readonly agents: Iterable<string>;
   /** As `provider:model`. */
   readonly models: Iterable<string>;
+  /** Of directives whose calls may have happened without anybody knowing. */
+  readonly types: Iterable<string>;
 }
 
 /** Models beside the configured ones: callers may name any. */
@@ -92,7 +96,13 @@ function errorLabel(type: string | null): Labels {
   return type === null ? NONE : { [LABEL.errorType]: ERRORS.has(type) ? type : OTHER };
 }
 
-export function createMeters(measure: Measure, known: KnownNames): Meters {
+/** Counters that alerts watch are there from the start: `increase` does not count the value that a series begins with. */
+export function beginAtZero(measure: Measure, { types }: Pick<KnownNames, 'types'>): void {
+  for (const type of types) measure('outcomeUnknown', 0, { [LABEL.type]: type });
+  for (const metric of ['sweeperEnqueues', 'sweeperEnds'] as const) measure(metric, 0, NONE);
+}
+
+export function createMeters(measure: Measure, known: Pick<KnownNames, 'agents' | 'models'>): Meters {
   const agentLabel = boundedNames(known.agents, 0);
   const modelLabel = boundedNames(known.models, MOST_OTHER_MODELS);
   return {
@@ -115,6 +125,7 @@ export function createMeters(measure: Measure, known: KnownNames): Meters {
 
 function directiveMeters(measure: Measure) {
   return {
+    served: (lane: string): void => measure('redeliveries', 0, { [LABEL.lane]: lane }),
     claimed(lane: string, waitMs: number, redelivered: boolean): void {
       measure('laneWait', Math.max(0, waitMs) / 1_000, { [LABEL.lane]: lane });
       if (redelivered) measure('redeliveries', 1, { [LABEL.lane]: lane });

@@ -3,7 +3,7 @@
 import { type Deadline, settledWithin, type Startable } from '../lifecycle.ts';
 import { type GaugeSource, readAll, type Reading } from './gauges.ts';
 import type { Logger } from './logger.ts';
-import { createMeters, type KnownNames, type Meters, NO_METERS } from './meters.ts';
+import { beginAtZero, createMeters, type KnownNames, type Meters, NO_METERS } from './meters.ts';
 import type { MetricExport, OtlpTarget } from './metric-export.ts';
 import { createOutage, type OutageNews, secondsOf } from './outage.ts';
 import { type ProcessGauges, watchProcess } from './process-gauges.ts';
@@ -54,7 +54,9 @@ export function createMetrics(settings: MetricSettings | null, logger: Logger): 
     scrape: async () => (await open?.scrape()) ?? '',
     async start() {
       self ??= watchProcess();
-      open ??= await openExport(settings, { meters, logger, readGauges });
+      if (open !== null) return;
+      open = await openExport(settings, { meters, logger, readGauges });
+      beginAtZero(open.measure, settings.known);
     },
     async stop(by?: Deadline) {
       const closing = open?.close();

@@ -70,7 +70,7 @@ function consumerOf(
 
 export function createWorker(options: WorkerOptions) {
   const { serves, onError } = options;
-  const { records, lanes, running, heartbeat, logger } = options.attempt;
+  const { records, lanes, running, heartbeat, logger, reports } = options.attempt;
   const consumers = createLaneConsumers(onError);
   const pauses = createLanePauses(onError);
   const limits = createLaneLimits(options.connection, options.keys);
@@ -118,6 +118,7 @@ export function createWorker(options: WorkerOptions) {
 
   async function start(): Promise<void> {
     await shared.start();
+    for (const { name } of serves) reports.meters.served(name);
     const opened = serves.map((lane) => consumerOf(options, lane, (job) => handle(job, lane.name)));
     await consumers.start(opened);
   }

@@ -69,6 +69,8 @@ test('a worker serves its metrics and its health on a port of its own', async ()
   });
   const samples = await scrape(service.metricsUrl);
   expect(valueOf(samples, 'adjutant_attempts_running')).toBe(0);
+  expect(valueOf(samples, 'adjutant_redeliveries_total', { lane: 'tool.peer' })).toBe(0);
+  expect(valueOf(samples, 'adjutant_outcome_unknown_total', { type: 'tool_exec' })).toBe(0);
   expect(valueOf(samples, 'adjutant_lane_depth')).toBeNull();
   expect(await (await fetch(`${service.metricsUrl}/healthz`)).json()).toMatchObject({ status: 'ok' });
   expect((await fetch(`${service.metricsUrl}/readyz`)).status).toBe(200);

@@ -2,7 +2,7 @@
  *  It must not aggregate anything. */
 import { expect, test } from 'vitest';
 import { errorEnvelope } from '../../../src/contract/error-envelope.ts';
-import { createMeters } from '../../../src/telemetry/meters.ts';
+import { beginAtZero, createMeters } from '../../../src/telemetry/meters.ts';
 import { createReports } from '../../../src/telemetry/reports.ts';
 
 function measured() {
@@ -24,6 +24,19 @@ const directive = {
   traceparent: '',
   durationMs: 1_500,
 };
+
+test('what alerts watch begins at zero: of each lane that is served, and of each type', () => {
+  const all: unknown[] = [];
+  beginAtZero((...measurement) => void all.push(measurement), { types: ['tool_exec'] });
+  expect(all).toEqual([
+    ['outcomeUnknown', 0, { type: 'tool_exec' }],
+    ['sweeperEnqueues', 0, {}],
+    ['sweeperEnds', 0, {}],
+  ]);
+  const { all: measurements, meters } = measured();
+  meters.served('tool.peer');
+  expect(measurements).toEqual([['redeliveries', 0, { lane: 'tool.peer' }]]);
+});
 
 test('a claim is its wait, and a redelivery when its last worker was lost', () => {
   const { all, meters } = measured();
