@@ -4,7 +4,7 @@ const LONGEST_MS = 2_500;
 
 const [path = 'healthz'] = process.argv.slice(2);
 const { ADJUTANT_METRICS_PORT: ownPort = '', ADJUTANT_PORT: apiPort = '' } = process.env;
-// A role without the API listens on the port for metrics only.
+// A role without the API listens on the port for health and metrics only.
 const port = ownPort || apiPort || '7420';
 const signal = AbortSignal.timeout(LONGEST_MS);
 

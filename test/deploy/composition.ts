@@ -1,4 +1,4 @@
-// docker-compose.yml, unchanged, as a running project of podman-compose under a name of its own.
+// docker-compose.yml and files beside it, unchanged, as a running project of podman-compose under a name of its own.
 // Must never touch a container of another project.
 import { must, run } from './commands.ts';
 
@@ -31,11 +31,18 @@ export interface Composition {
   isHealthy(container: Container): boolean;
   logsOf(container: Container): string;
   restart(container: Container): void;
+  /** Tolerates a container that does not run. */
   stop(container: Container): void;
+  /** SIGKILL without a restart, as when its machine is lost. */
+  lose(container: Container): void;
   remove(): void;
 }
 
-export function composition(project: string): Composition {
+/** Longer than any `stop_grace_period`: what podman-compose does not pass on. */
+const GRACE = ['--time', '60'];
+
+export function composition(project: string, files: readonly string[] = ['docker-compose.yml']): Composition {
+  const command = ['--project-name', project, ...files.flatMap((file) => ['--file', file])];
   const ofProject = ['--filter', `label=io.podman.compose.project=${project}`];
 
   function containers(service?: string): Container[] {
@@ -51,7 +58,7 @@ export function composition(project: string): Composition {
   }
 
   return {
-    compose: (...args) => void must('podman-compose', ['--project-name', project, ...args]),
+    compose: (...args) => void must('podman-compose', [...command, ...args]),
     containers,
     stateOf({ id }) {
       const format = '{{.State.Pid}} {{.State.Running}} {{.State.ExitCode}} {{.RestartCount}}';
@@ -68,14 +75,16 @@ export function composition(project: string): Composition {
     exec: ({ id }, ...command) => must('podman', ['exec', id, ...command]),
     isHealthy: ({ id }) => run('podman', ['healthcheck', 'run', id]).code === 0,
     logsOf: ({ id }) => run('podman', ['logs', '--tail', '20', id]).output,
-    restart: ({ id }) => void must('podman', ['restart', id]),
-    stop: ({ id }) => void must('podman', ['stop', id]),
+    restart: ({ id }) => void must('podman', ['restart', ...GRACE, id]),
+    stop: ({ id }) => void must('podman', ['stop', ...GRACE, id]),
+    lose: ({ id }) => void must('podman', ['kill', id]),
     remove() {
-      run('podman-compose', ['--project-name', project, 'down', '--volumes']);
-      // What was scaled up is not known to `down`.
-      for (const { id } of containers()) run('podman', ['rm', '--force', '--time', '5', id]);
-      for (const volume of ['redis-data', 'prometheus-data'])
-        run('podman', ['volume', 'rm', '--force', `${project}_${volume}`]);
+      for (const { id } of containers())
+        run('podman', ['rm', '--force', '--volumes', '--depend', '--time', '5', id]);
+      const volumes = run('podman', ['volume', 'ls', '--quiet', ...ofProject])
+        .stdout.split('\n')
+        .filter(Boolean);
+      for (const volume of volumes) run('podman', ['volume', 'rm', '--force', volume]);
       run('podman', ['network', 'rm', '--force', `${project}_default`]);
     },
   };

@@ -5,9 +5,9 @@ import { dirname, join } from 'node:path';
 import { demand, type Report } from './report.ts';
 import { must, programPath, run } from './commands.ts';
 import { findJaeger } from '../support/jaeger.ts';
+import { checkDryRun, KUSTOMIZATIONS } from './manifests.ts';
 import { answersQueries } from './prometheus.ts';
 
-const KUSTOMIZATIONS = ['overlays/example', 'worker', 'keda'].map((path) => `deploy/kubernetes/${path}`);
 const KUBERNETES = '1.30';
 
 type Body = (program: string) => void | Promise<void>;
@@ -24,6 +24,7 @@ export async function checkFiles(report: Report, folder: string): Promise<void> 
     KUSTOMIZATIONS.forEach((path) => must(kustomize, ['build', path])),
   );
   await check('kubectl-validate', 'the manifests, and a misspelt key', checkManifests(folder));
+  await checkDryRun(report, folder);
   await check(
     'promtool',
     'the rules and the scrape configuration',

@@ -6,6 +6,7 @@ import { must, programPath, run } from './commands.ts';
 import { findJaeger } from '../support/jaeger.ts';
 
 const BASES = ['docker.io/library/node:24-slim', 'docker.io/library/redis:7'];
+export const PROMETHEUS = 'docker.io/prom/prometheus:v3.5.0';
 const JAEGER = 'cr.jaegertracing.io/jaegertracing/jaeger:2.13.0';
 /** A registry that does not answer is not waited for. */
 const PULL_MS = 120_000;
@@ -15,13 +16,18 @@ const CERTIFICATES = ['/etc/ssl/certs', '/usr/local/share/ca-certificates', '/us
 export async function prepareImages(folder: string, keepOurs: boolean): Promise<string> {
   if (!BASES.every(isThere)) makeStandIns(folder);
   if (!isThere(JAEGER)) await importJaeger(folder);
+  if (!isThere(PROMETHEUS)) buildPrometheus(folder);
   if (!keepOurs) build(folder);
-  const standIns = [...BASES, JAEGER].filter(isStandIn);
+  const standIns = [...BASES, JAEGER, PROMETHEUS].filter(isStandIn);
   return standIns.length === 0 ? 'published images' : `stand-ins for ${standIns.join(', ')}`;
 }
 
+export function isStored(image: string): boolean {
+  return run('podman', ['image', 'exists', image]).code === 0;
+}
+
 function isThere(image: string): boolean {
-  if (run('podman', ['image', 'exists', image]).code === 0) return true;
+  if (isStored(image)) return true;
   return run('podman', ['pull', '--quiet', image], { timeout: PULL_MS }).code === 0;
 }
 
@@ -50,6 +56,29 @@ async function importJaeger(folder: string): Promise<void> {
   must('podman', ['import', '--quiet', ...flags, join(folder, 'jaeger.tar'), JAEGER]);
 }
 
+/** As published: its own user, its data folder, and the arguments of the composition's file. Without the program there is none. */
+const PROMETHEUS_FILE = `FROM ${BASES[0]}
+LABEL adjutant.stand-in=yes
+COPY prometheus /bin/prometheus
+RUN mkdir /prometheus && chown 65534:65534 /prometheus
+USER 65534
+ENTRYPOINT ["/bin/prometheus"]
+CMD ["--config.file=/etc/prometheus/prometheus.yml", "--storage.tsdb.path=/prometheus"]
+`;
+
+function buildPrometheus(folder: string): void {
+  const program = programPath('prometheus');
+  if (program === null) return;
+  const root = join(folder, 'prometheus-image');
+  mkdirSync(root, { recursive: true });
+  copyFileSync(program, join(root, 'prometheus'));
+  writeFileSync(join(root, 'Dockerfile'), PROMETHEUS_FILE);
+  must('podman', ['build', ...BUILD, '--tag', PROMETHEUS, root]);
+}
+
+/** chroot: no cgroups are needed. docker: the other format has no health check. */
+const BUILD = ['--isolation', 'chroot', '--pull=never', '--format', 'docker'];
+
 /** npm in the build trusts what this machine trusts: mounted, so that nothing of it stays in the image. */
 function build(folder: string): void {
   const npmrc = join(folder, 'npmrc');
@@ -60,7 +89,5 @@ function build(folder: string): void {
     `${npmrc}:/usr/local/lib/node_modules/npm/npmrc:ro`,
   ];
   const mounted = volumes.flatMap((volume) => ['--volume', volume]);
-  // chroot: no cgroups are needed. docker: the other format has no health check.
-  const flags = ['--isolation', 'chroot', '--pull=never', '--format', 'docker', '--tag', 'adjutant'];
-  must('podman', ['build', ...flags, ...mounted, '.']);
+  must('podman', ['build', ...BUILD, '--tag', 'adjutant', ...mounted, '.']);
 }

@@ -3,12 +3,15 @@
 import { randomBytes } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { composition } from './composition.ts';
+import { redisExamples } from './redis-examples.ts';
 import { createReport, print } from './report.ts';
 import { scenario } from './scenario.ts';
 
 const [file = ''] = process.argv.slice(2);
 const report = createReport();
-const project = composition(`adjutant-test-${randomBytes(4).toString('hex')}`);
+const name = `adjutant-test-${randomBytes(4).toString('hex')}`;
+/** The one that runs. */
+let project = composition(name);
 for (const signal of ['SIGINT', 'SIGTERM'] as const)
   process.once(signal, () => {
     project.remove();
@@ -22,4 +25,5 @@ try {
 } finally {
   project.remove();
 }
+await redisExamples(report, (example, files) => (project = composition(`${name}-${example}`, files)));
 writeFileSync(file, JSON.stringify(report.count));

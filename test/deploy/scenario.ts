@@ -2,92 +2,23 @@
 // Must never read the journal: only what a user sees, and what podman says.
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Composition, Container } from './composition.ts';
+import { isStored, PROMETHEUS } from './images.ts';
+import { metricsProfile, startsPrometheus } from './metrics-profile.ts';
 import { demand, type Report } from './report.ts';
+import {
+  callsTool,
+  ended,
+  endsOf,
+  runsAgent,
+  submit,
+  until,
+  untilReady,
+  untilTrue,
+  workersOf,
+} from './service-calls.ts';
 
-const API = 'http://127.0.0.1:7420';
 const JAEGER = 'http://127.0.0.1:16686';
-const LONGEST_MS = 120_000;
-const LONGEST_ANSWER_MS = 30_000;
 const OURS = ['api', 'engine', 'worker'];
-
-interface DirectiveView {
-  readonly trace_id?: string;
-  readonly status: string;
-  readonly redeliveries: number;
-  readonly attempts: number;
-  readonly result: { readonly type: string } | null;
-}
-
-interface Answer<T> {
-  readonly status: number;
-  readonly body: T;
-}
-
-/** Asks again while nobody listens: a role may be restarting. */
-async function ask<T>(url: string, body?: unknown): Promise<Answer<T>> {
-  const init =
-    body === undefined
-      ? {}
-      : { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) };
-  return until(`an answer of ${url}`, async () => {
-    const answer = await fetch(url, { ...init, signal: AbortSignal.timeout(LONGEST_ANSWER_MS) });
-    const read = { status: answer.status, body: (await answer.json()) as T };
-    return answer.status >= 500 ? null : read;
-  });
-}
-
-/** Repeats until it is not null; a rejection counts as null. */
-async function until<T>(what: string, read: () => Promise<T | null>): Promise<T> {
-  const endsAt = performance.now() + LONGEST_MS;
-  let last = '';
-  while (performance.now() < endsAt) {
-    const found = await read().catch((error: Error) => void (last = error.message));
-    if (found !== null && found !== undefined) return found;
-    await pause(100);
-  }
-  throw new Error(`${what}: not within ${LONGEST_MS / 1_000} s ${last}`);
-}
-
-async function untilTrue(what: string, holds: () => boolean | Promise<boolean>): Promise<void> {
-  await until(what, async () => ((await holds()) ? true : null));
-}
-
-async function submit(id: string, tool: string, args: object, more: object = {}): Promise<void> {
-  const directive = {
-    type: 'tool_exec',
-    request_id: 'deploy',
-    id,
-    tool_name: tool,
-    arguments: args,
-    ...more,
-  };
-  const { status, body } = await ask(`${API}/v1/directives`, directive);
-  demand(status === 202, `${id} was not accepted: ${status} ${JSON.stringify(body)}`);
-}
-
-async function ended(id: string): Promise<DirectiveView> {
-  return until(`the end of ${id}`, async () => {
-    const { status, body } = await ask<DirectiveView>(
-      `${API}/v1/requests/deploy/directives/${id}?wait_ms=10000`,
-    );
-    return status === 200 && body.result !== null ? body : null;
-  });
-}
-
-/** How many signals end the directive. */
-async function endsOf(id: string): Promise<number> {
-  const { body } = await ask<{ signals: { type: string; directive_id?: string; data?: unknown }[] }>(
-    `${API}/v1/requests/deploy/signals?limit=1000`,
-  );
-  const ends = new Set(['ai.tool.result', 'ai.tool.error']);
-  return body.signals.filter((signal) => ends.has(signal.type) && JSON.stringify(signal).includes(`"${id}"`))
-    .length;
-}
-
-async function workersOf(lane: string): Promise<number> {
-  const { body } = await ask<{ lanes: { name: string; workers: number }[] }>(`${API}/v1/lanes`);
-  return body.lanes.find(({ name }) => name === lane)?.workers ?? 0;
-}
 
 export async function scenario(report: Report, project: Composition): Promise<void> {
   await report.check('the composition starts: redis, api, engine, 2 workers, jaeger', () =>
@@ -97,21 +28,29 @@ export async function scenario(report: Report, project: Composition): Promise<vo
   await report.check('the processes are not root, and cannot write to their image', () =>
     areConfined(project),
   );
-  await report.check('a tool call through the API has its result', callsTool);
-  await report.check('a run of the default agent ends', runsAgent);
+  await report.check('a tool call through the API has its result', () => callsTool('echo'));
+  await report.check('the command line works in a container', () => answersCommands(project));
+  await report.check('a run of the default agent ends', () => runsAgent('deploy-run'));
   await report.check('Jaeger has the trace of the call, from the API and a worker', isTraced);
+  const isWatched = isStored(PROMETHEUS);
+  if (isWatched)
+    await report.check('the profile `metrics`: Prometheus finds every process and takes the rules', () =>
+      startsPrometheus(project),
+    );
+  else report.notRun('the profile `metrics`', 'neither a registry nor the program prometheus');
   await report.check('kill -9 of a worker: its directive is redelivered and ends once', () =>
     survivesWorker(project),
   );
   await report.check('kill -9 of Redis: what was acknowledged is there', () => survivesRedis(project));
   await report.check('scaled to 3 workers', () => scales(project));
+  if (isWatched) await metricsProfile(report);
   await report.check('a rolling restart under load loses and repeats nothing', () => rolls(project));
   await report.check('a clean stop: every exit code is 0', () => stops(project));
 }
 
 async function startsUp(project: Composition): Promise<void> {
   project.compose('up', '--detach', '--no-build');
-  await until('/readyz', async () => ((await fetch(`${API}/readyz`)).ok ? true : null));
+  await untilReady();
   const counted = Object.entries(Object.groupBy(project.containers(), ({ service }) => service));
   const found = counted
     .map(([service, list]) => `${service} ${list?.length}`)
@@ -140,21 +79,14 @@ function areConfined(project: Composition): void {
   }
 }
 
-async function callsTool(): Promise<void> {
-  await submit('echo', 'everything.echo', { message: 'hello' });
-  const { status, result } = await ended('echo');
-  demand(status === 'succeeded' && JSON.stringify(result).includes('hello'), `it ended as ${status}`);
-}
-
-async function runsAgent(): Promise<void> {
-  const start = { request_id: 'deploy-run', agent: 'default', query: 'What is 17*23?' };
-  const { status } = await ask(`${API}/v1/requests`, start);
-  demand(status === 202, `the run was not accepted: ${status}`);
-  const run = await until('the end of the run', async () => {
-    const { body } = await ask<{ status: string; run?: { status: string } }>(`${API}/v1/requests/deploy-run`);
-    return body.status === 'closed' ? (body.run ?? null) : null;
-  });
-  demand(run.status === 'completed', `the run ended as ${run.status}`);
+/** As the documents say to an operator. */
+function answersCommands(project: Composition): void {
+  const [api] = project.containers('api');
+  const run = (verb: string): string => project.exec(api as Container, 'node', 'scripts/adjutant.mjs', verb);
+  const listed = run('workers').trim().split('\n');
+  demand(listed.length === 1 + 3, `an engine and 2 workers are there:\n${listed.join('\n')}`);
+  demand(run('lanes').includes('tool.everything'), 'the lane is not listed');
+  run('doctor');
 }
 
 async function isTraced(): Promise<void> {
@@ -205,10 +137,9 @@ async function survivesRedis(project: Composition): Promise<void> {
     const state = project.stateOf(redis as Container);
     return state.isRunning && state.pid !== pid;
   });
-  await until('/readyz', async () => ((await fetch(`${API}/readyz`)).ok ? true : null));
+  await untilReady();
   demand((await ended('echo')).status === 'succeeded', 'an acknowledged result is gone');
-  await submit('after', 'everything.echo', { message: 'after' });
-  demand((await ended('after')).status === 'succeeded', 'a call after it failed');
+  await callsTool('after');
 }
 
 async function scales(project: Composition): Promise<void> {
@@ -241,13 +172,13 @@ async function rolls(project: Composition): Promise<void> {
   demand(submitted.length > 10, `only ${submitted.length} calls were made`);
 }
 
+/** In the order of Docker Compose: what depends on others stops before them. podman-compose stops all at once. */
 function stops(project: Composition): void {
   const all = project.containers();
-  project.compose('stop');
+  project.compose('stop', ...OURS);
   // What was scaled up is not known to it.
-  const left = all.filter((container) => project.stateOf(container).isRunning);
-  demand(left.length <= 1, `${left.map(({ name }) => name).join(', ')} still run`);
-  for (const container of left) project.stop(container);
+  const ours = all.filter(({ service }) => OURS.includes(service));
+  for (const container of [...ours, ...all]) project.stop(container);
   const codes = all.map((container) => `${container.name} ${project.stateOf(container).exitCode}`);
   demand(
     codes.every((line) => line.endsWith(' 0')),

@@ -89,3 +89,25 @@ export async function workersOf(lane: string): Promise<number> {
   const { body } = await ask<{ lanes: { name: string; workers: number }[] }>(`${API}/v1/lanes`);
   return body.lanes.find(({ name }) => name === lane)?.workers ?? 0;
 }
+
+/** A call of a tool that answers with what it was given. */
+export async function callsTool(id: string): Promise<void> {
+  await submit(id, 'everything.echo', { message: `hello ${id}` });
+  const { status, result } = await ended(id);
+  demand(
+    status === 'succeeded' && JSON.stringify(result).includes(`hello ${id}`),
+    `${id} ended as ${status}`,
+  );
+}
+
+/** Of a scripted model. */
+export async function runsAgent(id: string): Promise<void> {
+  const start = { request_id: id, agent: 'default', query: 'What is 17*23?' };
+  const { status } = await ask(`${API}/v1/requests`, start);
+  demand(status === 202, `the run was not accepted: ${status}`);
+  const run = await until('the end of the run', async () => {
+    const { body } = await ask<{ status: string; run?: { status: string } }>(`${API}/v1/requests/${id}`);
+    return body.status === 'closed' ? (body.run ?? null) : null;
+  });
+  demand(run.status === 'completed', `the run ended as ${run.status}`);
+}
