@@ -154,6 +154,8 @@ function addRoles(
         wholeNumber,
       );
     }
+    if (name === 'up')
+      command.option('--traces', 'print the tree of each request when it has ended, a few of them a second');
     if (name === 'worker')
       command.option('--lanes <names...>', 'only these, as in tool.* or llm.openai; default: every lane');
     command.action(async (given: Partial<ServeOptions>) =>

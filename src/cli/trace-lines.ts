@@ -27,7 +27,8 @@ export function traceLines(family: TraceFamily, { paint, mostLines }: TraceDrawi
   const { trace } = family;
   const root = requestNode(family);
   const from = Date.parse(trace.created_at);
-  const range = { from, to: Math.max(from + 1, Date.parse(trace.closed_at ?? trace.read_at)) };
+  const to = Date.parse(trace.closed_at ?? trace.read_at);
+  const range = { from, to: Math.max(from + 1, to) };
   const rows: string[][] = [];
   const left = rowsOf(root.below, '', { rows, range, paint, mostLines });
   const page = trace.trace_url ?? trace.trace_id;
@@ -35,7 +36,7 @@ export function traceLines(family: TraceFamily, { paint, mostLines }: TraceDrawi
     paint('bold', trace.request_id),
     root.label,
     statePainted(root, paint),
-    timeText(range.to - from),
+    timeText(Math.max(0, to - from)),
   ];
   return [
     head.join('  '),

@@ -43,6 +43,8 @@ export interface JournalOptions {
    * Never rejects. Default: nobody cares.
    */
   wakeRun?: (requestId: string, version: number, news?: RunNews) => Promise<void>;
+  /** Something of the request has ended here, and the request may be closed by it. Default: nobody cares. */
+  onEnd?: ((requestId: string) => void) | undefined;
 }
 
 /** The one signal that a run has not read. */
@@ -80,7 +82,8 @@ const EARLY_SLACK_MS = 20;
 export type Journal = ReturnType<typeof createJournal>;
 
 /** Opens the journal on a connection it does not own. All methods reject when Redis does not answer. */
-export function createJournal({ connection, keys, retentionMs, wakeRun, requestBytes }: JournalOptions) {
+export function createJournal(options: JournalOptions) {
+  const { connection, keys, retentionMs, wakeRun, requestBytes, onEnd } = options;
   const run = prepareScripts(connection);
   const mostBytes = requestBytes ?? DEFAULT_REQUEST_BYTES;
 
@@ -101,6 +104,7 @@ export function createJournal({ connection, keys, retentionMs, wakeRun, requestB
     if (reply[0] === 'conflict')
       return { kind: 'conflict', id: String(reply[1]), storedDigest: String(reply[2]) };
     if (reply[0] === 'no_room') return { kind: 'no_room', bytes: Number(reply[1]) };
+    if (batch.some(({ end: immediate }) => immediate !== undefined)) onEnd?.(requestId);
     return wake(requestId, {
       kind: 'ok',
       acceptedAt: Number(reply[1]),
@@ -140,6 +144,7 @@ export function createJournal({ connection, keys, retentionMs, wakeRun, requestB
   async function end(requestId: string, args: (string | number)[], signals: readonly SignalDraft[]) {
     const texts = signals.map((signal) => JSON.stringify(signal));
     const verdict = finishVerdict(await run('finish', keys.request(requestId), [...args, ...texts]));
+    if (verdict.kind === 'ended' && verdict.closed) onEnd?.(requestId);
     return wake(requestId, verdict, newsOf(verdict, signals.at(-1)));
   }
 
@@ -159,6 +164,7 @@ export function createJournal({ connection, keys, retentionMs, wakeRun, requestB
     const args = [id, retentionMs, JSON.stringify(signal), reason, state, spareRunning ? 1 : 0];
     const reply = await run('cancel', keys.request(requestId), args);
     if (reply[0] === 'already') return { kind: 'already', status: reply[1] as EndStatus };
+    if (reply[0] === 'ended') onEnd?.(requestId);
     if (reply[0] === 'ended') return wake(requestId, { kind: 'ended', run: runVersion(reply[2]) });
     return { kind: reply[0] as 'requested' | 'running' | 'changed' | 'unknown' };
   }

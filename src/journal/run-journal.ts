@@ -14,6 +14,7 @@ export interface RunJournalOptions {
   retentionMs: number;
   /** As in `JournalOptions`. */
   requestBytes?: number;
+  onEnd?: ((requestId: string) => void) | undefined;
 }
 
 export interface NewRun {
@@ -125,7 +126,8 @@ export interface RunHead {
 export type RunJournal = ReturnType<typeof createRunJournal>;
 
 /** Opens the runs of a journal on a connection it does not own. All methods reject when Redis does not answer. */
-export function createRunJournal({ connection, keys, retentionMs, requestBytes }: RunJournalOptions) {
+export function createRunJournal(options: RunJournalOptions) {
+  const { connection, keys, retentionMs, requestBytes, onEnd } = options;
   const run = prepareScripts(connection);
   const mostBytes = requestBytes ?? DEFAULT_REQUEST_BYTES;
 
@@ -150,7 +152,10 @@ export function createRunJournal({ connection, keys, retentionMs, requestBytes }
   }
 
   async function commit(turn: RunCommit): Promise<CommitVerdict> {
-    return commitVerdict(await run('run-commit', keys.request(turn.requestId), commitArguments(turn)));
+    const reply = await run('run-commit', keys.request(turn.requestId), commitArguments(turn));
+    const verdict = commitVerdict(reply);
+    if (turn.final && verdict.kind === 'committed') onEnd?.(turn.requestId);
+    return verdict;
   }
 
   function commitArguments(turn: RunCommit): (string | number)[] {

@@ -94,7 +94,7 @@ function tracedDirective(
     accepted_at: instant(acceptedAt),
     ended_at: instantOrNull(endedAt),
     deadline_at: instant(deadlineAt),
-    error: end?.error ?? null,
+    error: status === 'failed' ? (end?.error ?? null) : null,
     attempts,
     attempts_left_out: claimsLeftOut(record, claims),
     events: [...logged, ...cancelEvents(history.cancelAskedAt(id))],

@@ -45,9 +45,17 @@ export interface Service {
   stop(): Promise<void>;
 }
 
-/** Builds a process with the given roles; `modules` as `loadModules` found them. Throws when the configuration names no Redis. */
-export function createService(config: Config, roles: Roles, modules: Modules = NO_MODULES): Service {
-  const shared = sharedBy(config, modules);
+/**
+ * Builds a process with the given roles; `modules` as `loadModules` found them. `onEnd`: something of a request has ended here,
+ * and the request may be closed by it. Throws when the configuration names no Redis.
+ */
+export function createService(
+  config: Config,
+  roles: Roles,
+  modules: Modules = NO_MODULES,
+  onEnd?: (requestId: string) => void,
+): Service {
+  const shared = { ...sharedBy(config, modules), onEnd };
   const { redisUrl, local, outage, observation, onError } = shared;
   const redis = createConnections(redisUrl, outage);
   const { turns, work, entry } = storesOf(roles, redis, shared);
@@ -88,7 +96,7 @@ export function createService(config: Config, roles: Roles, modules: Modules = N
   return serviceOf(parts, { ...urls, drainMs, logger: shared.logger });
 }
 
-type Shared = ReturnType<typeof sharedBy>;
+type Shared = ReturnType<typeof sharedBy> & Pick<StoreOptions, 'onEnd'>;
 
 /** What every role of a process gets. */
 function sharedBy(config: Config, modules: Modules) {
@@ -144,7 +152,7 @@ function storesOf(roles: Roles, redis: Connections, shared: Shared) {
 
 function storeOn(
   connection: RedisConnection,
-  { config, modules, local, observation }: Shared,
+  { config, modules, local, observation, onEnd }: Shared,
   uses: Partial<Pick<StoreOptions, 'takes' | 'waitsForTurns'>> = {},
 ): Store {
   return createStore(connection, {
@@ -160,6 +168,7 @@ function storeOn(
     local,
     takes: local.runs,
     reports: observation.reports,
+    onEnd,
     waitsForTurns: false,
     spans: observation.traces.spans,
     ...uses,

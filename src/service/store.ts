@@ -39,6 +39,8 @@ export interface StoreOptions {
   spans?: Spans;
   /** Default: nothing is reported. */
   reports?: Reports;
+  /** As in `JournalOptions`. */
+  onEnd?: ((requestId: string) => void) | undefined;
 }
 
 export type Store = ReturnType<typeof createStore>;
@@ -84,15 +86,15 @@ export function createStore(connection: RedisConnection, options: StoreOptions) 
 function recordsOn(
   connection: RedisConnection,
   keys: KeySpace,
-  { retentionMs, requestBytes }: StoreOptions,
+  { retentionMs, requestBytes, onEnd }: StoreOptions,
   wakeRun: WakeRun,
 ) {
-  const journal = createJournal({ connection, keys, retentionMs, requestBytes, wakeRun });
+  const journal = createJournal({ connection, keys, retentionMs, requestBytes, wakeRun, onEnd });
   const index = createSweepIndex(connection, keys);
   const dead = createDeadLetterIndex(connection, keys);
   return {
     journal,
-    runs: createRunJournal({ connection, keys, retentionMs, requestBytes }),
+    runs: createRunJournal({ connection, keys, retentionMs, requestBytes, onEnd }),
     conversations: createConversationJournal({ connection, keys, retentionMs }),
     payloads: createPayloadStore({ connection, keys, requestBytes }),
     serial: createSerialLanes(connection, keys, journal),

@@ -414,7 +414,7 @@ export function directiveClientContract(transport: string, setup: () => Promise<
         expect(trace).toMatchObject({
           status: 'closed',
           directives: [
-            { name: 'peer.echo', error: 'execution_error', attempts: [] },
+            { name: 'peer.echo', status: 'succeeded', error: null, attempts: [] },
             { name: 'peer.echo', error: null, attempts: [{ attempt: 1, outcome: 'succeeded' }] },
           ],
         });

@@ -7,6 +7,7 @@ import { fault, type Finding } from '../../doctor/finding.ts';
 import { type PrivateRedis, startPrivateRedis } from '../../redis/private-redis.ts';
 import { requireSound, StartFault, startFault } from '../start-fault.ts';
 import { oneLine, type Terminal } from '../terminal.ts';
+import { createTracePrinter, type TracePrinter } from '../trace-printer.ts';
 
 export interface ServeOptions {
   readonly roles: { readonly api?: boolean; readonly engine?: boolean; readonly worker?: boolean };
@@ -20,6 +21,8 @@ export interface ServeOptions {
   readonly metricsPort?: number;
   /** Of a worker: names of the lanes that it serves, with `*`. Default: all. */
   readonly lanes?: readonly string[];
+  /** Whether the tree of each request that ends here is printed. Default: no. */
+  readonly traces?: boolean;
   /** Whether a private Redis starts when REDIS_URL is missing. */
   readonly mayStartRedis: boolean;
 }
@@ -68,13 +71,16 @@ async function run(
   try {
     const config = { ...declared, redisUrl: redis.url };
     const agents = withDefaultAgent(modules.agents);
-    const service = createService(config, options.roles, { ...modules, agents });
+    const printer = options.traces === true ? tracePrinterFor(terminal, config) : null;
+    const service = createService(config, options.roles, { ...modules, agents }, printer?.ended);
     await service.start(stop);
+    if (service.url !== null) printer?.begin(service.url);
     // A verb that does not find the note asks the usual address.
     if (service.url !== null) await redis.noteService(service.url).catch(() => {});
     if (!stop.aborted) announce(terminal, service);
     await aborted(stop);
     terminal.err('stopping');
+    printer?.stop();
     await service.stop();
   } finally {
     await redis.stop();
@@ -109,6 +115,14 @@ async function check(
 function printAdvice(terminal: Terminal, { subject, says, fix }: Finding): void {
   terminal.err(`${terminal.paintErr('yellow', 'warning')} ${oneLine(`${subject}: ${says}`, 500)}`);
   if (fix !== null) terminal.err(`${terminal.paintErr('cyan', '    fix')} ${oneLine(fix, 500)}`);
+}
+
+/** null: traces are sent to a collector, which shows them better. */
+function tracePrinterFor(terminal: Terminal, { telemetry }: Config): TracePrinter | null {
+  if (telemetry.tracing === null) return createTracePrinter(terminal);
+  const says = `--traces prints nothing: traces are sent to ${telemetry.tracing.url}`;
+  terminal.err(`${terminal.paintErr('yellow', 'warning')} ${oneLine(says, 500)}`);
+  return null;
 }
 
 function announce(
