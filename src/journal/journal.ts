@@ -10,6 +10,7 @@ import type { DirectiveRecord } from './records.ts';
 import { prepareScripts } from './scripts.ts';
 import { createWaitNotes } from './wait-note.ts';
 import {
+  acceptVerdict,
   type AcceptVerdict,
   type CancelVerdict,
   claimVerdict,
@@ -95,29 +96,15 @@ export function createJournal(options: JournalOptions) {
 
   /** `inbox`: channel on which the ends of these directives are announced, beside the request's log. */
   async function accept(requestId: string, batch: readonly Acceptance[], inbox = ''): Promise<AcceptVerdict> {
-    const reply = await run('accept', keys.request(requestId), [
-      retentionMs,
-      inbox,
-      mostBytes,
-      ...batch.flatMap(acceptanceArguments),
-    ]);
-    if (reply[0] === 'conflict')
-      return { kind: 'conflict', id: String(reply[1]), storedDigest: String(reply[2]) };
-    if (reply[0] === 'no_room') return { kind: 'no_room', bytes: Number(reply[1]) };
-    if (batch.some(({ end: immediate }) => immediate !== undefined)) onEnd?.(requestId);
-    return wake(requestId, {
-      kind: 'ok',
-      acceptedAt: Number(reply[1]),
-      run: runVersion(reply[2]),
-      verdicts: reply.slice(3) as ('accepted' | 'existing')[],
-    });
+    const args = [retentionMs, inbox, mostBytes, ...batch.flatMap(acceptanceArguments)];
+    const verdict = acceptVerdict(await run('accept', keys.request(requestId), args));
+    if (verdict.kind === 'ok' && batch.some((each) => each.end !== undefined)) onEnd?.(requestId);
+    return wake(requestId, verdict);
   }
 
   async function claim(request: ClaimRequest): Promise<ClaimVerdict> {
-    const started = request.started ? JSON.stringify(request.started) : '';
-    const { id, digest, leaseMs, token } = request;
-    const args = [id, digest, leaseMs, EARLY_SLACK_MS, token, started, request.lane ?? ''];
-    return wake(request.requestId, claimVerdict(await run('claim', keys.request(request.requestId), args)));
+    const reply = await run('claim', keys.request(request.requestId), claimArguments(request));
+    return wake(request.requestId, claimVerdict(reply));
   }
 
   /** `attempted` false: the claim was used to record an end, not to make an attempt. */
@@ -160,13 +147,12 @@ export function createJournal(options: JournalOptions) {
     seen?: Pick<DirectiveRecord, 'status' | 'fence'>,
     spareRunning = false,
   ): Promise<CancelVerdict> {
-    const state = seen ? `${seen.status}/${seen.fence}` : '';
-    const args = [id, retentionMs, JSON.stringify(signal), reason, state, spareRunning ? 1 : 0];
+    const args = [id, retentionMs, JSON.stringify(signal), reason, stateOf(seen), spareRunning ? 1 : 0];
     const reply = await run('cancel', keys.request(requestId), args);
     if (reply[0] === 'already') return { kind: 'already', status: reply[1] as EndStatus };
-    if (reply[0] === 'ended') onEnd?.(requestId);
-    if (reply[0] === 'ended') return wake(requestId, { kind: 'ended', run: runVersion(reply[2]) });
-    return { kind: reply[0] as 'requested' | 'running' | 'changed' | 'unknown' };
+    if (reply[0] !== 'ended') return { kind: reply[0] as 'requested' | 'running' | 'changed' | 'unknown' };
+    onEnd?.(requestId);
+    return wake(requestId, { kind: 'ended', run: runVersion(reply[2]) });
   }
 
   return {
@@ -186,6 +172,15 @@ export function createJournal(options: JournalOptions) {
 function newsOf(verdict: FinishVerdict, terminal: SignalDraft | undefined): RunNews | undefined {
   if (verdict.kind !== 'ended' || !verdict.alone || !terminal) return undefined;
   return { signal: { ...terminal, sequence: verdict.sequence } as Signal, now: verdict.now };
+}
+
+/** As cancel.lua compares it; '' = whatever it is. */
+function stateOf(seen: Pick<DirectiveRecord, 'status' | 'fence'> | undefined): string {
+  return seen ? `${seen.status}/${seen.fence}` : '';
+}
+
+function claimArguments({ id, digest, leaseMs, token, started, lane = '' }: ClaimRequest) {
+  return [id, digest, leaseMs, EARLY_SLACK_MS, token, started ? JSON.stringify(started) : '', lane];
 }
 
 /** As include-accept.lua reads them. */

@@ -69,6 +69,13 @@ export type CancelVerdict =
   | { kind: 'requested' | 'running' | 'changed' | 'unknown' }
   | { kind: 'already'; status: EndStatus };
 
+export function acceptVerdict([kind, first, second, ...verdicts]: ScriptReply): AcceptVerdict {
+  if (kind === 'conflict') return { kind, id: String(first), storedDigest: String(second) };
+  if (kind === 'no_room') return { kind, bytes: Number(first) };
+  const run = runVersion(second);
+  return { kind: 'ok', acceptedAt: Number(first), run, verdicts: verdicts as ('accepted' | 'existing')[] };
+}
+
 export function claimVerdict(reply: ScriptReply): ClaimVerdict {
   const [kind, first, second, third, fourth, fifth, sixth, seventh, eighth, ninth] = reply;
   if (kind === 'granted') {

@@ -45,17 +45,14 @@ export interface Service {
   stop(): Promise<void>;
 }
 
-/**
- * Builds a process with the given roles; `modules` as `loadModules` found them. `onEnd`: something of a request has ended here,
- * and the request may be closed by it. Throws when the configuration names no Redis.
- */
-export function createService(
-  config: Config,
-  roles: Roles,
-  modules: Modules = NO_MODULES,
-  onEnd?: (requestId: string) => void,
-): Service {
-  const shared = { ...sharedBy(config, modules), onEnd };
+export interface ServiceOptions extends Pick<StoreOptions, 'onEnd'> {
+  /** As `loadModules` found them. Default: none. */
+  modules?: Modules;
+}
+
+/** Builds a process with the given roles. Throws when the configuration names no Redis. */
+export function createService(config: Config, roles: Roles, options: ServiceOptions = {}): Service {
+  const shared = sharedBy(config, options);
   const { redisUrl, local, outage, observation, onError } = shared;
   const redis = createConnections(redisUrl, outage);
   const { turns, work, entry } = storesOf(roles, redis, shared);
@@ -96,10 +93,10 @@ export function createService(
   return serviceOf(parts, { ...urls, drainMs, logger: shared.logger });
 }
 
-type Shared = ReturnType<typeof sharedBy> & Pick<StoreOptions, 'onEnd'>;
+type Shared = ReturnType<typeof sharedBy>;
 
 /** What every role of a process gets. */
-function sharedBy(config: Config, modules: Modules) {
+function sharedBy(config: Config, { modules = NO_MODULES, onEnd }: ServiceOptions) {
   const { redisUrl } = config;
   if (redisUrl === undefined) throw new Error('no Redis is configured: set REDIS_URL');
   const logger = openLog({ level: config.logLevel, format: config.logFormat });
@@ -111,7 +108,7 @@ function sharedBy(config: Config, modules: Modules) {
     if (!outage.explains(error))
       logger.warn({ error: error.message }, 'a background task failed and goes on');
   };
-  return { config, modules, redisUrl, processId, local, outage, logger, observation, onError };
+  return { config, modules, redisUrl, processId, local, outage, logger, observation, onError, onEnd };
 }
 
 /** What a stop may take beyond the drains: 5 s for Redis to take what is known, and the goodbyes. */

@@ -72,7 +72,10 @@ async function run(
     const config = { ...declared, redisUrl: redis.url };
     const agents = withDefaultAgent(modules.agents);
     const printer = options.traces === true ? tracePrinterFor(terminal, config) : null;
-    const service = createService(config, options.roles, { ...modules, agents }, printer?.ended);
+    const service = createService(config, options.roles, {
+      modules: { ...modules, agents },
+      onEnd: printer?.ended,
+    });
     await service.start(stop);
     if (service.url !== null) printer?.begin(service.url);
     // A verb that does not find the note asks the usual address.
