@@ -120,10 +120,16 @@ class ServerConnection implements Connection {
     const { signal } = this.#stopping;
     while (!signal.aborted) {
       const session = await this.#open();
-      if (session !== null && signal.aborted) await session.end('stopped');
+      if (session !== null && signal.aborted) await this.#abandon(session);
       else if (session !== null) await this.#hold(session);
       if (!signal.aborted) await pause(reconnectDelayMs(this.#failures, this.#given.random()), signal);
     }
+  }
+
+  /** Stopped before anybody could use it. */
+  async #abandon(session: Session): Promise<void> {
+    this.#watch?.stop();
+    await session.end('stopped');
   }
 
   /** One attempt: connects and reads the tools, or records a fault. */
@@ -138,10 +144,12 @@ class ServerConnection implements Connection {
       probeTimeoutMs: Math.min(probeMs, MAX_PROBE_MS),
     });
     if (!opened.ok) return this.#failed(opened.fault);
+    this.#watch = this.#watchTools(opened.session);
     try {
-      this.#takeTools(await this.#read(opened.session));
+      await this.#watch.begin();
       return opened.session;
     } catch (error) {
+      this.#watch.stop();
       await opened.session.end('its tools cannot be read');
       return this.#failed({
         type: 'network',
@@ -163,16 +171,11 @@ class ServerConnection implements Connection {
     const after = away?.kind === 'ended' ? { away_s: secondsOf(away.afterMs) } : {};
     this.#given.logger[away ? 'warn' : 'info']({ era, transport, pid, tools, ...after }, 'MCP server ready');
     this.#report('ready');
-    this.#watch = watchTools({
-      session,
-      logger: this.#given.logger,
-      read: async () => this.#takeTools(await this.#read(session)),
-    });
     this.#wake();
     const why = await session.lost;
     const isRetiring = this.#session !== session;
     this.#session = null;
-    this.#watch.stop();
+    this.#watch?.stop();
     this.#failures = performance.now() - readyAt >= STABLE_MS ? 0 : this.#failures + 1;
     if (this.#stopping.signal.aborted) return;
     this.#outage.failed();
@@ -200,6 +203,11 @@ class ServerConnection implements Connection {
     const news = this.#outage.failed();
     const fields = news?.kind === 'lasts' ? { reason, away_s: secondsOf(news.forMs) } : { reason };
     this.#given.logger[news ? 'warn' : 'debug'](fields, 'MCP server cannot be reached');
+  }
+
+  #watchTools(session: Session): ToolWatch {
+    const read = async (): Promise<void> => this.#takeTools(await this.#read(session));
+    return watchTools({ session, read, logger: this.#given.logger });
   }
 
   #read(session: Session): Promise<ToolList> {

@@ -10,6 +10,8 @@ import type { Session } from './session.ts';
 import { type ToolList, createToolList } from './tool-list.ts';
 
 export interface ToolWatch {
+  /** Reads the list for the first time. Rejects when it cannot be read. */
+  begin(): Promise<void>;
   changesRead(): Promise<void>;
   stop(): void;
 }
@@ -22,6 +24,8 @@ export interface ToolWatchOptions {
 
 /** Servers announce several changes in a row; one reading covers them. Milliseconds. */
 const GATHER_MS = 100;
+/** However often a server announces changes, its list is read again no more often than this. Milliseconds. */
+const BETWEEN_READINGS_MS = 1_000;
 const LIST_MS = 30_000;
 
 export interface ReadToolsOptions {
@@ -51,24 +55,31 @@ export async function readTools({ session, signal, ...rest }: ReadToolsOptions):
   }
 }
 
+/** Watches from now on: a change that is announced together with the first list is a change of that list. */
 export function watchTools(options: ToolWatchOptions): ToolWatch {
   const { session, logger } = options;
   const stopping = new AbortController();
+  const { signal } = stopping;
+  let hasBegun = false;
   let reading: Promise<void> | null = null;
   let again = false;
+  let readAt = -Infinity;
 
   const readAll = async (): Promise<void> => {
     do {
-      await delay(GATHER_MS, undefined, { signal: stopping.signal });
+      const restMs = readAt + BETWEEN_READINGS_MS - performance.now();
+      await delay(Math.max(GATHER_MS, restMs), undefined, { signal });
       again = false;
+      readAt = performance.now();
       await options.read();
     } while (again);
   };
   const changed = (): void => {
     again = true;
+    if (!hasBegun || signal.aborted) return;
     reading ??= readAll()
       .catch((error: unknown) => {
-        if (!stopping.signal.aborted)
+        if (!signal.aborted)
           logger.warn({ reason: describe(error) }, 'MCP tool list could not be read again');
       })
       .finally(() => {
@@ -77,8 +88,13 @@ export function watchTools(options: ToolWatchOptions): ToolWatch {
   };
 
   session.client.setNotificationHandler('notifications/tools/list_changed', changed);
-  if (session.era === 'modern') void subscribe(session, stopping.signal, changed, logger);
+  if (session.era === 'modern') void subscribe(session, signal, changed, logger);
   return {
+    async begin() {
+      await options.read();
+      hasBegun = true;
+      if (again) changed();
+    },
     changesRead: async () => {
       if (reading !== null) await reading;
     },
@@ -94,14 +110,16 @@ async function subscribe(
   logger: Logger,
 ): Promise<void> {
   if (session.client.getServerCapabilities()?.tools?.listChanged !== true) return;
+  // Over a pipe the server subscribes this client before it answers the first list.
+  const isInOrder = session.transportKind === 'stdio';
   for (let failures = 0; !signal.aborted; failures += 1) {
     try {
       const subscription = await session.client.listen(
         { toolsListChanged: true },
         { signal, timeout: LIST_MS },
       );
-      // Changes between two subscriptions were not announced.
-      if (failures > 0) changed();
+      // Changes before a subscription are not announced.
+      if (failures > 0 || !isInOrder) changed();
       if ((await subscription.closed) === 'local') return;
     } catch (error) {
       if (signal.aborted) return;

@@ -126,6 +126,14 @@ test('stop cancels what is in flight and ends the session', async () => {
   expect(await readFile(log, 'utf8')).toContain('session ended by the client');
 });
 
+test('a change of the tools between the first list and the subscription is seen', async () => {
+  const peer = await served(startModernPeer({ PEER_GROWS: 'unseen' }));
+  const { pool, listings, until } = openPool(peer.options);
+  pool.start();
+  await until(() => listings.some(({ tools }) => tools.some(({ name }) => name === 'extra-1')));
+  expect(listings[0]?.tools.map(({ name }) => name)).not.toContain('extra-1');
+});
+
 test('progress keeps a call over HTTP alive', async () => {
   const { call } = openPool(legacy.options);
   await call('events');

@@ -104,6 +104,22 @@ describe('a stdio server which', () => {
     expect(failureOf(await waiting)).toMatchObject({ sent: false, error: { type: 'network' } });
   });
 
+  test('announces a change together with its first list is listed again', async () => {
+    const { call } = openPool(rudePeer('changes-with-its-list'));
+    await call('echo');
+    expect(textOf(await call('late-2'))).toBe('said');
+  });
+
+  test('announces changes without end is listed at most once a second', async () => {
+    const { pool, listings, until } = openPool(rudePeer('changes-without-end'));
+    const readAt: number[] = [];
+    pool.subscribe({ onTools: () => readAt.push(performance.now()) });
+    pool.start();
+    await until(() => listings.length === 4);
+    const [, second = 0, , fourth = 0] = readAt;
+    expect(fourth - second).toBeGreaterThan(1_900);
+  });
+
   test('does not start reports why', async () => {
     const { pool, statuses, until } = openPool(rudePeer('refuses-to-start'));
     pool.start();

@@ -1,6 +1,7 @@
 /** A server on the SDK's second generation, speaking the stateless protocol over stdio or HTTP.
  *  It must never serve the legacy handshake unasked: a client that reaches it negotiated the modern one.
- *  PEER_LOG names a file for its events; with PEER_LEGACY=serve it also serves the handshake over stdio. */
+ *  PEER_LOG names a file for its events; with PEER_LEGACY=serve it also serves the handshake over stdio;
+ *  with PEER_GROWS=unseen it has one more tool, unannounced, once it has listed them over HTTP. */
 import { appendFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { Readable } from 'node:stream';
@@ -77,6 +78,8 @@ function serveHttp(): void {
       signal: gone.signal,
       ...(hasBody ? { body: Readable.toWeb(incoming) as globalThis.ReadableStream, duplex: 'half' } : {}),
     } as RequestInit);
+    const isList = incoming.headers['mcp-method'] === 'tools/list' && process.env['PEER_GROWS'] === 'unseen';
+    if (isList) outgoing.once('finish', () => (grown = true));
     void handler.fetch(request).then((response) => {
       outgoing.writeHead(response.status, Object.fromEntries(response.headers));
       if (response.body === null) outgoing.end();

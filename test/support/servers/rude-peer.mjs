@@ -43,12 +43,10 @@ const misbehaviours = {
   'speaks-in-one-breath': (id, token) => {
     const note = { method: 'notifications/progress', params: { progressToken: token, progress: 1 } };
     write(
-      [
+      together([
         { jsonrpc: '2.0', ...note },
         { jsonrpc: '2.0', id, result: SAID },
-      ]
-        .map((each) => JSON.stringify(each))
-        .join('\n'),
+      ]),
     );
   },
   'answers-at-length': (id) =>
@@ -71,6 +69,21 @@ const misbehaviours = {
 let pending = null;
 let refusals = 0;
 
+let listings = 0;
+const CHANGED = { jsonrpc: '2.0', method: 'notifications/tools/list_changed' };
+
+function list(id) {
+  listings += 1;
+  const more = listings > 1 ? [{ name: `late-${listings}`, inputSchema: { type: 'object' } }] : [];
+  const listed = { jsonrpc: '2.0', id, result: { tools: [...TOOLS, ...more] } };
+  if (habit === 'never-lists') return;
+  if (habit === 'changes-with-its-list' && listings === 1) return write(together([listed, CHANGED]));
+  if (habit === 'changes-without-end') return write(together([listed, ...Array(20).fill(CHANGED)]));
+  return write(listed);
+}
+
+const together = (messages) => messages.map((each) => JSON.stringify(each)).join('\n');
+
 function onRequest(id, method) {
   process.stderr.write(`asked for ${method}\n`);
   if (method === 'initialize') {
@@ -81,7 +94,7 @@ function onRequest(id, method) {
       serverInfo: { name: 'rude', version: '1' },
     });
   }
-  if (method === 'tools/list') return habit === 'never-lists' ? undefined : answer(id, { tools: TOOLS });
+  if (method === 'tools/list') return list(id);
   if (habit === 'dies-on-probe') return process.exit(1);
   if (habit === 'ignores-the-unknown') return undefined;
   return refuse(id, -32601, 'Method not found');
