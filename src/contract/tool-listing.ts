@@ -18,11 +18,20 @@ export const listedToolSchema = z.object({
   directives: z.union([z.literal('all'), z.array(z.string())]).optional(),
 });
 
+export const toolFaultSchema = z.object({
+  /** Its name, or its place in the list: `#3`. */
+  tool: z.string(),
+  /** Follows the name of the tool in a sentence. */
+  message: z.string(),
+});
+
 export const listedServerSchema = z.object({
   name: serverNameSchema,
   status: z.enum(['connecting', 'ready', 'unavailable']),
   error: z.string().optional(),
   tools: z.int().min(0),
+  /** Tools with a wrong description: some are left out, of others a member is not used. Absent = none. */
+  faults: z.array(toolFaultSchema).optional(),
   updated_at: instantSchema,
 });
 
@@ -31,6 +40,7 @@ export const toolListingSchema = z.object({
   servers: z.array(listedServerSchema),
 });
 
+export type ToolFault = z.infer<typeof toolFaultSchema>;
 export type ListedTool = z.infer<typeof listedToolSchema>;
 export type ListedServer = z.infer<typeof listedServerSchema>;
 export type ToolListing = z.infer<typeof toolListingSchema>;

@@ -4,4 +4,4 @@
 export const CONTRACT_VERSION = '1.2.0';
 
 /** SHA-256 over every generated schema, in file name order. */
-export const CONTRACT_SHA256 = '57ecb62e8a26a003bbbce4af84d5cd2f5dc047ccc58f602b7c77aa561ce260ad';
+export const CONTRACT_SHA256 = 'd7d9791f3ed18710fb6dfc4e101a1f4a170df954fd944d6ffe0c57a202fbb772';

@@ -2,7 +2,7 @@
 // Must never change anything, nor call a tool or a model, nor show a key.
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { fault, fine, type Finding } from './finding.ts';
+import { advice, fault, fine, type Finding } from './finding.ts';
 import type { Config } from '../config/config.ts';
 import type { ProviderConfig } from '../config/models.ts';
 import type { HttpServerConfig, ServerConfig, StdioServerConfig } from '../config/servers.ts';
@@ -76,9 +76,21 @@ export function examineServers(config: Config, options: ServerExamination = {}):
   return [...config.mcpServers].map(async ([name, server]) => {
     const probe = await probeServer(serverOptions(name, server, config.directory), limits);
     return probe.ok
-      ? fine(`mcp ${name}`, reached(probe))
+      ? reachedFinding(name, probe)
       : fault(`mcp ${name}`, probe.fault.message, remedy(name, server, config.directory, probe));
   });
+}
+
+function reachedFinding(name: string, probe: Extract<Probe, { ok: true }>): Finding {
+  const [first, ...others] = probe.faults;
+  if (first === undefined) return fine(`mcp ${name}`, reached(probe));
+  const more = others.length === 0 ? '' : ` (and ${others.length} more)`;
+  const says = `${reached(probe)}; its tool "${first.tool}" ${first.message}${more}`;
+  return advice(
+    `mcp ${name}`,
+    says,
+    `Tell the author of the server, or update it. \`adjutant tools\` names all.`,
+  );
 }
 
 function reached({ transport, tools, connectMs, listMs }: Extract<Probe, { ok: true }>): string {

@@ -3,6 +3,7 @@
 import type { JSONRPCMessage } from '@modelcontextprotocol/client';
 import { refusedAnswer } from './message-delivery.ts';
 import { LISTING_LIMITS, MAX_CONTENT_ITEMS } from './message-limits.ts';
+import { readDescriptor } from './read-descriptor.ts';
 
 export interface AnswerGuard {
   /** Sees every message on its way to the server. */
@@ -40,14 +41,32 @@ export function createAnswerGuard(): AnswerGuard {
       const page = asked.get(message.id);
       asked.delete(message.id);
       if (!('result' in message)) return message;
-      const result = { ...message.result, ...missingIn(message.result, page !== undefined) };
+      const { result } = message;
       const reason = page === undefined ? contentExcess(result) : listingExcess(page, result);
-      return reason === null ? { ...message, result } : refusedAnswer(message.id, reason);
+      if (reason !== null) return refusedAnswer(message.id, reason);
+      const read = page === undefined ? result : readPage(page, result);
+      return { ...message, result: { ...read, ...missingIn(result, page !== undefined) } };
     },
   };
 }
 
 type Result = Readonly<Record<string, unknown>>;
+
+/** Each tool by itself: the protocol's check refuses the whole list. */
+function readPage({ listing }: Page, { nextCursor, ...result }: Result): Result {
+  const { tools = null } = result;
+  if (tools !== null && !Array.isArray(tools)) return result;
+  const before = listing.tools - (tools?.length ?? 0);
+  const read = (tools ?? []).map((tool: unknown, index) => readDescriptor(tool, before + index));
+  const next = cursorIn(nextCursor);
+  return { ...result, tools: read, ...(next === undefined ? {} : { nextCursor: next }) };
+}
+
+/** undefined: the list ends here. */
+function cursorIn(nextCursor: unknown): string | undefined {
+  if (typeof nextCursor === 'number') return nextCursor === 0 ? undefined : String(nextCursor);
+  return typeof nextCursor === 'string' ? nextCursor : undefined;
+}
 
 /** The older protocols have none of these members, and ignore them. */
 function missingIn({ resultType, ttlMs, cacheScope }: Result, isListing: boolean): Result {
@@ -68,7 +87,8 @@ function contentExcess({ content }: Result): string | null {
 }
 
 function listingExcess({ listing, cursor }: Page, result: Result): string | null {
-  const { tools, nextCursor } = result;
+  const { tools } = result;
+  const nextCursor = cursorIn(result['nextCursor']);
   listing.pages += 1;
   listing.tools += Array.isArray(tools) ? tools.length : 0;
   listing.bytes += JSON.stringify(result).length;

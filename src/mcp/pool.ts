@@ -99,7 +99,7 @@ function serve(server: McpServerOptions, { random = Math.random, ...pool }: Pool
     logger,
     random,
     schemas,
-    onTools: (list) => source.tools(list.definitions),
+    onTools: ({ definitions, faults }) => source.tools(definitions, faults),
     onStatus: (status, error) => source.status(status, hide(error)),
   });
   const slots = createSemaphore(server.serial === true ? 1 : (server.maxInFlight ?? MAX_IN_FLIGHT));

@@ -8,6 +8,7 @@ import { openSession } from './open-session.ts';
 import { hideSecretsOf } from './server-secrets.ts';
 import { type McpServerOptions, PROBE_MS } from './server-options.ts';
 import type { Session } from './session.ts';
+import type { ToolFault } from './tool-definition.ts';
 import { readTools } from './tool-watch.ts';
 
 export type Probe =
@@ -15,6 +16,7 @@ export type Probe =
       readonly ok: true;
       readonly transport: Session['transportKind'];
       readonly tools: number;
+      readonly faults: readonly ToolFault[];
       readonly connectMs: number;
       /** For one reading of the whole list. */
       readonly listMs: number;
@@ -60,7 +62,8 @@ async function listed(session: Session, server: string, signal: AbortSignal) {
   const schemas = createSchemaChecks();
   const list = await readTools({ session, server, previous: null, signal, logger: SILENT, schemas });
   const listMs = performance.now() - startedAt;
-  return { ok: true, transport: session.transportKind, tools: list.definitions.length, listMs } as const;
+  const { definitions, faults } = list;
+  return { ok: true, transport: session.transportKind, tools: definitions.length, faults, listMs } as const;
 }
 
 function unreadable(why: string): ConnectFault {

@@ -2,11 +2,11 @@
 // Must never let one listener affect a connection, or another listener.
 import type { Logger } from '../telemetry/logger.ts';
 import type { ServerStatus } from './server-status.ts';
-import type { ToolDefinition } from './tool-definition.ts';
+import type { ToolDefinition, ToolFault } from './tool-definition.ts';
 
 export interface ServerListener {
   /** The server's whole list, after each reading and at least once per connection. */
-  readonly onTools?: (server: string, tools: readonly ToolDefinition[]) => void;
+  readonly onTools?: (server: string, tools: readonly ToolDefinition[], faults: readonly ToolFault[]) => void;
   readonly onStatus?: (server: string, status: ServerStatus, error?: string) => void;
 }
 
@@ -41,8 +41,8 @@ export function createServerEvents() {
       for (const listener of listeners) safely(logger, () => report(listener));
     };
     return {
-      tools: (tools: readonly ToolDefinition[]) =>
-        publish('tools', (listener) => listener.onTools?.(server, tools)),
+      tools: (tools: readonly ToolDefinition[], faults: readonly ToolFault[]) =>
+        publish('tools', (listener) => listener.onTools?.(server, tools, faults)),
       status: (status: ServerStatus, error?: string) =>
         publish('status', (listener) => listener.onStatus?.(server, status, error)),
     };

@@ -19,3 +19,9 @@ export interface ToolDefinition {
   readonly outputSchema?: Readonly<Record<string, unknown>>;
   readonly annotations?: ToolAnnotations;
 }
+
+/** What is wrong with one tool of a server, in words that follow its name. */
+export interface ToolFault {
+  readonly tool: string;
+  readonly message: string;
+}

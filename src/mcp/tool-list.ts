@@ -3,7 +3,8 @@
 import type { Tool } from '@modelcontextprotocol/client';
 import type { CheckedSchema, SchemaChecks, SchemaVerdict } from '../json-schema/schema-checks.ts';
 import type { Logger } from '../telemetry/logger.ts';
-import type { ToolDefinition } from './tool-definition.ts';
+import { type DescriptorFault, descriptorFault, outputSchemaOf } from './read-descriptor.ts';
+import type { ToolDefinition, ToolFault } from './tool-definition.ts';
 
 export type ToolSchema = Pick<CheckedSchema, 'check'>;
 
@@ -16,6 +17,8 @@ export interface ListedTool {
 
 export interface ToolList {
   readonly definitions: readonly ToolDefinition[];
+  /** What is wrong with the tools of the server, those that are left out included. */
+  readonly faults: readonly ToolFault[];
   find(name: string): ListedTool | undefined;
 }
 
@@ -28,19 +31,42 @@ export interface ToolListOptions {
 }
 
 export function createToolList(tools: readonly Tool[], options: ToolListOptions): ToolList {
-  const { server, previous } = options;
   const byName = new Map<string, ListedTool>();
+  const faults: ToolFault[] = [];
   for (const tool of tools) {
-    const definition = readDefinition(server, tool);
-    const before = previous?.find(definition.name);
-    const unchanged =
-      before !== undefined && JSON.stringify(before.definition) === JSON.stringify(definition);
-    byName.set(definition.name, unchanged ? before : createListedTool(definition, options));
+    const fault = byName.has(tool.name) ? LISTED_TWICE : descriptorFault(tool);
+    if (fault !== null) faults.push({ tool: tool.name, message: messageOf(fault) });
+    if (fault?.isLeftOut !== true)
+      byName.set(tool.name, listedTool(readDefinition(options.server, tool), options));
   }
+  for (const fault of newFaults(faults, options.previous))
+    options.logger.warn({ ...fault }, 'MCP tool is not described as it should be');
   return {
     definitions: [...byName.values()].map((tool) => tool.definition),
+    faults,
     find: (name) => byName.get(name),
   };
+}
+
+const LISTED_TWICE: DescriptorFault = { message: 'is listed again', isLeftOut: true };
+
+function messageOf({ message, isLeftOut }: DescriptorFault): string {
+  return isLeftOut ? `${message}, and is left out` : message;
+}
+
+/** Each fault is logged once, not with every listing. */
+function newFaults(faults: readonly ToolFault[], previous: ToolList | null): ToolFault[] {
+  const known = new Set(previous?.faults.map(({ tool, message }) => `${tool} ${message}`));
+  return faults.filter(({ tool, message }) => !known.has(`${tool} ${message}`)).slice(0, MAX_LOGGED_FAULTS);
+}
+
+const MAX_LOGGED_FAULTS = 20;
+
+/** A tool that has not changed keeps its compiled schemas. */
+function listedTool(definition: ToolDefinition, options: ToolListOptions): ListedTool {
+  const before = options.previous?.find(definition.name);
+  const unchanged = before !== undefined && JSON.stringify(before.definition) === JSON.stringify(definition);
+  return unchanged ? before : createListedTool(definition, options);
 }
 
 function createListedTool(definition: ToolDefinition, { logger, schemas }: ToolListOptions): ListedTool {
@@ -72,13 +98,14 @@ function reported(schema: CheckedSchema, onUnusable: (reason: string) => void): 
 
 function readDefinition(server: string, tool: Tool): ToolDefinition {
   const title = tool.title ?? tool.annotations?.title;
+  const outputSchema = outputSchemaOf(tool);
   return {
     server,
     name: tool.name,
     ...(title === undefined ? {} : { title }),
     ...(tool.description === undefined ? {} : { description: tool.description }),
     inputSchema: tool.inputSchema,
-    ...(tool.outputSchema === undefined ? {} : { outputSchema: tool.outputSchema }),
+    ...(outputSchema === undefined ? {} : { outputSchema }),
     ...(tool.annotations === undefined ? {} : { annotations: definedHints(tool.annotations) }),
   };
 }

@@ -12,6 +12,9 @@ import type { McpPool } from '../mcp/pool.ts';
 import type { ToolDefinition } from '../mcp/tool-definition.ts';
 import type { Announced } from './announcer.ts';
 
+/** Of one server, in the catalog. */
+const MAX_FAULTS = 100;
+
 function listedTool(tool: ToolDefinition, server: ServerConfig | undefined): ListedTool {
   const { effects, directives = 'none' } = server ?? {};
   return {
@@ -87,9 +90,10 @@ export function createToolRole(pool: McpPool, options: ToolRoleOptions): ToolRol
   const { change, restore } = catalogWriter(config, catalog, onError);
   const servers = [...config.mcpServers.keys()];
   const unsubscribe = pool.subscribe({
-    onTools: (server, tools) =>
+    onTools: (server, tools, faults) =>
       void change(server, {
         tools: tools.map((tool) => listedTool(tool, config.mcpServers.get(server))),
+        faults: faults.slice(0, MAX_FAULTS),
       }),
     onStatus: (server, status, error) =>
       void change(server, { status, ...(error === undefined ? {} : { error }) }),

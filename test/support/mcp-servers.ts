@@ -102,9 +102,12 @@ export async function startMalformedPeer(): Promise<
   };
 }
 
-/** Tools by name, or by definition with what they answer. */
-export const namedTools = (tools: readonly unknown[]): StdioServer =>
-  stdio('named', [ownServer('named-tools.mjs'), JSON.stringify(tools)]);
+/** Tools by name, or by definition with what they answer; `raw` ones as they stand. */
+export const namedTools = (tools: readonly unknown[], ...nextCursor: readonly unknown[]): StdioServer =>
+  stdio('named', [
+    ownServer('named-tools.mjs'),
+    ...[tools, ...nextCursor].map((each) => JSON.stringify(each)),
+  ]);
 
 export interface HttpServer extends AsyncDisposable {
   readonly child: Child;

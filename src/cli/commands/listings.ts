@@ -21,6 +21,7 @@ export async function tools(
     for (const line of table(listing.tools.map((tool) => toolRow(tool, terminal)))) terminal.out(line);
     for (const server of listing.servers)
       if (server.status !== 'ready') terminal.err(serverLine(server, terminal));
+    for (const line of listing.servers.flatMap((server) => faultLines(server, terminal))) terminal.err(line);
     if (listing.servers.length === 0) terminal.err('No worker has reported an MCP server yet.');
   }
   return EXIT.done;
@@ -52,6 +53,13 @@ function toolRow({ name, effect, description = '' }: ListedTool, terminal: Termi
 
 function serverLine({ name, status, error }: ListedServer, terminal: Terminal): string {
   return `${terminal.paintErr('yellow', `${name} is ${status}`)}${error === undefined ? '' : `: ${oneLine(error)}`}`;
+}
+
+function faultLines({ name, faults = [] }: ListedServer, terminal: Terminal): string[] {
+  return faults.map(
+    ({ tool, message }) =>
+      `${terminal.paintErr('yellow', oneLine(`${name}.${tool}`, 80))} ${oneLine(message, 300)}`,
+  );
 }
 
 export async function agents({ client, terminal, json }: Invocation): Promise<ExitCode> {

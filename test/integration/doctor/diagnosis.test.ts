@@ -6,7 +6,14 @@ import { parseConfig } from '../../../src/config/config.ts';
 import { examineRedis, examineServers } from '../../../src/doctor/diagnosis.ts';
 import { closeRedis, connectRedis } from '../../../src/redis/connection.ts';
 import { gone } from '../../support/mcp-process.ts';
-import { legacyPeer, modernPeer, rudePeer, slowly, startLegacyPeer } from '../../support/mcp-servers.ts';
+import {
+  legacyPeer,
+  modernPeer,
+  namedTools,
+  rudePeer,
+  slowly,
+  startLegacyPeer,
+} from '../../support/mcp-servers.ts';
 import { freePort } from '../../support/process.ts';
 import { startRedis } from '../../support/redis.ts';
 
@@ -86,6 +93,15 @@ describe('an MCP server', () => {
     expect(finding).toMatchObject({ ok: false, says: 'no answer within 1000 ms' });
     expect(finding.fix).toMatch(/what it waits for/);
     expect(finding.fix).not.toMatch(/correct/);
+  });
+
+  test('with a wrong description of a tool is fine otherwise', async () => {
+    const finding = await examine(command(namedTools([{ raw: { name: 'bad' } }, 'good'])));
+    expect(finding).toMatchObject({
+      ok: true,
+      says: expect.stringContaining('its tool "bad" has no input schema, and is left out'),
+      fix: expect.stringContaining('author'),
+    });
   });
 
   test('that starts slowly is waited for', async () => {

@@ -15,6 +15,7 @@ import { closeRedis, connectRedis } from '../../../src/redis/connection.ts';
 import { createAnnouncer } from '../../../src/service/announcer.ts';
 import { mcpServers } from '../../../src/service/mcp-servers.ts';
 import { createToolRole } from '../../../src/service/tool-role.ts';
+import { namedTools } from '../../support/mcp-servers.ts';
 import { eventually } from '../../support/eventually.ts';
 import { useRedis } from '../../support/shared.ts';
 import { SILENT } from '../../../src/telemetry/logger.ts';
@@ -28,9 +29,9 @@ const STORED: CatalogEntry = {
 
 const redis = useRedis();
 
-/** A worker's role for one server that cannot be started. */
-function roleOf(server: string, catalog: ToolCatalog) {
-  const raw = { mcpServers: { [server]: { command: '/no/such/program' } } };
+/** A worker's role for one server; without a command it cannot be started. */
+function roleOf(server: string, catalog: ToolCatalog, command: object = { command: '/no/such/program' }) {
+  const raw = { mcpServers: { [server]: command } };
   const config = parseConfig(raw, { source: 'test', directory: '/', environment: {} });
   const pool = mcpServers(config, { logger: SILENT });
   return createToolRole(pool, { config, catalog, processId: randomUUID(), onError: () => {} });
@@ -51,6 +52,24 @@ test('the tools of an unreachable server stay listed with their repeat policies'
     const place = placeOf(directive, 'tool.away');
     expect(place).toMatchObject({ server: 'away', tool: 'look' });
     expect(place && (await repeatPolicyOf(directive, place))).toBe('read');
+  } finally {
+    await pool.stop();
+    await closeRedis(connection);
+  }
+});
+
+test('a tool with a wrong description is named in the catalog, beside the tools of its server', async () => {
+  const connection = connectRedis(redis.url, 'commands');
+  const catalog = createToolCatalog(connection, keySpace(`test-${randomUUID()}`));
+  const { command, args } = namedTools([{ raw: { name: 'bad' } }, 'good']).transport;
+  const { pool } = roleOf('some', catalog, { command, args });
+  try {
+    pool.start();
+    await vi.waitUntil(async () => (await catalog.read())[0]?.status === 'ready');
+    expect(toolListing(await catalog.read())).toMatchObject({
+      tools: [{ name: 'some.good' }],
+      servers: [{ tools: 1, faults: [{ tool: 'bad', message: 'has no input schema, and is left out' }] }],
+    });
   } finally {
     await pool.stop();
     await closeRedis(connection);

@@ -1,14 +1,16 @@
-/** A stdio server whose tools its first argument lists, as JSON: each a name, or a definition with a `result`.
+/** A stdio server whose tools its first argument lists, as JSON: each a name, a definition with a `result`, or
+ *  `{"raw": …}`, which is listed as it stands. A second argument is the `nextCursor` of the list, as JSON.
  *  It must never refuse a call: the client handles names and schemas. */
 import { createInterface } from 'node:readline';
 
 const listed = JSON.parse(process.argv[2] ?? '[]').map((tool) =>
   typeof tool === 'string' ? { name: tool } : tool,
 );
-const definitions = listed.map(({ result: _result, ...tool }) => ({
-  inputSchema: { type: 'object' },
-  ...tool,
-}));
+const definitions = listed.map(({ result: _result, ...tool }) =>
+  'raw' in tool ? tool.raw : { inputSchema: { type: 'object' }, ...tool },
+);
+const [, , , cursor] = process.argv;
+const more = cursor === undefined ? {} : { nextCursor: JSON.parse(cursor) };
 const results = new Map(listed.map(({ name, result }) => [name, result]));
 const INITIALIZED = {
   protocolVersion: '2025-06-18',
@@ -17,7 +19,7 @@ const INITIALIZED = {
 };
 const ANSWERS = {
   initialize: () => INITIALIZED,
-  'tools/list': () => ({ tools: definitions }),
+  'tools/list': () => ({ tools: definitions, ...more }),
   'tools/call': ({ name }) => ({ content: [{ type: 'text', text: name }], ...results.get(name) }),
 };
 

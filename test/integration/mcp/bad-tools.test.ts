@@ -1,0 +1,134 @@
+/** Tools with a wrong description: each is left out or mended by itself, and the others of its server stay.
+ *  It must never pass because a server listed nothing: every test calls a good tool. */
+import { describe, expect, test } from 'vitest';
+import type { ToolDefinition, ToolFault } from '../../../src/mcp/tool-definition.ts';
+import { openPool, textOf } from '../../support/mcp-pool.ts';
+import { namedTools } from '../../support/mcp-servers.ts';
+
+const SCHEMA = { type: 'object' };
+
+interface Listed {
+  readonly tools: readonly ToolDefinition[];
+  readonly faults: readonly ToolFault[];
+}
+
+/** The tools beside a good one, which is called. */
+async function listedWith(raw: unknown, ...cursor: unknown[]): Promise<Listed> {
+  const { pool, call } = openPool(namedTools([{ raw }, 'good'], ...cursor));
+  let faults: readonly ToolFault[] = [];
+  pool.subscribe({ onTools: (_server, _tools, found) => (faults = found) });
+  expect(textOf(await call('good'))).toBe('good');
+  return { faults, tools: (pool.tools('named') ?? []).filter(({ name }) => name !== 'good') };
+}
+
+describe('a tool is left out', () => {
+  test.each([
+    ['null', null, '#1', 'is not an object'],
+    ['text', 'bad', '#1', 'is not an object'],
+    ['without a name', { inputSchema: SCHEMA }, '#1', 'has no name'],
+    ['with a number as its name', { name: 7, inputSchema: SCHEMA }, '#1', 'has no name'],
+    ['without a schema', { name: 'bad' }, 'bad', 'has no input schema'],
+    ['with null as its schema', { name: 'bad', inputSchema: null }, 'bad', 'has no input schema'],
+    [
+      'with true as its schema',
+      { name: 'bad', inputSchema: true },
+      'bad',
+      'has an input schema that is not an object',
+    ],
+    [
+      'with a list as its schema',
+      { name: 'bad', inputSchema: [] },
+      'bad',
+      'has an input schema that is not an object',
+    ],
+    [
+      'with arguments of another type',
+      { name: 'bad', inputSchema: { type: 'string' } },
+      'bad',
+      'has an input schema whose type is not "object"',
+    ],
+    [
+      'with properties that are a list',
+      { name: 'bad', inputSchema: { ...SCHEMA, properties: [] } },
+      'bad',
+      'has an input schema whose properties are not an object',
+    ],
+    [
+      'with one required member as a text',
+      { name: 'bad', inputSchema: { ...SCHEMA, required: 'a' } },
+      'bad',
+      'has an input schema whose required members are not a list of names',
+    ],
+    ['listed again', { name: 'good', inputSchema: SCHEMA }, 'good', 'is listed again'],
+  ])('%s', async (_, raw, tool, message) => {
+    const { tools, faults } = await listedWith(raw);
+    expect(tools).toEqual([]);
+    expect(faults).toEqual([{ tool, message: `${message}, and is left out` }]);
+  });
+});
+
+describe('a tool is kept', () => {
+  const bad = { name: 'bad', inputSchema: SCHEMA };
+
+  test.each([
+    ['a schema without a type', { inputSchema: { properties: { a: {} } } }],
+    [
+      'nulls for absent members',
+      {
+        title: null,
+        description: null,
+        annotations: null,
+        outputSchema: null,
+        icons: null,
+        _meta: null,
+        execution: null,
+      },
+    ],
+    ['nulls in its schema', { inputSchema: { $schema: null, properties: null, required: null } }],
+    ['null as a hint', { annotations: { readOnlyHint: null } }],
+  ])('with %s', async (_, members) => {
+    const { tools, faults } = await listedWith({ ...bad, ...members });
+    expect(faults).toEqual([]);
+    expect(tools).toMatchObject([{ name: 'bad', inputSchema: { type: 'object' } }]);
+  });
+
+  test.each([
+    ['title', { title: 7 }],
+    ['description', { description: ['a'] }],
+    ['annotations', { annotations: 'safe' }],
+    ['annotations.readOnlyHint', { annotations: { readOnlyHint: 'yes' } }],
+    ['icons', { icons: [{ src: 7 }] }],
+    ['execution', { execution: { taskSupport: 'perhaps' } }],
+    ['_meta', { _meta: 'none' }],
+    ['outputSchema', { outputSchema: 'text' }],
+  ])('without the member that is wrong: %s', async (member, members) => {
+    const { tools, faults } = await listedWith({ ...bad, ...members });
+    expect(faults).toEqual([{ tool: 'bad', message: `has unusable ${member}` }]);
+    expect(tools).toEqual([
+      {
+        server: 'named',
+        name: 'bad',
+        inputSchema: SCHEMA,
+        ...(member.includes('.') ? { annotations: {} } : {}),
+      },
+    ]);
+  });
+
+  test('with any output schema', async () => {
+    const outputSchema = { anyOf: [{ type: 'object' }, { type: 'string' }] };
+    const { tools, faults } = await listedWith({ ...bad, outputSchema });
+    expect([tools[0]?.outputSchema, faults]).toEqual([outputSchema, []]);
+  });
+});
+
+test.each([null, 0, false])('a list ends with the cursor %s', async (cursor) => {
+  expect((await listedWith('bad', cursor)).faults).toHaveLength(1);
+});
+
+test('a fault is logged once, whatever is listed', async () => {
+  const { call, logs } = openPool(namedTools([{ raw: { name: 'bad' } }, 'good']));
+  await call('good');
+  expect(logs.filter(({ level }) => level === 'warn')).toMatchObject([
+    { fields: { server: 'named', tool: 'bad', message: 'has no input schema, and is left out' } },
+  ]);
+});
