@@ -14,6 +14,7 @@ import { deadLetterRoutes } from './routes/dead-letters.ts';
 import { directiveRoutes } from './routes/directives.ts';
 import { healthRoutes, type Readiness } from './routes/health.ts';
 import { listingRoutes } from './routes/listings.ts';
+import { type McpHandler, mcpRoutes } from './routes/mcp.ts';
 import { metricRoutes } from './routes/metrics.ts';
 import { payloadRoutes } from './routes/payloads.ts';
 import { requestRoutes } from './routes/requests.ts';
@@ -38,6 +39,8 @@ export interface ApiOptions {
   readonly logger: FastifyBaseLogger;
   /** Reads the metrics of the process. null: there are none. Default: null. */
   readonly scrape?: (() => Promise<string>) | null;
+  /** Serves `/mcp`; closed with the API. null: there is none. Default: null. */
+  readonly mcp?: McpHandler | null;
   /** Default: nobody is told. */
   readonly reports?: RequestReports;
   /** Default: nothing is traced. */
@@ -107,6 +110,7 @@ function routes(app: App, options: ApiOptions, stop: AbortSignal): void {
   workerRoutes(app, client);
   healthRoutes(app, options.ready, options.version);
   if (options.scrape) metricRoutes(app, options.scrape);
+  if (options.mcp) mcpRoutes(app, options.mcp);
   serveDescription(app);
 }
 

@@ -22,6 +22,13 @@ const policyFields = {
     description: 'Control directives in the results of this server that are obeyed.',
     special: 'a list of types',
   }),
+  expose: z
+    .union([z.boolean(), z.array(z.string().min(1))])
+    .default(true)
+    .register(notes, {
+      description: 'Tools that MCP clients of the service may see and call.',
+      special: '`false` = none; a list of names, in which `*` stands for any characters',
+    }),
   context: z.enum(['none', 'caller', 'all']).default('caller').register(notes, {
     description: 'How much of a call’s `context` the server gets, as `_meta["adjutant/context"]`.',
     special: '`none` = nothing; `caller` = what the caller or the agent gave; `all` = also the run’s `state`',

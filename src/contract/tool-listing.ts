@@ -14,6 +14,8 @@ export const listedToolSchema = z.object({
   output_schema: jsonObjectSchema.optional(),
   annotations: jsonObjectSchema.optional(),
   effect: repeatPolicySchema,
+  /** false: not offered by the MCP server of the service; absent = offered. */
+  exposed: z.literal(false).optional(),
   /** The control directives that are trusted in its results; absent = none. */
   directives: z.union([z.literal('all'), z.array(z.string())]).optional(),
 });

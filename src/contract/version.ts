@@ -4,4 +4,4 @@
 export const CONTRACT_VERSION = '1.2.0';
 
 /** SHA-256 over every generated schema, in file name order. */
-export const CONTRACT_SHA256 = 'd7d9791f3ed18710fb6dfc4e101a1f4a170df954fd944d6ffe0c57a202fbb772';
+export const CONTRACT_SHA256 = '89f770f991fa9b851005806bdffcbcafebcd18b31a9e045855a5f9db45cb7b64';

@@ -9,6 +9,7 @@ import { modelLane } from '../contract/model-name.ts';
 import { submittableTypes } from '../engine/core/directive-exec.ts';
 import type { Modules } from '../extend/modules.ts';
 import type { Hearing } from '../journal/channel.ts';
+import { createMcpEndpoint } from '../mcp-server/endpoint.ts';
 import type { Startable } from '../lifecycle.ts';
 import type { Preparer } from '../queue/prepare.ts';
 import type { RedisConnection } from '../redis/connection.ts';
@@ -46,6 +47,7 @@ export function createApiRole(store: Store, listening: RedisConnection, options:
     spans: store.spans,
     limits: { bodyBytes: config.limits.body_bytes },
     logger,
+    mcp: createMcpEndpoint({ client, version, onError: options.onError }),
     scrape: observation.metrics.scrape,
     reports: { meters: observation.metrics.meters, failures: observation.failures },
     version,

@@ -3,6 +3,7 @@
 import type { Config } from '../config/config.ts';
 import type { ServerConfig } from '../config/servers.ts';
 import type { ListedTool } from '../contract/tool-listing.ts';
+import { toolMatches } from '../contract/tool-pattern.ts';
 import { type RepeatPolicy, knownRepeatPolicy } from '../contract/work-directive.ts';
 import type { ToolExecOptions, ToolPlace } from '../executors/tool-exec.ts';
 import { serverOf, toolOnServer } from '../catalog/route.ts';
@@ -14,6 +15,11 @@ import type { Announced } from './announcer.ts';
 
 /** Of one server, in the catalog. */
 const MAX_FAULTS = 100;
+
+/** Hidden is not forbidden: other ways into the service still call it. */
+function isExposed(tool: string, expose: ServerConfig['expose'] = true): boolean {
+  return typeof expose === 'boolean' ? expose : expose.some((pattern) => toolMatches(pattern, tool));
+}
 
 function listedTool(tool: ToolDefinition, server: ServerConfig | undefined): ListedTool {
   const { effects, directives = 'none' } = server ?? {};
@@ -28,6 +34,7 @@ function listedTool(tool: ToolDefinition, server: ServerConfig | undefined): Lis
     ...(tool.annotations === undefined ? {} : { annotations: { ...tool.annotations } }),
     effect: effects?.get(tool.name) ?? repeatPolicyOf(tool.annotations),
     ...(directives === 'none' ? {} : { directives }),
+    ...(isExposed(tool.name, server?.expose) ? {} : { exposed: false as const }),
   };
 }
 

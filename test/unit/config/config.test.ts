@@ -61,6 +61,7 @@ describe('a server', () => {
       url: 'https://x.example/mcp',
       headers: {},
       directives: 'none',
+      expose: true,
     });
     expect(mcpServers.get('a')?.lane).toEqual({
       concurrency: 50,

@@ -1,0 +1,54 @@
+/** Waits for the end of a call that was submitted, also over an outage of the service behind it.
+ *  It must never take an outage for an end: what was accepted goes on. */
+import { setTimeout as wait } from 'node:timers/promises';
+import type { DirectiveClient } from '../contract/directive-client.ts';
+import { ServiceUnavailable } from '../contract/problem.ts';
+import { isTerminalSignal, type TerminalSignal } from '../contract/signal.ts';
+import type { Submission } from '../contract/submission.ts';
+import type { Place } from './tool-answer.ts';
+
+export interface EndWait {
+  /** How long to wait, milliseconds; Infinity: until the end. */
+  readonly forMs: number;
+  /** The client has left, or the service stops. Rejects then with its reason. */
+  readonly signal: AbortSignal;
+}
+
+const AGAIN_MS = 1_000;
+/** One look of a long wait. */
+const LOOK_MS = 60_000;
+
+/** The end that the submission has brought already; null: not yet. */
+export function endOf({ directives: [entry] }: Submission): TerminalSignal | null {
+  return entry?.result && isTerminalSignal(entry.result) ? entry.result : null;
+}
+
+/** null: it has not ended in time. */
+export async function awaitEnd(
+  client: Pick<DirectiveClient, 'result'>,
+  { requestId, id }: Place,
+  { forMs, signal }: EndWait,
+): Promise<TerminalSignal | null> {
+  const endsAt = performance.now() + forMs;
+  for (;;) {
+    const timeoutMs = Math.max(0, Math.min(LOOK_MS, endsAt - performance.now()));
+    const end = await look(client, { requestId, id }, { forMs: timeoutMs, signal });
+    signal.throwIfAborted();
+    if (end !== null || performance.now() >= endsAt) return end;
+  }
+}
+
+async function look(
+  client: Pick<DirectiveClient, 'result'>,
+  { requestId, id }: Place,
+  { forMs, signal }: EndWait,
+): Promise<TerminalSignal | null> {
+  try {
+    return await client.result(requestId, id, { timeoutMs: forMs, signal });
+  } catch (error) {
+    signal.throwIfAborted();
+    if (!(error instanceof ServiceUnavailable)) throw error;
+    await wait(Math.min(forMs, error.retryAfterMs ?? AGAIN_MS), undefined, { signal });
+    return null;
+  }
+}

@@ -1,0 +1,35 @@
+/** Which directive a call becomes: the same key of a client is the same directive of a tool.
+ *  It must never let a key of one tool mean a call of another. */
+import { hash } from 'node:crypto';
+import { v7 as uuidv7 } from 'uuid';
+import type { Place } from './tool-answer.ts';
+
+/** In `_meta` of a call. */
+export const KEY_META = 'adjutant/idempotencyKey';
+
+const MAX_KEY_CHARACTERS = 255;
+const DIGEST_CHARACTERS = 32;
+/** A request holds one call, so its directive needs no name of its own. */
+const ID = 'call';
+
+export type CallKey =
+  | { readonly kind: 'none' }
+  | { readonly kind: 'key'; readonly key: string }
+  | { readonly kind: 'invalid'; readonly reason: string };
+
+export function callKeyOf(meta: Readonly<Record<string, unknown>> | undefined): CallKey {
+  const key = meta?.[KEY_META];
+  if (key === undefined) return { kind: 'none' };
+  if (typeof key === 'string' && key !== '' && key.length <= MAX_KEY_CHARACTERS) return { kind: 'key', key };
+  return {
+    kind: 'invalid',
+    reason: `_meta["${KEY_META}"] must be a text of 1 to ${MAX_KEY_CHARACTERS} characters`,
+  };
+}
+
+/** `key` null: a new directive. */
+export function placeOf(tool: string, key: string | null): Place {
+  if (key === null) return { requestId: uuidv7(), id: ID };
+  const digest = hash('sha256', JSON.stringify([tool, key]), 'hex').slice(0, DIGEST_CHARACTERS);
+  return { requestId: `mcp-${digest}`, id: ID };
+}

@@ -1,0 +1,42 @@
+/** The progress that one client hears of its call: the tool's own, and a sign of life while the tool is silent.
+ *  It must never send a value that is not greater than the one before: clients refuse or ignore it. */
+
+export interface Progress {
+  readonly progress: number;
+  readonly total?: number | undefined;
+  readonly message?: string | undefined;
+}
+
+export interface ProgressRelay extends Disposable {
+  report(progress: Progress): void;
+}
+
+/** Smaller than any step that a tool reports, so that its next value is greater. */
+const SIGN_OF_LIFE = 1e-6;
+
+export function createProgressRelay(
+  notify: (progress: Progress) => Promise<void>,
+  heartbeatMs: number,
+): ProgressRelay {
+  let last = -Infinity;
+  let isSilent = true;
+
+  function send(progress: Progress): void {
+    last = progress.progress;
+    // Nobody hears it when the client has gone: that is noticed elsewhere.
+    notify(progress).catch(() => {});
+  }
+
+  const heartbeat = setInterval(() => {
+    if (isSilent) send({ progress: Math.max(last, 0) + SIGN_OF_LIFE, message: 'still running' });
+    isSilent = true;
+  }, heartbeatMs);
+
+  return {
+    report(progress) {
+      isSilent = false;
+      if (progress.progress > last) send(progress);
+    },
+    [Symbol.dispose]: () => clearInterval(heartbeat),
+  };
+}

@@ -1,0 +1,37 @@
+/** Why a call has no result: the JSON-RPC error, or the tool error, that the client gets.
+ *  It must never carry the text of an internal error. */
+import { type CallToolResult, ProtocolError, ProtocolErrorCode } from '@modelcontextprotocol/server';
+import { errorEnvelope } from '../contract/error-envelope.ts';
+import { DirectiveRefused, type Problem, ServiceUnavailable } from '../contract/problem.ts';
+import { KEY_META } from './call-identity.ts';
+import { failure } from './tool-answer.ts';
+
+const MAX_ECHO_CHARACTERS = 200;
+
+/** The same words for a tool that is hidden and one that does not exist. */
+export function unknownTool(name: string): ProtocolError {
+  return invalidParams(`Unknown tool: ${name.slice(0, MAX_ECHO_CHARACTERS)}`);
+}
+
+export function invalidParams(message: string, data?: unknown): ProtocolError {
+  return new ProtocolError(ProtocolErrorCode.InvalidParams, message, data);
+}
+
+/** What a refused submission is answered with. Throws what the SDK turns into a JSON-RPC error. */
+export function refusedCall(error: unknown): CallToolResult {
+  if (error instanceof DirectiveRefused) return refused(error.problem);
+  if (!(error instanceof ServiceUnavailable)) throw error;
+  const message =
+    `Adjutant is unavailable: ${error.message} Whether the call was accepted is unknown; ` +
+    `repeat it with the same _meta["${KEY_META}"].`;
+  throw new ProtocolError(ProtocolErrorCode.InternalError, message, { retry_after_ms: error.retryAfterMs });
+}
+
+/** A full lane is an error that a model can act on; the others are faults of the request. */
+function refused({ code, status, title, detail, errors, retry_after_ms }: Problem): CallToolResult {
+  const message = detail ?? title;
+  if (status === 429) return failure(errorEnvelope('rate_limited', message, { code, retry_after_ms }));
+  if (code === 'id_conflict')
+    throw invalidParams(`_meta["${KEY_META}"] was used for this tool with other arguments`);
+  throw invalidParams(message, { code, ...(errors === undefined ? {} : { errors }) });
+}

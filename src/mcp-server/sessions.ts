@@ -1,0 +1,125 @@
+/** The sessions of clients older than the stateless protocol: each has a server of its own in this process.
+ *  It must never hold more sessions than its limit, nor one that nobody uses. */
+import { randomUUID } from 'node:crypto';
+import {
+  isInitializeRequest,
+  type Server,
+  WebStandardStreamableHTTPServerTransport,
+} from '@modelcontextprotocol/server';
+
+export interface SessionsOptions {
+  readonly createServer: () => Server;
+  /** Sessions at once; a further one takes the place of the one that is idle longest. */
+  readonly most: number;
+  /** A session without a request for so long is closed, milliseconds. */
+  readonly idleMs: number;
+}
+
+export interface Sessions {
+  handle(request: Request, parsedBody: unknown): Promise<Response>;
+  close(): Promise<void>;
+}
+
+interface Session {
+  readonly transport: WebStandardStreamableHTTPServerTransport;
+  usedAt: number;
+  /** Requests that are being answered, streams included. */
+  open: number;
+}
+
+export function createSessions({ createServer, most, idleMs }: SessionsOptions): Sessions {
+  const sessions = new Map<string, Session>();
+  const sweep = setInterval(() => void closeIdle(idleMs), Math.min(idleMs, 60_000)).unref();
+
+  /** Those that answer nothing now, idle longest first. */
+  function idle(): [string, Session][] {
+    return [...sessions].filter(([, { open }]) => open === 0).sort(([, a], [, b]) => a.usedAt - b.usedAt);
+  }
+
+  async function closeIdle(olderThanMs: number): Promise<void> {
+    const now = performance.now();
+    const old = idle().filter(([, { usedAt }]) => now - usedAt >= olderThanMs);
+    await Promise.all(old.map(async ([, { transport }]) => transport.close()));
+  }
+
+  async function begin(): Promise<Session | null> {
+    const [longest] = idle();
+    if (sessions.size >= most) {
+      if (longest === undefined) return null;
+      await longest[1].transport.close();
+    }
+    const transport = new WebStandardStreamableHTTPServerTransport({
+      sessionIdGenerator: randomUUID,
+      onsessioninitialized: (id) => void sessions.set(id, session),
+    });
+    const session: Session = { transport, usedAt: performance.now(), open: 0 };
+    await createServer().connect(transport);
+    const { onclose } = transport;
+    transport.onclose = () => {
+      sessions.delete(transport.sessionId ?? '');
+      onclose?.();
+    };
+    return session;
+  }
+
+  async function sessionFor(request: Request, parsedBody: unknown): Promise<Session | Response> {
+    const id = request.headers.get('mcp-session-id');
+    if (id !== null) return sessions.get(id) ?? refusal(404, -32_001, 'Session not found');
+    if (!isInitializeRequest(parsedBody)) return refusal(400, -32_000, 'Bad Request: no session');
+    return (await begin()) ?? refusal(503, -32_000, 'Too many sessions are busy');
+  }
+
+  async function handle(request: Request, parsedBody: unknown): Promise<Response> {
+    const session = await sessionFor(request, parsedBody);
+    if (session instanceof Response) return session;
+    session.open += 1;
+    const leave = (): void => {
+      session.open -= 1;
+      session.usedAt = performance.now();
+    };
+    try {
+      return whenSent(await session.transport.handleRequest(request, { parsedBody }), leave);
+    } catch (error) {
+      leave();
+      throw error;
+    }
+  }
+
+  return {
+    handle,
+    async close() {
+      clearInterval(sweep);
+      await Promise.all([...sessions.values()].map(async ({ transport }) => transport.close()));
+    },
+  };
+}
+
+function refusal(status: number, code: number, message: string): Response {
+  return Response.json({ jsonrpc: '2.0', id: null, error: { code, message } }, { status });
+}
+
+/** The same response; `leave` is called once its body has ended or nobody reads it any more. */
+function whenSent(response: Response, leave: () => void): Response {
+  const { body, status, headers } = response;
+  if (body === null) {
+    leave();
+    return response;
+  }
+  const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>();
+  void sent(body, writable, leave);
+  return new Response(readable, { status, headers });
+}
+
+async function sent(
+  body: ReadableStream<Uint8Array>,
+  writable: WritableStream<Uint8Array>,
+  leave: () => void,
+): Promise<void> {
+  try {
+    await body.pipeTo(writable);
+  } catch {
+    // The reader has gone, or the session was closed.
+  } finally {
+    leave();
+  }
+}

@@ -1,0 +1,69 @@
+/** How the end of a directive is answered to an MCP client.
+ *  It must never pass an error on as a success, nor quote a secret of an error. */
+import type { CallToolResult } from '@modelcontextprotocol/server';
+import { isObject } from '../contract/json-object.ts';
+import { errorResult, type Result } from '../contract/result.ts';
+import type { ErrorEnvelope } from '../contract/error-envelope.ts';
+import { toolContent } from '../contract/tool-content.ts';
+import type { ListedTool } from '../contract/tool-listing.ts';
+
+/** Which directive answered: what `adjutant get` and `adjutant trace` take. */
+export interface Place {
+  readonly requestId: string;
+  readonly id: string;
+}
+
+const DIRECTIVE_META = 'adjutant/directive';
+
+export function answerOf(
+  result: Result,
+  tool: Pick<ListedTool, 'output_schema'>,
+  place: Place,
+): CallToolResult {
+  const answer = result.ok ? success(result.payload, tool.output_schema) : failure(result.error);
+  return { ...answer, _meta: { [DIRECTIVE_META]: { request_id: place.requestId, id: place.id } } };
+}
+
+/** `{"ok": false, "error": {type, message, details, retryable}}`, as every model of the service reads it. */
+export function failure(error: ErrorEnvelope): CallToolResult {
+  return { isError: true, content: [text(toolContent(errorResult(error)))] };
+}
+
+type Members = Readonly<Record<string, unknown>>;
+
+/** The payload is the text alone, the structured content alone, or both with the other content. */
+function success(payload: unknown, outputSchema: Members | undefined): CallToolResult {
+  const mixed = mixedContent(payload);
+  if (mixed !== null) return mixed;
+  if (typeof payload === 'string' && !isTypeOf(outputSchema, 'string')) return { content: [text(payload)] };
+  const structured = { structuredContent: payload as Record<string, unknown> };
+  return { content: [text(JSON.stringify(payload))], ...structured };
+}
+
+/** `{content, structured_content?}`, as a result with other items than texts is kept. */
+function mixedContent(payload: unknown): CallToolResult | null {
+  if (!isObject(payload) || !Array.isArray(payload['content'])) return null;
+  const { content, structured_content: structured, ...others } = payload;
+  const items = content as unknown[];
+  if (Object.keys(others).length > 0 || !items.every(isItem) || items.every(isText)) return null;
+  return {
+    content: items,
+    ...(structured === undefined ? {} : { structuredContent: structured }),
+  } as CallToolResult;
+}
+
+function isItem(value: unknown): boolean {
+  return isObject(value) && typeof value['type'] === 'string';
+}
+
+function isText(value: unknown): boolean {
+  return isObject(value) && value['type'] === 'text';
+}
+
+function isTypeOf(schema: Members | undefined, type: string): boolean {
+  return schema !== undefined && schema['type'] === type;
+}
+
+function text(value: string): { type: 'text'; text: string } {
+  return { type: 'text', text: value };
+}

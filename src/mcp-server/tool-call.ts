@@ -1,0 +1,188 @@
+/** One `tools/call`: a directive is submitted, its progress relayed, its end answered.
+ *  It must never submit a call twice, nor cancel one because a connection was lost for a moment. */
+import type { CallToolResult } from '@modelcontextprotocol/server';
+import type { DirectiveClient } from '../contract/directive-client.ts';
+import type { SubmittedDirective } from '../contract/directive.ts';
+import { errorEnvelope } from '../contract/error-envelope.ts';
+import { DirectiveRefused } from '../contract/problem.ts';
+import type { Result } from '../contract/result.ts';
+import { TRACEPARENT_PATTERN } from '../contract/signal-envelope.ts';
+import type { TerminalSignal } from '../contract/signal.ts';
+import type { Submission } from '../contract/submission.ts';
+import type { ListedTool } from '../contract/tool-listing.ts';
+import { awaitEnd, endOf } from './call-end.ts';
+import type { Departure, Departures } from './departures.ts';
+import type { ProgressRelay } from './progress-relay.ts';
+import { refusedCall } from './refusal.ts';
+import { answerOf, failure, type Place } from './tool-answer.ts';
+
+export interface CallParts {
+  readonly client: DirectiveClient;
+  readonly departures: Departures;
+  /** The service ends. */
+  readonly stop: AbortSignal;
+}
+
+export interface ToolCall {
+  readonly place: Place;
+  readonly tool: ListedTool;
+  readonly arguments: Record<string, unknown>;
+  /** Of the client; anything else than a W3C trace context counts as none. */
+  readonly traceparent: unknown;
+}
+
+/** The client that waits. */
+export interface Waiter {
+  /** Aborts when it cancels the call or its connection is lost. */
+  readonly signal: AbortSignal;
+  /** Which of the two it was. */
+  readonly isLost: (reason: unknown) => boolean;
+  /** How long it waits at most; Infinity: until the end. */
+  readonly patienceMs: number;
+  /** null: it does not want any. */
+  readonly relay: ProgressRelay | null;
+}
+
+/** Of the wait that a submission brings with it; further ones follow. */
+const LONGEST_FIRST_WAIT_MS = 45_000;
+
+/** A tool that may be repeated is, after a passing failure; the directive never repeats another one. */
+const RETRIES = { max_retries: 2, retry_backoff_ms: 500, backoff: 'exponential', jitter: 0.2 } as const;
+
+/** null: the call goes on, and the client has to come back. */
+export async function submitCall(
+  parts: CallParts,
+  call: ToolCall,
+  waiter: Waiter,
+): Promise<CallToolResult | null> {
+  return attended(parts, call.place, waiter, async () => {
+    const endsAt = performance.now() + waiter.patienceMs;
+    const submission = await unlessAborted(submitted(parts, call, waiter), waiter.signal);
+    if ('content' in submission) return submission;
+    const end = endOf(submission);
+    if (end !== null) return answered(parts.client, end, call);
+    return watched(parts, call, waiter, endsAt - performance.now());
+  });
+}
+
+/** As `submitCall`, for a client that comes back. */
+export async function rejoinCall(
+  parts: CallParts,
+  call: Pick<ToolCall, 'place' | 'tool'>,
+  waiter: Waiter,
+): Promise<CallToolResult | null> {
+  return attended(parts, call.place, waiter, async () => watched(parts, call, waiter, waiter.patienceMs));
+}
+
+/** Who wants progress follows the call as soon as it is accepted. */
+async function submitted(
+  { client, stop }: CallParts,
+  call: ToolCall,
+  { relay, patienceMs }: Waiter,
+): Promise<Submission | CallToolResult> {
+  const { traceparent } = call;
+  const trace = isTrace(traceparent) ? { traceparent } : {};
+  const waiting = relay === null ? { waitMs: Math.min(patienceMs, LONGEST_FIRST_WAIT_MS) } : {};
+  try {
+    return await client.submit(directiveOf(call), { signal: stop, ...waiting, ...trace });
+  } catch (error) {
+    return refusedCall(error);
+  }
+}
+
+async function attended<Answer>(
+  { departures }: CallParts,
+  place: Place,
+  { signal, isLost }: Waiter,
+  work: () => Promise<Answer>,
+): Promise<Answer> {
+  const leave = departures.join(place);
+  let how: Departure = 'done';
+  try {
+    return await work();
+  } catch (error) {
+    if (signal.aborted) how = isLost(signal.reason) ? 'lost' : 'cancelled';
+    throw error;
+  } finally {
+    leave(how);
+  }
+}
+
+async function watched(
+  { client }: CallParts,
+  call: Pick<ToolCall, 'place' | 'tool'>,
+  { signal, relay }: Waiter,
+  forMs: number,
+): Promise<CallToolResult | null> {
+  const over = new AbortController();
+  if (relay !== null) void relayProgress(client, call.place, relay, over.signal);
+  try {
+    const end = await awaitEnd(client, call.place, { forMs, signal });
+    return end && (await answered(client, end, call));
+  } finally {
+    over.abort();
+  }
+}
+
+/** The log is followed from its beginning; a client that comes back hears what is greater than before. */
+async function relayProgress(
+  client: DirectiveClient,
+  { requestId }: Place,
+  relay: ProgressRelay,
+  signal: AbortSignal,
+): Promise<void> {
+  try {
+    for await (const { type, data } of client.signals(requestId, { signal }))
+      if (type === 'ai.tool.progress') relay.report(data);
+  } catch {
+    // Progress informs: a call does not fail without it.
+  }
+}
+
+function directiveOf({ place, tool, arguments: args }: ToolCall): SubmittedDirective {
+  return {
+    type: 'tool_exec',
+    request_id: place.requestId,
+    id: place.id,
+    tool_name: tool.tool,
+    server: tool.server,
+    arguments: args,
+    ...(tool.effect === 'once' ? {} : RETRIES),
+  };
+}
+
+async function answered(
+  client: DirectiveClient,
+  end: TerminalSignal,
+  { place, tool }: Pick<ToolCall, 'place' | 'tool'>,
+): Promise<CallToolResult> {
+  if (end.type === 'ai.request.error') throw new Error(end.data.message);
+  const { result, metadata } = end.data;
+  const isCut = typeof metadata['result_truncated_bytes'] === 'number';
+  if (!result.ok || !isCut) return answerOf(result as Result, tool, place);
+  try {
+    const payload = await client.payload(place.requestId, place.id);
+    return answerOf({ ...result, payload }, tool, place);
+  } catch (error) {
+    if (!(error instanceof DirectiveRefused)) throw error;
+    return failure(errorEnvelope('invalid_result', 'The whole answer is not kept any more'));
+  }
+}
+
+function isTrace(value: unknown): value is string {
+  return typeof value === 'string' && TRACEPARENT_PATTERN.test(value);
+}
+
+/** The work goes on: only the wait for it ends. */
+async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  const aborted = Promise.withResolvers<never>();
+  const onAbort = (): void => aborted.reject(signal.reason);
+  if (signal.aborted) onAbort();
+  signal.addEventListener('abort', onAbort, { once: true });
+  work.catch(() => {});
+  try {
+    return await Promise.race([work, aborted.promise]);
+  } finally {
+    signal.removeEventListener('abort', onAbort);
+  }
+}

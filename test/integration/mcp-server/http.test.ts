@@ -1,0 +1,186 @@
+/** `/mcp` of a running service, through the clients of both eras: what hosts list, call, repeat and cancel.
+ *  It must not look into the server: only the clients, the public API and what the tools themselves have recorded. */
+import { readFileSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { eventually, untilListed } from '../../support/eventually.ts';
+import { type Answered, ERAS, openHost, textOf } from '../../support/mcp-clients.ts';
+import { modernPeer, namedTools, ownServerEntry } from '../../support/mcp-servers.ts';
+import { get } from '../../support/public-api.ts';
+import { startRedis } from '../../support/redis.ts';
+import { startService } from '../../support/running-service.ts';
+import { shared } from '../../support/shared.ts';
+
+const MANY = 1_000;
+const LONG_NAME = `a tool/with.odd:characters ${'x'.repeat(100)}`;
+const STRUCTURED = { type: 'object', properties: { n: { type: 'number' } }, required: ['n'] };
+const ODD_TOOLS = [
+  ...Array.from({ length: MANY }, (_, index) => `tool-${index}`),
+  'a.b',
+  'a/b',
+  '__proto__',
+  'конвертировать',
+  LONG_NAME,
+  { name: 'rows', outputSchema: STRUCTURED, result: { content: [], structuredContent: { n: 7 } } },
+  { name: 'picture', result: { content: [{ type: 'image', data: 'AAAA', mimeType: 'image/png' }] } },
+  { name: 'broken', result: { isError: true, content: [{ type: 'text', text: 'no such row' }] } },
+];
+
+const service = shared(async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'adjutant-mcp-server-'));
+  const redis = await startRedis();
+  const files = { counter: join(folder, 'counter.jsonl'), peer: join(folder, 'peer.log') };
+  const { transport: odd } = namedTools(ODD_TOOLS);
+  const { transport: peer } = modernPeer({ PEER_LOG: files.peer });
+  const mcpServers = {
+    counting: ownServerEntry('counting.ts', { COUNTER_FILE: files.counter }),
+    odd: { command: odd.command, args: odd.args },
+    peer: { command: peer.command, args: peer.args, env: peer.env },
+    secret: { command: odd.command, args: odd.args, expose: false },
+  };
+  const running = await startService({ redisUrl: redis.url, config: { mcpServers } });
+  await untilListed(running.url, 'counting.once', 'odd.broken', 'peer.add', 'secret.broken');
+  return {
+    url: `${running.url}/mcp`,
+    api: running.url,
+    executions: (label: string) =>
+      readFileSync(files.counter, 'utf8').split(`"label":${JSON.stringify(label)}`).length - 1,
+    peerLog: () => readFileSync(files.peer, 'utf8'),
+    async [Symbol.asyncDispose]() {
+      await running.stop();
+      await redis.stop();
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+});
+
+interface Place {
+  readonly request_id: string;
+  readonly id: string;
+}
+
+function placeOf({ _meta }: Answered): Place {
+  return _meta?.['adjutant/directive'] as Place;
+}
+
+async function viewOf({ request_id, id }: Place) {
+  const { body } = await get<{ status: string; trace_id: string; directive: object }>(
+    `${service.api}/v1/requests/${request_id}/directives/${id}`,
+  );
+  return body;
+}
+
+describe.each(ERAS)('a %s client', (era) => {
+  test('lists every tool under a name that hosts accept, with schema and annotations', async () => {
+    await using host = await openHost(era, service.url);
+    const tools = await host.list();
+    const names = tools.map(({ name }) => name);
+    expect(names).toHaveLength(new Set(names).size);
+    expect(names.filter((name) => !/^[A-Za-z0-9_-]{1,48}$/.test(name))).toEqual([]);
+    expect(names.filter((name) => name.startsWith('odd__'))).toHaveLength(ODD_TOOLS.length);
+    expect(names.filter((name) => name.startsWith('secret'))).toEqual([]);
+    const read = tools.find(({ name }) => name === 'counting__read');
+    expect(read).toMatchObject({ annotations: { readOnlyHint: true } });
+    expect(read?.inputSchema).toMatchObject({
+      properties: { label: { type: 'string' } },
+      required: ['label'],
+    });
+    expect(tools.find(({ name }) => name === 'odd__rows')?.outputSchema).toEqual(STRUCTURED);
+  });
+
+  test('calls tools with odd names, each by the name that was listed', async () => {
+    await using host = await openHost(era, service.url);
+    const odd = (await host.list()).filter(({ name }) => name.startsWith('odd__') && !/tool-\d/.test(name));
+    const said = await Promise.all(odd.map(async ({ name }) => textOf(await host.call(name))));
+    expect(said).toEqual(expect.arrayContaining(['a.b', 'a/b', '__proto__', 'конвертировать', LONG_NAME]));
+    expect(textOf(await host.call('odd.a.b')), 'the dotted name').toBe('a.b');
+  });
+
+  test('gets text, structured content, media and errors as the tool gave them', async () => {
+    await using host = await openHost(era, service.url);
+    expect(textOf(await host.call('peer__add', { a: 2, b: 3 }))).toBe('5');
+    expect(await host.call('odd__rows')).toMatchObject({ structuredContent: { n: 7 } });
+    expect((await host.call('odd__picture')).content).toEqual([
+      { type: 'image', data: 'AAAA', mimeType: 'image/png' },
+    ]);
+    const broken = await host.call('odd__broken');
+    expect(broken.isError).toBe(true);
+    expect(JSON.parse(textOf(broken))).toMatchObject({
+      error: { type: 'tool_error', message: 'no such row' },
+    });
+  });
+
+  test('a tool that is hidden and one that does not exist are refused in the same words', async () => {
+    await using host = await openHost(era, service.url);
+    const refusals = ['secret__broken', 'nobody__broken', 'secret.broken'].map(async (name) =>
+      host.call(name).then(
+        () => 'answered',
+        (error: Error & { code: number }) => `${error.code} ${error.message.replaceAll(name, 'NAME')}`,
+      ),
+    );
+    const [hidden, missing, dotted] = await Promise.all(refusals);
+    expect(hidden).toMatch(/^-32602 .*Unknown tool: NAME$/);
+    expect([missing, dotted]).toEqual([hidden, hidden]);
+  });
+
+  test('the same key is the same call; with other arguments it is refused', async () => {
+    await using host = await openHost(era, service.url);
+    const label = `key-${era}`;
+    const options = { meta: { 'adjutant/idempotencyKey': label } };
+    const both = await Promise.all([1, 2].map(async () => host.call('counting__once', { label }, options)));
+    const again = await host.call('counting__once', { label }, options);
+    expect(both.map(textOf)).toEqual([textOf(again), textOf(again)]);
+    expect(service.executions(label)).toBe(1);
+    await expect(host.call('counting__once', { label: 'other' }, options)).rejects.toMatchObject({
+      code: -32_602,
+    });
+    expect(service.executions('other')).toBe(0);
+  });
+
+  test('a failure that passes is retried where repeating is safe, and nowhere else', async () => {
+    await using host = await openHost(era, service.url);
+    const [safe, unsafe] = [`safe-${era}`, `unsafe-${era}`];
+    expect((await host.call('counting__idempotent', { label: safe, failures: 1 })).isError).toBeFalsy();
+    expect((await host.call('counting__once', { label: unsafe, failures: 1 })).isError).toBe(true);
+    expect([service.executions(safe), service.executions(unsafe)]).toEqual([2, 1]);
+  });
+
+  test('hears the progress of the tool', async () => {
+    await using host = await openHost(era, service.url);
+    const heard: number[] = [];
+    const onprogress = ({ progress }: { progress: number }): void => void heard.push(progress);
+    await host.call('peer__beat', { beats: 3 }, { onprogress });
+    expect(heard.length).toBeGreaterThan(0);
+    expect(heard).toEqual(heard.toSorted((left, right) => left - right));
+  });
+
+  test('continues its trace', async () => {
+    await using host = await openHost(era, service.url);
+    const traceId = `${era === 'modern' ? 'a' : 'b'}`.repeat(32);
+    const meta = { traceparent: `00-${traceId}-00f067aa0ba902b7-01` };
+    const answer = await host.call('peer__meta', {}, { meta });
+    expect((await viewOf(placeOf(answer))).trace_id).toBe(traceId);
+    expect(textOf(answer)).toContain(traceId);
+  });
+});
+
+test('an explicit cancel ends the call at its tool', async () => {
+  await using host = await openHost('legacy', service.url);
+  const abort = new AbortController();
+  const call = host.call('peer__wait', {}, { signal: abort.signal });
+  const refused = expect(call).rejects.toThrow();
+  await eventually(() => service.peerLog()).toContain('waiting');
+  abort.abort('enough');
+  await refused;
+  await eventually(() => service.peerLog()).toContain('cancelled');
+});
+
+test('a body that is too large is refused as everywhere, and a foreign origin too', async () => {
+  const headers = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' };
+  const large = await fetch(service.url, { method: 'POST', headers, body: `"${'x'.repeat(5_000_000)}"` });
+  expect(large.status).toBe(413);
+  const foreign = { ...headers, origin: 'https://example.com' };
+  expect((await fetch(service.url, { method: 'POST', headers: foreign, body: '{}' })).status).toBe(403);
+});

@@ -1,0 +1,74 @@
+/** What happens to a call when its clients leave: at once, after a grace, or not at all.
+ *  It must not wait for real time. */
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { createDepartures } from '../../../src/mcp-server/departures.ts';
+
+const PLACE = { requestId: 'r', id: 'call' };
+const GRACE_MS = 30_000;
+
+beforeEach(() => void vi.useFakeTimers());
+afterEach(() => void vi.useRealTimers());
+
+function scene(cancel = vi.fn(async () => {})) {
+  const stop = new AbortController();
+  const onError = vi.fn();
+  const departures = createDepartures({ cancel, graceMs: GRACE_MS, stop: stop.signal, onError });
+  return { cancel, stop, onError, join: () => departures.join(PLACE) };
+}
+
+test('an explicit cancel acts at once', () => {
+  const { cancel, join } = scene();
+  join()('cancelled');
+  expect(cancel).toHaveBeenCalledOnce();
+});
+
+test('a cancel that overtakes its submission is repeated', async () => {
+  const cancel = vi.fn().mockRejectedValueOnce(new Error('not found')).mockResolvedValue(undefined);
+  const { join, onError } = scene(cancel);
+  join()('cancelled');
+  await vi.advanceTimersByTimeAsync(1_000);
+  expect(cancel).toHaveBeenCalledTimes(2);
+  expect(onError).not.toHaveBeenCalled();
+});
+
+test('a lost connection cancels after the grace, and not before', async () => {
+  const { cancel, join } = scene();
+  join()('lost');
+  await vi.advanceTimersByTimeAsync(GRACE_MS - 1);
+  expect(cancel).not.toHaveBeenCalled();
+  await vi.advanceTimersByTimeAsync(1);
+  expect(cancel).toHaveBeenCalledOnce();
+});
+
+test.each(['done', 'lost'] as const)(
+  'a client that comes back within the grace keeps the call: %s',
+  async (how) => {
+    const { cancel, join } = scene();
+    join()('lost');
+    await vi.advanceTimersByTimeAsync(GRACE_MS / 2);
+    const leave = join();
+    await vi.advanceTimersByTimeAsync(GRACE_MS * 2);
+    expect(cancel).not.toHaveBeenCalled();
+    leave(how);
+    await vi.advanceTimersByTimeAsync(GRACE_MS);
+    expect(cancel).toHaveBeenCalledTimes(how === 'lost' ? 1 : 0);
+  },
+);
+
+test('a call goes on while another client waits for it', async () => {
+  const { cancel, join } = scene();
+  const [first, second] = [join(), join()];
+  first('lost');
+  await vi.advanceTimersByTimeAsync(GRACE_MS * 2);
+  second('done');
+  await vi.advanceTimersByTimeAsync(GRACE_MS * 2);
+  expect(cancel).not.toHaveBeenCalled();
+});
+
+test('a service that stops cancels nothing', async () => {
+  const { cancel, join, stop, onError } = scene();
+  join()('lost');
+  stop.abort();
+  await vi.advanceTimersByTimeAsync(GRACE_MS * 2);
+  expect([cancel.mock.calls, onError.mock.calls]).toEqual([[], []]);
+});

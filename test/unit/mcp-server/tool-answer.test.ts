@@ -1,0 +1,65 @@
+/** Results of directives as MCP clients read them, and progress that only grows.
+ *  It must not need a server: both are pure, apart from a timer. */
+import { afterEach, expect, test, vi } from 'vitest';
+import { errorEnvelope } from '../../../src/contract/error-envelope.ts';
+import { errorResult, okResult } from '../../../src/contract/result.ts';
+import { createProgressRelay } from '../../../src/mcp-server/progress-relay.ts';
+import { answerOf } from '../../../src/mcp-server/tool-answer.ts';
+
+const PLACE = { requestId: 'r', id: 'call' };
+const IMAGE = { type: 'image', data: 'AAAA', mimeType: 'image/png' };
+const text = (value: string) => ({ type: 'text', text: value });
+
+test.each([
+  ['a text', 'five', undefined, { content: [text('five')] }],
+  ['structured content', { n: 1 }, undefined, { content: [text('{"n":1}')], structuredContent: { n: 1 } }],
+  ['a structured text', 'five', { type: 'string' }, { content: [text('"five"')], structuredContent: 'five' }],
+  ['a text of a tool with a schema', 'five', { type: 'object' }, { content: [text('five')] }],
+  ['media', { content: [IMAGE] }, undefined, { content: [IMAGE] }],
+  [
+    'media with structured content',
+    { content: [IMAGE], structured_content: { n: 1 } },
+    undefined,
+    { content: [IMAGE], structuredContent: { n: 1 } },
+  ],
+  [
+    'structured content that only looks like media',
+    { content: [{ n: 1 }] },
+    undefined,
+    { content: [text('{"content":[{"n":1}]}')], structuredContent: { content: [{ n: 1 }] } },
+  ],
+  ['nothing', '', undefined, { content: [text('')] }],
+])('%s', (_, payload, schema, expected) => {
+  const { _meta, ...answer } = answerOf(okResult(payload), schema ? { output_schema: schema } : {}, PLACE);
+  expect(answer).toEqual(expected);
+  expect(_meta).toEqual({ 'adjutant/directive': { request_id: 'r', id: 'call' } });
+});
+
+test('an error has its type and message, and no secret', () => {
+  const error = errorEnvelope('outcome_unknown', 'it may have run', { token: 'abc' });
+  const { isError, content } = answerOf(errorResult(error), {}, PLACE);
+  expect(isError).toBe(true);
+  expect(JSON.parse((content[0] as { text: string }).text)).toEqual({
+    ok: false,
+    error: {
+      type: 'outcome_unknown',
+      message: 'it may have run',
+      details: { token: '[REDACTED]' },
+      retryable: false,
+    },
+  });
+});
+
+afterEach(() => void vi.useRealTimers());
+
+test('progress only grows, also when an attempt begins anew, and a silent tool still shows life', () => {
+  vi.useFakeTimers();
+  const sent: number[] = [];
+  using relay = createProgressRelay(async ({ progress }) => void sent.push(progress), 15_000);
+  for (const progress of [1, 2, 1]) relay.report({ progress });
+  vi.advanceTimersByTime(30_000);
+  relay.report({ progress: 3 });
+  expect(sent).toHaveLength(4);
+  expect(sent).toEqual(sent.toSorted((left, right) => left - right));
+  expect([sent[0], sent[1], sent[3]]).toEqual([1, 2, 3]);
+});
