@@ -90,8 +90,9 @@ function leftOut({
 }: RequestTrace) {
   const turns = run?.turns_left_out ?? 0;
   return [
+    ...(run?.turns.length === 0 ? [saying('no turn was taken yet')] : []),
     ...(turns === 0 ? [] : [saying(`${turns} earlier turns are not kept`)]),
     ...(directives === 0 ? [] : [saying(`${directives} more directives: ${ADJUTANT} get ${id}`)]),
-    ...(signals === 0 ? [] : [saying(`${signals} later signals were not read: ${ADJUTANT} tail ${id}`)]),
+    ...(signals === 0 ? [] : [saying(`${signals} later signals are left out: ${ADJUTANT} tail ${id}`)]),
   ];
 }

@@ -110,7 +110,7 @@ export const requestTraceSchema = z.object({
   directives_left_out: count,
   /** Events that belong to no directive and no turn. */
   events: z.array(tracedEventSchema),
-  /** Signals at the end of a long log that were not looked at: their events and errors are missing here. */
+  /** Signals of a long log that are not part of this: their events and errors are missing here. */
   signals_left_out: count,
 });
 

@@ -34,6 +34,8 @@ export interface LogFacts {
   /** By `retryKey`. */
   retries: Map<string, LoggedRetry>;
   events: LoggedEvent[];
+  /** Beyond the most that are kept. */
+  eventsLeftOut: number;
   /** Child request → the sequence of the signal that says it was started. */
   children: Map<string, number>;
   /** The last sequence that was looked at. */
@@ -67,6 +69,7 @@ export function noFacts(): LogFacts {
     ends: new Map(),
     retries: new Map(),
     events: [],
+    eventsLeftOut: 0,
     children: new Map(),
     read: 0,
   };
@@ -120,13 +123,17 @@ const MESSAGES: Readonly<Record<string, (data: Record<string, unknown>) => unkno
   'agent.error': () => '',
 };
 
-function noteEvent({ events }: LogFacts, { type, time: at, sequence, data }: Signal): void {
+function noteEvent(facts: LogFacts, { type, time: at, sequence, data }: Signal): void {
   const messageOf = Object.hasOwn(MESSAGES, type) ? MESSAGES[type] : undefined;
-  if (messageOf === undefined || events.length >= MOST_EVENTS) return;
+  if (messageOf === undefined) return;
+  if (facts.events.length >= MOST_EVENTS) {
+    facts.eventsLeftOut += 1;
+    return;
+  }
   const fields = data as Record<string, unknown>;
   const message = (textOr(messageOf(fields), null) ?? '').slice(0, LONGEST_MESSAGE);
   const until = textOr(fields['until'], null) ?? textOr(fields['deadline_at'], null);
-  events.push({ sequence, at, type, callId: textOr(fields['call_id'], null), message, until });
+  facts.events.push({ sequence, at, type, callId: textOr(fields['call_id'], null), message, until });
 }
 
 function textOr<F>(value: unknown, otherwise: F): string | F {

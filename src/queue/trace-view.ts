@@ -44,7 +44,7 @@ export function requestTrace(parts: TraceParts): RequestTrace {
     directives: shown.map((directive) => tracedDirective(parts, directive, events.of(directive.id))),
     directives_left_out: directives.length - shown.length,
     events: events.others,
-    signals_left_out: Math.max(0, record.sequence - log.read),
+    signals_left_out: Math.max(0, record.sequence - log.read) + log.eventsLeftOut,
   };
 }
 

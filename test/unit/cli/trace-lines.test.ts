@@ -221,7 +221,7 @@ test('what was left out is said', () => {
   const lines = drawn(left).join('\n');
   expect(lines).toContain('7 attempts between are not kept');
   expect(lines).toContain('800 more directives');
-  expect(lines).toContain('9 later signals were not read');
+  expect(lines).toContain('9 later signals are left out');
 });
 
 test('no more lines are drawn than may be', () => {
