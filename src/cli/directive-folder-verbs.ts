@@ -4,6 +4,7 @@ import { Argument, type Command, Option } from 'commander';
 import { bundle, updateDirective } from './commands/directive-folder.ts';
 import { directiveServer } from './commands/directive-server.ts';
 import type { ExitCode } from './failure.ts';
+import { wholeNumber } from './option-values.ts';
 import type { Terminal } from './terminal.ts';
 
 export interface FolderVerbsOptions {
@@ -11,6 +12,15 @@ export interface FolderVerbsOptions {
   readonly interrupt: AbortSignal;
   readonly version: string;
   readonly environment: Readonly<Record<string, string | undefined>>;
+}
+
+interface ServerOptions {
+  readonly root: string;
+  readonly names: 'exact' | 'portable';
+  readonly log: boolean;
+  readonly http?: number;
+  readonly host: string;
+  readonly allowHost: readonly string[];
 }
 
 type Finish = (code: ExitCode) => void;
@@ -35,9 +45,18 @@ function addServer(program: Command, options: FolderVerbsOptions, finish: Finish
         .default('exact'),
     )
     .option('--log', `a line on stderr for each call, without content; also ${LOG_VARIABLE}=1`, false)
-    .action(async ({ root, names, log }: { root: string; names: 'exact' | 'portable'; log: boolean }) => {
-      const isLogged = log || isOn(environment[LOG_VARIABLE]);
-      finish(await directiveServer(terminal, interrupt, { root, names, log: isLogged, version }));
+    .option(
+      '--http <port>',
+      'over Streamable HTTP instead of stdin and stdout; 0 = any free port',
+      wholeNumber,
+    )
+    .option('--host <host>', 'with --http: where it listens; default: 127.0.0.1', '127.0.0.1')
+    .option('--allow-host <names...>', 'with --http: more names under which clients reach it', [])
+    .action(async (given: ServerOptions) => {
+      const { root, names, http: port, host, allowHost: allowedHosts } = given;
+      const log = given.log || isOn(environment[LOG_VARIABLE]);
+      const http = port === undefined ? null : { port, host, allowedHosts };
+      finish(await directiveServer(terminal, interrupt, { root, names, log, http, version }));
     });
 }
 

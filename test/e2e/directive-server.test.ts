@@ -19,6 +19,7 @@ import {
   templatePath,
   WHOLE,
 } from '../support/directive-server.ts';
+import { startCli } from '../support/cli.ts';
 import { openPool } from '../support/mcp-pool.ts';
 
 const TOOLS = JSON.parse(await readFile('test/support/directive-tools.json', 'utf8')) as {
@@ -282,4 +283,17 @@ test('--names portable lists what every host accepts', async () => {
   const answer = await peer.ask('tools/list');
   const names = namesIn(answer);
   expect(names.filter((name) => !/^[a-zA-Z0-9_-]{1,64}$/.test(name))).toEqual([]);
+});
+
+test('--http listens on the loopback until it is stopped', async () => {
+  const { child, ended, said } = startCli(['directive-server', '--http', '0'], {
+    cwd: await placeWith(WHOLE),
+  });
+  const url = (await said(/http:\/\/127\.0\.0\.1:\d+\/mcp/)).toString();
+  const headers = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' };
+  const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/list' });
+  const response = await fetch(url, { method: 'POST', headers, body });
+  expect(await response.text()).toContain(JSON.stringify(TOOLS).slice(1, -1));
+  child.kill('SIGTERM');
+  expect((await ended).code).toBe(0);
 });

@@ -1,6 +1,7 @@
 /** `adjutant directive-server`: serves the `directive/*` tools over a folder, without Redis or configuration.
  *  It must never print to stdout while a client reads there. */
-import { EXIT, type ExitCode } from '../failure.ts';
+import { once } from 'node:events';
+import { CliFailure, EXIT, type ExitCode } from '../failure.ts';
 import type { Terminal } from '../terminal.ts';
 
 export interface DirectiveServerOptions {
@@ -9,27 +10,49 @@ export interface DirectiveServerOptions {
   readonly names: 'exact' | 'portable';
   /** Whether each call is a line on stderr. */
   readonly log: boolean;
+  /** null: over stdin and stdout. */
+  readonly http: Http | null;
   readonly version: string;
 }
+
+type Http = Parameters<typeof import('../../directive-server/http-listener.ts').listenDirectiveHttp>[1];
+type Served = Parameters<typeof import('../../directive-server/stdio.ts').serveDirectiveStdio>[0];
 
 /** Resolves when the client has closed the input, or `stop` aborts. */
 export async function directiveServer(
   terminal: Terminal,
   stop: AbortSignal,
-  { root, names, log, version }: DirectiveServerOptions,
+  { root, names, log, http, version }: DirectiveServerOptions,
 ): Promise<ExitCode> {
-  const [{ serveDirectiveStdio }, { createDirectiveFolder }, { reportLine }] = await Promise.all([
-    import('../../directive-server/stdio.ts'),
+  const [{ createDirectiveFolder }, { reportLine }] = await Promise.all([
     import('../../directive-server/directive-folder.ts'),
     import('../../directive-server/call-report.ts'),
   ]);
-  if (process.stdin.isTTY)
-    terminal.err('This speaks MCP on stdin and stdout; an MCP client starts it. Ctrl-C ends it.');
-  const onCall = (report: Parameters<typeof reportLine>[0]): void => {
+  const onCall: Served['onCall'] = (report) => {
     if (log) terminal.err(reportLine(report));
   };
-  const folder = createDirectiveFolder(root);
-  const streams = { input: process.stdin, output: process.stdout };
-  await serveDirectiveStdio({ folder, version, names, onCall }, streams, stop);
+  const served = { folder: createDirectiveFolder(root), version, names, onCall };
+  if (http === null) await serveStreams(terminal, stop, served);
+  else await listen(terminal, stop, served, http);
   return EXIT.done;
+}
+
+async function serveStreams(terminal: Terminal, stop: AbortSignal, served: Served): Promise<void> {
+  const { serveDirectiveStdio } = await import('../../directive-server/stdio.ts');
+  if (process.stdin.isTTY)
+    terminal.err('This speaks MCP on stdin and stdout; an MCP client starts it. Ctrl-C ends it.');
+  await serveDirectiveStdio(served, { input: process.stdin, output: process.stdout }, stop);
+}
+
+async function listen(terminal: Terminal, stop: AbortSignal, served: Served, http: Http): Promise<void> {
+  const { listenDirectiveHttp } = await import('../../directive-server/http-listener.ts');
+  const listener = await listenDirectiveHttp(served, http).catch((error: Error) => {
+    throw new CliFailure({
+      what: `It cannot listen on ${http.host}, port ${http.port}: ${error.message}`,
+      how: 'Choose another port; --http 0 takes a free one.',
+    });
+  });
+  terminal.out(`directive-server listens on ${listener.url}`);
+  if (!stop.aborted) await once(stop, 'abort');
+  await listener.close();
 }
