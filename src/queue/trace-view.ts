@@ -102,7 +102,7 @@ function tracedDirective(
 }
 
 function cancelEvents(at: number | null): TracedEvent[] {
-  return at === null ? [] : [{ at: instant(at), type: 'cancel_requested', message: '', until: null }];
+  return at === null ? [] : [{ type: 'cancel_requested', at: instant(at), message: '', until: null }];
 }
 
 function tracedRun(
