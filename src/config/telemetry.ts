@@ -71,7 +71,7 @@ export const telemetryVariables = {
     .default('')
     .transform((list) => list.split(',').map((name) => name.trim()))
     .register(notes, {
-      description: 'Groups of attributes that get their newest names, separated by commas.',
+      description: 'Groups of attributes and metrics that get their newest names, separated by commas.',
       special: '`gen_ai_latest_experimental`, `messaging`',
       fallback: 'none',
     }),
@@ -87,10 +87,11 @@ export interface TelemetryConfig {
     url: string;
     ratio: number;
     contentBytes: number;
-    newNames: string[];
   } | null;
   /** In traces and metrics. */
   serviceName: string;
+  /** Groups of conventions whose newest names are used, in traces and metrics. */
+  newNames: string[];
   /** null: there is no page of a trace. */
   traceUrl: string | null;
 }
@@ -105,10 +106,10 @@ export function telemetryOf(section: Section, variables: Variables): TelemetryCo
           url,
           ratio: variables.OTEL_TRACES_SAMPLER_ARG ?? section.sample_ratio,
           contentBytes: section.content_bytes,
-          newNames: variables.OTEL_SEMCONV_STABILITY_OPT_IN,
         };
   const serviceName = variables.OTEL_SERVICE_NAME ?? section.service_name;
-  return { tracing, serviceName, traceUrl: section.trace_url ?? null };
+  const newNames = variables.OTEL_SEMCONV_STABILITY_OPT_IN;
+  return { tracing, serviceName, newNames, traceUrl: section.trace_url ?? null };
 }
 
 function urlOf({ endpoint }: Section, variables: Variables): string | null {

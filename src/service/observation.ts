@@ -55,8 +55,8 @@ function resourceOf({ config, processId }: ObservedProcess): Record<string, stri
 
 /** null: nothing is traced. */
 function tracingSettings(observed: ObservedProcess): TracingSettings | null {
-  const { tracing } = observed.config.telemetry;
-  return tracing && { ...tracing, resource: resourceOf(observed) };
+  const { tracing, newNames } = observed.config.telemetry;
+  return tracing && { ...tracing, newNames, resource: resourceOf(observed) };
 }
 
 function metricSettings(observed: ObservedProcess): MetricSettings {
@@ -66,6 +66,7 @@ function metricSettings(observed: ObservedProcess): MetricSettings {
     otlp: metrics.otlp,
     resource: resourceOf(observed),
     known: {
+      newNames: config.telemetry.newNames,
       agents: modules.agents.map(({ name }) => name),
       models: [
         ...[...models.values()].flat(),

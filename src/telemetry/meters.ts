@@ -3,6 +3,7 @@
 import { ERROR_TYPES } from '../contract/error-envelope.ts';
 import { boundedNames, OTHER } from './bounded-names.ts';
 import { LABEL } from './metric.ts';
+import { NEWEST_GEN_AI } from './semantic-names.ts';
 import type { MetricName } from './metric-names.ts';
 
 type Labels = Readonly<Record<string, string>>;
@@ -82,6 +83,8 @@ export interface KnownNames {
   readonly models: Iterable<string>;
   /** Of directives whose calls may have happened without anybody knowing. */
   readonly types: Iterable<string>;
+  /** Groups of conventions whose newest names are used, as in `TracingSettings`. Default: none. */
+  readonly newNames?: readonly string[];
 }
 
 /** Models beside the configured ones: callers may name any. */
@@ -102,13 +105,14 @@ export function beginAtZero(measure: Measure, { types }: Pick<KnownNames, 'types
   for (const metric of ['sweeperEnqueues', 'sweeperEnds'] as const) measure(metric, 0, NONE);
 }
 
-export function createMeters(measure: Measure, known: Pick<KnownNames, 'agents' | 'models'>): Meters {
+export function createMeters(measure: Measure, known: Omit<KnownNames, 'types'>): Meters {
   const agentLabel = boundedNames(known.agents, 0);
   const modelLabel = boundedNames(known.models, MOST_OTHER_MODELS);
+  const isNewest = known.newNames?.includes(NEWEST_GEN_AI) ?? false;
   return {
     ...directiveMeters(measure),
     ...runMeters(measure, agentLabel),
-    modelCalled: (facts) => measureModelCall(measure, facts, modelLabel),
+    modelCalled: (facts) => measureModelCall(measure, facts, modelLabel, isNewest),
     reconnected: (server) => measure('mcpReconnects', 1, { [LABEL.server]: server }),
     answered({ method, route, status, durationMs }) {
       measure('httpDuration', durationMs / 1_000, {
@@ -167,19 +171,33 @@ function measureModelCall(
   measure: Measure,
   facts: ModelCallFacts,
   modelLabel: (name: string) => string,
+  isNewest: boolean,
 ): void {
   const { operation, provider, errorType, durationMs, firstChunkMs, tokens, cost } = facts;
   const named = modelLabel(`${provider}:${facts.model}`);
   const model = named === OTHER ? OTHER : facts.model;
   const whose = { [LABEL.provider]: provider, [LABEL.model]: model };
   const labels = { [LABEL.operation]: operation, ...whose };
-  measure('modelDuration', durationMs / 1_000, { ...labels, ...errorLabel(errorType) });
-  if (firstChunkMs !== null) measure('firstChunk', firstChunkMs / 1_000, labels);
-  if (tokens !== null) {
-    measure('tokenUsage', tokens.input, { ...labels, [LABEL.tokenType]: 'input' });
-    if (tokens.output > 0) measure('tokenUsage', tokens.output, { ...labels, [LABEL.tokenType]: 'output' });
-  }
+  // The newest names are those of inference: embeddings keep theirs.
+  const isInference = isNewest && operation === 'chat';
+  const duration = isInference ? 'inferenceDuration' : 'modelDuration';
+  measure(duration, durationMs / 1_000, { ...labels, ...errorLabel(errorType) });
+  if (firstChunkMs !== null)
+    measure(isInference ? 'inferenceFirstChunk' : 'firstChunk', firstChunkMs / 1_000, labels);
+  if (tokens !== null) (isInference ? countTokens : distributeTokens)(measure, tokens, labels);
   if (cost !== null && cost > 0) measure('cost', cost, whose);
+}
+
+type Tokens = NonNullable<ModelCallFacts['tokens']>;
+
+function countTokens(measure: Measure, { input, output }: Tokens, labels: Labels): void {
+  measure('inferenceInputTokens', input, labels);
+  if (output > 0) measure('inferenceOutputTokens', output, labels);
+}
+
+function distributeTokens(measure: Measure, { input, output }: Tokens, labels: Labels): void {
+  measure('tokenUsage', input, { ...labels, [LABEL.tokenType]: 'input' });
+  if (output > 0) measure('tokenUsage', output, { ...labels, [LABEL.tokenType]: 'output' });
 }
 
 /** Nothing is measured. */

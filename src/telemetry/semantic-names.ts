@@ -108,9 +108,12 @@ export const LINK = { previousAttempt: 'previous_attempt', lostAttempt: 'lost_at
 /** Of `messaging.system`. */
 export const MESSAGING_SYSTEM = 'bullmq';
 
+/** The group of the conventions for generative AI. */
+export const NEWEST_GEN_AI = 'gen_ai_latest_experimental';
+
 /** Group → the names that its newest version has changed. */
 const NEW_NAMES: Readonly<Record<string, Readonly<Record<string, string>>>> = {
-  gen_ai_latest_experimental: {
+  [NEWEST_GEN_AI]: {
     [ATTRIBUTE.cacheWriteTokens]: 'gen_ai.usage.cache_write.input_tokens',
   },
   messaging: { [ATTRIBUTE.messagingSystem]: 'messaging.system.name' },

@@ -239,14 +239,17 @@ test('a run that waits for an approval is counted as such until it has ended', a
     await using reader = await startService({ ...started, roles: { api: true } });
     const samples = await scrape(reader.url);
     const statuses = ['running', 'waiting', 'approval'];
-    return Object.fromEntries(
-      statuses.map((status) => [status, valueOf(samples, 'adjutant_runs', { status })]),
-    );
+    return {
+      ...Object.fromEntries(
+        statuses.map((status) => [status, valueOf(samples, 'adjutant_runs', { status })]),
+      ),
+      approvals: valueOf(samples, 'adjutant_approvals'),
+    };
   };
-  expect(await runs()).toEqual({ running: 0, waiting: 0, approval: 1 });
+  expect(await runs()).toEqual({ running: 0, waiting: 0, approval: 1, approvals: 1 });
   await post(`${service.url}/v1/requests/run/approvals/${call_id}`, { decision: 'approve' });
   await firstSignal(service.url, 'run', 'ai.request.completed');
-  expect(await runs()).toEqual({ running: 0, waiting: 0, approval: 0 });
+  expect(await runs()).toEqual({ running: 0, waiting: 0, approval: 0, approvals: 0 });
 });
 
 test('ten thousand tools and requests add no series', async () => {

@@ -5,12 +5,13 @@ import { errorEnvelope } from '../../../src/contract/error-envelope.ts';
 import { beginAtZero, createMeters } from '../../../src/telemetry/meters.ts';
 import { createReports } from '../../../src/telemetry/reports.ts';
 
-function measured() {
+function measured(newNames: string[] = []) {
   const all: [metric: string, value: number, labels: object][] = [];
   const failed: string[] = [];
   const meters = createMeters((...measurement) => void all.push(measurement), {
     agents: ['helper'],
     models: ['play:m'],
+    newNames,
   });
   const reports = createReports(meters, { failed: ({ id }) => void failed.push(id) });
   return { all, failed, meters, reports };
@@ -112,5 +113,30 @@ test('what no collector gets is counted by why', () => {
     ['exportFailures', 1, { signal: 'traces' }],
     ['lostSpans', 512, { reason: 'export_failed' }],
     ['lostSpans', 1, { reason: 'queue_full' }],
+  ]);
+});
+
+test('the newest names are those of inference; embeddings keep theirs', () => {
+  const { all, meters } = measured(['gen_ai_latest_experimental']);
+  const facts = { provider: 'play', model: 'm', errorType: null, durationMs: 500, cost: null };
+  meters.modelCalled({
+    ...facts,
+    operation: 'chat',
+    firstChunkMs: 250,
+    tokens: { input: 7, output: 3 },
+  });
+  meters.modelCalled({
+    ...facts,
+    operation: 'embeddings',
+    firstChunkMs: null,
+    tokens: { input: 5, output: 0 },
+  });
+  expect(all.map(([metric, value]) => [metric, value])).toEqual([
+    ['inferenceDuration', 0.5],
+    ['inferenceFirstChunk', 0.25],
+    ['inferenceInputTokens', 7],
+    ['inferenceOutputTokens', 3],
+    ['modelDuration', 0.5],
+    ['tokenUsage', 5],
   ]);
 });
