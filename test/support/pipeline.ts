@@ -141,7 +141,7 @@ export async function openPipeline(redisUrl: string, options: PipelineOptions = 
     return worker;
   }
 
-  function sweeper(intervalMs = 50) {
+  function sweeper(intervalMs = 50, spans: Spans = NO_SPANS) {
     const made = createSweeper({
       ...records,
       lanes: queue.lanes,
@@ -150,6 +150,7 @@ export async function openPipeline(redisUrl: string, options: PipelineOptions = 
         journal: records.journal,
         waits: createLaneWaits({ catalog: store.catalog, lanes: queue.lanes }),
       }),
+      spans,
       retentionMs: RETENTION_MS,
       intervalMs,
       onError,
