@@ -1,8 +1,7 @@
 // The metrics of the service by whose process reports them; of the conventions where there are any, else our own.
 // Must never have a label whose values callers choose: no tool, request, directive or message is a label.
-import { LABEL, type MetricDefinition, MODEL_SECONDS, SECONDS, TOKENS } from './metric.ts';
-
-const MODEL_LABELS = [LABEL.operation, LABEL.provider, LABEL.model];
+import { LABEL, type MetricDefinition, SECONDS } from './metric.ts';
+import { MODEL_METRICS } from './model-metric-names.ts';
 
 /** The members of `metrics` with their reporter. */
 function reportedBy<K extends string>(
@@ -122,67 +121,7 @@ const WORKER = reportedBy('worker', {
     says: 'From the acceptance of a directive to its end, retries and waits included.',
     buckets: SECONDS,
   },
-  modelDuration: {
-    kind: 'histogram',
-    name: 'gen_ai.client.operation.duration',
-    unit: 's',
-    labels: [...MODEL_LABELS, LABEL.errorType],
-    says: 'Time of a call of a model.',
-    buckets: MODEL_SECONDS,
-  },
-  firstChunk: {
-    kind: 'histogram',
-    name: 'gen_ai.client.operation.time_to_first_chunk',
-    unit: 's',
-    labels: MODEL_LABELS,
-    says: 'From the request to the first piece of a streamed answer.',
-    buckets: MODEL_SECONDS,
-  },
-  tokenUsage: {
-    kind: 'histogram',
-    name: 'gen_ai.client.token.usage',
-    unit: '{token}',
-    labels: [...MODEL_LABELS, LABEL.tokenType],
-    says: 'Tokens of a call, `input` and `output`; its sum counts them all.',
-    buckets: TOKENS,
-  },
-  inferenceDuration: {
-    kind: 'histogram',
-    name: 'gen_ai.client.inference.duration',
-    unit: 's',
-    labels: [...MODEL_LABELS, LABEL.errorType],
-    says: 'With the newest names, in place of `gen_ai.client.operation.duration` for all but embeddings.',
-    buckets: MODEL_SECONDS,
-  },
-  inferenceFirstChunk: {
-    kind: 'histogram',
-    name: 'gen_ai.client.inference.time_to_first_chunk',
-    unit: 's',
-    labels: MODEL_LABELS,
-    says: 'With the newest names, in place of `gen_ai.client.operation.time_to_first_chunk`.',
-    buckets: MODEL_SECONDS,
-  },
-  inferenceInputTokens: {
-    kind: 'counter',
-    name: 'gen_ai.client.inference.usage.input_tokens',
-    unit: '{token}',
-    labels: MODEL_LABELS,
-    says: 'With the newest names, in place of `gen_ai.client.token.usage` for all but embeddings.',
-  },
-  inferenceOutputTokens: {
-    kind: 'counter',
-    name: 'gen_ai.client.inference.usage.output_tokens',
-    unit: '{token}',
-    labels: MODEL_LABELS,
-    says: 'The same for the tokens of answers.',
-  },
-  cost: {
-    kind: 'counter',
-    name: 'adjutant.model.cost',
-    unit: '{USD}',
-    labels: [LABEL.provider, LABEL.model],
-    says: 'US dollars, of models with a configured price.',
-  },
+  ...MODEL_METRICS,
   mcpConnected: {
     kind: 'gauge',
     name: 'adjutant.mcp.connected',
