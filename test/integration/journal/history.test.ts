@@ -1,10 +1,12 @@
 /** When claims and turns began and ended, as the scripts note it on a real Redis: written once, bounded, gone with the request.
  *  It must not assert how long anything takes. */
+import { randomUUID } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import { claimOf, endOf, originOf, toolCall } from '../../support/journal.ts';
 import { draftSignal } from '../../../src/journal/signal-draft.ts';
 import type { ToolExec } from '../../../src/contract/work-directive.ts';
 import { pause } from '../../../src/lifecycle.ts';
+import { newTraceparent } from '../../../src/telemetry/trace-context.ts';
 import { startCluster } from '../../support/redis-cluster.ts';
 import { startRedis } from '../../support/redis.ts';
 import { eachTest, shared } from '../../support/shared.ts';
@@ -110,6 +112,32 @@ describe.each([
     const claims = await claimsOf(call);
     expect(claims).toHaveLength(33);
     expect(claims.at(-1)?.fence).toBe(most);
+  });
+
+  test('of a run with very many turns the newest are kept, and a repeated commit notes nothing', async () => {
+    const requestId = randomUUID();
+    const traceparent = newTraceparent();
+    await open.runs.start({ requestId, digest: 'd', agent: 'a', spec: '{}', traceparent });
+    const turn = {
+      ...{
+        requestId,
+        inboxBytes: 0,
+        readAt: Date.now(),
+        document: '{}',
+        spec: '',
+        status: 'running' as const,
+      },
+      ...{ wakeAt: null, final: false, outbox: 0, inputsConsumed: 0, inputsHeld: 0, maxOpen: null },
+      ...{ signals: [], directives: [] },
+    };
+    for (let version = 0; version < 130; version += 1) {
+      const commit = { ...turn, version, token: randomUUID() };
+      await open.runs.commit(commit);
+      if (version % 50 === 0) await open.runs.commit(commit);
+    }
+    const turns = (await open.journal.history(requestId))?.turns ?? [];
+    expect(turns.map(({ version }) => version)).toEqual(Array.from({ length: 128 }, (_, index) => index + 3));
+    expect(turns.every(({ readAt, writtenAt }) => readAt === turn.readAt && writtenAt > 0)).toBe(true);
   });
 
   test('nothing of it outlives the request', async () => {
