@@ -41,11 +41,17 @@ export function traceLines(family: TraceFamily, { paint, mostLines }: TraceDrawi
   return [
     head.join('  '),
     ...(page === undefined ? [] : [`${paint('dim', 'trace')} ${page}`]),
-    ...table(rows).map((line) => line.trimEnd()),
+    ...aligned(rows),
     ...(left === 0
       ? []
       : [paint('dim', `… ${left} more lines: ${ADJUTANT} trace ${trace.request_id} --json has all`)]),
   ];
+}
+
+/** A row of one cell is a sentence: it does not widen the column of the names. */
+function aligned(rows: readonly string[][]): string[] {
+  const lines = table(rows.filter(({ length }) => length > 1)).values();
+  return rows.map((row) => (row.length > 1 ? (lines.next().value ?? '').trimEnd() : row.join('')));
 }
 
 interface Canvas extends TraceDrawing {
@@ -72,7 +78,7 @@ function rowOf(node: TraceNode, branch: string, { range, paint }: Canvas): strin
   const said = [statePainted(node, paint), ...notes.map((text) => paint('dim', text))].filter(
     (text) => text !== '',
   );
-  if (startAt === null) return [name, '', '', '', said.join(', ')];
+  if (startAt === null) return said.length === 0 ? [name] : [name, '', '', '', said.join(', ')];
   const offset = `+${timeText(Math.max(0, startAt - range.from))}`.padStart(OFFSET_CHARACTERS);
   const length = node.isInstant ? '' : timeText(Math.max(0, (endAt ?? range.to) - startAt));
   const bar = barOf(node, range);

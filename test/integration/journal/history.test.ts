@@ -119,16 +119,20 @@ describe.each([
     const traceparent = newTraceparent();
     await open.runs.start({ requestId, digest: 'd', agent: 'a', spec: '{}', traceparent });
     const turn = {
-      ...{
-        requestId,
-        inboxBytes: 0,
-        readAt: Date.now(),
-        document: '{}',
-        spec: '',
-        status: 'running' as const,
-      },
-      ...{ wakeAt: null, final: false, outbox: 0, inputsConsumed: 0, inputsHeld: 0, maxOpen: null },
-      ...{ signals: [], directives: [] },
+      requestId,
+      inboxBytes: 0,
+      readAt: Date.now(),
+      document: '{}',
+      spec: '',
+      status: 'running' as const,
+      wakeAt: null,
+      final: false,
+      outbox: 0,
+      inputsConsumed: 0,
+      inputsHeld: 0,
+      maxOpen: null,
+      signals: [],
+      directives: [],
     };
     for (let version = 0; version < 130; version += 1) {
       const commit = { ...turn, version, token: randomUUID() };

@@ -222,6 +222,7 @@ test('what was left out is said', () => {
   expect(lines).toContain('7 attempts between are not kept');
   expect(lines).toContain('800 more directives');
   expect(lines).toContain('9 later signals are left out');
+  expect(lines).toMatch(/^├─ files\.read {4}│/m);
 });
 
 test('no more lines are drawn than may be', () => {
