@@ -2,11 +2,11 @@
  *  It must never block the main thread for more than a few milliseconds, nor let one schema delay others for ever. */
 import { CheckingThread, type MakeRequest, type ThreadVerdict } from './checking-thread.ts';
 import { harmlessSize, isQuickToCheck } from './harmless.ts';
-import { type CompiledSchema, compileSchema } from './schema-validator.ts';
+import { type CompiledSchema, compileSchema, faultOf } from './schema-validator.ts';
 
 export type { SchemaFault } from './schema-validator.ts';
 
-/** `unusable`: the schema is not valid. `unchecked`: it is unknown whether the value fits. */
+/** `unusable`: nothing of the schema can be compiled. `unchecked`: it is unknown whether the value fits. */
 export type SchemaVerdict = Exclude<ThreadVerdict, { kind: 'passed_over' }>;
 
 interface Threads {
@@ -18,7 +18,7 @@ interface Threads {
 export interface CheckedSchema {
   /** Whether the value fits; `root` names it in the faults' paths. Never throws or rejects. */
   check(value: unknown, root: string, signal?: AbortSignal): SchemaVerdict | Promise<SchemaVerdict>;
-  /** Whether the schema can be compiled. Never throws or rejects. */
+  /** Whether the whole schema can be compiled. Never throws or rejects. */
   compile(signal?: AbortSignal): SchemaVerdict | Promise<SchemaVerdict>;
 }
 
@@ -71,8 +71,8 @@ class Schema implements CheckedSchema {
 
   compile(signal?: AbortSignal): SchemaVerdict | Promise<SchemaVerdict> {
     if (this.#harmlessSize() === null) return this.#checkElsewhere(() => this.#request(), signal);
-    const compiled = this.#compileHere();
-    return compiled.ok ? { kind: 'passed' } : { kind: 'unusable', reason: compiled.reason };
+    const reason = faultOf(this.#compileHere());
+    return reason === null ? { kind: 'passed' } : { kind: 'unusable', reason };
   }
 
   #harmlessSize(): number | null {

@@ -2,7 +2,7 @@
  *  It must never be waited for without a time limit: its input may keep it busy for ever. */
 import { parentPort } from 'node:worker_threads';
 import { RecentlyUsed } from './recently-used.ts';
-import { type CompiledSchema, compileSchema, type SchemaFault } from './schema-validator.ts';
+import { type CompiledSchema, compileSchema, faultOf, type SchemaFault } from './schema-validator.ts';
 
 /** One check. Schema and value are JSON. */
 export interface CheckRequest {
@@ -36,7 +36,9 @@ function schemaOf({ schemaId, schema }: CheckRequest): CompiledSchema {
 
 function check(request: CheckRequest): CheckReply {
   const schema = schemaOf(request);
-  if (!schema.ok) return { kind: 'unusable', reason: schema.reason };
+  const fault = faultOf(schema);
+  if (!schema.ok || (request.value === undefined && fault !== null))
+    return { kind: 'unusable', reason: fault ?? '' };
   if (request.value === undefined) return { kind: 'passed' };
   const faults = schema.validate(JSON.parse(request.value), request.root);
   return faults === null ? { kind: 'passed' } : { kind: 'faults', faults };

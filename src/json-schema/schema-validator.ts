@@ -4,7 +4,9 @@ import { Ajv, type ErrorObject, type Options, type ValidateFunction } from 'ajv'
 import { Ajv2019 } from 'ajv/dist/2019.js';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormatsModule from 'ajv-formats';
+import { dialectOf, type SchemaDialect } from './schema-dialect.ts';
 import { type SchemaFault, schemaFault } from './schema-fault.ts';
+import { usablePart } from './usable-part.ts';
 
 export type { SchemaFault } from './schema-fault.ts';
 
@@ -12,8 +14,14 @@ export type { SchemaFault } from './schema-fault.ts';
 export type SchemaValidator = (value: unknown, root: string) => SchemaFault[] | null;
 
 export type CompiledSchema =
-  | { readonly ok: true; readonly validate: SchemaValidator }
+  /** `unchecked`: what of the schema cannot be compiled, in words; null: nothing. */
+  | { readonly ok: true; readonly validate: SchemaValidator; readonly unchecked: string | null }
   | { readonly ok: false; readonly reason: string };
+
+/** What of the schema cannot be compiled; null: nothing. */
+export function faultOf(compiled: CompiledSchema): string | null {
+  return compiled.ok ? compiled.unchecked : compiled.reason;
+}
 
 type Schema = Readonly<Record<string, unknown>>;
 
@@ -33,7 +41,16 @@ const OPTIONS: Options = {
 // CommonJS seen from an ES module: the function is its own `default`.
 const addFormats = addFormatsModule as unknown as (ajv: Ajv) => Ajv;
 
+/** A schema that cannot be compiled as a whole is compiled without the parts that cannot. */
 export function compileSchema(schema: Schema): CompiledSchema {
+  const whole = compileWhole(schema, null);
+  if (whole.ok) return whole;
+  const { part, faults } = usablePart(schema);
+  const loosened = faults.length === 0 ? whole : compileWhole(part, faults.join(', '));
+  return loosened.ok ? loosened : whole;
+}
+
+function compileWhole(schema: Schema, unchecked: string | null): CompiledSchema {
   try {
     const first = compileOnce(schema, false);
     let all: ValidateFunction | null = null;
@@ -46,7 +63,7 @@ export function compileSchema(schema: Schema): CompiledSchema {
       }
       return faultsOf(errors, root);
     };
-    return { ok: true, validate };
+    return { ok: true, validate, unchecked };
   } catch (error) {
     return { ok: false, reason: error instanceof Error ? error.message.slice(0, 300) : 'cannot be compiled' };
   }
@@ -59,16 +76,9 @@ function compileOnce({ $async: _async, ...schema }: Schema, allErrors: boolean):
   return ajv.compile(schema);
 }
 
-function createAjv(dialect: '2020' | '2019' | '07', options: Options): Ajv {
+function createAjv(dialect: SchemaDialect, options: Options): Ajv {
   if (dialect === '2020') return new Ajv2020(options);
   return dialect === '2019' ? new Ajv2019(options) : new Ajv(options);
-}
-
-/** Without `$schema`, MCP means 2020-12. */
-function dialectOf(schema: Schema): '2020' | '2019' | '07' {
-  const named = schema['$schema'];
-  if (typeof named !== 'string' || named.includes('2020-12')) return '2020';
-  return named.includes('2019-09') ? '2019' : '07';
 }
 
 /** Lists a missing branch of a union once, not once per branch. */

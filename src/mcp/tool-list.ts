@@ -2,6 +2,7 @@
  *  It must never compile a schema again during a call when an earlier call has compiled it. */
 import type { Tool } from '@modelcontextprotocol/client';
 import type { CheckedSchema, SchemaChecks, SchemaVerdict } from '../json-schema/schema-checks.ts';
+import { usablePart } from '../json-schema/usable-part.ts';
 import type { Logger } from '../telemetry/logger.ts';
 import { type DescriptorFault, descriptorFault, outputSchemaOf } from './read-descriptor.ts';
 import type { ToolDefinition, ToolFault } from './tool-definition.ts';
@@ -13,6 +14,8 @@ export interface ListedTool {
   readonly input: ToolSchema;
   /** null: the tool declares no output schema. */
   readonly output: ToolSchema | null;
+  /** What of its schemas cannot be checked. */
+  readonly faults: readonly ToolFault[];
 }
 
 export interface ToolList {
@@ -36,8 +39,10 @@ export function createToolList(tools: readonly Tool[], options: ToolListOptions)
   for (const tool of tools) {
     const fault = byName.has(tool.name) ? LISTED_TWICE : descriptorFault(tool);
     if (fault !== null) faults.push({ tool: tool.name, message: messageOf(fault) });
-    if (fault?.isLeftOut !== true)
-      byName.set(tool.name, listedTool(readDefinition(options.server, tool), options));
+    if (fault?.isLeftOut === true) continue;
+    const listed = listedTool(readDefinition(options.server, tool), options);
+    byName.set(tool.name, listed);
+    faults.push(...listed.faults);
   }
   for (const fault of newFaults(faults, options.previous))
     options.logger.warn({ ...fault }, 'MCP tool is not described as it should be');
@@ -77,7 +82,18 @@ function createListedTool(definition: ToolDefinition, { logger, schemas }: ToolL
     definition,
     input: reported(schemas.of(inputSchema), onUnusable),
     output: outputSchema === undefined ? null : reported(schemas.of(outputSchema), onUnusable),
+    faults: [
+      ...schemaFaults(name, 'an input schema', inputSchema),
+      ...schemaFaults(name, 'an output schema', outputSchema ?? {}),
+    ],
   };
+}
+
+function schemaFaults(tool: string, which: string, schema: Readonly<Record<string, unknown>>): ToolFault[] {
+  const [first, ...others] = usablePart(schema).faults;
+  if (first === undefined) return [];
+  const more = others.length === 0 ? '' : ` (and ${others.length} more)`;
+  return [{ tool, message: `has ${which} that is checked only in part: ${first}${more}` }];
 }
 
 /** Reports once that the schema cannot be used. */

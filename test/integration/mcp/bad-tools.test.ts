@@ -2,7 +2,7 @@
  *  It must never pass because a server listed nothing: every test calls a good tool. */
 import { describe, expect, test } from 'vitest';
 import type { ToolDefinition, ToolFault } from '../../../src/mcp/tool-definition.ts';
-import { openPool, textOf } from '../../support/mcp-pool.ts';
+import { failureOf, openPool, textOf } from '../../support/mcp-pool.ts';
 import { namedTools } from '../../support/mcp-servers.ts';
 
 const SCHEMA = { type: 'object' };
@@ -123,6 +123,24 @@ describe('a tool is kept', () => {
 
 test.each([null, 0, false])('a list ends with the cursor %s', async (cursor) => {
   expect((await listedWith('bad', cursor)).faults).toHaveLength(1);
+});
+
+test('a schema that cannot be compiled is named, and checked as far as it can', async () => {
+  const properties = {
+    a: { $ref: 'https://elsewhere.example/a.json' },
+    n: { type: 'number' },
+    self: { $ref: '#' },
+  };
+  const { call, logs } = openPool(namedTools([{ name: 'odd', inputSchema: { ...SCHEMA, properties } }]));
+  expect(textOf(await call('odd', { a: 'x', n: 1 }))).toBe('odd');
+  for (const args of [{ n: 'x' }, { self: { n: 'x' } }])
+    expect(failureOf(await call('odd', args))).toMatchObject({
+      sent: false,
+      error: { type: 'validation_error' },
+    });
+  expect(logs.find(({ level }) => level === 'warn')?.fields['message']).toBe(
+    'has an input schema that is checked only in part: properties.a.$ref (https://elsewhere.example/a.json) cannot be resolved',
+  );
 });
 
 test('a fault is logged once, whatever is listed', async () => {

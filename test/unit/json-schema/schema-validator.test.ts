@@ -77,7 +77,7 @@ describe('schema validator', () => {
     ['a reference to the network', { properties: { a: { $ref: 'https://example.com/a.json' } } }],
     ['a type that is none', { type: 'thing' }],
   ])('reports that it cannot compile %s', (_, schema) => {
-    expect(compileSchema(schema)).toMatchObject({ ok: false, reason: expect.any(String) as string });
+    expect(compileSchema(schema)).toMatchObject({ ok: true, unchecked: expect.any(String) as string });
   });
 
   test('two schemas may share an $id', () => {
