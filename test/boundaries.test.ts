@@ -52,7 +52,7 @@ const LOOSE_FILES = ['lifecycle.ts', 'main.ts', 'version.ts'];
 const SHARED_FILES = ['lifecycle.ts', 'version.ts'];
 
 /** What the role commands load at their start, so that the client verbs never load it. */
-const LAZY_FROM_CLI = ['config', 'extend', 'service', 'directive-server'];
+const LAZY_FROM_CLI = ['config', 'extend', 'service', 'directive-server', 'mcp-server'];
 
 /** Library (or prefix of it) → the places of src that may import it. */
 const SOLE_IMPORTERS: readonly (readonly [RegExp, readonly string[]])[] = [

@@ -6,6 +6,7 @@ import { ADJUTANT } from './command-name.ts';
 import { initDirective } from './commands/directive-folder.ts';
 import { doctor } from './commands/doctor.ts';
 import { init } from './commands/init.ts';
+import { mcp, type McpOptions } from './commands/mcp.ts';
 import { serve, type ServeOptions } from './commands/serve.ts';
 import { completionScript, type Shell, SHELLS } from './completion.ts';
 import { addFolderVerbs } from './directive-folder-verbs.ts';
@@ -113,8 +114,19 @@ function createProgram(options: ProgramOptions, finish: (code: ExitCode) => void
   addModelVerbs(program, withClient);
   addSetupVerbs(program, options, finish);
   addFolderVerbs(program, options, finish);
+  addMcp(program, withClient, version);
   addCompletion(program, terminal);
   return program;
+}
+
+function addMcp(program: Command, withClient: WithClient, version: string): void {
+  program
+    .command('mcp')
+    .description(
+      'an MCP server on stdin and stdout: the tools of the service, for a host that starts programs',
+    )
+    .option('--server <name>', 'only the tools of this server, under their own names')
+    .action(async (given: McpOptions) => withClient(async (invocation) => mcp(invocation, version, given)));
 }
 
 /** `program.name()` is what a shell completes, so it stays. */

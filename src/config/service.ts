@@ -61,6 +61,11 @@ const limitsSchema = z.strictObject({
       description: 'What a request may hold in Redis: log, payloads, its run; more is refused with 413.',
       unit: 'bytes',
     }),
+  mcp_hold_ms: durationMs.default(45_000).register(notes, {
+    description:
+      'How long a call of a stateless MCP client is held before the client has to come back; less than the limits of its proxies.',
+    unit: 'ms',
+  }),
   total_bytes: z.int().min(0).optional().register(notes, {
     description: 'What Redis may hold in all before new work is refused with 429.',
     special: '0 = no such limit',

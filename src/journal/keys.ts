@@ -35,6 +35,8 @@ export interface KeySpace {
   readonly agents: string;
   /** Hash of process → what it does, and of the processes that shall take no more work. */
   readonly workers: string;
+  /** String: what the installation seals with. */
+  readonly seal: string;
   /** Channel on which cancellations are announced to the workers. */
   readonly cancellations: string;
 }
@@ -70,6 +72,7 @@ export function keySpace(prefix: string = DEFAULT_PREFIX): KeySpace {
     runs: `${prefix}:runs`,
     agents: `${prefix}:agents`,
     workers: `${prefix}:workers`,
+    seal: `${prefix}:seal`,
     cancellations: `${prefix}:cancellations`,
   };
 }

@@ -21,10 +21,24 @@ export function invalidParams(message: string, data?: unknown): ProtocolError {
 export function refusedCall(error: unknown): CallToolResult {
   if (error instanceof DirectiveRefused) return refused(error.problem);
   if (!(error instanceof ServiceUnavailable)) throw error;
-  const message =
-    `Adjutant is unavailable: ${error.message} Whether the call was accepted is unknown; ` +
-    `repeat it with the same _meta["${KEY_META}"].`;
-  throw new ProtocolError(ProtocolErrorCode.InternalError, message, { retry_after_ms: error.retryAfterMs });
+  const repeat = `Whether the call was accepted is unknown; repeat it with the same _meta["${KEY_META}"].`;
+  throw unavailable(error, repeat);
+}
+
+/** Throws as `refusedCall` does when the service does not answer. */
+export async function whileAvailable<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (error instanceof ServiceUnavailable) throw unavailable(error, 'Try again.');
+    if (error instanceof DirectiveRefused) throw invalidParams(error.message, { code: error.problem.code });
+    throw error;
+  }
+}
+
+function unavailable({ message, retryAfterMs }: ServiceUnavailable, hint: string): ProtocolError {
+  const text = `Adjutant is unavailable: ${message} ${hint}`;
+  return new ProtocolError(ProtocolErrorCode.InternalError, text, { retry_after_ms: retryAfterMs });
 }
 
 /** A full lane is an error that a model can act on; the others are faults of the request. */

@@ -23,6 +23,9 @@ export interface CallParts {
   readonly stop: AbortSignal;
 }
 
+/** What the answer depends on. */
+type AnsweringTool = Pick<ListedTool, 'output_schema'>;
+
 export interface ToolCall {
   readonly place: Place;
   readonly tool: ListedTool;
@@ -60,18 +63,19 @@ export async function submitCall(
     const submission = await unlessAborted(submitted(parts, call, waiter), waiter.signal);
     if ('content' in submission) return submission;
     const end = endOf(submission);
-    if (end !== null) return answered(parts.client, end, call);
-    return watched(parts, call, waiter, endsAt - performance.now());
+    if (end !== null) return answered(parts.client, end, call.place, call.tool);
+    return watched(parts, call.place, call.tool, { ...waiter, patienceMs: endsAt - performance.now() });
   });
 }
 
 /** As `submitCall`, for a client that comes back. */
 export async function rejoinCall(
   parts: CallParts,
-  call: Pick<ToolCall, 'place' | 'tool'>,
+  place: Place,
+  tool: AnsweringTool,
   waiter: Waiter,
 ): Promise<CallToolResult | null> {
-  return attended(parts, call.place, waiter, async () => watched(parts, call, waiter, waiter.patienceMs));
+  return attended(parts, place, waiter, async () => watched(parts, place, tool, waiter));
 }
 
 /** Who wants progress follows the call as soon as it is accepted. */
@@ -110,15 +114,15 @@ async function attended<Answer>(
 
 async function watched(
   { client }: CallParts,
-  call: Pick<ToolCall, 'place' | 'tool'>,
-  { signal, relay }: Waiter,
-  forMs: number,
+  place: Place,
+  tool: AnsweringTool,
+  { signal, relay, patienceMs: forMs }: Waiter,
 ): Promise<CallToolResult | null> {
   const over = new AbortController();
-  if (relay !== null) void relayProgress(client, call.place, relay, over.signal);
+  if (relay !== null) void relayProgress(client, place, relay, over.signal);
   try {
-    const end = await awaitEnd(client, call.place, { forMs, signal });
-    return end && (await answered(client, end, call));
+    const end = await awaitEnd(client, place, { forMs, signal });
+    return end && (await answered(client, end, place, tool));
   } finally {
     over.abort();
   }
@@ -151,10 +155,12 @@ function directiveOf({ place, tool, arguments: args }: ToolCall): SubmittedDirec
   };
 }
 
-async function answered(
+/** The whole answer, also where the signal holds the beginning of it. */
+export async function answered(
   client: DirectiveClient,
   end: TerminalSignal,
-  { place, tool }: Pick<ToolCall, 'place' | 'tool'>,
+  place: Place,
+  tool: AnsweringTool,
 ): Promise<CallToolResult> {
   if (end.type === 'ai.request.error') throw new Error(end.data.message);
   const { result, metadata } = end.data;

@@ -2,6 +2,7 @@
  *  It must never show more than `offeredTools` lets through. */
 import type { DirectiveClient } from '../contract/directive-client.ts';
 import type { ListedTool } from '../contract/tool-listing.ts';
+import { whileAvailable } from './refusal.ts';
 import { type OfferedTools, offeredTools, type Scope } from './offered-tools.ts';
 
 export interface ToolSource {
@@ -16,7 +17,7 @@ export function createToolSource(client: Pick<DirectiveClient, 'tools'>, scope: 
   let kept: { readonly readAt: number; readonly tools: Promise<OfferedTools> } | null = null;
 
   async function read(): Promise<OfferedTools> {
-    const tools = client.tools().then((listing) => offeredTools(listing, scope));
+    const tools = whileAvailable(async () => offeredTools(await client.tools(), scope));
     const entry = { readAt: performance.now(), tools };
     kept = entry;
     // A failure is not kept: the next call asks again.

@@ -5,11 +5,13 @@ import { allowedHosts } from '../api/allowed-host.ts';
 import { createApi } from '../api/api.ts';
 import { toolLane } from '../catalog/route.ts';
 import type { Config } from '../config/config.ts';
+import type { DirectiveClient } from '../contract/directive-client.ts';
 import { modelLane } from '../contract/model-name.ts';
 import { submittableTypes } from '../engine/core/directive-exec.ts';
 import type { Modules } from '../extend/modules.ts';
 import type { Hearing } from '../journal/channel.ts';
-import { createMcpEndpoint } from '../mcp-server/endpoint.ts';
+import { sharedSecret } from '../journal/shared-secret.ts';
+import { createMcpEndpoints } from '../mcp-server/endpoints.ts';
 import type { Startable } from '../lifecycle.ts';
 import type { Preparer } from '../queue/prepare.ts';
 import type { RedisConnection } from '../redis/connection.ts';
@@ -47,7 +49,7 @@ export function createApiRole(store: Store, listening: RedisConnection, options:
     spans: store.spans,
     limits: { bodyBytes: config.limits.body_bytes },
     logger,
-    mcp: createMcpEndpoint({ client, version, onError: options.onError }),
+    mcp: mcpOf(client, store, options),
     scrape: observation.metrics.scrape,
     reports: { meters: observation.metrics.meters, failures: observation.failures },
     version,
@@ -66,6 +68,11 @@ export function createApiRole(store: Store, listening: RedisConnection, options:
       await client.close();
     },
   };
+}
+
+function mcpOf(client: DirectiveClient, { connection, keys }: Store, { config, onError }: ApiRoleOptions) {
+  const sealingKey = async (): Promise<string> => sharedSecret(connection, keys.seal);
+  return createMcpEndpoints({ client, version, onError, sealingKey, holdMs: config.limits.mcp_hold_ms });
 }
 
 function clientOptions({ config, modules, preparer }: ApiRoleOptions): ClientOptions {

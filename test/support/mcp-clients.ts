@@ -4,8 +4,10 @@ import {
   Client as ModernClient,
   StreamableHTTPClientTransport as ModernHttp,
 } from '@modelcontextprotocol/client';
+import { StdioClientTransport as ModernStdio } from '@modelcontextprotocol/client/stdio';
 import { Client as LegacyClient } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport as LegacyHttp } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
+import { StdioClientTransport as LegacyStdio } from '@modelcontextprotocol/sdk/client/stdio.js';
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 
 export const ERAS = ['modern', 'legacy'] as const;
@@ -39,8 +41,13 @@ export interface HostClient extends AsyncDisposable {
 
 const INFO = { name: 'host', version: '1' };
 
-export async function openHost(era: Era, url: string): Promise<HostClient> {
-  const client = era === 'modern' ? await openModern(url) : await openLegacy(url);
+/** Where the server is: a URL, or a program that speaks on its standard streams. */
+export type ServerPlace =
+  | string
+  | { readonly command: string; readonly args: string[]; readonly env: Record<string, string> };
+
+export async function openHost(era: Era, place: ServerPlace): Promise<HostClient> {
+  const client = era === 'modern' ? await openModern(place) : await openLegacy(place);
   return {
     list: async () => (await client.listTools()).tools,
     call: async (name, args = {}, { meta, ...options } = {}) =>
@@ -59,15 +66,25 @@ interface AnyClient {
   close(): Promise<void>;
 }
 
-async function openModern(url: string): Promise<AnyClient> {
-  const client = new ModernClient(INFO, { versionNegotiation: { mode: 'auto' } });
-  await client.connect(new ModernHttp(new URL(url)));
+async function openModern(place: ServerPlace): Promise<AnyClient> {
+  const client = new ModernClient(INFO, {
+    versionNegotiation: { mode: 'auto', probe: { timeoutMs: 30_000 } },
+  });
+  await client.connect(
+    typeof place === 'string'
+      ? new ModernHttp(new URL(place))
+      : new ModernStdio({ ...place, stderr: 'ignore' }),
+  );
   return client as AnyClient;
 }
 
-async function openLegacy(url: string): Promise<AnyClient> {
+async function openLegacy(place: ServerPlace): Promise<AnyClient> {
   const client = new LegacyClient(INFO);
-  await client.connect(new LegacyHttp(new URL(url)) as Transport);
+  const transport =
+    typeof place === 'string'
+      ? new LegacyHttp(new URL(place))
+      : new LegacyStdio({ ...place, stderr: 'ignore' });
+  await client.connect(transport as Transport);
   return {
     listTools: async () => client.listTools(),
     callTool: async (params, options) => client.callTool(params as never, undefined, options),

@@ -3,10 +3,12 @@
 import { Readable } from 'node:stream';
 import type { ReadableStream } from 'node:stream/web';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { DirectiveRefused, problem } from '../../contract/problem.ts';
 import type { App } from '../app.ts';
 
 export interface McpHandler {
-  handle(request: Request, parsedBody: unknown): Promise<Response>;
+  /** `server` null: the tools of all servers. The answer is null when there is no such server. */
+  handle(server: string | null, request: Request, parsedBody: unknown): Promise<Response | null>;
   close(): Promise<void>;
 }
 
@@ -15,15 +17,15 @@ const schema = { hide: true };
 
 export function mcpRoutes(app: App, mcp: McpHandler): void {
   app.addHook('preClose', async () => mcp.close());
-  app.route({
-    method: ['GET', 'POST', 'DELETE'],
-    url: '/mcp',
-    schema,
-    handler: async (request, reply) => {
-      const response = await mcp.handle(webRequest(request, reply), request.body);
-      return sendResponse(reply, response);
-    },
-  });
+  const method = ['GET', 'POST', 'DELETE'];
+  const handler = async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
+    const { server = null } = request.params as { server?: string };
+    const response = await mcp.handle(server, webRequest(request, reply), request.body);
+    if (response !== null) return sendResponse(reply, response);
+    throw new DirectiveRefused(problem('not_found', { detail: 'There is no MCP server of this name.' }));
+  };
+  app.route({ method, url: '/mcp', schema, handler });
+  app.route({ method, url: '/mcp/:server', schema, handler });
 }
 
 /** Its signal aborts when the client has gone before the answer was sent. */

@@ -8,11 +8,16 @@ import { describe, expect, test } from 'vitest';
 import { eventually, untilListed } from '../../support/eventually.ts';
 import { type Answered, ERAS, openHost, textOf } from '../../support/mcp-clients.ts';
 import { modernPeer, namedTools, ownServerEntry } from '../../support/mcp-servers.ts';
+import { PROGRAM } from '../../support/program.ts';
 import { get } from '../../support/public-api.ts';
 import { startRedis } from '../../support/redis.ts';
 import { startService } from '../../support/running-service.ts';
 import { shared } from '../../support/shared.ts';
 
+const JSON_HEADERS = {
+  'content-type': 'application/json',
+  accept: 'application/json, text/event-stream',
+};
 const MANY = 1_000;
 const LONG_NAME = `a tool/with.odd:characters ${'x'.repeat(100)}`;
 const STRUCTURED = { type: 'object', properties: { n: { type: 'number' } }, required: ['n'] };
@@ -166,6 +171,41 @@ describe.each(ERAS)('a %s client', (era) => {
   });
 });
 
+test.each(ERAS)('adjutant mcp gives a %s client the same tools on its standard streams', async (era) => {
+  const env = { ...(process.env as Record<string, string>), ADJUTANT_URL: service.api };
+  const place = { command: process.execPath, args: [PROGRAM, 'mcp'], env };
+  await using host = await openHost(era, place);
+  expect((await host.list()).map(({ name }) => name)).toContain('counting__once');
+  const label = `stdio-${era}`;
+  const options = { meta: { 'adjutant/idempotencyKey': label } };
+  const first = await host.call('counting__once', { label }, options);
+  await using other = await openHost(era, service.url);
+  expect(textOf(await other.call('counting__once', { label }, options))).toBe(textOf(first));
+  expect(service.executions(label)).toBe(1);
+  await expect(host.call('secret__broken')).rejects.toMatchObject({ code: -32_602 });
+});
+
+test.each(ERAS)(
+  '/mcp/{server} has the tools of one server under their own names: a %s client',
+  async (era) => {
+    await using host = await openHost(era, `${service.url}/odd`);
+    const names = (await host.list()).map(({ name }) => name);
+    expect(names).toEqual(expect.arrayContaining(['a.b', 'a/b', '__proto__', LONG_NAME]));
+    expect(names).not.toContain('once');
+    expect(textOf(await host.call('a/b'))).toBe('a/b');
+  },
+);
+
+test.each(['secret', 'nobody'])('/mcp/%s does not exist', async (server) => {
+  const response = await fetch(`${service.url}/${server}`, {
+    method: 'POST',
+    headers: JSON_HEADERS,
+    body: '{}',
+  });
+  expect(response.status).toBe(404);
+  expect(await response.json()).toMatchObject({ detail: 'There is no MCP server of this name.' });
+});
+
 test('an explicit cancel ends the call at its tool', async () => {
   await using host = await openHost('legacy', service.url);
   const abort = new AbortController();
@@ -178,9 +218,12 @@ test('an explicit cancel ends the call at its tool', async () => {
 });
 
 test('a body that is too large is refused as everywhere, and a foreign origin too', async () => {
-  const headers = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' };
-  const large = await fetch(service.url, { method: 'POST', headers, body: `"${'x'.repeat(5_000_000)}"` });
+  const large = await fetch(service.url, {
+    method: 'POST',
+    headers: JSON_HEADERS,
+    body: `"${'x'.repeat(5_000_000)}"`,
+  });
   expect(large.status).toBe(413);
-  const foreign = { ...headers, origin: 'https://example.com' };
+  const foreign = { ...JSON_HEADERS, origin: 'https://example.com' };
   expect((await fetch(service.url, { method: 'POST', headers: foreign, body: '{}' })).status).toBe(403);
 });

@@ -26,6 +26,7 @@ describe('an empty configuration', () => {
       retention: { closed_ms: 86_400_000 },
       limits: {
         body_bytes: 4_194_304,
+        mcp_hold_ms: 45_000,
         batch: 1_000,
         arguments_bytes: 1_048_576,
         request_bytes: 67_108_864,

@@ -1,0 +1,25 @@
+/** `adjutant mcp`: the tools of the service for an MCP host that starts programs, on stdin and stdout.
+ *  It must never print to stdout: the host reads there. */
+import { EXIT, type ExitCode } from '../failure.ts';
+import type { Invocation } from '../invocation.ts';
+
+export interface McpOptions {
+  /** Only this server's tools, under their own names. */
+  readonly server?: string;
+}
+
+/** Resolves when the host has closed the input, or on an interrupt. Calls that have not ended go on. */
+export async function mcp(
+  { client, terminal, interrupt }: Invocation,
+  version: string,
+  { server }: McpOptions,
+): Promise<ExitCode> {
+  const { serveToolsStdio } = await import('../../mcp-server/stdio.ts');
+  if (process.stdin.isTTY)
+    terminal.err('This speaks MCP on stdin and stdout; an MCP host starts it. Ctrl-C ends it.');
+  const scope = server === undefined ? { kind: 'all' as const } : { kind: 'server' as const, server };
+  const onError = ({ message }: Error): void => terminal.err(message);
+  const streams = { input: process.stdin, output: process.stdout };
+  await serveToolsStdio({ client, version, onError, scope }, streams, interrupt);
+  return EXIT.done;
+}

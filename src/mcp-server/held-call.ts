@@ -1,0 +1,30 @@
+/** What a client carries while it does not hold a connection: which call is its own, sealed.
+ *  It must never be believed without its seal: a client could name the call of another. */
+import { createRequestStateCodec, type ServerContext } from '@modelcontextprotocol/server';
+import type { Place } from './tool-answer.ts';
+
+export interface HeldCall extends Place {
+  /** The whole name of its tool. */
+  readonly tool: string;
+}
+
+export interface Seals {
+  seal(call: HeldCall): Promise<string>;
+  /** Throws for what was not sealed here, or too long ago. */
+  open(sealed: string, context: ServerContext): Promise<HeldCall>;
+}
+
+/** A closed laptop may come back; results are kept for a day by default. */
+const VALID_SECONDS = 24 * 60 * 60;
+
+/** `key`: the same for every process that a client may come back to, at least 32 bytes. Asked until it is known. */
+export function createSeals(key: () => Promise<string>): Seals {
+  const codecOf = (secret: string) =>
+    createRequestStateCodec<HeldCall>({ key: secret, ttlSeconds: VALID_SECONDS });
+  let known: ReturnType<typeof codecOf> | null = null;
+  const codec = async () => (known ??= codecOf(await key()));
+  return {
+    seal: async (call) => (await codec()).mint(call),
+    open: async (sealed, context) => (await codec()).verify(sealed, context),
+  };
+}
