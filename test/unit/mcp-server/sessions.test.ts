@@ -1,0 +1,76 @@
+/** The sessions of older clients: how many there may be, and what ends one.
+ *  It must not need a service: a server without tools answers. */
+import { Server } from '@modelcontextprotocol/server';
+import { expect, onTestFinished, test } from 'vitest';
+import { createSessions, type Sessions } from '../../../src/mcp-server/sessions.ts';
+
+const MOST = 2;
+const HEADERS = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' };
+const INITIALIZE = {
+  jsonrpc: '2.0',
+  id: 1,
+  method: 'initialize',
+  params: { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 'host', version: '1' } },
+};
+
+function openSessions(idleMs = 60_000): Sessions {
+  const createServer = (): Server => new Server({ name: 'empty', version: '1' }, { capabilities: {} });
+  const sessions = createSessions({ createServer, most: MOST, idleMs });
+  onTestFinished(async () => sessions.close());
+  return sessions;
+}
+
+async function ask(sessions: Sessions, body: unknown, session?: string): Promise<Response> {
+  const headers = { ...HEADERS, ...(session === undefined ? {} : { 'mcp-session-id': session }) };
+  return sessions.handle(new Request('http://localhost/mcp', { method: 'POST', headers }), body);
+}
+
+/** Resolves with its id once the answer is read: it is idle then. */
+async function begin(sessions: Sessions): Promise<string> {
+  const response = await ask(sessions, INITIALIZE);
+  await response.text();
+  return response.headers.get('mcp-session-id') ?? '';
+}
+
+async function statusOf(sessions: Sessions, session: string): Promise<number> {
+  const response = await ask(sessions, { jsonrpc: '2.0', id: 2, method: 'ping' }, session);
+  await response.text();
+  return response.status;
+}
+
+test('one too many takes the place of the one that is idle longest', async () => {
+  const sessions = openSessions();
+  const [first, second] = [await begin(sessions), await begin(sessions)];
+  expect(await statusOf(sessions, first), 'the second is idle longest now').toBe(200);
+  const third = await begin(sessions);
+  expect(await Promise.all([first, second, third].map(async (id) => statusOf(sessions, id)))).toEqual([
+    200, 404, 200,
+  ]);
+});
+
+test('while all of them answer, a further one is refused', async () => {
+  const sessions = openSessions();
+  const open = await Promise.all(
+    Array.from({ length: MOST }, async () => {
+      const session = await begin(sessions);
+      const headers = { accept: 'text/event-stream', 'mcp-session-id': session };
+      return sessions.handle(new Request('http://localhost/mcp', { headers }), undefined);
+    }),
+  );
+  expect(open.map(({ status }) => status)).toEqual(Array.from({ length: MOST }, () => 200));
+  expect((await ask(sessions, INITIALIZE)).status).toBe(503);
+  await open[0]?.body?.cancel();
+  await expect.poll(async () => (await ask(sessions, INITIALIZE)).status).toBe(200);
+});
+
+test('a session is closed when it is not used', async () => {
+  const sessions = openSessions(5);
+  const session = await begin(sessions);
+  await expect.poll(async () => statusOf(sessions, session), { interval: 50 }).toBe(404);
+});
+
+test('what names no session begins one, or is refused', async () => {
+  const sessions = openSessions();
+  expect((await ask(sessions, { jsonrpc: '2.0', id: 1, method: 'tools/list' })).status).toBe(400);
+  expect(await statusOf(sessions, 'made-up')).toBe(404);
+});
