@@ -71,6 +71,7 @@ async function startEtcd(program: string, dataFolder: string): Promise<{ child: 
     program,
     Object.entries(settings).map(([name, value]) => `--${name}=${value}`),
   );
+  await child.waitForLine(/serving (?:insecure client requests|client traffic insecurely)/, LONGEST_START_MS);
   return { child, url: client ?? '' };
 }
 
@@ -125,7 +126,9 @@ function asker(home: string, port: number, token: string): Ask {
 /** Its own namespace is there once everything else is. */
 async function untilReady(child: Child, ask: Ask): Promise<void> {
   const endsAt = performance.now() + LONGEST_START_MS;
-  while (performance.now() < endsAt) {
+  let hasEnded = false;
+  void child.exited.then(() => (hasEnded = true));
+  while (performance.now() < endsAt && !hasEnded) {
     const answer = await ask('GET', '/api/v1/namespaces/kube-system').catch(() => null);
     if (answer?.code === 200) return;
     await pause(250);

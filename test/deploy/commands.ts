@@ -1,7 +1,7 @@
 // Programs of this machine, run to their end.
 // Must never run a shell line, so that no path needs quoting.
 import { type SpawnSyncOptions, spawnSync } from 'node:child_process';
-import { accessSync, constants } from 'node:fs';
+import { accessSync, constants, statSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 
 export interface Ended {
@@ -36,7 +36,7 @@ export function must(command: string, args: readonly string[], options: SpawnSyn
 function isProgram(path: string): boolean {
   try {
     accessSync(path, constants.X_OK);
-    return true;
+    return statSync(path).isFile();
   } catch {
     return false;
   }

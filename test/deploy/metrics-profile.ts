@@ -71,8 +71,10 @@ const NOT_HERE = [
   'adjutant_telemetry_export_failures_total',
 ];
 
-/** After a run, and a directive that fails, of processes that are there now. */
+/** After a run, a directive that fails and a request that is refused, of processes that are there now. */
 async function answered(): Promise<void> {
+  const { status } = await ask(`${API}/v1/directives`, { type: 'tool_exec' });
+  demand(status === 400, `a directive without a tool was answered with ${status}`);
   await runsAgent('watched');
   await submit('failing', 'everything.echo', {});
   demand((await ended('failing')).status === 'failed', 'a call without its argument did not fail');

@@ -84,7 +84,7 @@ function answersCommands(project: Composition): void {
   const [api] = project.containers('api');
   const run = (verb: string): string => project.exec(api as Container, 'node', 'scripts/adjutant.mjs', verb);
   const listed = run('workers').trim().split('\n');
-  demand(listed.length === 1 + 3, `an engine and 2 workers are there:\n${listed.join('\n')}`);
+  demand(listed.length === 1 + 4, `an API, an engine and 2 workers are there:\n${listed.join('\n')}`);
   demand(run('lanes').includes('tool.everything'), 'the lane is not listed');
   run('doctor');
 }
