@@ -19,9 +19,9 @@ export const metricsVariables = {
     .optional()
     .register(notes, {
       description:
-        'Port on `ADJUTANT_HOST` for `/metrics`, `/healthz` and `/readyz` of a role without the API.',
+        'Port on `ADJUTANT_HOST` for `/metrics`, `/healthz` and `/readyz`. Engines and workers have no other; the API has them on its own, too.',
       special: '0 = a free one',
-      fallback: 'none; with the API they are on its port',
+      fallback: 'none',
     }),
   OTEL_METRICS_EXPORTER: z.enum(['otlp', 'none']).default('otlp').register(notes, {
     description: 'Whether metrics are sent to the collector.',

@@ -35,6 +35,8 @@ export interface Composition {
   stop(container: Container): void;
   /** SIGKILL without a restart, as when its machine is lost. */
   lose(container: Container): void;
+  /** Of files, between here and a container: `id:path`. It need not run. */
+  copy(from: string, to: string): void;
   remove(): void;
 }
 
@@ -78,6 +80,7 @@ export function composition(project: string, files: readonly string[] = ['docker
     restart: ({ id }) => void must('podman', ['restart', ...GRACE, id]),
     stop: ({ id }) => void must('podman', ['stop', ...GRACE, id]),
     lose: ({ id }) => void must('podman', ['kill', id]),
+    copy: (from, to) => void must('podman', ['cp', from, to]),
     remove() {
       for (const { id } of containers())
         run('podman', ['rm', '--force', '--volumes', '--depend', '--time', '5', id]);

@@ -26,9 +26,11 @@ async function runComposition(into: Report): Promise<void> {
   if (why !== null) return into.notRun('the composition', why);
   Object.assign(process.env, podmanEnvironment(folder));
   const before = into.count;
-  await into.check('the image is built from the Dockerfile', async () =>
-    print(`  ${await prepareImages(folder, process.argv.includes('--keep-image'))}`),
-  );
+  const keeps = process.argv.includes('--keep-image');
+  const what = keeps
+    ? 'the images are there, ours as it was built last'
+    : 'the image is built from the Dockerfile';
+  await into.check(what, async () => print(`  ${await prepareImages(folder, keeps)}`));
   if (into.count.failed > before.failed) return;
   const file = join(folder, 'count.json');
   const [command, args] = inNamespace([process.execPath, join(import.meta.dirname, 'inside.ts'), file]);

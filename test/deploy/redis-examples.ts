@@ -21,7 +21,7 @@ const SENTINEL: Example = {
 const CLUSTER: Example = {
   name: 'redis-cluster',
   servers: 'three masters, three replicas',
-  primary: masterWithMostKeys,
+  primary: masterOfRequest,
 };
 
 /** A project that is not started yet; the one before is removed. */
@@ -57,12 +57,12 @@ async function survivesPrimary(project: Composition, example: Example): Promise<
   }
 }
 
-/** All keys of an installation are in one slot. */
-async function masterWithMostKeys(project: Composition): Promise<Container> {
+/** All keys of a request are in one slot. */
+async function masterOfRequest(project: Composition): Promise<Container> {
   const nodes = project.containers().filter(({ service }) => service.startsWith('node-'));
   const ask = (node: Container, ...command: string[]): string => project.exec(node, 'redis-cli', ...command);
-  return until('the master that has the keys', async () => {
+  return until('the master that has the keys of the request', async () => {
     const masters = nodes.filter((node) => ask(node, 'role').startsWith('master'));
-    return masters.find((node) => Number(ask(node, 'dbsize')) > 0) ?? null;
+    return masters.find((node) => ask(node, '--scan', '--pattern', '*{deploy}*').trim() !== '') ?? null;
   });
 }

@@ -1,6 +1,7 @@
 // What the running composition must do: answer, survive, grow, be restarted and stop.
 // Must never read the journal: only what a user sees, and what podman says.
 import { setTimeout as pause } from 'node:timers/promises';
+import { backupOf } from './backup.ts';
 import type { Composition, Container } from './composition.ts';
 import { isStored, PROMETHEUS } from './images.ts';
 import { metricsProfile, startsPrometheus } from './metrics-profile.ts';
@@ -44,8 +45,11 @@ export async function scenario(report: Report, project: Composition): Promise<vo
   await report.check('kill -9 of Redis: what was acknowledged is there', () => survivesRedis(project));
   await report.check('scaled to 3 workers', () => scales(project));
   if (isWatched) await metricsProfile(report);
+  const backup = backupOf(project);
+  await report.check('a backup is copied while it works', () => backup.take());
   await report.check('a rolling restart under load loses and repeats nothing', () => rolls(project));
   await report.check('a clean stop: every exit code is 0', () => stops(project));
+  await report.check('the backup is restored: what had ended is there, and it works', () => backup.restore());
 }
 
 async function startsUp(project: Composition): Promise<void> {
