@@ -23,7 +23,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   extend: ['contract', 'config', 'executors', 'engine'],
   api: ['contract', 'redis', 'telemetry'],
   client: ['contract'],
-  'directive-server': ['bounds'],
+  'directive-server': ['telemetry', 'bounds'],
   'mcp-server': ['contract'],
   service: [
     'contract',

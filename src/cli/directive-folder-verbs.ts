@@ -33,8 +33,8 @@ export function addFolderVerbs(program: Command, options: FolderVerbsOptions, fi
   addBundle(program, options, finish);
 }
 
-function addServer(program: Command, options: FolderVerbsOptions, finish: Finish): void {
-  const { terminal, interrupt, version, environment } = options;
+function addServer(program: Command, verbs: FolderVerbsOptions, finish: Finish): void {
+  const { terminal, interrupt, version, environment } = verbs;
   program
     .command('directive-server')
     .description('serve a directive/ folder to agents: an MCP server with five tools, read-only')
@@ -56,7 +56,8 @@ function addServer(program: Command, options: FolderVerbsOptions, finish: Finish
       const { root, names, http: port, host, allowHost: allowedHosts } = given;
       const log = given.log || isOn(environment[LOG_VARIABLE]);
       const http = port === undefined ? null : { port, host, allowedHosts };
-      finish(await directiveServer(terminal, interrupt, { root, names, log, http, version }));
+      const options = { root, names, log, http, version, environment };
+      finish(await directiveServer(terminal, interrupt, options));
     });
 }
 

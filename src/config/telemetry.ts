@@ -112,6 +112,13 @@ export function telemetryOf(section: Section, variables: Variables): TelemetryCo
   return { tracing, serviceName, newNames, traceUrl: section.trace_url ?? null };
 }
 
+/** Of a command without a file. Throws when a variable is wrong. */
+export function telemetryOfVariables(
+  environment: Readonly<Record<string, string | undefined>>,
+): TelemetryConfig {
+  return telemetryOf(telemetrySchema.parse({}), variablesSchema.parse(environment));
+}
+
 function urlOf({ endpoint }: Section, variables: Variables): string | null {
   const whole = variables.OTEL_EXPORTER_OTLP_TRACES_ENDPOINT;
   const base = variables.OTEL_EXPORTER_OTLP_ENDPOINT ?? endpoint;

@@ -10,19 +10,22 @@ export interface CallReport {
   readonly durationMs: number;
   /** The code of the refusal; null: the call was answered. */
   readonly errorCode: number | null;
+  /** As the caller sent it, valid or not. */
+  readonly traceparent: unknown;
 }
 
 export type OnCall = (report: CallReport) => void;
 
 export async function reported<Value>(
-  name: string,
+  { name, traceparent }: { readonly name: string; readonly traceparent: unknown },
   call: () => Promise<Outcome<Value>>,
   onCall: OnCall,
 ): Promise<Outcome<Value>> {
   const startedAt = performance.now();
   const outcome = await call();
   const errorCode = outcome.ok ? null : outcome.refusal.code;
-  onCall({ tool: toolCalled(name) ?? 'unknown', durationMs: performance.now() - startedAt, errorCode });
+  const durationMs = performance.now() - startedAt;
+  onCall({ tool: toolCalled(name) ?? 'unknown', durationMs, errorCode, traceparent });
   return outcome;
 }
 

@@ -24,19 +24,26 @@ const OLDER_METHODS: readonly (readonly [string, string])[] = [
   ['tdr.template', 'directive/tdr.template'],
 ];
 
+interface Call {
+  readonly name: string;
+  readonly traceparent: unknown;
+}
+
 const ANY_PARAMS = z.looseObject({});
 
 export function createDirectiveServer(options: DirectiveServerOptions): Server {
   const { version, names } = options;
   const server = new Server({ name: 'directive', version }, { capabilities: { tools: {} } });
   server.setRequestHandler('tools/list', () => ({ tools: toolDescriptors(names) }));
-  server.setRequestHandler('tools/call', async ({ params: { name, arguments: args = {} } }) =>
-    wrapped(await answer(options, name, args)),
-  );
+  server.setRequestHandler('tools/call', async ({ params }, { mcpReq }) => {
+    const { name, arguments: args = {} } = params;
+    return wrapped(await answer(options, { name, traceparent: mcpReq._meta?.['traceparent'] }, args));
+  });
   for (const [method, tool] of OLDER_METHODS) {
     const schemas = { params: ANY_PARAMS, result: ANY_PARAMS };
+    const call = { name: tool, traceparent: undefined };
     server.setRequestHandler(method, schemas, async (params) => ({
-      ...(await answer(options, tool, params)),
+      ...(await answer(options, call, params)),
     }));
   }
   return server;
@@ -51,9 +58,9 @@ export function nameUnknownMethods(server: Server): Server {
 }
 
 /** Throws what the SDK turns into a JSON-RPC error. */
-async function answer(options: DirectiveServerOptions, tool: string, args: Arguments): Promise<Payload> {
+async function answer(options: DirectiveServerOptions, call: Call, args: Arguments): Promise<Payload> {
   const { folder, onCall } = options;
-  const outcome = await reported(tool, async () => callTool(folder, tool, args), onCall);
+  const outcome = await reported(call, async () => callTool(folder, call.name, args), onCall);
   if (!outcome.ok) throw errorOf(outcome.refusal);
   return outcome.value;
 }

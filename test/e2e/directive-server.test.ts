@@ -20,6 +20,7 @@ import {
   WHOLE,
 } from '../support/directive-server.ts';
 import { startCli } from '../support/cli.ts';
+import { startOtlpReceiver } from '../support/otlp-receiver.ts';
 import { openPool } from '../support/mcp-pool.ts';
 
 const TOOLS = JSON.parse(await readFile('test/support/directive-tools.json', 'utf8')) as {
@@ -296,4 +297,46 @@ test('--http listens on the loopback until it is stopped', async () => {
   expect(await response.text()).toContain(JSON.stringify(TOOLS).slice(1, -1));
   child.kill('SIGTERM');
   expect((await ended).code).toBe(0);
+});
+
+test('M18 each call is a span: its tool, its time, its outcome, and no content', async () => {
+  await using collector = await startOtlpReceiver();
+  const cwd = await placeWith(WHOLE);
+  const caller = { trace: '0af7651916cd43dd8448eb211c80319c', span: 'b7ad6b7169203331' };
+  const call = (id: number, name: string, path: string, sampled: string): string =>
+    JSON.stringify({
+      jsonrpc: '2.0',
+      id,
+      method: 'tools/call',
+      params: {
+        name,
+        arguments: { path },
+        _meta: { traceparent: `00-${caller.trace}-${caller.span}-${sampled}` },
+      },
+    });
+  const stdin = [
+    call(1, 'directive/file.get', CONTEXT, '01'),
+    call(2, 'directive/file.get', '../SECRET', '01'),
+    call(3, 'SECRET', 'SECRET', '01'),
+    call(4, 'directive/file.get', CONTEXT, '00'),
+    '{"jsonrpc":"2.0","id":5,"method":"directive.files.list"}',
+  ].join('\n');
+  const env = { OTEL_EXPORTER_OTLP_ENDPOINT: collector.url };
+  const { code, stderr } = await startCli(['directive-server'], { cwd, env, stdin }).ended;
+  expect([code, stderr]).toEqual([0, '']);
+  const spans = collector
+    .spans()
+    .map(({ name, kind, parentId, status, attributes, service }) =>
+      [service, kind, name, parentId, status, (attributes['error.type'] as string | undefined) ?? ''].join(
+        ' ',
+      ),
+    );
+  expect(spans.toSorted()).toEqual([
+    'directive-server SERVER tools/call directive/file.get b7ad6b7169203331 ERROR -32000',
+    'directive-server SERVER tools/call directive/file.get b7ad6b7169203331 UNSET ',
+    'directive-server SERVER tools/call directive/files.list  UNSET ',
+    'directive-server SERVER tools/call unknown b7ad6b7169203331 ERROR -32601',
+  ]);
+  expect(JSON.stringify(collector.spans().map(({ attributes }) => attributes))).not.toMatch(/SECRET|naïve/);
+  for (const { startNano, endNano } of collector.spans()) expect(endNano >= startNano).toBe(true);
 });

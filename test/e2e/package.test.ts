@@ -110,6 +110,13 @@ test.each([
   run(resolve('node_modules/.bin/tsc'), ['-p', 'tsconfig.json', '--singleThreaded'], project);
 });
 
+test('npx adjutant init --directive finds the texts of the folder', () => {
+  const printed = run('npx', ['--no-install', 'adjutant', 'init', '--directive'], project);
+  expect(printed).toContain('(copied 5, skipped 0)');
+  const bundle = run('npx', ['--no-install', 'adjutant', 'bundle', 'tdr_template.md'], project);
+  expect(bundle).toContain('Do not write code');
+});
+
 test('npx adjutant up runs in the empty project', async () => {
   writeFileSync(join(project, 'adjutant.json'), JSON.stringify({ mcpServers: { everything: EVERYTHING } }));
   writeFileSync(join(project, EXAMPLE), readFileSync('examples/queue.ts'));

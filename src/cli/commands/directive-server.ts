@@ -13,6 +13,7 @@ export interface DirectiveServerOptions {
   /** null: over stdin and stdout. */
   readonly http: Http | null;
   readonly version: string;
+  readonly environment: Readonly<Record<string, string | undefined>>;
 }
 
 type Http = Parameters<typeof import('../../directive-server/http-listener.ts').listenDirectiveHttp>[1];
@@ -22,19 +23,39 @@ type Served = Parameters<typeof import('../../directive-server/stdio.ts').serveD
 export async function directiveServer(
   terminal: Terminal,
   stop: AbortSignal,
-  { root, names, log, http, version }: DirectiveServerOptions,
+  { root, names, log, http, version, environment }: DirectiveServerOptions,
 ): Promise<ExitCode> {
   const [{ createDirectiveFolder }, { reportLine }] = await Promise.all([
     import('../../directive-server/directive-folder.ts'),
     import('../../directive-server/call-report.ts'),
   ]);
+  const spans = await callSpans(version, environment);
   const onCall: Served['onCall'] = (report) => {
     if (log) terminal.err(reportLine(report));
+    spans?.onCall(report);
   };
   const served = { folder: createDirectiveFolder(root), version, names, onCall };
-  if (http === null) await serveStreams(terminal, stop, served);
-  else await listen(terminal, stop, served, http);
+  try {
+    if (http === null) await serveStreams(terminal, stop, served);
+    else await listen(terminal, stop, served, http);
+  } finally {
+    await spans?.close();
+  }
   return EXIT.done;
+}
+
+const COLLECTOR = ['OTEL_EXPORTER_OTLP_ENDPOINT', 'OTEL_EXPORTER_OTLP_TRACES_ENDPOINT'];
+
+/** null: nobody collects, and nothing of it is loaded. */
+async function callSpans(version: string, environment: DirectiveServerOptions['environment']) {
+  if (COLLECTOR.every((name) => (environment[name] ?? '') === '')) return null;
+  const [{ telemetryOfVariables }, { openCallSpans }] = await Promise.all([
+    import('../../config/telemetry.ts'),
+    import('../../directive-server/call-spans.ts'),
+  ]);
+  const { tracing } = telemetryOfVariables(environment);
+  const serviceName = environment['OTEL_SERVICE_NAME'] ?? 'directive-server';
+  return tracing === null ? null : openCallSpans({ ...tracing, serviceName, version });
 }
 
 async function serveStreams(terminal: Terminal, stop: AbortSignal, served: Served): Promise<void> {
