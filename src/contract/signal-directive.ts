@@ -37,7 +37,7 @@ export const directiveIgnored = signalType('directive.ignored', '/directive', {
   metadata: metadataSchema,
 });
 
-/** It does not go on at present; written once for each reason. */
+/** It does not go on at present; written once for each reason. Of a run without an engine: the lane `run`, the request as `call_id`. */
 export const directiveWaiting = signalType('directive.waiting', '/directive', {
   call_id: callId,
   lane: z.string().min(1),

@@ -4,7 +4,7 @@ import type { SignalDraft } from '../contract/signal.ts';
 import type { Directive } from '../contract/directive.ts';
 import { waitOf } from '../contract/waiting.ts';
 import type { KeySpace } from './keys.ts';
-import type { DirectiveRecord, RecordedWait } from './records.ts';
+import type { RecordedWait } from './records.ts';
 import type { RunScript } from './scripts.ts';
 import { draftSignal, type SignalOrigin } from './signal-draft.ts';
 import { directiveMetadata } from './terminal-signal.ts';
@@ -23,12 +23,23 @@ export function waitSignal(
   return draftSignal('directive.waiting', data, { requestId, causationId, traceparent }) as WaitSignal;
 }
 
+/** Of a run that no engine takes a turn of: the run stands for a directive of the lane of runs. */
+export function runWaitSignal(
+  lane: string,
+  { reason, untilAt }: RecordedWait,
+  { requestId, traceparent }: Pick<SignalOrigin, 'requestId' | 'traceparent'>,
+): WaitSignal {
+  const data = { call_id: requestId, lane, ...waitOf(lane, reason, untilAt), metadata: {} };
+  const origin = { requestId, causationId: requestId, traceparent };
+  return draftSignal('directive.waiting', data, origin) as WaitSignal;
+}
+
 /** `requestBytes`: the most that a request holds. */
 export function createWaitNotes(run: RunScript, keys: KeySpace, requestBytes: number) {
   /** `seen`: as the directive was when somebody found out why it waits. */
   async function noteWait(
     requestId: string,
-    { id, status, fence }: Pick<DirectiveRecord, 'id' | 'status' | 'fence'>,
+    { id, status, fence }: { id: string; status: string; fence: number },
     signal: WaitSignal,
   ): Promise<'said' | 'known' | 'stale'> {
     const { reason, until } = signal.data;

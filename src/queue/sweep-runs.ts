@@ -3,6 +3,7 @@
 import type { RunActivityIndex } from '../journal/run-activity-index.ts';
 import type { RunHead, RunJournal } from '../journal/run-journal.ts';
 import type { DueEntry, SweepIndex } from '../journal/sweep-index.ts';
+import type { SayRunWait } from './sweep-waits.ts';
 import { WAKE_AHEAD_MS, type RunWaker } from './run-wake.ts';
 
 export interface RunSweepParts {
@@ -11,6 +12,8 @@ export interface RunSweepParts {
   waker: RunWaker;
   /** Default: nobody counts runs. */
   activity?: Pick<RunActivityIndex, 'note'>;
+  /** Says why nobody takes its turn. Default: that is not said. */
+  sayRunWait?: SayRunWait;
 }
 
 /** What the sweeper does with one run. `at`: when it looks next, milliseconds since the epoch. */
@@ -43,7 +46,7 @@ export function runDecision(
   return { kind: 'look_again', at, wake, wakeAhead };
 }
 
-export function createRunSweep({ runs, index, waker, activity }: RunSweepParts) {
+export function createRunSweep({ runs, index, waker, activity, sayRunWait }: RunSweepParts) {
   return async (entry: DueEntry, now: number): Promise<void> => {
     const head = await runs.head(entry.requestId);
     const decision = runDecision(entry, head, now);
@@ -55,5 +58,6 @@ export function createRunSweep({ runs, index, waker, activity }: RunSweepParts) 
     if (decision.wake) await waker.wake(entry.requestId, head?.version ?? 0);
     if (decision.wakeAhead !== null) await waker.wakeAt(entry.requestId, decision.wakeAhead);
     await index.lookAgain(entry, decision.at);
+    if (decision.wake && head !== null) await sayRunWait?.(entry.requestId, head.status);
   };
 }

@@ -1,9 +1,12 @@
-// Says of a directive that is due and was not taken why that is so, in its log.
+// Says of a directive that is due, or a run that has something to read, and was not taken why that is so, in its log.
 // Must never say it of a whole long lane at once, nor keep the sweeper from its work.
 import type { Envelope } from '../journal/envelope.ts';
 import type { Journal } from '../journal/journal.ts';
 import type { DirectiveRecord } from '../journal/records.ts';
-import { waitSignal } from '../journal/wait-note.ts';
+import type { RunJournal } from '../journal/run-journal.ts';
+import { runWaitSignal, waitSignal } from '../journal/wait-note.ts';
+import { newTraceparent } from '../telemetry/trace-context.ts';
+import { RUN_ENTRY, RUN_LANE } from './run-wake.ts';
 import type { LaneWait, LaneWaits } from './lane-waits.ts';
 
 /** Never rejects: it is said at a later look instead. */
@@ -35,6 +38,26 @@ export function createWaitSayer({ journal, waits, now = () => performance.now() 
   }
 
   return (record, envelope) => say(record, envelope).catch(() => {});
+}
+
+/** Of a run that has something to read, or has not begun, and was not taken. Never rejects, as `SayWait`. */
+export type SayRunWait = (requestId: string, status: string) => Promise<void>;
+
+export interface RunWaitSayerParts extends WaitSayerParts {
+  runs: Pick<RunJournal, 'traceparent'>;
+}
+
+export function createRunWaitSayer({ journal, runs, waits }: RunWaitSayerParts): SayRunWait {
+  async function say(requestId: string, status: string): Promise<void> {
+    const wait = await waits.of(RUN_LANE);
+    // Where engines work, its turn comes.
+    if (wait?.reason !== 'no_worker') return;
+    const traceparent = (await runs.traceparent(requestId)) ?? newTraceparent();
+    const signal = runWaitSignal(RUN_LANE, wait, { requestId, traceparent });
+    await journal.noteWait(requestId, { id: RUN_ENTRY, status, fence: 0 }, signal);
+  }
+
+  return (requestId, status) => say(requestId, status).catch(() => {});
 }
 
 /** An instant that has passed is replaced by the next one. */

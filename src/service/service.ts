@@ -16,7 +16,7 @@ import { createLocalRoles } from '../queue/local-roles.ts';
 import { createPreparer } from '../queue/prepare.ts';
 import { createLaneWaits } from '../queue/lane-waits.ts';
 import { createSweeper } from '../queue/sweep.ts';
-import { createWaitSayer } from '../queue/sweep-waits.ts';
+import { createRunWaitSayer, createWaitSayer } from '../queue/sweep-waits.ts';
 import { requireFitRedis } from '../redis/fitness.ts';
 import type { RedisConnection } from '../redis/connection.ts';
 import { createRedisOutage } from '../redis/outage.ts';
@@ -213,10 +213,23 @@ function sweeperOn(store: Store, config: Config, onError: (error: Error) => void
   const { lanes, waker } = store.queue;
   const retentionMs = config.retention.closed_ms;
   const { spans, reports } = store;
-  const sayWait = createWaitSayer({ journal, waits: createLaneWaits({ catalog: store.catalog, lanes }) });
+  const waits = createLaneWaits({ catalog: store.catalog, lanes });
+  const sayWait = createWaitSayer({ journal, waits });
+  const sayRunWait = createRunWaitSayer({ journal, runs, waits });
   const records = { journal, runs, index, dead, ends, activity };
   const { workers } = store.catalog;
-  return createSweeper({ ...records, workers, lanes, waker, spans, reports, sayWait, retentionMs, onError });
+  return createSweeper({
+    ...records,
+    workers,
+    lanes,
+    waker,
+    spans,
+    reports,
+    sayWait,
+    sayRunWait,
+    retentionMs,
+    onError,
+  });
 }
 
 /** One sweeper, and one entry among those who are there, whatever number of connections. */

@@ -3,6 +3,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { startJaeger, type Jaeger } from '../support/jaeger.ts';
 import { faultsOf } from '../support/span-rules.ts';
+import { newUserTree } from './new-user.ts';
 import { outline } from '../support/span-tree.ts';
 import { TRACED_REQUESTS } from '../support/traced-requests.ts';
 import { openScenes } from '../support/traced-scenes.ts';
@@ -57,8 +58,13 @@ if (jaeger === null) {
   process.stdout.write('SKIPPED: no Jaeger. Set JAEGER_BIN, or put `jaeger` (v2) on the PATH.\n');
 } else {
   const differing = await check(jaeger);
+  await using fresh = await startJaeger();
+  const typed = fresh === null ? null : await newUserTree(fresh);
+  const isRight = typed?.is === typed?.expected;
+  process.stdout.write(`${isRight ? 'ok' : 'DIFFERS'}  the commands of docs/tracing.md\n`);
+  if (!isRight) process.stdout.write(`expected\n${typed?.expected}\nis\n${typed?.is}\n`);
   process.stdout.write(
     `${TRACED_REQUESTS.length - differing} of ${TRACED_REQUESTS.length} traces are in Jaeger\n`,
   );
-  process.exitCode = differing === 0 ? 0 : 1;
+  process.exitCode = differing === 0 && isRight ? 0 : 1;
 }

@@ -17,6 +17,8 @@ export interface Jaeger {
   readonly endpoint: string;
   /** The spans of a trace, as `/api/v3/traces/{id}` has them now. */
   spans(traceId: string): Promise<ReceivedSpan[]>;
+  /** Of the last hour, with spans of the service. */
+  traces(service: string): Promise<string[]>;
   [Symbol.asyncDispose](): Promise<void>;
 }
 
@@ -75,6 +77,7 @@ export async function startJaeger(): Promise<Jaeger | null> {
   return {
     endpoint: `http://${local(otlp)}`,
     spans: (traceId) => spansOf(`http://${local(query)}/api/v3/traces/${traceId}`),
+    traces: (service) => tracesOf(`http://${local(query)}/api/v3/traces`, service),
     async [Symbol.asyncDispose]() {
       const ended = child.exitCode === null ? once(child, 'exit') : null;
       child.kill();
@@ -122,6 +125,16 @@ interface OtlpSpan {
 }
 
 const KINDS = ['UNSPECIFIED', 'INTERNAL', 'SERVER', 'CLIENT', 'PRODUCER', 'CONSUMER'] as const;
+
+async function tracesOf(url: string, service: string): Promise<string[]> {
+  const search = new URLSearchParams({
+    'query.service_name': service,
+    'query.start_time_min': new Date(Date.now() - 3_600_000).toISOString(),
+    'query.start_time_max': new Date(Date.now() + 60_000).toISOString(),
+  });
+  const spans = await spansOf(`${url}?${search}`);
+  return [...new Set(spans.map(({ traceId }) => traceId))];
+}
 
 async function spansOf(url: string): Promise<ReceivedSpan[]> {
   const response = await fetch(url);

@@ -13,7 +13,7 @@ import type { WakeRun } from '../../src/queue/run-wake.ts';
 import { createLaneWaits } from '../../src/queue/lane-waits.ts';
 import { createSweeper } from '../../src/queue/sweep.ts';
 import { NO_SPANS, type Spans } from '../../src/telemetry/spans.ts';
-import { createWaitSayer } from '../../src/queue/sweep-waits.ts';
+import { createRunWaitSayer, createWaitSayer } from '../../src/queue/sweep-waits.ts';
 import { closeRedis, connectRedis } from '../../src/redis/connection.ts';
 import { createDirectClient, type DirectClientOptions } from '../../src/service/direct-client.ts';
 import { SILENT } from '../../src/telemetry/logger.ts';
@@ -142,14 +142,13 @@ export async function openPipeline(redisUrl: string, options: PipelineOptions = 
   }
 
   function sweeper(intervalMs = 50, spans: Spans = NO_SPANS) {
+    const waits = createLaneWaits({ catalog: store.catalog, lanes: queue.lanes });
     const made = createSweeper({
       ...records,
       lanes: queue.lanes,
       waker: queue.waker,
-      sayWait: createWaitSayer({
-        journal: records.journal,
-        waits: createLaneWaits({ catalog: store.catalog, lanes: queue.lanes }),
-      }),
+      sayWait: createWaitSayer({ journal: records.journal, waits }),
+      sayRunWait: createRunWaitSayer({ ...records, waits }),
       spans,
       retentionMs: RETENTION_MS,
       intervalMs,

@@ -75,7 +75,7 @@ const RULES: readonly Rule[] = [
       'mcp.protocol.version': /^\d{4}-\d\d-\d\d$/,
       'network.transport': /^(pipe|tcp)$/,
       'adjutant.mcp.server': text,
-      'adjutant.repeat_policy': 'read',
+      'adjutant.repeat_policy': /^(read|idempotent|once)$/,
     },
     perhaps: {
       'mcp.method.name': 'tools/call',
@@ -83,7 +83,7 @@ const RULES: readonly Rule[] = [
       'mcp.session.id': text,
       'network.transport': /^(pipe|tcp)$/,
       'adjutant.mcp.server': text,
-      'adjutant.repeat_policy': 'read',
+      'adjutant.repeat_policy': /^(read|idempotent|once)$/,
     },
   },
   {

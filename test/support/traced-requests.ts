@@ -181,6 +181,11 @@ export const TRACED_REQUESTS: readonly TracedRequest[] = [
     begin: (scenes) => scenes.untaken({ ...look('untaken'), deadline_ms: 1_000 }),
     tree: [SUBMISSION, '  PRODUCER send tool.traced', '    CLIENT settle tool.traced ✗ deadline_exceeded'],
   },
+  {
+    name: 'a program that submits without HTTP',
+    begin: (scenes) => scenes.direct(look('direct')),
+    tree: toolCall('look', 0),
+  },
   // The last one: what the worker has not sent yet dies with it.
   {
     name: 'a call whose worker is killed',

@@ -5,6 +5,7 @@ import { existsSync, readFileSync, watch } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { createDirectClient } from '../../src/service/direct-client.ts';
 import { type AdjutantProcess, install } from './installation.ts';
 import { ownServerEntry, startTraced } from './mcp-servers.ts';
 import { follow, get, post, untilClosed } from './public-api.ts';
@@ -119,6 +120,22 @@ export async function openScenes(endpoint: string, isRecorded = true) {
     return sceneOf(requestId);
   }
 
+  /** By a program that may touch Redis, with traces of its own. */
+  async function direct(body: ReturnType<typeof look>): Promise<Scene> {
+    const { redis, prefix } = installation;
+    const tracing = { url: `${endpoint}/v1/traces`, serviceName: 'program' };
+    const client = await createDirectClient({
+      redisUrl: redis.url,
+      prefix,
+      knownServers: ['traced'],
+      tracing,
+    });
+    const { request_id: requestId } = await client.submit(body, { waitMs: 20_000 });
+    const traceId = (await client.request(requestId))?.trace_id ?? '';
+    await client.close();
+    return { requestId, traceId };
+  }
+
   /** The worker dies while the call is under way, and another one takes over. */
   async function killed(body: ReturnType<typeof look>): Promise<Scene> {
     const requestId = await submit(body);
@@ -165,6 +182,7 @@ export async function openScenes(endpoint: string, isRecorded = true) {
     asked: provider.asked,
     directive,
     cancelled,
+    direct,
     killed,
     released,
     untaken,

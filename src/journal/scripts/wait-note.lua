@@ -1,4 +1,4 @@
--- Says why a directive that nobody holds does not go on: as a signal, once for each reason, and in its record.
+-- Says why a directive that nobody holds, or a run that nobody takes a turn of (`@run`), does not go on: as a signal, once for each reason, and in its record.
 -- Must never say it of a directive that runs or has ended, nor when it is no longer as it was seen.
 -- @include include-wait.lua
 --
@@ -9,7 +9,8 @@
 local id = ARGV[1]
 local record = redis.call('HMGET', STATE, id .. '|status', id .. '|fence', id .. '|waits', 'seq', 'bytes', 'open')
 local status, fence = record[1], record[2] or '0'
-if (status ~= 'accepted' and status ~= 'waiting') or ARGV[2] ~= status .. '/' .. fence then
+local waits = status == 'accepted' or status == 'waiting' or (id == '@run' and (status == 'pending' or status == 'running'))
+if not waits or ARGV[2] ~= status .. '/' .. fence then
   return { 'stale' }
 end
 local changed = {}

@@ -3,6 +3,7 @@
 import { expect, test } from 'vitest';
 import { okResult } from '../../../src/contract/result.ts';
 import type { Signal } from '../../../src/contract/signal.ts';
+import { openEngineTest } from '../../support/engine.ts';
 import { call, calls, openPipeline, type Pipeline } from '../../support/pipeline.ts';
 import { LANE } from '../../support/journal.ts';
 import { useRedis } from '../../support/shared.ts';
@@ -100,4 +101,24 @@ test('of a long lane a few directives are told at once, and the others later', a
   expect(told).toBeGreaterThan(0);
   expect(told).toBeLessThanOrEqual(40);
   expect(await open.jobs()).toBe(100);
+});
+
+test('a run that no engine takes a turn of says so once, and not where an engine is there', async () => {
+  await using open = await openEngineTest(redis.url);
+  const { request_id: requestId } = await open.client.start({ agent: 'scripted', query: 'go' });
+  const look = async (): Promise<void> => {
+    await open.index.add([{ requestId, id: '@run' }], 0);
+    await open.sweeper().sweep();
+  };
+  const engine = { ...PRESENT, roles: ['engine'], lanes: [{ name: 'run', concurrency: 1, running: 0 }] };
+  await open.store.catalog.workers.beat('e', engine);
+  await look();
+  expect(waitsIn(await open.log(requestId))).toEqual([]);
+  await open.store.catalog.workers.leave('e');
+  await open.store.catalog.workers.known.recheck();
+  await look();
+  await look();
+  expect(waitsIn(await open.log(requestId))).toMatchObject([
+    { call_id: requestId, lane: 'run', reason: 'no_worker', message: 'no engine works' },
+  ]);
 });
