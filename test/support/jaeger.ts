@@ -170,7 +170,9 @@ function spanOf(span: OtlpSpan, service: string): ReceivedSpan {
 }
 
 function attributesOf(attributes: readonly OtlpAttribute[] = []): Record<string, unknown> {
-  return Object.fromEntries(attributes.map(({ key, value }) => [key, valueOf(value)]));
+  // Jaeger's own remarks, as that a child run outlives the turn that has started it.
+  const sent = attributes.filter(({ key }) => !key.startsWith('@jaeger@'));
+  return Object.fromEntries(sent.map(({ key, value }) => [key, valueOf(value)]));
 }
 
 /** In JSON whole numbers are texts, and lists hold such values. */
