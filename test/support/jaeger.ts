@@ -129,10 +129,12 @@ const KINDS = ['UNSPECIFIED', 'INTERNAL', 'SERVER', 'CLIENT', 'PRODUCER', 'CONSU
 async function tracesOf(url: string, service: string): Promise<string[]> {
   const search = new URLSearchParams({
     'query.service_name': service,
+    'query.num_traces': '100',
+    'query.search_depth': '100',
     'query.start_time_min': new Date(Date.now() - 3_600_000).toISOString(),
     'query.start_time_max': new Date(Date.now() + 60_000).toISOString(),
   });
-  const spans = await spansOf(`${url}?${search}`);
+  const spans = await spansOf(`${url}?${search.toString()}`);
   return [...new Set(spans.map(({ traceId }) => traceId))];
 }
 
