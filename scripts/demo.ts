@@ -1,4 +1,4 @@
-/** `npm run demo`: the service with real MCP servers, five kinds of calls, a model, an agent, and a table of the ends.
+/** `npm run demo`: the service with real MCP servers, six kinds of calls, a model, an agent, and a table of the ends.
  *  It must exit 0 only if every directive ended as it should. */
 import { table } from '../src/cli/table.ts';
 import { createTerminal, type Terminal } from '../src/cli/terminal.ts';
@@ -19,7 +19,7 @@ interface Outcome extends Verdict {
 }
 
 const terminal = createTerminal(process.stdout, process.stderr);
-terminal.out('Starting a service of its own, with three MCP servers …');
+terminal.out('Starting a service of its own, with four MCP servers …');
 const model = demoModel(process.env);
 const service = await startService(model);
 const client = createHttpClient({ baseUrl: service.url });

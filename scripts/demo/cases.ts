@@ -58,6 +58,11 @@ export const CASES: readonly DemoCase[] = [
     expected: { ending: 'timeout', attempts: 1 },
   },
   {
+    title: 'A template of the directive server',
+    directives: [toolCall('spec', 'directive.directive/spec.template', {})],
+    expected: { ending: 'ok', attempts: 1 },
+  },
+  {
     title: `${PARALLEL_CALLS} calls in parallel`,
     directives: Array.from({ length: PARALLEL_CALLS }, (_, index) =>
       toolCall(`echo-${index + 1}`, 'everything.echo', { message: `call ${index + 1}` }),

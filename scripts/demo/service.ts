@@ -1,9 +1,10 @@
-/** The whole service for the demo: `adjutant up` with three MCP servers, on a free port, in its own folder.
+/** The whole service for the demo: `adjutant up` with four MCP servers, on a free port, in its own folder.
  *  It must never touch an existing Redis or service. */
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { freePort, spawnNode } from '../../test/support/process.ts';
+import { writeStarter } from '../../src/directive-server/starter.ts';
 import type { DemoModel } from './model.ts';
 
 export interface DemoService {
@@ -28,9 +29,10 @@ export async function startService(model: DemoModel): Promise<DemoService> {
   const config = join(folder, 'adjutant.json');
   await writeFile(
     config,
-    JSON.stringify({ mcpServers: serversOf(countFile), ...model.config, agents: AGENTS }),
+    JSON.stringify({ mcpServers: serversOf(folder, countFile), ...model.config, agents: AGENTS }),
   );
   await writeFile(countFile, '');
+  await writeStarter(folder);
   const port = await freePort();
   const args = [resolve('src/cli/main.ts'), 'up', '--config', config, '--port', String(port)];
   const child = spawnNode(args, { cwd: folder, env: { REDIS_URL: undefined } });
@@ -53,7 +55,7 @@ export async function startService(model: DemoModel): Promise<DemoService> {
 }
 
 /** Paths are absolute, because the service runs in the folder of its private Redis. */
-function serversOf(countFile: string) {
+function serversOf(folder: string, countFile: string) {
   const server = (script: string, ...args: string[]) => ({
     command: process.execPath,
     args: [resolve(script), ...args],
@@ -63,5 +65,6 @@ function serversOf(countFile: string) {
     everything: server(`${published}/server-everything/dist/index.js`, 'stdio'),
     filesystem: server(`${published}/server-filesystem/dist/index.js`, resolve('examples')),
     flaky: server('examples/servers/flaky.ts', countFile),
+    directive: server('src/cli/main.ts', 'directive-server', '--root', folder),
   };
 }

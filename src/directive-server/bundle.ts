@@ -47,7 +47,7 @@ export async function bundleOf(folder: DirectiveFolder, template: Template): Pro
 }
 
 /** The first rule against early code, without bold; else a sentence of the same meaning. */
-export function primerOf(procedure: string): string {
+function primerOf(procedure: string): string {
   const rule = procedure.split(/\r\n|[\n\r\v\f\u0085\u2028\u2029]/).find((line) => RULES.test(line));
   return rule === undefined ? DEFAULT_PRIMER : rule.trim().replaceAll('**', '');
 }

@@ -34,7 +34,7 @@ export function intakeOf(bytes: Buffer): Intake {
   }
 }
 
-export function intakeOfValue(value: unknown): Intake {
+function intakeOfValue(value: unknown): Intake {
   if (!isFields(value)) return refuse(null, NOT_A_REQUEST);
   if ('result' in value || 'error' in value) return asMessage(value);
   if (value['id'] === undefined)

@@ -35,7 +35,7 @@ export async function placeWith(files: Files): Promise<string> {
   return place;
 }
 
-export async function write(place: string, files: Files): Promise<void> {
+async function write(place: string, files: Files): Promise<void> {
   const paths = Object.keys(files);
   for (const folder of new Set(paths.map((path) => dirname(join(place, path)))))
     await mkdir(folder, { recursive: true });

@@ -61,7 +61,7 @@ async function fillInside(): Promise<void> {
   await writeFile(join(root, 'latin1.md'), Buffer.from([0x63, 0xe9]));
   await writeFile(join(root, 'huge.md'), SECRET);
   await truncate(join(root, 'huge.md'), 8 * 1024 ** 3);
-  execFileSync('mkfifo', [join(root, 'pipe')]);
+  execFileSync('sh', ['-c', 'mkfifo "$0"', join(root, 'pipe')]);
   socket = createServer().listen(join(root, 'socket'));
 }
 
