@@ -27,9 +27,17 @@ export function callKeyOf(meta: Readonly<Record<string, unknown>> | undefined): 
   };
 }
 
-/** `key` null: a new directive. */
-export function placeOf(tool: string, key: string | null): Place {
-  if (key === null) return { requestId: uuidv7(), id: ID };
+export interface Identity {
+  /** The whole name of the tool. */
+  readonly tool: string;
+  /** null: a new call. */
+  readonly key: string | null;
+  readonly isAgent: boolean;
+}
+
+export function placeOf({ tool, key, isAgent }: Identity): Place {
+  const id = isAgent ? '' : ID;
+  if (key === null) return { requestId: uuidv7(), id };
   const digest = hash('sha256', JSON.stringify([tool, key]), 'hex').slice(0, DIGEST_CHARACTERS);
-  return { requestId: `mcp-${digest}`, id: ID };
+  return { requestId: `mcp-${digest}`, id };
 }

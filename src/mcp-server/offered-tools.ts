@@ -1,25 +1,42 @@
 /** The tools that a client of the MCP server may see, and which of them a name means.
  *  It must never split a name, nor tell a tool that is not offered from one that does not exist. */
 import type { Tool } from '@modelcontextprotocol/server';
-import type { ListedTool, ToolListing } from '../contract/tool-listing.ts';
+import type { ListedAgent } from '../contract/agent-listing.ts';
+import type { ListedTool } from '../contract/tool-listing.ts';
 import { portableNames, wholeName } from './tool-names.ts';
 
 /** Which tools: those of all servers under portable names, or those of one under their own. */
 export type Scope = { readonly kind: 'all' } | { readonly kind: 'server'; readonly server: string };
 
+export interface OfferedAgent {
+  readonly server: null;
+  /** The name of the agent. */
+  readonly tool: string;
+  readonly description: string;
+}
+
+/** What a name stands for. */
+export type Offer = ListedTool | OfferedAgent;
+
 export interface OfferedTools {
   readonly descriptors: readonly Tool[];
   /** undefined: there is no such tool, or it is not offered. */
-  find(name: string): ListedTool | undefined;
+  find(name: string): Offer | undefined;
 }
 
-export function offeredTools({ tools }: ToolListing, scope: Scope): OfferedTools {
-  const visible = tools.filter((tool) => isVisible(tool, scope));
+export interface Listed {
+  readonly tools: readonly ListedTool[];
+  readonly agents: readonly ListedAgent[];
+}
+
+export function offeredTools({ tools, agents }: Listed, scope: Scope): OfferedTools {
+  const visible: Offer[] = tools.filter((tool) => isVisible(tool, scope));
+  if (scope.kind === 'all') visible.push(...agents.map(offeredAgent));
   const named =
-    scope.kind === 'all' ? portableNames(visible) : new Map(visible.map((tool) => [tool.tool, tool]));
-  const whole = new Map(visible.map((tool) => [wholeName(tool), tool]));
+    scope.kind === 'all' ? portableNames(visible) : new Map(visible.map((offer) => [offer.tool, offer]));
+  const whole = new Map(visible.map((offer) => [wholeName(offer), offer]));
   return {
-    descriptors: [...named].map(([name, tool]) => descriptor(name, tool)),
+    descriptors: [...named].map(([name, offer]) => descriptor(name, offer)),
     find: (name) => named.get(name) ?? whole.get(name),
   };
 }
@@ -28,7 +45,27 @@ function isVisible(tool: ListedTool, scope: Scope): boolean {
   return tool.exposed !== false && (scope.kind === 'all' || tool.server === scope.server);
 }
 
-function descriptor(name: string, tool: ListedTool): Tool {
+function offeredAgent({ name, description }: ListedAgent): OfferedAgent {
+  return { server: null, tool: name, description };
+}
+
+function descriptor(name: string, offer: Offer): Tool {
+  return offer.server === null ? agentDescriptor(name, offer) : toolDescriptor(name, offer);
+}
+
+const QUERY_SCHEMA = {
+  type: 'object',
+  properties: { query: { type: 'string', minLength: 1, description: 'What the agent shall do or answer.' } },
+  required: ['query'],
+  additionalProperties: false,
+};
+
+function agentDescriptor(name: string, { tool, description }: OfferedAgent): Tool {
+  const asked = `Asks the agent "${tool}", and returns its answer.`;
+  return { name, description: `${asked} ${description}`.trim(), inputSchema: QUERY_SCHEMA } as Tool;
+}
+
+function toolDescriptor(name: string, tool: ListedTool): Tool {
   const { title, description, input_schema, output_schema, annotations } = tool;
   return {
     name,

@@ -45,7 +45,7 @@ function unavailable({ message, retryAfterMs }: ServiceUnavailable, hint: string
 function refused({ code, status, title, detail, errors, retry_after_ms }: Problem): CallToolResult {
   const message = detail ?? title;
   if (status === 429) return failure(errorEnvelope('rate_limited', message, { code, retry_after_ms }));
-  if (code === 'id_conflict')
+  if (code === 'id_conflict' || code === 'idempotency_conflict')
     throw invalidParams(`_meta["${KEY_META}"] was used for this tool with other arguments`);
   throw invalidParams(message, { code, ...(errors === undefined ? {} : { errors }) });
 }

@@ -10,13 +10,15 @@ import {
   Server,
   type ServerContext,
 } from '@modelcontextprotocol/server';
-import type { ListedTool } from '../contract/tool-listing.ts';
+import { rejoinRun, submitRun } from './agent-call.ts';
 import { callKeyOf, placeOf } from './call-identity.ts';
 import type { HeldCall, Seals } from './held-call.ts';
+import type { Offer } from './offered-tools.ts';
 import { createProgressRelay } from './progress-relay.ts';
 import { invalidParams, unknownTool } from './refusal.ts';
 import { createdTask, knowsTasks, serveTasks, TASK_AFTER_MS, TASKS_EXTENSION } from './tasks.ts';
-import { type CallParts, rejoinCall, submitCall, type ToolCall, type Waiter } from './tool-call.ts';
+import { type CallParts, rejoinCall, submitCall, type Waiter } from './tool-call.ts';
+import type { Place } from './tool-answer.ts';
 import { wholeName } from './tool-names.ts';
 import type { ToolSource } from './tool-source.ts';
 
@@ -52,10 +54,11 @@ export function createToolServer(options: ToolServerOptions, { era }: McpRequest
   );
   server.setRequestHandler('tools/list', async () => ({ tools: [...(await tools.current()).descriptors] }));
   server.setRequestHandler('tools/call', async ({ params }, context) => {
-    const tool = await tools.find(params.name);
-    if (tool === undefined) throw unknownTool(params.name);
-    const result = await call(options, tool, params, { context, isModern });
-    return isAnswer(result) ? server.projectCallToolResult(result, tool.output_schema) : result;
+    const offer = await tools.find(params.name);
+    if (offer === undefined) throw unknownTool(params.name);
+    const result = await call(options, offer, params, { context, isModern });
+    const schema = offer.server === null ? undefined : offer.output_schema;
+    return isAnswer(result) ? server.projectCallToolResult(result, schema) : result;
   });
   if (isModern) serveTasks(server, options);
   return server;
@@ -73,43 +76,68 @@ interface Caller {
 
 async function call(
   options: ToolServerOptions,
-  tool: ListedTool,
+  offer: Offer,
   params: CallParams,
   { context, isModern }: Caller,
 ): Promise<CallToolResult | InputRequiredResult> {
   const wantsTask = isModern && knowsTasks(context);
-  const held = heldCall(tool, context);
-  const request = held ?? requestOf(tool, params, context);
+  const held = heldCall(offer, context);
   using relay = relayFor(context, options.heartbeatMs);
   const patienceMs = wantsTask ? TASK_AFTER_MS : isModern ? options.holdMs : Infinity;
   const waiter: Waiter = { signal: context.mcpReq.signal, isLost, patienceMs, relay };
-  const result =
-    'place' in request
-      ? await submitCall(options, request, waiter)
-      : await rejoinCall(options, request, tool, waiter);
+  const place = held ?? newPlace(offer, context);
+  const result = await (held === null
+    ? submit(options, offer, { place, params, traceparent: traceparentOf(context) }, waiter)
+    : rejoin(options, offer, held, waiter));
   if (result !== null) return result;
-  const { requestId, id } = 'place' in request ? request.place : request;
-  const open: HeldCall = { requestId, id, tool: wholeName(tool) };
+  const open: HeldCall = { requestId: place.requestId, id: place.id, tool: wholeName(offer) };
   if (wantsTask) return (await createdTask(options, open)) as InputRequiredResult;
   return inputRequired({ requestState: await options.seals.seal(open) });
 }
 
+interface NewCall {
+  readonly place: Place;
+  readonly params: CallParams;
+  readonly traceparent: unknown;
+}
+
+async function submit(
+  parts: CallParts,
+  offer: Offer,
+  { place, params: { arguments: args = {} }, traceparent }: NewCall,
+  waiter: Waiter,
+): Promise<CallToolResult | null> {
+  if (offer.server !== null)
+    return submitCall(parts, { place, tool: offer, arguments: args, traceparent }, waiter);
+  const { query, ...others } = args;
+  if (typeof query !== 'string' || query === '' || Object.keys(others).length > 0)
+    throw invalidParams('The only argument is query, a text that is not empty');
+  return submitRun(parts, { place, agent: offer.tool, query, traceparent }, waiter);
+}
+
+async function rejoin(parts: CallParts, offer: Offer, held: HeldCall, waiter: Waiter) {
+  return offer.server === null ? rejoinRun(parts, held, waiter) : rejoinCall(parts, held, offer, waiter);
+}
+
 /** What the client has brought back; null: the call is new. */
-function heldCall(tool: ListedTool, { mcpReq }: ServerContext): HeldCall | null {
+function heldCall(offer: Offer, { mcpReq }: ServerContext): HeldCall | null {
   const held = mcpReq.requestState<HeldCall>();
   if (held === undefined) return null;
-  if (held.tool !== wholeName(tool))
+  if (held.tool !== wholeName(offer))
     throw invalidParams('The requestState belongs to a call of another tool');
   return held;
 }
 
-function requestOf(tool: ListedTool, { arguments: args = {} }: CallParams, context: ServerContext): ToolCall {
-  const { _meta: meta } = context.mcpReq;
-  const key = callKeyOf(meta);
+function newPlace(offer: Offer, { mcpReq }: ServerContext): Place {
+  const key = callKeyOf(mcpReq._meta);
   if (key.kind === 'invalid') throw invalidParams(key.reason);
-  const place = placeOf(wholeName(tool), key.kind === 'key' ? key.key : null);
-  const traceparent = meta?.['traceparent'] ?? context.http?.req?.headers.get('traceparent');
-  return { place, tool, arguments: args, traceparent };
+  const isAgent = offer.server === null;
+  return placeOf({ tool: wholeName(offer), key: key.kind === 'key' ? key.key : null, isAgent });
+}
+
+/** What the client says of its trace, else the request that carries the call. */
+function traceparentOf({ mcpReq, http }: ServerContext): unknown {
+  return mcpReq._meta?.['traceparent'] ?? http?.req?.headers.get('traceparent');
 }
 
 function relayFor({ mcpReq }: ServerContext, heartbeatMs: number) {

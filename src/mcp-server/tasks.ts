@@ -1,12 +1,19 @@
 /** Calls as tasks of the extension `io.modelcontextprotocol/tasks`: any connection may fetch one later, by its sealed id.
  *  It must never keep a task itself: the journal does. */
-import { ProtocolError, type Server, type ServerContext } from '@modelcontextprotocol/server';
+import {
+  type CallToolResult,
+  ProtocolError,
+  type Server,
+  type ServerContext,
+} from '@modelcontextprotocol/server';
 import * as z from 'zod';
 import type { DirectiveClient } from '../contract/directive-client.ts';
 import { isObject } from '../contract/json-object.ts';
 import type { DirectiveView } from '../contract/request-view.ts';
-import { isTerminalSignal } from '../contract/signal.ts';
 import type { ListedTool } from '../contract/tool-listing.ts';
+import { TERMINAL_RUN_STATUSES } from '../contract/run.ts';
+import { isTerminalSignal } from '../contract/signal.ts';
+import { cancelPlace, runAnswer } from './agent-call.ts';
 import type { HeldCall, Seals } from './held-call.ts';
 import { invalidParams, whileAvailable } from './refusal.ts';
 import { answered } from './tool-call.ts';
@@ -41,9 +48,9 @@ export function knowsTasks({ mcpReq }: ServerContext): boolean {
 }
 
 /** In place of the result of a call. */
-export async function createdTask({ client, seals }: TaskParts, call: HeldCall): Promise<object> {
-  const view = await viewOf(client, call);
-  return { resultType: 'task', ...taskOf(await seals.seal(call), view) };
+export async function createdTask(parts: TaskParts, call: HeldCall): Promise<object> {
+  const view = await taskView(parts, call);
+  return { resultType: 'task', ...taskOf(await parts.seals.seal(call), view) };
 }
 
 export function serveTasks(server: Server, parts: TaskParts): void {
@@ -51,22 +58,16 @@ export function serveTasks(server: Server, parts: TaskParts): void {
   server.setRequestHandler('tasks/get', schemas, async ({ taskId }, context) =>
     whileAvailable(async () => {
       const call = await opened(parts, taskId, context);
-      const view = await viewOf(parts.client, call);
+      const view = await taskView(parts, call);
       const task = taskOf(taskId, view);
-      const { result: end } = view;
-      if (end === null || !isTerminalSignal(end) || task.status !== 'completed') return task;
-      const tool: Pick<ListedTool, 'output_schema'> = (await parts.tools.find(call.tool)) ?? {};
-      const result = server.projectCallToolResult(
-        await answered(parts.client, end, call, tool),
-        tool.output_schema,
-      );
-      return { ...task, result };
+      if (task.status !== 'completed' || view.answer === null) return task;
+      return { ...task, result: server.projectCallToolResult(await view.answer(), view.outputSchema) };
     }),
   );
   server.setRequestHandler('tasks/cancel', schemas, async ({ taskId }, context) =>
     whileAvailable(async () => {
-      const { requestId, id } = await opened(parts, taskId, context);
-      await parts.client.cancel(requestId, id, { reason: 'the MCP client cancelled the task' });
+      const call = await opened(parts, taskId, context);
+      await cancelPlace(parts.client, call, 'the MCP client cancelled the task');
       return {};
     }),
   );
@@ -84,10 +85,53 @@ async function opened({ seals }: TaskParts, taskId: string, context: ServerConte
   }
 }
 
-async function viewOf(client: DirectiveClient, { requestId, id }: HeldCall): Promise<DirectiveView> {
-  const view = await client.directive(requestId, id);
+/** What a task shows of a directive or a run. */
+interface TaskView {
+  readonly status: TaskStatus;
+  readonly createdAt: string;
+  readonly updatedAt: string;
+  /** When it is given up, if that is known. */
+  readonly deadlineAt: string | null;
+  /** null: it has not ended. */
+  readonly answer: (() => Promise<CallToolResult>) | null;
+  readonly outputSchema: Readonly<Record<string, unknown>> | undefined;
+}
+
+async function taskView(parts: TaskParts, call: HeldCall): Promise<TaskView> {
+  const view = call.id === '' ? await runView(parts, call) : await directiveView(parts, call);
   if (view === null) throw unknownTask();
   return view;
+}
+
+async function directiveView({ client, tools }: TaskParts, call: HeldCall): Promise<TaskView | null> {
+  const view = await client.directive(call.requestId, call.id);
+  if (view === null) return null;
+  const { result: end, accepted_at, started_at, ended_at, deadline_at } = view;
+  const offer = await tools.find(call.tool);
+  const tool: Pick<ListedTool, 'output_schema'> = offer === undefined || offer.server === null ? {} : offer;
+  return {
+    status: statusOf(view),
+    createdAt: accepted_at,
+    updatedAt: ended_at ?? started_at ?? accepted_at,
+    deadlineAt: deadline_at,
+    answer: end && isTerminalSignal(end) ? async () => answered(client, end, call, tool) : null,
+    outputSchema: tool.output_schema,
+  };
+}
+
+async function runView({ client }: TaskParts, call: HeldCall): Promise<TaskView | null> {
+  const view = await client.request(call.requestId);
+  if (view?.run === undefined) return null;
+  const { run, created_at: createdAt } = view;
+  const hasEnded = TERMINAL_RUN_STATUSES.has(run.status as never);
+  return {
+    status: !hasEnded ? 'working' : run.status === 'cancelled' ? 'cancelled' : 'completed',
+    createdAt,
+    updatedAt: run.ended_at ?? run.started_at ?? createdAt,
+    deadlineAt: run.deadline_at,
+    answer: hasEnded ? async () => runAnswer(run, call) : null,
+    outputSchema: undefined,
+  };
 }
 
 /** Forgotten, expired and made up are one: nobody may find out which. */
@@ -95,16 +139,9 @@ function unknownTask() {
   return invalidParams('Unknown task');
 }
 
-function taskOf(taskId: string, view: DirectiveView) {
-  const { accepted_at, started_at, ended_at, deadline_at } = view;
-  return {
-    taskId,
-    status: statusOf(view),
-    createdAt: accepted_at,
-    lastUpdatedAt: ended_at ?? started_at ?? accepted_at,
-    ttlMs: Math.max(0, Date.parse(deadline_at) - Date.parse(accepted_at)),
-    pollIntervalMs: POLL_MS,
-  };
+function taskOf(taskId: string, { status, createdAt, updatedAt, deadlineAt }: TaskView) {
+  const ttlMs = deadlineAt === null ? null : Math.max(0, Date.parse(deadlineAt) - Date.parse(createdAt));
+  return { taskId, status, createdAt, lastUpdatedAt: updatedAt, ttlMs, pollIntervalMs: POLL_MS };
 }
 
 function statusOf({ result }: DirectiveView): TaskStatus {

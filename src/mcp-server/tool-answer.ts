@@ -7,9 +7,10 @@ import type { ErrorEnvelope } from '../contract/error-envelope.ts';
 import { toolContent } from '../contract/tool-content.ts';
 import type { ListedTool } from '../contract/tool-listing.ts';
 
-/** Which directive answered: what `adjutant get` and `adjutant trace` take. */
+/** What answered, as `adjutant get` and `adjutant trace` take it. */
 export interface Place {
   readonly requestId: string;
+  /** Of the directive; empty: the run of the request. */
   readonly id: string;
 }
 
@@ -21,7 +22,8 @@ export function answerOf(
   place: Place,
 ): CallToolResult {
   const answer = result.ok ? success(result.payload, tool.output_schema) : failure(result.error);
-  return { ...answer, _meta: { [DIRECTIVE_META]: { request_id: place.requestId, id: place.id } } };
+  const { requestId: request_id, id } = place;
+  return { ...answer, _meta: { [DIRECTIVE_META]: id === '' ? { request_id } : { request_id, id } } };
 }
 
 /** `{"ok": false, "error": {type, message, details, retryable}}`, as every model of the service reads it. */

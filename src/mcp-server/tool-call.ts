@@ -84,17 +84,15 @@ async function submitted(
   call: ToolCall,
   { relay, patienceMs }: Waiter,
 ): Promise<Submission | CallToolResult> {
-  const { traceparent } = call;
-  const trace = isTrace(traceparent) ? { traceparent } : {};
   const waiting = relay === null ? { waitMs: Math.min(patienceMs, LONGEST_FIRST_WAIT_MS) } : {};
   try {
-    return await client.submit(directiveOf(call), { signal: stop, ...waiting, ...trace });
+    return await client.submit(directiveOf(call), { signal: stop, ...waiting, ...traceOf(call.traceparent) });
   } catch (error) {
     return refusedCall(error);
   }
 }
 
-async function attended<Answer>(
+export async function attended<Answer>(
   { departures }: CallParts,
   place: Place,
   { signal, isLost }: Waiter,
@@ -175,12 +173,13 @@ export async function answered(
   }
 }
 
-function isTrace(value: unknown): value is string {
-  return typeof value === 'string' && TRACEPARENT_PATTERN.test(value);
+/** Anything else than a W3C trace context counts as none. */
+export function traceOf(value: unknown): { traceparent?: string } {
+  return typeof value === 'string' && TRACEPARENT_PATTERN.test(value) ? { traceparent: value } : {};
 }
 
 /** The work goes on: only the wait for it ends. */
-async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+export async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   const aborted = Promise.withResolvers<never>();
   const onAbort = (): void => aborted.reject(signal.reason);
   if (signal.aborted) onAbort();

@@ -7,7 +7,8 @@ const MAX_CHARACTERS = 48;
 const DIGEST_CHARACTERS = 6;
 
 export interface NamedTool {
-  readonly server: string;
+  /** null: it is an agent. */
+  readonly server: string | null;
   readonly tool: string;
 }
 
@@ -26,7 +27,8 @@ export function portableNames<Tool extends NamedTool>(tools: readonly Tool[]): M
 }
 
 function plainName({ server, tool }: NamedTool): string {
-  return `${server}__${tool}`.replaceAll(/[^A-Za-z0-9_-]/gu, '_');
+  const name = server === null ? `ask_${tool}` : `${server}__${tool}`;
+  return name.replaceAll(/[^A-Za-z0-9_-]/gu, '_');
 }
 
 /** The digest is longer while the name is taken. */
@@ -43,7 +45,7 @@ function byWholeName(left: NamedTool, right: NamedTool): number {
   return wholeName(left) < wholeName(right) ? -1 : 1;
 }
 
-/** As `tool_exec` takes it: `server.tool`. */
+/** As `tool_exec` takes it: `server.tool`. No server has the name of an agent: it holds a colon. */
 export function wholeName({ server, tool }: NamedTool): string {
-  return `${server}.${tool}`;
+  return server === null ? `ask:${tool}` : `${server}.${tool}`;
 }

@@ -2,6 +2,7 @@
  *  It must never let a server hold what another one needs. */
 import type { McpRequestContext, Server } from '@modelcontextprotocol/server';
 import type { DirectiveClient } from '../contract/directive-client.ts';
+import { cancelPlace } from './agent-call.ts';
 import { createDepartures } from './departures.ts';
 import { createSeals } from './held-call.ts';
 import type { Scope } from './offered-tools.ts';
@@ -40,7 +41,7 @@ export function createToolServers(options: ToolServersOptions): ToolServers {
   const { graceMs = GRACE_MS, heartbeatMs = HEARTBEAT_MS, holdMs = HOLD_MS } = options;
   const stop = new AbortController();
   const departures = createDepartures({
-    cancel: async ({ requestId, id }, reason) => client.cancel(requestId, id, { reason }),
+    cancel: async (place, reason) => cancelPlace(client, place, reason),
     graceMs,
     stop: stop.signal,
     onError,

@@ -1,23 +1,27 @@
 /** The catalog as the MCP server reads it: kept for a moment, and read again for a name that is not in it.
  *  It must never show more than `offeredTools` lets through. */
 import type { DirectiveClient } from '../contract/directive-client.ts';
-import type { ListedTool } from '../contract/tool-listing.ts';
 import { whileAvailable } from './refusal.ts';
-import { type OfferedTools, offeredTools, type Scope } from './offered-tools.ts';
+import { type Offer, type OfferedTools, offeredTools, type Scope } from './offered-tools.ts';
+
+type Listing = Pick<DirectiveClient, 'tools' | 'agents'>;
 
 export interface ToolSource {
   current(): Promise<OfferedTools>;
-  find(name: string): Promise<ListedTool | undefined>;
+  find(name: string): Promise<Offer | undefined>;
 }
 
 /** A call in a row of calls does not read the catalog of a thousand tools again. */
 const FRESH_MS = 1_000;
 
-export function createToolSource(client: Pick<DirectiveClient, 'tools'>, scope: Scope): ToolSource {
+export function createToolSource(client: Listing, scope: Scope): ToolSource {
   let kept: { readonly readAt: number; readonly tools: Promise<OfferedTools> } | null = null;
 
   async function read(): Promise<OfferedTools> {
-    const tools = whileAvailable(async () => offeredTools(await client.tools(), scope));
+    const tools = whileAvailable(async () => {
+      const [{ tools: listed }, { agents }] = await Promise.all([client.tools(), client.agents()]);
+      return offeredTools({ tools: listed, agents }, scope);
+    });
     const entry = { readAt: performance.now(), tools };
     kept = entry;
     // A failure is not kept: the next call asks again.
@@ -28,7 +32,7 @@ export function createToolSource(client: Pick<DirectiveClient, 'tools'>, scope: 
   const current = async (): Promise<OfferedTools> =>
     kept !== null && performance.now() - kept.readAt < FRESH_MS ? kept.tools : read();
 
-  async function find(name: string): Promise<ListedTool | undefined> {
+  async function find(name: string): Promise<Offer | undefined> {
     return (await current()).find(name) ?? (await read()).find(name);
   }
 

@@ -1,7 +1,7 @@
 /** `/mcp` of a running service, through the clients of both eras: what hosts list, call, repeat and cancel.
  *  It must not look into the server: only the clients, the public API and what the tools themselves have recorded. */
 import { readFileSync } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -21,6 +21,11 @@ const JSON_HEADERS = {
 const MANY = 1_000;
 const LONG_NAME = `a tool/with.odd:characters ${'x'.repeat(100)}`;
 const STRUCTURED = { type: 'object', properties: { n: { type: 'number' } }, required: ['n'] };
+/** What the model of the agent answers. */
+const TURNS = [
+  { when: { tool_results: false }, tool_calls: [{ name: 'peer.add', arguments: { a: 2, b: 3 } }] },
+  { text: 'It is 5.' },
+];
 const ODD_TOOLS = [
   ...Array.from({ length: MANY }, (_, index) => `tool-${index}`),
   'a.b',
@@ -45,7 +50,12 @@ const service = shared(async () => {
     peer: { command: peer.command, args: peer.args, env: peer.env },
     secret: { command: odd.command, args: odd.args, expose: false },
   };
-  const running = await startService({ redisUrl: redis.url, config: { mcpServers } });
+  const script = join(folder, 'script.json');
+  await writeFile(script, JSON.stringify({ pace: 10_000, turns: TURNS }));
+  const models = { providers: { play: { type: 'scripted', file: script } }, models: { fast: ['play:m'] } };
+  const agents = { adder: { model_alias: 'fast', description: 'Adds numbers.', tools: ['peer.add'] } };
+  const config = { mcpServers, ...models, agents };
+  const running = await startService({ redisUrl: redis.url, config });
   await untilListed(running.url, 'counting.once', 'odd.broken', 'peer.add', 'secret.broken');
   return {
     url: `${running.url}/mcp`,
@@ -159,6 +169,27 @@ describe.each(ERAS)('a %s client', (era) => {
     await host.call('peer__beat', { beats: 3 }, { onprogress });
     expect(heard.length).toBeGreaterThan(0);
     expect(heard).toEqual(heard.toSorted((left, right) => left - right));
+  });
+
+  test('asks an agent as a tool, once for the same key, and hears its steps', async () => {
+    await using host = await openHost(era, service.url);
+    const asked = (await host.list()).find(({ name }) => name === 'ask_adder');
+    expect(asked).toMatchObject({ description: expect.stringContaining('Adds numbers.') });
+    const steps: (string | undefined)[] = [];
+    const onprogress = ({ message }: { message?: string }): void => void steps.push(message);
+    const meta = { 'adjutant/idempotencyKey': `agent-${era}` };
+    const answer = await host.call('ask_adder', { query: 'What is 2+3?' }, { meta, onprogress });
+    expect(textOf(answer)).toBe('It is 5.');
+    expect(steps).toContain('calls peer.add');
+    const again = await host.call('ask_adder', { query: 'What is 2+3?' }, { meta });
+    expect(again._meta).toEqual(answer._meta);
+    for (const [query, key] of [
+      ['other', `agent-${era}`],
+      ['', 'new'],
+    ] as const) {
+      const options = { meta: { 'adjutant/idempotencyKey': key } };
+      await expect(host.call('ask_adder', { query }, options)).rejects.toMatchObject({ code: -32_602 });
+    }
   });
 
   test('continues its trace', async () => {

@@ -1,0 +1,122 @@
+/** One call of an agent: a run is started, its steps are its progress, its end is the answer.
+ *  It must never decide an approval: a run that waits for one waits for a person. */
+import { setTimeout as wait } from 'node:timers/promises';
+import type { CallToolResult } from '@modelcontextprotocol/server';
+import type { DirectiveClient } from '../contract/directive-client.ts';
+import { errorEnvelope, normalizeError } from '../contract/error-envelope.ts';
+import { ServiceUnavailable } from '../contract/problem.ts';
+import { errorResult, okResult } from '../contract/result.ts';
+import type { RunView } from '../contract/run.ts';
+import type { Signal } from '../contract/signal.ts';
+import type { ProgressRelay } from './progress-relay.ts';
+import { refusedCall } from './refusal.ts';
+import { answerOf, type Place } from './tool-answer.ts';
+import { attended, type CallParts, traceOf, unlessAborted, type Waiter } from './tool-call.ts';
+
+export interface AgentCall {
+  readonly place: Place;
+  readonly agent: string;
+  readonly query: string;
+  /** As of a tool call. */
+  readonly traceparent: unknown;
+}
+
+const AGAIN_MS = 1_000;
+
+/** null: the run goes on, and the client has to come back. */
+export async function submitRun(
+  parts: CallParts,
+  call: AgentCall,
+  waiter: Waiter,
+): Promise<CallToolResult | null> {
+  return attended(parts, call.place, waiter, async () => {
+    const refusal = await unlessAborted(started(parts, call), waiter.signal);
+    return refusal ?? endOfRun(parts.client, call.place, waiter);
+  });
+}
+
+export async function rejoinRun(
+  parts: CallParts,
+  place: Place,
+  waiter: Waiter,
+): Promise<CallToolResult | null> {
+  return attended(parts, place, waiter, async () => endOfRun(parts.client, place, waiter));
+}
+
+/** A directive, or with an empty id the whole request of a run. */
+export async function cancelPlace(
+  client: DirectiveClient,
+  { requestId, id }: Place,
+  reason: string,
+): Promise<void> {
+  await client.cancel(requestId, id === '' ? undefined : id, { reason });
+}
+
+export function runAnswer({ status, result, error }: RunView, place: Place): CallToolResult {
+  return status === 'completed' ? answerOf(okResult(result), {}, place) : failedRun(error, place);
+}
+
+function failedRun(error: unknown, place: Place): CallToolResult {
+  return answerOf(errorResult(normalizeError(error)), {}, place);
+}
+
+async function started(
+  { client }: CallParts,
+  { place, agent, query, traceparent }: AgentCall,
+): Promise<CallToolResult | null> {
+  try {
+    await client.runs.start({ request_id: place.requestId, agent, query }, traceOf(traceparent));
+    return null;
+  } catch (error) {
+    return refusedCall(error);
+  }
+}
+
+async function endOfRun(
+  client: DirectiveClient,
+  place: Place,
+  { signal, patienceMs, relay }: Waiter,
+): Promise<CallToolResult | null> {
+  const over = new AbortController();
+  const timer = Number.isFinite(patienceMs) ? setTimeout(() => over.abort(), patienceMs) : undefined;
+  const either = AbortSignal.any([signal, over.signal]);
+  try {
+    for (;;) {
+      const answer = await followed(client, place, either, relay);
+      signal.throwIfAborted();
+      if (answer !== null || over.signal.aborted) return answer;
+      await wait(AGAIN_MS, undefined, { signal: either }).catch(() => {});
+    }
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** null: its log could not be followed to the end. */
+async function followed(
+  client: DirectiveClient,
+  place: Place,
+  signal: AbortSignal,
+  relay: ProgressRelay | null,
+): Promise<CallToolResult | null> {
+  let steps = 0;
+  try {
+    for await (const event of client.signals(place.requestId, { signal })) {
+      const answer = endedBy(event, place);
+      if (answer !== null) return answer;
+      if (event.type !== 'ai.tool.started') continue;
+      steps += 1;
+      relay?.report({ progress: steps, message: `calls ${event.data.tool_name}` });
+    }
+  } catch (error) {
+    if (!signal.aborted && !(error instanceof ServiceUnavailable)) throw error;
+    return null;
+  }
+  const unended = errorEnvelope('internal_error', 'The run was closed without an end');
+  return signal.aborted ? null : answerOf(errorResult(unended), {}, place);
+}
+
+function endedBy({ type, data }: Signal, place: Place): CallToolResult | null {
+  if (type === 'ai.request.completed') return answerOf(okResult(data.result), {}, place);
+  return type === 'ai.request.failed' ? failedRun(data.error, place) : null;
+}
