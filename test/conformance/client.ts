@@ -1,0 +1,61 @@
+/** The client that the official conformance suite runs: a pool with the one server at the URL of its last argument.
+ *  It must never know what a scenario checks: it lists the tools and calls them, as a worker does. */
+import { createMcpPool, type McpPool } from '../../src/mcp/pool.ts';
+import type { ToolDefinition } from '../../src/mcp/tool-definition.ts';
+import { SILENT } from '../../src/telemetry/logger.ts';
+import { TRACEPARENT } from '../support/mcp-pool.ts';
+
+interface ToolCall {
+  readonly name: string;
+  readonly arguments: Readonly<Record<string, unknown>>;
+}
+
+type Properties = Readonly<Record<string, { type?: string }>>;
+
+const SERVER = 'conformance';
+
+const url = process.argv.at(-1) ?? '';
+const pool = createMcpPool({
+  servers: [{ name: SERVER, transport: { kind: 'http', url, headers: {} } }],
+  logger: SILENT,
+});
+const listed = Promise.withResolvers<readonly ToolDefinition[]>();
+pool.subscribe({ onTools: (_server, tools) => listed.resolve(tools) });
+pool.start();
+
+const given = JSON.parse(process.env['MCP_CONFORMANCE_CONTEXT'] ?? '{}') as { toolCalls?: ToolCall[] };
+const tools = await listed.promise;
+for (const { name, arguments: args } of given.toolCalls ?? tools.map((tool) => anyCall(tool, tools)))
+  process.stdout.write(`${name} ${JSON.stringify(await call(pool, name, args))}\n`);
+await pool.stop();
+
+function call(from: McpPool, tool: string, args: ToolCall['arguments']) {
+  return from.call({
+    server: SERVER,
+    tool,
+    arguments: args,
+    signal: new AbortController().signal,
+    timeoutMs: 10_000,
+    maxTotalMs: 20_000,
+    traceparent: TRACEPARENT,
+    idempotencyKey: `conformance/${tool}`,
+  });
+}
+
+/** Arguments that fit the schema. One that is a schema itself is that of the first tool. */
+function anyCall({ name, inputSchema }: ToolDefinition, all: readonly ToolDefinition[]): ToolCall {
+  const properties = (inputSchema['properties'] ?? {}) as Properties;
+  const values: Readonly<Record<string, unknown>> = {
+    string: 'text',
+    number: 1,
+    integer: 1,
+    boolean: true,
+    array: [],
+    object: {},
+  };
+  const args = Object.entries(properties).map(([key, { type = '' }]) => [
+    key,
+    key === 'schema' ? all[0]?.inputSchema : (values[type] ?? null),
+  ]);
+  return { name, arguments: Object.fromEntries(args) as ToolCall['arguments'] };
+}
