@@ -66,6 +66,7 @@ describe('a process with little memory', () => {
     ['sse', 'items', 'has more than 4096 items of content'],
     ['http', 'endless', 'is larger than 16777216 bytes'],
     ['http', 'gzip', 'is larger than 16777216 bytes'],
+    ['http', 'gzip-events', 'is larger than 16777216 bytes'],
     ['http', 'lines', 'has more than 100000 lines'],
     ['sse', 'lines', 'has more than 100000 lines'],
     ['sse', 'endless', 'is larger than 16777216 bytes'],

@@ -24,7 +24,17 @@ const TEXTS = {
   garbage: (id) => answer(id, { content: 'no list' }),
   echo: (id) => answer(id, said('here')),
 };
-const TOOLS = [...Object.keys(TEXTS), 'endless', 'gzip', 'lines', 'drip', 'refusal', 'redirect', 'flood'];
+const TOOLS = [
+  ...Object.keys(TEXTS),
+  'endless',
+  'gzip',
+  'gzip-events',
+  'lines',
+  'drip',
+  'refusal',
+  'redirect',
+  'flood',
+];
 
 async function* endless(id) {
   yield TEXT_HEAD(id);
@@ -143,12 +153,13 @@ async function reply(to, habit, message, legacy) {
   if (name === 'refusal') to.writeHead(500, { 'content-type': 'text/plain' });
   else if (name === 'lines' || name === 'drip' || name === 'flood')
     to.writeHead(200, { 'content-type': 'text/event-stream' });
-  else if (name !== 'gzip') to.writeHead(200, { 'content-type': 'application/json' });
+  else if (!name.startsWith('gzip')) to.writeHead(200, { 'content-type': 'application/json' });
   if (name === 'lines') return pour(to, linesOf(id));
   if (name === 'drip') return pour(to, dripOf(id));
   if (name === 'flood')
     return pour(to, forEver('data: {"jsonrpc":"2.0","id":"p","method":"ping"}\n\n'.repeat(1_000)));
-  if (name === 'gzip') return gzipped(to, id);
+  if (name === 'gzip') return gzipped(to, 'application/json', endless(id));
+  if (name === 'gzip-events') return gzipped(to, 'text/event-stream', eventOf(endless(id)));
   return pour(to, endless(id));
 }
 
@@ -158,6 +169,12 @@ async function* linesOf(id) {
   for (let lines = 0; lines < 400; lines += 1) yield 'data:\n'.repeat(100_000);
 }
 
+async function* eventOf(pieces) {
+  yield 'data: ';
+  yield* pieces;
+  yield '\n\n';
+}
+
 /** A line of data in pieces of one byte. */
 async function* dripOf(id) {
   yield `data: ${TEXT_HEAD(id)}`;
@@ -165,15 +182,15 @@ async function* dripOf(id) {
 }
 
 /** As small as declared, until it is unpacked. */
-async function gzipped(to, id) {
+async function gzipped(to, type, pieces) {
   const packed = [];
   const zip = createGzip({ level: 1 }).on('data', (chunk) => packed.push(chunk));
-  await pour(zip, endless(id));
+  await pour(zip, pieces);
   zip.end();
   await once(zip, 'end');
   const body = Buffer.concat(packed);
   to.writeHead(200, {
-    'content-type': 'application/json',
+    'content-type': type,
     'content-encoding': 'gzip',
     'content-length': body.length,
   });
