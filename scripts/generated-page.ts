@@ -27,7 +27,7 @@ export async function generatePage(
   const file = new URL(`../${page}`, import.meta.url);
   const present = await readFile(file, 'utf8');
   const wanted = rewritten(present);
-  if (!process.argv.includes('--check')) return await writeFile(file, wanted);
+  if (!process.argv.includes('--check')) return writeFile(file, wanted);
   if (wanted === present) return;
   console.error(`${page} is out of date. Run: node ${script}`);
   process.exitCode = 1;

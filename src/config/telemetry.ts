@@ -69,7 +69,12 @@ export const telemetryVariables = {
   OTEL_SEMCONV_STABILITY_OPT_IN: z
     .string()
     .default('')
-    .transform((list) => list.split(',').map((name) => name.trim()))
+    .transform((list) =>
+      list
+        .split(',')
+        .map((name) => name.trim())
+        .filter((name) => name !== ''),
+    )
     .register(notes, {
       description: 'Groups of attributes and metrics that get their newest names, separated by commas.',
       special: '`gen_ai_latest_experimental`, `messaging`',

@@ -47,7 +47,7 @@ describe('an empty configuration', () => {
       logLevel: 'info',
       logFormat: 'auto',
       metrics: { isOn: true, port: null, otlp: null },
-      telemetry: { tracing: null, serviceName: 'adjutant', traceUrl: null },
+      telemetry: { tracing: null, serviceName: 'adjutant', newNames: [], traceUrl: null },
     });
   });
 });
