@@ -1,4 +1,4 @@
-/** How the tests run: three workers, as half of a test is waiting, which share their modules among the files; the longest first.
+/** How the tests run: four workers, as half of a test is waiting, which share their modules among the files; the longest first.
  *  It must not hide a failure: no retries, no tolerated unhandled errors. */
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -31,7 +31,7 @@ class LongFirst extends BaseSequencer {
 export default defineConfig({
   test: {
     pool: 'forks',
-    maxWorkers: 3,
+    maxWorkers: 4,
     testTimeout: 120_000,
     hookTimeout: 60_000,
     teardownTimeout: 20_000,

@@ -1,7 +1,7 @@
 /** The command `adjutant` for the tests: its sources and what they import, in few files. A process that reads them is
  *  ready in half the time that 1,200 files take, and the tests start hundreds.
  *  It must hold the same code as the sources; a test that is run alone uses those. */
-import { copyFileSync, cpSync, globSync, mkdirSync, rmSync } from 'node:fs';
+import { copyFileSync, cpSync, mkdirSync, rmSync } from 'node:fs';
 import { basename, join, resolve } from 'node:path';
 import { rolldown } from 'rolldown';
 
@@ -32,8 +32,8 @@ export async function writeTestProgram(): Promise<string> {
     keepNames: true,
   });
   await bundle.close();
-  for (const file of globSync('src/journal/scripts/*.lua'))
-    cpSync(file, join(FOLDER, 'scripts', basename(file)));
+  cpSync('src/journal/scripts', join(FOLDER, 'scripts'), { recursive: true });
+  cpSync('src/directive-server/starter', join(FOLDER, 'starter'), { recursive: true });
   copyFileSync('package.json', join(PLACE, 'package.json'));
   return join(FOLDER, 'main.js');
 }
