@@ -25,20 +25,18 @@ export interface SpanSweepParts {
 const LOOK_EVERY_MS = 5_000;
 /** A process that has not said for so long that it is there is dead; a mistake costs a span that is there twice. */
 const SILENT_MS = 10_000;
-/** Longer than any request waits for its answer: a note that is older was forgotten by a process that lives. */
+/** An older note is not kept for a process that lives: it may have been left behind, and nobody else would remove it. */
 const LONGEST_NOTE_MS = 600_000;
 
 export function createSpanSweep({ journal, runs, index, spans = NO_SPANS, workers }: SpanSweepParts) {
   return async (entry: DueEntry, now: number): Promise<void> => {
     const note = readNote(entry.id);
     if (note === null) return index.forget(entry);
-    const isOld = now - note.at > LONGEST_NOTE_MS;
     const parent = spans.under(note.under);
     // A process without tracing leaves it to the others.
-    if (!isOld && (parent === null || (await lives(note.by, now))))
-      return index.lookAgain(entry, now + LOOK_EVERY_MS);
-    if (parent !== null)
-      for (const span of await leftSpans(entry.requestId, note, parent)) spans.report(span);
+    if (parent === null || (await lives(note.by, now)))
+      return isOld(note, now) ? index.forget(entry) : index.lookAgain(entry, now + LOOK_EVERY_MS);
+    for (const span of await leftSpans(entry.requestId, note, parent)) spans.report(span);
     index.forget(entry);
   };
 
@@ -75,6 +73,11 @@ export function createSpanSweep({ journal, runs, index, spans = NO_SPANS, worker
     const span = sendSpan(place, directive, lane);
     return ended({ ...span, startedAt, endedAt: startedAt }, record.acceptedAt);
   }
+}
+
+/** A note from far in the future has a wrong clock, and would never grow old. */
+function isOld(note: SpanNote, now: number): boolean {
+  return Math.abs(now - note.at) > LONGEST_NOTE_MS;
 }
 
 /** Nobody knows when it ended: at the latest instant that the journal has of it. */
