@@ -1,6 +1,6 @@
 /** The directive/ folder to begin with: writes it, and later renews the files that are ours.
- *  It must never overwrite a file of the project: its context, its specs. */
-import { mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+ *  It must never overwrite a file of the project: its context, its specs; nor write through a link. */
+import { lstat, mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 
 /** `adjutant`: renewed by an update. `project`: written once, when it is missing. */
@@ -14,13 +14,29 @@ const FILES: readonly (readonly [string, Owner])[] = [
   ['reference/templates/tdr_template.md', 'adjutant'],
 ];
 
+/** Those of `FILES`, each after the one that holds it. */
+const FOLDERS = ['directive', 'directive/reference', 'directive/reference/templates'] as const;
+
 export interface FileChange {
   readonly path: string;
   readonly change: 'wrote' | 'updated' | 'kept';
 }
 
+/** A folder on the way to our files is a link, which may lead out of the project: nothing was written. */
+export class LinkedFolderError extends Error {
+  override readonly name = 'LinkedFolderError';
+  /** Begins with `directive`. */
+  readonly path: string;
+
+  constructor(path: string) {
+    super(`${path} is a link`);
+    this.path = path;
+  }
+}
+
 /** Of `init`: what is there stays. Throws when it cannot write. */
 export async function writeStarter(place: string): Promise<FileChange[]> {
+  await refuseLinks(place);
   return Promise.all(FILES.map(async ([path]) => changeOf(place, path, 'project', true)));
 }
 
@@ -28,7 +44,16 @@ export async function writeStarter(place: string): Promise<FileChange[]> {
 export async function renewStarter(place: string, writes: boolean): Promise<FileChange[] | null> {
   const folder = await stat(join(place, 'directive')).catch(() => null);
   if (folder?.isDirectory() !== true) return null;
+  await refuseLinks(place);
   return Promise.all(FILES.map(async ([path, owner]) => changeOf(place, path, owner, writes)));
+}
+
+/** From the top down: what is under a link is not looked at. */
+async function refuseLinks(place: string): Promise<void> {
+  for (const path of FOLDERS) {
+    const stats = await lstat(join(place, path)).catch(() => null);
+    if (stats?.isSymbolicLink() === true) throw new LinkedFolderError(path);
+  }
 }
 
 async function changeOf(place: string, path: string, owner: Owner, writes: boolean): Promise<FileChange> {

@@ -1,7 +1,7 @@
 /** `init --directive`, `update` and `bundle`, as a person runs them in a folder.
  *  It must not know our texts by heart, only what everyone relies on. */
-import { readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { mkdir, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { type Run, startCli } from '../support/cli.ts';
 import { CONTEXT, placeWith, PROCEDURE, templatePath, WHOLE } from '../support/directive-server.ts';
@@ -78,6 +78,36 @@ describe('CLI2 update', () => {
     const place = await placeWith({ 'directive/reference': 'a file in place of the folder' });
     const { code, stderr } = await run(place, 'update');
     expect([code, stderr]).toEqual([1, expect.stringContaining('cannot be written')]);
+  });
+});
+
+describe('a folder that is a link', () => {
+  test.each([
+    ['directive', '../outside'],
+    ['directive/reference', '../../outside'],
+    ['directive/reference/templates', '../../../outside'],
+  ])('%s: nothing is written, and the answer names it', async (path, target) => {
+    const holder = await placeWith({});
+    const [place, outside] = [join(holder, 'project'), join(holder, 'outside')];
+    await mkdir(dirname(join(place, path)), { recursive: true });
+    await mkdir(outside);
+    await symlink(target, join(place, path));
+    const before = await readdir(holder, { recursive: true });
+    for (const args of [['init', '--directive'], ['update'], ['update', '--dry-run']]) {
+      const { code, stdout, stderr } = await run(place, ...args);
+      expect([code, stdout]).toEqual([1, '']);
+      expect(stderr).toContain(`${path} is a link`);
+      expect(stderr).toContain(`Replace ${path} by a folder`);
+      expect(await readdir(holder, { recursive: true })).toEqual(before);
+    }
+  });
+
+  test('is refused though it leads to no folder', async () => {
+    const place = await placeWith({ 'a.md': 'a' });
+    await symlink('nowhere', join(place, 'directive'));
+    const { code, stderr } = await run(place, 'init', '--directive');
+    expect([code, stderr]).toEqual([1, expect.stringContaining('directive is a link')]);
+    expect((await readdir(place)).toSorted()).toEqual(['a.md', 'directive']);
   });
 });
 

@@ -63,9 +63,18 @@ async function writing<Value>(place: string, write: () => Promise<Value>): Promi
   try {
     return await write();
   } catch (error) {
+    const { LinkedFolderError } = await import('../../directive-server/starter.ts');
+    if (error instanceof LinkedFolderError) throw linkedFolder(error.path);
     throw new CliFailure({
       what: `${place} cannot be written: ${(error as Error).message}`,
       how: 'Run it in a folder that you may write to.',
     });
   }
+}
+
+function linkedFolder(path: string): CliFailure {
+  return new CliFailure({
+    what: `${path} is a link, which may lead out of this project: nothing was written.`,
+    how: `Replace ${path} by a folder, and run the command again.`,
+  });
 }
