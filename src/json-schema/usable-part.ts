@@ -12,28 +12,31 @@ export interface UsablePart {
 type Schema = Readonly<Record<string, unknown>>;
 
 export function usablePart(schema: Schema): UsablePart {
-  const faults: string[] = [];
-  const part = partOf(schema, {
-    dialect: dialectOf(schema),
-    names: namesIn(schema),
-    path: '',
-    faults,
-  });
-  return { faults, part: isObject(part) ? part : {} };
+  const found: Found = { faults: [], doubts: 0 };
+  const part = partOf(schema, { dialect: dialectOf(schema), names: namesIn(schema), path: '', found });
+  if (found.faults.length === 0) return { faults: [], part: schema };
+  return { faults: found.faults, part: isObject(part) ? part : {} };
+}
+
+interface Found {
+  readonly faults: string[];
+  /** Faults, and references: what a reference names may be looser than it was. */
+  doubts: number;
 }
 
 interface Walk {
   readonly dialect: SchemaDialect;
   readonly names: SchemaNames;
   readonly path: string;
-  readonly faults: string[];
+  readonly found: Found;
 }
 
 /** More would not be read by anybody. */
 const MAX_FAULTS = 20;
 
-function report({ path, faults }: Walk, what: string): void {
-  if (faults.length < MAX_FAULTS) faults.push(`${path === '' ? 'it' : path} ${what}`);
+function report({ path, found }: Walk, what: string): void {
+  found.doubts += 1;
+  if (found.faults.length < MAX_FAULTS) found.faults.push(`${path === '' ? 'it' : path} ${what}`);
 }
 
 function partOf(schema: unknown, walk: Walk): unknown {
@@ -42,21 +45,42 @@ function partOf(schema: unknown, walk: Walk): unknown {
     report(walk, 'is not a schema');
     return true;
   }
-  const kept = Object.entries(schema).map(([keyword, value]) => {
+  const read = Object.entries(schema).map(([keyword, value]) => {
     const here = { ...walk, path: walk.path === '' ? keyword : `${walk.path}.${keyword}` };
     return [keyword, keywordPart(keyword, value, here)] as const;
   });
-  return Object.fromEntries(kept.filter(([, value]) => value !== LEFT_OUT));
+  const lost = read.filter(([keyword, part]) => isLess(part, schema[keyword])).map(([keyword]) => keyword);
+  // References inside count from the `$id`, and would name something else without it.
+  if (walk.path !== '' && lost.includes('$id')) return true;
+  const without = new Set(lost.flatMap((keyword) => TAKEN_ALONG.get(keyword) ?? []));
+  return Object.fromEntries(read.filter(([keyword, part]) => part !== LEFT_OUT && !without.has(keyword)));
 }
 
 const LEFT_OUT = Symbol('left out');
+
+/** Whether a keyword is left out, or a member of its object. */
+function isLess(part: unknown, whole: unknown): boolean {
+  if (part === LEFT_OUT) return true;
+  return isObject(part) && isObject(whole) && Object.keys(part).length < Object.keys(whole).length;
+}
+
+/** These count from what the other keyword covers: without it they would refuse more, or cannot be compiled. */
+const TAKEN_ALONG: ReadonlyMap<string, readonly string[]> = new Map([
+  ['properties', ['additionalProperties']],
+  ['patternProperties', ['additionalProperties']],
+  ['prefixItems', ['items']],
+  ['minContains', ['contains']],
+  ['type', ['nullable']],
+]);
 
 function keywordPart(keyword: string, value: unknown, walk: Walk): unknown {
   if (SCHEMA_MAPS.has(keyword)) return mapPart(keyword, value, walk);
   if (SCHEMA_LISTS.has(keyword)) return listPart(keyword, value, walk);
   if (keyword === 'items' && Array.isArray(value) && walk.dialect !== '2020')
     return listPart(keyword, value, walk);
+  if (keyword === 'dependencies' && isObject(value)) return mapPart(keyword, value, walk);
   if (SCHEMAS.has(keyword)) return wholeUnlessLoosened(keyword, walk, () => partOf(value, walk));
+  if (REFERENCES.has(keyword)) walk.found.doubts += 1;
   const fault = faultOf(keyword, value, walk.names);
   if (fault === null) return value;
   report(walk, fault);
@@ -78,13 +102,18 @@ const SCHEMAS = new Set([
   'then',
   'else',
 ]);
+const REFERENCES = new Set(['$ref', '$dynamicRef', '$recursiveRef']);
 /** A looser schema inside makes these stricter, or turns them round. */
 const TURNING = new Set(['not', 'if', 'then', 'else', 'oneOf', 'contains']);
+/** They refuse what no other keyword covers, and one that is left out covers nothing, wherever it is. */
+const UNEVALUATED = new Set(['unevaluatedItems', 'unevaluatedProperties']);
 
+/** The part is used only if something of the schema is faulty. */
 function wholeUnlessLoosened(keyword: string, walk: Walk, read: () => unknown): unknown {
-  const before = walk.faults.length;
+  const before = walk.found.doubts;
   const part = read();
-  return TURNING.has(keyword) && walk.faults.length > before ? LEFT_OUT : part;
+  if (UNEVALUATED.has(keyword)) return LEFT_OUT;
+  return TURNING.has(keyword) && walk.found.doubts > before ? LEFT_OUT : part;
 }
 
 function mapPart(keyword: string, value: unknown, walk: Walk): unknown {
@@ -98,7 +127,10 @@ function mapPart(keyword: string, value: unknown, walk: Walk): unknown {
     return isUsable;
   });
   return Object.fromEntries(
-    members.map(([name, schema]) => [name, partOf(schema, { ...walk, path: `${walk.path}.${name}` })]),
+    members.map(([name, schema]) => {
+      const isNames = keyword === 'dependencies' && isTextList(schema);
+      return [name, isNames ? schema : partOf(schema, { ...walk, path: `${walk.path}.${name}` })];
+    }),
   );
 }
 
