@@ -10,6 +10,9 @@ export async function sharedSecret(
   connection: Pick<RedisConnection, 'set' | 'get'>,
   key: string,
 ): Promise<string> {
+  // Read first: a Redis that takes no writes for a moment still answers.
+  const known = await connection.get(key);
+  if (known !== null) return known;
   await connection.set(key, randomBytes(BYTES).toString('hex'), 'NX');
   const secret = await connection.get(key);
   if (secret === null) throw new Error(`${key} was removed from Redis`);

@@ -9,7 +9,7 @@ import { errorResult, okResult } from '../contract/result.ts';
 import type { RunView } from '../contract/run.ts';
 import type { Signal } from '../contract/signal.ts';
 import type { ProgressRelay } from './progress-relay.ts';
-import { refusedCall } from './refusal.ts';
+import { refusedCall, whenAccepted } from './refusal.ts';
 import { answerOf, type Place } from './tool-answer.ts';
 import { attended, type CallParts, traceOf, unlessAborted, type Waiter } from './tool-call.ts';
 
@@ -31,7 +31,7 @@ export async function submitRun(
 ): Promise<CallToolResult | null> {
   return attended(parts, call.place, waiter, async () => {
     const refusal = await unlessAborted(started(parts, call), waiter.signal);
-    return refusal ?? endOfRun(parts.client, call.place, waiter);
+    return refusal ?? acceptedRun(parts, call.place, waiter);
   });
 }
 
@@ -40,7 +40,11 @@ export async function rejoinRun(
   place: Place,
   waiter: Waiter,
 ): Promise<CallToolResult | null> {
-  return attended(parts, place, waiter, async () => endOfRun(parts.client, place, waiter));
+  return attended(parts, place, waiter, async () => acceptedRun(parts, place, waiter));
+}
+
+async function acceptedRun({ client, onError }: CallParts, place: Place, waiter: Waiter) {
+  return whenAccepted(place, { signal: waiter.signal, onError }, async () => endOfRun(client, place, waiter));
 }
 
 /** A directive, or with an empty id the whole request of a run. */
@@ -68,7 +72,7 @@ async function started(
     await client.runs.start({ request_id: place.requestId, agent, query }, traceOf(traceparent));
     return null;
   } catch (error) {
-    return refusedCall(error);
+    return refusedCall(error, place);
   }
 }
 

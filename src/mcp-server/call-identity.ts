@@ -9,6 +9,7 @@ export const KEY_META = 'adjutant/idempotencyKey';
 
 const MAX_KEY_CHARACTERS = 255;
 const DIGEST_CHARACTERS = 32;
+const KEYED = 'mcp-';
 /** A request holds one call, so its directive needs no name of its own. */
 const ID = 'call';
 
@@ -39,5 +40,10 @@ export function placeOf({ tool, key, isAgent }: Identity): Place {
   const id = isAgent ? '' : ID;
   if (key === null) return { requestId: uuidv7(), id };
   const digest = hash('sha256', JSON.stringify([tool, key]), 'hex').slice(0, DIGEST_CHARACTERS);
-  return { requestId: `mcp-${digest}`, id };
+  return { requestId: `${KEYED}${digest}`, id };
+}
+
+/** Whether a client that repeats the call with its key finds it again. */
+export function isKeyed({ requestId }: Place): boolean {
+  return requestId.startsWith(KEYED);
 }

@@ -1,6 +1,7 @@
 /** What a client carries while it does not hold a connection: which call is its own, sealed.
  *  It must never be believed without its seal: a client could name the call of another. */
 import { createRequestStateCodec, type ServerContext } from '@modelcontextprotocol/server';
+import { ServiceUnavailable } from '../contract/problem.ts';
 import type { Place } from './tool-answer.ts';
 
 export interface HeldCall extends Place {
@@ -8,23 +9,35 @@ export interface HeldCall extends Place {
   readonly tool: string;
 }
 
+/** Each rejects with `ServiceUnavailable` while the key cannot be read. */
 export interface Seals {
+  /** After this, `seal` needs nothing that may be away. */
+  ready(): Promise<void>;
   seal(call: HeldCall): Promise<string>;
-  /** Throws for what was not sealed here, or too long ago. */
-  open(sealed: string, context: ServerContext): Promise<HeldCall>;
+  /** null: it was not sealed here, or too long ago. */
+  open(sealed: string, context: ServerContext): Promise<HeldCall | null>;
 }
 
 /** A closed laptop may come back; results are kept for a day by default. */
 const VALID_SECONDS = 24 * 60 * 60;
+const AGAIN_MS = 1_000;
 
 /** `key`: the same for every process that a client may come back to, at least 32 bytes. Asked until it is known. */
 export function createSeals(key: () => Promise<string>): Seals {
   const codecOf = (secret: string) =>
     createRequestStateCodec<HeldCall>({ key: secret, ttlSeconds: VALID_SECONDS });
   let known: ReturnType<typeof codecOf> | null = null;
-  const codec = async () => (known ??= codecOf(await key()));
+  const codec = async () => (known ??= codecOf(await key().catch(unreadable)));
   return {
+    ready: async () => void (await codec()),
     seal: async (call) => (await codec()).mint(call),
-    open: async (sealed, context) => (await codec()).verify(sealed, context),
+    open: async (sealed, context) => {
+      const { verify } = await codec();
+      return verify(sealed, context).catch(() => null);
+    },
   };
+}
+
+function unreadable(cause: unknown): never {
+  throw new ServiceUnavailable('The key of held calls cannot be read.', { retryAfterMs: AGAIN_MS, cause });
 }

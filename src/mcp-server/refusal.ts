@@ -3,8 +3,8 @@
 import { type CallToolResult, ProtocolError, ProtocolErrorCode } from '@modelcontextprotocol/server';
 import { errorEnvelope } from '../contract/error-envelope.ts';
 import { DirectiveRefused, type Problem, ServiceUnavailable } from '../contract/problem.ts';
-import { KEY_META } from './call-identity.ts';
-import { failure } from './tool-answer.ts';
+import { isKeyed, KEY_META } from './call-identity.ts';
+import { failure, idsOf, type Place } from './tool-answer.ts';
 
 const MAX_ECHO_CHARACTERS = 200;
 
@@ -18,11 +18,47 @@ export function invalidParams(message: string, data?: unknown): ProtocolError {
 }
 
 /** What a refused submission is answered with. Throws what the SDK turns into a JSON-RPC error. */
-export function refusedCall(error: unknown): CallToolResult {
+export function refusedCall(error: unknown, place: Place): CallToolResult {
   if (error instanceof DirectiveRefused) return refused(error.problem);
   if (!(error instanceof ServiceUnavailable)) throw error;
-  const repeat = `Whether the call was accepted is unknown; repeat it with the same _meta["${KEY_META}"].`;
-  throw unavailable(error, repeat);
+  const advice = isKeyed(place) ? `repeat it with the same _meta["${KEY_META}"]` : `${lookup(place)} tells`;
+  throw unavailable(error, `Whether the call was accepted is unknown; ${advice}.`, place);
+}
+
+/** Who hears of a failure. */
+interface Listener {
+  /** Aborts when the client has left: no answer reaches it. */
+  readonly signal: AbortSignal;
+  readonly onError: (error: Error) => void;
+}
+
+/** Runs what follows the acceptance: the call goes on when it fails, so the client learns where its answer will be. */
+export async function whenAccepted<T>(
+  place: Place,
+  { signal, onError }: Listener,
+  work: () => Promise<T>,
+): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (signal.aborted || error instanceof ProtocolError) throw error;
+    if (error instanceof DirectiveRefused) throw invalidParams(error.message, { code: error.problem.code });
+    const hint = `The call was accepted and goes on: ${lookup(place)} has its answer.`;
+    if (error instanceof ServiceUnavailable) throw unavailable(error, hint, place);
+    onError(error as Error);
+    throw new ProtocolError(ProtocolErrorCode.InternalError, `Internal error. ${hint}`, idsOf(place));
+  }
+}
+
+/** Runs a whole request: an error that was not meant for the client is reported, and its text stays here. */
+export async function guarded<T>({ signal, onError }: Listener, work: () => Promise<T>): Promise<T> {
+  try {
+    return await whileAvailable(work);
+  } catch (error) {
+    if (signal.aborted || error instanceof ProtocolError) throw error;
+    onError(error as Error);
+    throw new ProtocolError(ProtocolErrorCode.InternalError, 'Internal error');
+  }
 }
 
 /** Throws as `refusedCall` does when the service does not answer. */
@@ -36,9 +72,18 @@ export async function whileAvailable<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-function unavailable({ message, retryAfterMs }: ServiceUnavailable, hint: string): ProtocolError {
+function unavailable(
+  { message, retryAfterMs }: ServiceUnavailable,
+  hint: string,
+  place?: Place,
+): ProtocolError {
   const text = `Adjutant is unavailable: ${message} ${hint}`;
-  return new ProtocolError(ProtocolErrorCode.InternalError, text, { retry_after_ms: retryAfterMs });
+  const ids = place === undefined ? {} : idsOf(place);
+  return new ProtocolError(ProtocolErrorCode.InternalError, text, { retry_after_ms: retryAfterMs, ...ids });
+}
+
+function lookup({ requestId, id }: Place): string {
+  return `\`adjutant get ${`${requestId} ${id}`.trim()}\``;
 }
 
 /** A full lane is an error that a model can act on; the others are faults of the request. */

@@ -15,9 +15,16 @@ import { callKeyOf, placeOf } from './call-identity.ts';
 import type { HeldCall, Seals } from './held-call.ts';
 import type { Offer } from './offered-tools.ts';
 import { createProgressRelay } from './progress-relay.ts';
-import { invalidParams, unknownTool } from './refusal.ts';
+import { guarded, invalidParams, unknownTool } from './refusal.ts';
 import { createdTask, knowsTasks, serveTasks, TASK_AFTER_MS, TASKS_EXTENSION } from './tasks.ts';
-import { type CallParts, rejoinCall, submitCall, type Waiter } from './tool-call.ts';
+import {
+  type AcceptedCall,
+  type AnsweringTool,
+  type CallParts,
+  rejoinCall,
+  submitCall,
+  type Waiter,
+} from './tool-call.ts';
 import type { Place } from './tool-answer.ts';
 import { wholeName } from './tool-names.ts';
 import type { ToolSource } from './tool-source.ts';
@@ -41,7 +48,7 @@ const INSTRUCTIONS =
   'whether one ran: check before you call it again.';
 
 export function createToolServer(options: ToolServerOptions, { era }: McpRequestContext): Server {
-  const { tools, seals, version } = options;
+  const { tools, version, onError } = options;
   const isModern = era === 'modern';
   const server = new Server(
     { name: 'adjutant', version },
@@ -49,17 +56,19 @@ export function createToolServer(options: ToolServerOptions, { era }: McpRequest
       capabilities: { tools: {}, ...(isModern ? { extensions: { [TASKS_EXTENSION]: {} } } : {}) },
       instructions: INSTRUCTIONS,
       cacheHints: { 'tools/list': { ttlMs: LIST_TTL_MS, cacheScope: 'private' } },
-      requestState: { verify: seals.open },
     },
   );
-  server.setRequestHandler('tools/list', async () => ({ tools: [...(await tools.current()).descriptors] }));
-  server.setRequestHandler('tools/call', async ({ params }, context) => {
-    const offer = await tools.find(params.name);
-    if (offer === undefined) throw unknownTool(params.name);
-    const result = await call(options, offer, params, { context, isModern });
-    const schema = offer.server === null ? undefined : offer.output_schema;
-    return isAnswer(result) ? server.projectCallToolResult(result, schema) : result;
-  });
+  server.setRequestHandler('tools/list', async (_, { mcpReq: { signal } }) =>
+    guarded({ signal, onError }, async () => ({ tools: [...(await tools.current()).descriptors] })),
+  );
+  server.setRequestHandler('tools/call', async ({ params }, context) =>
+    guarded({ signal: context.mcpReq.signal, onError }, async () => {
+      const subject = await subjectOf(options, params, context);
+      const result = await call(options, subject, params, { context, isModern });
+      if (!isAnswer(result)) return result;
+      return server.projectCallToolResult(result, (await subject.tool()).output_schema);
+    }),
+  );
   if (isModern) serveTasks(server, options);
   return server;
 }
@@ -74,23 +83,60 @@ interface Caller {
   readonly isModern: boolean;
 }
 
+/** Which call a request is about: `offer` null is one that the client comes back to. */
+interface Subject extends AcceptedCall {
+  readonly name: string;
+  readonly offer: Offer | null;
+}
+
+async function subjectOf(
+  { tools, seals }: ToolServerOptions,
+  params: CallParams,
+  context: ServerContext,
+): Promise<Subject> {
+  const held = await heldCall(seals, context);
+  if (held !== null) return heldSubject(tools, params, held);
+  const offer = await tools.find(params.name);
+  if (offer === undefined) throw unknownTool(params.name);
+  return {
+    name: wholeName(offer),
+    offer,
+    place: newPlace(offer, context),
+    tool: async () => answering(offer),
+  };
+}
+
+/** It goes on while nobody serves its tool, and while the catalog cannot be read. */
+async function heldSubject(tools: ToolSource, { name }: CallParams, held: HeldCall): Promise<Subject> {
+  const offer = await tools.find(name).catch(() => undefined);
+  if (offer !== undefined && wholeName(offer) !== held.tool)
+    throw invalidParams('The requestState belongs to a call of another tool');
+  const tool = async () => answering(offer ?? (await tools.find(held.tool)));
+  return { name: held.tool, offer: null, place: held, tool };
+}
+
+function answering(offer: Offer | undefined): AnsweringTool {
+  return offer === undefined || offer.server === null ? {} : offer;
+}
+
 async function call(
   options: ToolServerOptions,
-  offer: Offer,
+  subject: Subject,
   params: CallParams,
   { context, isModern }: Caller,
 ): Promise<CallToolResult | InputRequiredResult> {
+  const { place, offer, name } = subject;
   const wantsTask = isModern && knowsTasks(context);
-  const held = heldCall(offer, context);
   using relay = relayFor(context, options.heartbeatMs);
   const patienceMs = wantsTask ? TASK_AFTER_MS : isModern ? options.holdMs : Infinity;
   const waiter: Waiter = { signal: context.mcpReq.signal, isLost, patienceMs, relay };
-  const place = held ?? newPlace(offer, context);
-  const result = await (held === null
-    ? submit(options, offer, { place, params, traceparent: traceparentOf(context) }, waiter)
-    : rejoin(options, offer, held, waiter));
+  // What is accepted can be sealed: nothing is submitted whose client could not come back.
+  if (isModern) await options.seals.ready();
+  const result = await (offer === null
+    ? rejoin(options, subject, waiter)
+    : submit(options, offer, { place, params, traceparent: traceparentOf(context) }, waiter));
   if (result !== null) return result;
-  const open: HeldCall = { requestId: place.requestId, id: place.id, tool: wholeName(offer) };
+  const open: HeldCall = { requestId: place.requestId, id: place.id, tool: name };
   if (wantsTask) return (await createdTask(options, open)) as InputRequiredResult;
   return inputRequired({ requestState: await options.seals.seal(open) });
 }
@@ -115,16 +161,17 @@ async function submit(
   return submitRun(parts, { place, agent: offer.tool, query, traceparent }, waiter);
 }
 
-async function rejoin(parts: CallParts, offer: Offer, held: HeldCall, waiter: Waiter) {
-  return offer.server === null ? rejoinRun(parts, held, waiter) : rejoinCall(parts, held, offer, waiter);
+async function rejoin(parts: CallParts, call: AcceptedCall, waiter: Waiter) {
+  return call.place.id === '' ? rejoinRun(parts, call.place, waiter) : rejoinCall(parts, call, waiter);
 }
 
-/** What the client has brought back; null: the call is new. */
-function heldCall(offer: Offer, { mcpReq }: ServerContext): HeldCall | null {
-  const held = mcpReq.requestState<HeldCall>();
-  if (held === undefined) return null;
-  if (held.tool !== wholeName(offer))
-    throw invalidParams('The requestState belongs to a call of another tool');
+/** What the client has brought back; null: the call is new. Opened here: the SDK takes an absent key for a wrong seal. */
+async function heldCall(seals: Seals, context: ServerContext): Promise<HeldCall | null> {
+  const sealed = context.mcpReq.requestState<string>();
+  if (sealed === undefined) return null;
+  const held = await seals.open(sealed, context);
+  if (held === null)
+    throw invalidParams('Invalid or expired requestState', { reason: 'invalid_request_state' });
   return held;
 }
 

@@ -15,7 +15,7 @@ import { TERMINAL_RUN_STATUSES } from '../contract/run.ts';
 import { isTerminalSignal } from '../contract/signal.ts';
 import { cancelPlace, runAnswer } from './agent-call.ts';
 import type { HeldCall, Seals } from './held-call.ts';
-import { invalidParams, whileAvailable } from './refusal.ts';
+import { guarded, invalidParams } from './refusal.ts';
 import { answered } from './tool-call.ts';
 import type { ToolSource } from './tool-source.ts';
 
@@ -34,6 +34,7 @@ export interface TaskParts {
   readonly client: DirectiveClient;
   readonly seals: Seals;
   readonly tools: ToolSource;
+  readonly onError: (error: Error) => void;
 }
 
 type TaskStatus = 'working' | 'completed' | 'cancelled';
@@ -49,14 +50,28 @@ export function knowsTasks({ mcpReq }: ServerContext): boolean {
 
 /** In place of the result of a call. */
 export async function createdTask(parts: TaskParts, call: HeldCall): Promise<object> {
-  const view = await taskView(parts, call);
-  return { resultType: 'task', ...taskOf(await parts.seals.seal(call), view) };
+  const taskId = await parts.seals.seal(call);
+  const view = await taskView(parts, call).catch(begun);
+  return { resultType: 'task', ...taskOf(taskId, view) };
+}
+
+/** The call is accepted and its client must learn its id, whatever cannot be read of it at this moment. */
+function begun(): TaskView {
+  const now = new Date().toISOString();
+  return {
+    status: 'working',
+    createdAt: now,
+    updatedAt: now,
+    deadlineAt: null,
+    answer: null,
+    outputSchema: undefined,
+  };
 }
 
 export function serveTasks(server: Server, parts: TaskParts): void {
   const schemas = { params: TASK_PARAMS, result: ANY_RESULT };
   server.setRequestHandler('tasks/get', schemas, async ({ taskId }, context) =>
-    whileAvailable(async () => {
+    guarded({ signal: context.mcpReq.signal, onError: parts.onError }, async () => {
       const call = await opened(parts, taskId, context);
       const view = await taskView(parts, call);
       const task = taskOf(taskId, view);
@@ -65,7 +80,7 @@ export function serveTasks(server: Server, parts: TaskParts): void {
     }),
   );
   server.setRequestHandler('tasks/cancel', schemas, async ({ taskId }, context) =>
-    whileAvailable(async () => {
+    guarded({ signal: context.mcpReq.signal, onError: parts.onError }, async () => {
       const call = await opened(parts, taskId, context);
       await cancelPlace(parts.client, call, 'the MCP client cancelled the task');
       return {};
@@ -78,11 +93,9 @@ async function opened({ seals }: TaskParts, taskId: string, context: ServerConte
     throw new ProtocolError(MISSING_CAPABILITY, `The client does not declare ${TASKS_EXTENSION}`, {
       requiredCapabilities: { extensions: { [TASKS_EXTENSION]: {} } },
     });
-  try {
-    return await seals.open(taskId, context);
-  } catch {
-    throw unknownTask();
-  }
+  const call = await seals.open(taskId, context);
+  if (call === null) throw unknownTask();
+  return call;
 }
 
 /** What a task shows of a directive or a run. */

@@ -22,8 +22,12 @@ export function answerOf(
   place: Place,
 ): CallToolResult {
   const answer = result.ok ? success(result.payload, tool.output_schema) : failure(result.error);
-  const { requestId: request_id, id } = place;
-  return { ...answer, _meta: { [DIRECTIVE_META]: id === '' ? { request_id } : { request_id, id } } };
+  return { ...answer, _meta: { [DIRECTIVE_META]: idsOf(place) } };
+}
+
+/** As the contract writes them; the run of a request has none of its own. */
+export function idsOf({ requestId: request_id, id }: Place): { request_id: string; id?: string } {
+  return id === '' ? { request_id } : { request_id, id };
 }
 
 /** `{"ok": false, "error": {type, message, details, retryable}}`, as every model of the service reads it. */

@@ -13,7 +13,7 @@ import type { ListedTool } from '../contract/tool-listing.ts';
 import { awaitEnd, endOf } from './call-end.ts';
 import type { Departure, Departures } from './departures.ts';
 import type { ProgressRelay } from './progress-relay.ts';
-import { refusedCall } from './refusal.ts';
+import { refusedCall, whenAccepted } from './refusal.ts';
 import { answerOf, failure, type Place } from './tool-answer.ts';
 
 export interface CallParts {
@@ -21,10 +21,12 @@ export interface CallParts {
   readonly departures: Departures;
   /** The service ends. */
   readonly stop: AbortSignal;
+  /** Hears what clients must not read. */
+  readonly onError: (error: Error) => void;
 }
 
 /** What the answer depends on. */
-type AnsweringTool = Pick<ListedTool, 'output_schema'>;
+export type AnsweringTool = Pick<ListedTool, 'output_schema'>;
 
 export interface ToolCall {
   readonly place: Place;
@@ -63,19 +65,31 @@ export async function submitCall(
     const submission = await unlessAborted(submitted(parts, call, waiter), waiter.signal);
     if ('content' in submission) return submission;
     const end = endOf(submission);
-    if (end !== null) return answered(parts.client, end, call.place, call.tool);
-    return watched(parts, call.place, call.tool, { ...waiter, patienceMs: endsAt - performance.now() });
+    const ending = { place: call.place, tool: async () => call.tool };
+    const rest = { ...waiter, patienceMs: endsAt - performance.now() };
+    return whenAccepted(call.place, { signal: waiter.signal, onError: parts.onError }, async () =>
+      end === null ? watched(parts, ending, rest) : answered(parts.client, end, call.place, call.tool),
+    );
   });
+}
+
+/** A call that was accepted, and what its answer depends on: asked for at its end, the catalog may be away before. */
+export interface AcceptedCall {
+  readonly place: Place;
+  readonly tool: () => Promise<AnsweringTool>;
 }
 
 /** As `submitCall`, for a client that comes back. */
 export async function rejoinCall(
   parts: CallParts,
-  place: Place,
-  tool: AnsweringTool,
+  call: AcceptedCall,
   waiter: Waiter,
 ): Promise<CallToolResult | null> {
-  return attended(parts, place, waiter, async () => watched(parts, place, tool, waiter));
+  return attended(parts, call.place, waiter, async () =>
+    whenAccepted(call.place, { signal: waiter.signal, onError: parts.onError }, async () =>
+      watched(parts, call, waiter),
+    ),
+  );
 }
 
 /** Who wants progress follows the call as soon as it is accepted. */
@@ -88,7 +102,7 @@ async function submitted(
   try {
     return await client.submit(directiveOf(call), { signal: stop, ...waiting, ...traceOf(call.traceparent) });
   } catch (error) {
-    return refusedCall(error);
+    return refusedCall(error, call.place);
   }
 }
 
@@ -112,15 +126,14 @@ export async function attended<Answer>(
 
 async function watched(
   { client }: CallParts,
-  place: Place,
-  tool: AnsweringTool,
+  { place, tool }: AcceptedCall,
   { signal, relay, patienceMs: forMs }: Waiter,
 ): Promise<CallToolResult | null> {
   const over = new AbortController();
   if (relay !== null) void relayProgress(client, place, relay, over.signal);
   try {
     const end = await awaitEnd(client, place, { forMs, signal });
-    return end && (await answered(client, end, place, tool));
+    return end && (await answered(client, end, place, await tool()));
   } finally {
     over.abort();
   }

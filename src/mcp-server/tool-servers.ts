@@ -50,6 +50,7 @@ export function createToolServers(options: ToolServersOptions): ToolServers {
     client,
     departures,
     stop: stop.signal,
+    onError,
     tools: createToolSource(client, scope),
     seals: createSeals(options.sealingKey),
     version,

@@ -1,0 +1,164 @@
+/** What a modern client hears while Redis, the sealing key or every worker of a server is away: its calls go on.
+ *  It must not need Redis: the client of the service is a fake that goes away at a chosen moment. */
+import { expect, test, vi } from 'vitest';
+import type { DirectiveClient } from '../../../src/contract/directive-client.ts';
+import { ServiceUnavailable } from '../../../src/contract/problem.ts';
+import { sharedSecret } from '../../../src/journal/shared-secret.ts';
+import { createMcpEndpoint } from '../../../src/mcp-server/endpoint.ts';
+
+const SPEC = 'io.modelcontextprotocol/';
+const TASKS = `${SPEC}tasks`;
+const TOOL = { name: 's.once', server: 's', tool: 'once', input_schema: { type: 'object' }, effect: 'once' };
+const KEY = 'k'.repeat(64);
+const SECRET_TEXT = 'connect EACCES /home/op/redis.sock password=hunter2';
+const CALL = { name: 's__once', arguments: {} };
+const AT = '2026-01-01T00:00:00.000Z';
+
+const away = async (): Promise<never> => {
+  throw new ServiceUnavailable('Redis is unreachable', { retryAfterMs: 1_000 });
+};
+const broken = async (): Promise<never> => {
+  throw new Error(SECRET_TEXT);
+};
+
+function fakeClient() {
+  const running = { result: null, accepted_at: AT, started_at: AT, ended_at: null, deadline_at: AT };
+  const directive = vi.fn(async () => running as unknown);
+  const result = vi.fn(async () => null as unknown);
+  const submit = vi.fn(async (sent: { request_id: string; id: string }) => ({
+    request_id: sent.request_id,
+    directives: [{ id: sent.id, status: 'accepted' }],
+  }));
+  const tools = vi.fn(async () => ({ tools: [TOOL], servers: [] }) as unknown);
+  const agents = async () => ({ agents: [] });
+  return { directive, result, submit, tools, agents, cancel: vi.fn(async () => ({})) };
+}
+
+type Fake = ReturnType<typeof fakeClient>;
+
+interface Reply {
+  readonly result?: Record<string, unknown>;
+  readonly error?: { readonly code: number; readonly message: string; readonly data?: unknown };
+}
+
+function scene(client: Fake = fakeClient(), sealingKey = async () => KEY) {
+  const onError = vi.fn();
+  const service = client as unknown as DirectiveClient;
+  const endpoint = createMcpEndpoint({ client: service, version: '1', onError, sealingKey, holdMs: 1 });
+  const ask = async (method: string, name: string, params: object, knowsTasks = false): Promise<Reply> => {
+    const capabilities = knowsTasks ? { extensions: { [TASKS]: {} } } : {};
+    const _meta = {
+      ...(params as { _meta?: object })._meta,
+      [`${SPEC}protocolVersion`]: '2026-07-28',
+      [`${SPEC}clientInfo`]: { name: 'x', version: '1' },
+      [`${SPEC}clientCapabilities`]: capabilities,
+    };
+    const body = { jsonrpc: '2.0', id: 1, method, params: { ...params, _meta } };
+    const headers = {
+      'content-type': 'application/json',
+      accept: 'application/json, text/event-stream',
+      'mcp-protocol-version': '2026-07-28',
+      'mcp-method': method,
+      'mcp-name': name,
+    };
+    const request = new Request('http://localhost/mcp', {
+      method: 'POST',
+      headers,
+      body: JSON.stringify(body),
+    });
+    return (await endpoint.handle(request, body)).json() as Promise<Reply>;
+  };
+  return {
+    client,
+    onError,
+    call: async (more: object = {}, knowsTasks = false) =>
+      ask('tools/call', CALL.name, { ...CALL, ...more }, knowsTasks),
+    task: async (taskId: unknown) => ask('tasks/get', String(taskId), { taskId }, true),
+  };
+}
+
+test('while the sealing key cannot be read, a held call and a task are to be tried again, not lost', async () => {
+  const before = scene();
+  const held = await before.call();
+  const task = await before.call({}, true);
+  const restarted = scene(fakeClient(), broken);
+  const { requestState } = held.result as { requestState: string };
+  for (const reply of [
+    await restarted.call({ requestState }),
+    await restarted.task(task.result?.['taskId']),
+  ]) {
+    expect(reply.error).toMatchObject({ code: -32_603, data: { retry_after_ms: 1_000 } });
+    expect(reply.error?.message).toContain('Try again');
+    expect(reply.error?.message).not.toContain('hunter2');
+  }
+  expect((await before.call({ requestState: `${requestState}x` })).error, 'a wrong seal').toMatchObject({
+    code: -32_602,
+    data: { reason: 'invalid_request_state' },
+  });
+  expect((await before.task(`${String(task.result?.['taskId'])}x`)).error?.message).toBe('Unknown task');
+});
+
+test('nothing is submitted while its client could not come back for it', async () => {
+  const { call, client } = scene(fakeClient(), broken);
+  expect((await call()).error?.message).toContain('Try again');
+  expect(client.submit).not.toHaveBeenCalled();
+});
+
+test.each([
+  ['no worker serves its tool', async () => ({ tools: [], servers: [] })],
+  ['the catalog cannot be read', away],
+])('a held call is rejoined while %s', async (_, tools) => {
+  const { requestState } = (await scene().call()).result as { requestState: string };
+  const client = fakeClient();
+  client.tools.mockImplementation(tools);
+  const reply = await scene(client).call({ requestState });
+  expect(reply.result).toMatchObject({ resultType: 'input_required', requestState: expect.any(String) });
+});
+
+test('an accepted call is a task although nothing can be read of it yet', async () => {
+  const client = fakeClient();
+  client.directive.mockImplementation(away);
+  const { result } = await scene(client).call({}, true);
+  expect(result).toMatchObject({ resultType: 'task', status: 'working', taskId: expect.any(String) });
+});
+
+test('the error of an accepted call names it, and no internal text', async () => {
+  const client = fakeClient();
+  client.result.mockImplementation(broken);
+  const { call, onError } = scene(client);
+  const { error } = await call();
+  const { request_id } = client.submit.mock.calls[0]?.[0] ?? {};
+  expect(error).toEqual({
+    code: -32_603,
+    message: `Internal error. The call was accepted and goes on: \`adjutant get ${request_id} call\` has its answer.`,
+    data: { request_id, id: 'call' },
+  });
+  expect(onError.mock.lastCall?.[0]).toMatchObject({ message: SECRET_TEXT });
+});
+
+test('an internal error is reported here, and is only its kind for the client', async () => {
+  const client = fakeClient();
+  client.submit.mockImplementation(broken);
+  const { call, onError } = scene(client);
+  expect((await call()).error).toEqual({ code: -32_603, message: 'Internal error' });
+  expect(onError.mock.lastCall?.[0]).toMatchObject({ message: SECRET_TEXT });
+});
+
+test('a submission without an answer: a client with a key repeats it, another one looks it up', async () => {
+  const client = fakeClient();
+  client.submit.mockImplementation(away);
+  const { call } = scene(client);
+  const keyed = await call({ _meta: { 'adjutant/idempotencyKey': 'a' } });
+  expect(keyed.error?.message).toContain('repeat it with the same _meta["adjutant/idempotencyKey"]');
+  const { error } = await call();
+  const { request_id } = client.submit.mock.lastCall?.[0] ?? {};
+  expect(error?.message).not.toContain('repeat');
+  expect(error?.message).toContain(`adjutant get ${request_id} call`);
+  expect(error?.data).toMatchObject({ request_id, id: 'call', retry_after_ms: 1_000 });
+});
+
+test('a shared secret is read while Redis takes no writes', async () => {
+  const set = vi.fn(broken);
+  expect(await sharedSecret({ get: async () => 'known', set } as never, 'key')).toBe('known');
+  expect(set).not.toHaveBeenCalled();
+});
