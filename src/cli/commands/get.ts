@@ -33,7 +33,11 @@ export async function get(
   const lines = json
     ? [JSON.stringify(view)]
     : 'directives' in view
-      ? [...requestLines(view, terminal), ...(await errorLines(view, client, terminal))]
+      ? [
+          ...requestLines(view, terminal),
+          ...(await errorLines(view, client, terminal)),
+          ...(await engineLines(view, client, terminal)),
+        ]
       : directiveLines(view, terminal);
   for (const line of lines) terminal.out(line);
   return hasFailed(view) ? EXIT.failed : EXIT.done;
@@ -78,6 +82,18 @@ async function errorLines(
     ...section('errors', table((await Promise.all(shown)).flat()), paint),
     ...(more > 0 ? [`  and ${more} more: ${ADJUTANT} get ${view.request_id} <directive>`] : []),
   ];
+}
+
+/** Why a run has not begun, where no engine takes it. */
+async function engineLines(
+  { run }: RequestView,
+  client: DirectiveClient,
+  { paint }: Terminal,
+): Promise<string[]> {
+  if (run?.status !== 'pending') return [];
+  const { lanes } = await client.lanes();
+  const waits = lanes.find(({ name }) => name === 'run')?.waits;
+  return waits?.reason === 'no_worker' ? [paint('yellow', waitText(waits))] : [];
 }
 
 function summaryRow(summary: DirectiveSummary, { paint }: Terminal): string[] {
