@@ -1,5 +1,6 @@
 /** Clients that wait for a call, and what their leaving means: an explicit cancel ends it, a lost connection only later.
  *  It must never cancel a call that another client of this process still waits for. */
+import { DirectiveRefused } from '../contract/problem.ts';
 import type { Place } from './tool-answer.ts';
 
 /** `done`: it has its answer, or comes back by itself. */
@@ -24,20 +25,25 @@ interface Waiting {
   grace: AbortController | null;
 }
 
-const CANCEL_TRIES = 5;
-const CANCEL_AGAIN_MS = 500;
+const FIRST_PAUSE_MS = 500;
+const LONGEST_PAUSE_MS = 30_000;
+/** Half an hour: an outage ends, or somebody has noticed it. */
+const MOST_TRIES = 64;
+/** What is still unknown then has never been accepted. */
+const MOST_REFUSALS = 5;
 
 export function createDepartures({ cancel, graceMs, stop, onError }: DeparturesOptions): Departures {
   const waiting = new Map<string, Waiting>();
 
-  /** A cancel may overtake the submission that it means, and Redis may be away for a moment. */
+  /** A cancel may overtake the submission that it means, and Redis may be away: the call must not go on for that. */
   async function cancelled(place: Place, reason: string): Promise<void> {
     for (let tries = 1; ; tries += 1) {
       try {
         return void (await cancel(place, reason));
       } catch (error) {
-        if (tries === CANCEL_TRIES) return onError(error as Error);
-        if (!(await elapsed(CANCEL_AGAIN_MS, stop))) return undefined;
+        const most = error instanceof DirectiveRefused ? MOST_REFUSALS : MOST_TRIES;
+        if (tries >= most) return onError(error as Error);
+        if (!(await elapsed(pauseMs(tries), stop)) || waiting.has(place.requestId)) return undefined;
       }
     }
   }
@@ -50,8 +56,8 @@ export function createDepartures({ cancel, graceMs, stop, onError }: DeparturesO
 
   function leave(place: Place, entry: Waiting, how: Departure): void {
     entry.clients -= 1;
-    if (how === 'cancelled') void cancelled(place, 'the MCP client cancelled the call');
     if (entry.clients > 0) return;
+    if (how === 'cancelled') void cancelled(place, 'the MCP client cancelled the call');
     if (how !== 'lost') waiting.delete(place.requestId);
     else {
       entry.grace = new AbortController();
@@ -69,6 +75,10 @@ export function createDepartures({ cancel, graceMs, stop, onError }: DeparturesO
   }
 
   return { join };
+}
+
+function pauseMs(tries: number): number {
+  return Math.min(FIRST_PAUSE_MS * 2 ** (tries - 1), LONGEST_PAUSE_MS);
 }
 
 /** Whether the time has passed without an abort. Does not keep the process alive. */

@@ -11,8 +11,10 @@ export interface ProgressRelay extends Disposable {
   report(progress: Progress): void;
 }
 
-/** Smaller than any step that a tool reports, so that its next value is greater. */
+/** Smaller than the steps that tools report, so that the next value is greater. */
 const SIGN_OF_LIFE = 1e-6;
+/** Of a large value: less than this would not change it. */
+const SMALLEST_STEP = 2 ** -50;
 
 export function createProgressRelay(
   notify: (progress: Progress) => Promise<void>,
@@ -28,7 +30,7 @@ export function createProgressRelay(
   }
 
   const heartbeat = setInterval(() => {
-    if (isSilent) send({ progress: Math.max(last, 0) + SIGN_OF_LIFE, message: 'still running' });
+    if (isSilent) send({ progress: alive(Math.max(last, 0)), message: 'still running' });
     isSilent = true;
   }, heartbeatMs);
 
@@ -39,4 +41,8 @@ export function createProgressRelay(
     },
     [Symbol.dispose]: () => clearInterval(heartbeat),
   };
+}
+
+function alive(last: number): number {
+  return last + Math.max(SIGN_OF_LIFE, last * SMALLEST_STEP);
 }

@@ -1,6 +1,6 @@
 /** How the end of a directive is answered to an MCP client.
  *  It must never pass an error on as a success, nor quote a secret of an error. */
-import type { CallToolResult } from '@modelcontextprotocol/server';
+import { type CallToolResult, type ContentBlock, isSpecType } from '@modelcontextprotocol/server';
 import { isObject } from '../contract/json-object.ts';
 import { errorResult, type Result } from '../contract/result.ts';
 import type { ErrorEnvelope } from '../contract/error-envelope.ts';
@@ -39,27 +39,29 @@ type Members = Readonly<Record<string, unknown>>;
 
 /** The payload is the text alone, the structured content alone, or both with the other content. */
 function success(payload: unknown, outputSchema: Members | undefined): CallToolResult {
-  const mixed = mixedContent(payload);
+  const mixed = mixedContent(payload, outputSchema);
   if (mixed !== null) return mixed;
   if (typeof payload === 'string' && !isTypeOf(outputSchema, 'string')) return { content: [text(payload)] };
   const structured = { structuredContent: payload as Record<string, unknown> };
   return { content: [text(JSON.stringify(payload))], ...structured };
 }
 
-/** `{content, structured_content?}`, as a result with other items than texts is kept. */
-function mixedContent(payload: unknown): CallToolResult | null {
+/** `{content, structured_content?}`, as a result with other items than texts is kept; null: a tool's own structure. */
+function mixedContent(payload: unknown, outputSchema: Members | undefined): CallToolResult | null {
   if (!isObject(payload) || !Array.isArray(payload['content'])) return null;
   const { content, structured_content: structured, ...others } = payload;
+  // A tool with a schema has structured content: without it, this is that content.
+  if (outputSchema !== undefined && structured === undefined) return null;
   const items = content as unknown[];
-  if (Object.keys(others).length > 0 || !items.every(isItem) || items.every(isText)) return null;
+  if (Object.keys(others).length > 0 || !items.every(isBlock) || items.every(isText)) return null;
   return {
     content: items,
-    ...(structured === undefined ? {} : { structuredContent: structured }),
-  } as CallToolResult;
+    ...(structured === undefined ? {} : { structuredContent: structured as Record<string, unknown> }),
+  };
 }
 
-function isItem(value: unknown): boolean {
-  return isObject(value) && typeof value['type'] === 'string';
+function isBlock(value: unknown): value is ContentBlock {
+  return isSpecType.ContentBlock(value);
 }
 
 function isText(value: unknown): boolean {

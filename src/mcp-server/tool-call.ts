@@ -54,6 +54,9 @@ const LONGEST_FIRST_WAIT_MS = 45_000;
 /** A tool that may be repeated is, after a passing failure; the directive never repeats another one. */
 const RETRIES = { max_retries: 2, retry_backoff_ms: 500, backoff: 'exponential', jitter: 0.2 } as const;
 
+/** The lane's timeout limits an attempt: this must not end a slow one before. As long as a client's seal is good. */
+const DEADLINE_MS = 24 * 60 * 60_000;
+
 /** null: the call goes on, and the client has to come back. */
 export async function submitCall(
   parts: CallParts,
@@ -162,6 +165,7 @@ function directiveOf({ place, tool, arguments: args }: ToolCall): SubmittedDirec
     tool_name: tool.tool,
     server: tool.server,
     arguments: args,
+    deadline_ms: DEADLINE_MS,
     ...(tool.effect === 'once' ? {} : RETRIES),
   };
 }

@@ -1,6 +1,7 @@
 /** What happens to a call when its clients leave: at once, after a grace, or not at all.
  *  It must not wait for real time. */
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { DirectiveRefused, problem } from '../../../src/contract/problem.ts';
 import { createDepartures } from '../../../src/mcp-server/departures.ts';
 
 const PLACE = { requestId: 'r', id: 'call' };
@@ -63,6 +64,45 @@ test('a call goes on while another client waits for it', async () => {
   second('done');
   await vi.advanceTimersByTimeAsync(GRACE_MS * 2);
   expect(cancel).not.toHaveBeenCalled();
+});
+
+test('a cancel outlives an outage of minutes', async () => {
+  const cancel = vi.fn().mockRejectedValue(new Error('Redis is unreachable'));
+  const { join, onError } = scene(cancel);
+  join()('cancelled');
+  await vi.advanceTimersByTimeAsync(5 * 60_000);
+  expect(onError).not.toHaveBeenCalled();
+  cancel.mockReset().mockResolvedValue(undefined);
+  await vi.advanceTimersByTimeAsync(60_000);
+  expect(cancel).toHaveBeenCalledOnce();
+});
+
+test.each([
+  ['of a call that was never accepted', new DirectiveRefused(problem('not_found')), 60_000, 5],
+  ['that never succeeds', new Error('Redis is unreachable'), 60 * 60_000, 64],
+])('a cancel %s is given up, and reported', async (_, error, afterMs, tries) => {
+  const { cancel, join, onError } = scene(vi.fn().mockRejectedValue(error));
+  join()('cancelled');
+  await vi.advanceTimersByTimeAsync(afterMs);
+  expect(cancel).toHaveBeenCalledTimes(tries);
+  expect(onError).toHaveBeenCalledExactlyOnceWith(error);
+});
+
+test('a client that cancels ends nothing that another one waits for', async () => {
+  const { cancel, join } = scene();
+  const [first, second] = [join(), join()];
+  first('cancelled');
+  expect(cancel).not.toHaveBeenCalled();
+  second('cancelled');
+  expect(cancel).toHaveBeenCalledOnce();
+});
+
+test('a cancel that is to be repeated ends with the client that joins the call', async () => {
+  const { cancel, join } = scene(vi.fn().mockRejectedValue(new Error('Redis is unreachable')));
+  join()('cancelled');
+  join();
+  await vi.advanceTimersByTimeAsync(60_000);
+  expect(cancel).toHaveBeenCalledOnce();
 });
 
 test('a service that stops cancels nothing', async () => {

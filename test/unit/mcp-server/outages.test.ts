@@ -157,6 +157,12 @@ test('a submission without an answer: a client with a key repeats it, another on
   expect(error?.data).toMatchObject({ request_id, id: 'call', retry_after_ms: 1_000 });
 });
 
+test('a call may take as long as the lane of its server lets it', async () => {
+  const { call, client } = scene();
+  await call();
+  expect(client.submit.mock.lastCall?.[0]).toMatchObject({ deadline_ms: 24 * 60 * 60_000 });
+});
+
 test('a shared secret is read while Redis takes no writes', async () => {
   const set = vi.fn(broken);
   expect(await sharedSecret({ get: async () => 'known', set } as never, 'key')).toBe('known');

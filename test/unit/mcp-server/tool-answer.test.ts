@@ -28,6 +28,27 @@ test.each([
     undefined,
     { content: [text('{"content":[{"n":1}]}')], structuredContent: { content: [{ n: 1 }] } },
   ],
+  [
+    'structured content with types of its own',
+    { content: [{ type: 'paragraph' }] },
+    undefined,
+    {
+      content: [text('{"content":[{"type":"paragraph"}]}')],
+      structuredContent: { content: [{ type: 'paragraph' }] },
+    },
+  ],
+  [
+    'structured content of a tool with a schema that looks like media',
+    { content: [IMAGE] },
+    { type: 'object' },
+    { content: [text(JSON.stringify({ content: [IMAGE] }))], structuredContent: { content: [IMAGE] } },
+  ],
+  [
+    'media with the structured content of a schema',
+    { content: [IMAGE], structured_content: { n: 1 } },
+    { type: 'object' },
+    { content: [IMAGE], structuredContent: { n: 1 } },
+  ],
   ['nothing', '', undefined, { content: [text('')] }],
 ])('%s', (_, payload, schema, expected) => {
   const { _meta, ...answer } = answerOf(okResult(payload), schema ? { output_schema: schema } : {}, PLACE);
@@ -62,4 +83,14 @@ test('progress only grows, also when an attempt begins anew, and a silent tool s
   expect(sent).toHaveLength(4);
   expect(sent).toEqual(sent.toSorted((left, right) => left - right));
   expect([sent[0], sent[1], sent[3]]).toEqual([1, 2, 3]);
+});
+
+test('a sign of life is greater than the value before it, however large that is', () => {
+  vi.useFakeTimers();
+  const sent: number[] = [];
+  using relay = createProgressRelay(async ({ progress }) => void sent.push(progress), 15_000);
+  relay.report({ progress: 2e10 });
+  vi.advanceTimersByTime(60_000);
+  expect(new Set(sent).size).toBe(4);
+  expect(sent).toEqual(sent.toSorted((left, right) => left - right));
 });
