@@ -8,8 +8,14 @@ import { rolldown } from 'rolldown';
 /** Beside a package.json: the program reads its version from the folder above its own. */
 const PLACE = resolve('node_modules/.cache/adjutant');
 const FOLDER = join(PLACE, 'program');
-/** Started by name: the command, and the files of its threads. */
-const ENTRIES = ['src/cli/main.ts', 'src/worker/heartbeat-thread.ts', 'src/json-schema/schema-thread.ts'];
+/** Started by name: the command, the files of its threads, and the MCP servers that each worker of a test starts. */
+const ENTRIES = [
+  'src/cli/main.ts',
+  'src/worker/heartbeat-thread.ts',
+  'src/json-schema/schema-thread.ts',
+  'test/support/servers/counting.ts',
+  'test/chaos/tool-server.ts',
+];
 /** It reads files that lie beside its own. */
 const LEFT_OUTSIDE = ['@fastify/swagger-ui'];
 

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { CHAINS } from './model-plan.ts';
 import { AGENTS } from './run-plan.ts';
-import { PROGRAM, SOURCES } from '../support/program.ts';
+import { PROGRAM, programOf, SOURCES } from '../support/program.ts';
 import { type Child, freePort, spawnNode } from '../support/process.ts';
 import { startRedis, type TestRedis } from '../support/redis.ts';
 
@@ -47,7 +47,9 @@ export interface System {
   stop(): Promise<void>;
 }
 
-const TOOL_SERVER = fileURLToPath(new URL('./tool-server.ts', import.meta.url));
+/** A server gets no variable that it was not given: with this one it starts with a third less work. */
+const { NODE_COMPILE_CACHE: CACHE } = process.env;
+const TOOL_SERVER = programOf(fileURLToPath(new URL('./tool-server.ts', import.meta.url)));
 const MODEL_SERVER = fileURLToPath(new URL('./model-server.ts', import.meta.url));
 const HOSTILE_SERVER = fileURLToPath(new URL('../support/servers/hostile-peer.mjs', import.meta.url));
 const HOSTILE_MODEL = fileURLToPath(new URL('./hostile-model.ts', import.meta.url));
@@ -65,7 +67,7 @@ const STARTS_WITHIN_MS = 180_000;
 const ONE_START_MS = 60_000;
 
 /** Of other sources than this repository's: those themselves. */
-function programOf(source: string): string {
+function commandOf(source: string): string {
   const file = join(source, 'src/cli/main.ts');
   return file === SOURCES ? PROGRAM : file;
 }
@@ -84,7 +86,7 @@ export async function startSystem(options: SystemOptions): Promise<System> {
   const upPort = await freePort();
   const prefix = 'chaos';
   const env = { REDIS_URL: redis.url, ADJUTANT_PREFIX: prefix, ADJUTANT_LOG_LEVEL: 'warn' };
-  const program = programOf(options.source);
+  const program = commandOf(options.source);
   const written = new Map<string, string[]>();
   const providers = Object.fromEntries([
     ...MODEL_PROVIDERS.map((name, index) => [name, provider(modelPorts[index] ?? 0)] as const),
@@ -211,7 +213,8 @@ function writeConfigs(
   folder: string,
   { httpPort, hostilePort, providers, retentionMs, drainMs }: Configured,
 ): void {
-  const stdio = { command: process.execPath, args: [TOOL_SERVER], env: { CHAOS_FOLDER: folder } };
+  const env = { CHAOS_FOLDER: folder, ...(CACHE === undefined ? {} : { NODE_COMPILE_CACHE: CACHE }) };
+  const stdio = { command: process.execPath, args: [TOOL_SERVER], env };
   const effects = { plain: 'idempotent' };
   const serialServer = { ...stdio, args: [TOOL_SERVER, 'serial'], effects };
   const mcpServers = {

@@ -1,10 +1,11 @@
 /** The start script is killed, in each way to become the program: the worker ends with it, and so do its tool servers.
  *  It must not end anything but what it started: the rest must end by itself. */
-import { rm } from 'node:fs/promises';
+import { mkdir, readdir, rm } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { cliFolder } from '../support/cli.ts';
 import { gone } from '../support/mcp-process.ts';
+import { PROGRAM } from '../support/program.ts';
 import { ownServerEntry } from '../support/mcp-servers.ts';
 import { type Child, spawnProcess } from '../support/process.ts';
 import { useRedis } from '../support/shared.ts';
@@ -28,9 +29,15 @@ afterAll(async () => {
 async function startWorker(
   command: string,
   args: readonly string[],
+  more: Readonly<Record<string, string>> = {},
 ): Promise<[worker: Child, server: number]> {
   const config = ['--config', join(folder, 'adjutant.json')];
-  const env = { REDIS_URL: redis.url, ADJUTANT_LOG_LEVEL: 'info', npm_lifecycle_event: undefined };
+  const env = {
+    REDIS_URL: redis.url,
+    ADJUTANT_LOG_LEVEL: 'info',
+    npm_lifecycle_event: undefined,
+    ...more,
+  };
   const worker = spawnProcess(command, [...args, 'worker', ...config], { env });
   await worker.waitForLine(/^adjutant works/);
   const line = await worker.waitForLine(/"pid":\d+/);
@@ -55,4 +62,13 @@ test('SIGTERM of npx, which its shell does not pass on, stops the worker', async
   await worker.stop();
   await gone(server);
   expect(worker.lines).toContain('stopping');
+});
+
+test('a worker that is killed again and again compiles its code once', async () => {
+  const cache = join(folder, 'compiled');
+  await mkdir(cache);
+  const [worker] = await startWorker(process.execPath, [PROGRAM], { NODE_COMPILE_CACHE: cache });
+  await worker.kill9();
+  const written = await readdir(cache, { recursive: true, withFileTypes: true });
+  expect(written.filter((each) => each.isFile())).not.toEqual([]);
 });

@@ -4,6 +4,7 @@ import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { McpServerOptions } from '../../src/mcp/server-options.ts';
+import { programOf } from './program.ts';
 import { type Child, freePort, spawnNode } from './process.ts';
 
 type Env = Readonly<Record<string, string>>;
@@ -39,7 +40,7 @@ function stdio(name: string, args: readonly string[], env: Env = {}): StdioServe
 
 /** A server of test/support/servers, as an entry of `mcpServers` in adjutant.json. */
 export function ownServerEntry(file: string, env: Env = {}) {
-  return { command: process.execPath, args: [ownServer(file), 'stdio'], env: { ...COMPILED, ...env } };
+  return { command: process.execPath, args: [programOf(ownServer(file)), 'stdio'], env: { ...COMPILED, ...env } };
 }
 
 export const everything = (): StdioServer => stdio('everything', [EVERYTHING, 'stdio']);

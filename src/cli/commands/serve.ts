@@ -1,5 +1,6 @@
 /** `adjutant up`, `api`, `engine`, `worker`: runs the service in this process until it must stop.
  *  It must never know what the roles do: the service does. */
+import { flushCompileCache } from 'node:module';
 import { ADJUTANT, beforeOptions } from '../command-name.ts';
 import { hideEnvironment } from '../environment-block.ts';
 import { EXIT, type ExitCode } from '../failure.ts';
@@ -76,6 +77,8 @@ async function run(
       modules: { ...modules, agents },
       onEnd: printer?.ended,
     });
+    // Else it is written at the end of the process alone: one that is killed again and again would compile each time.
+    flushCompileCache();
     await service.start(stop);
     if (service.url !== null) printer?.begin(service.url);
     // A verb that does not find the note asks the usual address.
