@@ -40,7 +40,11 @@ function stdio(name: string, args: readonly string[], env: Env = {}): StdioServe
 
 /** A server of test/support/servers, as an entry of `mcpServers` in adjutant.json. */
 export function ownServerEntry(file: string, env: Env = {}) {
-  return { command: process.execPath, args: [programOf(ownServer(file)), 'stdio'], env: { ...COMPILED, ...env } };
+  return {
+    command: process.execPath,
+    args: [programOf(ownServer(file)), 'stdio'],
+    env: { ...COMPILED, ...env },
+  };
 }
 
 export const everything = (): StdioServer => stdio('everything', [EVERYTHING, 'stdio']);
