@@ -69,6 +69,11 @@ export function isQuickToCheck(value: unknown, schemaSize: number): boolean {
   return costWithin(value, MAX_COMPARISONS / schemaSize) !== null;
 }
 
+/** Stops counting at `most`. */
+export function holdsMoreThan(value: unknown, most: number): boolean {
+  return costWithin(value, most) === null;
+}
+
 /** The number of values, long texts counted by their length; null: more than `most`. */
 function costWithin(value: unknown, most: number): number | null {
   const open: unknown[] = [value];

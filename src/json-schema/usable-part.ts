@@ -1,6 +1,7 @@
 /** Finds what of a foreign schema cannot be compiled, and the part without it, which checks as much as it can.
  *  It must never make a schema stricter: where a fault cannot be left out alone, the keyword around it goes too. */
 import { dialectOf, type SchemaDialect } from './schema-dialect.ts';
+import { shortened } from './shortened-text.ts';
 import { isKnownReference, namesIn, type SchemaNames } from './schema-names.ts';
 
 export interface UsablePart {
@@ -33,10 +34,15 @@ interface Walk {
 
 /** More would not be read by anybody. */
 const MAX_FAULTS = 20;
+const MAX_PATH_CHARACTERS = 200;
+const MAX_FAULT_CHARACTERS = 400;
 
 function report({ path, found }: Walk, what: string): void {
   found.doubts += 1;
-  if (found.faults.length < MAX_FAULTS) found.faults.push(`${path === '' ? 'it' : path} ${what}`);
+  if (found.faults.length >= MAX_FAULTS) return;
+  found.faults.push(
+    shortened(`${shortened(path === '' ? 'it' : path, MAX_PATH_CHARACTERS)} ${what}`, MAX_FAULT_CHARACTERS),
+  );
 }
 
 function partOf(schema: unknown, walk: Walk): unknown {

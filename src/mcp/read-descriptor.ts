@@ -1,6 +1,7 @@
 /** Reads the description of one tool in a listing: what is wrong with it costs that tool, or one member, not the whole list.
  *  It must never lose a tool silently: what is left out is reported in the description that takes its place. */
 import { specTypeSchemas, type Tool } from '@modelcontextprotocol/client';
+import { shortened } from '../json-schema/shortened-text.ts';
 import { isObject } from '../contract/json-object.ts';
 
 type Members = Record<string, unknown>;
@@ -42,13 +43,21 @@ export function outputSchemaOf({ outputSchema, _meta: meta }: Tool): Members | u
   return isObject(apart) ? apart : outputSchema;
 }
 
+/** The server chooses these texts. */
+const MAX_NAME_CHARACTERS = 200;
+const MAX_MESSAGE_CHARACTERS = 400;
+
 function leftOut(name: string, message: string): Members {
-  return marked({ name, inputSchema: { type: 'object' } }, { message, isLeftOut: true });
+  return marked(
+    { name: shortened(name, MAX_NAME_CHARACTERS), inputSchema: { type: 'object' } },
+    { message, isLeftOut: true },
+  );
 }
 
 function marked(tool: Members, fault: DescriptorFault): Members {
   const meta = isObject(tool['_meta']) ? tool['_meta'] : {};
-  return { ...tool, _meta: { ...meta, [FAULT]: fault } };
+  const message = shortened(fault.message, MAX_MESSAGE_CHARACTERS);
+  return { ...tool, _meta: { ...meta, [FAULT]: { ...fault, message } } };
 }
 
 /** The schema, or what is wrong with it. Arguments are an object, also where the schema does not say so. */
@@ -88,10 +97,17 @@ function readOptional(given: Members): { kept: Members; wrong: string[] } {
   for (const key of ['title', 'description']) read(key, others[key], (value) => typeof value === 'string');
   read('annotations', rightHints(annotations, wrong), isObject);
   for (const key of ['icons', 'execution']) read(key, others[key], (value) => isRightMember(key, value));
-  read('_meta', meta, isObject);
+  read('_meta', withoutOurs(meta), isObject);
   read('outputSchema', outputSchema, isObject);
   if (isObject(kept['outputSchema'])) setApart(kept, kept['outputSchema']);
   return { kept, wrong };
+}
+
+/** Only this client sets its own members: a server that sends them would hide a tool, or replace its schema. */
+function withoutOurs(meta: unknown): unknown {
+  if (!isObject(meta)) return meta;
+  const { [FAULT]: _fault, [OUTPUT_SCHEMA]: _schema, ...others } = meta;
+  return others;
 }
 
 /** Each hint counts by itself: a tool whose hints are wrong is only called with more care. */

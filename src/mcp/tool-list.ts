@@ -2,7 +2,9 @@
  *  It must never compile a schema again during a call when an earlier call has compiled it. */
 import type { Tool } from '@modelcontextprotocol/client';
 import type { CheckedSchema, SchemaChecks, SchemaVerdict } from '../json-schema/schema-checks.ts';
+import { holdsMoreThan } from '../json-schema/harmless.ts';
 import { usablePart } from '../json-schema/usable-part.ts';
+import { shortened } from '../json-schema/shortened-text.ts';
 import type { Logger } from '../telemetry/logger.ts';
 import { type DescriptorFault, descriptorFault, outputSchemaOf } from './read-descriptor.ts';
 import type { ToolDefinition, ToolFault } from './tool-definition.ts';
@@ -38,7 +40,7 @@ export function createToolList(tools: readonly Tool[], options: ToolListOptions)
   const faults: ToolFault[] = [];
   for (const tool of tools) {
     const fault = byName.has(tool.name) ? LISTED_TWICE : descriptorFault(tool);
-    if (fault !== null) faults.push({ tool: tool.name, message: messageOf(fault) });
+    if (fault !== null) faults.push(toolFault(tool.name, messageOf(fault)));
     if (fault?.isLeftOut === true) continue;
     const listed = listedTool(readDefinition(options.server, tool), options);
     byName.set(tool.name, listed);
@@ -50,6 +52,17 @@ export function createToolList(tools: readonly Tool[], options: ToolListOptions)
     definitions: [...byName.values()].map((tool) => tool.definition),
     faults,
     find: (name) => byName.get(name),
+  };
+}
+
+const MAX_NAME_CHARACTERS = 200;
+const MAX_MESSAGE_CHARACTERS = 500;
+
+/** A server chooses what it is made of, and it is kept, sent and logged. */
+function toolFault(name: string, message: string): ToolFault {
+  return {
+    tool: shortened(name, MAX_NAME_CHARACTERS),
+    message: shortened(message, MAX_MESSAGE_CHARACTERS),
   };
 }
 
@@ -77,7 +90,10 @@ function listedTool(definition: ToolDefinition, options: ToolListOptions): Liste
 function createListedTool(definition: ToolDefinition, { logger, schemas }: ToolListOptions): ListedTool {
   const { name, inputSchema, outputSchema } = definition;
   const onUnusable = (reason: string): void =>
-    logger.warn({ tool: name, reason }, 'MCP tool has a schema that checks nothing');
+    logger.warn(
+      { tool: shortened(name, MAX_NAME_CHARACTERS), reason },
+      'MCP tool has a schema that checks nothing',
+    );
   return {
     definition,
     input: reported(schemas.of(inputSchema), onUnusable),
@@ -89,11 +105,16 @@ function createListedTool(definition: ToolDefinition, { logger, schemas }: ToolL
   };
 }
 
+/** Looking takes about 5 µs for each value, on the main thread. */
+const MAX_VALUES = 2_000;
+
 function schemaFaults(tool: string, which: string, schema: Readonly<Record<string, unknown>>): ToolFault[] {
+  if (holdsMoreThan(schema, MAX_VALUES))
+    return [toolFault(tool, `has ${which} that is too large to look for what cannot be checked`)];
   const [first, ...others] = usablePart(schema).faults;
   if (first === undefined) return [];
   const more = others.length === 0 ? '' : ` (and ${others.length} more)`;
-  return [{ tool, message: `has ${which} that is checked only in part: ${first}${more}` }];
+  return [toolFault(tool, `has ${which} that is checked only in part: ${first}${more}`)];
 }
 
 /** Reports once that the schema cannot be used. */

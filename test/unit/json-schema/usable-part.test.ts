@@ -2,6 +2,7 @@
  *  It must never refuse a value that the whole schema might allow. */
 import { describe, expect, test } from 'vitest';
 import { compileSchema } from '../../../src/json-schema/schema-validator.ts';
+import { namesIn } from '../../../src/json-schema/schema-names.ts';
 import { usablePart } from '../../../src/json-schema/usable-part.ts';
 
 const NUMBER = { n: { type: 'number' } };
@@ -74,4 +75,25 @@ test('what is no keyword is not looked into', () => {
     'x-type': { type: 'any' },
   };
   expect(usablePart(schema)).toEqual({ part: schema, faults: [] });
+});
+
+test('a reference may name an id by its last steps', () => {
+  const $defs = { a: { $id: 'https://elsewhere.example/x/y/z' } };
+  const faultsOf = ($ref: string): number => usablePart({ $defs, allOf: [{ $ref }] }).faults.length;
+  const named = ['z', 'y/z', 'x/y/z', 'elsewhere.example/x/y/z', 'https://elsewhere.example/x/y/z#'];
+  expect(named.map(faultsOf)).toEqual([0, 0, 0, 0, 0]);
+  expect(['y', '/z/', 'lsewhere.example/x/y/z', 'w/z'].map(faultsOf)).toEqual([1, 1, 1, 1]);
+});
+
+test('an id of very many steps has few names', () => {
+  const { ids } = namesIn({ $id: `${'a/'.repeat(10_000)}z` });
+  expect([ids.size, ids.has('z'), ids.has('a/a/z')]).toEqual([17, true, true]);
+});
+
+test('a fault is short, whatever its place is called', () => {
+  const [fault = ''] = usablePart(
+    withMember({ properties: { ['😀'.repeat(1_000)]: { type: 'any' } } }),
+  ).faults;
+  expect(fault).toMatch(/😀… is not a type of JSON$/u);
+  expect(fault.length).toBeLessThan(300);
 });

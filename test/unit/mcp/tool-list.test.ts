@@ -56,3 +56,22 @@ test('a schema that cannot be compiled is checked as far as it can, and reported
   expect(listOf([tool('odd', 'thing')], list).faults).toEqual(list.faults);
   expect(warnings).toEqual([{ tool: 'odd', message }]);
 });
+
+const members = (count: number): Record<string, { type: string }> =>
+  Object.fromEntries(Array.from({ length: count }, (_, index) => [`p${index}`, { type: 'thing' }]));
+
+test('a schema of very many values is not looked at on the main thread, and reported once', () => {
+  const schema = { type: 'object' as const, properties: members(1_000) };
+  const message = 'has an input schema that is too large to look for what cannot be checked';
+  expect(listOf([{ name: 'large', inputSchema: schema }]).faults).toEqual([{ tool: 'large', message }]);
+  const smaller = { ...schema, properties: members(900) };
+  expect(listOf([{ name: 'less', inputSchema: smaller }]).faults[0]?.message).toContain('only in part');
+});
+
+test('the texts of a fault are short, whatever the server sends', () => {
+  const properties = { ['k'.repeat(100_000)]: { type: 'thing', pattern: '[' } };
+  const name = 'n'.repeat(100_000);
+  const [fault, ...others] = listOf([{ name, inputSchema: { type: 'object', properties } }]).faults;
+  expect([fault?.tool.length, others]).toEqual([200, []]);
+  expect(fault?.message).toMatch(/^has an input .{1,400}… is not a type of JSON \(and 1 more\)$/);
+});
