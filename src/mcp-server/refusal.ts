@@ -77,7 +77,7 @@ function unavailable(
   hint: string,
   place?: Place,
 ): ProtocolError {
-  const text = `Adjutant is unavailable: ${message} ${hint}`;
+  const text = `Adjutant is unavailable: ${message.replace(/\.?$/, '.')} ${hint}`;
   const ids = place === undefined ? {} : idsOf(place);
   return new ProtocolError(ProtocolErrorCode.InternalError, text, { retry_after_ms: retryAfterMs, ...ids });
 }

@@ -149,6 +149,7 @@ test('a submission without an answer: a client with a key repeats it, another on
   client.submit.mockImplementation(away);
   const { call } = scene(client);
   const keyed = await call({ _meta: { 'adjutant/idempotencyKey': 'a' } });
+  expect(keyed.error?.message).toContain('Redis is unreachable. Whether');
   expect(keyed.error?.message).toContain('repeat it with the same _meta["adjutant/idempotencyKey"]');
   const { error } = await call();
   const { request_id } = client.submit.mock.lastCall?.[0] ?? {};
