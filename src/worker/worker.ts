@@ -144,7 +144,7 @@ export function createWorker(options: WorkerOptions) {
     // Consumers close once their jobs have ended; what was taken without a job is in hand all the same.
     const closing = consumers.stop().finally(() => (isClosed = true));
     const ended = Promise.allSettled([closing, inHand.none()]);
-    const drainMs = Math.min(options.drainMs, (by?.leftMs() ?? Infinity) - LAST_WORDS_MS);
+    const drainMs = Math.max(0, Math.min(options.drainMs, (by?.leftMs() ?? Infinity) - LAST_WORDS_MS));
     await settledWithin(inHand.none(), drainMs);
     running.stopAll('shutdown');
     await settledWithin(ended, LAST_WORDS_MS);
