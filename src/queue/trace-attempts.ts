@@ -4,6 +4,7 @@ import type { TracedAttempt } from '../contract/request-trace.ts';
 import { WAIT_REASONS } from '../contract/waiting.ts';
 import type { ClaimNote } from '../journal/history.ts';
 import type { DirectiveRecord } from '../journal/records.ts';
+import { instantOrNull } from './instant.ts';
 import { type LoggedEnd, type LoggedRetry, type LogFacts, retryKey } from './trace-log.ts';
 
 interface NotedClaims {
@@ -126,8 +127,4 @@ function lastEnd({ record, log, now }: NotedClaims): AttemptEnd {
 /** Where a worker died, the next attempt could begin at the end of its lease. */
 function dueAfter(before: ClaimNote | undefined): number | null {
   return before?.end ? before.end.at + before.end.delayMs : null;
-}
-
-export function instantOrNull(at: number | null): string | null {
-  return at === null ? null : new Date(at).toISOString();
 }

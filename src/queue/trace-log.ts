@@ -1,5 +1,6 @@
 // What a trace takes from the log of a request: names, errors, waits, approvals. Texts and results stay where they are.
 // Must never read more of a long log than its limits, nor hide that it did.
+import { ownMember } from '../contract/own-member.ts';
 import { isTerminalSignal, type Signal } from '../contract/signal.ts';
 import type { LogPiece, SignalLog } from '../journal/signal-log.ts';
 
@@ -124,7 +125,7 @@ const MESSAGES: Readonly<Record<string, (data: Record<string, unknown>) => unkno
 };
 
 function noteEvent(facts: LogFacts, { type, time: at, sequence, data }: Signal): void {
-  const messageOf = Object.hasOwn(MESSAGES, type) ? MESSAGES[type] : undefined;
+  const messageOf = ownMember(MESSAGES, type);
   if (messageOf === undefined) return;
   if (facts.events.length >= MOST_EVENTS) {
     facts.eventsLeftOut += 1;

@@ -12,7 +12,8 @@ import type { RunView } from '../contract/run.ts';
 import type { TurnNote } from '../journal/history.ts';
 import type { RequestHistory } from '../journal/record-reader.ts';
 import type { DirectiveRecord } from '../journal/records.ts';
-import { claimsLeftOut, instantOrNull, tracedAttempts } from './trace-attempts.ts';
+import { instant, instantOrNull } from './instant.ts';
+import { claimsLeftOut, tracedAttempts } from './trace-attempts.ts';
 import type { LoggedEvent, LogFacts } from './trace-log.ts';
 
 export interface TraceParts {
@@ -135,8 +136,4 @@ function tracedTurn({ version, readAt, writtenAt }: TurnNote, events: SharedEven
     ended_at: instant(writtenAt),
     events: events.ofTurn(version),
   };
-}
-
-function instant(at: number): string {
-  return new Date(at).toISOString();
 }

@@ -7,14 +7,7 @@ import type { Envelope } from '../journal/envelope.ts';
 import type { DirectiveRecord, RequestRecord } from '../journal/records.ts';
 import type { Signal } from '../contract/signal.ts';
 import { traceIdOf } from '../telemetry/trace-context.ts';
-
-function instant(at: number): string {
-  return new Date(at).toISOString();
-}
-
-function instantOrNull(at: number | null): string | null {
-  return at === null ? null : instant(at);
-}
+import { instant, instantOrNull } from './instant.ts';
 
 function directiveSummary(requestId: string, record: DirectiveRecord): DirectiveSummary {
   return {
