@@ -15,7 +15,7 @@ import { openScenes } from '../support/traced-scenes.ts';
 
 const collector = shared(startOtlpReceiver);
 /** The service has no endpoint: the journal alone knows. */
-const scenes = shared(() => openScenes(collector.url, false));
+const scenes = shared(() => openScenes(collector.url, { isRecorded: false }));
 
 async function begun(name: string): Promise<string> {
   const request = TRACED_REQUESTS.find((each) => each.name === name);

@@ -11,12 +11,16 @@ import { TRACED_REQUESTS } from '../support/traced-requests.ts';
 import { look, openScenes, type Scene } from '../support/traced-scenes.ts';
 
 const collector = shared(startOtlpReceiver);
-const scenes = shared(() => openScenes(collector.url));
+const scenes = shared(() => openScenes(collector.url, { untilArrived }));
 /** Of the whole file, for the last test. */
 const seen: (Scene & { tree: readonly string[] })[] = [];
 
-const spansOf = ({ traceId }: Scene): ReceivedSpan[] =>
+const spansOf = ({ traceId }: Pick<Scene, 'traceId'>): ReceivedSpan[] =>
   collector.spans().filter((span) => span.traceId === traceId);
+
+function untilArrived(traceId: string, name: string, count: number): Promise<void> {
+  return collector.until(() => spansOf({ traceId }).filter((span) => span.name === name).length >= count);
+}
 
 /** Of a request of the first tests. */
 function spansIn(name: string): ReceivedSpan[] {
@@ -47,7 +51,7 @@ describe('the trace of', () => {
 });
 
 test('a provider is asked in the context of the span of its call', async () => {
-  const names = ['a fallback', 'an embedding', 'a provider that asks to slow down'];
+  const names = ['a fallback', 'an embedding', 'a provider that asks to slow down', 'a run with all of it'];
   const calls = names.flatMap(spansIn).filter(({ name }) => /^(chat|embeddings) /.test(name));
   const contexts = calls.map(({ traceId, spanId }) => `00-${traceId}-${spanId}-01`);
   expect(scenes.asked.toSorted()).toEqual(contexts.toSorted());

@@ -32,8 +32,21 @@ async function drawnTree(jaeger: Jaeger, traceId: string): Promise<string> {
   }
 }
 
+/** Until Jaeger has so many spans of this name. */
+async function untilArrived(jaeger: Jaeger, traceId: string, name: string, count: number): Promise<void> {
+  const until = performance.now() + LONGEST_WAIT_MS;
+  while (performance.now() < until) {
+    const spans = await jaeger.spans(traceId).catch(() => []);
+    if (spans.filter((span) => span.name === name).length >= count) return;
+    await pause(LOOK_EVERY_MS);
+  }
+  throw new Error(`Jaeger does not have ${count} spans ${name} of the trace ${traceId}`);
+}
+
 async function check(jaeger: Jaeger): Promise<number> {
-  await using scenes = await openScenes(jaeger.endpoint);
+  await using scenes = await openScenes(jaeger.endpoint, {
+    untilArrived: (...awaited) => untilArrived(jaeger, ...awaited),
+  });
   const traces: { name: string; traceId: string; tree: readonly string[] }[] = [];
   for (const { name, begin, tree } of TRACED_REQUESTS) {
     const { traceId } = await begin(scenes);

@@ -12,6 +12,7 @@ interface Rule {
   readonly always: Attributes;
   /** Where it did not fail. */
   readonly succeeded?: Attributes;
+  readonly failed?: Attributes;
   readonly perhaps?: Attributes;
 }
 
@@ -129,12 +130,12 @@ const RULES: readonly Rule[] = [
       'gen_ai.agent.name': text,
       ...usage,
       'adjutant.request.id': text,
-      'adjutant.run.status': 'completed',
-      'adjutant.run.termination_reason': 'final_answer',
       'adjutant.run.turns': count,
       'adjutant.run.iterations': count,
       'adjutant.run.tool_calls': count,
     },
+    succeeded: { 'adjutant.run.status': 'completed', 'adjutant.run.termination_reason': 'final_answer' },
+    failed: { 'adjutant.run.status': 'cancelled', 'adjutant.run.termination_reason': 'cancelled' },
   },
   // Of the MCP server.
   { of: /^SERVER tools\/call /, always: { 'tools.traceparent': /^(_meta|_meta and header)$/ } },
@@ -153,6 +154,8 @@ const EVENTS: Readonly<Record<string, Attributes>> = {
   'directive.redelivered': { 'adjutant.redeliveries': count },
   'directive.cancelled': {},
   'directive.worker_lost': {},
+  'ai.request.cancel_requested': {},
+  'run.cancelled': {},
   'ai.tool.approval_requested': {
     'adjutant.call.id': text,
     'gen_ai.tool.name': text,
@@ -175,7 +178,7 @@ function faultsOfSpan({ kind, name, status, attributes, events, links }: Receive
   const failed = status === 'ERROR';
   const required: Attributes = {
     ...rule.always,
-    ...(failed ? { 'error.type': text } : rule.succeeded),
+    ...(failed ? { 'error.type': text, ...rule.failed } : rule.succeeded),
   };
   const allowed = { ...rule.perhaps, ...required };
   return [

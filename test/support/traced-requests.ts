@@ -25,6 +25,15 @@ const toolCall = (tool: string, depth: number, server = 'traced'): string[] =>
     `      SERVER tools/call ${tool}`,
   ].map((line) => `${'  '.repeat(depth)}${line}`);
 
+const plannedTurn = [
+  '    INTERNAL turn steady',
+  '      PRODUCER send llm.first',
+  '        CONSUMER process llm.first ✗ provider_error • directive.fallback',
+  '          CLIENT chat busy ✗ provider_error',
+  '        CONSUMER process llm.second ↩ previous_attempt',
+  '          CLIENT chat planner',
+];
+
 const SUBMISSION = 'SERVER POST /v1/directives';
 const START = 'SERVER POST /v1/requests';
 
@@ -185,6 +194,37 @@ export const TRACED_REQUESTS: readonly TracedRequest[] = [
     name: 'a program that submits without HTTP',
     begin: (scenes) => scenes.direct(look('direct')),
     tree: toolCall('look', 0),
+  },
+  {
+    name: 'a run with all of it',
+    begin: (scenes) => scenes.everything(),
+    tree: [
+      START,
+      '  INTERNAL invoke_agent steady ✗ cancelled • run.cancelled',
+      ...plannedTurn,
+      '    INTERNAL turn steady',
+      '      PRODUCER send tool.remote',
+      '        CONSUMER process tool.remote ✗ worker_lost • directive.worker_lost',
+      '          CLIENT execute_tool remote.look ✗ worker_lost',
+      '            SERVER tools/call look',
+      '        CONSUMER process tool.remote ↩ lost_attempt • directive.redelivered',
+      '          CLIENT execute_tool remote.look',
+      '            SERVER tools/call look',
+      '      PRODUCER send tool.traced',
+      '        CONSUMER process tool.traced ✗ execution_error • directive.retry_scheduled',
+      '          CLIENT execute_tool traced.look ✗ execution_error',
+      '            SERVER tools/call look',
+      '        CONSUMER process tool.traced ↩ previous_attempt',
+      '          CLIENT execute_tool traced.look',
+      '            SERVER tools/call look',
+      ...plannedTurn,
+      '    INTERNAL turn steady',
+      '      PRODUCER send tool.traced',
+      '        CONSUMER process tool.traced ✗ cancelled • directive.cancelled',
+      '          CLIENT execute_tool traced.look ✗ cancelled',
+      '            SERVER tools/call look',
+      '    INTERNAL turn steady • ai.request.cancel_requested',
+    ],
   },
   // The last one: what the worker has not sent yet dies with it.
   {

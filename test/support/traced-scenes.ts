@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { createDirectClient } from '../../src/service/direct-client.ts';
 import { type AdjutantProcess, install } from './installation.ts';
 import { ownServerEntry, startTraced } from './mcp-servers.ts';
-import { follow, get, post, untilClosed } from './public-api.ts';
+import { follow, get, post, untilClosed, untilEnded } from './public-api.ts';
 import { startNotingProvider } from './noting-provider.ts';
 
 export interface Scene {
@@ -41,6 +41,12 @@ const TURNS = [
 const AGENTS = {
   lead: { model_alias: 'fast', tools: ['traced.*', 'guide.*'] },
   helper: { model_alias: 'fast' },
+  steady: {
+    model_alias: 'planned',
+    tools: ['traced.look', 'remote.look'],
+    model_call: { max_retries: 0 },
+    tool_call: { max_retries: 1 },
+  },
   careful: { model_alias: 'fast', tools: ['traced.*'], policies: { approvals: { '*': 'ask' } } },
 };
 
@@ -49,6 +55,13 @@ export const look = (label: string, more: object = {}) => ({
   tool_name: 'traced.look',
   arguments: { label, ...more },
 });
+
+export interface SceneOptions {
+  /** Whether the processes report, or only the MCP servers do. */
+  readonly isRecorded?: boolean;
+  /** Resolves when so many spans of this name have arrived at the endpoint: what a worker has not sent dies with it. */
+  readonly untilArrived?: (traceId: string, name: string, count: number) => Promise<void>;
+}
 
 interface SceneSettings {
   readonly endpoint: string;
@@ -70,7 +83,11 @@ async function configured({ endpoint, isRecorded, folder, providerUrl }: SceneSe
       second: { type: 'openai-compatible', base_url: providerUrl },
       script: { type: 'scripted', file: script, pace: 10_000 },
     },
-    models: { fast: ['script:m'], chain: ['first:busy', 'second:free'] },
+    models: {
+      fast: ['script:m'],
+      chain: ['first:busy', 'second:free'],
+      planned: ['first:busy', 'second:planner'],
+    },
     agents: AGENTS,
     worker: { lease_ms: 2_000, drain_ms: 1_000 },
     telemetry: { ...(isRecorded ? { endpoint } : {}), trace_url: 'http://jaeger.example/trace/{trace_id}' },
@@ -80,8 +97,9 @@ async function configured({ endpoint, isRecorded, folder, providerUrl }: SceneSe
 
 export type Scenes = Awaited<ReturnType<typeof openScenes>>;
 
-/** Api, engine and worker as processes of their own. They report to `endpoint`, or only the MCP servers do. */
-export async function openScenes(endpoint: string, isRecorded = true) {
+/** Api, engine and worker as processes of their own, which report to `endpoint`. */
+export async function openScenes(endpoint: string, options: SceneOptions = {}) {
+  const { isRecorded = true, untilArrived = async () => {} } = options;
   const folder = await mkdtemp(join(tmpdir(), 'adjutant-traces-'));
   const provider = await startNotingProvider();
   const { config, remote } = await configured({ endpoint, isRecorded, folder, providerUrl: provider.url });
@@ -174,6 +192,22 @@ export async function openScenes(endpoint: string, isRecorded = true) {
     return sceneOf(requestId);
   }
 
+  /** A run with fallbacks, two calls at once, a retry, a worker that is killed, and a cancellation. */
+  async function everything(): Promise<Scene> {
+    const start = { agent: 'steady', query: 'everything' };
+    const { body } = await post<{ request_id: string }>(`${url}/v1/requests`, start);
+    const scene = await sceneOf(body.request_id);
+    await untilEnded(url, scene.requestId, 1);
+    await untilCalled(folder, 'in the crash');
+    await untilArrived(scene.traceId, 'process tool.traced', 2);
+    await worker.kill9();
+    worker = await installation.start('worker');
+    await untilCalled(folder, 'until the cancel');
+    await post(`${url}/v1/requests/${scene.requestId}/cancel`, {});
+    await untilClosed(url, scene.requestId);
+    return scene;
+  }
+
   const processes = (): AdjutantProcess[] => [api, engine, worker];
 
   return {
@@ -187,6 +221,7 @@ export async function openScenes(endpoint: string, isRecorded = true) {
     released,
     untaken,
     run,
+    everything,
     /** Lets every process send what it has left. */
     async stop(): Promise<void> {
       for (const each of processes()) await each.stop(20_000);
