@@ -18,7 +18,7 @@ const TASKS = {
   'test:chaos': { program: ['test/chaos/main.ts'], redisServer: 'always' },
   'test:leftovers': { program: ['test/leftovers/main.ts'], redisServer: 'always' },
   'test:jaeger': { program: ['test/jaeger/main.ts'], redisServer: 'always' },
-  'test:conformance': { program: ['test/conformance/main.ts'], redisServer: 'never' },
+  'test:conformance': { program: ['test/conformance/main.ts'], redisServer: 'always' },
   'test:deploy': { program: ['test/deploy/main.ts'], redisServer: 'never' },
   'test:memory': { program: ['bench/memory.ts'], redisServer: 'always' },
   bench: { program: ['bench/main.ts'], redisServer: 'always' },

@@ -1,8 +1,11 @@
 /** The MCP server over HTTP, for clients of both eras: a request in, a response out.
  *  It must never check a host or an origin, nor read a body: the API has done both. */
 import { createMcpHandler, isLegacyRequest } from '@modelcontextprotocol/server';
+import { isObject } from '../contract/json-object.ts';
+import { mismatchedHeader } from './mirrored-arguments.ts';
 import { createSessions } from './sessions.ts';
 import { createToolServers, type ToolServersOptions } from './tool-servers.ts';
+import type { ToolSource } from './tool-source.ts';
 
 export interface McpEndpoint {
   handle(request: Request, parsedBody: unknown): Promise<Response>;
@@ -12,6 +15,8 @@ export interface McpEndpoint {
 
 const MOST_SESSIONS = 1_000;
 const IDLE_SESSION_MS = 30 * 60_000;
+/** Of the protocol. */
+const HEADER_MISMATCH = -32_020;
 
 export function createMcpEndpoint(options: ToolServersOptions): McpEndpoint {
   const servers = createToolServers(options);
@@ -24,7 +29,9 @@ export function createMcpEndpoint(options: ToolServersOptions): McpEndpoint {
 
   async function handle(request: Request, parsedBody: unknown): Promise<Response> {
     const isLegacy = await isLegacyRequest(request, parsedBody);
-    return isLegacy ? sessions.handle(request, parsedBody) : modern.fetch(request, { parsedBody });
+    if (isLegacy) return sessions.handle(request, parsedBody);
+    const refusal = await otherHeaders(servers.tools, request, parsedBody);
+    return refusal ?? modern.fetch(request, { parsedBody });
   }
 
   async function close(): Promise<void> {
@@ -33,4 +40,23 @@ export function createMcpEndpoint(options: ToolServersOptions): McpEndpoint {
   }
 
   return { handle, close };
+}
+
+/** The refusal of a call whose headers say other things than its arguments; null: no such call. The SDK checks the rest. */
+async function otherHeaders(
+  tools: ToolSource,
+  { headers }: Request,
+  body: unknown,
+): Promise<Response | null> {
+  if (!isObject(body) || body['method'] !== 'tools/call' || !isObject(body['params'])) return null;
+  const { name, arguments: args } = body['params'];
+  // What cannot be found, or not now, is answered by the call itself.
+  const offer = typeof name === 'string' ? await tools.find(name).catch(() => undefined) : undefined;
+  if (offer === undefined || offer.server === null) return null;
+  const header = mismatchedHeader(offer.input_schema, args, headers);
+  if (header === null) return null;
+  const id = typeof body['id'] === 'string' || typeof body['id'] === 'number' ? body['id'] : null;
+  const message = `Bad Request: the header ${header} and the argument that it repeats disagree`;
+  const error = { code: HEADER_MISMATCH, message, data: { mismatch: { header } } };
+  return Response.json({ jsonrpc: '2.0', id, error }, { status: 400 });
 }

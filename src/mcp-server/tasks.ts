@@ -79,6 +79,13 @@ export function serveTasks(server: Server, parts: TaskParts): void {
       return { ...task, result: server.projectCallToolResult(await view.answer(), view.outputSchema) };
     }),
   );
+  // No task asks its client anything yet: an answer to a question that is not open is ignored, as the extension says.
+  server.setRequestHandler('tasks/update', schemas, async ({ taskId }, context) =>
+    guarded({ signal: context.mcpReq.signal, onError: parts.onError }, async () => {
+      await taskView(parts, await opened(parts, taskId, context));
+      return {};
+    }),
+  );
   server.setRequestHandler('tasks/cancel', schemas, async ({ taskId }, context) =>
     guarded({ signal: context.mcpReq.signal, onError: parts.onError }, async () => {
       const call = await opened(parts, taskId, context);

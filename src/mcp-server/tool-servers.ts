@@ -7,7 +7,7 @@ import { createDepartures } from './departures.ts';
 import { createSeals } from './held-call.ts';
 import type { Scope } from './offered-tools.ts';
 import { createToolServer } from './server.ts';
-import { createToolSource } from './tool-source.ts';
+import { createToolSource, type ToolSource } from './tool-source.ts';
 
 export interface ToolServersOptions {
   readonly client: DirectiveClient;
@@ -26,6 +26,7 @@ export interface ToolServersOptions {
 }
 
 export interface ToolServers {
+  readonly tools: ToolSource;
   create(context: McpRequestContext): Server;
   /** Ends every wait; calls go on. */
   stop(): void;
@@ -46,16 +47,17 @@ export function createToolServers(options: ToolServersOptions): ToolServers {
     stop: stop.signal,
     onError,
   });
+  const tools = createToolSource(client, scope);
   const shared = {
     client,
     departures,
     stop: stop.signal,
     onError,
-    tools: createToolSource(client, scope),
+    tools,
     seals: createSeals(options.sealingKey),
     version,
     heartbeatMs,
     holdMs,
   };
-  return { create: (context) => createToolServer(shared, context), stop: () => stop.abort() };
+  return { tools, create: (context) => createToolServer(shared, context), stop: () => stop.abort() };
 }

@@ -1,11 +1,12 @@
-/** Runs one scenario of the official conformance suite with the client beside this file.
+/** Runs the official conformance suite: one scenario with the client beside this file, or a revision against a server.
  *  It must never leave anything in the working directory. */
 import { spawn } from 'node:child_process';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { parse } from 'yaml';
 
 export interface SuiteRun {
   readonly passed: boolean;
@@ -15,21 +16,77 @@ export interface SuiteRun {
   readonly output: string;
 }
 
-const SUITE = join(
-  dirname(createRequire(import.meta.url).resolve('@modelcontextprotocol/conformance/package.json')),
-  'dist/index.js',
+/** One scenario against a server. */
+export interface ServerRun {
+  readonly scenario: string;
+  /** Names of the checks that failed, each once. */
+  readonly failed: readonly string[];
+  /** How many have passed or failed. */
+  readonly checks: number;
+  /** How many of them have passed; warnings and what was skipped are neither. */
+  readonly passed: number;
+  /** What the failed checks say. */
+  readonly output: string;
+}
+
+const PACKAGE = dirname(
+  createRequire(import.meta.url).resolve('@modelcontextprotocol/conformance/package.json'),
 );
+const SUITE = join(PACKAGE, 'dist/index.js');
 const CLIENT = fileURLToPath(new URL('./client.ts', import.meta.url));
 const LIMIT_MS = 60_000;
 
 export async function suiteRun(scenario: string): Promise<SuiteRun> {
-  const folder = await mkdtemp(join(tmpdir(), 'adjutant-conformance-'));
   const command = [process.execPath, CLIENT].map((part) => `'${part}'`).join(' ');
-  const options = ['--scenario', scenario, '--timeout', String(LIMIT_MS), '--output-dir', folder];
-  try {
-    const { code, output } = await outputOf([SUITE, 'client', '--command', command, ...options]);
+  const args = ['client', '--command', command, '--scenario', scenario, '--timeout', String(LIMIT_MS)];
+  return inFolder(async (folder) => {
+    const { code, output } = await outputOf([...args, '--output-dir', folder]);
     const summary = /^Passed: .*$/m.exec(output)?.[0] ?? 'no result';
     return { passed: code === 0 && / 0 failed/.test(summary), summary, output };
+  });
+}
+
+/** All scenarios of a revision against the server at `url`, and those of its extensions. */
+export async function serverRuns(url: string, revision: string): Promise<ServerRun[]> {
+  const args = ['server', '--url', url, '--requirements', revision, '--timeout', String(LIMIT_MS)];
+  return inFolder(async (folder) => {
+    const { output } = await outputOf([...args, '--output-dir', folder]);
+    const results = (await readdir(folder)).toSorted();
+    if (results.length === 0) throw new Error(`The conformance suite has not run:\n${output}`);
+    return Promise.all(results.map(async (name) => serverRun(folder, name)));
+  });
+}
+
+/** The scenarios that a revision asks of a server, frozen with it. */
+export async function requiredOfServers(revision: string): Promise<readonly string[]> {
+  const file = await readFile(join(PACKAGE, 'requirements', `${revision}.yaml`), 'utf8');
+  return (parse(file) as { server: string[] }).server;
+}
+
+interface Check {
+  readonly id: string;
+  readonly status: string;
+  readonly errorMessage?: string;
+}
+
+/** `name`: `server-<scenario>-<instant>`. */
+async function serverRun(folder: string, name: string): Promise<ServerRun> {
+  const checks = JSON.parse(await readFile(join(folder, name, 'checks.json'), 'utf8')) as Check[];
+  const failures = checks.filter(({ status }) => status === 'FAILURE');
+  const passed = checks.filter(({ status }) => status === 'SUCCESS').length;
+  return {
+    scenario: name.replace(/^server-(?<scenario>.*?)-\d{4}-\d\d-\d\dT[\d-]+Z$/, '$<scenario>'),
+    failed: [...new Set(failures.map(({ id }) => id))],
+    checks: passed + failures.length,
+    passed,
+    output: failures.map(({ id, errorMessage = '' }) => `  ${id}: ${errorMessage}`).join('\n'),
+  };
+}
+
+async function inFolder<T>(work: (folder: string) => Promise<T>): Promise<T> {
+  const folder = await mkdtemp(join(tmpdir(), 'adjutant-conformance-'));
+  try {
+    return await work(folder);
   } finally {
     await rm(folder, { recursive: true });
   }
@@ -37,7 +94,7 @@ export async function suiteRun(scenario: string): Promise<SuiteRun> {
 
 function outputOf(args: readonly string[]): Promise<{ code: number | null; output: string }> {
   return new Promise((resolve, reject) => {
-    const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'pipe'] });
+    const child = spawn(process.execPath, [SUITE, ...args], { stdio: ['ignore', 'pipe', 'pipe'] });
     const pieces: Buffer[] = [];
     for (const stream of [child.stdout, child.stderr])
       stream.on('data', (piece: Buffer) => pieces.push(piece));

@@ -1,0 +1,99 @@
+/** What Adjutant does not pass as an MCP server, check by check, with the reason.
+ *  It must never name a whole scenario: its other checks would not be looked at any more. */
+import type { ServerRun } from './suite-run.ts';
+
+export const REVISIONS = ['2026-07-28', '2025-11-25'] as const;
+
+interface Refusal {
+  readonly why: string;
+  /** `scenario check`. */
+  readonly checks: readonly string[];
+}
+
+export const REFUSED: readonly Refusal[] = [
+  {
+    why: 'Adjutant serves tools: resources, prompts and completion are not passed on',
+    checks: [
+      'caching sep-2549-prompts-list-caching-hints',
+      'caching sep-2549-resources-list-caching-hints',
+      'caching sep-2549-resources-templates-list-caching-hints',
+      'completion-complete completion-complete',
+      'input-required-result-non-tool-request sep-2322-non-tool-incomplete',
+      'prompts-get-embedded-resource prompts-get-embedded-resource',
+      'prompts-get-simple prompts-get-simple',
+      'prompts-get-with-args prompts-get-with-args',
+      'prompts-get-with-image prompts-get-with-image',
+      'prompts-list prompts-list',
+      'resources-list resources-list',
+      'resources-read-binary resources-read-binary',
+      'resources-read-text resources-read-text',
+      'resources-subscribe resources-subscribe',
+      'resources-templates-read resources-templates-read',
+      'resources-unsubscribe resources-unsubscribe',
+    ],
+  },
+  {
+    why: 'questions of a tool (elicitation, sampling, roots) are not passed on: its call fails, and says what it asked',
+    checks: [
+      'elicitation-sep1034-defaults elicitation-sep1034-general',
+      'elicitation-sep1330-enums elicitation-sep1330-general',
+      'input-required-result-basic-elicitation sep-2322-elicitation-incomplete',
+      'input-required-result-basic-list-roots sep-2322-list-roots-incomplete',
+      'input-required-result-basic-sampling sep-2322-sampling-incomplete',
+      'input-required-result-capability-check sep-2322-respect-client-capabilities',
+      'input-required-result-multi-round sep-2322-multi-round-r1',
+      'input-required-result-multiple-input-requests sep-2322-multiple-inputs-incomplete',
+      'input-required-result-request-state sep-2322-request-state-incomplete',
+      'input-required-result-result-type sep-2322-result-type-included',
+      'input-required-result-tampered-state sep-2322-reject-tampered-state',
+      'tasks-mrtr-composition sep-2663-mrtr-synchronous-before-task-creation',
+      'tasks-mrtr-input sep-2663-tasks-get-status-input-required',
+      'tasks-mrtr-input tasks-mrtr-partial-fulfillment',
+      'tasks-mrtr-input tasks-mrtr-tasks-update-resumes',
+      'tools-call-elicitation tools-call-elicitation',
+      'tools-call-sampling tools-call-sampling',
+    ],
+  },
+  {
+    why: 'what a tool logs is not passed on: revision 2026-07-28 has removed the method that asks for it',
+    checks: ['logging-set-level logging-set-level', 'tools-call-with-logging tools-call-with-logging'],
+  },
+  {
+    why: 'a tool may need a capability that Adjutant does not offer it: whatever a call fails with is an error that a model reads',
+    checks: [
+      'server-stateless sep-2575-missing-capability-http-400',
+      'server-stateless sep-2575-server-rejects-undeclared-capability',
+    ],
+  },
+  {
+    why: 'the same: an error of the protocol between Adjutant and the tool’s server is none between Adjutant and its client',
+    checks: ['tasks-lifecycle sep-2663-tasks-get-status-failed'],
+  },
+  {
+    why: 'no tool requires tasks: a client without them is held, and gets the same answer',
+    checks: ['tasks-required-task-error sep-2663-server-returns-missing-capability-when-required'],
+  },
+];
+
+const WHY: ReadonlyMap<string, string> = new Map(
+  REFUSED.flatMap(({ why, checks }) => checks.map((check) => [check, why] as const)),
+);
+
+/** Why a scenario is not passed; empty: it is. */
+export function refusalsOf({ scenario, failed }: ServerRun): string[] {
+  return [...new Set(failed.map((check) => WHY.get(`${scenario} ${check}`) ?? 'NOT EXPECTED'))];
+}
+
+/** What these runs of all revisions show that the list does not say, a line each. */
+export function unexpectedOf(runs: readonly ServerRun[]): string[] {
+  const failing = new Set(runs.flatMap(({ scenario, failed }) => failed.map((id) => `${scenario} ${id}`)));
+  const unlisted = [...failing].filter((check) => !WHY.has(check));
+  const ran = new Set(runs.map(({ scenario }) => scenario));
+  const passing = [...WHY.keys()].filter(
+    (check) => ran.has(check.split(' ')[0] ?? '') && !failing.has(check),
+  );
+  return [
+    ...unlisted.map((check) => `${check} fails, and server-scenarios.ts does not say why`),
+    ...passing.map((check) => `${check} passes, and server-scenarios.ts says why it fails`),
+  ];
+}

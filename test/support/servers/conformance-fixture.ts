@@ -1,0 +1,223 @@
+/** The MCP server with the tools that the official conformance suite asks for, as it stands behind Adjutant.
+ *  It must never do more than the suite describes of a tool: a scenario would pass that a stranger's server fails. */
+import { setTimeout as wait } from 'node:timers/promises';
+import {
+  type CallToolResult,
+  inputRequired,
+  type InputRequiredResult,
+  ProtocolError,
+  ProtocolErrorCode,
+  Server,
+  type ServerContext,
+  type Tool,
+} from '@modelcontextprotocol/server';
+import { serveStdio } from '@modelcontextprotocol/server/stdio';
+
+type Arguments = Readonly<Record<string, unknown>>;
+type Answer = CallToolResult | InputRequiredResult;
+type Handler = (args: Arguments, context: ServerContext) => Answer | Promise<Answer>;
+
+interface FixtureTool {
+  readonly description: string;
+  /** Default: no arguments. */
+  readonly inputSchema?: object;
+  readonly handler: Handler;
+}
+
+/** One red pixel, and a sound without samples. */
+const PNG =
+  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8DwHwAFBQIAX8jx0gAAAABJRU5ErkJggg==';
+const WAV = 'UklGRiQAAABXQVZFZm10IBAAAAABAAEAQB8AAIA+AAACABAAZGF0YQAAAAA=';
+const MISSING_CAPABILITY = -32_021;
+const STEP_MS = 50;
+/** Adjutant answers with a task what takes longer than a second: the suite's "1 s" has to be more than that. */
+const SECOND_MS = 1_500;
+
+const text = (value: string) => ({ type: 'text', text: value }) as const;
+const image = { type: 'image', data: PNG, mimeType: 'image/png' } as const;
+const said = (value: string): CallToolResult => ({ content: [text(value)] });
+
+function resource(uri: string, mimeType: string, content: string) {
+  return { type: 'resource', resource: { uri, mimeType, text: content } } as const;
+}
+
+function object(properties: object, required: readonly string[] = []): object {
+  return { type: 'object', properties, required };
+}
+
+/** Word for word as the scenario `json-schema-2020-12` has it. */
+const SCHEMA_2020_12 = {
+  $schema: 'https://json-schema.org/draft/2020-12/schema',
+  type: 'object',
+  $defs: {
+    address: {
+      $anchor: 'addressDef',
+      type: 'object',
+      properties: { street: { type: 'string' }, city: { type: 'string' } },
+    },
+  },
+  properties: {
+    name: { type: 'string' },
+    address: { $ref: '#/$defs/address' },
+    contactMethod: { type: 'string', enum: ['phone', 'email'] },
+    phone: { type: 'string' },
+    email: { type: 'string' },
+  },
+  allOf: [{ anyOf: [{ required: ['phone'] }, { required: ['email'] }] }],
+  if: { properties: { contactMethod: { const: 'phone' } }, required: ['contactMethod'] },
+  // oxlint-disable-next-line unicorn/no-thenable -- a keyword of JSON Schema
+  then: { required: ['phone'] },
+  else: { required: ['email'] },
+  additionalProperties: false,
+};
+
+/** They ask their caller something. One round is enough as long as Adjutant does not pass questions on. */
+const ASKING = [
+  'test_elicitation',
+  'test_elicitation_sep1034_defaults',
+  'test_elicitation_sep1330_enums',
+  'test_sampling',
+  'test_streaming_elicitation',
+  'test_input_required_result_elicitation',
+  'test_input_required_result_sampling',
+  'test_input_required_result_list_roots',
+  'test_input_required_result_request_state',
+  'test_input_required_result_multiple_inputs',
+  'test_input_required_result_multi_round',
+  'test_input_required_result_tampered_state',
+  'test_input_required_result_capabilities',
+  'confirm_delete',
+  'multi_input',
+  'test_tool_with_task',
+];
+
+function ask(): Answer {
+  const user_name = inputRequired.elicit({
+    message: 'What is your name?',
+    requestedSchema: { type: 'object', properties: { name: { type: 'string' } }, required: ['name'] },
+  });
+  return inputRequired({ inputRequests: { user_name }, requestState: 'first round' });
+}
+
+const TOOLS: Readonly<Record<string, FixtureTool>> = {
+  ...Object.fromEntries(ASKING.map((name) => [name, { description: 'Asks its caller.', handler: ask }])),
+  test_simple_text: {
+    description: 'Returns one text.',
+    handler: () => said('This is a simple text response for testing.'),
+  },
+  test_image_content: { description: 'Returns one image.', handler: () => ({ content: [image] }) },
+  test_audio_content: {
+    description: 'Returns one sound.',
+    handler: () => ({ content: [{ type: 'audio', data: WAV, mimeType: 'audio/wav' }] }),
+  },
+  test_embedded_resource: {
+    description: 'Returns one resource.',
+    handler: () => ({
+      content: [resource('test://embedded-resource', 'text/plain', 'This is an embedded resource content.')],
+    }),
+  },
+  test_multiple_content_types: {
+    description: 'Returns a text, an image and a resource.',
+    handler: () => ({
+      content: [
+        text('Multiple content types test:'),
+        image,
+        resource('test://mixed-content-resource', 'application/json', '{"test":"data","value":123}'),
+      ],
+    }),
+  },
+  test_tool_with_logging: { description: 'Logs three messages.', handler: logging },
+  test_error_handling: {
+    description: 'Fails.',
+    handler: () => ({ isError: true, ...said('This tool intentionally returns an error for testing') }),
+  },
+  test_tool_with_progress: { description: 'Reports 0, 50 and 100 of 100.', handler: progressing },
+  test_logging_tool: { description: 'Logs three messages.', handler: logging },
+  test_missing_capability: {
+    description: 'Needs a client that offers sampling.',
+    handler: () => {
+      throw new ProtocolError(MISSING_CAPABILITY, 'This tool needs sampling', {
+        requiredCapabilities: { sampling: {} },
+      });
+    },
+  },
+  json_schema_2020_12_tool: {
+    description: 'Tool with JSON Schema 2020-12 features',
+    inputSchema: SCHEMA_2020_12,
+    handler: () => said('ok'),
+  },
+  test_mirrored_header: {
+    description: 'Takes an argument that clients also send as a header.',
+    inputSchema: object({ region: { type: 'string', 'x-mcp-header': 'Region' } }, ['region']),
+    handler: ({ region }) => said(String(region)),
+  },
+  greet: {
+    description: 'Greets by name.',
+    inputSchema: object({ name: { type: 'string' } }, ['name']),
+    handler: ({ name }) => said(`Hello, ${String(name)}!`),
+  },
+  slow_compute: {
+    description: 'Returns after some seconds.',
+    inputSchema: object({ seconds: { type: 'number' }, label: { type: 'string' } }, ['seconds']),
+    handler: async ({ seconds, label }, { mcpReq: { signal } }) => {
+      await wait(Number(seconds) * SECOND_MS, undefined, { signal });
+      return said(`computed ${String(label)}`);
+    },
+  },
+  failing_job: {
+    description: 'Fails after a second.',
+    handler: async () => {
+      await wait(SECOND_MS);
+      return { isError: true, ...said('the job failed') };
+    },
+  },
+  protocol_error_job: {
+    description: 'Ends with an error of the protocol after a second.',
+    handler: async () => {
+      await wait(SECOND_MS);
+      throw new ProtocolError(ProtocolErrorCode.InternalError, 'the job broke');
+    },
+  },
+};
+
+async function logging(_: Arguments, { mcpReq }: ServerContext): Promise<CallToolResult> {
+  for (const data of ['Tool execution started', 'Tool processing data', 'Tool execution completed']) {
+    await mcpReq.notify({ method: 'notifications/message', params: { level: 'info', data } });
+    await wait(STEP_MS);
+  }
+  return said('logged');
+}
+
+async function progressing(_: Arguments, { mcpReq }: ServerContext): Promise<CallToolResult> {
+  const progressToken = mcpReq._meta?.progressToken;
+  for (const progress of [0, 50, 100]) {
+    if (progressToken !== undefined)
+      await mcpReq.notify({
+        method: 'notifications/progress',
+        params: { progressToken, progress, total: 100 },
+      });
+    await wait(STEP_MS);
+  }
+  return said('done');
+}
+
+function createFixture(): Server {
+  const server = new Server(
+    { name: 'conformance-fixture', version: '1.0.0' },
+    { capabilities: { tools: {}, logging: {} } },
+  );
+  const descriptors = Object.entries(TOOLS).map(([name, { description, inputSchema = object({}) }]) => ({
+    name,
+    description,
+    inputSchema,
+  }));
+  server.setRequestHandler('tools/list', () => ({ tools: descriptors as Tool[] }));
+  server.setRequestHandler('tools/call', async ({ params: { name, arguments: args = {} } }, context) => {
+    const tool = Object.hasOwn(TOOLS, name) ? TOOLS[name] : undefined;
+    if (tool === undefined) throw new ProtocolError(ProtocolErrorCode.InvalidParams, `Unknown tool: ${name}`);
+    return tool.handler(args, context);
+  });
+  return server;
+}
+
+serveStdio(createFixture);
