@@ -25,6 +25,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   client: ['contract'],
   'directive-server': ['telemetry', 'bounds'],
   'mcp-server': ['contract'],
+  'control-server': ['contract'],
   service: [
     'contract',
     'telemetry',
@@ -52,14 +53,14 @@ const LOOSE_FILES = ['lifecycle.ts', 'main.ts', 'version.ts'];
 const SHARED_FILES = ['lifecycle.ts', 'version.ts'];
 
 /** What the role commands load at their start, so that the client verbs never load it. */
-const LAZY_FROM_CLI = ['config', 'extend', 'service', 'directive-server', 'mcp-server'];
+const LAZY_FROM_CLI = ['config', 'extend', 'service', 'directive-server', 'mcp-server', 'control-server'];
 
 /** Library (or prefix of it) → the places of src that may import it. */
 const SOLE_IMPORTERS: readonly (readonly [RegExp, readonly string[]])[] = [
   [/^bullmq($|\/)/, ['queue/']],
   [/^ioredis($|\/)/, ['redis/', 'queue/']],
   [/^@modelcontextprotocol\/(?!server)/, ['mcp/']],
-  [/^@modelcontextprotocol\/server/, ['directive-server/', 'mcp-server/']],
+  [/^@modelcontextprotocol\/server/, ['directive-server/', 'mcp-server/', 'control-server/']],
   [/^@ai-sdk\/(?!provider$)/, ['llm/']],
   [/^@ai-sdk\/provider$/, ['llm/', 'executors/llm-']],
   [/^(fastify|@fastify\/|fastify-)/, ['api/']],

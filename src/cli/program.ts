@@ -3,6 +3,7 @@
 import { Argument, Command, CommanderError, Help } from 'commander';
 import { createHttpClient } from '../client/http-client.ts';
 import { ADJUTANT } from './command-name.ts';
+import { control, type ControlOptions } from './commands/control.ts';
 import { initDirective } from './commands/directive-folder.ts';
 import { doctor } from './commands/doctor.ts';
 import { init } from './commands/init.ts';
@@ -115,6 +116,7 @@ function createProgram(options: ProgramOptions, finish: (code: ExitCode) => void
   addSetupVerbs(program, options, finish);
   addFolderVerbs(program, options, finish);
   addMcp(program, withClient, version);
+  addControl(program, options, finish);
   addCompletion(program, terminal);
   return program;
 }
@@ -127,6 +129,21 @@ function addMcp(program: Command, withClient: WithClient, version: string): void
     )
     .option('--server <name>', 'only the tools of this server, under their own names')
     .action(async (given: McpOptions) => withClient(async (invocation) => mcp(invocation, version, given)));
+}
+
+function addControl(
+  program: Command,
+  { terminal, interrupt, version }: ProgramOptions,
+  finish: (code: ExitCode) => void,
+): void {
+  program
+    .command('control')
+    .description('serve the control tools over MCP: to-do list, handoff, delegation, completion of a run')
+    .option('--tiers <names...>', 'model aliases that a handoff may name, as name or name=description')
+    .option('--agents <names...>', 'agents that may be delegated to, as name or name=description')
+    .action(async (given: ControlOptions) =>
+      finish(await control(terminal, interrupt, { ...given, version })),
+    );
 }
 
 /** `program.name()` is what a shell completes, so it stays. */

@@ -48,6 +48,7 @@ const GISTS: Gists = {
   'agent.parent.exit': ({ parent_request_id: parent, reason }) => `${parent}: ${reason}`,
   'agent.tier_changed': ({ tier, previous, reason }) =>
     withReason(`${previous ?? 'own model'} → ${tier}`, reason || undefined),
+  'agent.phase_changed': ({ phase, previous }) => (previous === null ? phase : `${previous} → ${phase}`),
   'agent.error': ({ error }) => ['red', anyErrorText(error)],
 };
 

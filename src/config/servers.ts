@@ -13,26 +13,41 @@ const trustSchema = z.union([
   z.array(z.string().refine((type) => CONTROL_DIRECTIVE_TYPES.includes(type), 'is not a control directive')),
 ]);
 
+function directivesField(usual: 'all' | 'none') {
+  return trustSchema.default(usual).register(notes, {
+    description: 'Control directives in the results of this server that are obeyed.',
+    special: 'a list of types',
+    fallback: '`none`; `all` with `builtin`',
+  });
+}
+
+function exposeField(usual: boolean) {
+  return z
+    .union([z.boolean(), z.array(z.string().min(1))])
+    .default(usual)
+    .register(notes, {
+      description: 'Tools that MCP clients of the service may see and call.',
+      special: '`false` = none; a list of names, in which `*` stands for any characters',
+      fallback: '`true`; `false` with `builtin`',
+    });
+}
+
+function contextField(usual: 'caller' | 'all') {
+  return z.enum(['none', 'caller', 'all']).default(usual).register(notes, {
+    description: 'How much of a call’s `context` the server gets, as `_meta["adjutant/context"]`.',
+    special: '`none` = nothing; `caller` = what the caller or the agent gave; `all` = also the run’s `state`',
+    fallback: '`caller`; `all` with `builtin`',
+  });
+}
+
 const policyFields = {
   lane: laneSchema.prefault({}).register(notes, { description: 'The queue of this server.' }),
   serial: z.boolean().default(false).register(notes, {
     description: 'One call at a time over all workers, as long as one worker has it in its file.',
   }),
-  directives: trustSchema.default('none').register(notes, {
-    description: 'Control directives in the results of this server that are obeyed.',
-    special: 'a list of types',
-  }),
-  expose: z
-    .union([z.boolean(), z.array(z.string().min(1))])
-    .default(true)
-    .register(notes, {
-      description: 'Tools that MCP clients of the service may see and call.',
-      special: '`false` = none; a list of names, in which `*` stands for any characters',
-    }),
-  context: z.enum(['none', 'caller', 'all']).default('caller').register(notes, {
-    description: 'How much of a call’s `context` the server gets, as `_meta["adjutant/context"]`.',
-    special: '`none` = nothing; `caller` = what the caller or the agent gave; `all` = also the run’s `state`',
-  }),
+  directives: directivesField('none'),
+  expose: exposeField(true),
+  context: contextField('caller'),
   effects: byName(z.string(), repeatPolicySchema).prefault({}).register(notes, {
     description:
       'Repeat policy of single tools, by the tool’s name on this server; wins over the MCP annotations.',
@@ -92,10 +107,24 @@ const httpServerSchema = z.strictObject({
   ...policyFields,
 });
 
+/** Directives and context are its purpose, and outside a run its tools do nothing; the file may still say otherwise. */
+const builtInServerSchema = z.strictObject({
+  builtin: z.enum(['control']).register(notes, {
+    description: 'A server that Adjutant brings along; the worker starts it as a process.',
+    special: '`control` = the control tools: to-do list, handoff, delegation, completion',
+    fallback: 'none',
+  }),
+  ...policyFields,
+  directives: directivesField('all'),
+  context: contextField('all'),
+  expose: exposeField(false),
+});
+
 /** One row for each transport: the key that a server of it has, and the schema of its entry. */
 const TRANSPORTS = {
   http: { key: 'url', schema: httpServerSchema },
   stdio: { key: 'command', schema: stdioServerSchema },
+  builtin: { key: 'builtin', schema: builtInServerSchema },
 } as const;
 
 type Kind = keyof typeof TRANSPORTS;
@@ -103,7 +132,8 @@ type ConfigOf<K extends Kind> = z.infer<(typeof TRANSPORTS)[K]['schema']> & { re
 
 export type StdioServerConfig = ConfigOf<'stdio'>;
 export type HttpServerConfig = ConfigOf<'http'>;
-export type ServerConfig = StdioServerConfig | HttpServerConfig;
+export type BuiltInServerConfig = ConfigOf<'builtin'>;
+export type ServerConfig = StdioServerConfig | HttpServerConfig | BuiltInServerConfig;
 
 /** What an entry is read by. An entry without the key of a transport is read as a process, and refused. */
 export function transportOf(entry: unknown): { kind: Kind; schema: z.ZodType<z.infer<typeof serverSchema>> } {
@@ -113,4 +143,4 @@ export function transportOf(entry: unknown): { kind: Kind; schema: z.ZodType<z.i
 }
 
 /** Any entry of `mcpServers`. */
-export const serverSchema = z.union([stdioServerSchema, httpServerSchema]);
+export const serverSchema = z.union([stdioServerSchema, httpServerSchema, builtInServerSchema]);

@@ -14,6 +14,13 @@ export type ControlDirective = {
   [T in ControlDirectiveType]: { type: T; params: z.output<(typeof CONTROL_PARAMS)[T]> };
 }[ControlDirectiveType];
 
+/** As code writes one: members with a default may be left out, and `params` where all have one. */
+export type ControlDirectiveInput = {
+  [T in ControlDirectiveType]: undefined extends z.input<(typeof CONTROL_PARAMS)[T]>
+    ? { type: T; params?: z.input<(typeof CONTROL_PARAMS)[T]> }
+    : { type: T; params: z.input<(typeof CONTROL_PARAMS)[T]> };
+}[ControlDirectiveType];
+
 export const CONTROL_DIRECTIVE_TYPES: readonly string[] = Object.keys(CONTROL_PARAMS);
 
 export type ControlDirectiveFault = 'unknown_type' | 'invalid_params';

@@ -67,6 +67,14 @@ export const agentTierChanged = signalType('agent.tier_changed', '/agent', {
   metadata: metadataSchema,
 });
 
+/** A tool's `phase_change` was applied. `previous` null = the run was in no phase. */
+export const agentPhaseChanged = signalType('agent.phase_changed', '/agent', {
+  call_id: z.string().min(1),
+  phase: z.string(),
+  previous: z.string().nullable(),
+  metadata: metadataSchema,
+});
+
 /** Notifies a child that its parent has ended; the child's own policy decides what follows. */
 export const agentParentExit = signalType('agent.parent.exit', '/agent', {
   parent_request_id: identifierSchema,

@@ -10,6 +10,7 @@ import {
   agentError,
   agentParentExit,
   agentScheduled,
+  agentPhaseChanged,
   agentTierChanged,
   directiveResult,
   requestCancelRequested,
@@ -45,6 +46,7 @@ export const signalSchema = z.discriminatedUnion('type', [
   agentParentExit.wire,
   agentError.wire,
   agentTierChanged.wire,
+  agentPhaseChanged.wire,
   directiveResult.wire,
 ]);
 
@@ -74,6 +76,7 @@ export const signalDraftSchema = z.discriminatedUnion('type', [
   agentParentExit.draft,
   agentError.draft,
   agentTierChanged.draft,
+  agentPhaseChanged.draft,
   directiveResult.draft,
 ]);
 
@@ -112,6 +115,7 @@ export const SIGNAL_SOURCES = {
   'agent.parent.exit': agentParentExit.source,
   'agent.error': agentError.source,
   'agent.tier_changed': agentTierChanged.source,
+  'agent.phase_changed': agentPhaseChanged.source,
   'directive.result': directiveResult.source,
 } as const satisfies Record<SignalType, string>;
 

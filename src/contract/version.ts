@@ -4,4 +4,4 @@
 export const CONTRACT_VERSION = '1.2.0';
 
 /** SHA-256 over every generated schema, in file name order. */
-export const CONTRACT_SHA256 = '89f770f991fa9b851005806bdffcbcafebcd18b31a9e045855a5f9db45cb7b64';
+export const CONTRACT_SHA256 = '6893bf68ad0e9944de1e66d9969ab5f95546e40e61241e63c8fe553f999fd072';

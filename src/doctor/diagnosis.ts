@@ -74,7 +74,7 @@ export interface ServerExamination {
 export function examineServers(config: Config, options: ServerExamination = {}): Promise<Finding>[] {
   const limits = { limitMs: SERVER_LIMIT_MS, ...options };
   return [...config.mcpServers].map(async ([name, server]) => {
-    const probe = await probeServer(serverOptions(name, server, config.directory), limits);
+    const probe = await probeServer(serverOptions(name, server, { ...config, agents: [] }), limits);
     return probe.ok
       ? reachedFinding(name, probe)
       : fault(`mcp ${name}`, probe.fault.message, remedy(name, server, config.directory, probe));
@@ -102,9 +102,14 @@ type Failed = Extract<Probe, { ok: false }>;
 
 function remedy(name: string, server: ServerConfig, directory: string, found: Failed): string {
   const place = `mcpServers.${name}`;
-  return server.kind === 'http'
-    ? httpRemedy(place, server, found.fault)
-    : stdioRemedy(place, server, resolve(directory, server.cwd ?? '.'), found);
+  switch (server.kind) {
+    case 'http':
+      return httpRemedy(place, server, found.fault);
+    case 'stdio':
+      return stdioRemedy(place, server, resolve(directory, server.cwd ?? '.'), found);
+    case 'builtin':
+      return `Run \`adjutant ${server.builtin} < /dev/null\` to see its error; the installation may be damaged.`;
+  }
 }
 
 function httpRemedy(place: string, { url }: HttpServerConfig, { type }: ConnectFault): string {

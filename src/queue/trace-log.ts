@@ -121,6 +121,7 @@ const MESSAGES: Readonly<Record<string, (data: Record<string, unknown>) => unkno
   'agent.child.exit': ({ tag, status }) => `${String(tag)} ${String(status)}`,
   'agent.parent.exit': ({ reason }) => reason,
   'agent.tier_changed': ({ tier }) => tier,
+  'agent.phase_changed': ({ phase }) => phase,
   'agent.error': () => '',
 };
 

@@ -1,6 +1,7 @@
 // What a process reaches the outside with, whichever store the work comes from: MCP servers, model providers, schema checks.
 // Must never know a store: a second one shares them.
 import type { Config } from '../config/config.ts';
+import { type Modules, NO_MODULES } from '../extend/modules.ts';
 import { createSchemaChecks, type SchemaChecks } from '../json-schema/schema-checks.ts';
 import type { Startable } from '../lifecycle.ts';
 import type { ModelProviders } from '../llm/providers.ts';
@@ -18,10 +19,18 @@ export interface Adapters {
 }
 
 /** Throws `ConfigError` when a provider has no key, or a script cannot be used. */
-export function createAdapters({ config, logger }: { config: Config; logger: Logger }): Adapters {
+export function createAdapters({
+  config,
+  modules = NO_MODULES,
+  logger,
+}: {
+  config: Config;
+  modules?: Pick<Modules, 'agents'>;
+  logger: Logger;
+}): Adapters {
   const providers = modelProviders(config);
   const schemas = createSchemaChecks({ limitMs: config.limits.schema_check_ms });
-  const servers = mcpServers(config, { logger, schemas });
+  const servers = mcpServers(config, { logger, schemas, agents: modules.agents });
   return {
     servers,
     providers,

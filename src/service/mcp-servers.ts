@@ -1,17 +1,28 @@
 // The MCP servers of a process, from the configuration.
 // Must never know a store: each server is started once, whoever uses it.
 import { resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import type { Config } from '../config/config.ts';
 import type { HttpServerConfig, ServerConfig, StdioServerConfig } from '../config/servers.ts';
 import { createMcpPool, type McpPool, type McpPoolOptions } from '../mcp/pool.ts';
 import type { HttpTransportOptions, McpServerOptions } from '../mcp/server-options.ts';
 import { withoutPercents } from '../mcp/server-secrets.ts';
+import { DEFAULT_ALIASES } from '../contract/model-name.ts';
+import type { ListedAgent } from '../contract/agent-listing.ts';
+
+/** What the servers of an installation are started with. */
+export interface Installation extends Pick<Config, 'directory' | 'models'> {
+  agents: readonly Pick<ListedAgent, 'name' | 'description'>[];
+}
 
 export function mcpServers(
-  { mcpServers: configured, directory }: Config,
-  options: Omit<McpPoolOptions, 'servers'>,
+  config: Config,
+  { agents = [], ...options }: Omit<McpPoolOptions, 'servers'> & Partial<Pick<Installation, 'agents'>>,
 ): McpPool {
-  const servers = [...configured].map(([name, server]) => serverOptions(name, server, directory));
+  const { mcpServers: configured, directory, models } = config;
+  const servers = [...configured].map(([name, server]) =>
+    serverOptions(name, server, { directory, models, agents }),
+  );
   return createMcpPool({ ...options, servers });
 }
 
@@ -28,21 +39,39 @@ function addressOf({ url, headers, bearer_token: token }: HttpServerConfig): Htt
 }
 
 /** One server as the pool wants it. */
-export function serverOptions(name: string, server: ServerConfig, directory: string): McpServerOptions {
+export function serverOptions(
+  name: string,
+  server: ServerConfig,
+  installation: Installation,
+): McpServerOptions {
   const shared = { name, serial: server.serial, maxInFlight: server.lane.concurrency };
-  return { ...shared, transport: transportOptions(server, directory) };
+  return { ...shared, transport: transportOptions(server, installation) };
 }
 
-function transportOptions(server: ServerConfig, directory: string): McpServerOptions['transport'] {
+function transportOptions(server: ServerConfig, installation: Installation): McpServerOptions['transport'] {
   switch (server.kind) {
     case 'http':
       return addressOf(server);
     case 'stdio':
-      return processOf(server, directory);
+      return processOf(server, installation.directory);
+    case 'builtin':
+      return controlProcess(installation);
   }
 }
 
 function processOf({ command, args, env, cwd = '.', uid, gid }: StdioServerConfig, directory: string) {
   const user = uid === undefined || gid === undefined ? {} : { user: { uid, gid } };
   return { kind: 'stdio', command, args, env, cwd: resolve(directory, cwd), ...user } as const;
+}
+
+const CONTROL_PROGRAM = fileURLToPath(
+  new URL(`../control-server/main.${import.meta.url.endsWith('.ts') ? 'ts' : 'js'}`, import.meta.url),
+);
+
+/** What it may name comes with its start, so that its tools list it. */
+function controlProcess({ directory, models, agents }: Installation) {
+  const tiers = [...new Set([...DEFAULT_ALIASES.keys(), ...models.keys()])].map((name) => ({ name }));
+  const known = { tiers, agents: agents.map(({ name, description }) => ({ name, description })) };
+  const args = [CONTROL_PROGRAM, JSON.stringify(known)];
+  return { kind: 'stdio', command: process.execPath, args, env: {}, cwd: directory } as const;
 }

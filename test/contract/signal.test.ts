@@ -156,6 +156,11 @@ const cases: Record<SignalType, Case> = {
     required: { ...call, tier: 'capable', previous: null, reason: '' },
     optional: { metadata },
   },
+  'agent.phase_changed': {
+    source: '/agent',
+    required: { ...call, phase: 'build', previous: null },
+    optional: { metadata },
+  },
   'directive.result': {
     source: '/directive',
     required: { ...call, directive_type: 'send_mail', result },

@@ -53,7 +53,7 @@ export function modelDirective(
 
 export function toolDirective(run: Run, call: ToolCallDirective): Directive {
   const { agent } = run;
-  const { metadata, context, arguments: given, ...asked } = call;
+  const { metadata, context, state, arguments: given, ...asked } = call;
   const { max_retries, retry_backoff_ms, timeout_ms } = agent.tool_call;
   return {
     ...(timeout_ms === undefined ? {} : { timeout_ms }),
@@ -63,7 +63,7 @@ export function toolDirective(run: Run, call: ToolCallDirective): Directive {
     iteration: run.state.counters.iterations,
     ...asked,
     arguments: given ?? {},
-    context: { ...run.agent.tool_context, ...context, state: snapshot(run) },
+    context: { ...run.agent.tool_context, ...context, state: snapshot(run, state) },
     ...identity(run, call.id, metadata),
   } as unknown as Directive;
 }
@@ -91,10 +91,11 @@ export function callContext(run: Run): JsonObject {
 }
 
 /** The runtime's snapshot overrides a caller's `state`; its revision shows whether it is stale. */
-function snapshot(run: Run): JsonObject {
+function snapshot(run: Run, shown: JsonObject = {}): JsonObject {
   const { spec, state } = run;
   return {
     ...state.agent_state,
+    ...shown,
     agent: spec.agent,
     request_id: spec.request_id,
     run_id: spec.run_id,

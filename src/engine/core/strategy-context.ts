@@ -36,6 +36,8 @@ function applyTo(run: Run, calls: readonly CallControls[], options: ControlOptio
     anchors,
     modelAlias: null,
     todos: null,
+    phase: null,
+    phases: {},
     ...begun,
     depth: run.spec.parent?.depth ?? 0,
     isModelAlias: (name: string) => isModelAlias(run, name),

@@ -11,8 +11,9 @@ import type { ModelAnswer } from './model-answer.ts';
 import { askModel } from './react-call.ts';
 import { startDelegation } from './react-delegation.ts';
 import type { ReactContext, ReactState, RoundCall } from './react-state.ts';
-import { beginCalls, dropCalls, holdsBack } from './round-order.ts';
+import { beginCalls, dropCalls, holdsBack, type StateOf } from './round-order.ts';
 import type { Step, StrategySignal } from './strategy.ts';
+import type { JsonObject } from '../transition.ts';
 
 type ToolAnswer = Extract<StrategySignal, { type: 'ai.tool.result' }>['data'];
 
@@ -29,7 +30,7 @@ export function startRound(
     return { state: { ...state, status: 'error' }, messages, outcome: { status: 'failed', error } };
   }
   const asked = calls.map((call, index) => roundCall(call, `tool-${state.iteration}-${index}`, context));
-  const { calls: round, directives } = beginCalls(asked);
+  const { calls: round, directives } = beginCalls(asked, stateFor(state, asked, context));
   return {
     state: { ...state, status: 'awaiting_tool', calls: round, streak, warn: warned },
     messages,
@@ -50,7 +51,9 @@ export function recordResult(state: ReactState, answer: ToolAnswer, context: Rea
   const calls = state.calls.with(at, answered(call, answer));
   if (calls.every(({ content }) => content !== null)) return finishRound({ ...state, calls }, context);
   const isStopped = stopsRound(calls[at]?.controls ?? []);
-  const { calls: next, directives } = isStopped ? dropCalls(calls) : beginCalls(calls);
+  const { calls: next, directives } = isStopped
+    ? dropCalls(calls)
+    : beginCalls(calls, stateFor(state, calls, context));
   return { state: { ...state, calls: next }, withdraw: isStopped ? laterCalls(calls, at) : [], directives };
 }
 
@@ -72,12 +75,36 @@ function laterCalls(calls: readonly RoundCall[], at: number): string[] {
 /** All have answered: adds the results to the history, then applies the tools' control directives. */
 function finishRound(state: ReactState, context: ReactContext): Step<ReactState> {
   const messages = [...context.messages, ...state.calls.map(resultMessage)];
-  const { model_alias: current, todos: known = null } = state;
-  const controls = context.applyControls(state.calls, { messages, modelAlias: current, todos: known });
+  const controls = applied(state, state.calls, context, messages);
   const warned = withWarning(controls.messages, state.warn, context);
-  const { anchors, signals, modelAlias, todos } = controls;
-  const next = { ...state, model_alias: modelAlias, todos };
+  const { anchors, signals, modelAlias, todos, phase } = controls;
+  const next = { ...state, model_alias: modelAlias, todos, phase };
   return { anchors, signals, messages: warned, ...afterRound(next, controls, warned, context) };
+}
+
+function applied(
+  { model_alias: modelAlias, todos = null, phase = null }: ReactState,
+  calls: readonly RoundCall[],
+  context: ReactContext,
+  messages: readonly Message[],
+): AppliedControls {
+  const { phases } = context.options;
+  return context.applyControls(calls, { messages, modelAlias, todos, phase, phases });
+}
+
+/**
+ * What a tool that may send control directives reads of what they have done: also those of calls of this round that
+ * have answered, so that a second change of a list finds the first one. Other tools read nothing of it.
+ */
+function stateFor(state: ReactState, calls: readonly RoundCall[], context: ReactContext): StateOf {
+  const trusted = new Set(context.tools.flatMap(({ name, directives }) => (directives ? [name] : [])));
+  let control: JsonObject | null = null;
+  const read = (): JsonObject => {
+    const answered = calls.filter(({ content }) => content !== null);
+    const { todos, phase, modelAlias: tier } = applied(state, answered, context, context.messages);
+    return { todos, phase, tier };
+  };
+  return (name) => (trusted.has(name) ? { control: (control ??= read()) } : null);
 }
 
 /** A tool that completes the task wins over one that delegates it. */

@@ -11,6 +11,8 @@ export const reactOptionsSchema = z.strictObject({
   duplicate_calls: z.int().min(0).default(3),
   /** Calls of a round begin one after the other, each after the answer of the one before. Default: all at once. */
   calls_in_order: z.boolean().default(false),
+  /** What the model reads in a phase, by its name, for tools that send `phase_change`. Default: no phases. */
+  phases: z.record(z.string().min(1).max(100), z.string().max(10_000)).default({}),
 });
 
 export type ReactOptions = z.infer<typeof reactOptionsSchema>;
@@ -50,6 +52,8 @@ export interface ReactState {
   model_alias: string | null;
   /** The to-do items, as their tool last sent them. Absent in states of older versions. */
   todos?: unknown;
+  /** A tool's `phase_change`; null or absent = none yet. */
+  phase?: string | null;
   /** Only the first one is under way. */
   delegations: readonly OpenDelegation[];
 }

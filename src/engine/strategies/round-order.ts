@@ -5,6 +5,7 @@ import { isObject } from '../../contract/json-object.ts';
 import type { ToolCall } from '../../contract/message.ts';
 import type { ListedTool } from '../../contract/tool-listing.ts';
 import type { ReactContext, RoundCall } from './react-state.ts';
+import type { JsonObject } from '../transition.ts';
 import { callTool, type StrategyDirective } from './strategy.ts';
 
 /** The updated calls, and the directives of those that have just begun. */
@@ -15,23 +16,28 @@ export interface Begun {
 
 /** Whether later calls of a round wait for the answer of a call of this tool. */
 export function holdsBack(toolName: string, { options, tools }: ReactContext): boolean {
-  return options.calls_in_order || tools.some((tool) => tool.name === toolName && mayStop(tool));
+  return options.calls_in_order || tools.some((tool) => tool.name === toolName && mayChangeRound(tool));
 }
 
-/** Its server may send `stop_processing`. */
-function mayStop({ directives = [] }: ListedTool): boolean {
-  return directives === 'all' || directives.includes('stop_processing');
+/** Its server may drop the later calls, or change the to-do list that they read. */
+function mayChangeRound({ directives = [] }: ListedTool): boolean {
+  return directives === 'all' || CHANGING.some((type) => directives.includes(type));
 }
+
+const CHANGING = ['stop_processing', 'todo_state_changed'];
+
+/** What a tool gets of the run's state beside the snapshot; null = nothing. */
+export type StateOf = (toolName: string) => JsonObject | null;
 
 /** Begins every call that no earlier one blocks. */
-export function beginCalls(calls: readonly RoundCall[]): Begun {
+export function beginCalls(calls: readonly RoundCall[], stateOf: StateOf): Begun {
   const directives: StrategyDirective[] = [];
   let isBlocked = false;
   const next = calls.map((call) => {
     if (isBlocked) return call;
     isBlocked = call.holds === true && call.content === null;
     if (call.held === undefined) return call;
-    directives.push(toolDirective(call.held, call.id));
+    directives.push(toolDirective(call.held, call.id, stateOf));
     return begun(call);
   });
   return { calls: next, directives };
@@ -51,8 +57,11 @@ function begun({ held: _held, ...call }: RoundCall): RoundCall {
 }
 
 /** Arguments that are not an object cannot be sent to a tool; the model gets an error. */
-function toolDirective(call: ToolCall, id: string): StrategyDirective {
-  if (isObject(call.arguments)) return callTool(id, call.name, call.arguments);
+function toolDirective(call: ToolCall, id: string, stateOf: StateOf): StrategyDirective {
+  if (isObject(call.arguments)) {
+    const state = stateOf(call.name);
+    return callTool(id, call.name, call.arguments, state === null ? {} : { state });
+  }
   const error = errorEnvelope('validation_error', 'The arguments of a tool call must be a JSON object');
   return { type: 'emit_tool_error', id, tool_name: call.name, error };
 }

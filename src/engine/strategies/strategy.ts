@@ -53,6 +53,8 @@ export interface ToolCallDirective extends Absent<
   type: 'tool_exec';
   id: string;
   tool_name: string;
+  /** Added to the snapshot that the tool gets as `context.state`. */
+  state?: JsonObject;
 }
 
 /** Answers a tool call with an error instead of making it: its `ai.tool.result` comes like any other. */

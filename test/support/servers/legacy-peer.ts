@@ -48,6 +48,7 @@ const EXTRA: PeerTool = { run: () => text('extra') };
 
 const tools: Record<string, PeerTool> = {
   echo: { annotations: { readOnlyHint: true }, run: ({ args }) => text(JSON.stringify(args)) },
+  say: { run: ({ args }) => said(args) },
   meta: { run: ({ meta }) => text(JSON.stringify(meta)) },
   events: { run: () => text(JSON.stringify(events)) },
   pid: { run: () => text(String(process.pid)) },
@@ -90,6 +91,12 @@ const tools: Record<string, PeerTool> = {
 
 function text(value: string): Result {
   return { content: [{ type: 'text', text: value }] };
+}
+
+/** Texts as they stand, and the error mark, as the caller wants them. */
+function said({ texts, isError }: Record<string, unknown>): Result {
+  const content = (texts as string[]).map((value) => ({ type: 'text' as const, text: value }));
+  return { content, isError: isError === true };
 }
 
 function structured(value: Record<string, unknown>): Result {

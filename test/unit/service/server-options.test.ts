@@ -5,9 +5,15 @@ import type { HttpServerConfig } from '../../../src/config/servers.ts';
 import { serverOptions } from '../../../src/service/mcp-servers.ts';
 import { parse } from '../../support/parsed-config.ts';
 
+const INSTALLATION = {
+  directory: '/',
+  models: new Map([['smart', ['a:b']]]),
+  agents: [{ name: 'coder', description: 'Writes code' }],
+};
+
 function transportOf(server: object) {
   const config = parse({ mcpServers: { s: server } }).mcpServers.get('s') as HttpServerConfig;
-  return serverOptions('s', config, '/').transport;
+  return serverOptions('s', config, INSTALLATION).transport;
 }
 
 const basic = (pair: string): string => `Basic ${Buffer.from(pair).toString('base64')}`;
@@ -21,4 +27,13 @@ test.each([
   ['http://user:pass@a.example/mcp?x=1', { headers: { authorization: 'own' } }, { authorization: 'own' }],
 ])('%s with %j', (url, more, headers) => {
   expect(transportOf({ url, ...more })).toEqual({ kind: 'http', url: 'http://a.example/mcp?x=1', headers });
+});
+
+test('the built-in server is a process of this Node, which knows what may be named', () => {
+  const transport = transportOf({ builtin: 'control' });
+  if (transport.kind !== 'stdio') throw new Error('wrong kind');
+  expect(transport).toMatchObject({ command: process.execPath, env: {}, cwd: '/' });
+  const known = JSON.parse(transport.args.at(-1) ?? '') as { tiers: { name: string }[] };
+  expect(known).toMatchObject({ agents: INSTALLATION.agents });
+  expect(known.tiers.map(({ name }) => name)).toEqual(expect.arrayContaining(['fast', 'smart']));
 });

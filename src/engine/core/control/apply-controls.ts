@@ -46,7 +46,7 @@ const HANDLERS: { [T in HandledType]: ControlHandler<T> } = {
 
 export type ControlStart = Pick<
   ControlContext,
-  'messages' | 'anchors' | 'modelAlias' | 'todos' | 'depth' | 'isModelAlias'
+  'messages' | 'anchors' | 'modelAlias' | 'todos' | 'phase' | 'depth' | 'phases' | 'isModelAlias'
 >;
 
 /** The handlers, and what receives the signals of the built-in ones. */

@@ -8,6 +8,7 @@ import {
   TODO_ANCHOR,
   TODO_NOTICE,
   todoText,
+  withEmptyPlaces,
   withoutOwnGroup,
 } from './todo-list.ts';
 
@@ -17,6 +18,7 @@ export const clearSelfTodos: ControlHandler<'clear_self_todos'> = (context) => {
   const left = targetedItems(context.todos);
   show(context, left === null ? withoutOwnGroup(shown) : todoText(left));
   if (left === null) return;
+  context.todos = withEmptyPlaces(context.todos);
   const items = left.map(({ item }) => item);
   const data = { key: TODO_NOTICE, data: { items, count: items.length }, call_id: context.callId };
   context.signals.push({ type: 'presenter.notified', data });

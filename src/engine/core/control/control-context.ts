@@ -32,6 +32,8 @@ export interface ControlContext {
   completion: Completion | null;
   /** The to-do list as the tool last sent its items; null = it sent none. */
   todos: unknown;
+  /** The phase that the run is in; null = none yet. */
+  phase: string | null;
   delegations: Delegation[];
   signals: EmittedSignal[];
   /** The tool call whose result carried the directive, and the directive's place there. */
@@ -39,6 +41,8 @@ export interface ControlContext {
   readonly index: number;
   /** Depth of the run, from 0. */
   readonly depth: number;
+  /** What the model reads while the run is in a phase, by the phase's name. Without any, phases mean nothing. */
+  readonly phases: Readonly<Record<string, string>>;
   isModelAlias(name: string): boolean;
 }
 
@@ -54,14 +58,14 @@ export type ControlHandlers = { readonly [T in HandledType]?: ControlHandler<T> 
 
 /** The start of a round; absent members are as the run has them. */
 export interface ControlOptions extends Partial<
-  Pick<ControlContext, 'messages' | 'anchors' | 'modelAlias' | 'todos'>
+  Pick<ControlContext, 'messages' | 'anchors' | 'modelAlias' | 'todos' | 'phase' | 'phases'>
 > {
   /** Default: none. */
   handlers?: ControlHandlers;
 }
 
 /** The outcome of a round's control directives; a strategy copies what it needs. */
-export type AppliedControls = Omit<ControlContext, 'callId' | 'index' | 'depth' | 'isModelAlias'>;
+export type AppliedControls = Omit<ControlContext, 'callId' | 'index' | 'depth' | 'phases' | 'isModelAlias'>;
 
 /** The control directives in one tool call's result. */
 export interface CallControls {
@@ -90,4 +94,9 @@ export function ignoreControl(context: ControlContext, type: string, reason: str
   const { callId, index } = context;
   const data = { call_id: callId, directive_type: type, reason, metadata: { index } };
   context.signals.push({ type: 'directive.ignored', data });
+}
+
+/** A sentence of the service that the model reads after the round. */
+export function addNote(context: ControlContext, sentence: string): void {
+  context.messages = [...context.messages, { role: 'user', content: `[SYSTEM] ${sentence}` }];
 }

@@ -1,7 +1,24 @@
-// phase_change: ignored, since this strategy has no phases.
-// Must never be ignored silently.
-import { type ControlHandler, ignoreControl } from './control-context.ts';
+// phase_change: another phase of the work begins, one of those that the agent declares.
+// Must never be ignored silently: neither by the log nor, where there are phases, by the model.
+import { ownMember } from '../../../contract/own-member.ts';
+import { without } from '../run-state.ts';
+import { addNote, type ControlHandler, ignoreControl } from './control-context.ts';
 
-export const phaseChange: ControlHandler<'phase_change'> = (context, { type }) => {
-  ignoreControl(context, type, 'no_phases');
+/** The anchor that shows the phase to the model. */
+const PHASE_ANCHOR = 'phase';
+
+export const phaseChange: ControlHandler<'phase_change'> = (context, { type, params: { phase } }) => {
+  const names = Object.keys(context.phases);
+  if (names.length === 0) return ignoreControl(context, type, 'no_phases');
+  const text = ownMember(context.phases, phase);
+  if (text === undefined) {
+    addNote(context, `Phase change rejected: '${phase.slice(0, 100)}' is not one of ${names.join(', ')}.`);
+    return ignoreControl(context, type, 'unknown_phase');
+  }
+  const { callId, index, phase: previous } = context;
+  const data = { call_id: callId, phase, previous, metadata: { index } };
+  context.signals.push({ type: 'agent.phase_changed', data });
+  context.phase = phase;
+  const shown = `You are in the phase ${phase}.${text === '' ? '' : ` ${text}`}`;
+  context.anchors = { ...without(context.anchors, PHASE_ANCHOR), [PHASE_ANCHOR]: shown };
 };

@@ -21,7 +21,12 @@ function itemsOf(todos: unknown): readonly unknown[] | null {
 
 /** Whether one of the known items is the agent's own. */
 export function hasOwnItems(todos: unknown): boolean {
-  return itemsOf(todos)?.some((item) => !isTargeted(item)) ?? true;
+  return itemsOf(todos)?.some((item) => item !== null && !isTargeted(item)) ?? true;
+}
+
+/** The list with null in place of the agent's own items: the numbers of the others stay. */
+export function withEmptyPlaces(todos: unknown): unknown[] {
+  return (itemsOf(todos) ?? []).map((item) => (isTargeted(item) ? item : null));
 }
 
 /** The items for others (`target_tier`), each with its number; null when the items are unknown. */
