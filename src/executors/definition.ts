@@ -47,6 +47,16 @@ export interface CandidateState {
   history: readonly CandidateFailure[];
 }
 
+/** What an attempt writes down of a call that goes on at the other side, so that a later attempt asks for its end. */
+export interface TaskKeeping {
+  /** As an earlier attempt wrote it; null: there is none, and the call is to be made. */
+  readonly task: string | null;
+  /** Resolves when it is written, so that it outlives this process; false: the attempt is another worker's by now. */
+  keep(task: string): Promise<boolean>;
+  /** Whether the next attempt goes on with it, now that this one was stopped. */
+  goesOn(): boolean;
+}
+
 /** The input of an executor for one attempt. */
 export interface ExecutionContext {
   /** The lane the directive is in now. */
@@ -67,6 +77,8 @@ export interface ExecutionContext {
   traceparent: string;
   /** The same for every attempt of a directive: lets the other side recognise a repeat. */
   idempotencyKey: string;
+  /** Absent where nothing can be written down. */
+  tasks?: TaskKeeping;
   report: Report;
   /** Resolves when most of what was reported is written, at once in most cases; also when `signal` aborts. */
   drained(): Promise<void>;
@@ -81,6 +93,13 @@ export interface Execution {
   rejected?: readonly RejectedDirective[];
   /** The call may have been executed although no answer arrived (connection lost, timeout after sending). */
   ambiguous?: boolean;
+  /** The call goes on at the other side and is written down: the next attempt asks for its end. */
+  resumable?: boolean;
+  /**
+   * The other side answers no more questions about the call, so that nobody will learn how it ended: the call of this
+   * attempt, or of an earlier one.
+   */
+  forgotten?: 'own' | 'earlier';
   /** The other side could not be reached; nothing was sent. */
   unreached?: boolean;
   /** This model cannot serve the directive now, another might: the next of its chain follows when retries are used up. */

@@ -6,7 +6,7 @@ import { redact } from '../contract/redaction.ts';
 import { errorResult } from '../contract/result.ts';
 import { toolExecSchema, type RepeatPolicy, type ToolExec } from '../contract/work-directive.ts';
 import type { McpPool } from '../mcp/pool.ts';
-import type { ToolCallOutcome, ToolCallSession } from '../mcp/tool-call.ts';
+import type { ToolCallOutcome, ToolCallRequest, ToolCallSession } from '../mcp/tool-call.ts';
 import { ATTRIBUTE } from '../telemetry/semantic-names.ts';
 import type { Attributes } from '../telemetry/span.ts';
 import { readToolResult, type DirectiveTrust } from '../mcp/tool-result.ts';
@@ -15,6 +15,7 @@ import {
   type DirectiveDefinition,
   type Execution,
   type ExecutionContext,
+  type TaskKeeping,
 } from './definition.ts';
 import { type ContextSharing, sharedContext } from './tool-context.ts';
 
@@ -88,6 +89,7 @@ async function callTool(
     maxTotalMs: context.remainingMs + DEADLINE_GRACE_MS,
     traceparent: context.traceparent,
     idempotencyKey: context.idempotencyKey,
+    ...taskOptions(context.tasks),
     onSent: (on) => void (session = on),
     onProgress: (progress) =>
       context.report('ai.tool.progress', {
@@ -97,14 +99,30 @@ async function callTool(
         metadata: {},
       }),
   });
-  const execution = read(outcome, place);
-  const span = spanOf(place, session);
+  const isResumed = typeof context.tasks?.task === 'string';
+  const execution = read(outcome, place, isResumed);
+  const span = { ...spanOf(place, session, isResumed), ...taskSpan(outcome, isResumed) };
   return { ...execution, metadata: { ...execution.metadata, server, tool }, span };
 }
 
-function spanOf({ server }: ToolPlace, session: ToolCallSession | undefined): Attributes {
+function taskOptions(tasks: TaskKeeping | undefined): Pick<ToolCallRequest, 'task' | 'keepTask' | 'goesOn'> {
+  if (tasks === undefined) return {};
+  return { task: tasks.task, keepTask: (task) => tasks.keep(task), goesOn: () => tasks.goesOn() };
+}
+
+/** Who knows its id may ask the server for the result, so that the trace does not have it. */
+function taskSpan({ task }: ToolCallOutcome, isResumed: boolean): Attributes {
+  if (task === undefined) return {};
   return {
-    [ATTRIBUTE.mcpMethod]: 'tools/call',
+    [ATTRIBUTE.mcpTask]: isResumed ? 'resumed' : 'created',
+    [ATTRIBUTE.mcpTaskEnd]: task.end,
+    [ATTRIBUTE.mcpTaskPolls]: task.polls,
+  };
+}
+
+function spanOf({ server }: ToolPlace, session: ToolCallSession | undefined, isResumed: boolean): Attributes {
+  return {
+    [ATTRIBUTE.mcpMethod]: isResumed ? 'tasks/get' : 'tools/call',
     [ATTRIBUTE.mcpServer]: server,
     [ATTRIBUTE.mcpProtocol]: session?.protocolVersion ?? undefined,
     [ATTRIBUTE.mcpSession]: session?.sessionId ?? undefined,
@@ -115,11 +133,15 @@ function spanOf({ server }: ToolPlace, session: ToolCallSession | undefined): At
 /** A failed call without an answer of the tool is ambiguous: it may have run. An HTTP 5xx may come from a gateway. */
 const UNANSWERED: ReadonlySet<string> = new Set(['timeout', 'network', 'cancelled', 'provider_error']);
 
-function read(outcome: ToolCallOutcome, place: ToolPlace): Execution {
+function read(outcome: ToolCallOutcome, place: ToolPlace, isResumed: boolean): Execution {
   if (outcome.kind === 'failed') {
-    const ambiguous = outcome.sent && UNANSWERED.has(outcome.error.type);
-    const unreached = !outcome.sent && outcome.error.type === 'network';
-    return { result: errorResult(outcome.error), ambiguous, unreached };
+    const { error, sent, task } = outcome;
+    const ambiguous = task === undefined ? sent && UNANSWERED.has(error.type) : task.end !== 'ended';
+    const unreached = !sent && error.type === 'network';
+    const forgotten = { forgotten: isResumed ? ('earlier' as const) : ('own' as const) };
+    const resumable = { resumable: true };
+    const after = task?.end === 'kept' ? resumable : task?.end === 'forgotten' ? forgotten : {};
+    return { result: errorResult(error), ambiguous, unreached, ...after };
   }
   const { result, content, rejected } = readToolResult(outcome.result, { trust: place.trust });
   const execution = { result, content };

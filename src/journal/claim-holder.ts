@@ -21,6 +21,8 @@ export interface Release {
   reason?: string | undefined;
   /** The same as a signal, for who waits. Default: nothing is said. */
   waiting?: WaitSignal | undefined;
+  /** The call is made anew: what `keepTask` wrote is over. Default: false. */
+  anew?: boolean;
 }
 
 /** `requestBytes`: the most that a request holds. */
@@ -42,10 +44,10 @@ export function createClaimHolder(run: RunScript, keys: KeySpace, requestBytes: 
   async function release(
     ref: ClaimRef,
     pauseMs: number,
-    { seen = false, waiting, reason = waiting?.data.reason ?? 'released' }: Release = {},
+    { seen = false, waiting, reason = waiting?.data.reason ?? 'released', anew = false }: Release = {},
   ): Promise<'released' | 'cancelled' | 'ended' | 'stale' | 'unknown'> {
     const said = waiting ? JSON.stringify(waiting) : '';
-    const args = [ref.id, ref.fence, pauseMs, seen ? 1 : 0, reason, requestBytes, said];
+    const args = [ref.id, ref.fence, pauseMs, seen ? 1 : 0, reason, requestBytes, said, anew ? 1 : 0];
     const reply = await run('release', keys.request(ref.requestId), args);
     return reply[0] as 'released' | 'cancelled' | 'ended' | 'stale' | 'unknown';
   }
@@ -55,5 +57,11 @@ export function createClaimHolder(run: RunScript, keys: KeySpace, requestBytes: 
     return reply[0] as 'extended' | 'cancelled' | 'lost';
   }
 
-  return { retry, release, extend };
+  /** `task`: what the other side has made of the call, opaque to the journal; the next claim gets it. */
+  async function keepTask({ requestId, id, fence }: ClaimRef, task: string): Promise<'kept' | 'stale'> {
+    const [verdict] = await run('task-keep', keys.request(requestId), [id, fence, task]);
+    return verdict as 'kept' | 'stale';
+  }
+
+  return { retry, release, extend, keepTask };
 }

@@ -36,6 +36,7 @@ export type ScriptName =
   | 'run-send'
   | 'run-read'
   | 'run-start'
+  | 'task-keep'
   | 'wait-note'
   | 'worker-beat'
   | 'worker-drain'

@@ -40,6 +40,8 @@ export type ClaimVerdict =
       lostClaim: LostClaim | null;
       /** Why it has waited since its last claim, as far as somebody said so. */
       waits: readonly string[];
+      /** As `keepTask` left it, for the attempt to ask for its end; null: the call is to be made. */
+      task: string | null;
     }
   | { kind: 'held' | 'wait'; until: number }
   /** `lost`: an attempt was under way, and its worker is gone. */
@@ -92,6 +94,7 @@ export function claimVerdict(reply: ScriptReply): ClaimVerdict {
       dueAt: Number(ninth),
       lostClaim: fourth === 1 ? lostClaim(reply.slice(10)) : null,
       waits: waitsBefore(Number(first), String(reply[13] ?? '')),
+      task: String(reply[14] ?? '') || null,
     };
   }
   if (kind === 'held' || kind === 'wait') return { kind, until: Number(first) };

@@ -1,6 +1,7 @@
 /** Checks each answer before the protocol does: an endless listing, or a result with too many items, is refused.
  *  It must never change what a tool has said: it only fills in what the modern protocol requires and servers forget. */
 import type { JSONRPCMessage } from '@modelcontextprotocol/client';
+import { isObject } from '../contract/json-object.ts';
 import { refusedAnswer } from './message-delivery.ts';
 import { LISTING_LIMITS, MAX_CONTENT_ITEMS } from './message-limits.ts';
 import { readDescriptor } from './read-descriptor.ts';
@@ -25,6 +26,9 @@ interface Page {
   readonly cursor: unknown;
 }
 
+/** Where in `_meta` the task stands that a server answers a call with: the protocol's client knows results only. */
+export const TASK_META = 'adjutant/task';
+
 export function createAnswerGuard(): AnswerGuard {
   const asked = new Map<string | number, Page>();
   let current: Listing | null = null;
@@ -41,7 +45,7 @@ export function createAnswerGuard(): AnswerGuard {
       const page = asked.get(message.id);
       asked.delete(message.id);
       if (!('result' in message)) return message;
-      const { result } = message;
+      const result = page === undefined ? withTaskInMeta(message.result) : message.result;
       const reason = page === undefined ? contentExcess(result) : listingExcess(page, result);
       if (reason !== null) return refusedAnswer(message.id, reason);
       const read = page === undefined ? result : readPage(page, result);
@@ -51,6 +55,18 @@ export function createAnswerGuard(): AnswerGuard {
 }
 
 type Result = Readonly<Record<string, unknown>>;
+
+/** Only this guard writes our own member of `_meta`. A result that is an error needs no structured content. */
+function withTaskInMeta(result: Result): Result {
+  const { _meta: meta } = result;
+  if (result['resultType'] === 'task') {
+    const task = { content: [], isError: true, _meta: { [TASK_META]: result } };
+    return { ...result, resultType: 'complete', ...task };
+  }
+  if (!isObject(meta) || !Object.hasOwn(meta, TASK_META)) return result;
+  const { [TASK_META]: _forged, ...others } = meta;
+  return { ...result, _meta: others };
+}
 
 /** Each tool by itself: the protocol's check refuses the whole list. */
 function readPage({ listing }: Page, { nextCursor, ...result }: Result): Result {
@@ -81,7 +97,7 @@ function isScope(scope: unknown): boolean {
 }
 
 /** The protocol's check of a wrong item is expensive: it tries every kind of content and records each fault. */
-function contentExcess({ content }: Result): string | null {
+export function contentExcess({ content }: Result): string | null {
   const items = Array.isArray(content) ? content.length : 0;
   return items > MAX_CONTENT_ITEMS ? `has more than ${MAX_CONTENT_ITEMS} items of content` : null;
 }

@@ -9,6 +9,8 @@ export interface CallDeadline {
   ending(): CallEnding | null;
   /** The call made progress: restarts its idle time, not its total time. */
   touch(): void;
+  /** From now on only the total time counts: the server keeps the call as a task, and is asked about it. */
+  hold(): void;
   end(how: CallEnding): void;
   dispose(): void;
 }
@@ -27,6 +29,7 @@ export function startCallDeadline(limits: CallLimits): CallDeadline {
   const startedAt = performance.now();
   let ending: CallEnding | null = null;
   let total: NodeJS.Timeout | null = null;
+  let isHeld = false;
   const end = (how: CallEnding): void => {
     if (ending !== null) return;
     ending = how;
@@ -47,9 +50,14 @@ export function startCallDeadline(limits: CallLimits): CallDeadline {
     signal: controller.signal,
     ending: () => ending,
     touch() {
-      if (ending !== null) return;
+      if (ending !== null || isHeld) return;
       idle.refresh();
       limitTotal();
+    },
+    hold() {
+      isHeld = true;
+      clearTimeout(idle);
+      if (ending === null) limitTotal();
     },
     end,
     dispose() {

@@ -2,17 +2,17 @@
  *  It must never send a request twice that a server may have accepted, and never throw. */
 import { errorEnvelope } from '../contract/error-envelope.ts';
 import { fieldSentence } from '../contract/field-sentence.ts';
-import { isDeeperThan } from '../contract/json-guard.ts';
-import { DEEPEST_RESULT } from '../contract/result.ts';
-import type { SchemaFault, SchemaVerdict } from '../json-schema/schema-checks.ts';
+import type { SchemaFault } from '../json-schema/schema-checks.ts';
 import { type CallDeadline, startCallDeadline } from './call-deadline.ts';
 import { endedCall, failedCall } from './call-failure.ts';
+import { checkedResult } from './call-result.ts';
 import { closeNames } from '../bounds/close-names.ts';
 import type { Semaphore } from '../bounds/semaphore.ts';
 import type { Connection } from './connection.ts';
 import { createProgressGate } from './progress-gate.ts';
 import type { CallParams, Session } from './session.ts';
-import type { RawToolResult, ToolCallOutcome, ToolCallRequest, ToolProgress } from './tool-call.ts';
+import { createdTask, resumedTask } from './task-call.ts';
+import type { ToolCallOutcome, ToolCallRequest, ToolProgress } from './tool-call.ts';
 import type { ListedTool, ToolList } from './tool-list.ts';
 
 type Failed = Extract<ToolCallOutcome, { kind: 'failed' }>;
@@ -41,12 +41,13 @@ export async function callTool(tools: CallTools, request: ToolCallRequest): Prom
   const deadline = startCallDeadline(request);
   active.add(deadline);
   const call: Call = { request, connection, deadline, params: paramsOf(request), announced: false };
+  const { task = null } = request;
   try {
-    const refusal = await refusalBeforeConnecting(call);
+    const refusal = task === null ? await refusalBeforeConnecting(call) : null;
     if (refusal !== null) return refusal;
     if (!slots.tryTake() && !(await slots.take(deadline.signal))) return notSent(call);
     try {
-      return await sendUntilTaken(call);
+      return task === null ? await sendUntilTaken(call) : await resumedTask(call, task);
     } finally {
       slots.release();
     }
@@ -113,12 +114,13 @@ async function exchange(call: Call, session: Session, tool: ListedTool): Promise
   if (!call.announced) request.onSent?.(session.described());
   call.announced = true;
   try {
-    const result = await session.call(call.params, deadline.signal, (progress) => {
+    const answer = await session.call(call.params, deadline.signal, (progress) => {
       deadline.touch();
       gate.offer(progress as ToolProgress);
     });
     gate.close();
-    return await checkedResult(call, tool, result as RawToolResult);
+    if (answer.kind === 'task') return await createdTask(call, session, answer.task);
+    return await checkedResult(call, tool, answer.result);
   } catch (error) {
     gate.close();
     const ending = deadline.ending();
@@ -127,41 +129,6 @@ async function exchange(call: Call, session: Session, tool: ListedTool): Promise
     const failed: Failed = { kind: 'failed', error: failure.error, sent: failure.sent };
     return failure.refused ? { kind: 'refused', failed } : failed;
   }
-}
-
-async function checkedResult(call: Call, tool: ListedTool, result: RawToolResult): Promise<ToolCallOutcome> {
-  if (isDeeperThan(result, DEEPEST_RESULT)) return tooDeep(tool);
-  if (tool.output === null || result.isError === true) return { kind: 'result', result };
-  const { signal, ending } = call.deadline;
-  const verdict: SchemaVerdict =
-    result.structuredContent === undefined
-      ? { kind: 'faults', faults: [{ path: 'structuredContent', message: 'is required' }] }
-      : await tool.output.check(result.structuredContent, 'structuredContent', signal);
-  const ended = verdict.kind === 'unchecked' ? ending() : null;
-  if (ended !== null) return { kind: 'failed', error: endedCall(ended, call.request), sent: true };
-  return misfitOf(tool, verdict) ?? { kind: 'result', result };
-}
-
-/** null: the result fits, or its schema checks nothing. */
-function misfitOf({ definition: { server, name: tool } }: ListedTool, verdict: SchemaVerdict): Failed | null {
-  if (verdict.kind === 'passed' || verdict.kind === 'unusable') return null;
-  const isMisfit = verdict.kind === 'faults';
-  const message = isMisfit
-    ? 'The result does not match the output schema of the tool'
-    : `The result could not be checked against the output schema of the tool: ${verdict.reason}`;
-  const why = isMisfit ? { errors: verdict.faults } : { reason: verdict.reason };
-  return {
-    kind: 'failed',
-    error: errorEnvelope('invalid_result', message, { server, tool, ...why }),
-    sent: true,
-  };
-}
-
-/** Code that walks such a result level by level would overflow its stack. */
-function tooDeep({ definition: { server, name } }: ListedTool): Failed {
-  const message = `The result of the tool is nested deeper than ${DEEPEST_RESULT} levels`;
-  const error = errorEnvelope('invalid_result', message, { server, tool: name });
-  return { kind: 'failed', error, sent: true };
 }
 
 /** null: the server has this tool, and the arguments fit it. */

@@ -9,6 +9,7 @@ import { LISTING_LIMITS } from './message-limits.ts';
 import type { HttpTransportOptions, McpServerOptions, StdioTransportOptions } from './server-options.ts';
 import { type Session, type SessionTransport, type TransportKind, openedSession } from './session.ts';
 import { createSseTransport } from './sse-transport.ts';
+import { TASKS_EXTENSION } from './task.ts';
 import { createStdioTransport } from './stdio-transport.ts';
 
 /** What earlier attempts learned; it saves the next connection a wait. */
@@ -124,7 +125,7 @@ function createClient(probeTimeoutMs: number): Client {
   return new Client(
     { name: 'adjutant', version: CONTRACT_VERSION },
     {
-      capabilities: {},
+      capabilities: { extensions: { [TASKS_EXTENSION]: {} } },
       versionNegotiation: { mode: 'auto', probe: { timeoutMs: probeTimeoutMs } },
       listMaxPages: LISTING_LIMITS.maxPages,
       // Results are validated against our own compiled schemas, once.

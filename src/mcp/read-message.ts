@@ -27,10 +27,20 @@ export function readMessages(text: string): ReadMessages | null {
 
 /** What the JSON-RPC error of a text says, whatever request it is for; null: there is none. */
 export function errorMessageIn(text: string): string | null {
+  const error = errorIn(text);
+  return error === null ? null : String(error['message']);
+}
+
+/** The same of its code. */
+export function errorCodeIn(text: string): number | null {
+  const error = errorIn(text);
+  return error === null ? null : Number(error['code']);
+}
+
+function errorIn(text: string): Members | null {
   try {
     const parsed: unknown = JSON.parse(text);
-    if (!isObject(parsed) || !isGiven(parsed['error'])) return null;
-    return String(errorBody(parsed['error'])['message']);
+    return isObject(parsed) && isGiven(parsed['error']) ? errorBody(parsed['error']) : null;
   } catch {
     return null;
   }

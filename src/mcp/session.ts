@@ -1,7 +1,6 @@
 /** One live connection to one server: a connected SDK client and its transport.
  *  It must never be used again after a loss: the next session is another object. */
 import {
-  type CallToolResult,
   type Client,
   type ProgressCallback,
   SdkErrorCode,
@@ -9,14 +8,29 @@ import {
   SseError,
   type Transport,
 } from '@modelcontextprotocol/client';
+import * as z from 'zod';
+import { TASK_META } from './answer-guard.ts';
 import { isTimeout } from './connect-fault.ts';
-import type { ToolCallSession } from './tool-call.ts';
+import { readTask, type TaskReport } from './task.ts';
+import type { RawToolResult, ToolCallSession } from './tool-call.ts';
 import type { Logger } from '../telemetry/logger.ts';
 
 export interface CallParams {
   readonly name: string;
   readonly arguments: Record<string, unknown>;
   readonly _meta: Record<string, unknown>;
+}
+
+/** What a server answers a call with. `task` null: one that cannot be read. */
+export type CallAnswer =
+  | { readonly kind: 'result'; readonly result: RawToolResult }
+  | { readonly kind: 'task'; readonly task: TaskReport | null };
+
+export interface TaskRequest {
+  readonly method: 'tasks/get' | 'tasks/cancel';
+  readonly taskId: string;
+  readonly timeoutMs: number;
+  readonly signal?: AbortSignal;
 }
 
 export interface Session {
@@ -29,7 +43,9 @@ export interface Session {
   /** Resolves with a readable reason once the connection has ended. */
   readonly lost: Promise<string>;
   holdsSessionId(): boolean;
-  call(params: CallParams, signal: AbortSignal, onProgress: ProgressCallback): Promise<CallToolResult>;
+  call(params: CallParams, signal: AbortSignal, onProgress: ProgressCallback): Promise<CallAnswer>;
+  /** The answer as it stands. */
+  task(request: TaskRequest): Promise<unknown>;
   /** Takes no more calls, but lets those in flight finish before it ends. */
   retire(why: string): Promise<void>;
   /** Resolves once no process and no open stream is left. */
@@ -48,6 +64,7 @@ export type SessionTransport = Transport & {
 /** Calls have their own deadline, so the SDK's is set to the maximum. */
 const NO_TIMEOUT_MS = 2 ** 31 - 1;
 const VERIFY_MS = 5_000;
+const ANY_RESULT = z.looseObject({});
 
 export function openedSession(
   client: Client,
@@ -65,6 +82,10 @@ export function openedSession(
     await transport.close().catch(() => {});
   };
   const inFlight = new Set<Promise<unknown>>();
+  const during = async <T>(answer: Promise<T>): Promise<T> => {
+    inFlight.add(answer);
+    return answer.finally(() => inFlight.delete(answer));
+  };
   const send = (params: CallParams, signal: AbortSignal, onprogress: ProgressCallback) => {
     const options = { signal, onprogress, timeout: NO_TIMEOUT_MS };
     // Only the modern HTTP binding needs what `callTool` adds: arguments mirrored into headers.
@@ -84,15 +105,15 @@ export function openedSession(
       protocolVersion: client.getNegotiatedProtocolVersion() ?? null,
       sessionId: transport.sessionId ?? null,
     }),
-    async call(params, signal, onProgress) {
-      const answer = send(params, signal, onProgress);
-      inFlight.add(answer);
-      try {
-        return await answer;
-      } finally {
-        inFlight.delete(answer);
-      }
-    },
+    call: async (params, signal, onProgress) =>
+      callAnswer((await during(send(params, signal, onProgress))) as RawToolResult),
+    task: async ({ method, taskId, timeoutMs, signal }) =>
+      during(
+        client.request({ method, params: { taskId } }, ANY_RESULT, {
+          timeout: timeoutMs,
+          ...(signal === undefined ? {} : { signal }),
+        }),
+      ),
     async retire(reason) {
       why ||= reason;
       lost.resolve(why);
@@ -101,6 +122,11 @@ export function openedSession(
     },
     end,
   };
+}
+
+function callAnswer(result: RawToolResult): CallAnswer {
+  const task = result._meta?.[TASK_META];
+  return task === undefined ? { kind: 'result', result } : { kind: 'task', task: readTask(task) };
 }
 
 interface Watched {

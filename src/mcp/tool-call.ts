@@ -32,6 +32,12 @@ export interface ToolCallRequest {
   readonly onProgress?: (progress: ToolProgress) => void;
   /** Called once, just before the first byte is sent: from then on the tool may have run. */
   readonly onSent?: (session: ToolCallSession) => void;
+  /** The task of an earlier attempt: it is asked for its end, and the tool is not called. */
+  readonly task?: string | null;
+  /** Writes down the task that the server has made of the call, before anything else. False: it is not written. */
+  readonly keepTask?: (task: string) => Promise<boolean>;
+  /** When the signal fires: the call goes on elsewhere, so that its task is not cancelled. Default: it does not. */
+  readonly goesOn?: () => boolean;
 }
 
 /** A `CallToolResult` as the server sent it, validated against the protocol and, if structured, against the tool's schema. */
@@ -44,6 +50,22 @@ export interface RawToolResult {
 }
 
 export type ToolCallOutcome =
-  | { readonly kind: 'result'; readonly result: RawToolResult }
+  | { readonly kind: 'result'; readonly result: RawToolResult; readonly task?: TaskUse }
   /** `sent`: the request may have reached the server, so that the tool may have run. */
-  | { readonly kind: 'failed'; readonly error: ErrorEnvelope; readonly sent: boolean };
+  | {
+      readonly kind: 'failed';
+      readonly error: ErrorEnvelope;
+      readonly sent: boolean;
+      readonly task?: TaskUse;
+    };
+
+/** What became of the task that the server made of a call. */
+export interface TaskUse {
+  /**
+   * `ended`: the server has said how; `lost`: it may or may not have completed; `forgotten`: the same, and the server
+   * knows nothing of it any more; `kept`: it goes on, and the next attempt asks for its end.
+   */
+  readonly end: 'ended' | 'lost' | 'forgotten' | 'kept';
+  /** How often it was asked for. */
+  readonly polls: number;
+}

@@ -166,7 +166,7 @@ async function makeAttempt(parts: AttemptParts, claimed: Claimed): Promise<JobOu
   if (claimed.granted.lost) {
     reportLostBefore(parts, claimed);
     const repeatPolicy = await repeatPolicyOf(claimed);
-    const error = lostAttemptError(repeatPolicy, claimed.granted.redeliveries);
+    const error = lostAttemptError(repeatPolicy, claimed.granted.redeliveries, claimed.granted.task !== null);
     if (error) return recordLost(parts, claimed, error, repeatPolicy);
   }
   return inPlace(parts, claimed, () => executeAndRecord(parts, claimed));

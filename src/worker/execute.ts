@@ -3,10 +3,11 @@
 import { hash } from 'node:crypto';
 import { errorEnvelope } from '../contract/error-envelope.ts';
 import { errorResult } from '../contract/result.ts';
-import type { Execution, ExecutionContext } from '../executors/definition.ts';
+import type { Execution, ExecutionContext, TaskKeeping } from '../executors/definition.ts';
 import type { ClaimRef } from '../journal/journal.ts';
 import { directiveMetadata } from '../journal/terminal-signal.ts';
 import { type AttemptParts, type Claimed, remainingMsOf } from './claimed.ts';
+import { durably } from './durably.ts';
 import { logIds } from './log-ids.ts';
 import type { StopReason } from './outcome.ts';
 import { createReporter, type Reporter } from './reporter.ts';
@@ -46,7 +47,8 @@ export async function execute(parts: AttemptParts, claimed: Claimed): Promise<Ex
   const deadline = setTimeout(() => handle.stop('deadline'), remainingMsOf(claimed));
   const reporter = reporterFor(parts, claimed, handle);
   try {
-    const context = contextFor(claimed, handle, reporter);
+    const tasks = taskKeeping(parts, claimed, handle);
+    const context = { ...contextFor(claimed, handle, reporter), tasks };
     const execution = await runExecutor(definition, envelope.directive, context);
     const stop = handle.stopReason();
     const unreachedForMs = noteReach(parts, claimed, execution);
@@ -83,6 +85,23 @@ function contextFor(
     idempotencyKey: idempotencyKey(ref),
     report,
     drained,
+  };
+}
+
+/** A task is written under this claim, so that only the worker whose call it is can leave it to the next one. */
+function taskKeeping(
+  parts: AttemptParts,
+  { claim: ref, granted }: Claimed,
+  handle: AttemptHandle,
+): TaskKeeping {
+  return {
+    task: granted.task,
+    async keep(task) {
+      const verdict = await durably(parts, () => parts.records.journal.keepTask(ref, task));
+      if (verdict === 'stale') handle.stop('lost');
+      return verdict === 'kept';
+    },
+    goesOn: () => handle.stopReason() === 'shutdown' || handle.stopReason() === 'lost',
   };
 }
 

@@ -19,7 +19,8 @@ export type Outcome =
   | { kind: 'fallback'; error: ErrorEnvelope; from: string; to: string }
   /** Not counted as a failure; made again after a pause. `lane`: the pause is for the whole lane, on every worker. */
   | { kind: 'pause'; delayMs: number; lane: boolean; reason: WaitReason }
-  | { kind: 'release' }
+  /** `anew`: the next attempt makes the call, and does not ask for the end of an earlier one. */
+  | { kind: 'release'; anew?: boolean }
   | { kind: 'drop' };
 
 export interface OutcomeFacts {
@@ -99,15 +100,16 @@ function stopped(
     case 'deadline':
       return ended(deadlineExceededError(deadlineOf(directive), unknown));
     case 'shutdown':
-      return mayHaveRun
+      return mayHaveRun && execution.resumable !== true
         ? ended(outcomeUnknown('the worker was stopped during the call: it may or may not have happened'))
         : { kind: 'release' };
   }
 }
 
 /** A call that may have happened is not repeated unless a repeat is harmless. */
-function markUnrepeatable(error: ErrorEnvelope): ErrorEnvelope {
-  return { ...error, retryable: false, details: { ...error.details, outcome: 'unknown' } };
+function markUnrepeatable(error: ErrorEnvelope, { forgotten }: Execution): ErrorEnvelope {
+  const type = forgotten === undefined ? error.type : 'outcome_unknown';
+  return { ...error, type, retryable: false, details: { ...error.details, outcome: 'unknown' } };
 }
 
 export function outcomeOf(facts: OutcomeFacts): Outcome {
@@ -115,10 +117,14 @@ export function outcomeOf(facts: OutcomeFacts): Outcome {
   const { result } = execution;
   if (result.ok) return stop === 'lost' ? { kind: 'drop' } : { kind: 'end', result };
   if (stop) return stopped(facts, stop);
+  if (execution.resumable) return { kind: 'release' };
+  // As if the worker that made the call had died just now.
+  if (execution.forgotten === 'earlier' && facts.repeatPolicy !== 'once')
+    return { kind: 'release', anew: true };
   const waiting = waitingOf(facts, result.error);
   if (waiting) return waiting;
   const inDoubt = execution.ambiguous === true && facts.repeatPolicy === 'once';
-  const error = inDoubt ? markUnrepeatable(result.error) : result.error;
+  const error = inDoubt ? markUnrepeatable(result.error, execution) : result.error;
   const delayMs = retryDelayOf(facts, error);
   if (delayMs !== null && delayMs < facts.remainingMs) return { kind: 'retry', error, delayMs };
   const fallback = inDoubt ? null : fallbackOf(facts, error);
@@ -176,8 +182,16 @@ function tooLate(error: ErrorEnvelope, delayMs: number): ErrorEnvelope {
   };
 }
 
-/** What to do about a directive whose previous worker died during an attempt; null = make another attempt. */
-export function lostAttemptError(effect: RepeatPolicy, redeliveries: number): ErrorEnvelope | null {
+/**
+ * What to do about a directive whose previous worker died during an attempt; null = make another attempt. `resumable`: that
+ * asks for the end of the call, and does not repeat it.
+ */
+export function lostAttemptError(
+  effect: RepeatPolicy,
+  redeliveries: number,
+  resumable = false,
+): ErrorEnvelope | null {
+  if (resumable && redeliveries <= MAX_REDELIVERIES) return null;
   if (effect === 'once')
     return outcomeUnknown('the worker died during the call: it may or may not have happened');
   if (redeliveries <= MAX_REDELIVERIES) return null;

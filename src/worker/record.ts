@@ -58,7 +58,7 @@ export async function record(
     case 'pause':
       return recordPause(parts, claimed, outcome, made);
     case 'release':
-      return recordRelease(parts, claimed, 0, made);
+      return recordRelease(parts, claimed, 0, made, { anew: outcome.anew ?? false });
     case 'drop':
       return DONE;
   }
@@ -98,7 +98,7 @@ async function recordPause(
   made: Made,
 ): Promise<JobOutcome> {
   const { delayMs, lane: wholeLane } = outcome;
-  const said = { reason: outcome.reason, waiting: pauseSignal(claimed, outcome) };
+  const said = { reason: outcome.reason, waiting: pauseSignal(claimed, outcome), anew: true };
   const released = await recordRelease(parts, claimed, delayMs, made, said);
   // A lane that is not paused in time only costs another such answer.
   if (wholeLane) await parts.lanes.pauseFor(claimed.lane, delayMs).catch(() => {});
@@ -120,7 +120,7 @@ export async function recordRelease(
   claimed: Claimed,
   delayMs: number,
   made: Made,
-  why: Pick<Release, 'reason' | 'waiting'> = {},
+  why: Omit<Release, 'seen'> = {},
 ): Promise<JobOutcome> {
   const said = { seen: made.seen, ...why };
   const verdict = await durably(parts, () => parts.records.journal.release(claimed.claim, delayMs, said));

@@ -7,6 +7,7 @@
 -- ARGV[4] 1 = readers have seen something of this attempt: it keeps its number, and the next one gets another
 -- ARGV[5] why it is given back, a word   ARGV[6] the most bytes of a request
 -- ARGV[7] the signal that says so, JSON ('' = it is not said)
+-- ARGV[8] 1 = the call is made anew: the task of this one is over
 -- Returns { 'released' } | { 'cancelled' } | { 'ended' } | { 'stale' } | { 'unknown' }.
 local id = ARGV[1]
 local record = redis.call('HMGET', STATE, id .. '|status', id .. '|fence', id .. '|released', id .. '|cancel',
@@ -33,4 +34,7 @@ if ARGV[7] ~= '' then
 end
 claim_ended(waiting, id, ARGV[2], record[9], now, ARGV[5], ARGV[3], 1 - unseen)
 redis.call('HSET', STATE, unpack(waiting))
+if ARGV[8] == '1' then
+  redis.call('HDEL', STATE, id .. '|task')
+end
 return { 'released' }

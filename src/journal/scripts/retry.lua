@@ -1,5 +1,6 @@
 -- Records a failed attempt that will be repeated: the claim ends here, before the job is delayed. The next attempt may
 -- be another candidate of the directive, and that in another lane.
+-- It makes the call anew: the task of this one is over.
 -- Must never count a failure for a worker whose claim was taken over.
 -- @include include-claims.lua
 --
@@ -9,7 +10,7 @@
 -- Returns { 'waiting', next_attempt_at } | { 'cancelled' } | { 'ended' } | { 'stale' } | { 'unknown' }.
 local id = ARGV[1]
 local record = redis.call('HMGET', STATE, id .. '|status', id .. '|fence', id .. '|next_attempt_at', id .. '|cancel',
-  id .. '|failures', 'seq', 'bytes', 'open', claim_field(id, ARGV[2]))
+  id .. '|failures', 'seq', 'bytes', 'open', claim_field(id, ARGV[2]), id .. '|task')
 if not record[1] then
   return { 'unknown' }
 elseif is_terminal(record[1]) then
@@ -37,4 +38,7 @@ if ARGV[5] ~= '' then
 end
 claim_ended(waiting, id, ARGV[2], record[9], now, (ARGV[4] ~= '') and 'fallback' or 'retry', ARGV[3], 1)
 redis.call('HSET', STATE, unpack(waiting))
+if record[10] then
+  redis.call('HDEL', STATE, id .. '|task')
+end
 return { 'waiting', next_attempt_at }

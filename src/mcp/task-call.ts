@@ -1,0 +1,152 @@
+/** A call that its server has made a task of: written down first, then waited for, then read like any other result.
+ *  It must never call a tool, nor say that a task has failed when nobody knows how it ended. */
+import { isCallToolResult, ProtocolError } from '@modelcontextprotocol/client';
+import { type ErrorEnvelope, errorEnvelope } from '../contract/error-envelope.ts';
+import { isObject } from '../contract/json-object.ts';
+import { contentExcess } from './answer-guard.ts';
+import { endedCall, failedCall } from './call-failure.ts';
+import { checkedResult, type CheckedCall } from './call-result.ts';
+import type { Connection } from './connection.ts';
+import { readMessage } from './read-message.ts';
+import type { Session } from './session.ts';
+import { decodeTask, encodeTask, type TaskReport } from './task.ts';
+import { taskEnd, type TaskEnd, type TaskWait } from './task-wait.ts';
+import type { RawToolResult, TaskUse, ToolCallOutcome } from './tool-call.ts';
+
+export interface TaskCall extends CheckedCall {
+  readonly connection: Connection;
+  announced: boolean;
+}
+
+type Ended = TaskUse['end'];
+
+const NO_ERROR = { code: -32_603, message: 'The task has failed', data: undefined };
+
+/** `report` null: a task that cannot be asked for. */
+export async function createdTask(
+  call: TaskCall,
+  session: Session,
+  report: TaskReport | null,
+): Promise<ToolCallOutcome> {
+  const { server, tool } = call.request;
+  if (report === null) {
+    const message = 'The MCP server answered with a task that names no id or status that can be used';
+    return failed(errorEnvelope('invalid_result', message, { server, tool }), 'lost', 0);
+  }
+  const task = { id: report.id, createdAt: report.createdAt, begunAt: Date.now() };
+  call.deadline.hold();
+  // A task of a process dies with it, and the next process may give its id to another one.
+  const only = session.transportKind === 'stdio' ? session : null;
+  const isKept = only === null && (await kept(call, encodeTask(task)));
+  return outcomeOf(call, { task, report, only, isKept });
+}
+
+/** A task that is not written down is waited for all the same: only the death of this process loses it. */
+async function kept({ request }: TaskCall, task: string): Promise<boolean> {
+  return (await request.keepTask?.(task).catch(() => false)) ?? false;
+}
+
+/** `text`: as an earlier attempt wrote it down. */
+export async function resumedTask(call: TaskCall, text: string): Promise<ToolCallOutcome> {
+  const task = decodeTask(text);
+  if (task === null) return forgotten(call, 'it was written down in a form that this version cannot read', 0);
+  call.deadline.hold();
+  return outcomeOf(call, { task, report: null, only: null, isKept: true });
+}
+
+interface Awaited extends Pick<TaskWait, 'task' | 'report'> {
+  readonly only: Session | null;
+  /** The next attempt can ask for it. */
+  readonly isKept: boolean;
+}
+
+async function outcomeOf(call: TaskCall, { isKept, only, ...asked }: Awaited): Promise<ToolCallOutcome> {
+  const { request, connection, deadline } = call;
+  let progress = 0;
+  const goesOn = (): boolean =>
+    deadline.ending() === 'stopped' || (deadline.ending() === 'cancelled' && request.goesOn?.() === true);
+  const { end, polls } = await taskEnd({
+    ...asked,
+    server: { name: request.server, connection, only },
+    deadline,
+    goesOn,
+    onMessage: (message) => request.onProgress?.({ progress: ++progress, message }),
+    onAnswered: (session) => announce(call, session),
+  });
+  if (end.kind !== 'stopped') return outcomeOfEnd(call, end, polls);
+  return failed(endedError(call), isKept && goesOn() ? 'kept' : 'lost', polls);
+}
+
+function announce(call: TaskCall, session: Session): void {
+  if (!call.announced) call.request.onSent?.(session.described());
+  call.announced = true;
+}
+
+async function outcomeOfEnd(
+  call: TaskCall,
+  end: Exclude<TaskEnd, { kind: 'stopped' }>,
+  polls: number,
+): Promise<ToolCallOutcome> {
+  switch (end.kind) {
+    case 'over':
+      return { ...(await outcomeOfReport(call, end.report)), task: { end: 'ended', polls } };
+    case 'refused':
+      return failed(end.error, 'ended', polls);
+    case 'forgotten':
+      return forgotten(call, end.reason, polls);
+    case 'asks': {
+      const message = 'The tool asks for something that this client does not offer; its task was cancelled';
+      return failed(errorEnvelope('executor', message, { server: call.request.server }), 'lost', polls);
+    }
+  }
+}
+
+async function outcomeOfReport(call: TaskCall, { status, ...report }: TaskReport): Promise<ToolCallOutcome> {
+  switch (status) {
+    case 'completed':
+      return outcomeOfResult(call, report.result);
+    case 'cancelled':
+      return failed(endedError(call, report.message), 'ended', 0);
+    default:
+      return failed(protocolError(call, report.error), 'ended', 0);
+  }
+}
+
+/** It has not passed the checks that an answer to a call passes on its way. */
+async function outcomeOfResult(call: TaskCall, given: unknown): Promise<ToolCallOutcome> {
+  const { server, tool } = call.request;
+  const answer = readMessage({ jsonrpc: '2.0', id: 0, result: given });
+  const result = answer !== null && 'result' in answer ? answer.result : null;
+  const excess = result === null ? 'holds no result' : contentExcess(result);
+  if (result !== null && excess === null && isCallToolResult(result)) {
+    const listed = call.connection.tools()?.find(tool) ?? null;
+    return checkedResult(call, listed, result as RawToolResult);
+  }
+  const message = `The completed task of the MCP server ${excess ?? 'holds a result that does not follow the protocol'}`;
+  return failed(errorEnvelope('invalid_result', message, { server, tool }), 'ended', 0);
+}
+
+/** The JSON-RPC error of a task that has failed. */
+function protocolError({ request: { server } }: TaskCall, given: unknown): ErrorEnvelope {
+  const answer = readMessage({ jsonrpc: '2.0', id: 0, error: isObject(given) ? given : {} });
+  const { code, message, data } = answer !== null && 'error' in answer ? answer.error : NO_ERROR;
+  return failedCall(new ProtocolError(code, message, data), { server, holdsSessionId: false }).error;
+}
+
+/** Ended by this side, or cancelled by the server itself. */
+function endedError({ request, deadline }: TaskCall, message: string | null = null): ErrorEnvelope {
+  const ending = deadline.ending();
+  if (ending !== null) return endedCall(ending, request);
+  const details = { server: request.server, ...(message === null ? {} : { status_message: message }) };
+  return errorEnvelope('tool_error', 'The MCP server has cancelled the task', details);
+}
+
+function forgotten({ request: { server } }: TaskCall, reason: string, polls: number): ToolCallOutcome {
+  const message = `The MCP server can no longer say how the task of the call ended: ${reason}`;
+  const error = errorEnvelope('network', message, { server });
+  return failed(error, 'forgotten', polls);
+}
+
+function failed(error: ErrorEnvelope, end: Ended, polls: number): ToolCallOutcome {
+  return { kind: 'failed', error, sent: true, task: { end, polls } };
+}

@@ -1,0 +1,94 @@
+/** One question about a task to its server, and what its answer means.
+ *  It must never take silence for an end: only the server knows how a task ended. */
+import { ProtocolError, ProtocolErrorCode, SdkHttpError } from '@modelcontextprotocol/client';
+import type { ErrorEnvelope } from '../contract/error-envelope.ts';
+import { isObject } from '../contract/json-object.ts';
+import { failedCall } from './call-failure.ts';
+import { describe } from './connect-fault.ts';
+import type { Connection } from './connection.ts';
+import { ANSWER_REFUSED } from './message-delivery.ts';
+import { errorCodeIn } from './read-message.ts';
+import type { Session } from './session.ts';
+import { isAbout, readTask, type TaskRef, type TaskReport } from './task.ts';
+
+/** Where a task can be asked for. */
+export interface TaskServer {
+  readonly name: string;
+  readonly connection: Connection;
+  /** The only session that knows it, since a task of a process dies with it; null: any. */
+  readonly only: Session | null;
+}
+
+export type TaskAnswer =
+  | { readonly kind: 'report'; readonly report: TaskReport; readonly session: Session }
+  /** It has ended, but its end cannot be taken. */
+  | { readonly kind: 'refused'; readonly error: ErrorEnvelope }
+  | { readonly kind: 'forgotten'; readonly reason: string }
+  /** Another question may help. */
+  | { readonly kind: 'away'; readonly reason: string };
+
+/** How long a server may take to answer, and how long a connection to it is waited for. Milliseconds. */
+const ANSWER_MS = 15_000;
+const CONNECT_MS = 5_000;
+
+export async function askTask(server: TaskServer, task: TaskRef, signal: AbortSignal): Promise<TaskAnswer> {
+  const session = await sessionOf(server, signal);
+  if (session === null) {
+    const reason = server.connection.fault()?.message ?? 'it is not ready';
+    return { kind: 'away', reason };
+  }
+  try {
+    const answer = await session.task({
+      method: 'tasks/get',
+      taskId: task.id,
+      timeoutMs: ANSWER_MS,
+      signal,
+    });
+    const report = readTask(isObject(answer) ? { taskId: task.id, ...answer } : null);
+    if (report !== null && isAbout(task, report)) return { kind: 'report', report, session };
+    const what = report === null ? 'something that is not a task' : 'another task';
+    return { kind: 'forgotten', reason: `it answered with ${what}` };
+  } catch (error) {
+    return failedQuestion(server, session, error);
+  }
+}
+
+/** Asks the server to cancel it. Whether it does so, only another question tells. */
+export async function cancelTask(server: TaskServer, task: TaskRef, timeoutMs: number): Promise<void> {
+  const session = server.only ?? server.connection.session();
+  await session?.task({ method: 'tasks/cancel', taskId: task.id, timeoutMs }).catch(() => {});
+}
+
+async function sessionOf({ connection, only }: TaskServer, signal: AbortSignal): Promise<Session | null> {
+  if (only !== null) return only;
+  const within = AbortSignal.any([signal, AbortSignal.timeout(CONNECT_MS)]);
+  return connection.session() ?? connection.waitForSession(within);
+}
+
+function failedQuestion(
+  { name, connection, only }: TaskServer,
+  session: Session,
+  error: unknown,
+): TaskAnswer {
+  const code = codeOf(error);
+  const { error: envelope, refused } = failedCall(error, {
+    server: name,
+    holdsSessionId: session.holdsSessionId(),
+  });
+  if (code === ANSWER_REFUSED) return { kind: 'refused', error: envelope };
+  if (code === ProtocolErrorCode.InvalidParams)
+    return { kind: 'forgotten', reason: 'it does not know the task' };
+  if (code === ProtocolErrorCode.MethodNotFound)
+    return { kind: 'forgotten', reason: 'it does not answer questions about tasks' };
+  if (only !== null && only !== connection.session())
+    return { kind: 'forgotten', reason: 'its process has ended' };
+  if (refused) connection.giveUp(session, envelope.message);
+  return { kind: 'away', reason: describe(error) };
+}
+
+/** Of the JSON-RPC error, which an HTTP refusal may hold. */
+function codeOf(error: unknown): number | null {
+  if (error instanceof ProtocolError) return error.code;
+  const text = error instanceof SdkHttpError ? error.data['text'] : undefined;
+  return typeof text === 'string' ? errorCodeIn(text) : null;
+}

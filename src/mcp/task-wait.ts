@@ -1,0 +1,134 @@
+/** Waits for the end of a task: asks its server again and again, until it has ended, is forgotten, or nobody wants it.
+ *  It must never end without a limit that is ours, nor cancel a task that another worker goes on with. */
+import { setTimeout as delay } from 'node:timers/promises';
+import type { ErrorEnvelope } from '../contract/error-envelope.ts';
+import type { CallDeadline } from './call-deadline.ts';
+import type { Session } from './session.ts';
+import { expiryOf, nextPollMs, pollMsAfter, type TaskRef, type TaskReport } from './task.ts';
+import { askTask, cancelTask, type TaskAnswer, type TaskServer } from './task-question.ts';
+
+export interface TaskWait {
+  readonly server: TaskServer;
+  readonly task: TaskRef;
+  /** What the server said last; null: it has not been asked yet. */
+  readonly report: TaskReport | null;
+  readonly deadline: CallDeadline;
+  /** Whether the call goes on elsewhere once the deadline has fired. */
+  readonly goesOn: () => boolean;
+  /** Each new thing that there is to say of it. */
+  readonly onMessage: (message: string) => void;
+  readonly onAnswered: (session: Session) => void;
+}
+
+export type TaskEnd =
+  | { readonly kind: 'over'; readonly report: TaskReport }
+  /** It has ended, but its end cannot be taken. */
+  | { readonly kind: 'refused'; readonly error: ErrorEnvelope }
+  | { readonly kind: 'forgotten'; readonly reason: string }
+  /** It wants an answer that nobody here gives, and is cancelled. */
+  | { readonly kind: 'asks' }
+  /** The deadline has fired, and nobody knows how it ends. */
+  | { readonly kind: 'stopped' };
+
+/** How long a cancelled task is asked for its end: less than a worker waits for a call that it has stopped. Milliseconds. */
+const CANCEL_MS = 1_500;
+const CANCEL_POLL_MS = 250;
+
+/** What is known of a task while it is waited for. */
+interface Known {
+  report: TaskReport | null;
+  /** Questions, and those since the last answer. */
+  polls: number;
+  unanswered: number;
+  said: string | null;
+}
+
+/** Never rejects. `polls`: how often the server was asked. */
+export async function taskEnd(wait: TaskWait): Promise<{ end: TaskEnd; polls: number }> {
+  const known: Known = { report: wait.report, polls: 0, unanswered: 0, said: null };
+  const end = (await endOf(wait, known)) ?? (await stopped(wait, known));
+  return { end, polls: known.polls };
+}
+
+/** null: the deadline has fired. */
+async function endOf(wait: TaskWait, known: Known): Promise<TaskEnd | null> {
+  const { deadline, task } = wait;
+  if (known.report !== null) {
+    say(wait, known, known.report.message);
+    if (isOver(known.report)) return { kind: 'over', report: known.report };
+  }
+  for (;;) {
+    const expiresAt = expiryOf(task, known.report ?? { ttlMs: null });
+    if (known.polls > 0 || known.report !== null) await pause(delayOf(known, expiresAt), deadline.signal);
+    if (deadline.ending() !== null) return null;
+    const isLast = Date.now() >= expiresAt;
+    const end = endIn(wait, known, await ask(wait, known, deadline.signal));
+    if (deadline.ending() !== null && end?.kind !== 'over') return null;
+    if (end !== null) return end.kind === 'asks' ? refusedToAnswer(wait) : end;
+    if (isLast && Date.now() >= expiryOf(task, known.report ?? { ttlMs: null }))
+      return { kind: 'forgotten', reason: 'it has outlived the time that its server keeps it' };
+  }
+}
+
+async function ask(wait: TaskWait, known: Known, signal: AbortSignal): Promise<TaskAnswer> {
+  known.polls += 1;
+  const answer = await askTask(wait.server, wait.task, signal);
+  if (answer.kind === 'report') wait.onAnswered(answer.session);
+  known.unanswered = answer.kind === 'away' ? known.unanswered + 1 : 0;
+  return answer;
+}
+
+/** null: it has not ended. */
+function endIn(wait: TaskWait, known: Known, answer: TaskAnswer): TaskEnd | null {
+  switch (answer.kind) {
+    case 'report':
+      known.report = answer.report;
+      say(wait, known, answer.report.message);
+      if (isOver(answer.report)) return { kind: 'over', report: answer.report };
+      return answer.report.status === 'input_required' ? { kind: 'asks' } : null;
+    case 'away':
+      say(wait, known, `The task cannot be asked for its end at the moment: ${answer.reason}`);
+      return null;
+    case 'refused':
+    case 'forgotten':
+      return answer;
+  }
+}
+
+function isOver({ status }: TaskReport): boolean {
+  return status === 'completed' || status === 'failed' || status === 'cancelled';
+}
+
+function delayOf({ report, unanswered }: Known, expiresAt: number): number {
+  const pollMs = pollMsAfter(report?.pollMs ?? CANCEL_POLL_MS, unanswered);
+  return nextPollMs(pollMs, expiresAt, Date.now());
+}
+
+function say({ onMessage }: TaskWait, known: Known, message: string | null): void {
+  if (message === null || message === known.said) return;
+  known.said = message;
+  onMessage(message);
+}
+
+async function refusedToAnswer({ server, task }: TaskWait): Promise<TaskEnd> {
+  await cancelTask(server, task, CANCEL_MS);
+  return { kind: 'asks' };
+}
+
+/** A task that nobody wants any more is cancelled, which is a request only: it may still complete. */
+async function stopped(wait: TaskWait, known: Known): Promise<TaskEnd> {
+  if (wait.goesOn()) return { kind: 'stopped' };
+  const late = AbortSignal.timeout(CANCEL_MS);
+  await cancelTask(wait.server, wait.task, CANCEL_MS);
+  while (!late.aborted) {
+    const end = endIn(wait, known, await ask(wait, known, late));
+    if (end?.kind === 'over') return end;
+    if (end !== null) break;
+    await pause(CANCEL_POLL_MS, late);
+  }
+  return { kind: 'stopped' };
+}
+
+async function pause(ms: number, signal: AbortSignal): Promise<void> {
+  await delay(ms, undefined, { signal }).catch(() => {});
+}

@@ -1,0 +1,177 @@
+/** Calls that a server makes tasks of: written down, asked for until they end, cancelled; and servers that lie about them.
+ *  It must never wait longer than a server asks for: the tests' server wants to be asked at once. */
+import { describe, expect, test } from 'vitest';
+import type { ToolCallOutcome, ToolCallRequest } from '../../../src/mcp/tool-call.ts';
+import { failureOf, openPool, type PoolUnderTest, textOf } from '../../support/mcp-pool.ts';
+import { shared } from '../../support/shared.ts';
+import { completed, startTaskServer } from '../../support/task-server.ts';
+
+const server = shared(() => startTaskServer());
+let calls = 0;
+
+interface Begun {
+  readonly pool: PoolUnderTest;
+  readonly label: string;
+  readonly outcome: Promise<ToolCallOutcome>;
+  /** What was written down. */
+  readonly kept: string[];
+}
+
+/** A call, from the moment at which its task is asked for. */
+async function begin(more: Partial<ToolCallRequest> = {}, task: object = {}, tool = 'work'): Promise<Begun> {
+  const pool = openPool(server.options);
+  const label = `${calls++}`;
+  const kept: string[] = [];
+  const keepTask = async (text: string): Promise<boolean> => kept.push(text) > 0;
+  const outcome = pool.call(tool, { label, task }, { keepTask, ...more });
+  await Promise.race([outcome, server.until(() => server.asked.includes(`tasks/get ${label}`))]);
+  return { pool, label, outcome, kept };
+}
+
+test('a task is written down before it is asked for, and its result is that of the call', async () => {
+  const order: string[] = [];
+  const keepTask = async (text: string): Promise<boolean> => {
+    order.push(`${server.asked.length} questions`, text);
+    return true;
+  };
+  const before = server.asked.length;
+  const { label, outcome } = await begin({ keepTask });
+  expect(order).toEqual([`${before} questions`, expect.stringContaining(`"id":"task-${label}"`)]);
+  server.says(label, completed('it is done'));
+  expect(textOf(await outcome)).toBe('it is done');
+  expect((await outcome).task).toEqual({ end: 'ended', polls: expect.any(Number) });
+  expect(server.ran.filter((each) => each === label)).toHaveLength(1);
+});
+
+test('the result of a task passes the checks of any result', async () => {
+  const fit = await begin({}, {}, 'typed');
+  server.says(fit.label, { status: 'completed', result: { content: [], structuredContent: { n: 1 } } });
+  expect(await fit.outcome).toMatchObject({ kind: 'result', result: { structuredContent: { n: 1 } } });
+  const misfit = await begin({}, {}, 'typed');
+  server.says(misfit.label, completed('no structure'));
+  expect(failureOf(await misfit.outcome).error).toMatchObject({ type: 'invalid_result' });
+  const failed = await begin({}, {}, 'typed');
+  server.says(failed.label, completed('no', { isError: true }));
+  expect(await failed.outcome).toMatchObject({ kind: 'result', result: { isError: true } });
+});
+
+test.each([
+  ['no result', undefined],
+  ['a text', 'done'],
+  ['content of another form', { content: [{ type: 'text' }] }],
+  ['too much content', { content: Array.from({ length: 4_097 }, () => ({ type: 'text', text: '' })) }],
+])('a completed task with %s ends as invalid_result', async (_what, result) => {
+  const { label, outcome } = await begin();
+  server.says(label, { status: 'completed', result });
+  expect(failureOf(await outcome)).toMatchObject({
+    error: { type: 'invalid_result' },
+    task: { end: 'ended' },
+  });
+});
+
+test.each([
+  [{ code: -32_000, message: 'the disk is full' }, 'tool_error', 'the disk is full'],
+  [{ code: -32_602, message: 'no such path' }, 'validation_error', 'no such path'],
+  [undefined, 'tool_error', 'The MCP server answered with an error'],
+])('a task that has failed ends in the error of its server: %j', async (error, type, message) => {
+  const { label, outcome } = await begin();
+  server.says(label, { status: 'failed', error });
+  expect(failureOf(await outcome)).toMatchObject({ error: { type, message }, task: { end: 'ended' } });
+});
+
+test.each([
+  ['forgotten', null, 'it does not know the task'],
+  ['another task', { taskId: 'task-other', ...completed('of another') }, 'it answered with another task'],
+  ['a later task of the same id', { createdAt: 'later', ...completed('of a later one') }, 'another task'],
+  ['no task', { status: 'unheard-of' }, 'it answered with something that is not a task'],
+  ['that it has no such method', { fault: -32_601 }, 'it does not answer questions about tasks'],
+])('a server that answers %s leaves the outcome unknown', async (_what, report, reason) => {
+  const { label, outcome } = await begin();
+  server.says(label, report);
+  const { error, task } = failureOf(await outcome);
+  expect([error.type, task?.end]).toEqual(['network', 'forgotten']);
+  expect(error.message).toContain(reason);
+});
+
+test('a task whose time is over is asked for once more, and then given up', async () => {
+  const { outcome } = await begin({}, { ttlMs: 1 });
+  expect(failureOf(await outcome)).toMatchObject({ task: { end: 'forgotten' } });
+});
+
+test('a server that answers with errors is asked again, and what it says is progress', async () => {
+  const said: unknown[] = [];
+  const { label, outcome } = await begin({ onProgress: (progress) => said.push(progress) });
+  server.says(label, { fault: -32_603 });
+  await server.until(() => server.asked.at(-1) === `tasks/get ${label}`);
+  await server.until(() => said.length > 0);
+  server.says(label, { statusMessage: 'half way' });
+  await server.until(() => said.length > 1);
+  server.says(label, { statusMessage: 'half way', ...completed('done') });
+  expect(textOf(await outcome)).toBe('done');
+  expect(said).toEqual([
+    { progress: 1, message: expect.stringContaining('cannot be asked for its end at the moment') },
+    { progress: 2, message: 'half way' },
+  ]);
+});
+
+describe('a cancelled call', () => {
+  test.each([
+    ['cancels its task', { status: 'cancelled' }, { error: { type: 'cancelled' }, task: { end: 'ended' } }],
+    ['whose task completes all the same has its result', completed('late'), { kind: 'result' }],
+    [
+      'whose task goes on has an unknown outcome',
+      {},
+      { error: { type: 'cancelled' }, task: { end: 'lost' } },
+    ],
+  ])('%s', async (_what, report, expected) => {
+    const stop = new AbortController();
+    const { label, outcome } = await begin({ signal: stop.signal });
+    server.onCancel(report);
+    stop.abort();
+    expect(await outcome).toMatchObject(expected);
+    expect(server.asked).toContain(`tasks/cancel ${label}`);
+  });
+
+  test('leaves its task alone where the call goes on elsewhere, which asks for its end and runs nothing', async () => {
+    const stop = new AbortController();
+    const { label, outcome, kept } = await begin({ signal: stop.signal, goesOn: () => true });
+    stop.abort();
+    expect(await outcome).toMatchObject({ kind: 'failed', task: { end: 'kept' } });
+    expect(server.asked).not.toContain(`tasks/cancel ${label}`);
+
+    const next = openPool(server.options).call('work', {}, { task: kept[0] ?? '' });
+    server.says(label, completed('of the first call'));
+    expect(textOf(await next)).toBe('of the first call');
+    expect(server.ran.filter((each) => each === label)).toHaveLength(1);
+  });
+});
+
+test('a call past its limit cancels its task', async () => {
+  const { label, outcome } = await begin({ maxTotalMs: 1_000 });
+  server.onCancel({ status: 'cancelled' });
+  expect(failureOf(await outcome)).toMatchObject({ error: { type: 'timeout' }, task: { end: 'ended' } });
+  expect(server.asked).toContain(`tasks/cancel ${label}`);
+});
+
+test('a task that wants an answer is cancelled, and its call says why', async () => {
+  const { label, outcome } = await begin();
+  server.says(label, { status: 'input_required', inputRequests: {} });
+  expect(failureOf(await outcome).error.message).toContain(
+    'asks for something that this client does not offer',
+  );
+  expect(server.asked).toContain(`tasks/cancel ${label}`);
+});
+
+test.each([5, '', 'x'.repeat(1_025), 'a\nb', '\ud800'])('a task of the id %j is refused', async (taskId) => {
+  const { outcome, kept } = await begin({}, { taskId });
+  expect(failureOf(await outcome)).toMatchObject({
+    error: { type: 'invalid_result' },
+    task: { end: 'lost' },
+  });
+  expect(kept).toEqual([]);
+});
+
+test('what was written down in another form is an unknown outcome', async () => {
+  const outcome = await openPool(server.options).call('work', {}, { task: '{"id":5}' });
+  expect(failureOf(outcome)).toMatchObject({ task: { end: 'forgotten', polls: 0 } });
+});
