@@ -101,15 +101,11 @@ async function outcomeOfEnd(
   }
 }
 
-async function outcomeOfReport(call: TaskCall, { status, ...report }: TaskReport): Promise<ToolCallOutcome> {
-  switch (status) {
-    case 'completed':
-      return outcomeOfResult(call, report.result);
-    case 'cancelled':
-      return failed(endedError(call, report.message), 'ended', 0);
-    default:
-      return failed(protocolError(call, report.error), 'ended', 0);
-  }
+async function outcomeOfReport(call: TaskCall, report: TaskReport): Promise<ToolCallOutcome> {
+  if (report.status === 'completed') return outcomeOfResult(call, report.result);
+  const isCancelled = report.status === 'cancelled';
+  const error = isCancelled ? endedError(call, report.message) : protocolError(call, report.error);
+  return failed(error, 'ended', 0);
 }
 
 /** It has not passed the checks that an answer to a call passes on its way. */
