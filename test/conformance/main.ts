@@ -1,8 +1,9 @@
-/** `npm run test:conformance`: the official conformance suite against the pool of MCP servers and against `/mcp`.
+/** `npm run test:conformance`: the official conformance suite against the pool and `/mcp`, and clients of strangers.
  *  It must never count a scenario as passed that is not in the suite any more, nor hide one that fails unexpectedly. */
 import { startFixtureService } from './fixture-service.ts';
 import { requiredOfServers, type ServerRun, serverRuns, suiteRun } from './suite-run.ts';
 import { NOT_PASSED, SCENARIOS } from './scenarios.ts';
+import { withStrangers } from './strangers.ts';
 import { refusalsOf, REVISIONS, unexpectedOf } from './server-scenarios.ts';
 
 const print = (line: string): void => void process.stdout.write(`${line}\n`);
@@ -53,11 +54,13 @@ function printRevision(revision: string, runs: readonly ServerRun[], required: r
 }
 
 const asked = process.argv.slice(2);
-const sides = asked.length === 0 ? ['client', 'server'] : asked;
-const scenarios = sides.includes('client') ? SCENARIOS : sides.filter((name) => name !== 'server');
+const SIDES = ['client', 'server', 'strangers'];
+const sides = asked.length === 0 ? SIDES : asked;
+const scenarios = sides.includes('client') ? SCENARIOS : sides.filter((name) => !SIDES.includes(name));
 const unexpected = [
   ...(scenarios.length > 0 ? await asClient(scenarios) : []),
   ...(sides.includes('server') ? await asServer() : []),
+  ...(sides.includes('strangers') ? await withStrangers(print) : []),
 ];
 for (const line of unexpected) print(line);
 process.exitCode = unexpected.length === 0 ? 0 : 1;

@@ -10,7 +10,7 @@ interface Refusal {
   readonly checks: readonly string[];
 }
 
-export const REFUSED: readonly Refusal[] = [
+const REFUSED: readonly Refusal[] = [
   {
     why: 'Adjutant serves tools: resources, prompts and completion are not passed on',
     checks: [
