@@ -7,7 +7,6 @@ import { control, type ControlOptions } from './commands/control.ts';
 import { initDirective } from './commands/directive-folder.ts';
 import { doctor } from './commands/doctor.ts';
 import { init } from './commands/init.ts';
-import { mcp, type McpOptions } from './commands/mcp.ts';
 import { serve, type ServeOptions } from './commands/serve.ts';
 import { completionScript, type Shell, SHELLS } from './completion.ts';
 import { addFolderVerbs } from './directive-folder-verbs.ts';
@@ -16,6 +15,7 @@ import { report } from './explanation.ts';
 import { CliFailure, EXIT, type ExitCode, usage } from './failure.ts';
 import type { WithClient } from './invocation.ts';
 import type { Keyboard } from './keyboard.ts';
+import { addMcpVerbs } from './mcp-verbs.ts';
 import { addModelVerbs } from './model-verbs.ts';
 import { urlOf, wholeNumber } from './option-values.ts';
 import { createReachLines } from './reach-lines.ts';
@@ -115,20 +115,10 @@ function createProgram(options: ProgramOptions, finish: (code: ExitCode) => void
   addModelVerbs(program, withClient);
   addSetupVerbs(program, options, finish);
   addFolderVerbs(program, options, finish);
-  addMcp(program, withClient, version);
+  addMcpVerbs(program, withClient, options, finish);
   addControl(program, options, finish);
   addCompletion(program, terminal);
   return program;
-}
-
-function addMcp(program: Command, withClient: WithClient, version: string): void {
-  program
-    .command('mcp')
-    .description(
-      'an MCP server on stdin and stdout: the tools of the service, for a host that starts programs',
-    )
-    .option('--server <name>', 'only the tools of this server, under their own names')
-    .action(async (given: McpOptions) => withClient(async (invocation) => mcp(invocation, version, given)));
 }
 
 function addControl(

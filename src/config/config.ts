@@ -37,6 +37,8 @@ export interface Config extends PlainSections, ModelConfig {
   logFormat: LogFormat;
   metrics: MetricsConfig;
   telemetry: TelemetryConfig;
+  /** Seal the logins at MCP servers; the first seals, each opens. Empty: no login can be stored. */
+  tokenKeys: readonly Buffer[];
 }
 
 type LogFormat = z.output<typeof environmentSchema>['ADJUTANT_LOG_FORMAT'];
@@ -110,6 +112,7 @@ export function parseConfig(raw: unknown, { source, directory, environment }: Pa
       variables.OTEL_SDK_DISABLED ? null : (variables.OTEL_EXPORTER_OTLP_ENDPOINT ?? null),
     ),
     telemetry: telemetryOf(telemetry, variables),
+    tokenKeys: variables.ADJUTANT_TOKEN_KEY,
   };
 }
 

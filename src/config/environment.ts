@@ -66,6 +66,26 @@ export const environmentSchema = z.object({
     description: 'How lines of the log look.',
     special: '`auto` = `text` on a terminal, else `json`',
   }),
+  ADJUTANT_TOKEN_KEY: z
+    .string()
+    .transform((text) => text.split(',').map(tokenKey))
+    .refine(
+      (keys) => keys.every(({ length }) => length === TOKEN_KEY_BYTES),
+      'must be 32 random bytes in base64 or hex, as `openssl rand -base64 32` prints them',
+    )
+    .default([])
+    .register(notes, {
+      description: 'Seals the logins at MCP servers that Redis keeps; the same for every process.',
+      special: 'several, separated by commas = the first seals, each opens',
+      fallback: 'none: a server with `auth` cannot be called',
+    }),
   ...metricsVariables,
   ...telemetryVariables,
 });
+
+const TOKEN_KEY_BYTES = 32;
+
+function tokenKey(text: string): Buffer {
+  const trimmed = text.trim();
+  return Buffer.from(trimmed, /^[0-9a-f]{64}$/i.test(trimmed) ? 'hex' : 'base64');
+}

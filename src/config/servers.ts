@@ -7,6 +7,7 @@ import { repeatPolicySchema } from '../contract/work-directive.ts';
 import { laneSchema } from './lane.ts';
 import { byName, recordByName } from './names.ts';
 import { notes } from './notes.ts';
+import { serverAuthSchema } from './server-auth.ts';
 
 const trustSchema = z.union([
   z.enum(['all', 'none']),
@@ -88,24 +89,37 @@ export const stdioServerSchema = z
     message: 'and uid go together: with only one, the process would keep the other of the service',
   });
 
-const httpServerSchema = z.strictObject({
-  type: z
-    .enum(['http', 'streamable-http', 'sse'])
-    .optional()
-    .register(notes, { description: 'The transport. May be left out.', fallback: 'by `command` or `url`' }),
-  url: z.url({ protocol: /^https?$/ }).register(notes, {
-    description: 'URL of a server that is already running.',
-    fallback: '`command` or `url` is required',
-  }),
-  headers: recordByName(z.string(), z.string())
-    .prefault({})
-    .register(notes, { description: 'Headers of every request to the server.' }),
-  bearer_token: z.string().min(1).optional().register(notes, {
-    description: 'Sent as `Authorization: Bearer …`; write `${TOKEN}` and keep it in the environment.',
-    fallback: 'none',
-  }),
-  ...policyFields,
-});
+const httpServerSchema = z
+  .strictObject({
+    type: z
+      .enum(['http', 'streamable-http', 'sse'])
+      .optional()
+      .register(notes, { description: 'The transport. May be left out.', fallback: 'by `command` or `url`' }),
+    url: z.url({ protocol: /^https?$/ }).register(notes, {
+      description: 'URL of a server that is already running.',
+      fallback: '`command` or `url` is required',
+    }),
+    headers: recordByName(z.string(), z.string())
+      .prefault({})
+      .register(notes, { description: 'Headers of every request to the server.' }),
+    bearer_token: z.string().min(1).optional().register(notes, {
+      description: 'Sent as `Authorization: Bearer …`; write `${TOKEN}` and keep it in the environment.',
+      fallback: 'none',
+    }),
+    auth: serverAuthSchema
+      .optional()
+      .register(notes, { description: 'OAuth; `{}` is enough for most servers.', fallback: 'no login' }),
+    ...policyFields,
+  })
+  .superRefine(({ auth, bearer_token, headers }, context) => {
+    const fixed = Object.keys(headers).some((name) => name.toLowerCase() === 'authorization');
+    if (auth !== undefined && (fixed || bearer_token !== undefined))
+      context.addIssue({
+        code: 'custom',
+        path: ['auth'],
+        message: 'excludes bearer_token and a header Authorization',
+      });
+  });
 
 /** Directives and context are its purpose, and outside a run its tools do nothing; the file may still say otherwise. */
 const builtInServerSchema = z.strictObject({

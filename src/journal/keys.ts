@@ -35,6 +35,8 @@ export interface KeySpace {
   readonly agents: string;
   /** Hash of process → what it does, and of the processes that shall take no more work. */
   readonly workers: string;
+  /** [hash of a login at an MCP server, its lock]: version and sealed text. */
+  login(principal: string, server: string): [record: string, lock: string];
   /** String: what the installation seals with. */
   readonly seal: string;
   /** Channel on which cancellations are announced to the workers. */
@@ -72,6 +74,10 @@ export function keySpace(prefix: string = DEFAULT_PREFIX): KeySpace {
     runs: `${prefix}:runs`,
     agents: `${prefix}:agents`,
     workers: `${prefix}:workers`,
+    login: (principal, server) => {
+      const tag = `${prefix}:{login:${principal}:${server}}`;
+      return [tag, `${tag}:lock`];
+    },
     seal: `${prefix}:seal`,
     cancellations: `${prefix}:cancellations`,
   };

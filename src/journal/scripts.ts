@@ -29,6 +29,8 @@ export type ScriptName =
   | 'limits-announce'
   | 'limits-read'
   | 'log-read'
+  | 'login-unlock'
+  | 'login-write'
   | 'payload-put'
   | 'release'
   | 'retry'

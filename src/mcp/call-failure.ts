@@ -11,7 +11,9 @@ import { type ErrorEnvelope, errorEnvelope, normalizeError } from '../contract/e
 import type { CallEnding } from './call-deadline.ts';
 import { describe, isDenied, isUnreached, lackingScope, systemCode } from './connect-fault.ts';
 import { ANSWER_LOST, ANSWER_REFUSED } from './message-delivery.ts';
+import { deniedHint, type LoginFault, loginFaultIn } from './oauth/login-fault.ts';
 import { errorMessageIn } from './read-message.ts';
+import type { OAuthOptions } from './server-options.ts';
 
 export interface FailedCall {
   readonly error: ErrorEnvelope;
@@ -23,6 +25,8 @@ export interface FailedCall {
 export interface FailureContext {
   readonly server: string;
   readonly holdsSessionId: boolean;
+  /** How the service gets tokens for the server. Default: it gets none. */
+  readonly grant?: OAuthOptions['grant'] | undefined;
 }
 
 export interface EndingContext {
@@ -49,6 +53,8 @@ export function endedCall(ending: CallEnding, context: EndingContext): ErrorEnve
 
 /** The server or the network failed. */
 export function failedCall(error: unknown, context: FailureContext): FailedCall {
+  const login = loginFaultIn(error);
+  if (login !== null) return withoutToken(login, context);
   if (error instanceof SdkHttpError) return refusedByHttp(error, context);
   if (isDenied(error)) return deniedAccess(error, context);
   if (error instanceof ProtocolError) return answeredWithError(error, context);
@@ -57,17 +63,23 @@ export function failedCall(error: unknown, context: FailureContext): FailedCall 
   return lostConnection(error, context, true);
 }
 
+/** There is no token for the request, so it was not sent, or was refused by HTTP 401. */
+function withoutToken({ type, message }: LoginFault, { server }: FailureContext): FailedCall {
+  const text = `The MCP server "${server}" cannot be called: ${message}`;
+  return { error: errorEnvelope(type, text, { server }), sent: false, refused: false };
+}
+
 /** The request was answered by HTTP 401 or 403, so the tool has not run. */
-function deniedAccess(error: unknown, { server }: FailureContext): FailedCall {
-  const scope = lackingScope(error);
+function deniedAccess(error: unknown, { server, grant }: FailureContext): FailedCall {
+  const lacking = lackingScope(error);
   const message =
-    scope === null
+    lacking === null
       ? 'The MCP server denied access'
-      : `The MCP server denied access: the token lacks ${scope}`;
+      : `The MCP server denied access: the token lacks ${lacking.text}${deniedHint(server, grant, lacking.scope)}`;
   return { error: errorEnvelope('auth', message, { server, status: 403 }), sent: false, refused: false };
 }
 
-function refusedByHttp(error: SdkHttpError, { server, holdsSessionId }: FailureContext): FailedCall {
+function refusedByHttp(error: SdkHttpError, { server, holdsSessionId, grant }: FailureContext): FailedCall {
   const { status } = error;
   const details = { server, status };
   const fail = (type: string, message: string, sent: boolean, more: object = {}): FailedCall => ({
@@ -79,7 +91,7 @@ function refusedByHttp(error: SdkHttpError, { server, holdsSessionId }: FailureC
     const gone = errorEnvelope('network', 'The MCP server has ended the session', details);
     return { error: gone, sent: false, refused: true };
   }
-  if (isDenied(error)) return fail('auth', 'The MCP server denied access', false);
+  if (isDenied(error)) return fail('auth', `The MCP server denied access${deniedHint(server, grant)}`, false);
   if (status === 429)
     return fail('rate_limited', 'The MCP server asks to slow down', false, retryAfter(error));
   if (status >= 500)

@@ -10,6 +10,7 @@ import { closeNames } from '../bounds/close-names.ts';
 import type { Semaphore } from '../bounds/semaphore.ts';
 import type { Connection } from './connection.ts';
 import { createProgressGate } from './progress-gate.ts';
+import type { OAuthOptions } from './server-options.ts';
 import type { CallParams, Session } from './session.ts';
 import { createdTask, resumedTask } from './task-call.ts';
 import type { ToolCallOutcome, ToolCallRequest, ToolProgress } from './tool-call.ts';
@@ -20,6 +21,7 @@ type Failed = Extract<ToolCallOutcome, { kind: 'failed' }>;
 interface Call {
   readonly request: ToolCallRequest;
   readonly connection: Connection;
+  readonly grant: OAuthOptions['grant'] | undefined;
   readonly deadline: CallDeadline;
   readonly params: CallParams;
   announced: boolean;
@@ -31,16 +33,18 @@ export interface CallTools {
   readonly slots: Semaphore;
   /** The calls that the pool ends when it stops. */
   readonly active: Set<CallDeadline>;
+  /** How the service gets tokens for the server. Default: it gets none. */
+  readonly grant?: OAuthOptions['grant'] | undefined;
 }
 
 const IDEMPOTENCY_KEY = 'adjutant/idempotencyKey';
 const CONTEXT = 'adjutant/context';
 
 export async function callTool(tools: CallTools, request: ToolCallRequest): Promise<ToolCallOutcome> {
-  const { connection, slots, active } = tools;
+  const { connection, slots, active, grant } = tools;
   const deadline = startCallDeadline(request);
   active.add(deadline);
-  const call: Call = { request, connection, deadline, params: paramsOf(request), announced: false };
+  const call: Call = { request, connection, grant, deadline, params: paramsOf(request), announced: false };
   const { task = null } = request;
   try {
     const refusal = task === null ? await refusalBeforeConnecting(call) : null;
@@ -125,7 +129,9 @@ async function exchange(call: Call, session: Session, tool: ListedTool): Promise
     gate.close();
     const ending = deadline.ending();
     if (ending !== null) return { kind: 'failed', error: endedCall(ending, request), sent: true };
-    const failure = failedCall(error, { server: request.server, holdsSessionId: session.holdsSessionId() });
+    const { server } = request;
+    const holdsSessionId = session.holdsSessionId();
+    const failure = failedCall(error, { server, holdsSessionId, grant: call.grant });
     const failed: Failed = { kind: 'failed', error: failure.error, sent: failure.sent };
     return failure.refused ? { kind: 'refused', failed } : failed;
   }

@@ -8,6 +8,8 @@ import {
   SdkHttpError,
 } from '@modelcontextprotocol/client';
 import { ANSWER_REFUSED } from './message-delivery.ts';
+import { loginFaultIn } from './oauth/login-fault.ts';
+import { plainText } from './oauth/plain-text.ts';
 
 export interface ConnectFault {
   readonly type: 'network' | 'auth';
@@ -24,26 +26,39 @@ const UNREACHED_CODES: ReadonlySet<string> = new Set([
   'ENETUNREACH',
   'UND_ERR_CONNECT_TIMEOUT',
 ]);
+const MAX_SCOPE_CHARACTERS = 300;
 const SPAWN_CODES: ReadonlySet<string> = new Set(['ENOENT', 'EACCES', 'ENOTDIR', 'EPERM', 'ENOEXEC']);
 
-/** `ending`: how the server's process ended; '' if it did not. */
-export function connectFault(error: unknown, ending: string): ConnectFault {
+/** `ending`: how the server's process ended; '' if it did not. `helps`: what helps against a refused token. */
+export function connectFault(
+  error: unknown,
+  ending: string,
+  helps: (scope: string) => string = () => '',
+): ConnectFault {
+  const login = loginFaultIn(error);
+  if (login !== null) return { type: login.type, message: login.message, passing: login.type === 'network' };
   if (isDenied(error))
-    return { type: 'auth', message: `the server denied access (${describe(error)})`, passing: false };
+    return {
+      type: 'auth',
+      message: `the server denied access (${describe(error)})${helps(lackingScope(error)?.scope ?? '')}`,
+      passing: false,
+    };
   if (isSpawnFailure(error))
     return { type: 'network', message: `cannot be started: ${describe(error)}`, passing: false };
   return { type: 'network', message: ending === '' ? describe(error) : ending, passing: true };
 }
 
 export function isDenied(error: unknown): boolean {
+  if (loginFaultIn(error) !== null) return true;
   if (error instanceof InsufficientScopeError) return true;
   return error instanceof SdkHttpError && (error.status === 401 || error.status === 403);
 }
 
-/** The scope that the server wants of the token; null: another error. */
-export function lackingScope(error: unknown): string | null {
+/** The scope that the server wants of the token: as a text, and as it names it ('' = it does not); null: another error. */
+export function lackingScope(error: unknown): { readonly text: string; readonly scope: string } | null {
   if (!(error instanceof InsufficientScopeError)) return null;
-  return error.requiredScope === undefined ? 'a scope' : `the scope "${error.requiredScope}"`;
+  const scope = plainText(error.requiredScope ?? '', MAX_SCOPE_CHARACTERS);
+  return { scope, text: scope === '' ? 'a scope' : `the scope "${scope}"` };
 }
 
 export function isTimeout(error: unknown): boolean {
@@ -83,7 +98,7 @@ export function systemCode(error: unknown): string | null {
 export function describe(error: unknown): string {
   if (error instanceof SdkHttpError) return `HTTP ${error.status}`;
   const scope = lackingScope(error);
-  if (scope !== null) return `HTTP 403: the token lacks ${scope}`;
+  if (scope !== null) return `HTTP 403: the token lacks ${scope.text}`;
   let text = error instanceof Error ? error.message : String(error);
   for (let cause = error, depth = 0; cause instanceof Error && depth < 5; cause = cause.cause, depth += 1) {
     if (cause.message !== '' && !text.includes(cause.message)) text = `${text}: ${cause.message}`;

@@ -4,6 +4,7 @@ import type { SchemaChecks } from '../json-schema/schema-checks.ts';
 import type { ConnectFault } from './connect-fault.ts';
 import { describe, isRefusedAnswer } from './connect-fault.ts';
 import type { Logger } from '../telemetry/logger.ts';
+import type { TokenSource } from './oauth/token-source.ts';
 import { type ProtocolMemory, openSession } from './open-session.ts';
 import { reconnectDelayMs } from './reconnect-delay.ts';
 import { type McpServerOptions, PROBE_MS } from './server-options.ts';
@@ -32,6 +33,8 @@ export interface Connection {
 
 export interface ConnectionOptions {
   readonly server: McpServerOptions;
+  /** Default: none. */
+  readonly tokens?: TokenSource | null;
   readonly logger: Logger;
   readonly random: () => number;
   readonly schemas: SchemaChecks;
@@ -134,10 +137,11 @@ class ServerConnection implements Connection {
 
   /** One attempt: connects and reads the tools, or records a fault. */
   async #open(): Promise<Session | null> {
-    const { server, logger } = this.#given;
+    const { server, tokens = null, logger } = this.#given;
     const probeMs = (server.probeTimeoutMs ?? PROBE_MS) * 2 ** Math.min(this.#failures, 10);
     const opened = await openSession({
       server,
+      tokens,
       logger,
       memory: this.#memory,
       stopped: this.#stopping.signal,

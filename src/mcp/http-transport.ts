@@ -18,6 +18,8 @@ import {
   refusedAnswer,
 } from './message-delivery.ts';
 import { createPace } from './pace.ts';
+import { bearerOf } from './oauth/bearer.ts';
+import type { TokenSource } from './oauth/token-source.ts';
 import { createReplyGate } from './reply-gate.ts';
 import type { HttpTransportOptions } from './server-options.ts';
 
@@ -37,16 +39,23 @@ const CANCEL_MS = 2_000;
 /** The longest pause before an ended stream is opened again. Milliseconds. */
 const MAX_REOPEN_MS = 60_000;
 
-export function createHttpTransport(options: HttpTransportOptions): HttpTransport {
+/** `tokens`: null: the headers are all that the server gets. */
+export function createHttpTransport(
+  options: HttpTransportOptions,
+  tokens: TokenSource | null = null,
+): HttpTransport {
   const open: Open = new Map();
   const guard = createAnswerGuard();
   const gate = createReplyGate();
   const inner: Inner = new StreamableHTTPClientTransport(new URL(options.url), {
     requestInit: { headers: { ...options.headers } },
-    fetch: createHttpFetch({
-      pace: createPace(),
-      onRefused: (message) => answerRefused(open, transport, message),
-    }),
+    ...bearerOf(
+      tokens,
+      createHttpFetch({
+        pace: createPace(),
+        onRefused: (message) => answerRefused(open, transport, message),
+      }),
+    ),
     reconnectionScheduler: reopenSoon,
   });
   const transport: HttpTransport = {

@@ -8,6 +8,8 @@ import type { Logger } from '../telemetry/logger.ts';
 import { LISTING_LIMITS } from './message-limits.ts';
 import type { HttpTransportOptions, McpServerOptions, StdioTransportOptions } from './server-options.ts';
 import { type Session, type SessionTransport, type TransportKind, openedSession } from './session.ts';
+import { deniedHint } from './oauth/login-fault.ts';
+import type { TokenSource } from './oauth/token-source.ts';
 import { createSseTransport } from './sse-transport.ts';
 import { TASKS_EXTENSION } from './task.ts';
 import { createStdioTransport } from './stdio-transport.ts';
@@ -22,6 +24,8 @@ export interface ProtocolMemory {
 
 export interface OpenOptions {
   readonly server: McpServerOptions;
+  /** Default: the server gets the headers of its options, and no token. */
+  readonly tokens?: TokenSource | null;
   readonly memory: ProtocolMemory;
   readonly probeTimeoutMs: number;
   readonly stopped: AbortSignal;
@@ -56,18 +60,18 @@ async function openStdio(options: OpenOptions, stdio: StdioTransportOptions): Pr
 }
 
 async function openHttp(options: OpenOptions, http: HttpTransportOptions): Promise<Opened> {
-  const { memory, stopped } = options;
-  if (memory.sseOnly) return connect(options, 'sse', createSseTransport(http), true);
-  if (memory.legacyOnly) return connect(options, 'http', createHttpTransport(http), true);
-  const opened = await connect(options, 'http', createHttpTransport(http), false);
+  const { memory, stopped, tokens = null } = options;
+  const streamable = (): SessionTransport => createHttpTransport(http, tokens);
+  const sseTransport = (): SessionTransport => createSseTransport(http, tokens);
+  if (memory.sseOnly) return connect(options, 'sse', sseTransport(), true);
+  if (memory.legacyOnly) return connect(options, 'http', streamable(), true);
+  const opened = await connect(options, 'http', streamable(), false);
   if (opened.ok || stopped.aborted || isUnreached(opened.error) || isDenied(opened.error)) return opened;
   const wasSilent = isTimeout(opened.error);
-  const legacy = isNotStreamable(opened.error)
-    ? opened
-    : await connect(options, 'http', createHttpTransport(http), true);
+  const legacy = isNotStreamable(opened.error) ? opened : await connect(options, 'http', streamable(), true);
   memory.legacyOnly = legacy.ok && wasSilent;
   if (legacy.ok || stopped.aborted || !isNotStreamable(legacy.error)) return legacy;
-  const sse = await connect(options, 'sse', createSseTransport(http), true);
+  const sse = await connect(options, 'sse', sseTransport(), true);
   memory.sseOnly = sse.ok;
   return sse;
 }
@@ -93,10 +97,15 @@ async function connect(
     await transport.close().catch(() => {});
     // A process that was still starting exists only then.
     if (kind === 'stdio') await connected.catch(() => {}).then(() => transport.close());
-    return { ok: false, error, fault: connectFault(error, ending) };
+    return { ok: false, error, fault: connectFault(error, ending, helpFor(options.server)) };
   } finally {
     ended.dispose();
   }
+}
+
+function helpFor({ name, transport }: McpServerOptions): (scope: string) => string {
+  const grant = transport.kind === 'http' ? transport.auth?.grant : undefined;
+  return (scope) => deniedHint(name, grant, scope);
 }
 
 /** Rejects at a stop, or when the attempt takes too long: a transport that waits for the server may not end by itself. */

@@ -8,6 +8,8 @@ import { closeNames } from '../bounds/close-names.ts';
 import { createSemaphore } from '../bounds/semaphore.ts';
 import { createConnection } from './connection.ts';
 import type { Logger } from '../telemetry/logger.ts';
+import type { LoginStore } from './oauth/login-store.ts';
+import { tokensFor } from './oauth/token-source.ts';
 import { type Hide, hideSecretsOf } from './server-secrets.ts';
 import { createServerEvents, type Subscribe } from './server-events.ts';
 import type { McpServerOptions } from './server-options.ts';
@@ -24,6 +26,8 @@ export interface McpPoolOptions {
   readonly random?: () => number;
   /** Checks arguments and results. Default: checks of its own. */
   readonly schemas?: SchemaChecks;
+  /** Where logins are kept. Default: nowhere, and a server that needs one cannot be called. */
+  readonly logins?: LoginStore | null;
 }
 
 export interface McpPool {
@@ -82,7 +86,7 @@ export function createMcpPool(options: McpPoolOptions): McpPool {
   };
 }
 
-interface PoolParts extends Pick<McpPoolOptions, 'logger' | 'random'> {
+interface PoolParts extends Pick<McpPoolOptions, 'logger' | 'random' | 'logins'> {
   readonly schemas: SchemaChecks;
   readonly active: Set<CallDeadline>;
   readonly events: ReturnType<typeof createServerEvents>;
@@ -91,11 +95,13 @@ interface PoolParts extends Pick<McpPoolOptions, 'logger' | 'random'> {
 function serve(server: McpServerOptions, { random = Math.random, ...pool }: PoolParts): ServedServer {
   const { schemas, active, events } = pool;
   const { name } = server;
-  const hide = hideSecretsOf(server);
+  const tokens = tokensFor(server, pool.logins ?? null, { random });
+  const hide = hideSecretsOf(server, () => tokens?.secrets() ?? []);
   const logger = forServer(pool.logger, name, hide);
   const source = events.sourceOf(name, logger);
   const connection = createConnection({
     server,
+    tokens,
     logger,
     random,
     schemas,
@@ -103,7 +109,8 @@ function serve(server: McpServerOptions, { random = Math.random, ...pool }: Pool
     onStatus: (status, error) => source.status(status, hide(error)),
   });
   const slots = createSemaphore(server.serial === true ? 1 : (server.maxInFlight ?? MAX_IN_FLIGHT));
-  return { connection, slots, active, hide };
+  const grant = server.transport.kind === 'http' ? server.transport.auth?.grant : undefined;
+  return { connection, slots, active, hide, grant };
 }
 
 function forServer(logger: Logger, server: string, hide: Hide): Logger {

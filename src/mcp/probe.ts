@@ -5,6 +5,8 @@ import type { ConnectFault } from './connect-fault.ts';
 import { describe } from './connect-fault.ts';
 import { SILENT } from '../telemetry/logger.ts';
 import { openSession } from './open-session.ts';
+import type { LoginStore } from './oauth/login-store.ts';
+import { tokensFor, type TokenSource } from './oauth/token-source.ts';
 import { hideSecretsOf } from './server-secrets.ts';
 import { type McpServerOptions, PROBE_MS } from './server-options.ts';
 import type { Session } from './session.ts';
@@ -28,19 +30,28 @@ export interface ProbeLimits {
   /** For everything but disconnecting, milliseconds. */
   readonly limitMs: number;
   readonly interrupt?: AbortSignal;
+  /** As in `McpPoolOptions`. */
+  readonly logins?: LoginStore | null;
 }
 
 /** Never rejects. */
 export async function probeServer(server: McpServerOptions, limits: ProbeLimits): Promise<Probe> {
-  return hideSecretsOf(server)(await probed(server, limits));
+  const tokens = tokensFor(server, limits.logins ?? null);
+  const probe = await probed(server, tokens, limits);
+  return hideSecretsOf(server, () => tokens?.secrets() ?? [])(probe);
 }
 
-async function probed(server: McpServerOptions, { limitMs, interrupt }: ProbeLimits): Promise<Probe> {
+async function probed(
+  server: McpServerOptions,
+  tokens: TokenSource | null,
+  { limitMs, interrupt }: ProbeLimits,
+): Promise<Probe> {
   const limit = AbortSignal.timeout(limitMs);
   const stopped = interrupt === undefined ? limit : AbortSignal.any([limit, interrupt]);
   const startedAt = performance.now();
   const opened = await openSession({
     server,
+    tokens,
     stopped,
     probeTimeoutMs: server.probeTimeoutMs ?? PROBE_MS,
     memory: { legacyOnly: false, sseOnly: false },

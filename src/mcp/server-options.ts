@@ -18,6 +18,23 @@ export interface HttpTransportOptions {
   readonly kind: 'http';
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
+  /** How this process gets a token for the server. Default: it needs none beside the headers. */
+  readonly auth?: OAuthOptions;
+}
+
+/** OAuth, as an operator fixes it. What is left out, the server and its authorization server say. */
+export interface OAuthOptions {
+  /** `authorization_code`: a person logs in, once. `client_credentials`: the service has an account of its own. */
+  readonly grant: 'authorization_code' | 'client_credentials';
+  /** Default: the address of the metadata document, else the client is registered at each login. */
+  readonly clientId?: string;
+  readonly clientSecret?: string;
+  /** PKCS #8 in PEM; signs who the client is, instead of a secret. */
+  readonly privateKey?: { readonly pem: string; readonly algorithm: string };
+  readonly clientMetadataUrl?: string;
+  readonly scopes: readonly string[];
+  /** The only authorization server that gets the secret of the client. Required with one. */
+  readonly issuer?: string;
 }
 
 export interface McpServerOptions {

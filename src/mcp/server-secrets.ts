@@ -9,14 +9,26 @@ export type Hide = <T>(value: T) => T;
 /** Shorter texts are not treated as secrets: they would match everywhere. */
 const SHORTEST_SECRET = 6;
 
-export function hideSecretsOf({ transport }: Pick<McpServerOptions, 'transport'>): Hide {
+/** `changing`: secrets that come and go, such as tokens. */
+export function hideSecretsOf(
+  { transport }: Pick<McpServerOptions, 'transport'>,
+  changing: () => readonly string[] = () => [],
+): Hide {
   const found = transport.kind === 'http' ? secretsOfAddress(transport) : secretsOfProcess(transport);
-  const spellings = found.flatMap((secret) => [secret, encodeURIComponent(secret)]);
-  const secrets = [...new Set(spellings)]
+  const fixed = spellingsOf(found);
+  return (value) => {
+    const now = changing();
+    const secrets = now.length === 0 ? fixed : spellingsOf([...found, ...now]);
+    return secrets.length === 0 ? value : (hidden(value, secrets) as typeof value);
+  };
+}
+
+/** The longest first: one secret may hold another. */
+function spellingsOf(secrets: readonly string[]): string[] {
+  const spellings = secrets.flatMap((secret) => [secret, encodeURIComponent(secret)]);
+  return [...new Set(spellings)]
     .filter(({ length }) => length >= SHORTEST_SECRET)
     .toSorted((left, right) => right.length - left.length);
-  if (secrets.length === 0) return (value) => value;
-  return (value) => hidden(value, secrets) as typeof value;
 }
 
 function hidden(value: unknown, secrets: readonly string[]): unknown {

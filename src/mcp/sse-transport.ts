@@ -5,19 +5,27 @@ import { createAnswerGuard } from './answer-guard.ts';
 import { type RefusedMessage, createHttpFetch } from './http-fetch.ts';
 import { dataIn, deliverInOrder, idOfRefused, refusedAnswer } from './message-delivery.ts';
 import { createPace } from './pace.ts';
+import { bearerOf } from './oauth/bearer.ts';
+import type { TokenSource } from './oauth/token-source.ts';
 import { createReplyGate } from './reply-gate.ts';
 import type { HttpTransportOptions } from './server-options.ts';
 
-export function createSseTransport({ url, headers }: HttpTransportOptions): Transport {
+export function createSseTransport(
+  { url, headers }: HttpTransportOptions,
+  tokens: TokenSource | null = null,
+): Transport {
   const guard = createAnswerGuard();
   const gate = createReplyGate();
   const inner = new SSEClientTransport(new URL(url), {
     requestInit: { headers: { ...headers } },
-    fetch: createHttpFetch({
-      pace: createPace(),
-      answersElsewhere: true,
-      onRefused: (message) => answerRefused(transport, message),
-    }),
+    ...bearerOf(
+      tokens,
+      createHttpFetch({
+        pace: createPace(),
+        answersElsewhere: true,
+        onRefused: (message) => answerRefused(transport, message),
+      }),
+    ),
   });
   const transport: Transport = {
     start: () => inner.start(),

@@ -5,6 +5,7 @@ import { type Modules, NO_MODULES } from '../extend/modules.ts';
 import { createSchemaChecks, type SchemaChecks } from '../json-schema/schema-checks.ts';
 import type { Startable } from '../lifecycle.ts';
 import type { ModelProviders } from '../llm/providers.ts';
+import type { LoginStore } from '../mcp/oauth/login-store.ts';
 import type { McpPool } from '../mcp/pool.ts';
 import type { Logger } from '../telemetry/logger.ts';
 import { mcpServers } from './mcp-servers.ts';
@@ -18,19 +19,24 @@ export interface Adapters {
   parts: Startable[];
 }
 
+export interface AdapterOptions {
+  config: Config;
+  modules?: Pick<Modules, 'agents'>;
+  logger: Logger;
+  /** Where the logins at MCP servers are. Default: nowhere. */
+  logins?: LoginStore | null;
+}
+
 /** Throws `ConfigError` when a provider has no key, or a script cannot be used. */
 export function createAdapters({
   config,
   modules = NO_MODULES,
   logger,
-}: {
-  config: Config;
-  modules?: Pick<Modules, 'agents'>;
-  logger: Logger;
-}): Adapters {
+  logins = null,
+}: AdapterOptions): Adapters {
   const providers = modelProviders(config);
   const schemas = createSchemaChecks({ limitMs: config.limits.schema_check_ms });
-  const servers = mcpServers(config, { logger, schemas, agents: modules.agents });
+  const servers = mcpServers(config, { logger, schemas, logins, agents: modules.agents });
   return {
     servers,
     providers,

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import type { Config } from '../config/config.ts';
 import type { HttpServerConfig, ServerConfig, StdioServerConfig } from '../config/servers.ts';
 import { createMcpPool, type McpPool, type McpPoolOptions } from '../mcp/pool.ts';
-import type { HttpTransportOptions, McpServerOptions } from '../mcp/server-options.ts';
+import type { HttpTransportOptions, McpServerOptions, OAuthOptions } from '../mcp/server-options.ts';
 import { withoutPercents } from '../mcp/server-secrets.ts';
 import { DEFAULT_ALIASES } from '../contract/model-name.ts';
 import type { ListedAgent } from '../contract/agent-listing.ts';
@@ -27,7 +27,7 @@ export function mcpServers(
 }
 
 /** User and password of the URL travel as a header: clients of HTTP refuse them in a URL, and repeat it in the refusal. */
-function addressOf({ url, headers, bearer_token: token }: HttpServerConfig): HttpTransportOptions {
+function addressOf({ url, headers, bearer_token: token, auth }: HttpServerConfig): HttpTransportOptions {
   const address = new URL(url);
   const user = [address.username, address.password].map(withoutPercents).join(':');
   address.username = '';
@@ -35,7 +35,21 @@ function addressOf({ url, headers, bearer_token: token }: HttpServerConfig): Htt
   const own = Object.keys(headers).some((name) => name.toLowerCase() === 'authorization');
   const basic = user === ':' || own ? {} : { Authorization: `Basic ${Buffer.from(user).toString('base64')}` };
   const bearer = token === undefined ? {} : { Authorization: `Bearer ${token}` };
-  return { kind: 'http', url: address.href, headers: { ...basic, ...headers, ...bearer } };
+  const oauth = auth === undefined ? {} : { auth: oauthOf(auth) };
+  return { kind: 'http', url: address.href, headers: { ...basic, ...headers, ...bearer }, ...oauth };
+}
+
+function oauthOf(auth: NonNullable<HttpServerConfig['auth']>): OAuthOptions {
+  const { client_id, client_secret, client_metadata_url, private_key: pem, issuer } = auth;
+  return {
+    grant: auth.grant,
+    scopes: auth.scopes,
+    ...(client_id === undefined ? {} : { clientId: client_id }),
+    ...(client_secret === undefined ? {} : { clientSecret: client_secret }),
+    ...(client_metadata_url === undefined ? {} : { clientMetadataUrl: client_metadata_url }),
+    ...(pem === undefined ? {} : { privateKey: { pem, algorithm: auth.private_key_algorithm } }),
+    ...(issuer === undefined ? {} : { issuer }),
+  };
 }
 
 /** One server as the pool wants it. */

@@ -28,6 +28,7 @@ import { type ApiRole, createApiRole } from './api-role.ts';
 import { type Connections, createConnections } from './connections.ts';
 import { createEngineRole } from './engine-role.ts';
 import { createExecution } from './execution.ts';
+import { loginsOn, needsLogins } from './logins.ts';
 import { configuredModels } from './model-role.ts';
 import { createObservation, createProbes } from './observation.ts';
 import { createPresence, type PresenceOptions } from './presence.ts';
@@ -58,7 +59,8 @@ export function createService(config: Config, roles: Roles, options: ServiceOpti
   const { turns, work, entry } = storesOf(roles, redis, shared);
   const stores = [turns, work, entry].filter((store) => store !== null);
 
-  const adapters = roles.worker ? createAdapters(shared) : null;
+  const logins = roles.worker && needsLogins(config) ? loginsOn(redis.open('commands'), config) : null;
+  const adapters = roles.worker ? createAdapters({ ...shared, logins }) : null;
   const execution = work && adapters ? createExecution(work, adapters, shared) : null;
   const registry = createRegistry([emitToolError, emitRequestError, ...(execution?.definitions ?? [])]);
   const engine = turns ? engineOn(turns, registry, shared) : null;

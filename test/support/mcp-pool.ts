@@ -46,7 +46,7 @@ export function sharedPool(server: McpServerOptions): PoolUnderTest {
 
 /** With options of the pool that matter to the test. */
 export function openPoolWith(
-  options: Pick<McpPoolOptions, 'schemas'>,
+  options: Pick<McpPoolOptions, 'schemas' | 'logins'>,
   ...servers: McpServerOptions[]
 ): PoolUnderTest {
   const opened = createPoolUnderTest(options, servers);
@@ -55,7 +55,7 @@ export function openPoolWith(
 }
 
 function createPoolUnderTest(
-  options: Pick<McpPoolOptions, 'schemas'>,
+  options: Pick<McpPoolOptions, 'schemas' | 'logins'>,
   servers: readonly McpServerOptions[],
 ): PoolUnderTest {
   const logs: LogLine[] = [];

@@ -1,0 +1,181 @@
+/** `adjutant mcp login` and `logout`: one login of the service at an MCP server, for all its workers.
+ *  It must never print a token, nor send one over the API. */
+import { spawn } from 'node:child_process';
+import { closeNames } from '../../bounds/close-names.ts';
+import { privateRedisUrl } from '../../redis/private-redis.ts';
+import { ADJUTANT } from '../command-name.ts';
+import { hideEnvironment } from '../environment-block.ts';
+import { CliFailure, EXIT, type ExitCode, usage } from '../failure.ts';
+import { loginLine, type ShownLogin } from '../login-line.ts';
+import { startFault } from '../start-fault.ts';
+import { oneLine, type Terminal } from '../terminal.ts';
+
+export interface LogoutOptions {
+  /** Default: adjutant.json here. */
+  readonly config?: string;
+  readonly json: boolean;
+}
+
+export interface LoginOptions extends LogoutOptions {
+  /** Beside those of the configuration and of the last login. */
+  readonly scope: readonly string[];
+  /** false: the address is only printed. */
+  readonly browser: boolean;
+  /** Seconds. */
+  readonly timeLimit: number;
+}
+
+export interface LoginPlace {
+  readonly terminal: Terminal;
+  readonly interrupt: AbortSignal;
+  readonly environment: Readonly<Record<string, string | undefined>>;
+}
+
+type Config = Awaited<ReturnType<typeof import('../../config/config.ts').loadConfig>>;
+
+const MAX_TIME_LIMIT_S = 86_400;
+
+export async function login(place: LoginPlace, server: string, options: LoginOptions): Promise<ExitCode> {
+  const { terminal, interrupt } = place;
+  const { json, timeLimit } = options;
+  const { config, redisUrl } = await prepared(place, server, options);
+  requirePersonalLogin(config, server);
+  const limit = AbortSignal.timeout(Math.min(timeLimit, MAX_TIME_LIMIT_S) * 1_000);
+  const onAddress = (url: string, issuer: string): void =>
+    showAddress(terminal, options, { url, issuer, server });
+  const { logIn } = await import('../../service/mcp-login.ts');
+  try {
+    const signal = AbortSignal.any([interrupt, limit]);
+    const outcome = await logIn(config, server, { onAddress, scopes: options.scope, redisUrl, signal });
+    if (!outcome.ok) throw new CliFailure(outcome);
+    showLogin(terminal, json, { server, ...outcome.summary });
+    return EXIT.done;
+  } catch (error) {
+    if (interrupt.aborted) return EXIT.interrupted;
+    if (limit.aborted) throw notInTime(timeLimit);
+    throw startFault(error);
+  }
+}
+
+export async function logout(place: LoginPlace, server: string, options: LogoutOptions): Promise<ExitCode> {
+  const { config, redisUrl } = await prepared(place, server, options);
+  const { logOut } = await import('../../service/mcp-login.ts');
+  try {
+    const removed = await logOut(config, server, redisUrl);
+    if (options.json) place.terminal.out(JSON.stringify({ server, logged_out: removed }));
+    else
+      place.terminal.out(
+        removed
+          ? `Logged out of ${server}; workers notice within seconds.`
+          : `Nobody was logged in to ${server}.`,
+      );
+    return EXIT.done;
+  } catch (error) {
+    throw startFault(error);
+  }
+}
+
+async function prepared(
+  { environment }: LoginPlace,
+  server: string,
+  options: LogoutOptions,
+): Promise<{ config: Config; redisUrl: string }> {
+  hideEnvironment();
+  const { loadConfig } = await import('../../config/config.ts');
+  const config = configOr(() => loadConfig(options.config, environment));
+  requireServer(config, server);
+  const redisUrl = config.redisUrl ?? (await privateRedisUrl(process.cwd()));
+  if (redisUrl === null)
+    throw new CliFailure({
+      what: 'There is no Redis to keep the login in.',
+      how: `Set REDIS_URL, or run \`${ADJUTANT} up\` in this folder first.`,
+    });
+  return { config, redisUrl };
+}
+
+function configOr(load: () => Config): Config {
+  try {
+    return load();
+  } catch (error) {
+    throw startFault(error);
+  }
+}
+
+/** Throws `CliFailure`, unless the server can be logged in at. */
+function requireServer({ mcpServers }: Config, name: string): void {
+  const server = mcpServers.get(name);
+  const shown = oneLine(name, 80);
+  if (server === undefined) {
+    const close = closeNames(name, [...mcpServers.keys()]);
+    const how =
+      close.length === 0
+        ? `There are ${[...mcpServers.keys()].join(', ') || 'none'}.`
+        : `Did you mean ${close.join(' or ')}?`;
+    throw usage(`The configuration has no MCP server "${shown}".`, how);
+  }
+  if (server.kind !== 'http')
+    throw usage(`${shown} is a program on this machine.`, 'Only servers with a url have a login.');
+  if (server.auth === undefined)
+    throw usage(`${shown} has no login in the configuration.`, `Add "auth": {} to mcpServers.${name}.`);
+}
+
+function requirePersonalLogin({ mcpServers, tokenKeys }: Config, name: string): void {
+  const server = mcpServers.get(name);
+  if (server?.kind === 'http' && server.auth?.grant === 'client_credentials')
+    throw usage(
+      `The service logs in to ${name} by itself.`,
+      'Its account is in the configuration: there is nothing to do.',
+    );
+  if (tokenKeys.length === 0)
+    throw new CliFailure({
+      what: 'ADJUTANT_TOKEN_KEY is not set: with it the login is sealed before Redis gets it.',
+      how: 'Set it for this command and for every worker, as `openssl rand -base64 32` prints it, and keep it.',
+    });
+}
+
+function notInTime(seconds: number): CliFailure {
+  return new CliFailure({
+    what: `Nobody came back from the browser within ${seconds} s.`,
+    how: 'Run the command again; --time-limit gives more time. The browser must run on this machine.',
+  });
+}
+
+interface Address {
+  readonly url: string;
+  readonly issuer: string;
+  readonly server: string;
+}
+
+function showAddress(
+  terminal: Terminal,
+  { browser, json }: LoginOptions,
+  { url, issuer, server }: Address,
+): void {
+  terminal.err(`To log in to ${server} at ${oneLine(issuer, 200)}, open this address on this machine:`);
+  if (json) terminal.out(JSON.stringify({ server, open: url }));
+  else terminal.out(url);
+  if (browser) openBrowser(url);
+}
+
+/** Best effort: the address is printed anyway. */
+function openBrowser(url: string): void {
+  const [program = '', ...args] = OPENERS[process.platform] ?? ['xdg-open'];
+  const child = spawn(program, [...args, url], { stdio: 'ignore', detached: true });
+  child.on('error', () => {});
+  child.unref();
+}
+
+const OPENERS: Readonly<Partial<Record<NodeJS.Platform, readonly string[]>>> = {
+  darwin: ['open'],
+  win32: ['rundll32', 'url.dll,FileProtocolHandler'],
+};
+
+function showLogin(terminal: Terminal, json: boolean, shown: ShownLogin & { server: string }): void {
+  const { server, account, clientId, issuer, scope, expiresAt, renewable } = shown;
+  const expires = expiresAt === null ? null : new Date(expiresAt).toISOString();
+  if (json)
+    terminal.out(
+      JSON.stringify({ server, account, client_id: clientId, issuer, scope, expires_at: expires, renewable }),
+    );
+  else terminal.out(`Logged in to ${server}: ${loginLine(shown)}. Workers use it within half a minute.`);
+}

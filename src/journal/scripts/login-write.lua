@@ -1,0 +1,24 @@
+-- Stores a login at an MCP server in place of the version that was read, and gives the lock back.
+-- Must never overwrite what somebody else has stored meanwhile, nor write under the lock of another.
+--
+-- KEYS[1] login: hash version, sealed   KEYS[2] lock: string, its holder
+-- ARGV[1] the version it replaces ('' = there was none, '*' = whatever is there)   ARGV[2] holder of the lock
+-- ARGV[3] the new version   ARGV[4] sealed text   ARGV[5] keep_ms
+-- Returns { 'written' } | { 'stale' }. A lock that nobody has taken since does no harm: the version decides.
+local LOGIN, LOCK = KEYS[1], KEYS[2]
+local version = redis.call('HGET', LOGIN, 'version') or ''
+
+if version == ARGV[3] then
+  -- A lost connection repeats the command.
+  return { 'written' }
+end
+if ARGV[1] ~= '*' then
+  local holder = redis.call('GET', LOCK)
+  if version ~= ARGV[1] or (holder and holder ~= ARGV[2]) then
+    return { 'stale' }
+  end
+  redis.call('DEL', LOCK)
+end
+redis.call('HSET', LOGIN, 'version', ARGV[3], 'sealed', ARGV[4])
+redis.call('PEXPIRE', LOGIN, ARGV[5])
+return { 'written' }

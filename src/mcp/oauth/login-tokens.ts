@@ -1,0 +1,56 @@
+/** Puts the answer of a token endpoint into a login.
+ *  It must never trust the claims of an identity token: they are shown, and decide nothing. */
+import type { OAuthTokens } from '@modelcontextprotocol/client';
+import { plainText } from './plain-text.ts';
+import type { Login } from './login.ts';
+
+export type LoginBefore = Omit<Login, 'accessToken' | 'refreshToken' | 'expiresAt' | 'renewedAt'> & {
+  readonly refreshToken?: string | null;
+};
+
+export interface LoginParts {
+  readonly tokens: OAuthTokens;
+  readonly before: LoginBefore;
+  readonly now: number;
+}
+
+/** A year: longer ones are not believed. Seconds. */
+const LONGEST_LIFE_S = 31_536_000;
+
+export function loginOf({ tokens, before, now }: LoginParts): Login {
+  const {
+    access_token: accessToken,
+    refresh_token: refreshToken,
+    expires_in: life,
+    id_token: idToken,
+  } = tokens;
+  const lifeMs = life === undefined ? null : Math.min(Math.max(life, 0), LONGEST_LIFE_S) * 1_000;
+  return {
+    ...before,
+    accessToken,
+    // A refresh that brings no new refresh token leaves the old one valid.
+    refreshToken: refreshToken ?? before.refreshToken ?? null,
+    scope: tokens.scope ?? before.scope,
+    account: accountIn(idToken) ?? before.account,
+    renewedAt: now,
+    expiresAt: lifeMs === null ? null : now + lifeMs,
+    refused: null,
+  };
+}
+
+const NAMES = ['preferred_username', 'email', 'name', 'sub'] as const;
+
+function accountIn(idToken: string | undefined): string | null {
+  const claims = claimsOf(idToken ?? '');
+  const name = NAMES.map((key) => claims[key]).find((claim) => typeof claim === 'string' && claim !== '');
+  return typeof name === 'string' ? plainText(name, 100) : null;
+}
+
+function claimsOf(idToken: string): Record<string, unknown> {
+  try {
+    const claims: unknown = JSON.parse(Buffer.from(idToken.split('.')[1] ?? '', 'base64url').toString());
+    return typeof claims === 'object' && claims !== null ? { ...claims } : {};
+  } catch {
+    return {};
+  }
+}

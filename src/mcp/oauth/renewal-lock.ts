@@ -1,0 +1,97 @@
+/** One renewal under the lock of a server, over all processes; whoever comes second takes what the first has stored.
+ *  It must never write a login whose lock was lost, nor use a refresh token without the lock. */
+import { randomUUID } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { OAuthOptions } from '../server-options.ts';
+import type { Login } from './login.ts';
+import { LoginFault, loginCommand } from './login-fault.ts';
+import type { LoginStore, StoredLogin } from './login-store.ts';
+import type { Challenge, Renew, Renewal } from './renewal.ts';
+
+export interface RenewalUnderLock {
+  readonly server: string;
+  readonly serverUrl: string;
+  readonly auth: OAuthOptions;
+  readonly store: LoginStore;
+  readonly holder: string;
+  /** What was refused, or is due; null: nobody has logged in. */
+  readonly from: StoredLogin | null;
+  readonly challenge: Challenge;
+  readonly renew: Renew;
+  readonly leaseMs: number;
+  readonly now: () => number;
+  readonly random: () => number;
+}
+
+/** The lease outlives the request by a third, so that its answer is still written under the lock. */
+const REQUEST_SHARE = 2 / 3;
+const POLL_MS = 50;
+
+/** Rejects with a `LoginFault`. */
+export async function renewUnderLock(given: RenewalUnderLock): Promise<StoredLogin> {
+  const { server, store, holder, leaseMs } = given;
+  const untilAt = performance.now() + 2 * leaseMs;
+  while (!(await store.lock(server, holder, leaseMs))) {
+    if (performance.now() > untilAt)
+      throw new LoginFault('network', 'another process renews the login, and does not end');
+    await delay(POLL_MS * (1 + 3 * given.random()), undefined, { ref: false });
+    const now = newer(await store.read(server), given.from);
+    if (now !== null) return now;
+  }
+  try {
+    return await renewHeld(given);
+  } finally {
+    await store.unlock(server, holder);
+  }
+}
+
+/** null: nothing else than `from` is stored. */
+function newer(now: StoredLogin | null, from: StoredLogin | null): StoredLogin | null {
+  return now !== null && now.version !== from?.version ? now : null;
+}
+
+async function renewHeld(given: RenewalUnderLock): Promise<StoredLogin> {
+  const { server, serverUrl, auth, store, from, challenge, renew, leaseMs, now } = given;
+  const held = await store.read(server);
+  const other = newer(held, from);
+  if (other !== null) return other;
+  if (held === null && auth.grant === 'authorization_code')
+    throw new LoginFault('auth', `nobody is logged in any more: run ${loginCommand(server)}`);
+  const signal = AbortSignal.timeout(leaseMs * REQUEST_SHARE);
+  const renewal = await renew({ serverUrl, auth, login: held?.login ?? null, challenge, signal, now });
+  if (renewal.kind === 'renewed') return stored(given, held, renewal.login);
+  if (isForgotten(renewal) && held !== null)
+    await stored(given, held, { ...held.login, refused: renewal.reason });
+  throw faultOf(given, held, renewal);
+}
+
+/** The refresh token is used up or withdrawn: every process shall know, and nobody ask again. */
+function isForgotten(renewal: Renewal): boolean {
+  return renewal.kind === 'denied' && renewal.reason === 'invalid_grant';
+}
+
+/** A login, a logout, or a process that had the lock meanwhile: what it stored counts. */
+async function stored(given: RenewalUnderLock, was: StoredLogin | null, login: Login): Promise<StoredLogin> {
+  const { server, store, holder } = given;
+  const written = { version: randomUUID(), login };
+  if (await store.replace(server, written, { was: was?.version ?? null, holder })) return written;
+  const now = newer(await store.read(server), was);
+  if (now !== null) return now;
+  throw new LoginFault('network', 'the lock of the login was lost during its renewal');
+}
+
+function faultOf(
+  { server, auth }: RenewalUnderLock,
+  held: StoredLogin | null,
+  { kind, reason }: Exclude<Renewal, { kind: 'renewed' }>,
+): LoginFault {
+  if (kind === 'failed')
+    return new LoginFault('network', `the authorization server cannot renew the login now: ${reason}`);
+  if (auth.grant === 'client_credentials')
+    return new LoginFault(
+      'auth',
+      `the authorization server gives no token (${reason}): correct mcpServers.${server}.auth`,
+    );
+  const command = loginCommand(server, held?.login.scope ?? '');
+  return new LoginFault('auth', `the login cannot be renewed (${reason}): run ${command}`);
+}

@@ -1,0 +1,202 @@
+/** The access token of one server in this process: read from the shared store, renewed once for all processes.
+ *  It must never ask for consent, nor remove a login: that is what the command is for. */
+import { randomUUID } from 'node:crypto';
+import type { McpServerOptions, OAuthOptions } from '../server-options.ts';
+import { isDue, isOver, isYoung, type LoginSummary, misfitOf, secretsOf, summaryOf } from './login.ts';
+import { LoginFault, loginCommand } from './login-fault.ts';
+import type { LoginStore, StoredLogin } from './login-store.ts';
+import { type Challenge, type Renew, renewLogin } from './renewal.ts';
+import { renewUnderLock } from './renewal-lock.ts';
+
+export interface TokenSource {
+  /** undefined: none is known yet, and the server may say what it wants. Rejects with a `LoginFault`. */
+  token(): Promise<string | undefined>;
+  /** The server refused the request that carried `used`. Resolves when another token is there, else rejects with a `LoginFault`. */
+  refused(used: string | undefined, challenge: Challenge): Promise<void>;
+  /** Texts that nobody may see, of now and before. */
+  secrets(): readonly string[];
+  /** What may be shown; null: nobody has logged in, or it cannot be read. */
+  summary(): Promise<LoginSummary | null>;
+}
+
+export interface TokenSourceOptions {
+  readonly server: string;
+  readonly serverUrl: string;
+  readonly auth: OAuthOptions;
+  readonly store: LoginStore;
+  /** Milliseconds since the epoch. Default: Date.now. */
+  readonly now?: () => number;
+  readonly random?: () => number;
+  /** Default: asks the authorization server. */
+  readonly renew?: Renew;
+  /** How long a renewal holds the lock at most; longer than one takes. Milliseconds. Default 15 000. */
+  readonly leaseMs?: number;
+}
+
+/** So long a read login counts without being read again: a logout reaches every process. Milliseconds. */
+const FRESH_MS = 2_000;
+/** So long a fault counts for those who ask next, unless somebody logs in meanwhile. Milliseconds. */
+const FAULT_MS = { auth: 5_000, network: 1_000 };
+const MAX_SECRETS = 64;
+
+interface Held<T> {
+  readonly value: T;
+  readonly at: number;
+}
+
+/** What a server has for its configuration; null: it gets no token of ours. `store`: null: there is no key to open logins with. */
+export function tokensFor(
+  { name, transport }: McpServerOptions,
+  store: LoginStore | null,
+  options: Pick<TokenSourceOptions, 'random' | 'leaseMs'> = {},
+): TokenSource | null {
+  if (transport.kind !== 'http' || transport.auth === undefined) return null;
+  const { url: serverUrl, auth } = transport;
+  return store === null
+    ? withoutStore
+    : createTokenSource({ server: name, serverUrl, auth, store, ...options });
+}
+
+const noKey = (): Promise<never> => Promise.reject(new LoginFault('auth', NO_KEY));
+
+const withoutStore: TokenSource = {
+  token: noKey,
+  refused: noKey,
+  secrets: () => [],
+  summary: () => Promise.resolve(null),
+};
+
+const NO_KEY =
+  'ADJUTANT_TOKEN_KEY is not set, with which logins are stored: give every process the same one, as `openssl rand -base64 32` prints it';
+
+export function createTokenSource(options: TokenSourceOptions): TokenSource {
+  return new SharedTokens(options);
+}
+
+class SharedTokens implements TokenSource {
+  readonly #given: Required<TokenSourceOptions>;
+  readonly #configured: readonly string[];
+  /** Of logins, oldest first. */
+  readonly #secrets = new Set<string>();
+  /** Of this process, so that not all ask at once. */
+  readonly #spread: number;
+  #known: Held<StoredLogin | null> | null = null;
+  #fault: Held<LoginFault> | null = null;
+  #reading: Promise<StoredLogin | null> | null = null;
+  #renewing: Promise<StoredLogin> | null = null;
+
+  constructor(given: TokenSourceOptions) {
+    const { random = Math.random } = given;
+    this.#given = { now: Date.now, renew: renewLogin, leaseMs: 15_000, ...given, random };
+    this.#spread = random();
+    const { clientSecret, privateKey } = given.auth;
+    this.#configured = [clientSecret, privateKey?.pem].filter((secret) => secret !== undefined);
+  }
+
+  secrets(): readonly string[] {
+    return [...this.#configured, ...this.#secrets];
+  }
+
+  async summary(): Promise<LoginSummary | null> {
+    const stored = await this.#read().catch(() => null);
+    return stored === null
+      ? null
+      : summaryOf(stored.login, this.#isOwnAccount() || stored.login.refreshToken !== null);
+  }
+
+  async token(): Promise<string | undefined> {
+    const known = await this.#current();
+    if (known === null && this.#isOwnAccount()) return undefined;
+    const stored = this.#usable(known);
+    if (!isDue(stored.login, this.#given.now(), this.#spread)) return stored.login.accessToken;
+    return this.#renewedOrLeft(stored);
+  }
+
+  async refused(used: string | undefined, challenge: Challenge): Promise<void> {
+    const { server, serverUrl, auth, now } = this.#given;
+    const stored = await this.#read();
+    const isUsable = stored !== null && misfitOf(stored.login, serverUrl, auth) === null;
+    if (isUsable && stored.login.accessToken !== used) return;
+    if (!this.#isOwnAccount()) this.#usable(stored);
+    if (isUsable && isYoung(stored.login, now())) {
+      const fix = this.#isOwnAccount() ? `correct mcpServers.${server}.auth` : `run ${loginCommand(server)}`;
+      throw new LoginFault('auth', `the server refuses the token that was just renewed: ${fix}`);
+    }
+    await this.#renewed(stored, challenge);
+  }
+
+  #isOwnAccount(): boolean {
+    return this.#given.auth.grant === 'client_credentials';
+  }
+
+  /** The one that can be used, or be renewed; throws when somebody must log in. */
+  #usable(stored: StoredLogin | null): StoredLogin {
+    const { server, serverUrl, auth } = this.#given;
+    if (stored === null) throw new LoginFault('auth', `nobody has logged in: run ${loginCommand(server)}`);
+    const misfit = misfitOf(stored.login, serverUrl, auth);
+    if (misfit === null) return stored;
+    throw new LoginFault('auth', `${misfit}: run ${loginCommand(server, stored.login.scope ?? '')}`);
+  }
+
+  /** While the old token works, a fault of the renewal harms nobody. */
+  async #renewedOrLeft(stored: StoredLogin): Promise<string> {
+    const isLeft = !isOver(stored.login, this.#given.now());
+    if (isLeft && stored.login.refreshToken === null && !this.#isOwnAccount())
+      return stored.login.accessToken;
+    try {
+      return (await this.#renewed(stored, {})).login.accessToken;
+    } catch (error) {
+      if (isLeft && error instanceof LoginFault && error.type === 'network') return stored.login.accessToken;
+      throw error;
+    }
+  }
+
+  /** One renewal at a time in this process; the others take what it brings. */
+  #renewed(from: StoredLogin | null, challenge: Challenge): Promise<StoredLogin> {
+    const fault = this.#fault;
+    if (fault !== null && this.#given.now() - fault.at < FAULT_MS[fault.value.type])
+      return Promise.reject(fault.value);
+    this.#renewing ??= this.#renew(from, challenge).finally(() => {
+      this.#renewing = null;
+    });
+    return this.#renewing;
+  }
+
+  async #renew(from: StoredLogin | null, challenge: Challenge): Promise<StoredLogin> {
+    try {
+      const stored = await renewUnderLock({ ...this.#given, holder: randomUUID(), from, challenge });
+      this.#take(stored);
+      return this.#usable(stored);
+    } catch (error) {
+      this.#known = null;
+      if (error instanceof LoginFault) this.#fault = { value: error, at: this.#given.now() };
+      throw error;
+    }
+  }
+
+  async #current(): Promise<StoredLogin | null> {
+    const held = this.#known;
+    return held !== null && this.#given.now() - held.at < FRESH_MS ? held.value : this.#read();
+  }
+
+  #read(): Promise<StoredLogin | null> {
+    this.#reading ??= this.#given.store
+      .read(this.#given.server)
+      .then((stored) => this.#take(stored))
+      .finally(() => {
+        this.#reading = null;
+      });
+    return this.#reading;
+  }
+
+  #take(stored: StoredLogin | null): StoredLogin | null {
+    if (this.#known?.value?.version !== stored?.version) this.#fault = null;
+    this.#known = { value: stored, at: this.#given.now() };
+    for (const secret of stored === null ? [] : secretsOf(stored.login)) this.#secrets.add(secret);
+    for (const secret of this.#secrets) {
+      if (this.#secrets.size <= MAX_SECRETS) break;
+      this.#secrets.delete(secret);
+    }
+    return stored;
+  }
+}

@@ -1,0 +1,44 @@
+// The logins at MCP servers that an installation keeps: sealed with the key of the environment, in its Redis.
+// Must never hold a login, nor put the key anywhere.
+import type { Config } from '../config/config.ts';
+import { createLoginRecords, type LoginRecords } from '../journal/login-records.ts';
+import { keySpace } from '../journal/keys.ts';
+import { createLoginStore, type LoginStore } from '../mcp/oauth/login-store.ts';
+import { createSeal } from '../mcp/oauth/seal.ts';
+import type { RedisConnection } from '../redis/connection.ts';
+
+/** On whose behalf the service calls: one principal for all, until there are tenants. */
+const PRINCIPAL = 'default';
+
+/** Names of the servers that cannot be called without a stored login. */
+export function serversWithLogin({ mcpServers }: Pick<Config, 'mcpServers'>): string[] {
+  return [...mcpServers].flatMap(([name, server]) =>
+    server.kind === 'http' && server.auth !== undefined ? [name] : [],
+  );
+}
+
+export function needsLogins(config: Pick<Config, 'mcpServers' | 'tokenKeys'>): boolean {
+  return config.tokenKeys.length > 0 && serversWithLogin(config).length > 0;
+}
+
+/** null: there is no key. */
+export function loginsOn(
+  connection: RedisConnection,
+  { prefix, tokenKeys }: Pick<Config, 'prefix' | 'tokenKeys'>,
+): LoginStore | null {
+  const [first, ...others] = tokenKeys;
+  if (first === undefined) return null;
+  return createLoginStore({
+    records: loginRecordsOn(connection, { prefix }),
+    seal: createSeal([first, ...others]),
+    principal: PRINCIPAL,
+  });
+}
+
+/** Sealed: without a key they can only be removed. */
+export function loginRecordsOn(
+  connection: RedisConnection,
+  { prefix }: Pick<Config, 'prefix'>,
+): LoginRecords {
+  return createLoginRecords(connection, keySpace(prefix), PRINCIPAL);
+}
