@@ -135,6 +135,26 @@ describe.each([
     expect(await open.journal.claim(claim)).toEqual({ kind: 'moved', lane: 'llm.b' });
   });
 
+  test('leaves the task of a call to the next claim, until the call is made anew', async () => {
+    const { call, ref } = await running({ max_retries: 2 });
+    const nextClaim = async () => {
+      const verdict = await open.journal.claim(claimOf(call));
+      if (verdict.kind !== 'granted') throw new Error(verdict.kind);
+      return { ref: { ...ref, fence: verdict.fence }, task: verdict.task };
+    };
+    expect(await open.journal.keepTask(ref, 'first')).toBe('kept');
+    expect(await open.journal.keepTask(ref, 'task')).toBe('kept');
+    await open.journal.release(ref, 0);
+    expect(await open.journal.keepTask(ref, 'of nobody')).toBe('stale');
+    const second = await nextClaim();
+    expect(await open.journal.keepTask(ref, 'of a claim before')).toBe('stale');
+    await open.journal.release(second.ref, 0, { anew: true });
+    const third = await nextClaim();
+    await open.journal.keepTask(third.ref, 'another');
+    await open.journal.retry(third.ref, 0, []);
+    expect([second.task, third.task, (await nextClaim()).task]).toEqual(['task', null, null]);
+  });
+
   test('counts a released claim as an attempt if readers have seen signals of it', async () => {
     const call = await open.accepted();
     for (const [seen, released] of [

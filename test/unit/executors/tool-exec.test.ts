@@ -3,7 +3,7 @@
 import { describe, expect, test } from 'vitest';
 import { errorEnvelope } from '../../../src/contract/error-envelope.ts';
 import type { ToolExec } from '../../../src/contract/work-directive.ts';
-import type { ExecutionContext, QueuedDefinition } from '../../../src/executors/definition.ts';
+import type { ExecutionContext, QueuedDefinition, TaskKeeping } from '../../../src/executors/definition.ts';
 import { toolExec, type ToolPlace } from '../../../src/executors/tool-exec.ts';
 import type { McpPool } from '../../../src/mcp/pool.ts';
 import type { ToolCallOutcome, ToolCallRequest } from '../../../src/mcp/tool-call.ts';
@@ -42,8 +42,8 @@ function setUp(outcome: ToolCallOutcome = answered, at: ToolPlace | null = place
     drained: () => Promise.resolve(),
     report: (type, data) => reported.push([type, data]),
   };
-  const execute = (fields: Partial<ToolExec> = {}) =>
-    definition.execute(toolCall({ id: 'a', ...fields }), context);
+  const execute = (fields: Partial<ToolExec> = {}, tasks?: TaskKeeping) =>
+    definition.execute(toolCall({ id: 'a', ...fields }), { ...context, ...(tasks && { tasks }) });
   return { definition, execute, asked, reported, context };
 }
 
@@ -130,4 +130,38 @@ test('untrusted control directives in a result are rejected, and reported', asyn
   expect(execution.metadata?.['rejected_directives']).toMatchObject([
     { type: 'stop_processing', reason: 'untrusted' },
   ]);
+});
+
+describe('a call that its server keeps as a task', () => {
+  const error = errorEnvelope('network', 'nobody knows');
+  const tasks: TaskKeeping = { task: 'an earlier one', keep: async () => true, goesOn: () => true };
+
+  test.each([
+    ['ended', { ambiguous: false }],
+    ['lost', { ambiguous: true }],
+    ['kept', { ambiguous: true, resumable: true }],
+    ['forgotten', { ambiguous: true, forgotten: 'own' }],
+  ] as const)('which is %s, whatever the type of its error', async (end, expected) => {
+    const outcome = { kind: 'failed', error, sent: true, task: { end, polls: 3 } } as const;
+    expect(await setUp(outcome).execute()).toMatchObject({
+      ...expected,
+      span: { 'mcp.method.name': 'tools/call', 'adjutant.mcp.task': 'created', 'adjutant.mcp.task.end': end },
+    });
+  });
+
+  test('is asked for again by a later attempt, which its trace shows', async () => {
+    const { execute, asked } = setUp({
+      kind: 'failed',
+      error,
+      sent: true,
+      task: { end: 'forgotten', polls: 1 },
+    });
+    const { forgotten, span } = await execute({}, tasks);
+    expect([forgotten, asked[0]?.task, asked[0]?.goesOn?.()]).toEqual(['earlier', 'an earlier one', true]);
+    expect(span).toMatchObject({
+      'mcp.method.name': 'tasks/get',
+      'adjutant.mcp.task': 'resumed',
+      'adjutant.mcp.task.polls': 1,
+    });
+  });
 });

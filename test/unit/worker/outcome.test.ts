@@ -6,6 +6,7 @@ import { emitToolErrorSchema } from '../../../src/contract/immediate-directive.t
 import { type ErrorEnvelope, errorEnvelope } from '../../../src/contract/error-envelope.ts';
 import { errorResult, okResult, type Result } from '../../../src/contract/result.ts';
 import type { RepeatPolicy, ToolExec } from '../../../src/contract/work-directive.ts';
+import type { Execution } from '../../../src/executors/definition.ts';
 import {
   lostAttemptError,
   MAX_REDELIVERIES,
@@ -30,6 +31,7 @@ interface Given extends Partial<Omit<OutcomeFacts, 'execution'>> {
   ambiguous?: boolean;
   unavailable?: boolean;
   pauseScope?: 'lane' | 'directive';
+  task?: Pick<Execution, 'resumable' | 'forgotten'>;
 }
 
 function outcome({
@@ -39,6 +41,7 @@ function outcome({
   ambiguous,
   unavailable = false,
   pauseScope = 'lane',
+  task = {},
   ...facts
 }: Given): Outcome {
   return outcomeOf({
@@ -48,6 +51,7 @@ function outcome({
       ...(ambiguous === undefined ? {} : { ambiguous }),
       unavailable,
       pauseScope,
+      ...task,
     },
     repeatPolicy: 'read',
     model: null,
@@ -207,6 +211,38 @@ describe('the delay before the next attempt', () => {
     expect(error).toMatchObject({ type: 'timeout', details: { delay_ms: 1_000 } });
     expect(error.details['not_retried']).toContain('deadline');
     expect(outcome({ fields, error: TIMEOUT, remainingMs: 1_001 }).kind).toBe('retry');
+  });
+});
+
+describe('a call that its server keeps as a task', () => {
+  const lost = { error: errorEnvelope('network', 'no such task'), ambiguous: true };
+
+  test('is given back when its worker stops, whatever a repeat does', () => {
+    for (const repeatPolicy of EFFECTS)
+      expect(outcome({ ...lost, repeatPolicy, stop: 'shutdown', task: { resumable: true } })).toEqual({
+        kind: 'release',
+      });
+  });
+
+  test('has an unknown outcome once it is forgotten, if its policy is once', () => {
+    for (const forgotten of ['own', 'earlier'] as const)
+      expect(endError(outcome({ ...lost, repeatPolicy: 'once', task: { forgotten } }))).toMatchObject({
+        type: 'outcome_unknown',
+        retryable: false,
+        details: { outcome: 'unknown' },
+      });
+  });
+
+  test('is made again once it is forgotten, if a repeat is harmless: for an earlier attempt that uses up no retry', () => {
+    expect(outcome({ ...lost, task: { forgotten: 'earlier' } })).toEqual({ kind: 'release', anew: true });
+    expect(outcome({ ...lost, task: { forgotten: 'own' } }).kind).toBe('retry');
+  });
+
+  test('is asked for by the next worker, three times', () => {
+    const three = [1, 2, 3].map((redeliveries) => lostAttemptError('once', redeliveries, true));
+    expect(three).toEqual([null, null, null]);
+    expect(lostAttemptError('once', 4, true)?.type).toBe('outcome_unknown');
+    expect(lostAttemptError('read', 4, true)?.type).toBe('worker_lost');
   });
 });
 
