@@ -8,6 +8,7 @@ import {
   SentinelConnector,
 } from 'ioredis';
 import { keepArgumentsOutOfErrors } from './error.ts';
+import { bundleScripts } from './script-bundle.ts';
 
 /** A connection of any topology; scripts and single commands work on each. */
 export type RedisConnection = Redis | Cluster;
@@ -140,9 +141,12 @@ export function connectRedis(url: string, role: ConnectionRole): RedisConnection
   // The connection reconnects by itself; without a listener an outage would end the process.
   connection.on('error', () => {});
   gatherWrites(connection);
+  if (connection instanceof Redis && isForScripts(role)) bundleScripts(connection);
   keepDuplicates(connection);
   return connection;
 }
+
+const isForScripts = (role: ConnectionRole): boolean => role === 'commands' || role === 'submit';
 
 /** The duplicates of each connection, made here or by BullMQ. */
 const duplicates = new WeakMap<RedisConnection, RedisConnection[]>();

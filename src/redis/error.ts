@@ -1,6 +1,11 @@
-// Removes the command's arguments from errors of Redis: they hold what callers sent and what tools answered.
+// Errors of Redis, without the arguments of their commands: these hold what callers sent and what tools answered.
 // Must never change how an error is recognised: its class, message and code stay.
 import { ReplyError } from 'ioredis';
+
+/** What Redis said within an answer, as the client rejects with it when it is the whole answer. */
+export function replyError(message: string): Error {
+  return new (ReplyError as new (message: string) => Error)(message);
+}
 
 interface FailedCommand {
   readonly name?: unknown;

@@ -1,0 +1,168 @@
+// Sends the scripts that a process calls in one turn of the event loop as one call: each alone costs a command more on the
+// way, in the client, in Redis and in its append-only file, than what it does.
+// Must never change what a script does or answers, nor the order of the scripts of a connection.
+import { readFileSync } from 'node:fs';
+import type { Redis } from 'ioredis';
+import { replyError } from './error.ts';
+
+/** Those of each directive and turn, of the journal and of BullMQ: small answers, and no walk through what others left. */
+export const BUNDLED_SCRIPTS: ReadonlySet<string> = new Set([
+  'adjutant:accept',
+  'adjutant:append',
+  'adjutant:claim',
+  'adjutant:finish',
+  'adjutant:index-add',
+  'adjutant:retry',
+  'adjutant:run-commit',
+  'adjutant:run-send',
+  'adjutant:run-start',
+  'addStandardJob',
+  'moveToActive',
+  'moveToFinished',
+]);
+
+/** Of one bundle: Redis does nothing else meanwhile. */
+const MOST_CALLS = 24;
+const MOST_BYTES = 256 * 1_024;
+/** Of one call; Lua unpacks no more than 8,000 values. */
+const MOST_ARGUMENTS = 500;
+
+const FRAME = new URL('./script-bundle.lua', import.meta.url);
+
+type Argument = string | number | Buffer;
+type Command = (...args: unknown[]) => Promise<unknown>;
+type Definition = Parameters<Redis['defineCommand']>[1];
+
+interface Call {
+  readonly script: string;
+  readonly keys: readonly Argument[];
+  readonly args: readonly Argument[];
+  readonly alone: () => Promise<unknown>;
+  readonly resolve: (reply: unknown) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/** `{1, reply}` or `{0, error}` of each call. */
+type BundleReply = readonly (readonly [number, unknown])[];
+
+/** From here on, the bundled ones among the scripts that are defined on the connection share calls. Not for a cluster: its keys are apart. */
+export function bundleScripts(connection: Redis): void {
+  const commands = connection as unknown as Record<string, Command>;
+  const define = connection.defineCommand.bind(connection);
+  const quit = connection.quit.bind(connection);
+  const sources = new Map<string, string>();
+  let waiting: Call[] = [];
+  let bundle: { readonly size: number; readonly run: Command } | undefined;
+
+  /** Another one when a script has been defined since. */
+  function currentBundle(): Command {
+    if (bundle?.size === sources.size) return bundle.run;
+    const name = `adjutant:bundle-of-${sources.size}`;
+    define(name, { lua: bundleSource(sources) });
+    bundle = { size: sources.size, run: commandOf(commands, name, connection) };
+    return bundle.run;
+  }
+
+  function flush(): void {
+    const calls = waiting;
+    waiting = [];
+    for (const part of parts(calls)) void send(part, currentBundle);
+  }
+
+  function wait(call: Call): void {
+    if (waiting.length === 0) setImmediate(flush);
+    waiting.push(call);
+  }
+
+  function defineBundled(name: string, definition: Definition): void {
+    define(name, definition);
+    const run = commandOf(commands, name, connection);
+    const isBundled = BUNDLED_SCRIPTS.has(name) || BUNDLED_SCRIPTS.has(name.split(':')[0] ?? '');
+    if (isBundled) sources.set(name, definition.lua);
+    commands[name] = (...given) => {
+      const args = isBundled ? argumentsOf(given, definition.numberOfKeys) : null;
+      if (args === null) {
+        flush();
+        return run(...given);
+      }
+      return new Promise((resolve, reject) => {
+        wait({ script: name, ...args, alone: () => run(...given), resolve, reject });
+      });
+    };
+  }
+
+  connection.defineCommand = defineBundled;
+  connection.quit = ((...args: Parameters<Redis['quit']>) => {
+    flush();
+    return quit(...args);
+  }) as Redis['quit'];
+}
+
+function commandOf(commands: Record<string, Command>, name: string, connection: Redis): Command {
+  const command = commands[name];
+  if (command === undefined) throw new Error(`the client has not defined "${name}"`);
+  return command.bind(connection);
+}
+
+/** One script that holds those of `sources`. */
+export function bundleSource(sources: ReadonlyMap<string, string>): string {
+  const functions = [...sources].map(
+    ([name, lua]) => `SCRIPTS[${JSON.stringify(name)}] = function(KEYS, ARGV)\n${lua}\nend`,
+  );
+  return readFileSync(FRAME, 'utf8').replace('-- @scripts', () => functions.join('\n'));
+}
+
+/** Keys and arguments as the client sends them; null: they go alone. */
+function argumentsOf(given: readonly unknown[], numberOfKeys: number | undefined) {
+  const flat: unknown[] = given.flat(2);
+  const counted = numberOfKeys === undefined ? Number(flat.shift()) : numberOfKeys;
+  if (flat.length > MOST_ARGUMENTS || !flat.every(isArgument) || bytesOf(flat) > MOST_BYTES / 4) return null;
+  return { keys: flat.slice(0, counted), args: flat.slice(counted) };
+}
+
+function isArgument(value: unknown): value is Argument {
+  return typeof value === 'string' || typeof value === 'number' || Buffer.isBuffer(value);
+}
+
+function bytesOf(args: readonly Argument[]): number {
+  return args.reduce<number>((sum, value) => sum + (typeof value === 'number' ? 8 : value.length), 0);
+}
+
+/** In their order. */
+function* parts(calls: readonly Call[]): Generator<Call[]> {
+  let part: Call[] = [];
+  let bytes = 0;
+  for (const call of calls) {
+    const more = bytesOf(call.args);
+    if (part.length === MOST_CALLS || (part.length > 0 && bytes + more > MOST_BYTES)) {
+      yield part;
+      part = [];
+      bytes = 0;
+    }
+    part.push(call);
+    bytes += more;
+  }
+  if (part.length > 0) yield part;
+}
+
+async function send(calls: readonly Call[], bundle: () => Command): Promise<void> {
+  const [first] = calls;
+  if (first === undefined) return;
+  if (calls.length === 1) return void first.alone().then(first.resolve, first.reject);
+  const keys = calls.flatMap((call) => call.keys);
+  const args = calls.flatMap((call) => [call.script, call.keys.length, call.args.length, ...call.args]);
+  try {
+    deliver(calls, (await bundle()(keys.length, keys, args)) as BundleReply);
+  } catch (error) {
+    for (const { reject } of calls) reject(error);
+  }
+}
+
+function deliver(calls: readonly Call[], replies: BundleReply): void {
+  for (const [index, { resolve, reject }] of calls.entries()) {
+    const [ran, reply] = replies[index] ?? [0, 'ERR the bundle has no reply for it'];
+    if (reply instanceof Error) reject(reply);
+    else if (ran === 1) resolve(reply);
+    else reject(replyError(String(reply)));
+  }
+}
