@@ -34,10 +34,19 @@ export async function countCommands(
 }
 
 /** A script by its name; `evalsha` when nobody knows it. */
-function commandOf(
-  [command = '', script = '']: readonly string[],
-  names: ReadonlyMap<string, string>,
-): string {
+function commandOf(words: readonly string[], names: ReadonlyMap<string, string>): string {
+  const [command = '', script = ''] = words;
   const name = command.toLowerCase();
-  return name === 'evalsha' ? (names.get(script) ?? name) : name;
+  return name === 'evalsha' ? (names.get(script) ?? bundleOf(words) ?? name) : name;
+}
+
+/** The scripts of a bundle, as src/redis/script-bundle.ts sends them; null: it is none. */
+function bundleOf([, , keyCount = '', ...values]: readonly string[]): string | null {
+  const scripts: string[] = [];
+  for (let at = Number(keyCount); at < values.length; at += 3 + Number(values[at + 2])) {
+    const script = values[at]?.split(':').find((part) => part !== 'adjutant');
+    if (!Number.isInteger(Number(values[at + 2])) || script === undefined) return null;
+    scripts.push(script);
+  }
+  return scripts.length === 0 ? null : `bundle: ${scripts.join(' + ')}`;
 }
