@@ -18,6 +18,7 @@ import { type McpHandler, mcpRoutes } from './routes/mcp.ts';
 import { metricRoutes } from './routes/metrics.ts';
 import { payloadRoutes } from './routes/payloads.ts';
 import { requestRoutes } from './routes/requests.ts';
+import { inputRoutes } from './routes/inputs.ts';
 import { runRoutes } from './routes/runs.ts';
 import { signalRoutes } from './routes/signals.ts';
 import { workerRoutes } from './routes/workers.ts';
@@ -101,6 +102,7 @@ function routes(app: App, options: ApiOptions, stop: AbortSignal): void {
   directiveRoutes(app, { client, stop });
   requestRoutes(app, { client, stop });
   runRoutes(app, client);
+  inputRoutes(app, client);
   cancellationRoutes(app, client);
   payloadRoutes(app, client);
   deadLetterRoutes(app, client);

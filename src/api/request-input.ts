@@ -66,6 +66,12 @@ export const traceQuery = z.strictObject({
   ).optional(),
 });
 
+/** The id of a directive, a dot and a number. */
+export const inputParams = z.strictObject({
+  request_id: identifierSchema,
+  input_id: z.string().min(1).max(256),
+});
+
 // As W3C requires, an invalid value counts as none: the trace then starts here.
 const traceparent = z.string().optional().describe('The W3C trace it belongs to. Default: a new one.');
 

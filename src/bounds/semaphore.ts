@@ -9,14 +9,17 @@ export interface Semaphore {
   take(signal?: AbortSignal): Promise<boolean>;
   /** Returns one place. */
   release(): void;
+  /** From now on there is one place only; those that have one keep it. */
+  narrow(): void;
 }
 
 export function createSemaphore(places: number): Semaphore {
   let free = places;
+  let all = places;
   const waiting = new Set<() => void>();
 
   function tryTake(): boolean {
-    if (free === 0) return false;
+    if (free <= 0) return false;
     free -= 1;
     return true;
   }
@@ -31,8 +34,12 @@ export function createSemaphore(places: number): Semaphore {
     release() {
       // The place is handed over, so that no later caller can take it first.
       const [next] = waiting;
-      if (next === undefined) free += 1;
+      if (next === undefined || free < 0) free += 1;
       else next();
+    },
+    narrow() {
+      free -= all - 1;
+      all = 1;
     },
   };
 }

@@ -1,6 +1,7 @@
 /** The verbs that submit directives and show their state.
  *  It must never do the work of a verb. */
 import { type Command, Option } from 'commander';
+import { type AnswerOptions, answerQuestion } from './commands/answer.ts';
 import { call, type CallOptions } from './commands/call.ts';
 import { cancel, type CancelOptions } from './commands/cancel.ts';
 import { type DeadOptions, listDead, redriveDead } from './commands/dead.ts';
@@ -45,6 +46,15 @@ export function addDirectiveVerbs(program: Command, withClient: WithClient): voi
     .option('--reason <text>', 'shown in the terminal signal')
     .action(async (request: string, directive: string | undefined, given: CancelOptions) =>
       withClient(async (invocation) => cancel(invocation, request, directive, given)),
+    );
+  program
+    .command('answer <request> <input> [json]')
+    .description('answer a question that a tool asks')
+    .option('--decline', 'refuse to answer')
+    .option('--cancel', 'leave the question without a choice')
+    .option('--by <name>', 'who answers; default: the user of this process')
+    .action(async (requestId: string, inputId: string, json: string | undefined, given: AnswerOptions) =>
+      withClient(async (invocation) => answerQuestion(invocation, { requestId, inputId }, json, given)),
     );
   addDeadVerbs(program, withClient);
   addListings(program, withClient);

@@ -9,6 +9,8 @@ const TITLE_CHARACTERS = 60;
 
 export interface LiveLine {
   show(signal: Signal): void;
+  /** Nothing is drawn while somebody types. */
+  quiet(asking: boolean): void;
   /** Removes the line. */
   end(): void;
 }
@@ -18,7 +20,9 @@ export function createLiveLine(terminal: Terminal, title: string, state: string)
   const startedAt = performance.now();
   const name = oneLine(title, TITLE_CHARACTERS);
   let current = state;
+  let isQuiet = false;
   const draw = (): void => {
+    if (isQuiet) return;
     const seconds = terminal.paintErr('dim', `${((performance.now() - startedAt) / 1_000).toFixed(1)} s`);
     terminal.status(`${terminal.paintErr('cyan', '›')} ${name} ${seconds} ${current}`);
   };
@@ -30,6 +34,10 @@ export function createLiveLine(terminal: Terminal, title: string, state: string)
       current = next;
       if (terminal.live) draw();
       else terminal.err(`${name} ${current}`);
+    },
+    quiet: (asking) => {
+      isQuiet = asking;
+      if (asking) terminal.status('');
     },
     end: () => {
       clearInterval(timer);
@@ -43,5 +51,7 @@ function stateAfter(signal: Signal): string | null {
   if (signal.type === 'ai.tool.progress') return progressText(signal.data);
   if (signal.type === 'directive.retry_scheduled') return retryText(signal.data);
   if (signal.type === 'directive.waiting') return waitText(signal.data);
+  if (signal.type === 'ai.tool.input_requested') return 'waits for an answer';
+  if (signal.type === 'ai.tool.input_answered') return 'running';
   return null;
 }

@@ -24,6 +24,9 @@ const GISTS: Gists = {
   'ai.tool.approval_requested': (data) => ['yellow', approvalText(data)],
   'ai.tool.approval_decided': ({ decision, reason }) =>
     withReason(decision === 'approve' ? 'approved' : 'denied', reason),
+  'ai.tool.input_requested': (data) => ['yellow', askedText(data)],
+  'ai.tool.input_answered': ({ input_id: id, action, cause, by }) =>
+    withReason(`${id} ${action}`, cause === 'answer' ? by : cause),
   'ai.llm.delta': ({ chunk_type: kind, delta }) => deltaText(kind, delta),
   'ai.llm.response': resultGist,
   'ai.usage': (data) => `${data.model} ${tokensText(data)}`,
@@ -145,6 +148,16 @@ export function whyText({ message, until }: Wait): string {
 
 export function waitText(wait: Wait): string {
   return `waits: ${whyText(wait)}`;
+}
+
+/** A question is read whole in `get`. */
+function askedText({
+  tool_name: tool,
+  input_id: id,
+  message,
+  url,
+}: DataOf<'ai.tool.input_requested'>): string {
+  return withReason(`${tool} asks (${id}): ${message}`, url);
 }
 
 /** The waiting call, its arguments, and the reason for approval. */

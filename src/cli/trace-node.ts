@@ -38,6 +38,8 @@ const EVENT_LABELS: Readonly<Record<string, string>> = {
   'directive.waiting': 'waits',
   'ai.tool.approval_requested': 'approval asked',
   'ai.tool.approval_decided': 'approval',
+  'ai.tool.input_requested': 'question asked',
+  'ai.tool.input_answered': 'answer',
   'ai.request.input': 'input',
   'ai.request.cancel_requested': 'cancellation asked',
   cancel_requested: 'cancellation asked',

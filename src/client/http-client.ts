@@ -2,7 +2,7 @@
  *  It must never use anything but web standards: it runs wherever there is a fetch. */
 import { v7 as uuidv7 } from 'uuid';
 import type { AgentListing } from '../contract/agent-listing.ts';
-import { directivePath, requestPath, tracePath } from '../contract/api-path.ts';
+import { directivePath, inputPath, requestPath, tracePath } from '../contract/api-path.ts';
 import type { Cancellation } from '../contract/cancellation.ts';
 import type { DeadLetterPage, Redrive } from '../contract/dead-letter.ts';
 import type { DirectiveClient, SubmitOptions } from '../contract/directive-client.ts';
@@ -15,6 +15,7 @@ import type { SignalPage } from '../contract/signal-page.ts';
 import { isTerminalSignal, type Signal, type TerminalSignal } from '../contract/signal.ts';
 import type { Submission } from '../contract/submission.ts';
 import type { ToolListing } from '../contract/tool-listing.ts';
+import type { RecordedAnswer } from '../contract/tool-question.ts';
 import type { WorkerDrain, WorkerListing } from '../contract/worker-listing.ts';
 import { createExchanger, type Exchanger, type Fetch } from './exchange.ts';
 import { createHttpRuns } from './http-runs.ts';
@@ -74,6 +75,8 @@ export function createHttpClient(options: HttpClientOptions): DirectiveClient {
         path: `${directiveId === undefined ? requestPath(requestId) : directivePath(requestId, directiveId)}/cancel`,
         body: reason === undefined ? {} : { reason },
       }),
+    answer: async (requestId, inputId, answer) =>
+      exchanger.json<RecordedAnswer>({ method: 'POST', path: inputPath(requestId, inputId), body: answer }),
     deadLetters: async (query = {}) => {
       const search = new URLSearchParams();
       for (const [name, value] of Object.entries(query))

@@ -2,6 +2,7 @@
 // Must never define a server: all of them come from the file.
 import * as z from 'zod';
 import { CONTROL_DIRECTIVE_TYPES } from '../contract/control-directive.ts';
+import { positiveDurationMsSchema } from '../contract/identifiers.ts';
 import { isObject } from '../contract/json-object.ts';
 import { repeatPolicySchema } from '../contract/work-directive.ts';
 import { laneSchema } from './lane.ts';
@@ -49,6 +50,15 @@ const policyFields = {
   directives: directivesField('none'),
   expose: exposeField(true),
   context: contextField('caller'),
+  questions: z.boolean().default(false).register(notes, {
+    description:
+      'Tools of this server may ask a person: the call waits for the answer. Off, the server is told that nobody answers, and must refuse to ask.',
+  }),
+  question_timeout_ms: positiveDurationMsSchema.default(900_000).register(notes, {
+    description:
+      'A question without an answer after this time is declined; at the latest at the deadline of its directive.',
+    unit: 'ms',
+  }),
   effects: byName(z.string(), repeatPolicySchema).prefault({}).register(notes, {
     description:
       'Repeat policy of single tools, by the tool’s name on this server; wins over the MCP annotations.',

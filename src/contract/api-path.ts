@@ -26,6 +26,10 @@ export function approvalPath(requestId: string, callId: string): string {
   return `${requestPath(requestId)}/approvals/${encodeURIComponent(callId)}`;
 }
 
+export function inputPath(requestId: string, inputId: string): string {
+  return `${requestPath(requestId)}/inputs/${encodeURIComponent(inputId)}`;
+}
+
 /** The links in an answer. */
 export function requestLinks(requestId: string): { request: string; signals: string } {
   return { request: requestPath(requestId), signals: signalsPath(requestId) };

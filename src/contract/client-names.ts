@@ -44,6 +44,7 @@ export type { Signal, SignalType, TerminalSignal, TerminalSignalType } from './s
 export type { Submission } from './submission.ts';
 export type { ListedServer, ListedTool, ToolListing } from './tool-listing.ts';
 export type { ListedWorker, WorkerDrain, WorkerListing } from './worker-listing.ts';
+export type { InputAnswerBody, OpenInput, RecordedAnswer } from './tool-question.ts';
 export type { Usage } from './usage.ts';
 export type {
   RepeatPolicy,

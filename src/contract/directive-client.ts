@@ -19,6 +19,7 @@ import type { SignalPage } from './signal-page.ts';
 import type { Signal, TerminalSignal } from './signal.ts';
 import type { Submission } from './submission.ts';
 import type { ToolListing } from './tool-listing.ts';
+import type { InputAnswerBody, RecordedAnswer } from './tool-question.ts';
 import type { WorkerDrain, WorkerListing } from './worker-listing.ts';
 
 export interface SubmitOptions {
@@ -78,6 +79,12 @@ export interface DirectiveClient {
 
   /** Cancels one directive, or all of a request; running work is aborted on its worker. Refuses what does not exist. */
   cancel(requestId: string, directiveId?: string, options?: { reason?: string }): Promise<Cancellation>;
+
+  /**
+   * Answers a question that the tool of a directive asks. The first answer counts: the same one again changes nothing, another one
+   * is refused (`already_decided`). Refused with `not_found` where no such question was asked, `request_closed` once it is over.
+   */
+  answer(requestId: string, inputId: string, answer: InputAnswerBody): Promise<RecordedAnswer>;
 
   /** Directives that ended in an error, oldest first; `after` is the `next` of the page before. */
   deadLetters(query?: DeadLetterFilter & { after?: string; limit?: number }): Promise<DeadLetterPage>;

@@ -5,6 +5,7 @@ import { anyDirectiveSchema, anyDirectiveTypeSchema } from './directive.ts';
 import { identifierSchema, instantSchema } from './identifiers.ts';
 import { runViewSchema } from './run.ts';
 import { signalSchema } from './signal.ts';
+import { openInputSchema } from './tool-question.ts';
 import { waitSchema } from './waiting.ts';
 
 const count = z.int().min(0);
@@ -33,6 +34,8 @@ const summaryFields = {
   digest: z.string(),
   /** Why it does not go on, as far as known; absent: it runs, has ended, or will be taken soon. */
   waiting: waitSchema.optional(),
+  /** The open questions of its tool; absent: there is none. */
+  inputs: z.array(openInputSchema).optional(),
 };
 
 export const directiveSummarySchema = z.object(summaryFields);

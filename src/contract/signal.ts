@@ -18,7 +18,14 @@ import {
   toolApprovalDecided,
 } from './signal-run.ts';
 import { requestCompleted, requestError, requestFailed, requestStarted } from './signal-request.ts';
-import { toolApprovalRequested, toolProgress, toolResult, toolStarted } from './signal-tool.ts';
+import {
+  toolApprovalRequested,
+  toolInputAnswered,
+  toolInputRequested,
+  toolProgress,
+  toolResult,
+  toolStarted,
+} from './signal-tool.ts';
 
 export const signalSchema = z.discriminatedUnion('type', [
   llmDelta.wire,
@@ -28,6 +35,8 @@ export const signalSchema = z.discriminatedUnion('type', [
   toolStarted.wire,
   toolProgress.wire,
   toolApprovalRequested.wire,
+  toolInputRequested.wire,
+  toolInputAnswered.wire,
   toolResult.wire,
   requestError.wire,
   requestStarted.wire,
@@ -58,6 +67,8 @@ export const signalDraftSchema = z.discriminatedUnion('type', [
   toolStarted.draft,
   toolProgress.draft,
   toolApprovalRequested.draft,
+  toolInputRequested.draft,
+  toolInputAnswered.draft,
   toolResult.draft,
   requestError.draft,
   requestStarted.draft,
@@ -97,6 +108,8 @@ export const SIGNAL_SOURCES = {
   'ai.tool.started': toolStarted.source,
   'ai.tool.progress': toolProgress.source,
   'ai.tool.approval_requested': toolApprovalRequested.source,
+  'ai.tool.input_requested': toolInputRequested.source,
+  'ai.tool.input_answered': toolInputAnswered.source,
   'ai.tool.result': toolResult.source,
   'ai.request.error': requestError.source,
   'ai.request.started': requestStarted.source,

@@ -4,4 +4,4 @@
 export const CONTRACT_VERSION = '1.2.0';
 
 /** SHA-256 over every generated schema, in file name order. */
-export const CONTRACT_SHA256 = '6893bf68ad0e9944de1e66d9969ab5f95546e40e61241e63c8fe553f999fd072';
+export const CONTRACT_SHA256 = '30eee243be4b8b23f34796d1d105465bf0cf05c0da5b42ff2a49d06165c41b71';

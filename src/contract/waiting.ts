@@ -6,7 +6,7 @@ import { instantSchema } from './identifiers.ts';
 /**
  * `no_worker`: no process serves the lane. `server_down`: its MCP server or model provider is out of reach. `rate_limited`:
  * that server or provider asked to slow down. `limit_reached`: a configured limit is used up. `concurrency`: as many
- * directives of the lane run as may.
+ * directives of the lane run as may. `input_required`: its tool asks a person.
  */
 export const WAIT_REASONS = [
   'no_worker',
@@ -14,6 +14,7 @@ export const WAIT_REASONS = [
   'rate_limited',
   'limit_reached',
   'concurrency',
+  'input_required',
 ] as const;
 
 export type WaitReason = (typeof WAIT_REASONS)[number];
@@ -47,6 +48,8 @@ function waitMessage(lane: string, reason: string): string {
       return `a configured limit of the lane ${lane} is used up`;
     case 'concurrency':
       return `as many directives of the lane ${lane} run as may`;
+    case 'input_required':
+      return 'the tool asks a question';
     default:
       return `the lane ${lane} waits (${reason})`;
   }

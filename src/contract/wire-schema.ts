@@ -37,6 +37,7 @@ import { anySignalSchema, signalSchema } from './signal.ts';
 import { customSignalSchema } from './signal-envelope.ts';
 import { submissionSchema } from './submission.ts';
 import { toolListingSchema } from './tool-listing.ts';
+import { inputAnswerBodySchema, recordedAnswerSchema } from './tool-question.ts';
 import { workerDrainSchema, workerListingSchema } from './worker-listing.ts';
 import { usageSchema } from './usage.ts';
 
@@ -44,6 +45,7 @@ import { usageSchema } from './usage.ts';
 export const READ_TYPES: Readonly<Record<string, z.ZodType>> = {
   'agent-definition': agentDefinitionSchema,
   'approval-decision-body': approvalDecisionBodySchema,
+  'input-answer-body': inputAnswerBodySchema,
   'cancel-body': cancelBodySchema,
   message: messageSchema,
   'run-input-body': runInputBodySchema,
@@ -65,6 +67,7 @@ export const WRITTEN_TYPES: Readonly<Record<string, z.ZodType>> = {
   'accepted-input': acceptedInputSchema,
   'agent-listing': agentListingSchema,
   cancellation: cancellationSchema,
+  'recorded-answer': recordedAnswerSchema,
   'recorded-decision': recordedDecisionSchema,
   'run-view': runViewSchema,
   'started-run': startedRunSchema,

@@ -5,6 +5,7 @@ import type { RejectedDirective } from '../contract/control-directive.ts';
 import type { Directive } from '../contract/directive.ts';
 import type { Result } from '../contract/result.ts';
 import type { SignalDraft } from '../contract/signal.ts';
+import type { QuestionAnswer, ToolQuestion } from '../contract/tool-question.ts';
 import type { RepeatPolicy } from '../contract/work-directive.ts';
 import type { Attributes } from '../telemetry/span.ts';
 
@@ -82,6 +83,42 @@ export interface ExecutionContext {
   report: Report;
   /** Resolves when most of what was reported is written, at once in most cases; also when `signal` aborts. */
   drained(): Promise<void>;
+  /** What the tool asked in an earlier attempt, with the answers; absent: nothing. */
+  answered?: AnsweredRound;
+  /**
+   * Asks a person while the attempt goes on. Resolves with the answer, `decline` at its deadline; rejects where the claim is lost.
+   * `withdrawn`: nobody needs the answer any more.
+   */
+  ask?(asked: HeldQuestion, withdrawn: AbortSignal): Promise<QuestionAnswer>;
+}
+
+/** A question of a tool whose call is held meanwhile. */
+export interface HeldQuestion {
+  question: ToolQuestion;
+  /** As in `AskedQuestions`. */
+  endpoint: string;
+  /** It is declined after this time, milliseconds. */
+  patienceMs: number;
+}
+
+/** What a tool wants answered before its call can be made again. */
+export interface AskedQuestions {
+  questions: readonly { key: string; question: ToolQuestion }[];
+  /** Goes back with the answers, unread; null: nothing. */
+  state: string | null;
+  /** Which server asks: the answers go to no other. */
+  endpoint: string;
+  /** They are declined after this time, milliseconds. */
+  patienceMs: number;
+  /** The server had lost its state, and was called anew. */
+  afresh: boolean;
+}
+
+export interface AnsweredRound extends Pick<AskedQuestions, 'state' | 'endpoint' | 'afresh'> {
+  /** From 1. */
+  round: number;
+  /** By key. */
+  answers: Readonly<Record<string, QuestionAnswer>>;
 }
 
 /** The outcome of one attempt. */
@@ -108,6 +145,8 @@ export interface Execution {
   pauseScope?: 'lane' | 'directive';
   /** Written directly before the terminal signal, when the result is a success and tokens were used. */
   usage?: SignalData<'ai.usage'>;
+  /** The tool asks: the next attempt brings the answers. `result` is of no importance then. */
+  asks?: AskedQuestions;
   /** Nothing was sent: the call was refused before it was made. */
   unsent?: true;
   /** Added to the terminal signal's metadata. */

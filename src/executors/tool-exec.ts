@@ -3,7 +3,8 @@
 import { errorEnvelope } from '../contract/error-envelope.ts';
 import { jsonSafe } from '../contract/json-safe.ts';
 import { redact } from '../contract/redaction.ts';
-import { errorResult } from '../contract/result.ts';
+import { errorResult, okResult } from '../contract/result.ts';
+import { QUESTION_LIMITS } from '../contract/tool-question.ts';
 import { toolExecSchema, type RepeatPolicy, type ToolExec } from '../contract/work-directive.ts';
 import type { McpPool } from '../mcp/pool.ts';
 import type { ToolCallOutcome, ToolCallRequest, ToolCallSession } from '../mcp/tool-call.ts';
@@ -29,6 +30,10 @@ export interface ToolPlace {
   trust: DirectiveTrust;
   /** How much of a call's context this server gets. */
   context: ContextSharing;
+  /** How long a question of the tool waits for an answer, milliseconds; null: nobody answers. */
+  questionMs: number | null;
+  /** A digest of where the server is. */
+  endpoint: string;
 }
 
 export interface ToolExecOptions {
@@ -79,18 +84,75 @@ async function callTool(
   const shared = sharedContext(directive.context, place.context);
   if (!shared.ok) return { result: errorResult(shared.error), metadata: { server, tool } };
   let session: ToolCallSession | undefined;
-  const outcome = await pool.call({
+  const outcome = await resumedCall(pool, directive, place, {
+    ...context,
+    shared: shared.context,
+    onSent: (on) => void (session = on),
+  });
+  const execution = read(outcome, place, context);
+  const isResumed = isTaskResumed(context.tasks);
+  const span = { ...spanOf(place, session, isResumed), ...taskSpan(outcome.outcome, isResumed) };
+  return { ...execution, metadata: { ...execution.metadata, server, tool }, span };
+}
+
+interface CallContext extends ExecutionContext {
+  shared: ToolCallRequest['context'];
+  onSent: NonNullable<ToolCallRequest['onSent']>;
+}
+
+interface AnsweredOutcome {
+  outcome: ToolCallOutcome;
+  /** The server had lost the state of its questions. */
+  afresh: boolean;
+}
+
+/**
+ * With the answers to what the tool asked before. A server that has lost its state has not run the tool with them: it is called
+ * afresh, and asks again; once for each directive.
+ */
+async function resumedCall(
+  pool: McpPool,
+  directive: ToolExec,
+  place: ToolPlace,
+  context: CallContext,
+): Promise<AnsweredOutcome> {
+  const { answered } = context;
+  const request = requestOf(directive, place, context);
+  const known = answered?.endpoint === place.endpoint ? answered : undefined;
+  const afresh = answered?.afresh === true || answered !== known;
+  // The task of a call that was made with the answers is only asked for.
+  if (known === undefined || isTaskResumed(context.tasks))
+    return { outcome: await pool.call(request), afresh };
+  const { state, answers } = known;
+  const outcome = await pool.call({ ...request, resume: { state, answers } });
+  if (afresh || !isStateLost(outcome)) return { outcome, afresh };
+  return { outcome: await pool.call(request), afresh: true };
+}
+
+/** As the modern protocol's servers say it. */
+function isStateLost(outcome: ToolCallOutcome): boolean {
+  if (outcome.kind !== 'failed') return false;
+  const { code, data } = outcome.error.details;
+  return code === -32_602 && Object(data).reason === 'invalid_request_state';
+}
+
+function requestOf(
+  directive: ToolExec,
+  { server, tool, timeoutMs, questionMs: patienceMs, endpoint }: ToolPlace,
+  { shared, onSent, ask, ...context }: CallContext,
+): ToolCallRequest {
+  const request: ToolCallRequest = {
     server,
     tool,
     arguments: directive.arguments,
-    context: shared.context,
+    context: shared ?? null,
     signal: context.signal,
-    timeoutMs: directive.timeout_ms ?? place.timeoutMs,
+    timeoutMs: directive.timeout_ms ?? timeoutMs,
     maxTotalMs: context.remainingMs + DEADLINE_GRACE_MS,
     traceparent: context.traceparent,
     idempotencyKey: context.idempotencyKey,
     ...taskOptions(context.tasks),
-    onSent: (on) => void (session = on),
+    onSent,
     onProgress: (progress) =>
       context.report('ai.tool.progress', {
         call_id: directive.id,
@@ -98,11 +160,16 @@ async function callTool(
         ...progress,
         metadata: {},
       }),
-  });
-  const isResumed = typeof context.tasks?.task === 'string';
-  const execution = read(outcome, place, isResumed);
-  const span = { ...spanOf(place, session, isResumed), ...taskSpan(outcome, isResumed) };
-  return { ...execution, metadata: { ...execution.metadata, server, tool }, span };
+  };
+  if (ask === undefined || patienceMs === null) return request;
+  return {
+    ...request,
+    onQuestion: async (question, withdrawn) => ask({ question, endpoint, patienceMs }, withdrawn),
+  };
+}
+
+function isTaskResumed(tasks: TaskKeeping | undefined): boolean {
+  return typeof tasks?.task === 'string';
 }
 
 function taskOptions(tasks: TaskKeeping | undefined): Pick<ToolCallRequest, 'task' | 'keepTask' | 'goesOn'> {
@@ -111,8 +178,9 @@ function taskOptions(tasks: TaskKeeping | undefined): Pick<ToolCallRequest, 'tas
 }
 
 /** Who knows its id may ask the server for the result, so that the trace does not have it. */
-function taskSpan({ task }: ToolCallOutcome, isResumed: boolean): Attributes {
-  if (task === undefined) return {};
+function taskSpan(outcome: ToolCallOutcome, isResumed: boolean): Attributes {
+  if (outcome.kind === 'asks' || outcome.task === undefined) return {};
+  const { task } = outcome;
   return {
     [ATTRIBUTE.mcpTask]: isResumed ? 'resumed' : 'created',
     [ATTRIBUTE.mcpTaskEnd]: task.end,
@@ -133,7 +201,13 @@ function spanOf({ server }: ToolPlace, session: ToolCallSession | undefined, isR
 /** A failed call without an answer of the tool is ambiguous: it may have run. An HTTP 5xx may come from a gateway. */
 const UNANSWERED: ReadonlySet<string> = new Set(['timeout', 'network', 'cancelled', 'provider_error']);
 
-function read(outcome: ToolCallOutcome, place: ToolPlace, isResumed: boolean): Execution {
+function read(
+  { outcome, afresh }: AnsweredOutcome,
+  place: ToolPlace,
+  { answered, tasks }: ExecutionContext,
+): Execution {
+  if (outcome.kind === 'asks') return asking(outcome, place, { afresh, rounds: answered?.round ?? 0 });
+  const isResumed = isTaskResumed(tasks);
   if (outcome.kind === 'failed') {
     const { error, sent, task } = outcome;
     const ambiguous = task === undefined ? sent && UNANSWERED.has(error.type) : task.end !== 'ended';
@@ -147,4 +221,22 @@ function read(outcome: ToolCallOutcome, place: ToolPlace, isResumed: boolean): E
   const execution = { result, content };
   if (rejected.length === 0) return execution;
   return { ...execution, rejected, metadata: { rejected_directives: rejected } };
+}
+
+function asking(
+  { questions, state }: Extract<ToolCallOutcome, { kind: 'asks' }>,
+  { server, questionMs: patienceMs, endpoint }: ToolPlace,
+  { afresh, rounds }: { afresh: boolean; rounds: number },
+): Execution {
+  if (patienceMs === null) {
+    const message = 'The tool asks for something this client does not offer';
+    const fix = `set "questions" of the MCP server "${server}" to true, so that people can answer`;
+    return { result: errorResult(errorEnvelope('executor', message, { server, fix })) };
+  }
+  if (rounds >= QUESTION_LIMITS.rounds) {
+    const message = `The tool has asked ${rounds} times, and asks again`;
+    return { result: errorResult(errorEnvelope('executor', message, { server, rounds })) };
+  }
+  const result = okResult(null);
+  return { result, asks: { questions, state, endpoint, patienceMs, afresh } };
 }

@@ -4,6 +4,7 @@ import type { Signal, SignalDraft } from '../contract/signal.ts';
 import type { RedisConnection } from '../redis/connection.ts';
 import { createClaimHolder } from './claim-holder.ts';
 import type { KeySpace } from './keys.ts';
+import { createQuestions } from './questions.ts';
 import { createSignalLog } from './signal-log.ts';
 import { createRecordReader } from './record-reader.ts';
 import type { DirectiveRecord } from './records.ts';
@@ -163,6 +164,7 @@ export function createJournal(options: JournalOptions) {
     cancel,
     ...createClaimHolder(run, keys, mostBytes),
     ...createWaitNotes(run, keys, mostBytes),
+    questions: createQuestions(run, { connection, keys, requestBytes: mostBytes }),
     ...createRecordReader(connection, keys),
     log: createSignalLog({ connection, keys, run, requestBytes: mostBytes }),
   };

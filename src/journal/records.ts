@@ -1,5 +1,6 @@
 // Reading the journal's hashes back into records.
 // Must never write.
+import { type AskedRound, askedRound } from './asked-round.ts';
 import { identifierAt } from '../telemetry/identifier.ts';
 
 export type DirectiveStatus = 'accepted' | 'running' | 'waiting' | 'succeeded' | 'failed';
@@ -30,6 +31,8 @@ export interface DirectiveRecord {
   terminal: number | null;
   /** Why it does not go on; null: nobody has said so since its last claim. */
   waits: RecordedWait | null;
+  /** What its tool asks, where an answer still counts; null: nothing. */
+  asked: AskedRound | null;
 }
 
 export interface RecordedWait {
@@ -49,7 +52,7 @@ type Fields = Record<string, string | undefined>;
 
 const ATTRIBUTES = [
   'type', 'status', 'digest', 'lane', 'fence', 'released', 'failures', 'redeliveries', 'accepted_at', 'deadline_at',
-  'started_at', 'ended_at', 'lease_until', 'next_attempt_at', 'terminal', 'claimant', 'waits',
+  'started_at', 'ended_at', 'lease_until', 'next_attempt_at', 'terminal', 'claimant', 'waits', 'asked',
 ] as const; // prettier-ignore
 
 /** The state fields to read for one directive, in the order `directiveRecord` expects their values. */
@@ -82,13 +85,24 @@ function fromFields(id: string, fields: Fields): DirectiveRecord | null {
     nextAttemptAt: fields['status'] === 'waiting' ? numberOrNull(fields['next_attempt_at']) : null,
     terminal: numberOrNull(fields['terminal']),
     waits: recordedWait(fields),
+    asked: openRound(fields),
   };
 }
 
 const WAITS = /^(\d+) ([a-z0-9_]{1,64}) (\d+|-) /;
 
+/** A question is open while its directive waits for the answer, or the worker that asked holds the claim. */
+function openRound({ status, asked = '', fence = '0' }: Fields): AskedRound | null {
+  const round = askedRound(asked);
+  if (round === null || round.open === 0 || round.fence !== Number(fence)) return null;
+  return status === (round.held ? 'running' : 'waiting') ? round : null;
+}
+
 /** As include-wait.lua writes it. What was said of an earlier claim holds no longer. */
-function recordedWait({ status, waits = '', fence = '0' }: Fields): RecordedWait | null {
+function recordedWait(fields: Fields): RecordedWait | null {
+  const { status, waits = '', fence = '0' } = fields;
+  const asked = openRound(fields);
+  if (asked !== null) return { reason: 'input_required', untilAt: asked.untilAt };
   const [, at, reason = '', until] = WAITS.exec(waits) ?? [];
   if ((status !== 'accepted' && status !== 'waiting') || at !== fence) return null;
   return { reason, untilAt: until === '-' ? null : Number(until) };

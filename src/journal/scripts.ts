@@ -5,7 +5,9 @@ import type { RedisConnection } from '../redis/connection.ts';
 
 export type ScriptName =
   | 'accept'
+  | 'answer'
   | 'append'
+  | 'ask'
   | 'cancel'
   | 'claim'
   | 'conversation-enter'

@@ -1,6 +1,7 @@
 // What the journal's scripts answer, as values.
 // Must never decide anything: a verdict says what the script did or refused.
 import { identifierAt } from '../telemetry/identifier.ts';
+import { type AskedRound, askedRound } from './asked-round.ts';
 import type { ScriptReply } from './scripts.ts';
 
 export type EndStatus = 'succeeded' | 'failed';
@@ -42,6 +43,8 @@ export type ClaimVerdict =
       waits: readonly string[];
       /** As `keepTask` left it, for the attempt to ask for its end; null: the call is to be made. */
       task: string | null;
+      /** What its tool asked in an earlier attempt; null: nothing. */
+      asked: AskedRound | null;
     }
   | { kind: 'held' | 'wait'; until: number }
   /** `lost`: an attempt was under way, and its worker is gone. */
@@ -95,6 +98,7 @@ export function claimVerdict(reply: ScriptReply): ClaimVerdict {
       lostClaim: fourth === 1 ? lostClaim(reply.slice(10)) : null,
       waits: waitsBefore(Number(first), String(reply[13] ?? '')),
       task: String(reply[14] ?? '') || null,
+      asked: askedRound(String(reply[15] ?? '')),
     };
   }
   if (kind === 'held' || kind === 'wait') return { kind, until: Number(first) };

@@ -11,6 +11,9 @@ export interface CallDeadline {
   touch(): void;
   /** From now on only the total time counts: the server keeps the call as a task, and is asked about it. */
   hold(): void;
+  /** Somebody is waited for: its idle time stands still until it is resumed, its total time goes on. */
+  pause(): void;
+  resume(): void;
   end(how: CallEnding): void;
   dispose(): void;
 }
@@ -40,7 +43,12 @@ export function startCallDeadline(limits: CallLimits): CallDeadline {
     total ??= setTimeout(end, clampTimer(leftMs), 'total_timed_out');
   };
   const onCancel = (): void => end('cancelled');
-  const idle = setTimeout(end, clampTimer(limits.timeoutMs), 'timed_out');
+  const startIdle = (): NodeJS.Timeout => setTimeout(end, clampTimer(limits.timeoutMs), 'timed_out');
+  let idle: NodeJS.Timeout | null = startIdle();
+  const stopIdle = (): void => {
+    if (idle !== null) clearTimeout(idle);
+    idle = null;
+  };
   // The second timer starts when it can matter: without progress the idle time ends first.
   if (limits.maxTotalMs < limits.timeoutMs) limitTotal();
   if (limits.signal.aborted) onCancel();
@@ -51,17 +59,24 @@ export function startCallDeadline(limits: CallLimits): CallDeadline {
     ending: () => ending,
     touch() {
       if (ending !== null || isHeld) return;
-      idle.refresh();
+      idle?.refresh();
       limitTotal();
     },
     hold() {
       isHeld = true;
-      clearTimeout(idle);
+      stopIdle();
       if (ending === null) limitTotal();
+    },
+    pause() {
+      stopIdle();
+      if (ending === null) limitTotal();
+    },
+    resume() {
+      if (ending === null && !isHeld) idle ??= startIdle();
     },
     end,
     dispose() {
-      clearTimeout(idle);
+      stopIdle();
       if (total !== null) clearTimeout(total);
       limits.signal.removeEventListener('abort', onCancel);
     },

@@ -11,9 +11,11 @@ import type { Semaphore } from '../bounds/semaphore.ts';
 import type { Connection } from './connection.ts';
 import { createProgressGate } from './progress-gate.ts';
 import type { OAuthOptions } from './server-options.ts';
-import type { CallParams, Session } from './session.ts';
+import { pause } from '../lifecycle.ts';
+import { elicitResult, readInputRequired } from './questions.ts';
+import type { CallListeners, CallParams, Session } from './session.ts';
 import { createdTask, resumedTask } from './task-call.ts';
-import type { ToolCallOutcome, ToolCallRequest, ToolProgress } from './tool-call.ts';
+import type { ToolCallOutcome, ToolCallRequest, ToolCallResume, ToolProgress } from './tool-call.ts';
 import type { ListedTool, ToolList } from './tool-list.ts';
 
 type Failed = Extract<ToolCallOutcome, { kind: 'failed' }>;
@@ -24,6 +26,7 @@ interface Call {
   readonly grant: OAuthOptions['grant'] | undefined;
   readonly deadline: CallDeadline;
   readonly params: CallParams;
+  readonly slots: Semaphore;
   announced: boolean;
 }
 
@@ -44,7 +47,8 @@ export async function callTool(tools: CallTools, request: ToolCallRequest): Prom
   const { connection, slots, active, grant } = tools;
   const deadline = startCallDeadline(request);
   active.add(deadline);
-  const call: Call = { request, connection, grant, deadline, params: paramsOf(request), announced: false };
+  const params = paramsOf(request);
+  const call: Call = { request, connection, grant, deadline, params, slots, announced: false };
   const { task = null } = request;
   try {
     const refusal = task === null ? await refusalBeforeConnecting(call) : null;
@@ -62,7 +66,7 @@ export async function callTool(tools: CallTools, request: ToolCallRequest): Prom
 }
 
 function paramsOf(request: ToolCallRequest): CallParams {
-  const { traceparent, idempotencyKey, context } = request;
+  const { traceparent, idempotencyKey, context, resume } = request;
   return {
     name: request.tool,
     arguments: request.arguments,
@@ -71,6 +75,15 @@ function paramsOf(request: ToolCallRequest): CallParams {
       [IDEMPOTENCY_KEY]: idempotencyKey,
       ...(context ? { [CONTEXT]: context } : {}),
     },
+    ...(resume === undefined ? {} : resumed(resume)),
+  };
+}
+
+function resumed({ state, answers }: ToolCallResume): Partial<CallParams> {
+  const responses = Object.entries(answers).map(([key, answer]) => [key, elicitResult(answer)]);
+  return {
+    ...(responses.length === 0 ? {} : { inputResponses: Object.fromEntries(responses) }),
+    ...(state === null ? {} : { requestState: state }),
   };
 }
 
@@ -114,17 +127,28 @@ type Exchange = ToolCallOutcome | { readonly kind: 'refused'; readonly failed: F
 
 async function exchange(call: Call, session: Session, tool: ListedTool): Promise<Exchange> {
   const { request, deadline } = call;
+  let params = call.params;
   const gate = createProgressGate((progress) => request.onProgress?.(progress));
   if (!call.announced) request.onSent?.(session.described());
   call.announced = true;
   try {
-    const answer = await session.call(call.params, deadline.signal, (progress) => {
+    const onProgress = (progress: ToolProgress): void => {
       deadline.touch();
-      gate.offer(progress as ToolProgress);
-    });
-    gate.close();
-    if (answer.kind === 'task') return await createdTask(call, session, answer.task);
-    return await checkedResult(call, tool, answer.result);
+      gate.offer(progress);
+    };
+    const listeners = { onProgress, ...questionListeners(call) } as CallListeners;
+    for (;;) {
+      const answer = await session.call(params, deadline.signal, listeners);
+      if (answer.kind !== 'asks') gate.close();
+      if (answer.kind === 'task') return await createdTask(call, session, answer.task);
+      if (answer.kind === 'result') return await checkedResult(call, tool, answer.result);
+      const required = inputRequired(call, answer.required);
+      if (required.kind !== 'asks' || required.questions.length > 0) return required;
+      // The server only wants to be asked again: a call that takes long, or a server that sheds load.
+      await pause(STATE_ONLY_MS, deadline.signal);
+      params = { ...params, ...resumed({ state: required.state, answers: {} }) };
+      deadline.touch();
+    }
   } catch (error) {
     gate.close();
     const ending = deadline.ending();
@@ -135,6 +159,44 @@ async function exchange(call: Call, session: Session, tool: ListedTool): Promise
     const failed: Failed = { kind: 'failed', error: failure.error, sent: failure.sent };
     return failure.refused ? { kind: 'refused', failed } : failed;
   }
+}
+
+/** Between two calls of a server that wants only its own state back. Milliseconds. */
+const STATE_ONLY_MS = 250;
+
+function inputRequired(
+  { request: { server } }: Call,
+  answer: Readonly<Record<string, unknown>>,
+): ToolCallOutcome {
+  const read = readInputRequired(answer);
+  if (read.ok) return { kind: 'asks', ...read.value };
+  const type = read.unsupported ? 'executor' : 'invalid_result';
+  const message = read.unsupported
+    ? 'The tool asks for something this client does not offer'
+    : `The MCP server ${read.reason}`;
+  return { kind: 'failed', error: errorEnvelope(type, message, { server, reason: read.reason }), sent: true };
+}
+
+/** From its first question on a legacy server has one call at a time: its questions do not name their call. */
+function questionListeners({
+  request,
+  deadline,
+  slots,
+}: Call): Pick<CallListeners, 'onQuestion' | 'onUnattributed'> {
+  const { onQuestion } = request;
+  if (onQuestion === undefined) return {};
+  return {
+    onUnattributed: () => slots.narrow(),
+    async onQuestion(question, withdrawn) {
+      slots.narrow();
+      deadline.pause();
+      try {
+        return await onQuestion(question, AbortSignal.any([withdrawn, deadline.signal]));
+      } finally {
+        deadline.resume();
+      }
+    },
+  };
 }
 
 /** null: the server has this tool, and the arguments fit it. */

@@ -82,7 +82,7 @@ async function connect(
   transport: SessionTransport,
   legacy: boolean,
 ): Promise<Opened> {
-  const client = createClient(options.probeTimeoutMs);
+  const client = createClient(options);
   const ended = endOf(options);
   const connected = client.connect(transport, {
     timeout: HANDSHAKE_MS,
@@ -91,7 +91,7 @@ async function connect(
   });
   try {
     await Promise.race([connected, ended.promise]);
-    return { ok: true, session: openedSession(client, transport, kind, options.logger) };
+    return { ok: true, session: openedSession(client, transport, kind, sessionOptions(options)) };
   } catch (error) {
     const ending = transport.ending?.() ?? '';
     await transport.close().catch(() => {});
@@ -106,6 +106,10 @@ async function connect(
 function helpFor({ name, transport }: McpServerOptions): (scope: string) => string {
   const grant = transport.kind === 'http' ? transport.auth?.grant : undefined;
   return (scope) => deniedHint(name, grant, scope);
+}
+
+function sessionOptions({ logger, server: { questions } }: OpenOptions) {
+  return { logger, questions };
 }
 
 /** Rejects at a stop, or when the attempt takes too long: a transport that waits for the server may not end by itself. */
@@ -130,11 +134,16 @@ function endOf({ stopped, connectMs = CONNECT_MS }: OpenOptions): {
   };
 }
 
-function createClient(probeTimeoutMs: number): Client {
+function createClient({ probeTimeoutMs, server }: OpenOptions): Client {
   return new Client(
     { name: 'adjutant', version: CONTRACT_VERSION },
     {
-      capabilities: { extensions: { [TASKS_EXTENSION]: {} } },
+      // A server whose questions nobody answers must refuse to ask, so that its call fails at once.
+      capabilities: {
+        extensions: { [TASKS_EXTENSION]: {} },
+        ...(server.questions === true ? { elicitation: { form: {}, url: {} } } : {}),
+      },
+      inputRequired: { autoFulfill: false },
       versionNegotiation: { mode: 'auto', probe: { timeoutMs: probeTimeoutMs } },
       listMaxPages: LISTING_LIMITS.maxPages,
       // Results are validated against our own compiled schemas, once.

@@ -120,11 +120,11 @@ function rightHints(annotations: unknown, wrong: string[]): unknown {
   return Object.fromEntries(hints.filter(isRight));
 }
 
-/** The older protocol allows objects only; this client checks results against any schema. */
+/**
+ * This client checks results against the schema itself. The SDK would allow objects only, and refuse what a tool asks, since that
+ * has no structured content.
+ */
 function setApart(tool: Members, schema: Members): void {
-  const { type, properties = {}, required = [], $schema = '' } = schema;
-  if (type === 'object' && isObject(properties) && isListOfTexts(required) && typeof $schema === 'string')
-    return;
   const meta = isObject(tool['_meta']) ? tool['_meta'] : {};
   tool['_meta'] = { ...meta, [OUTPUT_SCHEMA]: schema };
   delete tool['outputSchema'];

@@ -44,6 +44,8 @@ export interface McpServerOptions {
   readonly serial?: boolean;
   /** How long the probe for the modern protocol may take before the legacy one is tried. Milliseconds. Default 10 000. */
   readonly probeTimeoutMs?: number;
+  /** Its tools may ask a person. Default false: the client does not offer it, and servers refuse to ask. */
+  readonly questions?: boolean;
   /** How many calls may be on the wire at once; the rest wait. Default 64. */
   readonly maxInFlight?: number;
 }

@@ -11,6 +11,8 @@ import {
 import * as z from 'zod';
 import { TASK_META } from './answer-guard.ts';
 import { isTimeout } from './connect-fault.ts';
+import type { QuestionAnswer, ToolQuestion } from '../contract/tool-question.ts';
+import { answerQuestions } from './legacy-questions.ts';
 import { readTask, type TaskReport } from './task.ts';
 import type { RawToolResult, ToolCallSession } from './tool-call.ts';
 import type { Logger } from '../telemetry/logger.ts';
@@ -19,12 +21,28 @@ export interface CallParams {
   readonly name: string;
   readonly arguments: Record<string, unknown>;
   readonly _meta: Record<string, unknown>;
+  /** What the server asked for in answer to an earlier call with the same arguments. */
+  readonly inputResponses?: Record<string, unknown>;
+  readonly requestState?: string;
+}
+
+/** Rejects when the server wants no answer any more. */
+export type OnQuestion = (question: ToolQuestion, withdrawn: AbortSignal) => Promise<QuestionAnswer>;
+
+export interface CallListeners {
+  readonly onProgress: ProgressCallback;
+  /** A legacy server asks while it works on the call. Default: questions are cancelled. */
+  readonly onQuestion?: OnQuestion;
+  /** It asks, and several calls are under way: it is unknown which one the question is of. */
+  readonly onUnattributed?: () => void;
 }
 
 /** What a server answers a call with. `task` null: one that cannot be read. */
 export type CallAnswer =
   | { readonly kind: 'result'; readonly result: RawToolResult }
-  | { readonly kind: 'task'; readonly task: TaskReport | null };
+  | { readonly kind: 'task'; readonly task: TaskReport | null }
+  /** It wants something first. */
+  | { readonly kind: 'asks'; readonly required: Readonly<Record<string, unknown>> };
 
 export interface TaskRequest {
   readonly method: 'tasks/get' | 'tasks/cancel';
@@ -43,7 +61,7 @@ export interface Session {
   /** Resolves with a readable reason once the connection has ended. */
   readonly lost: Promise<string>;
   holdsSessionId(): boolean;
-  call(params: CallParams, signal: AbortSignal, onProgress: ProgressCallback): Promise<CallAnswer>;
+  call(params: CallParams, signal: AbortSignal, listeners: CallListeners): Promise<CallAnswer>;
   /** The answer as it stands. */
   task(request: TaskRequest): Promise<unknown>;
   /** Takes no more calls, but lets those in flight finish before it ends. */
@@ -70,7 +88,7 @@ export function openedSession(
   client: Client,
   transport: SessionTransport,
   transportKind: TransportKind,
-  logger: Logger,
+  { logger, questions = false }: { logger: Logger; questions?: boolean | undefined },
 ): Session {
   const era = client.getProtocolEra() === 'modern' ? 'modern' : 'legacy';
   let why = '';
@@ -81,17 +99,19 @@ export function openedSession(
     await transport.endSession?.();
     await transport.close().catch(() => {});
   };
-  const inFlight = new Set<Promise<unknown>>();
-  const during = async <T>(answer: Promise<T>): Promise<T> => {
-    inFlight.add(answer);
+  const inFlight = new Map<Promise<unknown>, CallListeners>();
+  const during = async <T>(answer: Promise<T>, listeners: CallListeners): Promise<T> => {
+    inFlight.set(answer, listeners);
     return answer.finally(() => inFlight.delete(answer));
   };
   const send = (params: CallParams, signal: AbortSignal, onprogress: ProgressCallback) => {
-    const options = { signal, onprogress, timeout: NO_TIMEOUT_MS };
+    const options = { signal, onprogress, timeout: NO_TIMEOUT_MS, allowInputRequired: true };
     // Only the modern HTTP binding needs what `callTool` adds: arguments mirrored into headers.
     if (era === 'modern' && transportKind === 'http') return client.callTool(params, options);
     return client.request({ method: 'tools/call', params: { ...params } }, options);
   };
+  // Where the client has not offered to answer, the SDK refuses the handler, and the server its question.
+  if (questions && era === 'legacy') answerQuestions(client, { inFlight, logger });
   watchErrors({ client, transportKind, era, end, logger });
   return {
     client,
@@ -105,26 +125,30 @@ export function openedSession(
       protocolVersion: client.getNegotiatedProtocolVersion() ?? null,
       sessionId: transport.sessionId ?? null,
     }),
-    call: async (params, signal, onProgress) =>
-      callAnswer((await during(send(params, signal, onProgress))) as RawToolResult),
+    call: async (params, signal, listeners) =>
+      callAnswer((await during(send(params, signal, listeners.onProgress), listeners)) as RawToolResult),
     task: async ({ method, taskId, timeoutMs, signal }) =>
       during(
         client.request({ method, params: { taskId } }, ANY_RESULT, {
           timeout: timeoutMs,
           ...(signal === undefined ? {} : { signal }),
         }),
+        NO_LISTENERS,
       ),
     async retire(reason) {
       why ||= reason;
       lost.resolve(why);
-      await Promise.allSettled(inFlight);
+      await Promise.allSettled(inFlight.keys());
       await end(reason);
     },
     end,
   };
 }
 
+const NO_LISTENERS: CallListeners = { onProgress: () => {} };
+
 function callAnswer(result: RawToolResult): CallAnswer {
+  if (result['resultType'] === 'input_required') return { kind: 'asks', required: result };
   const task = result._meta?.[TASK_META];
   return task === undefined ? { kind: 'result', result } : { kind: 'task', task: readTask(task) };
 }

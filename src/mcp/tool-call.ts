@@ -1,6 +1,8 @@
 /** One call of one tool: the request to the pool, and the two ways in which it can end.
  *  It must never expose the protocol's transport: callers see results and error envelopes only. */
 import type { ErrorEnvelope } from '../contract/error-envelope.ts';
+import type { QuestionAnswer, ToolQuestion } from '../contract/tool-question.ts';
+import type { NamedQuestion } from './questions.ts';
 
 export interface ToolProgress {
   readonly progress: number;
@@ -30,6 +32,10 @@ export interface ToolCallRequest {
   readonly traceparent: string;
   readonly idempotencyKey: string;
   readonly onProgress?: (progress: ToolProgress) => void;
+  /** The answers to what the server asked for before, and its state, unread. Default: it asked for nothing. */
+  readonly resume?: ToolCallResume;
+  /** A legacy server asks while it works on the call. `withdrawn`: it wants no answer any more. Default: cancelled. */
+  readonly onQuestion?: (question: ToolQuestion, withdrawn: AbortSignal) => Promise<QuestionAnswer>;
   /** Called once, just before the first byte is sent: from then on the tool may have run. */
   readonly onSent?: (session: ToolCallSession) => void;
   /** The task of an earlier attempt: it is asked for its end, and the tool is not called. */
@@ -38,6 +44,12 @@ export interface ToolCallRequest {
   readonly keepTask?: (task: string) => Promise<boolean>;
   /** When the signal fires: the call goes on elsewhere, so that its task is not cancelled. Default: it does not. */
   readonly goesOn?: () => boolean;
+}
+
+export interface ToolCallResume {
+  readonly state: string | null;
+  /** By the server's name of each question. */
+  readonly answers: Readonly<Record<string, QuestionAnswer>>;
 }
 
 /** A `CallToolResult` as the server sent it, validated against the protocol and, if structured, against the tool's schema. */
@@ -51,6 +63,13 @@ export interface RawToolResult {
 
 export type ToolCallOutcome =
   | { readonly kind: 'result'; readonly result: RawToolResult; readonly task?: TaskUse }
+  /** A modern server wants answers first, in another call with the same arguments: until then nothing of it goes on. */
+  | {
+      readonly kind: 'asks';
+      readonly questions: readonly NamedQuestion[];
+      readonly state: string | null;
+      readonly task?: TaskUse;
+    }
   /** `sent`: the request may have reached the server, so that the tool may have run. */
   | {
       readonly kind: 'failed';

@@ -39,6 +39,7 @@ export interface QueueClientParts extends SubmissionWaitParts, RequestReaderPart
   catalog: Catalog;
   lanes: Lanes;
   runs: ClientRuns;
+  answer: DirectiveClient['answer'];
   /** Closes what the client was built on. */
   close(): Promise<void>;
 }
@@ -71,6 +72,7 @@ export function createQueueClient(parts: QueueClientParts): DirectiveClient {
     ...createSubmissionWait(parts, whole),
     ...createRequestReader(parts, whole),
     cancel,
+    answer: (requestId, inputId, body) => parts.answer(requestId, inputId, body),
     deadLetters: (query = {}) => whileAvailable(() => parts.deadLetters.list(query)),
     redrive: async (which) => {
       const read = redriveBodySchema.safeParse(which);

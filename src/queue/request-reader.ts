@@ -35,6 +35,9 @@ const LARGEST_PAGE = 1_000;
 /** Larger ones would hold up the process as they are read and written. A signal above it is a page of its own. */
 const PAGE_BYTES = 2_097_152;
 
+/** Directives of a request whose questions are shown; `get` of one directive shows those of the others. */
+const MOST_ASKING = 20;
+
 /** `whole` completes results of which the log holds a part. */
 export function createRequestReader(
   { journal, follower, payloads, runs, tracePage = null }: RequestReaderParts,
@@ -73,8 +76,11 @@ export function createRequestReader(
       const [found, run] = await Promise.all([journal.request(requestId), runs.view(requestId)]);
       if (found === null) return null;
       const { record, directives } = found;
-      const trace = await pageOf(requestId, directives);
-      return requestView(requestId, record, directives, run, trace);
+      const [trace, rounds] = await Promise.all([
+        pageOf(requestId, directives),
+        openRounds(journal, requestId, directives),
+      ]);
+      return requestView(requestId, record, directives, run, trace, rounds);
     });
   }
 
@@ -99,7 +105,8 @@ export function createRequestReader(
       if (!record || json === null) return null;
       const ended = record.terminal === null ? null : await journal.log.at(requestId, record.terminal);
       const result = ended && (await whole(ended));
-      return directiveView(requestId, record, decodeEnvelope(json), result, tracePage);
+      const rounds = await openRounds(journal, requestId, [record]);
+      return directiveView(requestId, record, decodeEnvelope(json), result, tracePage, rounds);
     });
   }
 
@@ -117,6 +124,12 @@ export function createRequestReader(
 
   const trace = createTraceReader({ journal, runs, pageOf });
   return { signals, page, request, trace, directive, payload };
+}
+
+/** What tools ask, of as many directives as one answer can hold. */
+function openRounds({ questions }: Journal, requestId: string, directives: readonly DirectiveRecord[]) {
+  const asking = directives.filter(({ asked }) => asked !== null).map(({ id }) => id);
+  return questions.rounds(requestId, asking.slice(0, MOST_ASKING));
 }
 
 /** The signal that ended the directive; null: it has not ended. Throws where there is no such directive. */

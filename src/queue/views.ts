@@ -3,13 +3,18 @@
 import type { DirectiveSummary, DirectiveView, RequestView } from '../contract/request-view.ts';
 import type { RunView } from '../contract/run.ts';
 import { waitOf } from '../contract/waiting.ts';
+import { inputIdOf, type OpenInput } from '../contract/tool-question.ts';
 import type { Envelope } from '../journal/envelope.ts';
+import type { QuestionRound } from '../journal/questions.ts';
 import type { DirectiveRecord, RequestRecord } from '../journal/records.ts';
 import type { Signal } from '../contract/signal.ts';
 import { traceIdOf } from '../telemetry/trace-context.ts';
 import { instant, instantOrNull } from './instant.ts';
 
-function directiveSummary(requestId: string, record: DirectiveRecord): DirectiveSummary {
+/** What the tools of directives ask, by directive. */
+export type OpenRounds = ReadonlyMap<string, QuestionRound>;
+
+function directiveSummary(requestId: string, record: DirectiveRecord, rounds: OpenRounds): DirectiveSummary {
   return {
     id: record.id,
     type: record.type as DirectiveSummary['type'],
@@ -26,7 +31,21 @@ function directiveSummary(requestId: string, record: DirectiveRecord): Directive
     next_attempt_at: instantOrNull(record.nextAttemptAt),
     digest: record.digest,
     ...waitingOf(record),
+    ...inputsOf(record, rounds),
   };
+}
+
+/** Those of the round that have an answer are shown until all have one: answering again says who answered. */
+function inputsOf({ id, asked }: DirectiveRecord, rounds: OpenRounds): Pick<DirectiveSummary, 'inputs'> {
+  const round = asked === null ? undefined : rounds.get(id);
+  if (asked === null || round === undefined) return {};
+  const deadline_at = instant(asked.untilAt);
+  const inputs = round.questions.map(({ question }, index) => ({
+    input_id: inputIdOf(id, asked.first + index),
+    ...question,
+    deadline_at,
+  }));
+  return { inputs: inputs as OpenInput[] };
 }
 
 /** `pageOf`: the page of a trace; null: there is none. */
@@ -52,9 +71,10 @@ export function directiveView(
   { directive, traceparent }: Envelope,
   result: Signal | null,
   pageOf: TracePage,
+  rounds: OpenRounds,
 ): DirectiveView {
   const trace = traceView(traceparent, pageOf);
-  return { ...directiveSummary(requestId, record), ...trace, directive, result };
+  return { ...directiveSummary(requestId, record, rounds), ...trace, directive, result };
 }
 
 export function requestView(
@@ -63,6 +83,7 @@ export function requestView(
   directives: readonly DirectiveRecord[],
   run: RunView | null,
   trace: Pick<RequestView, 'trace_id' | 'trace_url'>,
+  rounds: OpenRounds,
 ): RequestView {
   return {
     request_id: requestId,
@@ -72,7 +93,7 @@ export function requestView(
     created_at: instant(record.createdAt),
     closed_at: instantOrNull(record.closedAt),
     ...trace,
-    directives: directives.map((directive) => directiveSummary(requestId, directive)),
+    directives: directives.map((directive) => directiveSummary(requestId, directive, rounds)),
     ...(run ? { run } : {}),
   };
 }

@@ -1,5 +1,7 @@
 // Builds the direct client on a store: the one composition for the API and for programs.
 // Must never open a connection, nor close one.
+import { createSchemaChecks } from '../json-schema/schema-checks.ts';
+import { createAnswerer } from '../queue/answer-question.ts';
 import { createRunClient } from '../engine/run-client.ts';
 import { createRunStore } from '../engine/run-store.ts';
 import { runView } from '../engine/core/run-view.ts';
@@ -16,6 +18,7 @@ import { type ClientRuns, createQueueClient } from '../queue/queue-client.ts';
 import { createSubmitter } from '../queue/submit.ts';
 import type { RedisConnection } from '../redis/connection.ts';
 import type { TracePage } from '../queue/views.ts';
+import { answerChecks } from './answer-checks.ts';
 import { runAccess } from './run-access.ts';
 import type { Store } from './store.ts';
 
@@ -51,6 +54,7 @@ export interface OpenClient {
 export function createClient(store: Store, listening: RedisConnection, options: ClientOptions): OpenClient {
   const { connection, keys, records, queue, catalog } = store;
   const { journal, index, payloads, dead } = records;
+  const schemas = createSchemaChecks();
   const { recheckMs = RECHECK_MS, verifyMs, requestBytes, preparer } = options;
   const subscriber = createSubscriber(
     { listening, publishing: connection, ...(verifyMs === undefined ? {} : { verifyMs }) },
@@ -70,13 +74,17 @@ export function createClient(store: Store, listening: RedisConnection, options: 
     submitter,
     canceller,
     payloads,
+    answer: createAnswerer({ ...records, lanes, requestBytes, checkContent: answerChecks(schemas) }),
     deadLetters: createDeadLetters({ journal, dead, submitter }),
     catalog,
     lanes,
     runs: runsOf(store, capacity, requestBytes),
     tracePage: tracePageOf(options.traceUrl ?? null),
     parsing: { maxDirectives: options.maxDirectives, customTypes: options.customTypes },
-    close: async () => subscriber.close(),
+    close: async () => {
+      subscriber.close();
+      await schemas.stop();
+    },
   });
   const listen = async (): Promise<void> => void (await subscriber.openInbox());
   return { client, listen, hearing: subscriber.hearing };

@@ -58,7 +58,8 @@ export function serverOptions(
   server: ServerConfig,
   installation: Installation,
 ): McpServerOptions {
-  const shared = { name, serial: server.serial, maxInFlight: server.lane.concurrency };
+  const { serial, questions, lane } = server;
+  const shared = { name, serial, questions, maxInFlight: lane.concurrency };
   return { ...shared, transport: transportOptions(server, installation) };
 }
 

@@ -1,5 +1,6 @@
 // The tools of a store: what the servers of this process offer, in its catalog, and where its calls go.
 // Must never call a tool, nor start a server.
+import { hash } from 'node:crypto';
 import type { Config } from '../config/config.ts';
 import type { ServerConfig } from '../config/servers.ts';
 import type { ListedTool } from '../contract/tool-listing.ts';
@@ -128,6 +129,22 @@ export function createToolRole(pool: McpPool, options: ToolRoleOptions): ToolRol
   return { pool, announced: { publish, withdraw }, noteBlocked, ...toolsOf(config, pool, catalog) };
 }
 
+/** Tells one server from another that has its name later. Without its secrets, which change. */
+function endpointOf(server: ServerConfig): string {
+  return hash('sha256', JSON.stringify(placeOf(server)), 'hex').slice(0, 16);
+}
+
+function placeOf(server: ServerConfig): string[] {
+  switch (server.kind) {
+    case 'http':
+      return [server.url];
+    case 'stdio':
+      return [server.command, ...server.args];
+    case 'builtin':
+      return [server.builtin];
+  }
+}
+
 /** Where a tool_exec of a lane goes, and what the operator, the tool or the catalog says about a repeat. */
 function toolsOf(
   { mcpServers }: Config,
@@ -147,7 +164,9 @@ function toolsOf(
       if (server === null || settings === undefined) return null;
       const { lane: limits, directives: trust, context } = settings;
       const tool = toolOnServer(server, name, (listed) => pool.describe(server, listed) !== null);
-      return { server, tool, timeoutMs: limits.timeout_ms, trust, context };
+      const questionMs = settings.questions ? settings.question_timeout_ms : null;
+      const place = { server, tool, timeoutMs: limits.timeout_ms, trust, context };
+      return { ...place, questionMs, endpoint: endpointOf(settings) };
     },
 
     async repeatPolicyOf(directive, place) {

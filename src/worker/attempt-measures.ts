@@ -61,6 +61,8 @@ function errorTypeOf(outcome: Outcome, { result }: Execution): string | null {
     case 'retry':
     case 'fallback':
       return outcome.error.type;
+    case 'ask':
+      return null;
     case 'pause':
     case 'release':
     case 'drop':

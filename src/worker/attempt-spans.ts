@@ -176,6 +176,11 @@ function nextEvent(outcome: Outcome): Omit<SpanEvent, 'at'> | null {
         },
       };
     }
+    case 'ask':
+      return {
+        name: EVENT.inputRequested,
+        attributes: { [ATTRIBUTE.questions]: outcome.asks.questions.length },
+      };
     case 'release':
       return { name: EVENT.released };
     case 'end':

@@ -11,6 +11,7 @@ import { durably } from './durably.ts';
 import { logIds } from './log-ids.ts';
 import type { StopReason } from './outcome.ts';
 import { createReporter, type Reporter } from './reporter.ts';
+import { answeredRound, heldQuestions } from './questions.ts';
 import { runExecutor } from './run-executor.ts';
 import type { AttemptHandle } from './running-attempts.ts';
 
@@ -48,7 +49,13 @@ export async function execute(parts: AttemptParts, claimed: Claimed): Promise<Ex
   const reporter = reporterFor(parts, claimed, handle);
   try {
     const tasks = taskKeeping(parts, claimed, handle);
-    const context = { ...contextFor(claimed, handle, reporter), tasks };
+    const answered = await answeredRound(parts, claimed);
+    const context = {
+      ...contextFor(claimed, handle, reporter),
+      tasks,
+      ...(answered === undefined ? {} : { answered }),
+      ask: heldQuestions(parts, claimed),
+    };
     const execution = await runExecutor(definition, envelope.directive, context);
     const stop = handle.stopReason();
     const unreachedForMs = noteReach(parts, claimed, execution);

@@ -7,7 +7,7 @@ import { errorResult, type Result } from '../contract/result.ts';
 import { retryDelayMs, type RetryPolicy, retryPolicySchema } from '../contract/retry-policy.ts';
 import type { WaitReason } from '../contract/waiting.ts';
 import type { RepeatPolicy } from '../contract/work-directive.ts';
-import type { Execution } from '../executors/definition.ts';
+import type { AskedQuestions, Execution } from '../executors/definition.ts';
 
 /** Why an attempt was told to stop. `lost`: somebody else ended or took over the directive. */
 export type StopReason = 'cancelled' | 'deadline' | 'shutdown' | 'lost';
@@ -19,6 +19,8 @@ export type Outcome =
   | { kind: 'fallback'; error: ErrorEnvelope; from: string; to: string }
   /** Not counted as a failure; made again after a pause. `lane`: the pause is for the whole lane, on every worker. */
   | { kind: 'pause'; delayMs: number; lane: boolean; reason: WaitReason }
+  /** The tool asks: the next attempt is made with the answers, or when the time for them is up. */
+  | { kind: 'ask'; asks: AskedQuestions }
   /** `anew`: the next attempt makes the call, and does not ask for the end of an earlier one. */
   | { kind: 'release'; anew?: boolean }
   | { kind: 'drop' };
@@ -114,7 +116,8 @@ function markUnrepeatable(error: ErrorEnvelope, { forgotten }: Execution): Error
 
 export function outcomeOf(facts: OutcomeFacts): Outcome {
   const { execution, stop } = facts;
-  const { result } = execution;
+  const { result, asks } = execution;
+  if (asks) return stop === null || stop === 'shutdown' ? { kind: 'ask', asks } : stopped(facts, stop);
   if (result.ok) return stop === 'lost' ? { kind: 'drop' } : { kind: 'end', result };
   if (stop) return stopped(facts, stop);
   if (execution.resumable) return { kind: 'release' };

@@ -1,13 +1,13 @@
 // Writes what became of an attempt: its end, its retry, its claim given back.
 // Must never give up before Redis has answered: from here on a known result may not be lost.
 import { payloadPath } from '../contract/api-path.ts';
-import type { ErrorEnvelope } from '../contract/error-envelope.ts';
+import { errorEnvelope, type ErrorEnvelope } from '../contract/error-envelope.ts';
 import { cancelledError } from '../contract/cancellation.ts';
 import { modelLane, parseModelName } from '../contract/model-name.ts';
 import { errorResult, type Result } from '../contract/result.ts';
 import type { SignalDraft } from '../contract/signal.ts';
 import type { RepeatPolicy } from '../contract/work-directive.ts';
-import type { Execution } from '../executors/definition.ts';
+import type { AskedQuestions, Execution } from '../executors/definition.ts';
 import type { Release } from '../journal/claim-holder.ts';
 import { encodeEnvelope } from '../journal/envelope.ts';
 import { draftSignal, systemStamp } from '../journal/signal-draft.ts';
@@ -20,6 +20,7 @@ import { type AttemptParts, cancelReason, type Claimed, DONE, noteEnd } from './
 import { logIds } from './log-ids.ts';
 import type { Outcome } from './outcome.ts';
 import { durably } from './durably.ts';
+import { recordQuestions, redisNow } from './questions.ts';
 import { boundError, boundResult } from './result-bound.ts';
 import { boundReport } from './report-bound.ts';
 import { smallEnd, smallMetadata } from './small-end.ts';
@@ -57,6 +58,8 @@ export async function record(
       return recordFallback(parts, claimed, outcome, made);
     case 'pause':
       return recordPause(parts, claimed, outcome, made);
+    case 'ask':
+      return recordAsk(parts, claimed, outcome.asks, made);
     case 'release':
       return recordRelease(parts, claimed, 0, made, { anew: outcome.anew ?? false });
     case 'drop':
@@ -112,6 +115,24 @@ function pauseSignal(
 ): WaitSignal | undefined {
   if (delayMs < SAID_FROM_MS) return undefined;
   return waitSignal(envelope.directive, lane, { reason, untilAt: Date.now() + delayMs }, origin);
+}
+
+/** The claim ends here, and with it the worker's part: the next attempt begins with the answers, or when their time is up. */
+async function recordAsk(
+  parts: AttemptParts,
+  claimed: Claimed,
+  asks: AskedQuestions,
+  made: Made,
+): Promise<JobOutcome> {
+  const { verdict, untilAt } = await recordQuestions(parts, claimed, asks);
+  if (verdict === 'cancelled') return recordCancelled(parts, claimed, made);
+  if (verdict === 'no_room') return recordEnd(parts, claimed, errorResult(noRoomToAsk()), made);
+  if (verdict !== 'asked') return DONE;
+  return { kind: 'later', at: Date.now() + Math.max(0, untilAt - redisNow(claimed)) };
+}
+
+function noRoomToAsk(): ErrorEnvelope {
+  return errorEnvelope('request_full', 'limits.request_bytes has no room for what the tool asks');
 }
 
 /** Gives the claim back; what was cancelled meanwhile ends here instead of waiting for an attempt that never comes. */

@@ -59,6 +59,22 @@ const cases: Record<SignalType, Case> = {
     required: tool,
     optional: { arguments: {}, reason: 'writes', deadline_at: '2026-01-01T00:00:00.000Z', metadata },
   },
+  'ai.tool.input_requested': {
+    source: '/ai/tool',
+    required: {
+      ...tool,
+      input_id: 'c1.1',
+      mode: 'form',
+      message: 'Which?',
+      deadline_at: '2026-01-01T00:00:00.000Z',
+    },
+    optional: { schema: { type: 'object' }, url: 'https://example.test/', metadata },
+  },
+  'ai.tool.input_answered': {
+    source: '/ai/tool',
+    required: { ...tool, input_id: 'c1.1', action: 'accept', cause: 'answer' },
+    optional: { by: 'somebody', metadata },
+  },
   'ai.tool.result': {
     source: '/ai/tool',
     required: { ...tool, result: failed },

@@ -122,13 +122,13 @@ function request(server: string, tool: string, args: Record<string, unknown>): T
 
 /** The text of a result; fails the test when the call did not end in one. */
 export function textOf(outcome: ToolCallOutcome): string {
-  if (outcome.kind === 'failed') throw new Error(`The call failed: ${JSON.stringify(outcome.error)}`);
+  if (outcome.kind !== 'result') throw new Error(`The call has no result: ${JSON.stringify(outcome)}`);
   const [first] = outcome.result.content ?? [];
   return typeof first === 'object' && first !== null && 'text' in first ? String(first.text) : '';
 }
 
 /** The error of a failure; fails the test when the call succeeded. */
 export function failureOf(outcome: ToolCallOutcome): Extract<ToolCallOutcome, { kind: 'failed' }> {
-  if (outcome.kind === 'result') throw new Error(`The call succeeded: ${JSON.stringify(outcome.result)}`);
+  if (outcome.kind !== 'failed') throw new Error(`The call did not fail: ${JSON.stringify(outcome)}`);
   return outcome;
 }

@@ -153,6 +153,7 @@ const EVENTS: Readonly<Record<string, Attributes>> = {
     'adjutant.wait.reasons': texts,
   },
   'directive.released': {},
+  'ai.tool.input_requested': { 'adjutant.questions': count },
   'directive.waiting': { 'adjutant.wait.reasons': texts },
   'directive.redelivered': { 'adjutant.redeliveries': count },
   'directive.cancelled': {},

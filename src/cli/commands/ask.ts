@@ -5,7 +5,8 @@ import { errorEnvelopeSchema } from '../../contract/error-envelope.ts';
 import type { RunOverrides, RunView, SubmittedRun } from '../../contract/run.ts';
 import type { Signal } from '../../contract/signal.ts';
 import type { AnswerMode } from '../answer-printer.ts';
-import { createApprovals } from '../approvals.ts';
+import { createPrompts } from '../prompts.ts';
+import { promptFor } from '../signal-prompts.ts';
 import { cancelOnInterrupt } from '../cancel-on-interrupt.ts';
 import { printFailure, printPlace } from '../failure-lines.ts';
 import { CliFailure, EXIT, type ExitCode } from '../failure.ts';
@@ -68,19 +69,16 @@ async function follow(
   requestId: string,
   printer: RunPrinter,
 ): Promise<Ending | null> {
-  const approvals = createApprovals(invocation, requestId, printer.quiet);
+  const prompts = createPrompts(invocation, printer.quiet);
   try {
     for await (const signal of signals) {
       if (!invocation.json) printer.show(signal);
-      if (signal.type === 'ai.tool.approval_requested') approvals.requested(signal.data);
-      if (signal.type === 'ai.tool.approval_decided') approvals.decided(signal.data.call_id);
-      // A call with a result needs no approval any more: it was denied, or has expired.
-      if (signal.type === 'ai.tool.result') approvals.decided(signal.data.call_id);
+      promptFor(signal, invocation, requestId, prompts);
       if (signal.type === 'ai.request.completed' || signal.type === 'ai.request.failed') return signal;
     }
     return null;
   } finally {
-    approvals.close();
+    prompts.close();
     printer.end();
   }
 }

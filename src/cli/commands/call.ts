@@ -9,6 +9,8 @@ import type { Invocation } from '../invocation.ts';
 import { createLiveLine } from '../live-line.ts';
 import { objectArgument } from '../object-argument.ts';
 import { cancelOnInterrupt } from '../cancel-on-interrupt.ts';
+import { createPrompts } from '../prompts.ts';
+import { promptFor } from '../signal-prompts.ts';
 import { callIdOf } from '../signal-line.ts';
 import { printPayload } from './payload.ts';
 
@@ -42,13 +44,16 @@ export async function call(
   const id = submission.directives[0]?.id ?? '';
   cancellation.watch(requestId, id);
   const line = json ? null : createLiveLine(terminal, tool, 'queued');
+  const prompts = createPrompts(invocation, (asking) => line?.quiet(asking));
   try {
     for await (const signal of client.signals(requestId, { signal: cancellation.giveUp })) {
       if (callIdOf(signal) !== id) continue;
+      promptFor(signal, invocation, requestId, prompts);
       if (!isTerminalSignal(signal)) line?.show(signal);
       else return await answer(signal, invocation, { requestId, id }, () => line?.end());
     }
   } finally {
+    prompts.close();
     line?.end();
   }
   if (!interrupt.aborted) throw new Error(`Request ${requestId} was closed without a result of ${id}.`);

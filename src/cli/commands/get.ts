@@ -13,6 +13,7 @@ import { EXIT, type ExitCode } from '../failure.ts';
 import type { Invocation } from '../invocation.ts';
 import { durationText, elapsedMs, runLines, section } from '../run-lines.ts';
 import { gistOf, waitText, whyText } from '../signal-gist.ts';
+import { commandLines, questionLines } from '../questions.ts';
 import { signalLine } from '../signal-line.ts';
 import { table } from '../table.ts';
 import type { Style, Terminal } from '../terminal.ts';
@@ -61,8 +62,18 @@ function requestLines(view: RequestView, terminal: Terminal): string[] {
   const { paint } = terminal;
   const trace = view.trace_url ?? view.trace_id;
   const top = trace === undefined ? [head] : [head, `${paint('dim', 'trace')} ${trace}`];
-  if (view.run === undefined) return [...top, ...directives];
-  return [...top, ...section('directives', directives, paint), ...runLines(view.run, paint)];
+  const asked = section('questions', view.directives.flatMap(inputLines), paint);
+  if (view.run === undefined) return [...top, ...directives, ...asked];
+  return [...top, ...section('directives', directives, paint), ...asked, ...runLines(view.run, paint)];
+}
+
+/** What a tool asks, whole, and the commands that answer. */
+function inputLines({ request_id: requestId, inputs = [] }: DirectiveSummary): string[] {
+  return inputs.flatMap((input) => [
+    `${input.input_id} until ${input.deadline_at}`,
+    ...questionLines(input),
+    ...commandLines(requestId, input).map((line) => `  ${line}`),
+  ]);
 }
 
 /** Why directives failed; a run reports its own error. */
@@ -107,13 +118,19 @@ function summaryRow(summary: DirectiveSummary, { paint }: Terminal): string[] {
 }
 
 function directiveLines(view: DirectiveView, terminal: Terminal): string[] {
-  const { directive, result, waiting, ...members } = view;
+  const { directive, result, waiting, inputs: _inputs, ...members } = view;
   const waits = waiting === undefined ? {} : { waiting: whyText(waiting) };
   const rows = Object.entries({ ...members, ...waits }).map(([name, value]) => [
     terminal.paint('dim', name),
     String(value ?? '-'),
   ]);
-  const lines = [...table(rows), terminal.paint('dim', 'directive'), JSON.stringify(directive, null, 2)];
+  const asked = section('questions', inputLines(view), terminal.paint);
+  const lines = [
+    ...table(rows),
+    ...asked,
+    terminal.paint('dim', 'directive'),
+    JSON.stringify(directive, null, 2),
+  ];
   return result === null
     ? lines
     : [...lines, terminal.paint('dim', 'result'), signalLine(result, terminal.paint)];

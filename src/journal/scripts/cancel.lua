@@ -1,6 +1,7 @@
 -- Cancels a directive: at once when no attempt is running; otherwise its worker is notified and stops it on a best-effort basis.
 -- Must never end a directive whose attempt holds a live lease; its worker reports what really happened.
 -- @include include-claims.lua
+-- @include include-questions.lua
 --
 -- ARGV[1] directive id   ARGV[2] retention_ms   ARGV[3] terminal signal JSON (cancelled)
 -- ARGV[4] the caller's reason ('' = none), kept for the worker; the first one stands
@@ -10,7 +11,7 @@
 --   | { 'already', status } | { 'running' } | { 'changed' }: it is no longer as the signal says | { 'unknown' }.
 local id = ARGV[1]
 local record = redis.call('HMGET', STATE, id .. '|status', id .. '|lease_until', id .. '|inbox', 'open', 'seq',
-  id .. '|cancel', RUN_INBOX, '@run|version', id .. '|fence')
+  id .. '|cancel', RUN_INBOX, '@run|version', id .. '|fence', id .. '|asked')
 if not record[1] then
   return { 'unknown' }
 elseif is_terminal(record[1]) then
@@ -32,6 +33,9 @@ if record[1] == 'running' then
   local ended = {}
   claim_lost(ended, id, record[9], tonumber(record[2] or now))
   redis.call('HSET', STATE, unpack(ended))
+end
+if record[10] then
+  forget_round(id, record[10])
 end
 local facts = { open = tonumber(record[4]), seq = tonumber(record[5] or '0'), inbox = record[3], run = record[7] }
 local sequence = end_directive(id, 'failed', now, ARGV[2], facts, 3, 3)

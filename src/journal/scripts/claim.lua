@@ -12,13 +12,14 @@
 --   cancelled | expired, lost (0|1): 1 = an attempt was under way and its worker is gone, then LOST CLAIM
 --   granted, fence, failures, redeliveries, lost (0|1), deadline_at, now, released, stage ('' = the first),
 --     when the attempt could have begun, then LOST CLAIM, why it waited as include-wait.lua writes it ('' = nobody said so),
---     the task that the attempt asks for as task-keep.lua wrote it ('' = none)
+--     the task that the attempt asks for as task-keep.lua wrote it ('' = none),
+--     what its tool asks as include-questions.lua writes it ('' = nothing)
 --   LOST CLAIM: its fence, its token and the end of its lease
 local id = ARGV[1]
 local record = redis.call('HMGET', STATE, id .. '|status', id .. '|digest', id .. '|deadline_at', id .. '|lease_until',
   id .. '|next_attempt_at', id .. '|failures', id .. '|redeliveries', id .. '|started_at', id .. '|cancel', id .. '|fence', 'seq',
   id .. '|claimant', id .. '|lane', id .. '|released', id .. '|stage',
-  RUN_INBOX, '@run|version', id .. '|accepted_at', id .. '|lost', id .. '|waits', id .. '|task')
+  RUN_INBOX, '@run|version', id .. '|accepted_at', id .. '|lost', id .. '|waits', id .. '|task', id .. '|asked')
 local status, digest, deadline_at = record[1], record[2], tonumber(record[3] or '0')
 local lease_until, next_attempt_at = tonumber(record[4] or '0'), tonumber(record[5] or '0')
 local failures, redeliveries = tonumber(record[6] or '0'), tonumber(record[7] or '0')
@@ -42,7 +43,7 @@ if status == 'running' and claimant == ARGV[5] then
   local lost_fence, lost_token, lost_until = string.match((was_lost == '1') and record[19] or '', '^(%d+) (%S*) (%d+)$')
   redis.call('HSET', STATE, id .. '|lease_until', new_lease)
   return { 'granted', record[10], failures, redeliveries, tonumber(was_lost), int(deadline_at), int(now), released, stage,
-    lost_until or int(due_at), lost_fence or 0, lost_token or '', lost_until or 0, record[20] or '', record[21] or '' }
+    lost_until or int(due_at), lost_fence or 0, lost_token or '', lost_until or 0, record[20] or '', record[21] or '', record[22] or '' }
 elseif status == 'running' and lease_until > now then
   return { 'held', int(lease_until) }
 end
@@ -85,4 +86,4 @@ if not record[8] then
 end
 redis.call('HSET', STATE, unpack(claim))
 return { 'granted', fence, failures, redeliveries, lost, int(deadline_at), int(now), released, stage,
-  int(lost == 1 and lease_until or due_at), record[10] or 0, claimant or '', int(lease_until), record[20] or '', record[21] or '' }
+  int(lost == 1 and lease_until or due_at), record[10] or 0, claimant or '', int(lease_until), record[20] or '', record[21] or '', record[22] or '' }

@@ -1,6 +1,7 @@
 -- Ends a directive: appends its last signals once, and closes the request if nothing else is open.
 -- Must never end a directive twice, nor for a worker whose claim was taken over.
 -- @include include-claims.lua
+-- @include include-questions.lua
 --
 -- ARGV[1] directive id   ARGV[2] fence ('' = on the service's own authority, e.g. past the deadline)
 -- ARGV[3] succeeded | failed   ARGV[4] retention_ms   ARGV[5] 1 = this claim was used for no attempt
@@ -11,7 +12,7 @@
 --   run: the version of the run that goes on from here (-1 = none)
 local id, fence = ARGV[1], ARGV[2]
 local record = redis.call('HMGET', STATE, id .. '|status', id .. '|fence', id .. '|terminal', id .. '|inbox', 'open', 'seq',
-  RUN_INBOX, '@run|version', 'bytes')
+  RUN_INBOX, '@run|version', 'bytes', id .. '|asked')
 local run = record[7] and tonumber(record[8]) or -1
 if not record[1] then
   return { 'unknown' }
@@ -38,6 +39,9 @@ elseif fence == '' and record[1] == 'running' then
     claim_lost(ended, id, record[2], lease_until)
     redis.call('HSET', STATE, unpack(ended))
   end
+end
+if record[10] then
+  forget_round(id, record[10])
 end
 local sequence, closed = end_directive(id, ARGV[3], now, ARGV[4], facts, 7, #ARGV)
 return { 'ended', sequence, closed and 1 or 0, run, int(now), (record[7] == '') and 1 or 0 }

@@ -63,12 +63,12 @@ describe.each([
   test('reads images, resources and links', async () => {
     const { call } = openPool(await start());
     const image = await call('get-tiny-image');
-    if (image.kind === 'failed') throw new Error(image.error.message);
+    if (image.kind !== 'result') throw new Error(JSON.stringify(image));
     const { result, content } = readToolResult(image.result);
     expect(result).toMatchObject({ ok: true, payload: { content: [{}, { type: 'image' }, {}] } });
     expect(content).toMatch(/"bytes":\d{4}/);
     const links = await call('get-resource-links', { count: 3 });
-    if (links.kind === 'failed') throw new Error(links.error.message);
+    if (links.kind !== 'result') throw new Error(JSON.stringify(links));
     const items = links.result.content ?? [];
     expect(items.filter((item) => (item as { type: string }).type === 'resource_link')).toHaveLength(3);
   });

@@ -88,7 +88,7 @@ describe('structured content', () => {
 test('every kind of content arrives', async () => {
   const { call } = openPool(legacyPeer());
   const outcome = await call('media');
-  if (outcome.kind === 'failed') throw new Error(outcome.error.message);
+  if (outcome.kind !== 'result') throw new Error(JSON.stringify(outcome));
   const kinds = (outcome.result.content ?? []).map((item) => (item as { type: string }).type);
   expect(kinds).toEqual(['text', 'image', 'audio', 'resource', 'resource', 'resource_link']);
   const { content } = readToolResult(outcome.result);
@@ -100,7 +100,7 @@ test('every kind of content arrives', async () => {
 test('a failure of the tool is a result, and a JSON-RPC error of it is a tool_error', async () => {
   const { call } = openPool(legacyPeer());
   const told = await call('fail', { text: '{"message":"busy","retryable":true}' });
-  if (told.kind === 'failed') throw new Error(told.error.message);
+  if (told.kind !== 'result') throw new Error(JSON.stringify(told));
   expect(readToolResult(told.result).result).toMatchObject({
     ok: false,
     error: { message: 'busy', retryable: true },

@@ -28,7 +28,12 @@ async function call(server: string, tool: string, timeoutMs: number): Promise<vo
     traceparent: TRACEPARENT,
     idempotencyKey: 'request/directive',
   });
-  const end = outcome.kind === 'failed' ? outcome.error : outcome.result.content;
+  const end =
+    outcome.kind === 'result'
+      ? outcome.result.content
+      : outcome.kind === 'failed'
+        ? outcome.error
+        : outcome.questions;
   const rssMb = Math.round(process.resourceUsage().maxRSS / 1024);
   print({ server, tool, end, rssMb });
 }

@@ -1,8 +1,9 @@
 /** Questions about tool calls: what each answer decides, and that an unneeded question is withdrawn. */
 import { PassThrough } from 'node:stream';
 import { describe, expect, test } from 'vitest';
-import { type Approval, createApprovals } from '../../../src/cli/approvals.ts';
+import { type Approval, approvalPrompt } from '../../../src/cli/approvals.ts';
 import { createKeyboard, type Input } from '../../../src/cli/keyboard.ts';
+import { createPrompts } from '../../../src/cli/prompts.ts';
 import { createTerminal } from '../../../src/cli/terminal.ts';
 import type { DirectiveClient } from '../../../src/contract/directive-client.ts';
 import { DirectiveRefused, problem } from '../../../src/contract/problem.ts';
@@ -28,15 +29,14 @@ function setup({ isTTY = true, refuse = false } = {}) {
     },
   } as unknown as DirectiveClient;
   const quiet: boolean[] = [];
-  const approvals = createApprovals(
-    {
-      client,
-      terminal: createTerminal(textStream(isTTY), stderr),
-      keyboard: createKeyboard(stdin as unknown as Input, stderr, () => {}),
-    },
-    'r',
-    (asking) => void quiet.push(asking),
-  );
+  const terminal = createTerminal(textStream(isTTY), stderr);
+  const keyboard = createKeyboard(stdin as unknown as Input, stderr, () => {});
+  const prompts = createPrompts({ terminal, keyboard }, (asking) => void quiet.push(asking));
+  const approvals = {
+    requested: (asked: Approval) => prompts.add(approvalPrompt({ client, terminal }, 'r', asked)),
+    decided: prompts.dropCall,
+    close: prompts.close,
+  };
   const asked = async (question: string | RegExp): Promise<void> =>
     expect.poll(() => stderr.text(), { interval: 5 }).toMatch(question);
   const type = (line: string): void => void stdin.write(`${line}\r`);

@@ -16,6 +16,8 @@ const place: ToolPlace = {
   timeoutMs: 30_000,
   trust: 'none',
   context: 'caller',
+  questionMs: null,
+  endpoint: 'here',
 };
 const answered: ToolCallOutcome = { kind: 'result', result: { content: [{ type: 'text', text: 'hello' }] } };
 

@@ -28,6 +28,7 @@ function record(fields: Partial<DirectiveRecord> = {}): DirectiveRecord {
     nextAttemptAt: null,
     terminal: null,
     waits: null,
+    asked: null,
     ...fields,
   };
 }

@@ -1,0 +1,81 @@
+/** What waits for the person at the keyboard, one after the other; without a keyboard each is printed with its commands.
+ *  It must never decide by itself: what is not answered stays open. */
+import { DirectiveRefused } from '../contract/problem.ts';
+import type { Invocation } from './invocation.ts';
+import type { Keyboard } from './keyboard.ts';
+
+export interface Prompt {
+  /** What is asked of the same key later takes its place. */
+  readonly key: string;
+  /** The call that it is about. */
+  readonly callId: string;
+  announce(): void;
+  /** How to answer elsewhere. */
+  printCommands(): void;
+  /** Asks and sends the answer; false: it was not answered. Rejects as the client does. */
+  answer(keyboard: Keyboard, signal: AbortSignal): Promise<boolean>;
+}
+
+export interface Prompts {
+  add(prompt: Prompt): void;
+  /** Answered here or elsewhere, or over: it is not asked any more. */
+  drop(key: string): void;
+  /** All that is asked about a call. */
+  dropCall(callId: string): void;
+  /** Nothing more is asked. */
+  close(): void;
+}
+
+/** `quiet` is called when a prompt begins and ends, so that nothing is drawn over it. */
+export function createPrompts(
+  { terminal, keyboard }: Pick<Invocation, 'terminal' | 'keyboard'>,
+  quiet: (asking: boolean) => void,
+): Prompts {
+  const open = new Map<string, { taken: AbortController; callId: string }>();
+  let asked = Promise.resolve();
+
+  async function ask(prompt: Prompt, keys: Keyboard, signal: AbortSignal): Promise<void> {
+    if (signal.aborted) return;
+    quiet(true);
+    prompt.announce();
+    try {
+      if (!(await prompt.answer(keys, signal)) && !signal.aborted) prompt.printCommands();
+    } catch (error) {
+      // Decided or ended meanwhile: the signals report it.
+      if (!(error instanceof DirectiveRefused)) throw error;
+      terminal.err(terminal.paintErr('yellow', error.message));
+    } finally {
+      quiet(false);
+    }
+  }
+
+  function drop(key: string): void {
+    open.get(key)?.taken.abort();
+    open.delete(key);
+  }
+
+  return {
+    add(prompt) {
+      if (keyboard === null) {
+        prompt.announce();
+        return prompt.printCommands();
+      }
+      drop(prompt.key);
+      const taken = new AbortController();
+      open.set(prompt.key, { taken, callId: prompt.callId });
+      asked = asked
+        .then(async () => ask(prompt, keyboard, taken.signal))
+        .catch((error: unknown) => {
+          terminal.err(terminal.paintErr('red', String(error)));
+          prompt.printCommands();
+        });
+    },
+    drop,
+    dropCall(callId) {
+      for (const [key, each] of open) if (each.callId === callId) drop(key);
+    },
+    close() {
+      for (const key of open.keys()) drop(key);
+    },
+  };
+}

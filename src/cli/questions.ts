@@ -1,0 +1,152 @@
+/** A question that a tool asks, as the person at the keyboard is asked it: message, fields or URL, and the answer.
+ *  It must never fetch a URL, shorten what is answered, or answer by itself. */
+import { who } from './commands/answer.ts';
+import { ADJUTANT } from './command-name.ts';
+import { isObject } from '../contract/json-object.ts';
+import { DirectiveRefused } from '../contract/problem.ts';
+import { isSensitiveKey } from '../contract/redaction.ts';
+import type { InputAnswerBody, OpenInput } from '../contract/tool-question.ts';
+import type { Invocation } from './invocation.ts';
+import type { Keyboard } from './keyboard.ts';
+import type { Prompt } from './prompts.ts';
+import { type Field, fieldsOf, fieldText, valueOf } from './question-fields.ts';
+import type { DataOf } from './signal-gist.ts';
+import { plainJson, printable, type Terminal } from './terminal.ts';
+
+export type Asked = DataOf<'ai.tool.input_requested'>;
+
+/** Of a prompt. */
+export function questionKey(inputId: string): string {
+  return `input ${inputId}`;
+}
+
+/** What is asked, in lines. */
+export function questionLines({
+  message,
+  schema,
+  url,
+  mode,
+}: Omit<OpenInput, 'input_id' | 'deadline_at'>): string[] {
+  const lines = printable(message)
+    .split('\n')
+    .map((line) => `  ${line}`);
+  if (mode === 'url') return [...lines, `  open: ${printable(url ?? '')}`];
+  const fields = fieldsOf(schema ?? {});
+  if (fields === null) return [...lines, `  as JSON that fits ${plainJson(schema)}`];
+  return [...lines, ...fields.map((field) => `  - ${fieldText(field)}`)];
+}
+
+export function questionPrompt(
+  { client, terminal }: Pick<Invocation, 'client' | 'terminal'>,
+  requestId: string,
+  asked: Asked,
+): Prompt {
+  const { input_id: inputId, call_id: callId, tool_name: tool } = asked;
+  return {
+    key: questionKey(inputId),
+    callId,
+    announce() {
+      terminal.err(`${terminal.paintErr('yellow', `? ${printable(tool)} asks`)} until ${asked.deadline_at}`);
+      for (const line of questionLines(asked)) terminal.err(line);
+      warnOfSecrets(asked, terminal);
+    },
+    printCommands() {
+      for (const line of commandLines(requestId, asked)) terminal.err(`  ${line}`);
+    },
+    answer: async (keyboard, signal) =>
+      askUntilAccepted(asked, keyboard, signal, terminal, async (body) =>
+        client.answer(requestId, inputId, { ...body, ...who(undefined) }),
+      ),
+  };
+}
+
+export function commandLines(
+  requestId: string,
+  { input_id: inputId, mode }: Pick<OpenInput, 'input_id' | 'mode'>,
+): string[] {
+  const content = mode === 'form' ? ` '{…}'` : '';
+  const answer = `${ADJUTANT} answer ${requestId} ${inputId}`;
+  return [`${answer}${content}`, `${answer} --decline`];
+}
+
+/** The tool gets what is typed; a form is no place for a secret. */
+function warnOfSecrets({ schema }: Asked, terminal: Terminal): void {
+  const secret = fieldsOf(schema ?? {})?.find(({ name }) => isSensitiveKey(name));
+  if (secret === undefined) return;
+  const warning = `"${printable(secret.name)}" looks like a secret: its server reads what you answer`;
+  terminal.err(`  ${terminal.paintErr('red', warning)}`);
+}
+
+type Send = (body: InputAnswerBody) => Promise<unknown>;
+
+/** Asked again where the service refuses the content, which names the fault. */
+async function askUntilAccepted(
+  asked: Asked,
+  keyboard: Keyboard,
+  signal: AbortSignal,
+  terminal: Terminal,
+  send: Send,
+): Promise<boolean> {
+  for (;;) {
+    const body = await answerBody(asked, keyboard, signal);
+    if (body === null) return false;
+    try {
+      await send(body);
+      return true;
+    } catch (error) {
+      if (!(error instanceof DirectiveRefused) || error.problem.code !== 'invalid_body') throw error;
+      terminal.err(terminal.paintErr('yellow', printable(error.message)));
+    }
+  }
+}
+
+/** null: it was withdrawn, or not answered. */
+async function answerBody(
+  asked: Asked,
+  keyboard: Keyboard,
+  signal: AbortSignal,
+): Promise<InputAnswerBody | null> {
+  const question = asked.mode === 'url' ? 'opened it? [y]es, [d]ecline: ' : 'answer? [y]es, [d]ecline: ';
+  const choice = (await keyboard.ask(question, { signal }))?.trim();
+  if (choice === undefined || choice === '') return null;
+  if (!/^y(es)?$/i.test(choice)) return /^d(ecline)?$|^no?$/i.test(choice) ? { action: 'decline' } : null;
+  if (asked.mode === 'url') return { action: 'accept' };
+  const fields = fieldsOf(asked.schema ?? {});
+  const content =
+    fields === null ? await typedJson(keyboard, signal) : await typedFields(fields, keyboard, signal);
+  return content === null ? null : { action: 'accept', content };
+}
+
+async function typedFields(
+  fields: readonly Field[],
+  keyboard: Keyboard,
+  signal: AbortSignal,
+): Promise<Record<string, unknown> | null> {
+  const typed: [string, unknown][] = [];
+  for (const field of fields) {
+    const text = await keyboard.ask(`  ${fieldText(field)}: `, { signal });
+    if (text === null) return null;
+    const value = valueOf(field, text);
+    if (value !== undefined) typed.push([field.name, value]);
+  }
+  return Object.fromEntries(typed);
+}
+
+/** Repeated until the answer is a JSON object. */
+async function typedJson(keyboard: Keyboard, signal: AbortSignal): Promise<Record<string, unknown> | null> {
+  for (let prefill = '{}'; ;) {
+    const text = await keyboard.ask('answer as JSON: ', { signal, prefill });
+    if (text === null) return null;
+    const value = parsed(text);
+    if (isObject(value)) return value;
+    prefill = text;
+  }
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
+}

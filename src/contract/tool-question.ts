@@ -1,0 +1,114 @@
+// A question that a tool asks a person while its call is open, and the answer.
+// Must never be believed: a server writes the question, so its size is bounded here and it is shown as text only.
+import * as z from 'zod';
+import { identifierSchema, instantSchema, jsonObjectSchema } from './identifiers.ts';
+
+/** Of one round: what a tool asks at once. */
+export const QUESTION_LIMITS = {
+  perRound: 8,
+  /** A tool that asks again after so many rounds fails its call. */
+  rounds: 5,
+  messageCharacters: 8_192,
+  urlCharacters: 4_096,
+  schemaBytes: 32_768,
+  properties: 64,
+  /** What the server wants back with the answers. */
+  stateBytes: 65_536,
+  /** An answer as JSON. */
+  contentBytes: 65_536,
+} as const;
+
+const questionFields = {
+  /** The name of the question in its request. */
+  input_id: z.string().min(1).max(256),
+  /** `form`: the answer is an object that fits `schema`. `url`: the person opens `url`, and the answer says so. */
+  mode: z.enum(['form', 'url']),
+  message: z.string().max(QUESTION_LIMITS.messageCharacters),
+  schema: jsonObjectSchema.optional(),
+  /** Nobody has fetched it. */
+  url: z.string().max(QUESTION_LIMITS.urlCharacters).optional(),
+  /** Declined by then if nobody has answered. */
+  deadline_at: instantSchema,
+};
+
+/** As views and signals show it. */
+export const openInputSchema = z.object(questionFields);
+
+export const inputActionSchema = z.enum(['accept', 'decline', 'cancel']);
+
+/** Why a question is over: somebody answered, the time is up, or the tool needs no answer any more. */
+export const inputCauseSchema = z.enum(['answer', 'deadline', 'withdrawn']);
+
+const answeredBySchema = z
+  .string()
+  .regex(/^[^\p{Cc}\p{Zl}\p{Zp}]{1,128}$/u, '1 to 128 characters, no control characters');
+
+export const inputAnswerBodySchema = z
+  .strictObject({
+    action: inputActionSchema,
+    /** Of an accepted form: fits its schema. Members that are absent get the schema's defaults. */
+    content: jsonObjectSchema.optional(),
+    /** Who answers, as the caller says. */
+    by: answeredBySchema.optional(),
+  })
+  .refine(({ action, content }) => action === 'accept' || content === undefined, {
+    path: ['content'],
+    message: 'goes with the action accept only',
+  });
+
+export const recordedAnswerSchema = z.object({
+  request_id: identifierSchema,
+  call_id: z.string(),
+  input_id: z.string(),
+  action: inputActionSchema,
+  by: z.string().optional(),
+  answered_at: instantSchema,
+});
+
+export type OpenInput = z.infer<typeof openInputSchema>;
+export type InputAction = z.infer<typeof inputActionSchema>;
+export type InputCause = z.infer<typeof inputCauseSchema>;
+export type InputAnswerBody = z.infer<typeof inputAnswerBodySchema>;
+export type RecordedAnswer = z.infer<typeof recordedAnswerSchema>;
+
+/** What is asked, without its name and its time. */
+export type ToolQuestion =
+  | { readonly mode: 'form'; readonly message: string; readonly schema: Readonly<Record<string, unknown>> }
+  | { readonly mode: 'url'; readonly message: string; readonly url: string };
+
+export interface QuestionAnswer {
+  readonly action: InputAction;
+  readonly content?: Readonly<Record<string, unknown>>;
+}
+
+export const DECLINED: QuestionAnswer = { action: 'decline' };
+
+/** The name of the nth question of a call. */
+export function inputIdOf(callId: string, number: number): string {
+  return `${callId}.${number}`;
+}
+
+const INPUT_ID = /^(?<call>.+)\.(?<number>[1-9]\d{0,5})$/s;
+
+/** null: it is the name of no question. */
+export function parseInputId(inputId: string): { callId: string; number: number } | null {
+  const { call, number } = INPUT_ID.exec(inputId)?.groups ?? {};
+  return call === undefined || number === undefined ? null : { callId: call, number: Number(number) };
+}
+
+/** `content` with the defaults of the schema for what it leaves out. */
+export function withDefaults(
+  schema: Readonly<Record<string, unknown>>,
+  content: Readonly<Record<string, unknown>>,
+): Record<string, unknown> {
+  const { properties } = schema;
+  const defaults = Object.entries(Object(properties) as Record<string, unknown>).flatMap(
+    ([name, property]) => {
+      const described: unknown = property;
+      if (typeof described !== 'object' || described === null || !Object.hasOwn(described, 'default'))
+        return [];
+      return [[name, (described as { default: unknown }).default] as const];
+    },
+  );
+  return { ...Object.fromEntries(defaults), ...content };
+}

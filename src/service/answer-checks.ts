@@ -1,0 +1,19 @@
+// Checks an answer against the schema of the question, which a server chose: within the bounds for schemas of strangers.
+// Must never refuse an answer because the schema is of no use: the server checks for itself.
+import type { SchemaChecks } from '../json-schema/schema-checks.ts';
+import type { CheckContent } from '../queue/answer-question.ts';
+
+export function answerChecks(schemas: SchemaChecks): CheckContent {
+  return async (schema, content) => {
+    const verdict = await schemas.of(schema).check(content, 'content');
+    switch (verdict.kind) {
+      case 'passed':
+      case 'unusable':
+        return [];
+      case 'faults':
+        return verdict.faults;
+      case 'unchecked':
+        return [{ path: 'content', message: `could not be checked: ${verdict.reason}` }];
+    }
+  };
+}

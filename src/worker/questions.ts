@@ -1,0 +1,177 @@
+// The questions of a tool, at its worker: asked in the journal, and answered from there.
+// Must never answer for a person: what nobody has answered in time is declined, and the log says so.
+import {
+  DECLINED,
+  inputIdOf,
+  type InputCause,
+  type QuestionAnswer,
+  type ToolQuestion,
+} from '../contract/tool-question.ts';
+import type { SignalDraft } from '../contract/signal.ts';
+import type { AnsweredRound, AskedQuestions, HeldQuestion } from '../executors/definition.ts';
+import type { Asking, QuestionRound } from '../journal/questions.ts';
+import { draftSignal } from '../journal/signal-draft.ts';
+import { directiveMetadata } from '../journal/terminal-signal.ts';
+import { pause } from '../lifecycle.ts';
+import type { AttemptParts, Claimed } from './claimed.ts';
+import { durably } from './durably.ts';
+
+/** How often a worker that holds a call looks for the answer, milliseconds: a person does not notice it. */
+const LOOK_MS = 500;
+
+/** What follows a round, by the numbers of its questions. */
+function nextNumbers(
+  { granted: { asked } }: Claimed,
+  held: readonly number[],
+): { number: number; first: number } {
+  const last = Math.max((asked?.first ?? 1) + (asked?.count ?? 0) - 1, ...held);
+  return { number: (asked?.round ?? 0) + 1, first: last + 1 };
+}
+
+/** Milliseconds since the epoch, by the clock of Redis. */
+export function redisNow({ granted, claimedAt }: Claimed): number {
+  return granted.now + (performance.now() - claimedAt);
+}
+
+/** At the latest the deadline of the directive. */
+function untilOf(claimed: Claimed, patienceMs: number): number {
+  return Math.floor(Math.min(redisNow(claimed) + patienceMs, claimed.granted.deadlineAt));
+}
+
+/** Ends the claim until the answers are there. Null: no room for the questions. */
+export async function recordQuestions(
+  parts: AttemptParts,
+  claimed: Claimed,
+  { questions, state, endpoint, patienceMs, afresh }: AskedQuestions,
+): Promise<{
+  verdict: Awaited<ReturnType<AttemptParts['records']['journal']['questions']['ask']>>;
+  untilAt: number;
+}> {
+  const { number, first } = nextNumbers(claimed, []);
+  const untilAt = untilOf(claimed, patienceMs);
+  const asking: Asking = {
+    round: { endpoint, state, questions },
+    held: false,
+    number,
+    first,
+    untilAt,
+    afresh,
+  };
+  const signals = questions.map(({ question }, index) =>
+    askedSignal(claimed, question, first + index, untilAt),
+  );
+  const { journal } = parts.records;
+  const verdict = await durably(parts, () => journal.questions.ask(claimed.claim, asking, signals));
+  return { verdict, untilAt };
+}
+
+/** What an earlier attempt's tool asked, with the answers; questions without one are declined now. */
+export async function answeredRound(
+  parts: AttemptParts,
+  claimed: Claimed,
+): Promise<AnsweredRound | undefined> {
+  const { asked } = claimed.granted;
+  if (asked === null || asked.held) return undefined;
+  const { requestId, id } = claimed.claim;
+  const { questions } = parts.records.journal;
+  const round = await durably(parts, () => questions.round(requestId, id));
+  if (round === null) return undefined;
+  const given = await durably(parts, () => questions.answers(requestId, id, asked));
+  const answers: [string, QuestionAnswer][] = [];
+  for (const [index, { key }] of round.questions.entries()) {
+    const answer = given[index] ?? (await endQuestion(parts, claimed, asked.first + index, 'deadline'));
+    answers.push([key, answer]);
+  }
+  const { state, endpoint } = round;
+  return { state, endpoint, afresh: asked.afresh, round: asked.round, answers: Object.fromEntries(answers) };
+}
+
+/** As the worker that has the claim. Somebody may have answered at the last moment: that answer counts. */
+async function endQuestion(
+  parts: AttemptParts,
+  claimed: Claimed,
+  number: number,
+  cause: Exclude<InputCause, 'answer'>,
+): Promise<QuestionAnswer> {
+  const { requestId, id, fence } = claimed.claim;
+  const { questions } = parts.records.journal;
+  const answer: QuestionAnswer = cause === 'deadline' ? DECLINED : { action: 'cancel' };
+  const signal = overSignal(claimed, number, answer, cause);
+  const given = { answer, cause, digest: '-', by: null };
+  const verdict = await durably(parts, () =>
+    questions.answer({ requestId, id, number, fence }, given, signal),
+  );
+  if (verdict.kind !== 'already') return answer;
+  const [stored] = await durably(parts, () => questions.answers(requestId, id, { first: number, count: 1 }));
+  return stored ?? { action: verdict.action };
+}
+
+/** Asks while the call goes on; one question at a time. */
+export function heldQuestions(parts: AttemptParts, claimed: Claimed) {
+  const numbers: number[] = [];
+  let rounds = 0;
+  return async (
+    { question, endpoint, patienceMs }: HeldQuestion,
+    withdrawn: AbortSignal,
+  ): Promise<QuestionAnswer> => {
+    const next = nextNumbers(claimed, numbers);
+    const number = next.number + rounds;
+    rounds += 1;
+    const untilAt = untilOf(claimed, patienceMs);
+    const round: QuestionRound = { endpoint, state: null, questions: [{ key: '', question }] };
+    const asking: Asking = { round, held: true, number, first: next.first, untilAt, afresh: false };
+    const signals = [askedSignal(claimed, question, next.first, untilAt)];
+    const { questions } = parts.records.journal;
+    const verdict = await durably(parts, () => questions.ask(claimed.claim, asking, signals));
+    if (verdict !== 'asked') return { action: 'cancel' };
+    numbers.push(next.first);
+    return answerOf(parts, claimed, {
+      number: next.first,
+      patienceMs: untilAt - redisNow(claimed),
+      withdrawn,
+    });
+  };
+}
+
+async function answerOf(
+  parts: AttemptParts,
+  claimed: Claimed,
+  { number, patienceMs, withdrawn }: { number: number; patienceMs: number; withdrawn: AbortSignal },
+): Promise<QuestionAnswer> {
+  const { requestId, id } = claimed.claim;
+  const { questions } = parts.records.journal;
+  const endsAt = performance.now() + patienceMs;
+  while (!withdrawn.aborted && performance.now() < endsAt) {
+    await pause(Math.min(LOOK_MS, Math.max(1, endsAt - performance.now())), withdrawn);
+    // Redis may be away for a while: the next look finds the answer.
+    const [answer] = await questions.answers(requestId, id, { first: number, count: 1 }).catch(() => []);
+    if (answer) return answer;
+  }
+  return endQuestion(parts, claimed, number, withdrawn.aborted ? 'withdrawn' : 'deadline');
+}
+
+function about({ envelope: { directive } }: Claimed, number: number) {
+  const { id } = directive;
+  const tool_name = 'tool_name' in directive ? String(directive.tool_name) : directive.type;
+  const metadata = directiveMetadata(directive);
+  return { call_id: id, tool_name, input_id: inputIdOf(id, number), metadata };
+}
+
+function askedSignal(claimed: Claimed, question: ToolQuestion, number: number, untilAt: number): SignalDraft {
+  const deadline_at = new Date(untilAt).toISOString();
+  const shown = question.mode === 'form' ? { ...question, schema: { ...question.schema } } : question;
+  return draftSignal(
+    'ai.tool.input_requested',
+    { ...about(claimed, number), ...shown, deadline_at },
+    claimed.origin,
+  );
+}
+
+function overSignal(
+  claimed: Claimed,
+  number: number,
+  { action }: QuestionAnswer,
+  cause: InputCause,
+): SignalDraft {
+  return draftSignal('ai.tool.input_answered', { ...about(claimed, number), action, cause }, claimed.origin);
+}
