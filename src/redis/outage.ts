@@ -34,7 +34,7 @@ const CONSEQUENCES = /^(could not renew lock for job|Missing (lock|key) for job|
 
 const BEGAN =
   'Redis is unreachable: submissions are refused with 503, results and runs wait; reconnecting. ' +
-  'Check that it runs at REDIS_URL; the verb `doctor` has details';
+  'Check that it runs at REDIS_URL; where that is not set, `up` starts its private Redis again. The verb `doctor` has details';
 
 export function createRedisOutage(options: RedisOutageOptions): RedisOutage {
   const { logger, waiting, now = () => performance.now() } = options;

@@ -46,7 +46,9 @@ export async function takeLock(dir: string): Promise<RedisLock | null> {
   const left = await readLock(dir);
   if (left !== null && isHeld(left)) throw owned(dir, left.pid);
   await rm(join(dir, FILE), { force: true });
-  if (!(await create(dir, mine))) throw owned(dir, (await readLock(dir))?.pid ?? 0);
+  // With the address: if this process is killed before it has taken the Redis over, the next one finds it.
+  const taken = { ...mine, url: left?.url ?? null };
+  if (!(await create(dir, taken))) throw owned(dir, (await readLock(dir))?.pid ?? 0);
   return left;
 }
 

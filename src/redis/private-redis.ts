@@ -1,12 +1,8 @@
-/** A folder's private redis-server, under `.adjutant/redis`: starts when no Redis is configured, stops with the service.
- *  It must never be shared by two services, nor listen beyond this machine. */
-import { type ChildProcess, spawn } from 'node:child_process';
+/** A folder's private Redis, under `.adjutant/redis`: starts when no Redis is configured, stops with the service.
+ *  It must never be shared by two services, nor be started twice on one folder. */
 import { randomBytes } from 'node:crypto';
-import { once } from 'node:events';
 import { mkdir, writeFile } from 'node:fs/promises';
-import { createConnection, createServer } from 'node:net';
 import { join, resolve } from 'node:path';
-import { pause } from '../lifecycle.ts';
 import {
   isAlive,
   PrivateRedisFailure,
@@ -17,11 +13,18 @@ import {
   thisProcess,
   writeLock,
 } from './private-lock.ts';
+import { keepRedis, type KeeperOptions } from './redis-keeper.ts';
+import {
+  freeLocalPort,
+  loadedRedisPidAt,
+  logOf,
+  redisPidAt,
+  type RedisProcess,
+  runningProcess,
+  startRedisProcess,
+} from './redis-process.ts';
 
 const START_ATTEMPTS = 3;
-const START_LIMIT_MS = 15_000;
-const STOP_LIMIT_MS = 10_000;
-const POLL_MS = 20;
 
 export interface PrivateRedis {
   readonly url: string;
@@ -30,17 +33,21 @@ export interface PrivateRedis {
   stop(): Promise<void>;
 }
 
-export interface Launch {
-  /** Default: `redis-server`. */
-  readonly program?: string;
-  /** `PATH` of the environment, which is searched for the program. */
-  readonly path: string | undefined;
-}
+export type PrivateRedisOptions = Pick<KeeperOptions, 'program' | 'path' | 'pausesMs' | 'onNews'>;
 
 /** The URL, with password, of the private Redis that an `adjutant up` (or `npm start`) runs in `folder`; null: none. */
 export async function privateRedisUrl(folder: string): Promise<string | null> {
   const lock = await readLock(redisFolder(folder));
-  return lock !== null && lock.url !== null && (await answers(lock.url)) ? lock.url : null;
+  return lock !== null && lock.url !== null && (await redisPidAt(lock.url)) !== null ? lock.url : null;
+}
+
+/** The log of the private Redis of a service that runs in `folder`; null: there is no such service. */
+export async function privateRedisLog(folder: string): Promise<string | null> {
+  const dir = redisFolder(folder);
+  const lock = await readLock(dir);
+  return typeof lock?.pid === 'number' && typeof lock.url === 'string' && isAlive(lock.pid)
+    ? logOf(dir)
+    : null;
 }
 
 const THIS_MACHINE: ReadonlySet<string> = new Set(['127.0.0.1', '[::1]', 'localhost']);
@@ -58,12 +65,13 @@ export async function localServiceUrl(folder: string): Promise<string | null> {
 }
 
 /** Starts a Redis, or adopts the one that a killed service left running. Throws `PrivateRedisFailure`. */
-export async function startPrivateRedis(folder: string, launch: Launch): Promise<PrivateRedis> {
+export async function startPrivateRedis(folder: string, options: PrivateRedisOptions): Promise<PrivateRedis> {
   const dir = redisFolder(folder);
   await makeFolder(folder, dir);
   const left = await takeLock(dir);
   try {
-    return (await adopt(dir, left)) ?? (await start(dir, launch));
+    const { url, first } = (await adopt(left)) ?? (await start(dir, options));
+    return await handle(dir, url, first, options);
   } catch (error) {
     await releaseLock(dir);
     throw error;
@@ -86,125 +94,55 @@ function redisFolder(folder: string): string {
   return resolve(folder, '.adjutant', 'redis');
 }
 
-async function adopt(dir: string, left: RedisLock | null): Promise<PrivateRedis | null> {
-  if (left === null || left.url === null || left.redisPid === null || !(await answers(left.url))) return null;
-  await writeLock(dir, { ...thisProcess(), url: left.url, redisPid: left.redisPid });
-  return handle(dir, left.url, left.redisPid);
+interface Started {
+  readonly url: string;
+  readonly first: RedisProcess;
 }
 
-async function start(dir: string, { program = 'redis-server', path }: Launch): Promise<PrivateRedis> {
+async function adopt(left: RedisLock | null): Promise<Started | null> {
+  if (left === null || left.url === null) return null;
+  const pid = await loadedRedisPidAt(left.url);
+  return pid === null ? null : { url: left.url, first: runningProcess(pid) };
+}
+
+async function start(dir: string, options: PrivateRedisOptions): Promise<Started> {
   for (let attempt = 1; attempt <= START_ATTEMPTS; attempt += 1) {
-    const url = `redis://:${randomBytes(24).toString('hex')}@127.0.0.1:${await freePort()}`;
-    const child = await spawnRedis(dir, url, program, path);
-    await writeLock(dir, { ...thisProcess(), url, redisPid: child.pid ?? null });
-    if (await untilItAnswers(url, child)) return handle(dir, url, child.pid ?? 0);
-    child.kill('SIGKILL');
+    const url = `redis://:${randomBytes(24).toString('hex')}@127.0.0.1:${await freeLocalPort()}`;
+    // Before it starts: if this process is killed now, the next one finds what it started.
+    await writeLock(dir, { ...thisProcess(), url, redisPid: null });
+    const first = await startRedisProcess(dir, url, options);
+    if (first !== null) return { url, first };
   }
   throw new PrivateRedisFailure({
     what: 'The private redis-server does not start.',
-    how: `Its log says why: ${join(dir, 'redis.log')}. Or set REDIS_URL to a Redis that runs.`,
+    how: `Its log says why: ${logOf(dir)}. Or set REDIS_URL to a Redis that runs.`,
   });
 }
 
-/** In its own process group: an interrupt from the keyboard reaches only the service, which stops its Redis last. */
-async function spawnRedis(
+async function handle(
   dir: string,
   url: string,
-  program: string,
-  path: string | undefined,
-): Promise<ChildProcess> {
-  const file = join(dir, 'redis.conf');
-  await writeFile(file, redisConfig(dir, new URL(url)), { mode: 0o600 });
-  const child = spawn(program, [file], {
-    detached: true,
-    stdio: 'ignore',
-    // Every process of this user can read the environment that it is started with.
-    env: { PATH: path },
-  });
-  const failed = once(child, 'error').then(([error]) => error as Error);
-  const spawned = once(child, 'spawn').then(() => null);
-  const error = await Promise.race([failed, spawned]);
-  if (error !== null) throw notInstalled();
-  child.unref();
-  return child;
-}
-
-function redisConfig(dir: string, url: URL): string {
-  return [
-    'bind 127.0.0.1',
-    `port ${url.port}`,
-    `requirepass ${url.password}`,
-    `dir ${JSON.stringify(dir)}`,
-    `logfile ${JSON.stringify(join(dir, 'redis.log'))}`,
-    'save ""',
-    'appendonly yes',
-    'appendfsync always',
-    'maxmemory-policy noeviction',
-    'daemonize no',
-    '',
-  ].join('\n');
-}
-
-function notInstalled(): PrivateRedisFailure {
-  return new PrivateRedisFailure({
-    what: 'redis-server is not installed, and REDIS_URL is not set.',
-    how: 'Install it (apt-get install redis-server, or brew install redis), or set REDIS_URL.',
-  });
-}
-
-function handle(dir: string, url: string, pid: number): PrivateRedis {
+  first: RedisProcess,
+  options: PrivateRedisOptions,
+): Promise<PrivateRedis> {
+  let lock: RedisLock = { ...thisProcess(), url, redisPid: first.pid };
+  let written = writeLock(dir, lock);
+  /** One after the other: they share a temporary file. */
+  const note = (more: Partial<RedisLock>): Promise<void> => {
+    lock = { ...lock, ...more };
+    const noted = lock;
+    written = written.catch(() => {}).then(() => writeLock(dir, noted));
+    return written;
+  };
+  await written;
+  const onStarted = (redisPid: number): Promise<void> => note({ redisPid });
+  const keeper = keepRedis({ ...options, dir, url, first, onStarted });
   return {
     url,
-    noteService: (serviceUrl) => writeLock(dir, { ...thisProcess(), url, redisPid: pid, serviceUrl }),
+    noteService: (serviceUrl) => note({ serviceUrl }),
     stop: async () => {
-      terminate(pid);
-      const limit = AbortSignal.timeout(STOP_LIMIT_MS);
-      while (!limit.aborted && isAlive(pid)) await pause(POLL_MS);
+      await keeper.stop();
       await releaseLock(dir);
     },
   };
-}
-
-function terminate(pid: number): void {
-  try {
-    process.kill(pid, 'SIGTERM');
-  } catch {
-    // It has already ended.
-  }
-}
-
-async function untilItAnswers(url: string, child: ChildProcess): Promise<boolean> {
-  const limit = AbortSignal.timeout(START_LIMIT_MS);
-  while (!limit.aborted && child.exitCode === null && child.signalCode === null) {
-    if (await answers(url)) return true;
-    await pause(POLL_MS);
-  }
-  return false;
-}
-
-/** Whether the Redis that knows our password answers PONG: another one on this port refuses the password. */
-async function answers(url: string): Promise<boolean> {
-  const { port, password } = new URL(url);
-  const socket = createConnection({ host: '127.0.0.1', port: Number(port) });
-  socket.setTimeout(2_000, () => socket.destroy());
-  socket.setEncoding('utf8');
-  let text = '';
-  socket.on('data', (chunk: string) => {
-    text += chunk;
-    if (text.split('\r\n').length > 2) socket.destroy();
-  });
-  socket.on('error', () => {});
-  socket.write(`AUTH ${password}\r\nPING\r\n`);
-  await new Promise((done) => socket.once('close', done));
-  return text.startsWith('+OK\r\n+PONG');
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  server.close();
-  await once(server, 'close');
-  if (address === null || typeof address === 'string') throw new Error('A listening socket has no port.');
-  return address.port;
 }

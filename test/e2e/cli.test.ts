@@ -1,6 +1,6 @@
 /** The command line as a person or a script uses it: output and exit codes, against a service in its own process.
  *  It must run each command as a process at least once; further cases of a command run in the process of the test. */
-import { readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { cliFolder, type Run, startCli } from '../support/cli.ts';
@@ -345,12 +345,17 @@ describe('doctor', () => {
     const api = startCli(['api', '--port', '0'], { cwd: sound, env: { REDIS_URL: fragile.url } });
     const address = await api.said(URL_OF_A_SERVICE);
     await fragile.kill9();
-    const env = { ADJUTANT_URL: address, REDIS_URL: fragile.url };
-    const { code, stdout } = await run(['doctor'], { cwd, env });
+    // As the note of an `up` says it whose private Redis has just ended.
+    const owner = { pid: api.child.pid, startedAt: 0, url: fragile.url, redisPid: null };
+    await mkdir(join(cwd, '.adjutant/redis'), { recursive: true });
+    await writeFile(join(cwd, '.adjutant/redis/owner.json'), JSON.stringify(owner));
+    const { code, stdout } = await run(['doctor'], { cwd, env: { ADJUTANT_URL: address } });
     api.child.kill('SIGTERM');
     await api.ended;
     expect(code).toBe(1);
     expect(stdout).toMatch(/✗ configuration.*mcpServers\.peer/);
+    expect(stdout).toMatch(/✗ redis {2}the private one of the service in this folder does not answer/);
+    expect(stdout).toMatch(/fix {2}Wait some seconds: .* its log says why: \S+\/redis\.log\. Then stop/);
     expect(stdout).toMatch(/✗ service {2}at \S+ answered 503 in \d+ ms; redis: out of reach/);
     expect(stdout).not.toContain('Start it with `adjutant up`');
   });
@@ -416,20 +421,28 @@ describe('a folder', () => {
     expect(stderr).toContain('already runs in this folder');
   });
 
-  test('up takes over the Redis that a killed one left, with the accepted work', async () => {
+  async function redisPidIn(cwd: string): Promise<number> {
+    const owner = JSON.parse(await readFile(join(cwd, '.adjutant/redis/owner.json'), 'utf8')) as {
+      redisPid: number;
+    };
+    return owner.redisPid;
+  }
+
+  test('up starts its Redis again when it is killed, and takes over that of a killed up, with the accepted work', async () => {
     const cwd = await folder({ 'adjutant.json': CONFIG });
     const first = startCli(['up', '--port', '0'], { cwd });
     const firstUrl = await first.said(URL_OF_A_SERVICE);
     const note = { type: 'emit_tool_error', tool_name: 'peer.echo', error: 'e', request_id: 'kept' };
     expect((await post(`${firstUrl}/v1/directives`, note)).status).toBe(202);
+    process.kill(await redisPidIn(cwd), 'SIGKILL');
+    await first.said(/warning The private Redis ended \(signal SIGKILL\) and runs again, after [\d.]+ s/);
+    await eventually(async () => (await runCommand(['get', 'kept'], firstUrl)).code).toBe(0);
     first.child.kill('SIGKILL');
     await first.ended;
     const second = startCli(['up', '--port', '0'], { cwd });
     const secondUrl = await second.said(URL_OF_A_SERVICE);
     expect((await runCommand(['get', 'kept'], secondUrl)).code).toBe(0);
-    const { redisPid } = JSON.parse(await readFile(join(cwd, '.adjutant/redis/owner.json'), 'utf8')) as {
-      redisPid: number;
-    };
+    const redisPid = await redisPidIn(cwd);
     second.child.kill('SIGINT');
     expect((await second.ended).code).toBe(0);
     expect(() => process.kill(redisPid, 0)).toThrow();

@@ -12,7 +12,7 @@ import type { ListedWorker } from '../../contract/worker-listing.ts';
 import { START_IT } from '../explanation.ts';
 import { EXIT, type ExitCode } from '../failure.ts';
 import { advice, fault, fine, type Finding } from '../../doctor/finding.ts';
-import { privateRedisUrl } from '../../redis/private-redis.ts';
+import { privateRedisLog, privateRedisUrl } from '../../redis/private-redis.ts';
 import { oneLine, type Terminal } from '../terminal.ts';
 
 export interface DoctorOptions {
@@ -65,7 +65,7 @@ async function examine(
   return [
     [nodeFinding(process.versions.node), finding],
     config === null ? [] : examineModules(config),
-    whereRedis === null ? [noRedisYet] : examineRedis(whereRedis),
+    whereRedis === null ? examineAbsentRedis() : examineRedis(whereRedis),
     ...servers.map(async (server) => [await server]),
     config === null ? [] : examineModels(config),
     examineService(url, names),
@@ -103,10 +103,22 @@ async function examineModules(config: Config): Promise<Finding[]> {
   }
 }
 
+/** Neither a REDIS_URL nor a private one that answers. */
+async function examineAbsentRedis(): Promise<Finding[]> {
+  const log = await privateRedisLog(process.cwd());
+  return [log === null ? noRedisYet : fault('redis', PRIVATE_AWAY, privateFix(log))];
+}
+
 const noRedisYet = fine(
   'redis',
   `REDIS_URL is not set; \`${ADJUTANT} up\` starts a private one under .adjutant/`,
 );
+
+const PRIVATE_AWAY = 'the private one of the service in this folder does not answer';
+
+function privateFix(log: string): string {
+  return `Wait some seconds: the service starts it again. If it does not, its log says why: ${log}. Then stop the service and start \`${ADJUTANT} up\` again.`;
+}
 
 function nodeFinding(version: string): Finding {
   const [major = 0, minor = 0] = version.split('.').map(Number);

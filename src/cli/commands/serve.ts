@@ -6,6 +6,7 @@ import { hideEnvironment } from '../environment-block.ts';
 import { EXIT, type ExitCode } from '../failure.ts';
 import { fault, type Finding } from '../../doctor/finding.ts';
 import { type PrivateRedis, startPrivateRedis } from '../../redis/private-redis.ts';
+import type { RedisNews } from '../../redis/redis-keeper.ts';
 import { requireSound, StartFault, startFault } from '../start-fault.ts';
 import { oneLine, type Terminal } from '../terminal.ts';
 import { createTracePrinter, type TracePrinter } from '../trace-printer.ts';
@@ -68,7 +69,7 @@ async function run(
   const { config: declared, modules } = chosen;
   await check(terminal, declared, modules, options.roles, beforeOptions(env));
   if (stop.aborted) return;
-  const redis = await redisFor(env, options.mayStartRedis);
+  const redis = await redisFor(terminal, env, options.mayStartRedis);
   try {
     const config = { ...declared, redisUrl: redis.url };
     const agents = withDefaultAgent(modules.agents);
@@ -150,14 +151,22 @@ function withOptions(environment: Environment, { port, host, metricsPort }: Serv
 }
 
 async function redisFor(
+  terminal: Terminal,
   { REDIS_URL: url = '', REDIS_SERVER: program = 'redis-server', PATH: path }: Environment,
   mayStart: boolean,
 ): Promise<PrivateRedis> {
   if (url !== '') return { url, noteService: async () => {}, stop: async () => {} };
-  if (mayStart) return startPrivateRedis(process.cwd(), { program, path });
+  const onNews = (news: RedisNews): void => printRedisNews(terminal, news);
+  if (mayStart) return startPrivateRedis(process.cwd(), { program, path, onNews });
   const says = 'REDIS_URL is not set; a single role must share its Redis with the others';
   const fix = `Set REDIS_URL, as in redis://127.0.0.1:6379; or run \`${ADJUTANT} up\`, which starts its own.`;
   throw new StartFault([fault('redis', says, fix)]);
+}
+
+function printRedisNews(terminal: Terminal, { says, fix }: RedisNews): void {
+  const mark = fix === null ? terminal.paintErr('yellow', 'warning') : terminal.paintErr('red', 'error');
+  terminal.err(`${mark} ${oneLine(says, 1_000)}`);
+  if (fix !== null) terminal.err(`${terminal.paintErr('cyan', '  fix')} ${fix}`);
 }
 
 async function aborted(signal: AbortSignal): Promise<void> {

@@ -1,0 +1,143 @@
+/** The private Redis of a folder ends while its service runs: it comes back at its address, or a person reads why not.
+ *  It must not be left running: each test stops it. */
+import { existsSync } from 'node:fs';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Redis } from 'ioredis';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { isAlive } from '../../../src/redis/private-lock.ts';
+import {
+  privateRedisLog,
+  privateRedisUrl,
+  type PrivateRedis,
+  startPrivateRedis,
+} from '../../../src/redis/private-redis.ts';
+import type { RedisNews } from '../../../src/redis/redis-keeper.ts';
+import { spawnProcess } from '../../support/process.ts';
+
+let folder: string;
+let news: RedisNews[];
+let redis: PrivateRedis;
+
+/** With a program that refuses while the file `broken` is there. */
+async function start(pausesMs: readonly number[]): Promise<void> {
+  const program = join(folder, 'redis');
+  const script = `#!/bin/sh\nif [ -e '${folder}/broken' ]; then exit 3; fi\nexec redis-server "$@"\n`;
+  await writeFile(program, script, { mode: 0o755 });
+  const onNews = (one: RedisNews): void => void news.push(one);
+  redis = await startPrivateRedis(folder, { program, path: process.env['PATH'], pausesMs, onNews });
+}
+
+async function owner(): Promise<{ redisPid: number; url: string }> {
+  const text = await readFile(join(folder, '.adjutant/redis/owner.json'), 'utf8');
+  return JSON.parse(text) as { redisPid: number; url: string };
+}
+
+async function kill(): Promise<void> {
+  process.kill((await owner()).redisPid, 'SIGKILL');
+}
+
+async function untilNews(count: number): Promise<void> {
+  await vi.waitFor(() => expect(news.length).toBeGreaterThanOrEqual(count), { timeout: 20_000 });
+}
+
+/** Each with a connection of its own. */
+async function ask<T>(question: (connection: Redis) => Promise<T>): Promise<T> {
+  const connection = new Redis(redis.url);
+  try {
+    return await question(connection);
+  } finally {
+    connection.disconnect();
+  }
+}
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'adjutant-private-'));
+  news = [];
+});
+
+afterEach(async () => {
+  await redis.stop();
+  await rm(folder, { recursive: true, force: true });
+});
+
+test('one that is killed comes back at its address with what it had, as often as it is killed', async () => {
+  await start([0, 0, 0]);
+  await redis.noteService('http://127.0.0.1:1');
+  await ask((connection) => connection.set('kept', 'yes'));
+  for (const times of [1, 2]) {
+    const { redisPid, url } = await owner();
+    await kill();
+    await untilNews(times);
+    expect(await owner()).toMatchObject({ url, serviceUrl: 'http://127.0.0.1:1' });
+    expect((await owner()).redisPid).not.toBe(redisPid);
+    expect(await ask((connection) => connection.get('kept'))).toBe('yes');
+  }
+  const says = expect.stringMatching(
+    /^The private Redis ended \(signal SIGKILL\) and runs again, after [\d.]+ s, with what it had\.$/,
+  ) as string;
+  expect(news).toEqual([
+    { says, fix: null },
+    { says, fix: null },
+  ]);
+});
+
+test('one that does not start is given up after some tries, and one that is started by hand takes its place', async () => {
+  await start([0, 1]);
+  await writeFile(join(folder, 'broken'), '');
+  await kill();
+  await untilNews(2);
+  const log = join(folder, '.adjutant/redis/redis.log');
+  const config = join(folder, '.adjutant/redis/redis.conf');
+  expect(news).toEqual([
+    {
+      says: `The private Redis ended (signal SIGKILL) and does not start: try 2 of 2 in 0.001 s. Its log: ${log}`,
+      fix: null,
+    },
+    {
+      says: 'The private Redis keeps ending (signal SIGKILL): it is not started again. Results wait in this process; nothing else works.',
+      fix: `Its log says why: ${log}. Then start it by hand: \`redis-server ${config}\`; or start this service again.`,
+    },
+  ]);
+  expect(await privateRedisUrl(folder)).toBeNull();
+  expect(await privateRedisLog(folder)).toBe(log);
+  const byHand = spawnProcess('redis-server', [config]);
+  await untilNews(3);
+  expect((await owner()).redisPid).toBe(byHand.pid);
+  await redis.stop();
+  expect((await byHand.exited).code).toBe(0);
+});
+
+test('a stop while it waits for the next try, or while it starts, ends all of it and leaves the folder free', async () => {
+  await start([0, 3_600_000]);
+  await writeFile(join(folder, 'broken'), '');
+  await kill();
+  await untilNews(1);
+  await redis.stop();
+  expect(existsSync(join(folder, '.adjutant/redis/owner.json'))).toBe(false);
+  await rm(join(folder, 'broken'));
+  await start([0]);
+  const { redisPid } = await owner();
+  await kill();
+  await vi.waitFor(() => expect(isAlive(redisPid)).toBe(false));
+  await redis.stop();
+  expect(await privateRedisUrl(folder)).toBeNull();
+  expect(existsSync(join(folder, '.adjutant/redis/owner.json'))).toBe(false);
+  expect(news).toHaveLength(1);
+});
+
+test('one that a killed service left is adopted, whichever process was noted as it', async () => {
+  await start([0]);
+  const { redisPid } = await owner();
+  const dead = spawnProcess('true', []);
+  await dead.exited;
+  // As a service leaves it that is killed between the start of its Redis and the note of it.
+  const left = { ...(await owner()), pid: dead.pid, redisPid: null };
+  await writeFile(join(folder, '.adjutant/redis/owner.json'), JSON.stringify(left));
+  const first = redis;
+  await start([0]);
+  expect(redis.url).toBe(first.url);
+  expect((await owner()).redisPid).toBe(redisPid);
+  await Promise.all([first.stop(), redis.stop()]);
+});
