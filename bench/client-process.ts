@@ -35,7 +35,12 @@ async function open(name: string, at: Target): Promise<Transport> {
     case 'chain':
       return (await import('./transports/chain.ts')).openChain(at);
     case 'run':
-      return (await import('./transports/run.ts')).openRun(at);
+    case 'steps': {
+      const { openRun, RUN_AGENT, STEPS_AGENT } = await import('./transports/run.ts');
+      return openRun(at, name === 'run' ? RUN_AGENT : STEPS_AGENT);
+    }
+    case 'noop':
+      return (await import('./transports/directive.ts')).openNoop(at);
     case 'direct':
       return (await import('./transports/directive.ts')).openDirect(at);
     case 'http':

@@ -2,9 +2,11 @@
  *  It must not run two loads at once. */
 import { parseArgs } from 'node:util';
 import { startRedis, type TestRedis } from '../test/support/redis.ts';
+import { disturbed, busyMachine } from './busy-machine.ts';
 import type { LoadRequest } from './client-process.ts';
 import { type Measured, type Measurement, measure, type Plan } from './measurement.ts';
-import { commandReport, medians, report } from './report.ts';
+import { lastRows, saveRows } from './last-run.ts';
+import { commandReport, medians, report, rowsOf } from './report.ts';
 import { type Scenario, SCENARIOS, TRACE_SCENARIOS } from './scenarios.ts';
 import { benchStreams } from './streams.ts';
 import { benchTakeovers } from './takeover.ts';
@@ -13,7 +15,7 @@ import { benchWorkers } from './workers.ts';
 const USAGE = `npm run bench -- [options]
   --n 5000                      operations with 100 in flight
   --single 500                  operations one at a time
-  --only bullmq,direct,http,mcp,chain,run  these scenarios; ratios need 'bullmq' among them, those of runs 'chain'
+  --only bullmq,noop,direct,http,mcp,chain,steps,apart,run  these scenarios; ratios need 'bullmq' among them, those of runs 'chain'
   --only traces                 directives over HTTP without traces, with one in a hundred, with all
   --only workers                1, 2 and 4 worker processes with tools of 50 ms, 10 at a time each, beside the ideal
   --only streams                answers of a model that are followed while they are written, once
@@ -26,6 +28,8 @@ const USAGE = `npm run bench -- [options]
   --fsync everysec,always       Redis' appendfsync
   --slots 50                    operations that a worker runs at once; plain BullMQ slows down with more slots than jobs
   --rounds 3                    each scenario so often, in turns; the report shows the round with the median rate
+  --save                        write the ratios to bench/last-run.json; figures of the last run are shown in brackets
+  --busy                        measure on a machine that has other work, too
   --commands                    count the commands that each operation sends to Redis`;
 
 const { values } = parseArgs({
@@ -37,6 +41,8 @@ const { values } = parseArgs({
     slots: { type: 'string', default: '50' },
     rounds: { type: 'string', default: '3' },
     commands: { type: 'boolean', default: false },
+    save: { type: 'boolean', default: false },
+    busy: { type: 'boolean', default: false },
     streams: { type: 'string', default: '200' },
     pieces: { type: 'string', default: '500' },
     pace: { type: 'string', default: '50' },
@@ -63,7 +69,17 @@ const plan: Plan = {
 };
 
 if (values.help) console.log(USAGE);
-else for (const fsync of values.fsync.split(',')) await run(fsync === 'always' ? 'always' : 'everysec');
+else await runAll();
+
+async function runAll(): Promise<void> {
+  const refusal = values.busy ? null : await busyMachine();
+  if (refusal !== null) {
+    console.error(refusal);
+    process.exitCode = 1;
+    return;
+  }
+  for (const fsync of values.fsync.split(',')) await run(fsync === 'always' ? 'always' : 'everysec');
+}
 
 async function run(fsync: 'always' | 'everysec'): Promise<void> {
   // A rewrite of the append-only file in the middle of a load would be charged to whoever runs then.
@@ -84,10 +100,20 @@ async function run(fsync: 'always' | 'everysec'): Promise<void> {
       commands.set(scenario, measured.commands);
     }
   }
-  console.log(report(`Redis with AOF ${fsync}`, medians(measurements)));
+  conclude(fsync, medians(measurements));
   for (const [{ name }, counts] of values.commands ? commands : []) {
     console.log(commandReport(name, counts, COUNTED.count));
   }
+}
+
+/** A row that other processes disturbed is shown, and never kept. */
+function conclude(fsync: string, measurements: readonly Measurement[]): void {
+  console.log(report(fsync, measurements, lastRows()));
+  const faults = disturbed(measurements);
+  if (faults.length > 0) console.log(`\nDisturbed, measure again:\n${faults.join('\n')}`);
+  if (!values.save) return;
+  if (faults.length > 0) throw new Error('Nothing is saved of a run that was disturbed.');
+  saveRows(rowsOf(fsync, measurements), new Date().toISOString().slice(0, 10));
 }
 
 async function followStreams(fsync: string, redis: TestRedis): Promise<void> {

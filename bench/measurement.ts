@@ -3,6 +3,7 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
+import { Redis } from 'ioredis';
 import type { LoadRequest } from './client-process.ts';
 import { type CommandCount, countCommands } from './command-count.ts';
 import type { LoadResult } from './load.ts';
@@ -30,7 +31,13 @@ export interface Cost {
   readonly perOperationUs: number;
 }
 
-export interface Measurement extends LoadResult {
+/** What an operation leaves in Redis until its retention, and in the append-only file. */
+export interface Left {
+  readonly memoryBytes: number;
+  readonly fileBytes: number;
+}
+
+export interface Measurement extends LoadResult, Left {
   readonly scenario: string;
   /** Name of the scenario it is compared with. */
   readonly baseline: string;
@@ -41,7 +48,7 @@ export interface Measurement extends LoadResult {
 const CLIENT = fileURLToPath(new URL('client-process.ts', import.meta.url));
 
 /** What the rest of the machine used meanwhile, the kernel's network included: much of it spoils a measurement. */
-const OTHERS = 'others';
+export const OTHERS = 'others';
 
 /** Brings code and connections up to temperature before anything counts. */
 const WARM_UP: LoadRequest = { count: 500, concurrency: 50 };
@@ -76,17 +83,30 @@ export async function measure(transport: string, stage: Stage, plan: Plan): Prom
 
 async function measureLoad(stage: Stage, client: ChildProcess, load: LoadRequest) {
   const parts = withChildren([...stage.parts, { name: 'client', pid: client.pid ?? 0 }]);
+  const heldBefore = await held(stage.target.redisPort);
   const [machineBefore, ...before] = [machineTimeMs(), ...parts.map(({ pid }) => processorTimeMs(pid))];
   const result = await ask(client, load);
   const [machineAfter, ...after] = [machineTimeMs(), ...parts.map(({ pid }) => processorTimeMs(pid))];
+  const heldAfter = await held(stage.target.redisPort);
   const used = after.map((timeMs, index) => timeMs - (before[index] ?? 0));
   const costs = parts.map(({ name }, index) => costOf(name, used[index] ?? 0, result));
   const ownMs = used.reduce((sum, timeMs) => sum + timeMs, 0);
   return {
     concurrency: load.concurrency,
     ...result,
+    memoryBytes: (heldAfter.memoryBytes - heldBefore.memoryBytes) / result.count,
+    fileBytes: (heldAfter.fileBytes - heldBefore.fileBytes) / result.count,
     costs: [...costs, costOf(OTHERS, Math.max(0, machineAfter - machineBefore - ownMs), result)],
   };
+}
+
+/** Of the whole Redis. */
+async function held(redisPort: number): Promise<Left> {
+  const redis = new Redis(redisPort, '127.0.0.1');
+  const info = `${await redis.info('memory')}\n${await redis.info('persistence')}`;
+  redis.disconnect();
+  const figure = (name: string): number => Number(new RegExp(`^${name}:(\\d+)`, 'm').exec(info)?.[1] ?? 0);
+  return { memoryBytes: figure('used_memory'), fileBytes: figure('aof_current_size') };
 }
 
 /** The MCP server of a part is a process of its own. */

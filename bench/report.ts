@@ -2,6 +2,7 @@
  *  It must not leave out a row that looks bad. */
 import { table } from '../src/cli/table.ts';
 import type { CommandCount } from './command-count.ts';
+import { type LastRow, lastOf, rowOf } from './last-run.ts';
 import type { Cost, Measurement } from './measurement.ts';
 
 const COLUMNS = [
@@ -12,7 +13,10 @@ const COLUMNS = [
   'p99 ms',
   'rate',
   'p50',
-  'CPU: % of a core (µs per op)',
+  'KB in memory',
+  'KB of AOF',
+  'CPU µs',
+  'of it (% of a core)',
 ] as const;
 
 /** Of each scenario and load the run with the median rate: one noisy localWorker decides nothing. */
@@ -35,35 +39,59 @@ export function commandReport(
   return `\n${scenario}: commands that an operation sends to Redis, one at a time\n${table(rows).join('\n')}`;
 }
 
-export function report(title: string, measurements: readonly Measurement[]): string {
-  const rows = measurements.map((measurement) => row(measurement, baselineOf(measurement, measurements)));
+/** `last`: the rows of the last committed run; a figure that has one shows it in brackets. */
+export function report(
+  fsync: string,
+  measurements: readonly Measurement[],
+  last: readonly LastRow[] = [],
+): string {
+  const rows = rowsOf(fsync, measurements).map((row, index) =>
+    cells(measurements[index] as Measurement, row, lastOf(row, last)),
+  );
   const notes = measurements.flatMap(({ scenario, concurrency, note }) =>
     note === undefined ? [] : [`${scenario}, ${concurrency} in flight: ${note}`],
   );
-  return `\n${title}\n${[...table([COLUMNS, ...rows]), ...notes].join('\n')}`;
+  return `\nRedis with AOF ${fsync}\n${[...table([COLUMNS, ...rows]), ...notes].join('\n')}`;
+}
+
+/** What a run keeps of its measurements. */
+export function rowsOf(fsync: string, measurements: readonly Measurement[]): LastRow[] {
+  return measurements.map((measurement) => rowOf(fsync, measurement, baselineOf(measurement, measurements)));
 }
 
 function baselineOf(of: Measurement, all: readonly Measurement[]): Measurement | null {
   return all.find((other) => other.scenario === of.baseline && other.concurrency === of.concurrency) ?? null;
 }
 
-function row(measurement: Measurement, baseline: Measurement | null): string[] {
+function cells(measurement: Measurement, row: LastRow, last: LastRow | null): string[] {
   return [
     measurement.scenario,
     String(measurement.concurrency),
     measurement.perSecond.toFixed(0),
     measurement.p50Ms.toFixed(2),
     measurement.p99Ms.toFixed(2),
-    baseline === null ? '–' : ratio(measurement.perSecond, baseline.perSecond),
-    baseline === null ? '–' : ratio(measurement.p50Ms, baseline.p50Ms),
+    figure(row.rate, last?.rate, times),
+    figure(row.p50, last?.p50, times),
+    figure(row.memory_bytes, last?.memory_bytes, kilobytes),
+    figure(row.file_bytes, last?.file_bytes, kilobytes),
+    figure(row.cpu_us, last?.cpu_us, String),
     measurement.costs.map(cost).join(', '),
   ];
 }
 
-function ratio(value: number, of: number): string {
-  return `${(value / of).toFixed(2)}×`;
+/** The last figure in brackets. */
+function figure(
+  value: number | null,
+  last: number | null | undefined,
+  form: (value: number) => string,
+): string {
+  if (value === null) return '–';
+  return last === null || last === undefined ? form(value) : `${form(value)} (${form(last)})`;
 }
 
+const times = (value: number): string => `${value.toFixed(2)}×`;
+const kilobytes = (bytes: number): string => (bytes / 1_024).toFixed(1);
+
 export function cost({ name, corePercent, perOperationUs }: Cost): string {
-  return `${name} ${corePercent.toFixed(0)} % (${perOperationUs.toFixed(0)})`;
+  return `${name} ${perOperationUs.toFixed(0)} (${corePercent.toFixed(0)} %)`;
 }

@@ -7,7 +7,7 @@ import { type Child, freePort, spawnNode } from '../test/support/process.ts';
 import type { TestRedis } from '../test/support/redis.ts';
 import type { Part, Stage } from './measurement.ts';
 import type { Target } from './transport.ts';
-import { RUN_AGENT } from './transports/run.ts';
+import { RUN_AGENT, STEPS_AGENT } from './transports/run.ts';
 
 export interface Scenario {
   /** What the report calls it. */
@@ -26,10 +26,18 @@ const CHAIN_BASELINE = 'three BullMQ jobs';
 
 export const SCENARIOS: Readonly<Record<string, Scenario>> = {
   bullmq: { name: BASELINE, baseline: BASELINE, transport: 'bullmq', start: startBaseline },
+  noop: { name: 'no-op, direct', baseline: BASELINE, transport: 'noop', start: startNoop },
   direct: { name: 'directive, direct', baseline: BASELINE, transport: 'direct', start: startDirect },
   http: { name: 'directive, HTTP', baseline: BASELINE, transport: 'http', start: startHttp },
   mcp: { name: 'MCP call alone', baseline: BASELINE, transport: 'mcp', start: startNothing },
   chain: { name: CHAIN_BASELINE, baseline: CHAIN_BASELINE, transport: 'chain', start: startChain },
+  steps: { name: 'run of no-ops', baseline: CHAIN_BASELINE, transport: 'steps', start: startSteps },
+  apart: {
+    name: 'run of no-ops, roles apart',
+    baseline: CHAIN_BASELINE,
+    transport: 'steps',
+    start: startApart,
+  },
   run: { name: 'run, direct', baseline: CHAIN_BASELINE, transport: 'run', start: startRuns },
 };
 
@@ -68,6 +76,22 @@ async function startRuns(redis: TestRedis, slots: number): Promise<Stage> {
   const port = await freePort();
   const up = await startRole(redis, 'up', await writeRunConfig(slots), ['--port', String(port)]);
   return stage(redis, { service: up });
+}
+
+async function startNoop(redis: TestRedis): Promise<Stage> {
+  return stage(redis, { worker: await startRole(redis, 'worker', await writeNoopConfig()) });
+}
+
+async function startSteps(redis: TestRedis): Promise<Stage> {
+  const port = await freePort();
+  const service = await startRole(redis, 'up', await writeNoopConfig(), ['--port', String(port)]);
+  return stage(redis, { service });
+}
+
+async function startApart(redis: TestRedis): Promise<Stage> {
+  const config = await writeNoopConfig();
+  const worker = await startRole(redis, 'worker', config);
+  return stage(redis, { worker, engine: await startRole(redis, 'engine', config) });
 }
 
 async function startDirect(redis: TestRedis, slots: number): Promise<Stage> {
@@ -129,6 +153,16 @@ async function writeConfig(slots: number, more: object = {}, toolMs = 0): Promis
   return file;
 }
 
+/** The no-ops of bench/noop-module.ts; a lane of a directive type has 50 slots in each worker. */
+async function writeNoopConfig(): Promise<string> {
+  const file = join(await mkdtemp(join(tmpdir(), 'adjutant-bench-')), 'adjutant.json');
+  const module = resolve('bench/noop-module.ts');
+  const agents = { [STEPS_AGENT]: { strategy: 'steps', model: 'none:none' } };
+  const providers = { none: { type: 'scripted' } };
+  await writeFile(file, JSON.stringify({ directives: [module], strategies: [module], providers, agents }));
+  return file;
+}
+
 /** A model that answers at once: with a call of the no-op, and with a word after it. */
 async function writeRunConfig(slots: number): Promise<string> {
   const file = await writeConfig(slots);
@@ -148,7 +182,7 @@ async function writeRunConfig(slots: number): Promise<string> {
 
 async function startRole(
   redis: TestRedis,
-  role: 'api' | 'worker' | 'up',
+  role: 'api' | 'worker' | 'engine' | 'up',
   configFile: string,
   options: readonly string[] = [],
 ): Promise<Child> {

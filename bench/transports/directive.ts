@@ -1,9 +1,20 @@
-/** The product: a no-op tool call through either transport of the directive client.
+/** The product: a no-op, a tool call or a directive type of its own, through either transport of the directive client.
  *  It must use nothing but what a program outside may import. */
 import { createHttpClient } from '../../src/client/http-client.ts';
+import type { SubmittedDirective } from '../../src/contract/directive.ts';
 import type { DirectiveClient } from '../../src/contract/directive-client.ts';
 import { createDirectClient } from '../../src/service/direct-client.ts';
+import { NOOP, noop } from '../noop-module.ts';
 import type { Target, Transport } from '../transport.ts';
+
+const TOOL_CALL: SubmittedDirective = { type: 'tool_exec', tool_name: 'noop.noop' };
+/** Of a type that the client's types do not know. */
+const NO_OP = { type: NOOP } as unknown as SubmittedDirective;
+
+export async function openNoop({ redisPort }: Target): Promise<Transport> {
+  const redisUrl = `redis://127.0.0.1:${redisPort}`;
+  return transportOf(await createDirectClient({ redisUrl, directives: [noop] }), NO_OP);
+}
 
 export async function openDirect({ redisPort }: Target): Promise<Transport> {
   return transportOf(await createDirectClient({ redisUrl: `redis://127.0.0.1:${redisPort}` }));
@@ -13,12 +24,11 @@ export function openHttp({ baseUrl }: Target): Promise<Transport> {
   return Promise.resolve(transportOf(createHttpClient({ baseUrl })));
 }
 
-function transportOf(client: DirectiveClient): Transport {
+function transportOf(client: DirectiveClient, directive = TOOL_CALL): Transport {
   return {
     operation: async () => {
-      const ended = await client.execute({ type: 'tool_exec', tool_name: 'noop.noop' });
-      if (ended.type !== 'ai.tool.result' || !ended.data.result.ok)
-        throw new Error(JSON.stringify(ended.data));
+      const ended = await client.execute(directive);
+      if (!('result' in ended.data) || !ended.data.result.ok) throw new Error(JSON.stringify(ended.data));
     },
     close: async () => client.close(),
   };

@@ -1,21 +1,22 @@
-/** The product: a run of model, tool, model with parts that do nothing, started by a direct client and followed to its end.
+/** The product: a run of three steps that do nothing, started by a direct client and followed to its end.
  *  It must use nothing but what a program outside may import. */
 import type { DirectiveClient } from '../../src/contract/directive-client.ts';
 import { createDirectClient } from '../../src/service/direct-client.ts';
 import type { Target, Transport } from '../transport.ts';
 
-/** Of the configuration that the scenario writes. */
+/** Of the configurations that the scenarios write: model, tool, model; and three no-ops. */
 export const RUN_AGENT = 'noop';
+export const STEPS_AGENT = 'steps';
 
 /** Runs of which the engine's share is worked out after a load. */
 const SAMPLED = 200;
 
-export async function openRun({ redisPort }: Target): Promise<Transport> {
+export async function openRun({ redisPort }: Target, agent: string): Promise<Transport> {
   const client = await createDirectClient({ redisUrl: `redis://127.0.0.1:${redisPort}` });
   const recent: string[] = [];
   return {
     operation: async () => {
-      const { request_id } = await client.runs.start({ agent: RUN_AGENT, query: 'go' });
+      const { request_id } = await client.runs.start({ agent, query: 'go' });
       for await (const signal of client.signals(request_id)) {
         if (signal.type === 'ai.request.failed') throw new Error(JSON.stringify(signal.data.error));
       }

@@ -2,11 +2,21 @@
  *  It must not measure anything. */
 import { expect, test } from 'vitest';
 import type { Measurement } from '../../../bench/measurement.ts';
-import { commandReport, medians, report } from '../../../bench/report.ts';
+import { disturbed } from '../../../bench/busy-machine.ts';
+import { commandReport, medians, report, rowsOf } from '../../../bench/report.ts';
 import { BASELINE } from '../../../bench/scenarios.ts';
 
 function measured(scenario: string, perSecond: number, concurrency = 100): Measurement {
-  const figures = { count: 1, elapsedMs: 1, perSecond, p50Ms: 2, p99Ms: 4, costs: [] };
+  const figures = {
+    count: 1,
+    elapsedMs: 1,
+    perSecond,
+    p50Ms: 2,
+    p99Ms: 4,
+    memoryBytes: 2_048,
+    fileBytes: 512,
+    costs: [],
+  };
   return { scenario, baseline: BASELINE, concurrency, ...figures };
 }
 
@@ -17,17 +27,35 @@ test('of several rounds, the one with the median rate stands for the scenario an
 });
 
 test('a ratio compares with the baseline of the same load', () => {
-  const lines = report('Title', [
+  const lines = report('everysec', [
     measured(BASELINE, 200),
     measured(BASELINE, 10, 1),
     measured('a', 100),
   ]).split('\n');
-  expect(lines[1]).toBe('Title');
+  expect(lines[1]).toBe('Redis with AOF everysec');
   expect(lines.at(-1)).toMatch(/^a +100 +100 .* 0\.50× +1\.00×/);
 });
 
+test('a figure of the last run stands in brackets, and a row that it did not have stands alone', () => {
+  const rows = [measured(BASELINE, 200), measured('a', 100)];
+  const last = rowsOf('everysec', [measured(BASELINE, 100), measured('a', 80)]);
+  const [, , , baseline, own] = report('everysec', rows, last).split('\n');
+  expect(baseline).toMatch(/1\.00× \(1\.00×\) +1\.00× \(1\.00×\) +2\.0 \(2\.0\) +0\.5 \(0\.5\)/);
+  expect(own).toMatch(/0\.50× \(0\.80×\) +1\.00× \(1\.00×\)/);
+  expect(report('always', rows, last)).not.toContain('(0.80×)');
+});
+
+test('a row beside which others worked is named', () => {
+  const costs = (corePercent: number) => [{ name: 'others', corePercent, perOperationUs: 1 }];
+  const rows = [
+    { ...measured('quiet', 100), costs: costs(20) },
+    { ...measured('beside', 100), costs: costs(30) },
+  ];
+  expect(disturbed(rows)).toEqual(['beside, 100 in flight: other processes used 30 % of a core']);
+});
+
 test('a note of a scenario follows the table', () => {
-  const text = report('Title', [{ ...measured('a', 100), note: 'half of it is waiting' }]);
+  const text = report('everysec', [{ ...measured('a', 100), note: 'half of it is waiting' }]);
   expect(text.split('\n').at(-1)).toBe('a, 100 in flight: half of it is waiting');
 });
 
