@@ -38,7 +38,7 @@ function contextField(usual: 'caller' | 'all') {
   return z.enum(['none', 'caller', 'all']).default(usual).register(notes, {
     description: 'How much of a call’s `context` the server gets, as `_meta["adjutant/context"]`.',
     special: '`none` = nothing; `caller` = what the caller or the agent gave; `all` = also the run’s `state`',
-    fallback: '`caller`; `all` with `builtin`',
+    fallback: '`caller`; `all` with `builtin` and `module`',
   });
 }
 
@@ -144,11 +144,22 @@ const builtInServerSchema = z.strictObject({
   expose: exposeField(false),
 });
 
+/** Tools of a user's module, which the worker calls in its own process. */
+const moduleServerSchema = z.strictObject({
+  module: z.string().min(1).register(notes, {
+    description: 'Path of a module that exports tools (`defineTool`), relative to the file.',
+    fallback: 'none',
+  }),
+  ...policyFields,
+  context: contextField('all'),
+});
+
 /** One row for each transport: the key that a server of it has, and the schema of its entry. */
 const TRANSPORTS = {
   http: { key: 'url', schema: httpServerSchema },
   stdio: { key: 'command', schema: stdioServerSchema },
   builtin: { key: 'builtin', schema: builtInServerSchema },
+  module: { key: 'module', schema: moduleServerSchema },
 } as const;
 
 type Kind = keyof typeof TRANSPORTS;
@@ -157,7 +168,10 @@ type ConfigOf<K extends Kind> = z.infer<(typeof TRANSPORTS)[K]['schema']> & { re
 export type StdioServerConfig = ConfigOf<'stdio'>;
 export type HttpServerConfig = ConfigOf<'http'>;
 export type BuiltInServerConfig = ConfigOf<'builtin'>;
-export type ServerConfig = StdioServerConfig | HttpServerConfig | BuiltInServerConfig;
+export type ModuleServerConfig = ConfigOf<'module'>;
+/** A server that speaks MCP. */
+export type McpServerConfig = StdioServerConfig | HttpServerConfig | BuiltInServerConfig;
+export type ServerConfig = McpServerConfig | ModuleServerConfig;
 
 /** What an entry is read by. An entry without the key of a transport is read as a process, and refused. */
 export function transportOf(entry: unknown): { kind: Kind; schema: z.ZodType<z.infer<typeof serverSchema>> } {
@@ -167,4 +181,9 @@ export function transportOf(entry: unknown): { kind: Kind; schema: z.ZodType<z.i
 }
 
 /** Any entry of `mcpServers`. */
-export const serverSchema = z.union([stdioServerSchema, httpServerSchema, builtInServerSchema]);
+export const serverSchema = z.union([
+  stdioServerSchema,
+  httpServerSchema,
+  builtInServerSchema,
+  moduleServerSchema,
+]);

@@ -8,7 +8,7 @@ import { findJsonHazard } from './json-guard.ts';
 import { isObject } from './json-object.ts';
 import { boundedText } from './json-safe.ts';
 import { ownMember } from './own-member.ts';
-import { type ToolReply, readReply } from './tool-reply.ts';
+import { readReply } from './tool-reply.ts';
 
 export type ControlDirective = {
   [T in ControlDirectiveType]: { type: T; params: z.output<(typeof CONTROL_PARAMS)[T]> };
@@ -91,27 +91,36 @@ const MAX_ENTRIES = 100;
 /** Takes the control directives out of a raw tool result (an MCP result or its text). Never throws. */
 export function extractDirectives(rawResult: unknown, options: ExtractOptions = {}): Extraction {
   const reply = readReply(rawResult);
-  const extraction: Extraction = { result: reply.result, directives: [], rejected: [] };
+  const { directives, rejected } = readDirectives(reply.entries, { ...options, isError: reply.isError });
   if (reply.tooLarge)
-    extraction.rejected.push(rejection(0, undefined, 'too_large', 'the result is too large to read'));
-  for (const [index, entry] of reply.entries.slice(0, MAX_ENTRIES).entries()) {
-    const read = readEntry(entry, index, reply, options);
-    if ('reason' in read) extraction.rejected.push(read);
-    else extraction.directives.push(read);
+    rejected.unshift(rejection(0, undefined, 'too_large', 'the result is too large to read'));
+  return { result: reply.result, directives, rejected };
+}
+
+/** Reads entries that code hands over. Never throws. */
+export function readDirectives(
+  entries: readonly unknown[],
+  options: ExtractOptions & { readonly isError: boolean },
+): Omit<Extraction, 'result'> {
+  const directives: ControlDirective[] = [];
+  const rejected: RejectedDirective[] = [];
+  for (const [index, entry] of entries.slice(0, MAX_ENTRIES).entries()) {
+    const read = readEntry(entry, index, options);
+    if ('reason' in read) rejected.push(read);
+    else directives.push(read);
   }
-  const left = reply.entries.length - MAX_ENTRIES;
-  if (left > 0) extraction.rejected.push(surplus(left));
-  return extraction;
+  const left = entries.length - MAX_ENTRIES;
+  if (left > 0) rejected.push(surplus(left));
+  return { directives, rejected };
 }
 
 function readEntry(
   entry: unknown,
   index: number,
-  reply: ToolReply,
-  options: ExtractOptions,
+  options: ExtractOptions & { readonly isError: boolean },
 ): ControlDirective | RejectedDirective {
   const trust = options.trust ?? 'none';
-  if (reply.isError && options.fromErrors !== true) {
+  if (options.isError && options.fromErrors !== true) {
     return rejection(index, entry, 'error_result', 'the result is an error');
   }
   if (trust === 'none') return rejection(index, entry, 'untrusted', 'the server may not send directives');

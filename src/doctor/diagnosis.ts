@@ -5,7 +5,7 @@ import { resolve } from 'node:path';
 import { advice, fault, fine, type Finding } from './finding.ts';
 import type { Config } from '../config/config.ts';
 import type { ProviderConfig } from '../config/models.ts';
-import type { HttpServerConfig, ServerConfig, StdioServerConfig } from '../config/servers.ts';
+import type { HttpServerConfig, McpServerConfig, StdioServerConfig } from '../config/servers.ts';
 import { BUILT_IN_PROVIDERS, modelLane, parseModelName } from '../contract/model-name.ts';
 import type { ConnectFault } from '../mcp/connect-fault.ts';
 import { probeServer, type Probe } from '../mcp/probe.ts';
@@ -74,6 +74,7 @@ export interface ServerExamination {
 export function examineServers(config: Config, options: ServerExamination = {}): Promise<Finding>[] {
   const limits = { limitMs: SERVER_LIMIT_MS, ...options };
   return [...config.mcpServers].map(async ([name, server]) => {
+    if (server.kind === 'module') return fine(`mcp ${name}`, `tools of the module ${server.module}`);
     const probe = await probeServer(serverOptions(name, server, { ...config, agents: [] }), limits);
     return probe.ok
       ? reachedFinding(name, probe)
@@ -100,7 +101,7 @@ function reached({ transport, tools, connectMs, listMs }: Extract<Probe, { ok: t
 
 type Failed = Extract<Probe, { ok: false }>;
 
-function remedy(name: string, server: ServerConfig, directory: string, found: Failed): string {
+function remedy(name: string, server: McpServerConfig, directory: string, found: Failed): string {
   const place = `mcpServers.${name}`;
   switch (server.kind) {
     case 'http':

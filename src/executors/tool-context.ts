@@ -18,14 +18,19 @@ export type SharedContext = { ok: true; context: Members | null } | { ok: false;
 
 /** A context that is too large fails the call: a tool that needs it must not run without it. */
 export function sharedContext(context: Members, sharing: ContextSharing): SharedContext {
-  if (sharing === 'none') return { ok: true, context: null };
-  const shared = sharing === 'all' ? context : withoutState(context);
+  const shared = contextFor(context, sharing);
   if (Object.keys(shared).length === 0) return { ok: true, context: null };
   const bytes = Buffer.byteLength(JSON.stringify(shared));
   return bytes <= MAX_CONTEXT_BYTES ? { ok: true, context: shared } : { ok: false, error: tooLarge(bytes) };
 }
 
-function withoutState(context: Members): Members {
+/** The part that is shared; {} = nothing. */
+export function contextFor(context: Members, sharing: ContextSharing): Record<string, unknown> {
+  if (sharing === 'none') return {};
+  return sharing === 'all' ? { ...context } : withoutState(context);
+}
+
+function withoutState(context: Members): Record<string, unknown> {
   const { [STATE]: _state, ...given } = context;
   return given;
 }

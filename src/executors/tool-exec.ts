@@ -36,15 +36,22 @@ export interface ToolPlace {
   endpoint: string;
 }
 
+/** Tools that this process executes itself; null: the server of this place is none of them. */
+export type OwnTools = (
+  place: ToolPlace,
+) => ((directive: ToolExec, context: ExecutionContext) => Promise<Execution>) | null;
+
 export interface ToolExecOptions {
   pool: McpPool;
+  /** Default: none. */
+  own?: OwnTools;
   /** null: this worker does not serve the lane. */
   placeOf(directive: ToolExec, lane: string): ToolPlace | null;
   /** As far as it is known now: a worker knows a tool's annotations from its first connection to the server on. */
   repeatPolicyOf(directive: ToolExec, place: ToolPlace): Promise<RepeatPolicy>;
 }
 
-export function toolExec({ pool, placeOf, repeatPolicyOf }: ToolExecOptions): DirectiveDefinition {
+export function toolExec({ pool, own, placeOf, repeatPolicyOf }: ToolExecOptions): DirectiveDefinition {
   return defineDirective<ToolExec>({
     mode: 'queued',
     type: 'tool_exec',
@@ -61,7 +68,12 @@ export function toolExec({ pool, placeOf, repeatPolicyOf }: ToolExecOptions): Di
     }),
     async execute(directive, context) {
       const place = placeOf(directive, context.lane);
-      return place ? callTool(pool, directive, place, context) : notServedHere(directive);
+      if (!place) return notServedHere(directive);
+      const execute = own?.(place) ?? null;
+      if (execute === null) return callTool(pool, directive, place, context);
+      const { server, tool } = place;
+      const execution = await execute(directive, context);
+      return { ...execution, metadata: { ...execution.metadata, server, tool } };
     },
   });
 }

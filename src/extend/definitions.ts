@@ -1,4 +1,4 @@
-// `adjutant/engine`: what users' modules are written with: agents, strategies, custom directives.
+// `adjutant/engine`: what users' modules are written with: agents, strategies, custom directives, tools.
 // Must never connect to anything: a definition is data and functions; the service that loads it does the rest.
 export type { AgentDefinition, SubmittedAgentDefinition } from '../contract/agent-definition.ts';
 export { errorEnvelope, type ErrorEnvelope } from '../contract/error-envelope.ts';
@@ -15,6 +15,8 @@ export {
   type CustomDirective,
   type QueuedDirectiveType,
 } from '../engine/core/directive-exec.ts';
+export { defineTool, type ModuleTool, type ToolAnswer, type ToolContext } from './define-tool.ts';
+export type { ControlDirectiveInput } from '../contract/control-directive.ts';
 export { toolMessage } from '../engine/core/history.ts';
 export { defineAgent } from '../engine/define-agent.ts';
 export { type ModelAnswer, readAnswer } from '../engine/strategies/model-answer.ts';

@@ -1,15 +1,14 @@
-// Loads users' agents, strategies and custom directive types from modules named in the configuration.
+// Loads users' agents, strategies, custom directive types and tools from modules named in the configuration.
 // Must never accept an export of the wrong form: the error names the module and the fault.
-import { resolve } from 'node:path';
-import { pathToFileURL } from 'node:url';
 import type { Config } from '../config/config.ts';
 import { ConfigError } from '../config/error.ts';
 import { type AgentDefinition, agentDefinitionSchema } from '../contract/agent-definition.ts';
 import { CUSTOM_CONTEXT } from '../contract/custom-directive.ts';
 import { isObject } from '../contract/json-object.ts';
-import type { FieldError } from '../contract/problem.ts';
 import { knownRepeatPolicy } from '../contract/work-directive.ts';
 import { ownReport, readExecution } from './custom-execution.ts';
+import { CORRECT_MODULE, exportsOf, fault } from './module-exports.ts';
+import { isTool, loadTools, type ToolModules } from './tool-modules.ts';
 import {
   type CustomDirectiveType,
   typeNameFault,
@@ -24,13 +23,12 @@ export interface Modules {
   agents: readonly AgentDefinition[];
   strategies: readonly AnyStrategy[];
   directives: readonly CustomDirectiveType[];
+  tools: ToolModules;
 }
 
-export const NO_MODULES: Modules = { agents: [], strategies: [], directives: [] };
+export const NO_MODULES: Modules = { agents: [], strategies: [], directives: [], tools: new Map() };
 
-const CORRECT_MODULE = { fix: 'Correct the module, or the place of the configuration that names it.' };
-
-type Named = Pick<Config, 'agents' | 'strategies' | 'directives' | 'directory'>;
+type Named = Pick<Config, 'agents' | 'strategies' | 'directives' | 'mcpServers' | 'directory'>;
 
 /** How to recognise a sort of export, and what is wrong with one; null = nothing. */
 interface Sort {
@@ -44,7 +42,8 @@ const DIRECTIVE_TYPE: Sort = {
   claims: (value) => 'type' in value || 'mode' in value,
   fault: directiveTypeFault,
 };
-const isAgent = (value: object): boolean => !STRATEGY.claims(value) && !DIRECTIVE_TYPE.claims(value);
+const isAgent = (value: object): boolean =>
+  !STRATEGY.claims(value) && !DIRECTIVE_TYPE.claims(value) && !isTool(value);
 
 /** Throws `ConfigError` for a module that cannot be loaded, or exports nothing of the wanted sort. */
 export async function loadModules(config: Named): Promise<Modules> {
@@ -52,6 +51,7 @@ export async function loadModules(config: Named): Promise<Modules> {
     agents: await loadAgents(config),
     strategies: (await loadEach(config, 'strategies', STRATEGY)) as AnyStrategy[],
     directives: (await loadEach(config, 'directives', DIRECTIVE_TYPE)) as CustomDirectiveType[],
+    tools: await loadTools(config),
   };
 }
 
@@ -107,24 +107,6 @@ async function loadEach(config: Named, section: 'strategies' | 'directives', sor
   return loaded;
 }
 
-/** The objects of one sort that a module exports, alone or in an array. */
-async function exportsOf(
-  directory: string,
-  path: string,
-  place: string,
-  claims: (value: object) => boolean,
-): Promise<object[]> {
-  const url = pathToFileURL(resolve(directory, path)).href;
-  const loaded = (await import(url).catch((error: unknown) => {
-    throw fault(path, place, `cannot be loaded: ${error instanceof Error ? error.message : String(error)}`);
-  })) as Record<string, unknown>;
-  const values = [...new Set(Object.values(loaded).flat())];
-  const objects = values.filter((value): value is object => typeof value === 'object' && value !== null);
-  const claimed = objects.filter(claims);
-  if (claimed.length === 0) throw fault(path, place, 'exports nothing of that kind');
-  return claimed;
-}
-
 function strategyFault(value: object): string | null {
   const { name, init, reduce } = value as Partial<AnyStrategy>;
   if (typeof name !== 'string' || name === '') return 'exports a strategy without a name';
@@ -151,11 +133,6 @@ function directiveTypeFault(value: object): string | null {
     return `${named} without a zod schema`;
   const does = customType.mode === 'immediate' ? 'exec' : 'execute';
   return typeof customType[does] === 'function' ? null : `${named} without a function "${does}"`;
-}
-
-function fault(path: string, place: string, message: string): ConfigError {
-  const error: FieldError = { path: place, message };
-  return new ConfigError(path, [error], CORRECT_MODULE);
 }
 
 /** The types that workers execute, as their registry holds them. */

@@ -9,10 +9,13 @@ import type { LoginStore } from '../mcp/oauth/login-store.ts';
 import type { McpPool } from '../mcp/pool.ts';
 import type { Logger } from '../telemetry/logger.ts';
 import { mcpServers } from './mcp-servers.ts';
+import { withModules } from './tool-pool.ts';
 import { modelProviders } from './model-providers.ts';
 
 export interface Adapters {
   servers: McpPool;
+  /** Those, and the tools of modules. */
+  tools: McpPool;
   providers: ModelProviders;
   schemas: SchemaChecks;
   /** In the order of their start. */
@@ -21,7 +24,7 @@ export interface Adapters {
 
 export interface AdapterOptions {
   config: Config;
-  modules?: Pick<Modules, 'agents'>;
+  modules?: Pick<Modules, 'agents' | 'tools'>;
   logger: Logger;
   /** Where the logins at MCP servers are. Default: nowhere. */
   logins?: LoginStore | null;
@@ -37,13 +40,15 @@ export function createAdapters({
   const providers = modelProviders(config);
   const schemas = createSchemaChecks({ limitMs: config.limits.schema_check_ms });
   const servers = mcpServers(config, { logger, schemas, logins, agents: modules.agents });
+  const tools = withModules(servers, modules.tools, logger);
   return {
     servers,
+    tools,
     providers,
     schemas,
     parts: [
       { name: 'schema checks', start: async () => {}, stop: () => schemas.stop() },
-      { name: 'mcp servers', start: async () => servers.start(), stop: () => servers.stop() },
+      { name: 'mcp servers', start: async () => tools.start(), stop: () => tools.stop() },
     ],
   };
 }

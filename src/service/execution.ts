@@ -4,6 +4,7 @@ import type { Config } from '../config/config.ts';
 import type { DirectiveDefinition } from '../executors/definition.ts';
 import { toolExec } from '../executors/tool-exec.ts';
 import { type Modules, queuedDefinitions } from '../extend/modules.ts';
+import { ownTools } from '../extend/module-tool-call.ts';
 import type { ServedLane } from '../worker/worker.ts';
 import type { Adapters } from './adapters.ts';
 import type { Announced } from './announcer.ts';
@@ -30,12 +31,16 @@ export interface Execution {
 export function createExecution(store: Store, adapters: Adapters, settings: ExecutionSettings): Execution {
   const { modules } = settings;
   const { catalog, queue } = store;
-  const tools = createToolRole(adapters.servers, { ...settings, catalog: catalog.published.tools });
+  const tools = createToolRole(adapters.tools, { ...settings, catalog: catalog.published.tools });
   const models = createModelRole(store, adapters, settings);
   const lanes = servedLanes(settings);
   const names = lanes.map(({ name }) => name);
   return {
-    definitions: [toolExec(tools), ...models.definitions, ...queuedDefinitions(modules)],
+    definitions: [
+      toolExec({ ...tools, own: ownTools(modules.tools) }),
+      ...models.definitions,
+      ...queuedDefinitions(modules),
+    ],
     lanes,
     announced: [
       { publish: async () => queue.lanes.note(names), withdraw: async () => {} },

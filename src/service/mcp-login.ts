@@ -97,7 +97,8 @@ async function onLogins<T>(
 
 function serverOf(config: Config, name: string): LoginServer {
   const configured = config.mcpServers.get(name);
-  const server = configured === undefined ? null : serverOptions(name, configured, { ...config, agents: [] });
+  const server =
+    configured?.kind === 'http' ? serverOptions(name, configured, { ...config, agents: [] }) : null;
   if (server === null || server.transport.kind !== 'http' || server.transport.auth === undefined)
     throw new Error(`${name} has no auth`);
   return { ...server, transport: { ...server.transport, auth: server.transport.auth } };

@@ -3,7 +3,7 @@
 import { resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Config } from '../config/config.ts';
-import type { HttpServerConfig, ServerConfig, StdioServerConfig } from '../config/servers.ts';
+import type { HttpServerConfig, McpServerConfig, StdioServerConfig } from '../config/servers.ts';
 import { createMcpPool, type McpPool, type McpPoolOptions } from '../mcp/pool.ts';
 import type { HttpTransportOptions, McpServerOptions, OAuthOptions } from '../mcp/server-options.ts';
 import { withoutPercents } from '../mcp/server-secrets.ts';
@@ -20,8 +20,8 @@ export function mcpServers(
   { agents = [], ...options }: Omit<McpPoolOptions, 'servers'> & Partial<Pick<Installation, 'agents'>>,
 ): McpPool {
   const { mcpServers: configured, directory, models } = config;
-  const servers = [...configured].map(([name, server]) =>
-    serverOptions(name, server, { directory, models, agents }),
+  const servers = [...configured].flatMap(([name, server]) =>
+    server.kind === 'module' ? [] : [serverOptions(name, server, { directory, models, agents })],
   );
   return createMcpPool({ ...options, servers });
 }
@@ -55,7 +55,7 @@ function oauthOf(auth: NonNullable<HttpServerConfig['auth']>): OAuthOptions {
 /** One server as the pool wants it. */
 export function serverOptions(
   name: string,
-  server: ServerConfig,
+  server: McpServerConfig,
   installation: Installation,
 ): McpServerOptions {
   const { serial, questions, lane } = server;
@@ -63,7 +63,10 @@ export function serverOptions(
   return { ...shared, transport: transportOptions(server, installation) };
 }
 
-function transportOptions(server: ServerConfig, installation: Installation): McpServerOptions['transport'] {
+function transportOptions(
+  server: McpServerConfig,
+  installation: Installation,
+): McpServerOptions['transport'] {
   switch (server.kind) {
     case 'http':
       return addressOf(server);

@@ -142,6 +142,8 @@ function placeOf(server: ServerConfig): string[] {
       return [server.command, ...server.args];
     case 'builtin':
       return [server.builtin];
+    case 'module':
+      return [server.module];
   }
 }
 

@@ -1,10 +1,10 @@
-/** The modules of examples/modules in a service as a person starts it: a scripted model, a real MCP server, a real receiver.
+/** The examples with modules, each in a service as a person starts it: a scripted model, a real MCP server, a real receiver.
  *  It must not import the examples: the service loads them. */
 import { readFileSync } from 'node:fs';
 import { once } from 'node:events';
 import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { createHttpClient } from '../../src/client/http-client.ts';
 import type { DirectiveClient } from '../../src/contract/directive-client.ts';
 import type { Signal } from '../../src/contract/signal.ts';
@@ -21,8 +21,8 @@ let receiverUrl: string;
 let up: Child;
 let client: DirectiveClient;
 
-async function startUp(program: readonly string[], env: Record<string, string> = {}) {
-  const args = [...program, 'up', '--config', `${FOLDER}/adjutant.json`, '--port', '0'];
+async function startUp(program: readonly string[], env: Record<string, string> = {}, folder = FOLDER) {
+  const args = [...program, 'up', '--config', `${folder}/adjutant.json`, '--port', '0'];
   const child = spawnNode(args, { env: { ...NO_KEYS, REDIS_URL: redis.url, ...env } });
   const line = await child.waitForLine(/^adjutant listens on/);
   return { child, client: createHttpClient({ baseUrl: /http:\S+/.exec(line)?.[0] ?? '' }) };
@@ -41,9 +41,9 @@ afterAll(async () => {
   await receiver?.stop();
 });
 
-async function logOf(requestId: string): Promise<Signal[]> {
+async function logOf(requestId: string, from = client): Promise<Signal[]> {
   const read: Signal[] = [];
-  for await (const signal of client.signals(requestId)) read.push(signal);
+  for await (const signal of from.signals(requestId)) read.push(signal);
   return read;
 }
 
@@ -155,5 +155,32 @@ describe('an example', () => {
     expect(source.split('\n').length).toBeLessThan(60);
     const imported = [...source.matchAll(/from '([^']+)'/g)].map(([, name]) => name);
     expect(imported).toEqual(['adjutant/engine', 'zod']);
+  });
+});
+
+describe('the control tools', () => {
+  test('of examples/control plan a ticket, delegate a part of it, and end the run', async () => {
+    const own = { ADJUTANT_PREFIX: 'control', ADJUTANT_LOG_LEVEL: 'silent' };
+    const program = ['--conditions=adjutant-source', PROGRAM];
+    const started = await startUp(program, own, 'examples/control');
+    try {
+      await vi.waitFor(async () => {
+        const { tools } = await started.client.tools();
+        expect(tools.map(({ name }) => name)).toContain('control.complete');
+      }, 30_000);
+      const { request_id: id } = await started.client.runs.start({
+        agent: 'lead',
+        query: 'Work on ticket 7',
+      });
+      const log = await logOf(id, started.client);
+      const result = 'Ticket 7: the whistle is replaced, and how to test it is known.';
+      expect(log.at(-1)).toMatchObject({ type: 'ai.request.completed', data: { result } });
+      const run = (await started.client.request(id))?.run;
+      expect(run?.children).toMatchObject([{ status: 'completed' }]);
+      expect(JSON.stringify(run?.messages)).toContain('[DELEGATION COMPLETE: tester] Boil water.');
+    } finally {
+      await started.client.close();
+      await started.child.stop();
+    }
   });
 });

@@ -58,7 +58,7 @@ function textOf(messages: Given['messages']): string {
 /** A task that is no plan is answered at once. */
 function planIn(text: string): readonly [string, ...Round[]] {
   const [first = '', ...rest] = text.split('\n\n[PRIOR STAGE OUTPUT]\n');
-  if (!first.startsWith('[')) return [[first, ...rest].join(' after ')];
+  if (!first.startsWith('["')) return [[first, ...rest].join(' after ')];
   return JSON.parse(first) as [string, ...Round[]];
 }
 

@@ -76,7 +76,12 @@ describe('what the execute of a custom type reports', () => {
       },
     });
     const report = vi.fn();
-    const [definition] = queuedDefinitions({ agents: [], strategies: [], directives: [forging] });
+    const [definition] = queuedDefinitions({
+      agents: [],
+      strategies: [],
+      directives: [forging],
+      tools: new Map(),
+    });
     const directive = { type, id: 'c', request_id: 'r', metadata: {} };
     await expect(definition?.execute(directive as never, { report } as never)).rejects.toThrow('own');
     expect(report).not.toHaveBeenCalled();
