@@ -21,6 +21,7 @@ export function createAgentCatalog(
     if (engine !== undefined) await presence.register(engine, names);
     const fields = agents.flatMap((agent) => [agent.name, JSON.stringify(agent)]);
     await publishFields(connection, keys.agents, fields);
+    await connection.publish(keys.catalogChanges, '');
   }
 
   /** Without agents that only deregistered engines had. */

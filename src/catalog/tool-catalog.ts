@@ -35,6 +35,7 @@ export function createToolCatalog(
   async function publish(entry: CatalogEntry): Promise<void> {
     const { served: _, ...stored } = entry;
     await publishFields(connection, keys.catalog, [entry.server, JSON.stringify(stored)]);
+    await connection.publish(keys.catalogChanges, entry.server);
   }
 
   /** Every known server, by name. */

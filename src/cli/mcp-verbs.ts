@@ -31,6 +31,7 @@ export function addMcpVerbs(
       'an MCP server on stdin and stdout: the tools of the service, for a host that starts programs',
     )
     .option('--server <name>', 'only the tools of this server, under their own names')
+    .option('--key-from <members...>', 'members of _meta that name a call of this host: claudecode/toolUseId')
     .action(async (given: McpOptions) =>
       withClient(async (invocation) => mcp(invocation, options.version, given)),
     );

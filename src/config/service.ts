@@ -90,6 +90,14 @@ const workerSchema = z.strictObject({
   }),
 });
 
+const mcpSchema = z.strictObject({
+  keys_from: z.array(z.string().min(1).max(128)).max(8).default([]).register(notes, {
+    description:
+      'Members of `_meta` in which MCP hosts name a call, as `claudecode/toolUseId`: a repeat with the same value is the same call.',
+    special: '`_meta["adjutant/idempotencyKey"]` counts first',
+  }),
+});
+
 export const serviceSections = {
   retention: retentionSchema.prefault({}).register(notes, { description: 'How long data is kept.' }),
   limits: limitsSchema.prefault({}).register(notes, { description: 'What the service takes in and holds.' }),
@@ -98,6 +106,7 @@ export const serviceSections = {
     special:
       '`memory` = nothing more; `fsync` = Redis’ disk (Redis 7.2, or `appendfsync always`); `replica` = one replica',
   }),
+  mcp: mcpSchema.prefault({}).register(notes, { description: 'How `/mcp` reads what MCP hosts send.' }),
   worker: workerSchema.prefault({}).register(notes, { description: 'How a worker holds and returns work.' }),
   telemetry: telemetrySchema
     .prefault({})

@@ -39,6 +39,8 @@ export interface KeySpace {
   login(principal: string, server: string): [record: string, lock: string];
   /** String: what the installation seals with. */
   readonly seal: string;
+  /** Channel on which changes of the published tools and agents are announced. */
+  readonly catalogChanges: string;
   /** Channel on which cancellations are announced to the workers. */
   readonly cancellations: string;
 }
@@ -79,6 +81,7 @@ export function keySpace(prefix: string = DEFAULT_PREFIX): KeySpace {
       return [tag, `${tag}:lock`];
     },
     seal: `${prefix}:seal`,
+    catalogChanges: `${prefix}:catalog-changes`,
     cancellations: `${prefix}:cancellations`,
   };
 }

@@ -18,14 +18,28 @@ export type CallKey =
   | { readonly kind: 'key'; readonly key: string }
   | { readonly kind: 'invalid'; readonly reason: string };
 
-export function callKeyOf(meta: Readonly<Record<string, unknown>> | undefined): CallKey {
-  const key = meta?.[KEY_META];
-  if (key === undefined) return { kind: 'none' };
-  if (typeof key === 'string' && key !== '' && key.length <= MAX_KEY_CHARACTERS) return { kind: 'key', key };
+type Meta = Readonly<Record<string, unknown>>;
+
+/** `others`: members of `_meta` in which hosts name a call, which count where there is no key of ours. */
+export function callKeyOf(meta: Meta = {}, others: readonly string[] = []): CallKey {
+  const key = meta[KEY_META];
+  if (key === undefined) return foreignKey(meta, others);
+  if (isKey(key)) return { kind: 'key', key };
   return {
     kind: 'invalid',
     reason: `_meta["${KEY_META}"] must be a text of 1 to ${MAX_KEY_CHARACTERS} characters`,
   };
+}
+
+/** What is of another form was not meant as a key. */
+function foreignKey(meta: Meta, names: readonly string[]): CallKey {
+  const name = names.find((each) => Object.hasOwn(meta, each) && isKey(meta[each]));
+  // Two hosts may use the same value in members of different names.
+  return name === undefined ? { kind: 'none' } : { kind: 'key', key: JSON.stringify([name, meta[name]]) };
+}
+
+function isKey(value: unknown): value is string {
+  return typeof value === 'string' && value !== '' && value.length <= MAX_KEY_CHARACTERS;
 }
 
 export interface Identity {

@@ -1,8 +1,10 @@
 /** The MCP server over HTTP, for clients of both eras: a request in, a response out.
  *  It must never check a host or an origin, nor read a body: the API has done both. */
-import { createMcpHandler, isLegacyRequest } from '@modelcontextprotocol/server';
+import { createMcpHandler, isLegacyRequest, type ServerEventBus } from '@modelcontextprotocol/server';
 import { isObject } from '../contract/json-object.ts';
+import type { ListWatch } from './list-watch.ts';
 import { mismatchedHeader } from './mirrored-arguments.ts';
+import { announceChanges } from './server.ts';
 import { createSessions } from './sessions.ts';
 import { createToolServers, type ToolServersOptions } from './tool-servers.ts';
 import type { ToolSource } from './tool-source.ts';
@@ -20,9 +22,9 @@ const HEADER_MISMATCH = -32_020;
 
 export function createMcpEndpoint(options: ToolServersOptions): McpEndpoint {
   const servers = createToolServers(options);
-  const modern = createMcpHandler(servers.create, { legacy: 'reject' });
+  const modern = createMcpHandler(servers.create, { legacy: 'reject', bus: listBus(servers.list) });
   const sessions = createSessions({
-    createServer: () => servers.create({ era: 'legacy' }),
+    createServer: () => announceChanges(servers.create({ era: 'legacy' }), servers),
     most: MOST_SESSIONS,
     idleMs: IDLE_SESSION_MS,
   });
@@ -40,6 +42,15 @@ export function createMcpEndpoint(options: ToolServersOptions): McpEndpoint {
   }
 
   return { handle, close };
+}
+
+/** Each stream of a client that wants to know of changes is a listener. */
+function listBus(list: ListWatch): ServerEventBus {
+  return {
+    subscribe: (listener) => list.listen(() => listener({ kind: 'tools_list_changed' })),
+    // Nothing else is announced.
+    publish: () => {},
+  };
 }
 
 /** The refusal of a call whose headers say other things than its arguments; null: no such call. The SDK checks the rest. */

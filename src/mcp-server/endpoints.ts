@@ -4,8 +4,8 @@ import { createMcpEndpoint, type McpEndpoint } from './endpoint.ts';
 import type { ToolServersOptions } from './tool-servers.ts';
 
 export interface McpEndpoints {
-  /** `server` null: the tools of all. The answer is null when there is no such server. */
-  handle(server: string | null, request: Request, parsedBody: unknown): Promise<Response | null>;
+  /** `server` null: the tools of all. The answer is a sentence when there is no such server now. */
+  handle(server: string | null, request: Request, parsedBody: unknown): Promise<Response | string>;
   close(): Promise<void>;
 }
 
@@ -13,12 +13,13 @@ export function createMcpEndpoints(options: Omit<ToolServersOptions, 'scope'>): 
   const all = createMcpEndpoint(options);
   const ofServer = new Map<string, McpEndpoint>();
 
-  async function endpointOf(server: string | null): Promise<McpEndpoint | null> {
+  async function endpointOf(server: string | null): Promise<McpEndpoint | string> {
     if (server === null) return all;
     const known = ofServer.get(server);
     if (known !== undefined) return known;
     const { tools } = await options.client.tools();
-    if (!tools.some((tool) => tool.server === server && tool.exposed !== false)) return null;
+    const visible = new Set(tools.filter(({ exposed }) => exposed !== false).map((tool) => tool.server));
+    if (!visible.has(server)) return notServed([...visible]);
     const made = ofServer.get(server) ?? createMcpEndpoint({ ...options, scope: { kind: 'server', server } });
     ofServer.set(server, made);
     return made;
@@ -27,10 +28,20 @@ export function createMcpEndpoints(options: Omit<ToolServersOptions, 'scope'>): 
   return {
     handle: async (server, request, parsedBody) => {
       const endpoint = await endpointOf(server);
-      return endpoint && endpoint.handle(request, parsedBody);
+      return typeof endpoint === 'string' ? endpoint : endpoint.handle(request, parsedBody);
     },
     async close() {
       await Promise.all([all, ...ofServer.values()].map(async (endpoint) => endpoint.close()));
     },
   };
+}
+
+const MOST_NAMES = 20;
+
+/** A service that has just started knows the servers of no worker yet, and the client should try again. */
+function notServed(servers: readonly string[]): string {
+  const names = servers.toSorted().slice(0, MOST_NAMES).join(', ');
+  const more = servers.length > MOST_NAMES ? ` and ${servers.length - MOST_NAMES} more` : '';
+  const known = servers.length === 0 ? 'none yet' : `${names}${more}`;
+  return `No worker offers an MCP server of this name now. Known servers: ${known}. A worker that has just started may still be connecting to its servers: try again in a moment.`;
 }

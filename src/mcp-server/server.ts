@@ -25,12 +25,19 @@ import {
   submitCall,
   type Waiter,
 } from './tool-call.ts';
+import type { ListWatch } from './list-watch.ts';
+import type { ListedTool } from '../contract/tool-listing.ts';
 import type { Place } from './tool-answer.ts';
 import { wholeName } from './tool-names.ts';
 import type { ToolSource } from './tool-source.ts';
 
 export interface ToolServerOptions extends CallParts {
   readonly tools: ToolSource;
+  readonly list: ListWatch;
+  /** As in `callKeyOf`. */
+  readonly keysFrom: readonly string[];
+  /** The tools that were listed within a day, whoever serves them now. */
+  readonly remembered: () => Promise<readonly ListedTool[]>;
   readonly seals: Seals;
   readonly version: string;
   readonly heartbeatMs: number;
@@ -53,7 +60,10 @@ export function createToolServer(options: ToolServerOptions, { era }: McpRequest
   const server = new Server(
     { name: 'adjutant', version },
     {
-      capabilities: { tools: {}, ...(isModern ? { extensions: { [TASKS_EXTENSION]: {} } } : {}) },
+      capabilities: {
+        tools: { listChanged: true },
+        ...(isModern ? { extensions: { [TASKS_EXTENSION]: {} } } : {}),
+      },
       instructions: INSTRUCTIONS,
       cacheHints: { 'tools/list': { ttlMs: LIST_TTL_MS, cacheScope: 'private' } },
     },
@@ -70,6 +80,17 @@ export function createToolServer(options: ToolServerOptions, { era }: McpRequest
     }),
   );
   if (isModern) serveTasks(server, options);
+  return server;
+}
+
+/** Of a server that has a connection for itself: its client hears of changes of the list. */
+export function announceChanges(server: Server, { list }: Pick<ToolServerOptions, 'list'>): Server {
+  const end = list.listen(() => void server.sendToolListChanged().catch(() => {}));
+  const { onclose } = server;
+  server.onclose = () => {
+    end();
+    onclose?.();
+  };
   return server;
 }
 
@@ -90,20 +111,34 @@ interface Subject extends AcceptedCall {
 }
 
 async function subjectOf(
-  { tools, seals }: ToolServerOptions,
+  options: ToolServerOptions,
   params: CallParams,
   context: ServerContext,
 ): Promise<Subject> {
+  const { tools, seals, keysFrom } = options;
   const held = await heldCall(seals, context);
   if (held !== null) return heldSubject(tools, params, held);
   const offer = await tools.find(params.name);
-  if (offer === undefined) throw unknownTool(params.name);
-  return {
-    name: wholeName(offer),
-    offer,
-    place: newPlace(offer, context),
-    tool: async () => answering(offer),
-  };
+  if (offer === undefined) return repeatedSubject(options, params, context);
+  return subjectAt(offer, newPlace(offer, context, keysFrom));
+}
+
+function subjectAt(offer: Offer, place: Place): Subject {
+  return { name: wholeName(offer), offer, place, tool: async () => answering(offer) };
+}
+
+/** A call that was accepted is found again by its key while nobody serves its tool. */
+async function repeatedSubject(
+  { client, tools, remembered, keysFrom }: ToolServerOptions,
+  { name }: CallParams,
+  context: ServerContext,
+): Promise<Subject> {
+  if (callKeyOf(context.mcpReq._meta, keysFrom).kind === 'none') throw unknownTool(name);
+  const offer = tools.among(await remembered(), name);
+  if (offer === undefined) throw unknownTool(name);
+  const place = newPlace(offer, context, keysFrom);
+  if ((await client.directive(place.requestId, place.id)) === null) throw unknownTool(name);
+  return subjectAt(offer, place);
 }
 
 /** It goes on while nobody serves its tool, and while the catalog cannot be read. */
@@ -175,8 +210,8 @@ async function heldCall(seals: Seals, context: ServerContext): Promise<HeldCall 
   return held;
 }
 
-function newPlace(offer: Offer, { mcpReq }: ServerContext): Place {
-  const key = callKeyOf(mcpReq._meta);
+function newPlace(offer: Offer, { mcpReq }: ServerContext, keysFrom: readonly string[]): Place {
+  const key = callKeyOf(mcpReq._meta, keysFrom);
   if (key.kind === 'invalid') throw invalidParams(key.reason);
   const isAgent = offer.server === null;
   return placeOf({ tool: wholeName(offer), key: key.kind === 'key' ? key.key : null, isAgent });

@@ -4,6 +4,7 @@ import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import type { Readable, Writable } from 'node:stream';
 import { serveStdio, StdioServerTransport } from '@modelcontextprotocol/server/stdio';
+import { announceChanges } from './server.ts';
 import { createToolServers, type ToolServersOptions } from './tool-servers.ts';
 
 export interface Streams {
@@ -22,7 +23,10 @@ export async function serveToolsStdio(
   const secret = randomBytes(32).toString('hex');
   const servers = createToolServers({ ...options, sealingKey: async () => secret });
   const transport = new StdioServerTransport(input, output, { maxBufferSize: MAX_MESSAGE_BYTES });
-  const handle = serveStdio(servers.create, { transport, onerror: options.onError });
+  const handle = serveStdio((context) => announceChanges(servers.create(context), servers), {
+    transport,
+    onerror: options.onError,
+  });
   await once(input, 'close', { signal: stop }).catch(() => {});
   servers.stop();
   await handle.close();

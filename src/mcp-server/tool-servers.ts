@@ -2,10 +2,12 @@
  *  It must never let a server hold what another one needs. */
 import type { McpRequestContext, Server } from '@modelcontextprotocol/server';
 import type { DirectiveClient } from '../contract/directive-client.ts';
+import type { ListedTool } from '../contract/tool-listing.ts';
 import { cancelPlace } from './agent-call.ts';
 import { createDepartures } from './departures.ts';
 import { createSeals } from './held-call.ts';
 import type { Scope } from './offered-tools.ts';
+import { type CatalogHints, createListWatch, type ListWatch } from './list-watch.ts';
 import { createToolServer } from './server.ts';
 import { createToolSource, type ToolSource } from './tool-source.ts';
 
@@ -23,10 +25,17 @@ export interface ToolServersOptions {
   readonly heartbeatMs?: number;
   /** How long a stateless request is held before its client has to come back, milliseconds. Default: 45 000. */
   readonly holdMs?: number;
+  /** Default: the list of tools is read again and again while somebody wants to know of its changes. */
+  readonly hints?: CatalogHints | undefined;
+  /** Members of `_meta` in which hosts name a call: keys where there is none of ours. Default: none. */
+  readonly keysFrom?: readonly string[];
+  /** The tools that were listed within a day. Default: none is remembered. */
+  readonly remembered?: () => Promise<readonly ListedTool[]>;
 }
 
 export interface ToolServers {
   readonly tools: ToolSource;
+  readonly list: ListWatch;
   create(context: McpRequestContext): Server;
   /** Ends every wait; calls go on. */
   stop(): void;
@@ -48,16 +57,20 @@ export function createToolServers(options: ToolServersOptions): ToolServers {
     onError,
   });
   const tools = createToolSource(client, scope);
+  const list = createListWatch({ read: tools.read, hints: options.hints, stop: stop.signal });
   const shared = {
     client,
     departures,
     stop: stop.signal,
     onError,
     tools,
+    list,
+    keysFrom: options.keysFrom ?? [],
+    remembered: options.remembered ?? (async () => []),
     seals: createSeals(options.sealingKey),
     version,
     heartbeatMs,
     holdMs,
   };
-  return { tools, create: (context) => createToolServer(shared, context), stop: () => stop.abort() };
+  return { tools, list, create: (context) => createToolServer(shared, context), stop: () => stop.abort() };
 }

@@ -1,6 +1,7 @@
 /** The catalog as the MCP server reads it: kept for a moment, and read again for a name that is not in it.
  *  It must never show more than `offeredTools` lets through. */
 import type { DirectiveClient } from '../contract/directive-client.ts';
+import type { ListedTool } from '../contract/tool-listing.ts';
 import { whileAvailable } from './refusal.ts';
 import { type Offer, type OfferedTools, offeredTools, type Scope } from './offered-tools.ts';
 
@@ -9,6 +10,10 @@ type Listing = Pick<DirectiveClient, 'tools' | 'agents'>;
 export interface ToolSource {
   current(): Promise<OfferedTools>;
   find(name: string): Promise<Offer | undefined>;
+  /** As `find`, among tools that may not be served now; hidden ones are not found. */
+  among(listed: readonly ListedTool[], name: string): Offer | undefined;
+  /** Read now. */
+  read(): Promise<OfferedTools>;
 }
 
 /** A call in a row of calls does not read the catalog of a thousand tools again. */
@@ -36,5 +41,8 @@ export function createToolSource(client: Listing, scope: Scope): ToolSource {
     return (await current()).find(name) ?? (await read()).find(name);
   }
 
-  return { current, find };
+  const among = (tools: readonly ListedTool[], name: string): Offer | undefined =>
+    offeredTools({ tools, agents: [] }, scope).find(name);
+
+  return { current, find, among, read };
 }

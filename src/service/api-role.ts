@@ -6,11 +6,13 @@ import { createApi } from '../api/api.ts';
 import { toolLane } from '../catalog/route.ts';
 import type { Config } from '../config/config.ts';
 import type { DirectiveClient } from '../contract/directive-client.ts';
+import type { ListedTool } from '../contract/tool-listing.ts';
 import { modelLane } from '../contract/model-name.ts';
 import { submittableTypes } from '../engine/core/directive-exec.ts';
 import type { Modules } from '../extend/modules.ts';
 import type { Hearing } from '../journal/channel.ts';
 import { sharedSecret } from '../journal/shared-secret.ts';
+import { type CatalogChanges, createCatalogChanges } from '../catalog/catalog-changes.ts';
 import { createMcpEndpoints } from '../mcp-server/endpoints.ts';
 import type { Startable } from '../lifecycle.ts';
 import type { Preparer } from '../queue/prepare.ts';
@@ -41,15 +43,16 @@ export interface ApiRole extends Startable {
 export function createApiRole(store: Store, listening: RedisConnection, options: ApiRoleOptions): ApiRole {
   const { config, cancellations, logger, observation } = options;
   const { client, listen, hearing } = createClient(store, listening, clientOptions(options));
+  const { connection, keys, catalog } = store;
+  const changes = createCatalogChanges({ listening, publishing: connection }, keys, options.onError);
   const api = createApi({
     client,
-    ready: () =>
-      readiness(store.connection, { announcements: hearing, cancellations }, store.catalog.workers),
+    ready: () => readiness(connection, { announcements: hearing, cancellations }, catalog.workers),
     allowedHosts: allowedHosts({ host: config.host, named: config.allowedHosts }),
     spans: store.spans,
     limits: { bodyBytes: config.limits.body_bytes },
     logger,
-    mcp: mcpOf(client, store, options),
+    mcp: mcpOf(client, store, changes, options),
     scrape: observation.metrics.scrape,
     reports: { meters: observation.metrics.meters, failures: observation.failures },
     version,
@@ -65,14 +68,25 @@ export function createApiRole(store: Store, listening: RedisConnection, options:
     },
     async stop() {
       await api.close();
+      changes.close();
       await client.close();
     },
   };
 }
 
-function mcpOf(client: DirectiveClient, { connection, keys }: Store, { config, onError }: ApiRoleOptions) {
+function mcpOf(
+  client: DirectiveClient,
+  { connection, keys, catalog }: Store,
+  changes: CatalogChanges,
+  { config, onError }: ApiRoleOptions,
+) {
   const sealingKey = async (): Promise<string> => sharedSecret(connection, keys.seal);
-  return createMcpEndpoints({ client, version, onError, sealingKey, holdMs: config.limits.mcp_hold_ms });
+  const holdMs = config.limits.mcp_hold_ms;
+  const remembered = async (): Promise<ListedTool[]> =>
+    (await catalog.published.tools.read()).flatMap((entry) => entry.tools);
+  const keysFrom = config.mcp.keys_from;
+  const hints = changes.listen;
+  return createMcpEndpoints({ client, version, onError, sealingKey, holdMs, keysFrom, remembered, hints });
 }
 
 function clientOptions({ config, modules, preparer }: ApiRoleOptions): ClientOptions {

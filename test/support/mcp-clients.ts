@@ -8,6 +8,7 @@ import { StdioClientTransport as ModernStdio } from '@modelcontextprotocol/clien
 import { Client as LegacyClient } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport as LegacyHttp } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { StdioClientTransport as LegacyStdio } from '@modelcontextprotocol/sdk/client/stdio.js';
+import { ToolListChangedNotificationSchema } from '@modelcontextprotocol/sdk/types.js';
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 
 export const ERAS = ['modern', 'legacy'] as const;
@@ -46,8 +47,10 @@ export type ServerPlace =
   | string
   | { readonly command: string; readonly args: string[]; readonly env: Record<string, string> };
 
-export async function openHost(era: Era, place: ServerPlace): Promise<HostClient> {
-  const client = era === 'modern' ? await openModern(place) : await openLegacy(place);
+/** `listChanged`: hears that the list of tools has changed. */
+export async function openHost(era: Era, place: ServerPlace, listChanged?: () => void): Promise<HostClient> {
+  const open = era === 'modern' ? openModern : openLegacy;
+  const client = await open(place, listChanged);
   return {
     list: async () => (await client.listTools()).tools,
     call: async (name, args = {}, { meta, ...options } = {}) =>
@@ -66,9 +69,10 @@ interface AnyClient {
   close(): Promise<void>;
 }
 
-async function openModern(place: ServerPlace): Promise<AnyClient> {
+async function openModern(place: ServerPlace, onChanged?: () => void): Promise<AnyClient> {
   const client = new ModernClient(INFO, {
     versionNegotiation: { mode: 'auto', probe: { timeoutMs: 30_000 } },
+    ...(onChanged && { listChanged: { tools: { onChanged, autoRefresh: false } } }),
   });
   await client.connect(
     typeof place === 'string'
@@ -78,8 +82,9 @@ async function openModern(place: ServerPlace): Promise<AnyClient> {
   return client as AnyClient;
 }
 
-async function openLegacy(place: ServerPlace): Promise<AnyClient> {
+async function openLegacy(place: ServerPlace, onChanged?: () => void): Promise<AnyClient> {
   const client = new LegacyClient(INFO);
+  if (onChanged) client.setNotificationHandler(ToolListChangedNotificationSchema, onChanged);
   const transport =
     typeof place === 'string'
       ? new LegacyHttp(new URL(place))

@@ -7,8 +7,8 @@ import { DirectiveRefused, problem } from '../../contract/problem.ts';
 import type { App } from '../app.ts';
 
 export interface McpHandler {
-  /** `server` null: the tools of all servers. The answer is null when there is no such server. */
-  handle(server: string | null, request: Request, parsedBody: unknown): Promise<Response | null>;
+  /** `server` null: the tools of all servers. The answer is a sentence when there is no such server now. */
+  handle(server: string | null, request: Request, parsedBody: unknown): Promise<Response | string>;
   close(): Promise<void>;
 }
 
@@ -21,8 +21,8 @@ export function mcpRoutes(app: App, mcp: McpHandler): void {
   const handler = async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
     const { server = null } = request.params as { server?: string };
     const response = await mcp.handle(server, webRequest(request, reply), request.body);
-    if (response !== null) return sendResponse(reply, response);
-    throw new DirectiveRefused(problem('not_found', { detail: 'There is no MCP server of this name.' }));
+    if (typeof response !== 'string') return sendResponse(reply, response);
+    throw new DirectiveRefused(problem('not_found', { detail: response }));
   };
   app.route({ method, url: '/mcp', schema, handler });
   app.route({ method, url: '/mcp/:server', schema, handler });

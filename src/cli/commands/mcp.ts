@@ -6,13 +6,15 @@ import type { Invocation } from '../invocation.ts';
 export interface McpOptions {
   /** Only this server's tools, under their own names. */
   readonly server?: string;
+  /** Members of `_meta` in which the host names a call. */
+  readonly keyFrom?: readonly string[];
 }
 
 /** Resolves when the host has closed the input, or on an interrupt. Calls that have not ended go on. */
 export async function mcp(
   { client, terminal, interrupt }: Invocation,
   version: string,
-  { server }: McpOptions,
+  { server, keyFrom: keysFrom = [] }: McpOptions,
 ): Promise<ExitCode> {
   const { serveToolsStdio } = await import('../../mcp-server/stdio.ts');
   if (process.stdin.isTTY)
@@ -20,6 +22,6 @@ export async function mcp(
   const scope = server === undefined ? { kind: 'all' as const } : { kind: 'server' as const, server };
   const onError = ({ message }: Error): void => terminal.err(message);
   const streams = { input: process.stdin, output: process.stdout };
-  await serveToolsStdio({ client, version, onError, scope }, streams, interrupt);
+  await serveToolsStdio({ client, version, onError, scope, keysFrom }, streams, interrupt);
   return EXIT.done;
 }

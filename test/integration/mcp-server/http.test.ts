@@ -234,7 +234,17 @@ test.each(['secret', 'nobody'])('/mcp/%s does not exist', async (server) => {
     body: '{}',
   });
   expect(response.status).toBe(404);
-  expect(await response.json()).toMatchObject({ detail: 'There is no MCP server of this name.' });
+  const { detail } = (await response.json()) as { detail: string };
+  expect(detail).toContain('Known servers: counting, odd, peer. ');
+});
+
+test('hosts of both eras hear that the list has changed, once they have been told', async () => {
+  const heard = { modern: Promise.withResolvers<void>(), legacy: Promise.withResolvers<void>() };
+  await using _modern = await openHost('modern', service.url, heard.modern.resolve);
+  await using legacy = await openHost('legacy', service.url, heard.legacy.resolve);
+  await legacy.call('peer__grow');
+  await Promise.all([heard.modern.promise, heard.legacy.promise]);
+  expect((await legacy.list()).map(({ name }) => name)).toContain('peer__extra-1');
 });
 
 test('an explicit cancel ends the call at its tool', async () => {

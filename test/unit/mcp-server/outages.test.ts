@@ -44,7 +44,11 @@ interface Reply {
 function scene(client: Fake = fakeClient(), sealingKey = async () => KEY) {
   const onError = vi.fn();
   const service = client as unknown as DirectiveClient;
-  const endpoint = createMcpEndpoint({ client: service, version: '1', onError, sealingKey, holdMs: 1 });
+  const remembered = async () =>
+    [TOOL, { ...TOOL, name: 's.hidden', tool: 'hidden', exposed: false }] as never;
+  const keysFrom = ['claudecode/toolUseId'];
+  const options = { client: service, version: '1', onError, sealingKey, holdMs: 1, keysFrom, remembered };
+  const endpoint = createMcpEndpoint(options);
   const ask = async (method: string, name: string, params: object, knowsTasks = false): Promise<Reply> => {
     const capabilities = knowsTasks ? { extensions: { [TASKS]: {} } } : {};
     const _meta = {
@@ -71,8 +75,8 @@ function scene(client: Fake = fakeClient(), sealingKey = async () => KEY) {
   return {
     client,
     onError,
-    call: async (more: object = {}, knowsTasks = false) =>
-      ask('tools/call', CALL.name, { ...CALL, ...more }, knowsTasks),
+    call: async (more: { name?: string; [member: string]: unknown } = {}, knowsTasks = false) =>
+      ask('tools/call', more.name ?? CALL.name, { ...CALL, ...more }, knowsTasks),
     task: async (taskId: unknown) => ask('tasks/get', String(taskId), { taskId }, true),
   };
 }
@@ -168,4 +172,36 @@ test('a shared secret is read while Redis takes no writes', async () => {
   const set = vi.fn(broken);
   expect(await sharedSecret({ get: async () => 'known', set } as never, 'key')).toBe('known');
   expect(set).not.toHaveBeenCalled();
+});
+
+test('a repeated call with a key is found while no worker serves its tool; any other is unknown', async () => {
+  const client = fakeClient();
+  client.tools.mockImplementation(async () => ({ tools: [], servers: [] }));
+  const { call } = scene(client);
+  const unknown = { error: { code: -32_602, message: expect.stringContaining('Unknown tool') } };
+  expect(await call({ _meta: {} })).toMatchObject(unknown);
+  const keyed = { _meta: { 'adjutant/idempotencyKey': 'k' } };
+  expect(await call({ ...keyed, name: 's__hidden' })).toMatchObject(unknown);
+  expect((await call(keyed)).result).toMatchObject({ resultType: 'input_required' });
+  client.directive.mockImplementation(async () => null);
+  expect(await call(keyed)).toMatchObject(unknown);
+  expect(client.submit).toHaveBeenCalledTimes(1);
+});
+
+test('what the host calls a call is its key where the operator wants that, but never before a key of ours', async () => {
+  const { client, call } = scene();
+  const used = 'claudecode/toolUseId';
+  const metas = [
+    { [used]: 'toolu_1' },
+    { [used]: 'toolu_1' },
+    { [used]: 'toolu_2' },
+    { [used]: 5 },
+    { [used]: 5 },
+    { [used]: 'toolu_1', 'adjutant/idempotencyKey': 'toolu_1' },
+    { 'adjutant/idempotencyKey': 'toolu_1' },
+  ];
+  for (const _meta of metas) await call({ _meta });
+  const ids = client.submit.mock.calls.map(([{ request_id }]) => request_id);
+  const groups = ids.map((id) => ids.indexOf(id));
+  expect(groups).toEqual([0, 0, 2, 3, 4, 5, 5]);
 });

@@ -1,0 +1,75 @@
+/** Notices that the list of tools has changed, while somebody wants to know.
+ *  It must never read the catalog for nobody, nor notify twice of one change. */
+import { hash } from 'node:crypto';
+import type { OfferedTools } from './offered-tools.ts';
+
+/** Calls back whenever the catalog may have changed. */
+export type CatalogHints = (mayHaveChanged: () => void) => void;
+
+export interface ListWatchOptions {
+  /** The list as it is now. */
+  readonly read: () => Promise<OfferedTools>;
+  /** Default: there are none, and the list is read more often. */
+  readonly hints?: CatalogHints | undefined;
+  /** The service ends. */
+  readonly stop: AbortSignal;
+  /** Changes come in groups: how long they are gathered, milliseconds. Default: 1 000. */
+  readonly gatherMs?: number;
+}
+
+export interface ListWatch {
+  /** Returns what ends it, once or more often. */
+  listen(changed: () => void): () => void;
+}
+
+const GATHER_MS = 1_000;
+/** With hints: servers that nobody serves any more vanish without one. Milliseconds. */
+const WITH_HINTS_MS = 60_000;
+const WITHOUT_HINTS_MS = 5_000;
+
+export function createListWatch({ read, hints, stop, gatherMs = GATHER_MS }: ListWatchOptions): ListWatch {
+  const listeners = new Set<() => void>();
+  let known: string | null = null;
+  let timer: NodeJS.Timeout | undefined;
+  let dueAt = Infinity;
+  let isHinted = false;
+  const everyMs = hints === undefined ? WITHOUT_HINTS_MS : WITH_HINTS_MS;
+
+  async function check(): Promise<void> {
+    dueAt = Infinity;
+    if (listeners.size === 0 || stop.aborted) return;
+    const now = await read().then(digestOf, () => null);
+    const isOther = known !== null && now !== null && now !== known;
+    known = now ?? known;
+    if (isOther) for (const changed of listeners) changed();
+    look(everyMs);
+  }
+
+  /** One look is planned at a time: the sooner one, so that a storm of hints does not put it off. */
+  function look(afterMs: number): void {
+    const at = performance.now() + afterMs;
+    if (listeners.size === 0 || stop.aborted || at >= dueAt) return;
+    clearTimeout(timer);
+    timer = setTimeout(() => void check(), afterMs).unref();
+    dueAt = at;
+  }
+
+  function begin(): void {
+    if (!isHinted) hints?.(() => look(gatherMs));
+    isHinted = true;
+    known = null;
+    void check();
+  }
+
+  return {
+    listen(changed) {
+      listeners.add(changed);
+      if (listeners.size === 1) begin();
+      return () => void listeners.delete(changed);
+    },
+  };
+}
+
+function digestOf({ descriptors }: OfferedTools): string {
+  return hash('sha256', JSON.stringify(descriptors));
+}
