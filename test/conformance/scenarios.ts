@@ -20,18 +20,15 @@ export const SCENARIOS = [
  * tool call needs.
  */
 export const NOT_PASSED: Readonly<Record<string, string>> = {
-  'elicitation-sep1034-client-defaults':
-    'questions of a tool are not answered yet: the client does not offer them',
-  'sep-2322-client-request-state':
-    'a tool that asks for input fails its call: questions are not answered yet',
   'http-custom-headers':
     'one of 18 checks: null for a boolean is refused before the call, as the tool’s own schema says',
 };
 
-/** Quick ones that together see the handshake, a call, the headers and a schema. */
+/** Quick ones that together see the handshake, a call, the headers, a schema and a question. */
 export const SHORT = [
   'initialize',
   'tools_call',
   'http-standard-headers',
   'json-schema-ref-no-deref',
+  'sep-2322-client-request-state',
 ] as const;

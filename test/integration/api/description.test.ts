@@ -56,6 +56,7 @@ test('it names every route, once', () => {
     'POST /v1/requests/{request_id}/cancel',
     'POST /v1/requests/{request_id}/directives/{directive_id}/cancel',
     'POST /v1/requests/{request_id}/input',
+    'POST /v1/requests/{request_id}/inputs/{input_id}',
     'POST /v1/workers/{worker_id}/drain',
     'POST /v1/workers/{worker_id}/resume',
   ]);
