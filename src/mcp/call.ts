@@ -182,13 +182,12 @@ function questionListeners({
   request,
   deadline,
   slots,
-}: Call): Pick<CallListeners, 'onQuestion' | 'onUnattributed'> {
+}: Call): Pick<CallListeners, 'onQuestion' | 'onAsked'> {
   const { onQuestion } = request;
   if (onQuestion === undefined) return {};
   return {
-    onUnattributed: () => slots.narrow(),
+    onAsked: () => slots.narrow(),
     async onQuestion(question, withdrawn) {
-      slots.narrow();
       deadline.pause();
       try {
         return await onQuestion(question, AbortSignal.any([withdrawn, deadline.signal]));

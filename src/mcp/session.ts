@@ -12,7 +12,7 @@ import * as z from 'zod';
 import { TASK_META } from './answer-guard.ts';
 import { isTimeout } from './connect-fault.ts';
 import type { QuestionAnswer, ToolQuestion } from '../contract/tool-question.ts';
-import { answerQuestions } from './legacy-questions.ts';
+import { answerQuestions, type LegacyQuestions } from './legacy-questions.ts';
 import { readTask, type TaskReport } from './task.ts';
 import type { RawToolResult, ToolCallSession } from './tool-call.ts';
 import type { Logger } from '../telemetry/logger.ts';
@@ -33,8 +33,8 @@ export interface CallListeners {
   readonly onProgress: ProgressCallback;
   /** A legacy server asks while it works on the call. Default: questions are cancelled. */
   readonly onQuestion?: OnQuestion;
-  /** It asks, and several calls are under way: it is unknown which one the question is of. */
-  readonly onUnattributed?: () => void;
+  /** The server asks, perhaps on behalf of this call: it shall get no other call until this one has ended. */
+  readonly onAsked?: () => void;
 }
 
 /** What a server answers a call with. `task` null: one that cannot be read. */
@@ -100,9 +100,13 @@ export function openedSession(
     await transport.close().catch(() => {});
   };
   const inFlight = new Map<Promise<unknown>, CallListeners>();
+  let asked: LegacyQuestions | undefined;
   const during = async <T>(answer: Promise<T>, listeners: CallListeners): Promise<T> => {
     inFlight.set(answer, listeners);
-    return answer.finally(() => inFlight.delete(answer));
+    return answer.finally(() => {
+      inFlight.delete(answer);
+      asked?.changed();
+    });
   };
   const send = (params: CallParams, signal: AbortSignal, onprogress: ProgressCallback) => {
     const options = { signal, onprogress, timeout: NO_TIMEOUT_MS, allowInputRequired: true };
@@ -111,7 +115,7 @@ export function openedSession(
     return client.request({ method: 'tools/call', params: { ...params } }, options);
   };
   // Where the client has not offered to answer, the SDK refuses the handler, and the server its question.
-  if (questions && era === 'legacy') answerQuestions(client, { inFlight, logger });
+  if (questions && era === 'legacy') asked = answerQuestions(client, inFlight, logger);
   watchErrors({ client, transportKind, era, end, logger });
   return {
     client,

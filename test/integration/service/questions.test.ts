@@ -1,7 +1,7 @@
 /** Questions of tools, through the whole service: a real server asks, somebody answers over HTTP, the tool goes on.
  *  It must never answer for the service: what nobody answers is declined by it. */
 import { randomUUID } from 'node:crypto';
-import { mkdtempSync, readFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -11,11 +11,14 @@ import { resultSchema } from '../../../src/contract/result.ts';
 import type { Signal } from '../../../src/contract/signal.ts';
 import type { OpenInput } from '../../../src/contract/tool-question.ts';
 import { ownServerEntry } from '../../support/mcp-servers.ts';
+import { createAnswerer } from '../../../src/queue/answer-question.ts';
+import { openStore } from '../../support/store.ts';
 import { refusal } from '../../support/pipeline.ts';
 import { startService } from '../../support/running-service.ts';
 import { shared, useRedis } from '../../support/shared.ts';
 
-const LOG = join(mkdtempSync(join(tmpdir(), 'asking-')), 'log');
+const FOLDER = mkdtempSync(join(tmpdir(), 'asking-'));
+const LOG = join(FOLDER, 'log');
 const env = { ASKING_LOG: LOG };
 const asking = ownServerEntry('asking-peer.ts', env);
 const legacy = ownServerEntry('asking-peer.ts', { ...env, ASKING_ERA: 'legacy' });
@@ -28,8 +31,33 @@ const mcpServers = {
   hastylegacy: { ...legacy, questions: true, question_timeout_ms: 1_000 },
 };
 
+/** A model that books, and ends with what the tool says. */
+function scripted(): object {
+  const file = join(FOLDER, 'turns.json');
+  const book = { tool_calls: [{ name: 'modern.book', arguments: { label: 'run' } }] };
+  writeFileSync(
+    file,
+    JSON.stringify({ turns: [{ when: { tool_results: true }, text: '{{modern.book}}' }, book] }),
+  );
+  return {
+    providers: { scripted: { type: 'scripted', file } },
+    models: { scripted: 'scripted:any' },
+  };
+}
+
+const agents = {
+  booker: {
+    description: 'Books',
+    model_alias: 'scripted',
+    tools: ['modern.book'],
+    policies: { approvals: { '*': 'auto' } },
+  },
+};
+
 const redis = useRedis();
-const service = shared(async () => startService({ redisUrl: redis.url, config: { mcpServers } }));
+const service = shared(async () =>
+  startService({ redisUrl: redis.url, config: { mcpServers, agents, ...scripted() } }),
+);
 const client = shared(async () => {
   const made = createHttpClient({ baseUrl: service.url });
   return Object.assign(made, { [Symbol.asyncDispose]: async () => made.close() });
@@ -209,4 +237,55 @@ test('no such question: refused, and the wrong names with it', async () => {
     expect(await refusal(client.answer(call.request_id, name, { action: 'decline' }))).toMatchObject({
       code: 'not_found',
     });
+});
+
+test('questions of several calls at once: each waits until it is known whose it is', async () => {
+  const calls = await Promise.all(['slow', 'slow'].map(async (tool) => start(`legacy.${tool}`)));
+  const asking = await start('legacy.book');
+  await asked(asking);
+  await client.answer(asking.request_id, 'c.1', { action: 'accept', content: { seats: 1 } });
+  expect(await payloadOf(asking)).toContain('"seats":1');
+  for (const call of calls) expect(await payloadOf(call)).toBe('slow');
+});
+
+test('a process that dies right after it recorded the answer leaves the rest to the sweeper', async () => {
+  const call = await start('modern.book');
+  await asked(call);
+  await using store = await openStore(redis.url, { prefix: service.prefix });
+  const { journal, index } = store.store.records;
+  const answer = createAnswerer({
+    journal,
+    index,
+    lanes: { requeue: async () => Promise.reject(new Error('dead')) },
+    requestBytes: 1_048_576,
+    checkContent: async () => [],
+  });
+  await answer(call.request_id, 'c.1', { action: 'accept', content: { seats: 5 } });
+  expect(await payloadOf(call)).toBe('{"window":true,"seats":5}');
+});
+
+test('nothing of what was asked or answered stays when the directive has ended, nor is an answer ever in the log', async () => {
+  const call = await start('modern.book');
+  await asked(call);
+  const content = { seats: 7, window: false };
+  await client.answer(call.request_id, 'c.1', { action: 'accept', content });
+  await payloadOf(call);
+  await using store = await openStore(redis.url, { prefix: service.prefix });
+  const [, bodies] = store.keys.request(call.request_id);
+  expect((await store.connection.hkeys(bodies)).filter((field) => /question|answer/.test(field))).toEqual([]);
+  const answers = (await logOf(call)).filter(({ type }) => type === 'ai.tool.input_answered');
+  expect(JSON.stringify(answers)).not.toContain('seats');
+});
+
+test('a run waits for the answer as a single directive does', async () => {
+  const request_id = randomUUID();
+  await client.runs.start({ request_id, agent: 'booker', query: 'book', overrides: { approvals: {} } });
+  const inputs = async () =>
+    ((await client.request(request_id))?.directives ?? []).flatMap((each) => each.inputs ?? []);
+  await expect.poll(inputs, { timeout: 20_000 }).toHaveLength(1);
+  const [question] = await inputs();
+  await client.answer(request_id, question?.input_id ?? '', { action: 'accept', content: { seats: 6 } });
+  await expect
+    .poll(async () => (await client.request(request_id))?.run?.status, { timeout: 20_000 })
+    .toBe('completed');
 });

@@ -3,6 +3,7 @@
  *  (default: a key of the process, so that the state dies with it). */
 import { randomBytes } from 'node:crypto';
 import { appendFileSync } from 'node:fs';
+import { setTimeout as delay } from 'node:timers/promises';
 import {
   type CallToolResult,
   createRequestStateCodec,
@@ -87,6 +88,10 @@ function createPeer(): McpServer {
   server.registerTool('huge', { inputSchema }, async () =>
     inputRequired({ inputRequests: { huge: form('x'.repeat(10_000)) } }),
   );
+  server.registerTool('slow', { inputSchema }, async () => {
+    await delay(700);
+    return text('slow');
+  });
   server.registerTool('plain', { inputSchema }, async () => text('plain'));
   return server;
 }

@@ -1,0 +1,87 @@
+/** A question of a tool outlives every process between question and answer; where its server held the call, it ends as any call does.
+ *  It must not warn the processes that it kills. */
+import { mkdtempSync, readFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import type { DirectiveView } from '../../src/contract/request-view.ts';
+import { install } from '../support/installation.ts';
+import { ownServerEntry } from '../support/mcp-servers.ts';
+import { get, post, untilClosed } from '../support/public-api.ts';
+
+const LOG = join(mkdtempSync(join(tmpdir(), 'asking-')), 'log');
+const asking = (env: Record<string, string>) => ({
+  ...ownServerEntry('asking-peer.ts', { ASKING_LOG: LOG, ...env }),
+  questions: true,
+});
+const mcpServers = {
+  asking: asking({ ASKING_KEY: 'of all its processes, 32 bytes or more' }),
+  forgetful: asking({}),
+  holding: asking({ ASKING_ERA: 'legacy' }),
+  other: asking({ ASKING_ERA: 'legacy' }),
+};
+
+const call = (id: string, tool_name: string, effect = 'once') => ({
+  type: 'tool_exec',
+  request_id: 'r',
+  id,
+  tool_name,
+  effect,
+  arguments: { label: id },
+});
+
+const events = (start: string): string[] =>
+  readFileSync(LOG, 'utf8')
+    .split('\n')
+    .filter((line) => line.startsWith(start));
+
+test('kill -9 of worker, API and Redis between question and answer', async () => {
+  await using installation = await install({
+    redis: { appendonly: true, appendfsync: 'always' },
+    config: { mcpServers, worker: { lease_ms: 2_000 } },
+  });
+  const [api, worker] = await Promise.all([installation.start('api'), installation.start('worker')]);
+  const view = async (url: string, id: string): Promise<DirectiveView> =>
+    (await get<DirectiveView>(`${url}/v1/requests/r/directives/${id}`)).body;
+  const asked = async (url: string, id: string, input: string): Promise<void> =>
+    expect
+      .poll(async () => (await view(url, id)).inputs?.[0]?.input_id, { timeout: 30_000, interval: 100 })
+      .toBe(input);
+  const directives = [
+    call('kept', 'asking.book'),
+    call('lost', 'forgetful.book'),
+    call('once', 'holding.book'),
+    call('read', 'other.book', 'read'),
+  ];
+  expect((await post(`${api.url}/v1/directives`, { directives })).status).toBe(202);
+  for (const { id } of directives) await asked(api.url, id, `${id}.1`);
+
+  await Promise.all([worker.kill9(), api.kill9()]);
+  await installation.redis.kill9();
+  await installation.redis.restart();
+  const [{ url }] = await Promise.all([installation.start('api'), installation.start('worker')]);
+  const answer = async (input: string): Promise<{ status: number; body: unknown }> =>
+    post(`${url}/v1/requests/r/inputs/${input}`, { action: 'accept', content: { seats: 4 } });
+
+  expect(await view(url, 'kept')).toMatchObject({ status: 'waiting', waiting: { reason: 'input_required' } });
+  expect(await answer('kept.1')).toMatchObject({ status: 200 });
+  // The process that had sealed its state is dead: it asks afresh, once.
+  expect(await answer('lost.1')).toMatchObject({ status: 200 });
+  await asked(url, 'lost', 'lost.2');
+  expect(await answer('lost.2')).toMatchObject({ status: 200 });
+  // Nobody had an answer to these: the call was the worker's.
+  await expect.poll(async () => (await view(url, 'once')).status, { timeout: 30_000 }).toBe('failed');
+  expect(await answer('once.1')).toMatchObject({ status: 409 });
+  await asked(url, 'read', 'read.2');
+  expect(await answer('read.2')).toMatchObject({ status: 200 });
+  await untilClosed(url, 'r');
+
+  const result = async (id: string): Promise<unknown> => (await view(url, id)).result?.data;
+  expect(await result('kept')).toMatchObject({ result: { ok: true, payload: '{"window":true,"seats":4}' } });
+  expect(await result('lost')).toMatchObject({ result: { ok: true } });
+  expect(await result('once')).toMatchObject({ result: { ok: false, error: { type: 'outcome_unknown' } } });
+  expect(await result('read')).toMatchObject({ result: { ok: true }, metadata: { redeliveries: 1 } });
+  expect((await view(url, 'kept')).failures).toBe(0);
+  for (const id of ['kept', 'lost', 'read']) expect(events(`book ${id} {`)).toHaveLength(1);
+  expect(events('book once')).toEqual([]);
+});
