@@ -10,6 +10,7 @@ import type { DirectiveClient } from '../../../src/contract/directive-client.ts'
 import { resultSchema } from '../../../src/contract/result.ts';
 import type { Signal } from '../../../src/contract/signal.ts';
 import type { OpenInput } from '../../../src/contract/tool-question.ts';
+import { runCommand, startCommand } from '../../support/command.ts';
 import { ownServerEntry } from '../../support/mcp-servers.ts';
 import { createAnswerer } from '../../../src/queue/answer-question.ts';
 import { openStore } from '../../support/store.ts';
@@ -288,4 +289,34 @@ test('a run waits for the answer as a single directive does', async () => {
   await expect
     .poll(async () => (await client.request(request_id))?.run?.status, { timeout: 20_000 })
     .toBe('completed');
+});
+
+describe('the command line', () => {
+  const cli = async (...args: string[]) => runCommand(args, service.url);
+
+  test('call shows how to answer, get shows the question, answer answers, and the call ends', async () => {
+    const request_id = randomUUID();
+    const called = startCommand(
+      ['call', 'modern.book', '{"label":"cli"}', '--request', request_id, '--id', 'c'],
+      service.url,
+    );
+    await called.said(new RegExp(`adjutant answer ${request_id} c\\.1 '\\{…\\}'`));
+    const shown = (await cli('get', request_id)).stdout;
+    expect(shown).toMatch(/waits: the tool asks a question/);
+    expect(shown).toMatch(/c\.1 until .*\n +How many seats for seats\?\n +- seats Seats \(integer\)/);
+    expect((await cli('get', request_id, 'c')).stdout).toContain(
+      `adjutant answer ${request_id} c.1 --decline`,
+    );
+    expect((await cli('answer', request_id, 'c.1', '{"seats":10}')).stderr).toContain('content.seats');
+    expect((await cli('answer', request_id, 'c.1', '{}', '--decline')).code).toBe(2);
+    expect(await cli('answer', request_id, 'c.1', '{"seats":3}', '--by', 'Ada')).toMatchObject({
+      code: 0,
+      stdout: 'c.1  accepted\n',
+    });
+    expect(await called.ended).toMatchObject({ code: 0, stdout: '{"window":true,"seats":3}\n' });
+    const late = await cli('answer', request_id, 'c.1', '--decline');
+    expect(late).toMatchObject({ code: 1 });
+    expect(late.stderr).toMatch(/was accepted at .* by Ada/);
+    expect((await cli('trace', request_id)).stdout).toMatch(/question asked/);
+  });
 });
