@@ -56,7 +56,7 @@ const policyFields = {
   }),
   question_timeout_ms: positiveDurationMsSchema.default(900_000).register(notes, {
     description:
-      'A question without an answer after this time is declined; at the latest at the deadline of its directive.',
+      'A question without an answer after this time is declined; at the latest 30 s before the deadline of its directive.',
     unit: 'ms',
   }),
   effects: byName(z.string(), repeatPolicySchema).prefault({}).register(notes, {

@@ -33,9 +33,14 @@ export function redisNow({ granted, claimedAt }: Claimed): number {
   return granted.now + (performance.now() - claimedAt);
 }
 
-/** At the latest the deadline of the directive. */
+/** A tool that is declined gets this long, or a tenth of the time that is left, to end before the deadline of its directive. */
+const LAST_WORDS_MS = 30_000;
+
 function untilOf(claimed: Claimed, patienceMs: number): number {
-  return Math.floor(Math.min(redisNow(claimed) + patienceMs, claimed.granted.deadlineAt));
+  const now = redisNow(claimed);
+  const { deadlineAt } = claimed.granted;
+  const lastMs = Math.min(LAST_WORDS_MS, (deadlineAt - now) / 10);
+  return Math.floor(Math.min(now + patienceMs, deadlineAt - lastMs));
 }
 
 /** Ends the claim until the answers are there. Null: no room for the questions. */
