@@ -44,7 +44,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     'api',
     'mcp-server',
   ],
-  doctor: ['contract', 'bounds', 'redis', 'config', 'mcp', 'engine', 'extend', 'service'],
+  doctor: ['contract', 'telemetry', 'bounds', 'redis', 'config', 'mcp', 'engine', 'extend', 'service'],
   cli: ['contract', 'bounds', 'client', 'redis', 'doctor'],
 };
 

@@ -10,6 +10,7 @@ import {
   MetricReader,
   type ResourceMetrics,
 } from '@opentelemetry/sdk-metrics';
+import { watchAnswers } from './export-fault.ts';
 import type { Reading } from './gauges.ts';
 import type { Measure } from './meters.ts';
 import { prometheusName } from './metric.ts';
@@ -118,6 +119,7 @@ function instruments(provider: MeterProvider, readGauges: MetricExportOptions['r
  * reported here: the SDK would hand them to a handler that the whole process shares.
  */
 function startPushing({ url, intervalMs, onExported }: OtlpTarget, collect: () => Promise<ResourceMetrics>) {
+  const answers = watchAnswers(url);
   const exporter = new OTLPMetricExporter({ url, timeoutMillis: TIMEOUT_MS, concurrencyLimit: 2 });
   let pushing: Promise<void> | null = null;
 
@@ -125,7 +127,7 @@ function startPushing({ url, intervalMs, onExported }: OtlpTarget, collect: () =
     const metrics = await collect();
     const { promise, resolve } = Promise.withResolvers<void>();
     exporter.export(metrics, ({ code, error }) => {
-      onExported(code === 0 ? null : (error ?? new Error('the export failed')));
+      onExported(code === 0 ? answers.fault() : (error ?? new Error('the export failed')));
       resolve();
     });
     await promise;
@@ -143,6 +145,7 @@ function startPushing({ url, intervalMs, onExported }: OtlpTarget, collect: () =
       await pushing;
       await push();
       await exporter.shutdown();
+      answers.close();
     },
   };
 }

@@ -2,6 +2,7 @@
 // Must never fail a start or a directive, nor hold a stop for longer than two seconds.
 import { type Deadline, settledWithin, type Startable } from '../lifecycle.ts';
 import { type GaugeSource, readAll, type Reading } from './gauges.ts';
+import { exportFault, isNotServed, shownCollector } from './export-fault.ts';
 import type { Logger } from './logger.ts';
 import { beginAtZero, createMeters, type KnownNames, type Meters, NO_METERS } from './meters.ts';
 import type { MetricExport, OtlpTarget } from './metric-export.ts';
@@ -92,20 +93,15 @@ async function openExport(
 /** One line as the collector is lost, and one as it is back. Jaeger takes traces only, which is no outage. */
 function exportLog(url: string, logger: Logger): (error: Error | null) => void {
   const outage = createOutage();
-  const collector = URL.parse(url)?.origin ?? '';
+  const collector = shownCollector(url);
   return (error) => {
     const news: OutageNews | null = error === null ? outage.works() : outage.failed();
     if (news?.kind === 'ended') {
       logger.info({ collector, after_s: secondsOf(news.afterMs) }, 'the collector takes metrics again');
-    } else if (news?.kind === 'began')
+    } else if (news?.kind === 'began' && error !== null)
       logger[isNotServed(error) ? 'info' : 'warn'](
-        { collector, error: error?.message },
-        'the collector takes no metrics; OTEL_METRICS_EXPORTER=none sends none',
+        { ...exportFault('metrics', url, error) },
+        'the collector takes no metrics; they are dropped',
       );
   };
-}
-
-/** The collector has no place for metrics. */
-function isNotServed(error: Error | null): boolean {
-  return (error as { code?: unknown } | null)?.code === 404;
 }

@@ -11,6 +11,7 @@ import {
   TraceIdRatioBasedSampler,
   TracerProvider,
 } from '@opentelemetry/sdk-trace';
+import { type AnswerWatch, watchAnswers } from './export-fault.ts';
 import { ATTRIBUTE } from './semantic-names.ts';
 import type { Attributes, SpanPlace, SpanRecord } from './span.ts';
 
@@ -102,6 +103,7 @@ function providerOf(
   next: NextIds,
   root: TraceIdRatioBasedSampler,
 ): TracerProvider {
+  const answers = watchAnswers(url);
   const exporter = new OTLPTraceExporter({ url, timeoutMillis: TIMEOUT_MS, concurrencyLimit: MOST_AT_ONCE });
   return new TracerProvider({
     resource: resourceFromAttributes({ ...resource }),
@@ -115,7 +117,7 @@ function providerOf(
     },
     spanProcessors: [
       new BatchSpanProcessor({
-        exporter: watched(exporter, queue, onExported),
+        exporter: watched(exporter, answers, queue, onExported),
         maxQueueSize: MOST_QUEUED,
         maxExportBatchSize: BATCH,
         scheduledDelayMillis: DELAY_MS,
@@ -128,6 +130,7 @@ function providerOf(
 /** Failures are reported here: the SDK would hand them to a handler that the whole process shares. */
 function watched(
   exporter: SpanExporter,
+  answers: AnswerWatch,
   queue: Queue,
   onExported: TraceExportOptions['onExported'],
 ): SpanExporter {
@@ -135,13 +138,13 @@ function watched(
     export(spans, done) {
       queue.spans -= spans.length;
       exporter.export(spans, (result) => {
-        const error = result.code === 0 ? null : (result.error ?? new Error('the export failed'));
+        const error = result.code === 0 ? answers.fault() : (result.error ?? new Error('the export failed'));
         onExported(error, spans.length, queue.spans);
         done({ code: 0 });
       });
     },
     forceFlush: async () => exporter.forceFlush?.(),
-    shutdown: () => exporter.shutdown(),
+    shutdown: () => exporter.shutdown().finally(answers.close),
   };
 }
 

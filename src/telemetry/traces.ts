@@ -1,6 +1,7 @@
 // What a process reports of itself to a collector: opened before its roles, closed after them.
 // Must never fail a start or a directive, nor hold a stop for longer than two seconds.
 import { type Deadline, settledWithin, type Startable } from '../lifecycle.ts';
+import { exportFault, shownCollector } from './export-fault.ts';
 import type { Logger } from './logger.ts';
 import type { Meters } from './meters.ts';
 import { createOutage, secondsOf } from './outage.ts';
@@ -108,14 +109,17 @@ function queueLog(logger: Logger): { full(): void; empty(): void } {
 /** One line as the collector is lost, one a minute while it is away, one as it is back. */
 function exportLog(url: string, logger: Logger): (error: Error | null) => void {
   const outage = createOutage();
-  const collector = URL.parse(url)?.origin ?? '';
+  const collector = shownCollector(url);
   return (error) => {
     const news = error === null ? outage.works() : outage.failed();
     if (news?.kind === 'ended') {
       const afterSeconds = secondsOf(news.afterMs);
       logger.info({ collector, after_s: afterSeconds }, 'the collector takes traces again');
-    } else if (news !== null)
-      logger.warn({ collector, error: error?.message }, 'the collector takes no traces; they are dropped');
+    } else if (news !== null && error !== null)
+      logger.warn(
+        { ...exportFault('traces', url, error) },
+        'the collector takes no traces; they are dropped',
+      );
   };
 }
 

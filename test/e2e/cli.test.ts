@@ -323,7 +323,8 @@ describe('doctor', () => {
 
   test('names each fault and its fix, and exits 1', async () => {
     await using weak = await startRedis({ args: ['--maxmemory-policy', 'allkeys-lru'] });
-    const env = { REDIS_URL: weak.url, ADJUTANT_URL: `http://127.0.0.1:${await freePort()}` };
+    const nobody = `http://127.0.0.1:${await freePort()}`;
+    const env = { REDIS_URL: weak.url, ADJUTANT_URL: nobody, OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: nobody };
     const cwd = await folder({ 'adjutant.json': { mcpServers: { lame: { command: 'no-such-program' } } } });
     const { code, stdout } = await run(['doctor', '--json'], { cwd, env });
     expect(code).toBe(1);
@@ -332,7 +333,8 @@ describe('doctor', () => {
       .split('\n')
       .map((line) => JSON.parse(line) as { subject: string; ok: boolean; fix: string | null });
     const faults = findings.filter(({ ok }) => !ok);
-    expect(faults.map(({ subject }) => subject)).toEqual(['eviction', 'persistence', 'mcp lame', 'service']);
+    const subjects = ['eviction', 'persistence', 'mcp lame', 'traces', 'service'];
+    expect(faults.map(({ subject }) => subject)).toEqual(subjects);
     for (const { fix } of faults) expect(fix).not.toBeNull();
     expect(faults[0]?.fix).toContain('maxmemory-policy noeviction');
     expect(faults[1]?.fix).toContain('appendonly yes');

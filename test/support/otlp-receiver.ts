@@ -14,8 +14,8 @@ export interface OtlpReceiver {
   metrics(): readonly ReceivedMetric[];
   /** Requests, answered or not. */
   requests(): number;
-  /** What the next requests get: 200, another status, or no answer. */
-  answer(with_: number | 'nothing'): void;
+  /** What the next requests get: 200, another status, no answer, or 200 with a page as of a program that is no collector. */
+  answer(with_: number | 'nothing' | 'web page'): void;
   /** Resolves when `condition` holds for the spans. */
   until(condition: (spans: readonly ReceivedSpan[]) => boolean): Promise<void>;
   [Symbol.asyncDispose](): Promise<void>;
@@ -25,7 +25,7 @@ export async function startOtlpReceiver(): Promise<OtlpReceiver> {
   const spans: ReceivedSpan[] = [];
   const metrics: ReceivedMetric[] = [];
   const watchers = new Set<() => void>();
-  let answered: number | 'nothing' = 200;
+  let answered: number | 'nothing' | 'web page' = 200;
   let requests = 0;
   async function receive(request: IncomingMessage, response: ServerResponse): Promise<void> {
     requests += 1;
@@ -33,7 +33,8 @@ export async function startOtlpReceiver(): Promise<OtlpReceiver> {
     if (answered === 200 && request.url === '/v1/metrics') metrics.push(...readMetrics(body));
     else if (answered === 200) spans.push(...readSpans(body));
     for (const look of watchers) look();
-    if (answered !== 'nothing')
+    if (answered === 'web page') response.writeHead(200, { 'content-type': 'text/html' }).end('<html>');
+    else if (answered !== 'nothing')
       response.writeHead(answered, { 'content-type': 'application/x-protobuf' }).end();
   }
   const server = createServer((request, response) => void receive(request, response));

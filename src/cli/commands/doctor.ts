@@ -57,6 +57,7 @@ async function examine(
   { config: file, url }: DoctorOptions,
   environment: Environment,
 ) {
+  const { examineCollector } = await import('../../doctor/collector.ts');
   const { examineModels, examineRedis, examineServers } = await import('../../doctor/diagnosis.ts');
   const { finding, config, redisUrl } = await readConfiguration(file, environment);
   const whereRedis = redisUrl ?? (await privateRedisUrl(process.cwd()));
@@ -68,6 +69,7 @@ async function examine(
     whereRedis === null ? examineAbsentRedis() : examineRedis(whereRedis),
     ...servers.map(async (server) => [await server]),
     config === null ? [] : examineModels(config),
+    config === null ? [] : examineCollector(config),
     examineService(url, names),
   ];
 }

@@ -1,6 +1,8 @@
 /** A collector that fails: it costs spans and one line of the log, and holds nothing up.
  *  It must use the real export, over a real socket. */
 import { expect, test } from 'vitest';
+import { probeCollector } from '../../../src/telemetry/collector-probe.ts';
+import { exportFault } from '../../../src/telemetry/export-fault.ts';
 import { createTraces, type TracingSettings } from '../../../src/telemetry/traces.ts';
 import { SILENT } from '../../../src/telemetry/logger.ts';
 import { newTraceparent } from '../../../src/telemetry/trace-context.ts';
@@ -78,6 +80,74 @@ test('a failing collector is one line, however many exports fail, and one when i
     ['export_failed', 1],
     ['export_failed', 1],
   ]);
+});
+
+interface Trial {
+  readonly answer: number | 'nothing' | 'web page';
+  readonly path: string;
+  readonly error: string;
+  readonly fix: RegExp;
+}
+
+const TRIALS: readonly Trial[] = [
+  {
+    answer: 'web page',
+    path: '/v1/traces',
+    error: 'it answers with a web page (text/html)',
+    fix: /port .*4318/,
+  },
+  {
+    answer: 404,
+    path: '/v1/traces/v1/traces',
+    error: '404 Not Found',
+    fix: /^Take \/v1\/traces off the endpoint/,
+  },
+  {
+    answer: 404,
+    path: '/v2',
+    error: '404 Not Found',
+    fix: /^Correct the endpoint: \/v1\/traces is added to it\./,
+  },
+  { answer: 401, path: '/v1/traces', error: '401 Unauthorized', fix: /OTEL_EXPORTER_OTLP_HEADERS/ },
+];
+
+test.each(TRIALS)(
+  'the line about a collector that answers $answer at $path has the address, the error and what to do; so has the probe',
+  async ({ answer, path, error, fix }) => {
+    await using collector = await startOtlpReceiver();
+    collector.answer(answer);
+    const lines: object[] = [];
+    const note = (fields: object, message: string): void => void lines.push({ message, ...fields });
+    const secret = collector.url.replace('//', '//user:pass@');
+    const traces = createTraces(settings(collector, { url: `${secret}${path}?key=1` }), {
+      ...SILENT,
+      warn: note,
+    });
+    await traces.start();
+    traces.spans.report(span('lost'));
+    await traces.stop();
+    const says = { collector: `${collector.url}${path}`, error, fix: expect.stringMatching(fix) as string };
+    expect(lines).toEqual([{ message: 'the collector takes no traces; they are dropped', ...says }]);
+    const found = await probeCollector('traces', `${collector.url}${path}`);
+    expect(found).toEqual({ ...says, isNotServed: answer === 404 });
+    collector.answer(200);
+    expect(await probeCollector('traces', `${collector.url}${path}`)).toBeNull();
+    expect(collector.spans()).toEqual([]);
+  },
+);
+
+test('Jaeger, which has no place for metrics, is named as one, and the port of gRPC as one', async () => {
+  await using collector = await startOtlpReceiver();
+  collector.answer(404);
+  const url = `${collector.url}/v1/metrics`;
+  expect(await probeCollector('metrics', url)).toMatchObject({
+    isNotServed: true,
+    fix: expect.stringMatching(/^Set OTEL_METRICS_EXPORTER=none if it is Jaeger/) as string,
+  });
+  const parse = exportFault('metrics', url, new Error('Parse Error: Expected HTTP/, RTSP/ or ICE/'));
+  expect(parse.fix).toMatch(/4317 is the one for gRPC/);
+  expect(exportFault('metrics', url, new Error('Request timed out')).fix).toMatch(/^It does not answer/);
+  expect(exportFault('metrics', url, new Error('connect ECONNREFUSED')).fix).toMatch(/^Start the collector/);
 });
 
 test('spans that nobody can keep are counted, and one line says so; the others arrive, also at a stop', async () => {
