@@ -45,7 +45,8 @@ export type CallAnswer =
   | { readonly kind: 'asks'; readonly required: Readonly<Record<string, unknown>> };
 
 export interface TaskRequest {
-  readonly method: 'tasks/get' | 'tasks/cancel';
+  readonly method: 'tasks/get' | 'tasks/cancel' | 'tasks/update';
+  readonly more?: Readonly<Record<string, unknown>>;
   readonly taskId: string;
   readonly timeoutMs: number;
   readonly signal?: AbortSignal;
@@ -131,9 +132,9 @@ export function openedSession(
     }),
     call: async (params, signal, listeners) =>
       callAnswer((await during(send(params, signal, listeners.onProgress), listeners)) as RawToolResult),
-    task: async ({ method, taskId, timeoutMs, signal }) =>
+    task: async ({ method, taskId, more, timeoutMs, signal }) =>
       during(
-        client.request({ method, params: { taskId } }, ANY_RESULT, {
+        client.request({ method, params: { taskId, ...more } }, ANY_RESULT, {
           timeout: timeoutMs,
           ...(signal === undefined ? {} : { signal }),
         }),

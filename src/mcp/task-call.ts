@@ -7,6 +7,7 @@ import { contentExcess } from './answer-guard.ts';
 import { endedCall, failedCall } from './call-failure.ts';
 import { checkedResult, type CheckedCall } from './call-result.ts';
 import type { Connection } from './connection.ts';
+import { elicitResult, readInputRequired } from './questions.ts';
 import { readMessage } from './read-message.ts';
 import type { Session } from './session.ts';
 import { decodeTask, encodeTask, type TaskReport } from './task.ts';
@@ -72,9 +73,23 @@ async function outcomeOf(call: TaskCall, { isKept, only, ...asked }: Awaited): P
     goesOn,
     onMessage: (message) => request.onProgress?.({ progress: ++progress, message }),
     onAnswered: (session) => announce(call, session),
+    onQuestions: (inputRequests) => answersTo(call, inputRequests),
   });
   if (end.kind !== 'stopped') return outcomeOfEnd(call, end, polls);
   return failed(endedError(call), isKept && goesOn() ? 'kept' : 'lost', polls);
+}
+
+/** The worker holds the task while a person is asked; if it dies, the next one asks again. Null: nobody can answer. */
+async function answersTo(
+  { request: { onQuestion }, deadline }: TaskCall,
+  inputRequests: unknown,
+): Promise<Readonly<Record<string, unknown>> | null> {
+  const read = readInputRequired({ inputRequests });
+  if (onQuestion === undefined || !read.ok || read.value.questions.length === 0) return null;
+  const answers: [string, unknown][] = [];
+  for (const { key, question } of read.value.questions)
+    answers.push([key, elicitResult(await onQuestion(question, deadline.signal))]);
+  return Object.fromEntries(answers);
 }
 
 function announce(call: TaskCall, session: Session): void {

@@ -59,6 +59,22 @@ export async function cancelTask(server: TaskServer, task: TaskRef, timeoutMs: n
   await session?.task({ method: 'tasks/cancel', taskId: task.id, timeoutMs }).catch(() => {});
 }
 
+/** Whether the server has the answers. Sent twice they count once: it ignores what it does not wait for. */
+export async function answerTask(
+  server: TaskServer,
+  task: TaskRef,
+  inputResponses: Readonly<Record<string, unknown>>,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const session = await sessionOf(server, signal);
+  if (session === null) return false;
+  const request = { method: 'tasks/update', taskId: task.id, more: { inputResponses } } as const;
+  return session.task({ ...request, timeoutMs: ANSWER_MS, signal }).then(
+    () => true,
+    () => false,
+  );
+}
+
 async function sessionOf({ connection, only }: TaskServer, signal: AbortSignal): Promise<Session | null> {
   if (only !== null) return only;
   const within = AbortSignal.any([signal, AbortSignal.timeout(CONNECT_MS)]);

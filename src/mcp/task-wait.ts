@@ -2,10 +2,11 @@
  *  It must never end without a limit that is ours, nor cancel a task that another worker goes on with. */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { ErrorEnvelope } from '../contract/error-envelope.ts';
+import { QUESTION_LIMITS } from '../contract/tool-question.ts';
 import type { CallDeadline } from './call-deadline.ts';
 import type { Session } from './session.ts';
 import { expiryOf, nextPollMs, pollMsAfter, type TaskRef, type TaskReport } from './task.ts';
-import { askTask, cancelTask, type TaskAnswer, type TaskServer } from './task-question.ts';
+import { answerTask, askTask, cancelTask, type TaskAnswer, type TaskServer } from './task-question.ts';
 
 export interface TaskWait {
   readonly server: TaskServer;
@@ -18,6 +19,8 @@ export interface TaskWait {
   /** Each new thing that there is to say of it. */
   readonly onMessage: (message: string) => void;
   readonly onAnswered: (session: Session) => void;
+  /** What it asks, as the server wrote it: resolves with the answers; null: nobody answers such questions. */
+  readonly onQuestions: (inputRequests: unknown) => Promise<Readonly<Record<string, unknown>> | null>;
 }
 
 export type TaskEnd =
@@ -30,6 +33,9 @@ export type TaskEnd =
   /** The deadline has fired, and nobody knows how it ends. */
   | { readonly kind: 'stopped' };
 
+/** A server may take so many questions to notice that it has the answers; then it asks the same again. */
+const MOST_REPEATS = 10;
+
 /** How long a cancelled task is asked for its end: less than a worker waits for a call that it has stopped. Milliseconds. */
 const CANCEL_MS = 1_500;
 const CANCEL_POLL_MS = 250;
@@ -41,11 +47,25 @@ interface Known {
   polls: number;
   unanswered: number;
   said: string | null;
+  /** Rounds of questions; the last one as JSON, with its answers, and how often it was reported since. */
+  rounds: number;
+  asked: { readonly requests: string; readonly answers: Readonly<Record<string, unknown>> } | null;
+  repeats: number;
 }
+
+const NOTHING_KNOWN: Known = {
+  report: null,
+  polls: 0,
+  unanswered: 0,
+  said: null,
+  rounds: 0,
+  asked: null,
+  repeats: 0,
+};
 
 /** Never rejects. `polls`: how often the server was asked. */
 export async function taskEnd(wait: TaskWait): Promise<{ end: TaskEnd; polls: number }> {
-  const known: Known = { report: wait.report, polls: 0, unanswered: 0, said: null };
+  const known: Known = { ...NOTHING_KNOWN, report: wait.report };
   const end = (await endOf(wait, known)) ?? (await stopped(wait, known));
   return { end, polls: known.polls };
 }
@@ -64,6 +84,8 @@ async function endOf(wait: TaskWait, known: Known): Promise<TaskEnd | null> {
     const isLast = Date.now() >= expiresAt;
     const end = endIn(wait, known, await ask(wait, known, deadline.signal));
     if (deadline.ending() !== null && end?.kind !== 'over') return null;
+    if (end?.kind === 'asks' && (await answered(wait, known))) continue;
+    if (deadline.ending() !== null) return null;
     if (end !== null) return end.kind === 'asks' ? refusedToAnswer(wait) : end;
     if (isLast && Date.now() >= expiryOf(task, known.report ?? { ttlMs: null }))
       return { kind: 'forgotten', reason: 'it has outlived the time that its server keeps it' };
@@ -108,6 +130,20 @@ function say({ onMessage }: TaskWait, known: Known, message: string | null): voi
   if (message === null || message === known.said) return;
   known.said = message;
   onMessage(message);
+}
+
+/** Whether the task goes on: somebody has answered, or will be asked again. */
+async function answered(wait: TaskWait, known: Known): Promise<boolean> {
+  const requests = JSON.stringify(known.report?.inputRequests ?? {});
+  if (known.asked?.requests !== requests || known.repeats >= MOST_REPEATS) {
+    if (known.rounds >= QUESTION_LIMITS.rounds) return false;
+    const answers = await wait.onQuestions(known.report?.inputRequests).catch(() => null);
+    if (answers === null || wait.deadline.ending() !== null) return false;
+    Object.assign(known, { asked: { requests, answers }, repeats: 0, rounds: known.rounds + 1 });
+  }
+  known.repeats += 1;
+  await answerTask(wait.server, wait.task, known.asked?.answers ?? {}, wait.deadline.signal);
+  return true;
 }
 
 async function refusedToAnswer({ server, task }: TaskWait): Promise<TaskEnd> {

@@ -29,6 +29,8 @@ export interface TaskReport {
   readonly result: unknown;
   /** Of a failed one. */
   readonly error: unknown;
+  /** Of one that waits for answers. */
+  readonly inputRequests: unknown;
 }
 
 /** Ids may be sealed state; they travel in a header, and are kept in the journal. Bytes. */
@@ -51,7 +53,8 @@ const STATUSES: ReadonlySet<unknown> = new Set([
 /** null: not a task, or its id is not one that we send. */
 export function readTask(value: unknown): TaskReport | null {
   if (!isObject(value)) return null;
-  const { taskId, status, createdAt, statusMessage, ttlMs, pollIntervalMs, result, error } = value;
+  const { taskId, status, createdAt, statusMessage, ttlMs, pollIntervalMs, result, error, inputRequests } =
+    value;
   if (!isTaskId(taskId) || !STATUSES.has(status)) return null;
   return {
     id: taskId,
@@ -62,6 +65,7 @@ export function readTask(value: unknown): TaskReport | null {
     pollMs: pollMsOf(pollIntervalMs),
     result,
     error,
+    inputRequests,
   };
 }
 

@@ -23,6 +23,8 @@ export interface TaskServer extends AsyncDisposable {
   readonly asked: readonly string[];
   /** What is said of a task from now on; null: it is forgotten. `fault`: the code of an error in place of it. */
   says(label: string, report: Members | null): void;
+  /** The answers that were given to a task. */
+  readonly answers: ReadonlyMap<string, unknown>;
   /** What becomes of tasks that are cancelled. Default: they stay as they are. */
   onCancel(report: Members): void;
   /** Resolves when the condition holds, now or after a later request. */
@@ -35,6 +37,7 @@ export async function startTaskServer(): Promise<TaskServer> {
   const asked: string[] = [];
   const tasks = new Map<string, Members | null>();
   const waiting = new Set<() => void>();
+  const answers = new Map<string, unknown>();
   let onCancelled: Members = {};
   const happened = (): void => {
     for (const check of waiting) check();
@@ -48,15 +51,16 @@ export async function startTaskServer(): Promise<TaskServer> {
     return { resultType: 'task', ...handle };
   }
 
-  function answer(method: string, taskId: unknown): Members {
+  function answer(method: string, taskId: unknown, responses: unknown): Members {
     const label = String(taskId).replace(/^task-/, '');
     asked.push(`${method} ${label}`);
     const known = tasks.get(label) ?? null;
     if (known !== null && method === 'tasks/cancel') tasks.set(label, { ...known, ...onCancelled });
+    if (method === 'tasks/update') answers.set(label, responses);
     happened();
     if (known === null) throw new ProtocolError(-32_602, 'Unknown task');
     if (typeof known['fault'] === 'number') throw new ProtocolError(known['fault'], 'a fault');
-    return method === 'tasks/cancel' ? {} : known;
+    return method === 'tasks/get' ? known : {};
   }
 
   const http = createServer(bridge(createMcpHandler(() => served(create, answer), { legacy: 'reject' })));
@@ -68,6 +72,7 @@ export async function startTaskServer(): Promise<TaskServer> {
     options: { name: 'tasks', transport: { kind: 'http', url, headers: {} } },
     ran,
     asked,
+    answers,
     says: (label, report) => void tasks.set(label, report && { ...working(label), ...report }),
     onCancel: (report) => void (onCancelled = report),
     until: async (condition) =>
@@ -100,7 +105,7 @@ export function completed(text: string, more: Members = {}): Members {
 
 function served(
   create: (call: { label: string; task?: Members }) => Members,
-  answer: (method: string, taskId: unknown) => Members,
+  answer: (method: string, taskId: unknown, responses: unknown) => Members,
 ): Server {
   const server = new Server({ name: 'task-server', version: '1.0.0' }, { capabilities: TASKS });
   const outputSchema = { type: 'object', properties: { n: { type: 'number' } }, required: ['n'] };
@@ -113,8 +118,10 @@ function served(
     ] as never,
   }));
   server.setRequestHandler('tools/call', ({ params }) => create(params.arguments as never) as never);
-  for (const method of ['tasks/get', 'tasks/cancel'])
-    server.setRequestHandler(method, { params: ANY, result: ANY }, ({ taskId }) => answer(method, taskId));
+  for (const method of ['tasks/get', 'tasks/cancel', 'tasks/update'])
+    server.setRequestHandler(method, { params: ANY, result: ANY }, ({ taskId }, { mcpReq }) =>
+      answer(method, taskId, mcpReq.inputResponses),
+    );
   return server;
 }
 

@@ -153,13 +153,49 @@ test('a call past its limit cancels its task', async () => {
   expect(server.asked).toContain(`tasks/cancel ${label}`);
 });
 
-test('a task that wants an answer is cancelled, and its call says why', async () => {
+const QUESTION = {
+  method: 'elicitation/create',
+  params: {
+    message: 'Which one?',
+    requestedSchema: { type: 'object', properties: { n: { type: 'number' } } },
+  },
+};
+
+test('a task that asks gets the answer of whoever answers questions of tools', async () => {
+  const asked: string[] = [];
+  const onQuestion: ToolCallRequest['onQuestion'] = async ({ message }) => {
+    asked.push(message);
+    return { action: 'accept', content: { n: 1 } };
+  };
+  const { label, outcome } = await begin({ onQuestion });
+  const inputRequests = { which: QUESTION };
+  server.says(label, { status: 'input_required', inputRequests });
+  await server.until(() => server.answers.has(label));
+  // The server has not noticed yet.
+  const before = server.asked.length;
+  await server.until(() => server.asked.slice(before).includes(`tasks/get ${label}`));
+  server.says(label, completed('done'));
+  expect(textOf(await outcome)).toBe('done');
+  expect(server.answers.get(label)).toEqual({ which: { action: 'accept', content: { n: 1 } } });
+  expect(asked).toEqual(['Which one?']);
+});
+
+test('a task that wants an answer is cancelled where nobody answers, and its call says why', async () => {
   const { label, outcome } = await begin();
-  server.says(label, { status: 'input_required', inputRequests: {} });
+  server.says(label, { status: 'input_required', inputRequests: { which: QUESTION } });
   expect(failureOf(await outcome).error.message).toContain(
     'asks for something that this client does not offer',
   );
   expect(server.asked).toContain(`tasks/cancel ${label}`);
+});
+
+test('a task that wants more than answers is cancelled', async () => {
+  const { label, outcome } = await begin({ onQuestion: async () => ({ action: 'decline' }) });
+  server.says(label, {
+    status: 'input_required',
+    inputRequests: { sample: { method: 'sampling/createMessage', params: {} } },
+  });
+  expect(failureOf(await outcome)).toMatchObject({ error: { type: 'executor' }, task: { end: 'lost' } });
 });
 
 test.each([5, '', 'x'.repeat(1_025), 'a\nb', '\ud800'])('a task of the id %j is refused', async (taskId) => {
