@@ -1,7 +1,13 @@
 /** Reads a request body as JSON: strict UTF-8, parsed exactly once.
  *  It must never check the content: the reader of the submission does, hazards included. */
 import type { FastifyInstance } from 'fastify';
+import { jsonExcess } from '../bounds/json-shape.ts';
 import { DirectiveRefused, problem } from '../contract/problem.ts';
+
+/** Far more than any content may have. The parser takes half a second for half a million levels. */
+const SHAPE = { maxDepth: 1_000, maxValues: Infinity };
+/** A smaller body is parsed in a few milliseconds whatever it holds. */
+const MEASURED_BYTES = 32 * 1024;
 
 const decoder = new TextDecoder('utf-8', { fatal: true });
 
@@ -18,7 +24,9 @@ export function acceptJsonOnly(app: FastifyInstance): void {
 }
 
 /** Throws `DirectiveRefused` with the code `invalid_json`. */
-function parseJson(body: Uint8Array): unknown {
+function parseJson(body: Buffer): unknown {
+  const excess = body.length < MEASURED_BYTES ? null : jsonExcess(body, SHAPE);
+  if (excess !== null) throw refused(`The body ${excess}.`);
   return parseText(decode(body));
 }
 

@@ -108,9 +108,10 @@ async function followed(
     for await (const event of client.signals(place.requestId, { signal })) {
       const answer = endedBy(event, place);
       if (answer !== null) return answer;
-      if (event.type !== 'ai.tool.started') continue;
+      const message = stepOf(event, place);
+      if (message === null) continue;
       steps += 1;
-      relay?.report({ progress: steps, message: `calls ${event.data.tool_name}` });
+      relay?.report({ progress: steps, message });
     }
   } catch (error) {
     if (!signal.aborted && !(error instanceof ServiceUnavailable)) throw error;
@@ -118,6 +119,19 @@ async function followed(
   }
   const unended = errorEnvelope('internal_error', 'The run was closed without an end');
   return signal.aborted ? null : answerOf(errorResult(unended), {}, place);
+}
+
+/** What a person reads of it while it runs; null: nothing. */
+function stepOf({ type, data }: Signal, { requestId }: Place): string | null {
+  if (type === 'ai.tool.started') return `calls ${data.tool_name}`;
+  return type === 'ai.tool.approval_requested'
+    ? waitsForApproval(requestId, data.call_id, data.tool_name)
+    : null;
+}
+
+/** With the command that ends the wait: the host is not asked. */
+export function waitsForApproval(requestId: string, callId: string, what: string): string {
+  return `waits for an approval of ${what}: adjutant approve ${requestId} ${callId}`;
 }
 
 function endedBy({ type, data }: Signal, place: Place): CallToolResult | null {

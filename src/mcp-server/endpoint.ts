@@ -2,6 +2,7 @@
  *  It must never check a host or an origin, nor read a body: the API has done both. */
 import { createMcpHandler, isLegacyRequest, type ServerEventBus } from '@modelcontextprotocol/server';
 import { isObject } from '../contract/json-object.ts';
+import { boundedStream } from './bounded-stream.ts';
 import type { ListWatch } from './list-watch.ts';
 import { mismatchedHeader } from './mirrored-arguments.ts';
 import { announceChanges } from './server.ts';
@@ -17,6 +18,9 @@ export interface McpEndpoint {
 
 const MOST_SESSIONS = 1_000;
 const IDLE_SESSION_MS = 30 * 60_000;
+/** In one body. Only the revision 2025-03-26 has batches, and each message may ask for the whole list of tools. */
+const MOST_MESSAGES = 16;
+const INVALID_REQUEST = -32_600;
 /** Of the protocol. */
 const HEADER_MISMATCH = -32_020;
 
@@ -29,11 +33,16 @@ export function createMcpEndpoint(options: ToolServersOptions): McpEndpoint {
     idleMs: IDLE_SESSION_MS,
   });
 
-  async function handle(request: Request, parsedBody: unknown): Promise<Response> {
+  async function answer(request: Request, parsedBody: unknown): Promise<Response> {
     const isLegacy = await isLegacyRequest(request, parsedBody);
     if (isLegacy) return sessions.handle(request, parsedBody);
     const refusal = await otherHeaders(servers.tools, request, parsedBody);
     return refusal ?? modern.fetch(request, { parsedBody });
+  }
+
+  async function handle(request: Request, parsedBody: unknown): Promise<Response> {
+    if (Array.isArray(parsedBody) && parsedBody.length > MOST_MESSAGES) return tooManyMessages();
+    return bounded(await answer(request, parsedBody));
   }
 
   async function close(): Promise<void> {
@@ -70,4 +79,16 @@ async function otherHeaders(
   const message = `Bad Request: the header ${header} and the argument that it repeats disagree`;
   const error = { code: HEADER_MISMATCH, message, data: { mismatch: { header } } };
   return Response.json({ jsonrpc: '2.0', id, error }, { status: 400 });
+}
+
+function tooManyMessages(): Response {
+  const error = { code: INVALID_REQUEST, message: `A batch has at most ${MOST_MESSAGES} messages` };
+  return Response.json({ jsonrpc: '2.0', id: null, error }, { status: 400 });
+}
+
+/** A stream to a client that may not read it. */
+function bounded(response: Response): Response {
+  const { body, status, headers } = response;
+  const isStream = headers.get('content-type')?.startsWith('text/event-stream') === true;
+  return body === null || !isStream ? response : new Response(boundedStream(body), { status, headers });
 }

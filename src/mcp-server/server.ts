@@ -46,6 +46,9 @@ export interface ToolServerOptions extends CallParts {
 
 type CallParams = { name: string; arguments?: Record<string, unknown> | undefined };
 
+/** It is repeated with every sign of progress. */
+const MAX_TOKEN_CHARACTERS = 255;
+
 /** A client may keep a list for so long. */
 const LIST_TTL_MS = 5_000;
 
@@ -225,6 +228,8 @@ function traceparentOf({ mcpReq, http }: ServerContext): unknown {
 function relayFor({ mcpReq }: ServerContext, heartbeatMs: number) {
   const progressToken = mcpReq._meta?.progressToken;
   if (progressToken === undefined) return null;
+  if (String(progressToken).length > MAX_TOKEN_CHARACTERS)
+    throw invalidParams(`A progressToken has at most ${MAX_TOKEN_CHARACTERS} characters`);
   return createProgressRelay(
     async (progress) =>
       mcpReq.notify({ method: 'notifications/progress', params: { progressToken, ...progress } }),

@@ -9,7 +9,7 @@ import {
 
 export interface SessionsOptions {
   readonly createServer: () => Server;
-  /** Sessions at once; a further one takes the place of the one that is idle longest. */
+  /** Sessions at once; a further one takes the place of the one that has been asked nothing for longest. */
   readonly most: number;
   /** A session without a request for so long is closed, milliseconds. */
   readonly idleMs: number;
@@ -23,40 +23,41 @@ export interface Sessions {
 interface Session {
   readonly transport: WebStandardStreamableHTTPServerTransport;
   usedAt: number;
-  /** Requests that are being answered, streams included. */
-  open: number;
+  /** Requests that are being answered. */
+  answering: number;
+  /** Streams on which the client only listens: a thousand of them must not shut everybody else out. */
+  listening: number;
 }
 
 export function createSessions({ createServer, most, idleMs }: SessionsOptions): Sessions {
   const sessions = new Map<string, Session>();
-  const sweep = setInterval(() => void closeIdle(idleMs), Math.min(idleMs, 60_000)).unref();
+  const sweep = setInterval(() => void closeIdle(), Math.min(idleMs, 60_000)).unref();
 
-  /** Those that answer nothing now, idle longest first. */
-  function idle(): [string, Session][] {
-    return [...sessions].filter(([, { open }]) => open === 0).sort(([, a], [, b]) => a.usedAt - b.usedAt);
+  /** Those that answer nothing now, first the one that is missed least. */
+  function idle(): Session[] {
+    const silent = [...sessions.values()].filter(({ answering }) => answering === 0);
+    return silent.sort((a, b) => Math.min(a.listening, 1) - Math.min(b.listening, 1) || a.usedAt - b.usedAt);
   }
 
-  async function closeIdle(olderThanMs: number): Promise<void> {
+  async function closeIdle(): Promise<void> {
     const now = performance.now();
-    const old = idle().filter(([, { usedAt }]) => now - usedAt >= olderThanMs);
-    await Promise.all(old.map(async ([, { transport }]) => transport.close()));
+    const old = idle().filter(({ usedAt, listening }) => listening === 0 && now - usedAt >= idleMs);
+    await Promise.all(old.map(async ({ transport }) => transport.close()));
   }
 
   async function begin(): Promise<Session | null> {
     const [longest] = idle();
-    if (sessions.size >= most) {
-      if (longest === undefined) return null;
-      await longest[1].transport.close();
-    }
-    const transport = new WebStandardStreamableHTTPServerTransport({
-      sessionIdGenerator: randomUUID,
-      onsessioninitialized: (id) => void sessions.set(id, session),
-    });
-    const session: Session = { transport, usedAt: performance.now(), open: 0 };
+    if (sessions.size >= most && longest === undefined) return null;
+    if (sessions.size >= most) void longest?.transport.close();
+    const id = randomUUID();
+    const transport = new WebStandardStreamableHTTPServerTransport({ sessionIdGenerator: () => id });
+    const session: Session = { transport, usedAt: performance.now(), answering: 1, listening: 0 };
+    // Counted at once, as the answer to its first request is: many may begin at the same time.
+    sessions.set(id, session);
     await createServer().connect(transport);
     const { onclose } = transport;
     transport.onclose = () => {
-      sessions.delete(transport.sessionId ?? '');
+      sessions.delete(id);
       onclose?.();
     };
     return session;
@@ -72,13 +73,17 @@ export function createSessions({ createServer, most, idleMs }: SessionsOptions):
   async function handle(request: Request, parsedBody: unknown): Promise<Response> {
     const session = await sessionFor(request, parsedBody);
     if (session instanceof Response) return session;
-    session.open += 1;
+    const kind = request.method === 'GET' ? 'listening' : 'answering';
+    if (session.transport.sessionId !== undefined) session[kind] += 1;
     const leave = (): void => {
-      session.open -= 1;
+      session[kind] -= 1;
       session.usedAt = performance.now();
     };
     try {
-      return whenSent(await session.transport.handleRequest(request, { parsedBody }), leave);
+      const response = await session.transport.handleRequest(request, { parsedBody });
+      // It was refused: nobody knows this session.
+      if (session.transport.sessionId === undefined) await session.transport.close();
+      return whenSent(response, leave);
     } catch (error) {
       leave();
       throw error;

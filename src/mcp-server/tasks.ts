@@ -13,7 +13,7 @@ import type { DirectiveView } from '../contract/request-view.ts';
 import type { ListedTool } from '../contract/tool-listing.ts';
 import { TERMINAL_RUN_STATUSES } from '../contract/run.ts';
 import { isTerminalSignal } from '../contract/signal.ts';
-import { cancelPlace, runAnswer } from './agent-call.ts';
+import { cancelPlace, runAnswer, waitsForApproval } from './agent-call.ts';
 import type { HeldCall, Seals } from './held-call.ts';
 import { guarded, invalidParams } from './refusal.ts';
 import { answered } from './tool-call.ts';
@@ -110,6 +110,8 @@ interface TaskView {
   readonly status: TaskStatus;
   readonly createdAt: string;
   readonly updatedAt: string;
+  /** What it waits for, if a person can end that. */
+  readonly statusMessage?: string | undefined;
   /** When it is given up, if that is known. */
   readonly deadlineAt: string | null;
   /** null: it has not ended. */
@@ -144,7 +146,9 @@ async function runView({ client }: TaskParts, call: HeldCall): Promise<TaskView 
   if (view?.run === undefined) return null;
   const { run, created_at: createdAt } = view;
   const hasEnded = TERMINAL_RUN_STATUSES.has(run.status as never);
+  const asked = run.waiting_for.find(({ kind }) => kind === 'approval');
   return {
+    statusMessage: asked && waitsForApproval(call.requestId, asked.id, asked.name ?? asked.id),
     status: !hasEnded ? 'working' : run.status === 'cancelled' ? 'cancelled' : 'completed',
     createdAt,
     updatedAt: run.ended_at ?? run.started_at ?? createdAt,
@@ -159,9 +163,11 @@ function unknownTask() {
   return invalidParams('Unknown task');
 }
 
-function taskOf(taskId: string, { status, createdAt, updatedAt, deadlineAt }: TaskView) {
+function taskOf(taskId: string, view: TaskView) {
+  const { status, statusMessage, createdAt, updatedAt, deadlineAt } = view;
+  const message = statusMessage === undefined ? {} : { statusMessage };
   const ttlMs = deadlineAt === null ? null : Math.max(0, Date.parse(deadlineAt) - Date.parse(createdAt));
-  return { taskId, status, createdAt, lastUpdatedAt: updatedAt, ttlMs, pollIntervalMs: POLL_MS };
+  return { taskId, status, ...message, createdAt, lastUpdatedAt: updatedAt, ttlMs, pollIntervalMs: POLL_MS };
 }
 
 function statusOf({ result }: DirectiveView): TaskStatus {

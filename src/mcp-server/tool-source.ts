@@ -18,6 +18,8 @@ export interface ToolSource {
 
 /** A call in a row of calls does not read the catalog of a thousand tools again. */
 const FRESH_MS = 1_000;
+/** Nor does a row of calls of made-up names. */
+const FRESH_FOR_UNKNOWN_MS = 100;
 
 export function createToolSource(client: Listing, scope: Scope): ToolSource {
   let kept: { readonly readAt: number; readonly tools: Promise<OfferedTools> } | null = null;
@@ -34,11 +36,12 @@ export function createToolSource(client: Listing, scope: Scope): ToolSource {
     return tools;
   }
 
-  const current = async (): Promise<OfferedTools> =>
-    kept !== null && performance.now() - kept.readAt < FRESH_MS ? kept.tools : read();
+  const notOlderThan = async (ms: number): Promise<OfferedTools> =>
+    kept !== null && performance.now() - kept.readAt < ms ? kept.tools : read();
+  const current = async (): Promise<OfferedTools> => notOlderThan(FRESH_MS);
 
   async function find(name: string): Promise<Offer | undefined> {
-    return (await current()).find(name) ?? (await read()).find(name);
+    return (await current()).find(name) ?? (await notOlderThan(FRESH_FOR_UNKNOWN_MS)).find(name);
   }
 
   const among = (tools: readonly ListedTool[], name: string): Offer | undefined =>

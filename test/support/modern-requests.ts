@@ -25,6 +25,7 @@ export async function askModern(
 ): Promise<ModernAnswer> {
   const declared = Object.fromEntries(extensions.map((extension) => [extension, {}]));
   const _meta = {
+    ...(params['_meta'] as object | undefined),
     [`${PREFIX}protocolVersion`]: VERSION,
     [`${PREFIX}clientInfo`]: { name: 'raw', version: '1' },
     [`${PREFIX}clientCapabilities`]: extensions.length === 0 ? {} : { extensions: declared },

@@ -9,6 +9,7 @@ import { eventually, untilListed } from '../../support/eventually.ts';
 import { type Answered, ERAS, openHost, textOf } from '../../support/mcp-clients.ts';
 import { modernPeer, namedTools, ownServerEntry } from '../../support/mcp-servers.ts';
 import { PROGRAM } from '../../support/program.ts';
+import { askModern } from '../../support/modern-requests.ts';
 import { get } from '../../support/public-api.ts';
 import { startRedis } from '../../support/redis.ts';
 import { startService } from '../../support/running-service.ts';
@@ -42,6 +43,7 @@ const service = shared(async () => {
   const folder = await mkdtemp(join(tmpdir(), 'adjutant-mcp-server-'));
   const redis = await startRedis();
   const files = { counter: join(folder, 'counter.jsonl'), peer: join(folder, 'peer.log') };
+  await writeFile(files.counter, '');
   const { transport: odd } = namedTools(ODD_TOOLS);
   const { transport: peer } = modernPeer({ PEER_LOG: files.peer });
   const mcpServers = {
@@ -53,7 +55,8 @@ const service = shared(async () => {
   const script = join(folder, 'script.json');
   await writeFile(script, JSON.stringify({ pace: 10_000, turns: TURNS }));
   const models = { providers: { play: { type: 'scripted', file: script } }, models: { fast: ['play:m'] } };
-  const agents = { adder: { model_alias: 'fast', description: 'Adds numbers.', tools: ['peer.add'] } };
+  const adder = { model_alias: 'fast', description: 'Adds numbers.', tools: ['peer.add'] };
+  const agents = { adder, careful: { ...adder, policies: { approvals: { 'peer.add': 'ask' } } } };
   const config = { mcpServers, ...models, agents };
   const running = await startService({ redisUrl: redis.url, config });
   await untilListed(running.url, 'counting.once', 'odd.broken', 'peer.add', 'secret.broken');
@@ -247,6 +250,47 @@ test('hosts of both eras hear that the list has changed, once they have been tol
   expect((await legacy.list()).map(({ name }) => name)).toContain('peer__extra-1');
 });
 
+/** What the client was told to do: `adjutant approve <request> <call>`. */
+async function approve(told: string): Promise<void> {
+  const [, request, call] = /adjutant approve (\S+) (\S+)$/.exec(told) ?? [];
+  const response = await fetch(`${service.api}/v1/requests/${request}/approvals/${call}`, {
+    method: 'POST',
+    headers: JSON_HEADERS,
+    body: JSON.stringify({ decision: 'approve' }),
+  });
+  expect(response.status).toBe(200);
+}
+
+test.each(ERAS)('a %s client that hears progress learns who waits for an approval', async (era) => {
+  await using host = await openHost(era, service.url);
+  const asked = Promise.withResolvers<string>();
+  const onprogress = ({ message = '' }: { message?: string }): void => {
+    if (message.includes('waits for an approval of peer.add')) asked.resolve(message);
+  };
+  const answer = host.call('ask_careful', { query: 'What is 2+3?' }, { onprogress });
+  await approve(await asked.promise);
+  expect(textOf(await answer)).toBe('It is 5.');
+});
+
+test('a task says which approval it waits for', async () => {
+  const extensions = ['io.modelcontextprotocol/tasks'];
+  const params = { name: 'ask_careful', arguments: { query: 'What is 2+3?' } };
+  const { result } = await askModern(service.url, {
+    method: 'tools/call',
+    name: 'ask_careful',
+    params,
+    extensions,
+  });
+  const taskId = String(result?.['taskId']);
+  const task = async () =>
+    (await askModern(service.url, { method: 'tasks/get', name: taskId, params: { taskId }, extensions }))
+      .result;
+  await eventually(task).toMatchObject({ statusMessage: expect.stringContaining('adjutant approve') });
+  await approve(String((await task())?.['statusMessage']));
+  await eventually(task).toMatchObject({ status: 'completed', result: { content: [{ text: 'It is 5.' }] } });
+  expect(await task()).not.toHaveProperty('statusMessage');
+});
+
 test('an explicit cancel ends the call at its tool', async () => {
   await using host = await openHost('legacy', service.url);
   const abort = new AbortController();
@@ -267,4 +311,24 @@ test('a body that is too large is refused as everywhere, and a foreign origin to
   expect(large.status).toBe(413);
   const foreign = { ...JSON_HEADERS, origin: 'https://example.com' };
   expect((await fetch(service.url, { method: 'POST', headers: foreign, body: '{}' })).status).toBe(403);
+});
+
+test('a body that is nested too deep, or holds too many messages, is refused before it costs anything', async () => {
+  const post = async (body: string) => fetch(service.url, { method: 'POST', headers: JSON_HEADERS, body });
+  const deep = await post(`${'['.repeat(100_000)}${']'.repeat(100_000)}`);
+  expect([deep.status, await deep.json()]).toEqual([400, expect.objectContaining({ code: 'invalid_json' })]);
+  const list = { jsonrpc: '2.0', method: 'tools/list' };
+  const many = await post(JSON.stringify(Array.from({ length: 17 }, (_, id) => ({ ...list, id }))));
+  expect([many.status, await many.json()]).toMatchObject([400, { error: { code: -32_600 } }]);
+});
+
+test.each([
+  ['a progress token', { _meta: { progressToken: 'x'.repeat(256) } }, 'at most 255 characters'],
+  ['a state', { requestState: 'x'.repeat(1_000_000) }, 'Invalid or expired requestState'],
+])('%s that is too large is refused, and nothing is called', async (what, more, words) => {
+  const label = `large ${what}`;
+  const params = { name: 'counting__once', arguments: { label }, ...more };
+  const { error } = await askModern(service.url, { method: 'tools/call', name: 'counting__once', params });
+  expect([error?.code, error?.message]).toEqual([-32_602, expect.stringContaining(words)]);
+  expect(service.executions(label)).toBe(0);
 });

@@ -1,5 +1,6 @@
 /** The sessions of older clients: how many there may be, and what ends one.
  *  It must not need a service: a server without tools answers. */
+import { setImmediate as turnOfTheLoop } from 'node:timers/promises';
 import { Server } from '@modelcontextprotocol/server';
 import { expect, onTestFinished, test } from 'vitest';
 import { createSessions, type Sessions } from '../../../src/mcp-server/sessions.ts';
@@ -14,7 +15,11 @@ const INITIALIZE = {
 };
 
 function openSessions(idleMs = 60_000): Sessions {
-  const createServer = (): Server => new Server({ name: 'empty', version: '1' }, { capabilities: {} });
+  const createServer = (): Server => {
+    const server = new Server({ name: 'empty', version: '1' }, { capabilities: {} });
+    server.fallbackRequestHandler = async () => new Promise<never>(() => {});
+    return server;
+  };
   const sessions = createSessions({ createServer, most: MOST, idleMs });
   onTestFinished(async () => sessions.close());
   return sessions;
@@ -29,6 +34,7 @@ async function ask(sessions: Sessions, body: unknown, session?: string): Promise
 async function begin(sessions: Sessions): Promise<string> {
   const response = await ask(sessions, INITIALIZE);
   await response.text();
+  await turnOfTheLoop();
   return response.headers.get('mcp-session-id') ?? '';
 }
 
@@ -48,19 +54,49 @@ test('one too many takes the place of the one that is idle longest', async () =>
   ]);
 });
 
+/** Resolves with the response of a stream on which the client listens. */
+async function listen(sessions: Sessions, session: string): Promise<Response> {
+  const headers = { accept: 'text/event-stream', 'mcp-session-id': session };
+  return sessions.handle(new Request('http://localhost/mcp', { headers }), undefined);
+}
+
 test('while all of them answer, a further one is refused', async () => {
   const sessions = openSessions();
   const open = await Promise.all(
-    Array.from({ length: MOST }, async () => {
-      const session = await begin(sessions);
-      const headers = { accept: 'text/event-stream', 'mcp-session-id': session };
-      return sessions.handle(new Request('http://localhost/mcp', { headers }), undefined);
-    }),
+    Array.from({ length: MOST }, async () =>
+      ask(sessions, { jsonrpc: '2.0', id: 2, method: 'hang' }, await begin(sessions)),
+    ),
   );
   expect(open.map(({ status }) => status)).toEqual(Array.from({ length: MOST }, () => 200));
   expect((await ask(sessions, INITIALIZE)).status).toBe(503);
   await open[0]?.body?.cancel();
   await expect.poll(async () => (await ask(sessions, INITIALIZE)).status).toBe(200);
+});
+
+test('who only listens shuts nobody out, and is closed after those who do not even listen', async () => {
+  const sessions = openSessions();
+  const listening = await begin(sessions);
+  const stream = await listen(sessions, listening);
+  const silent = await begin(sessions);
+  await begin(sessions);
+  expect(await statusOf(sessions, silent)).toBe(404);
+  const other = await begin(sessions);
+  await listen(sessions, other);
+  await begin(sessions);
+  expect(await statusOf(sessions, listening), 'it was used before the other one').toBe(404);
+  await expect(stream.text()).resolves.toBe('');
+});
+
+test('as many as there may be begin at once, and what is no handshake leaves none behind', async () => {
+  const sessions = openSessions();
+  const invalid = { ...INITIALIZE, id: null };
+  const refused = await Promise.all(Array.from({ length: 5 * MOST }, async () => ask(sessions, invalid)));
+  expect(refused.map(({ status }) => status)).not.toContain(200);
+  const begun = await Promise.all(Array.from({ length: 5 * MOST }, async () => ask(sessions, INITIALIZE)));
+  await Promise.all(begun.map(async (response) => response.text()));
+  const ids = begun.flatMap(({ headers }) => headers.get('mcp-session-id') ?? []);
+  expect(ids).toHaveLength(MOST);
+  expect(await Promise.all(ids.map(async (id) => statusOf(sessions, id)))).not.toContain(404);
 });
 
 test('a session is closed when it is not used', async () => {
