@@ -21,7 +21,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   worker: ['contract', 'telemetry', 'bounds', 'redis', 'journal', 'catalog', 'queue', 'executors'],
   engine: ['contract', 'telemetry', 'bounds', 'redis', 'journal', 'catalog', 'queue', 'executors'],
   extend: ['contract', 'config', 'executors', 'engine'],
-  api: ['contract', 'redis', 'telemetry'],
+  api: ['contract', 'bounds', 'redis', 'telemetry'],
   client: ['contract'],
   'directive-server': ['telemetry', 'bounds'],
   'mcp-server': ['contract'],
