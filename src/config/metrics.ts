@@ -50,6 +50,14 @@ export interface MetricsConfig {
   otlp: { url: string; intervalMs: number } | null;
 }
 
+/** For a process without a configuration. Throws when a variable has a value that it cannot have. */
+export function metricsOfVariables(environment: Readonly<Record<string, string | undefined>>): MetricsConfig {
+  const given = Object.fromEntries(Object.entries(environment).filter(([, value]) => value !== ''));
+  const OTEL_SDK_DISABLED = /^true$/i.test(given['OTEL_SDK_DISABLED'] ?? '');
+  const endpoint = OTEL_SDK_DISABLED ? null : (given['OTEL_EXPORTER_OTLP_ENDPOINT'] ?? null);
+  return metricsOf({ ...variablesSchema.parse(given), OTEL_SDK_DISABLED }, endpoint);
+}
+
 /** `endpoint`: of all signals, without a path; null: there is none. */
 export function metricsOf(variables: Variables, endpoint: string | null): MetricsConfig {
   const base = endpoint === null ? null : `${endpoint.replace(/\/+$/, '')}/v1/metrics`;

@@ -1,5 +1,5 @@
 // The metrics of the service by whose process reports them; of the conventions where there are any, else our own.
-// Must never have a label whose values callers choose: no tool, request, directive or message is a label.
+// Must never have a label whose values callers choose: no request, directive or message is a label, nor a tool that is not ours.
 import { LABEL, type MetricDefinition, SECONDS } from './metric.ts';
 import { MODEL_METRICS } from './model-metric-names.ts';
 
@@ -258,8 +258,19 @@ const EVERY_ROLE = reportedBy('every role', {
   },
 });
 
+const DIRECTIVE_SERVER = reportedBy('directive server', {
+  directiveToolDuration: {
+    kind: 'histogram',
+    name: 'mcp.server.operation.duration',
+    unit: 's',
+    labels: [LABEL.mcpMethod, LABEL.toolName, LABEL.errorType],
+    says: 'Time of a call of `adjutant directive-server`; its count is the number of calls. The tool is one of the five or `unknown`; the error type is a code of the page about it.',
+    buckets: SECONDS,
+  },
+});
+
 /** Every metric, by the name that the code has for it. */
-export const METRICS = { ...API, ...WORKER, ...ENGINE, ...EVERY_ROLE };
+export const METRICS = { ...API, ...WORKER, ...ENGINE, ...EVERY_ROLE, ...DIRECTIVE_SERVER };
 
 export type MetricName = keyof typeof METRICS;
 

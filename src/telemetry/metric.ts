@@ -10,7 +10,7 @@ export interface MetricDefinition {
   readonly unit: string;
   readonly labels: readonly string[];
   /** Whose process reports it. */
-  readonly by: 'api' | 'engine' | 'worker' | 'every role';
+  readonly by: 'api' | 'engine' | 'worker' | 'every role' | 'directive server';
   readonly says: string;
   /** Upper bounds, in the unit. */
   readonly buckets?: readonly number[];
@@ -39,6 +39,8 @@ export const LABEL = {
   signal: 'signal',
   reason: 'reason',
   errorType: 'error.type',
+  mcpMethod: 'mcp.method.name',
+  toolName: 'gen_ai.tool.name',
   operation: 'gen_ai.operation.name',
   provider: 'gen_ai.provider.name',
   model: 'gen_ai.request.model',

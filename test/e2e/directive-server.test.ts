@@ -299,7 +299,7 @@ test('--http listens on the loopback until it is stopped', async () => {
   expect((await ended).code).toBe(0);
 });
 
-test('M18 each call is a span: its tool, its time, its outcome, and no content', async () => {
+test('M18 each call is a span and a measurement: its tool, its time, its outcome, and no content', async () => {
   await using collector = await startOtlpReceiver();
   const cwd = await placeWith(WHOLE);
   const caller = { trace: '0af7651916cd43dd8448eb211c80319c', span: 'b7ad6b7169203331' };
@@ -339,4 +339,21 @@ test('M18 each call is a span: its tool, its time, its outcome, and no content',
   ]);
   expect(JSON.stringify(collector.spans().map(({ attributes }) => attributes))).not.toMatch(/SECRET|naïve/);
   for (const { startNano, endNano } of collector.spans()) expect(endNano >= startNano).toBe(true);
+  const [metric, ...others] = collector.metrics();
+  expect([metric?.service, metric?.name, metric?.unit, others]).toEqual([
+    'directive-server',
+    'mcp.server.operation.duration',
+    's',
+    [],
+  ]);
+  const counts = metric?.points.map(({ attributes, value }) => {
+    const { 'gen_ai.tool.name': tool, 'error.type': error = '', ...rest } = attributes;
+    return [String(tool), String(error), value, rest['mcp.method.name']].join(' ');
+  });
+  expect(counts?.toSorted()).toEqual([
+    'directive/file.get  2 tools/call',
+    'directive/file.get -32000 1 tools/call',
+    'directive/files.list  1 tools/call',
+    'unknown -32601 1 tools/call',
+  ]);
 });

@@ -29,26 +29,34 @@ export async function directiveServer(
     import('../../directive-server/directive-folder.ts'),
     import('../../directive-server/call-report.ts'),
   ]);
-  const spans = await callSpans(version, environment);
+  const [spans, metrics] = await Promise.all([
+    callSpans(version, environment),
+    callMetrics(version, environment),
+  ]);
   const onCall: Served['onCall'] = (report) => {
     if (log) terminal.err(reportLine(report));
     spans?.onCall(report);
+    metrics?.onCall(report);
   };
   const served = { folder: createDirectiveFolder(root), version, names, onCall };
   try {
     if (http === null) await serveStreams(terminal, stop, served);
     else await listen(terminal, stop, served, http);
   } finally {
-    await spans?.close();
+    await Promise.all([spans?.close(), metrics?.close()]);
   }
   return EXIT.done;
 }
 
-const COLLECTOR = ['OTEL_EXPORTER_OTLP_ENDPOINT', 'OTEL_EXPORTER_OTLP_TRACES_ENDPOINT'];
+const COLLECTOR = 'OTEL_EXPORTER_OTLP_ENDPOINT';
+
+function hasOneOf(environment: DirectiveServerOptions['environment'], ...names: readonly string[]): boolean {
+  return names.some((name) => (environment[name] ?? '') !== '');
+}
 
 /** null: nobody collects, and nothing of it is loaded. */
 async function callSpans(version: string, environment: DirectiveServerOptions['environment']) {
-  if (COLLECTOR.every((name) => (environment[name] ?? '') === '')) return null;
+  if (!hasOneOf(environment, COLLECTOR, 'OTEL_EXPORTER_OTLP_TRACES_ENDPOINT')) return null;
   const [{ telemetryOfVariables }, { openCallSpans }] = await Promise.all([
     import('../../config/telemetry.ts'),
     import('../../directive-server/call-spans.ts'),
@@ -56,6 +64,18 @@ async function callSpans(version: string, environment: DirectiveServerOptions['e
   const { tracing } = telemetryOfVariables(environment);
   const serviceName = environment['OTEL_SERVICE_NAME'] ?? 'directive-server';
   return tracing === null ? null : openCallSpans({ ...tracing, serviceName, version });
+}
+
+/** null: as of spans. */
+async function callMetrics(version: string, environment: DirectiveServerOptions['environment']) {
+  if (!hasOneOf(environment, COLLECTOR, 'OTEL_EXPORTER_OTLP_METRICS_ENDPOINT')) return null;
+  const [{ metricsOfVariables }, { openCallMetrics }] = await Promise.all([
+    import('../../config/metrics.ts'),
+    import('../../directive-server/call-metrics.ts'),
+  ]);
+  const { isOn, otlp } = metricsOfVariables(environment);
+  const serviceName = environment['OTEL_SERVICE_NAME'] ?? 'directive-server';
+  return isOn && otlp !== null ? openCallMetrics({ ...otlp, serviceName, version }) : null;
 }
 
 async function serveStreams(terminal: Terminal, stop: AbortSignal, served: Served): Promise<void> {
