@@ -55,8 +55,8 @@ export function callTool<T extends ControlTool>(tool: T, args: Arguments<T>, pla
 }
 
 const UNKNOWN_LIST =
-  'Error: the to-do list of the run did not come with the call. The service sends it to a server whose ' +
-  'entry has "context": "all" and "directives".';
+  'Error: the to-do list of the run did not come with the call. The service sends it, up to 40,000 characters, to a server ' +
+  'whose entry has "context": "all" and "directives".';
 const FOREIGN_LIST =
   'Error: another tool wrote the list, in its own form. Replace it with the action replace.';
 

@@ -1,19 +1,12 @@
 // The MCP servers of a process, from the configuration.
 // Must never know a store: each server is started once, whoever uses it.
 import { resolve } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import type { Config } from '../config/config.ts';
 import type { HttpServerConfig, McpServerConfig, StdioServerConfig } from '../config/servers.ts';
 import { createMcpPool, type McpPool, type McpPoolOptions } from '../mcp/pool.ts';
 import type { HttpTransportOptions, McpServerOptions, OAuthOptions } from '../mcp/server-options.ts';
 import { withoutPercents } from '../mcp/server-secrets.ts';
-import { DEFAULT_ALIASES } from '../contract/model-name.ts';
-import type { ListedAgent } from '../contract/agent-listing.ts';
-
-/** What the servers of an installation are started with. */
-export interface Installation extends Pick<Config, 'directory' | 'models'> {
-  agents: readonly Pick<ListedAgent, 'name' | 'description'>[];
-}
+import { controlProcess, type Installation } from './control-process.ts';
 
 export function mcpServers(
   config: Config,
@@ -80,16 +73,4 @@ function transportOptions(
 function processOf({ command, args, env, cwd = '.', uid, gid }: StdioServerConfig, directory: string) {
   const user = uid === undefined || gid === undefined ? {} : { user: { uid, gid } };
   return { kind: 'stdio', command, args, env, cwd: resolve(directory, cwd), ...user } as const;
-}
-
-const CONTROL_PROGRAM = fileURLToPath(
-  new URL(`../control-server/main.${import.meta.url.endsWith('.ts') ? 'ts' : 'js'}`, import.meta.url),
-);
-
-/** What it may name comes with its start, so that its tools list it. */
-function controlProcess({ directory, models, agents }: Installation) {
-  const tiers = [...new Set([...DEFAULT_ALIASES.keys(), ...models.keys()])].map((name) => ({ name }));
-  const known = { tiers, agents: agents.map(({ name, description }) => ({ name, description })) };
-  const args = [CONTROL_PROGRAM, JSON.stringify(known)];
-  return { kind: 'stdio', command: process.execPath, args, env: {}, cwd: directory } as const;
 }

@@ -102,9 +102,16 @@ function stateFor(state: ReactState, calls: readonly RoundCall[], context: React
   const read = (): JsonObject => {
     const answered = calls.filter(({ content }) => content !== null);
     const { todos, phase, modelAlias: tier } = applied(state, answered, context, context.messages);
-    return { todos, phase, tier };
+    return { ...(isSmall(todos) ? { todos } : {}), phase, tier };
   };
   return (name) => (trusted.has(name) ? { control: (control ??= read()) } : null);
+}
+
+/** A larger list is not shown: a call fails whose whole context is larger than a server gets. */
+const MOST_SHOWN_CHARACTERS = 40_000;
+
+function isSmall(todos: unknown): boolean {
+  return JSON.stringify(todos ?? null).length <= MOST_SHOWN_CHARACTERS;
 }
 
 /** A tool that completes the task wins over one that delegates it. */

@@ -291,6 +291,29 @@ describe('the course of the run', () => {
   });
 });
 
+describe('what a tool reads of it', () => {
+  const trusted = { ...tool('ctl.todo'), directives: 'all' as const };
+  const stateOf = (run: Simulation, id: string): unknown =>
+    (run.directive(id)['context'] as { state: { control?: unknown } }).state.control;
+  const after = (items: unknown[]): Simulation => {
+    const run = new Simulation({ tools: [...TOOLS, trusted] }).model('model-1', calls(call('ctl.todo')));
+    run.tool('tool-1-0', 1, [control('todo_state_changed', { state: 's', items })]);
+    return run.model('model-2', calls(call('fs.list', {}, 'x'), call('ctl.todo', { n: 2 }, 'y')));
+  };
+
+  test('list, phase and tier, where its server may send control directives; nothing elsewhere', () => {
+    const run = after([{ content: 'one' }]);
+    expect(stateOf(run, 'tool-1-0')).toEqual({ todos: null, phase: null, tier: null });
+    expect(stateOf(run, 'tool-2-1')).toEqual({ todos: [{ content: 'one' }], phase: null, tier: null });
+    expect(stateOf(run, 'tool-2-0')).toBeUndefined();
+  });
+
+  test('a list that would not fit beside the rest of the context is left out', () => {
+    const run = after([{ content: 'x'.repeat(50_000) }]);
+    expect(stateOf(run, 'tool-2-1')).toEqual({ phase: null, tier: null });
+  });
+});
+
 describe('delegation', () => {
   const exit = (run: Simulation, tag: string, more: Record<string, unknown>): Simulation => {
     const child = run.view.children.find((known) => known.tag === tag && known.status !== 'completed');

@@ -2,6 +2,7 @@
  *  It must never connect to anything. */
 import { expect, test } from 'vitest';
 import type { HttpServerConfig } from '../../../src/config/servers.ts';
+import { controlProcess } from '../../../src/service/control-process.ts';
 import { serverOptions } from '../../../src/service/mcp-servers.ts';
 import { parse } from '../../support/parsed-config.ts';
 
@@ -35,5 +36,22 @@ test('the built-in server is a process of this Node, which knows what may be nam
   expect(transport).toMatchObject({ command: process.execPath, env: {}, cwd: '/' });
   const known = JSON.parse(transport.args.at(-1) ?? '') as { tiers: { name: string }[] };
   expect(known).toMatchObject({ agents: INSTALLATION.agents });
-  expect(known.tiers.map(({ name }) => name)).toEqual(expect.arrayContaining(['fast', 'smart']));
+  expect(known.tiers).toEqual([{ name: 'smart' }]);
+});
+
+test('an installation of any size fits into its argument', () => {
+  const known = (count: number, description: string): object => {
+    const agents = Array.from({ length: count }, (_, n) => ({ name: `agent-${n}`, description }));
+    const { args } = controlProcess({ ...INSTALLATION, models: new Map(), agents });
+    expect(Buffer.byteLength(args.at(-1) ?? '')).toBeLessThan(128 * 1_024);
+    return JSON.parse(args.at(-1) ?? '') as object;
+  };
+  const { tiers, agents } = known(1, 'é'.repeat(1_024)) as { tiers: object[]; agents: object[] };
+  expect(tiers).toContainEqual({ name: 'fast' });
+  expect(tiers).not.toContainEqual({ name: 'embedding' });
+  expect(agents).toEqual([{ name: 'agent-0', description: 'é'.repeat(300) }]);
+  expect(known(1_000, 'é'.repeat(300))).toMatchObject({
+    agents: expect.arrayContaining([{ name: 'agent-9' }]),
+  });
+  expect(known(10_000, '')).toEqual({});
 });
