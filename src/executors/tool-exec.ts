@@ -1,6 +1,6 @@
 // tool_exec: one call of one tool on an MCP server.
 // Must never call a tool twice in one attempt, nor hide that a call may have happened.
-import { errorEnvelope } from '../contract/error-envelope.ts';
+import { type ErrorEnvelope, errorEnvelope } from '../contract/error-envelope.ts';
 import { jsonSafe } from '../contract/json-safe.ts';
 import { redact } from '../contract/redaction.ts';
 import { errorResult, okResult } from '../contract/result.ts';
@@ -227,12 +227,24 @@ function read(
     const forgotten = { forgotten: isResumed ? ('earlier' as const) : ('own' as const) };
     const resumable = { resumable: true };
     const after = task?.end === 'kept' ? resumable : task?.end === 'forgotten' ? forgotten : {};
-    return { result: errorResult(error), ambiguous, unreached, ...after };
+    return { result: errorResult(withFix(error, place)), ambiguous, unreached, ...after };
   }
   const { result, content, rejected } = readToolResult(outcome.result, { trust: place.trust });
   const execution = { result, content };
   if (rejected.length === 0) return execution;
   return { ...execution, rejected, metadata: { rejected_directives: rejected } };
+}
+
+/** What a modern server answers that needs more than the client offers. */
+const CAPABILITY_MISSING = -32_021;
+
+function withFix(error: ErrorEnvelope, { server, questionMs }: ToolPlace): ErrorEnvelope {
+  if (questionMs !== null || error.details['code'] !== CAPABILITY_MISSING) return error;
+  return { ...error, details: { ...error.details, fix: allowQuestions(server) } };
+}
+
+function allowQuestions(server: string): string {
+  return `set "questions" of the MCP server "${server}" to true, so that people can answer its tools`;
 }
 
 function asking(
@@ -242,8 +254,9 @@ function asking(
 ): Execution {
   if (patienceMs === null) {
     const message = 'The tool asks for something this client does not offer';
-    const fix = `set "questions" of the MCP server "${server}" to true, so that people can answer`;
-    return { result: errorResult(errorEnvelope('executor', message, { server, fix })) };
+    return {
+      result: errorResult(errorEnvelope('executor', message, { server, fix: allowQuestions(server) })),
+    };
   }
   if (rounds >= QUESTION_LIMITS.rounds) {
     const message = `The tool has asked ${rounds} times, and asks again`;

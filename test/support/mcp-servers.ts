@@ -38,6 +38,12 @@ function stdio(name: string, args: readonly string[], env: Env = {}): StdioServe
   };
 }
 
+/** Its tools ask; `era`: which protocol it speaks. */
+export const askingPeer = (era: 'modern' | 'legacy', env: Env = {}): StdioServer => ({
+  ...stdio('asking', [programOf(ownServer('asking-peer.ts')), 'stdio'], { ASKING_ERA: era, ...env }),
+  questions: true,
+});
+
 /** A server of test/support/servers, as an entry of `mcpServers` in adjutant.json. */
 export function ownServerEntry(file: string, env: Env = {}) {
   return {

@@ -228,6 +228,7 @@ test('a tool that asks for ever fails after five rounds', async () => {
 test('a server that nobody answers is told so, and refuses to ask', async () => {
   const error = await payloadOf(await start('silent.book'));
   expect(JSON.stringify(error)).toMatch(/elicitation|capabilit/);
+  expect(error).toMatchObject({ details: { fix: expect.stringContaining('"questions"') } });
   expect(await payloadOf(await start('silent.plain'))).toBe('plain');
 });
 

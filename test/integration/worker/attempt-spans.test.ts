@@ -120,3 +120,48 @@ test('the way on from a model that is away is a failed attempt of its lane', asy
   );
   expect(outcome).toEqual({ kind: 'done', errorType: 'provider_error' });
 });
+
+test('a tool that asks ends its attempt without an error; the attempt with the answer says what it waited for', async () => {
+  const one = await open.accepted({ deadline_ms: 60_000 });
+  const question = { mode: 'form', message: 'Which?', schema: { type: 'object' } } as const;
+  const asks = {
+    questions: [{ key: 'which', question }],
+    state: 's',
+    endpoint: 'e',
+    patienceMs: 30_000,
+    afresh: false,
+  };
+  const spans = keptSpans();
+  const answered: unknown[] = [];
+  const parts = open.attemptParts(
+    async (_directive, context) => {
+      answered.push(context.answered);
+      return context.answered === undefined ? { result: okResult(null), asks } : { result: okResult('done') };
+    },
+    { spans },
+  );
+  expect(await open.attempt(parts, one)).toMatchObject({ kind: 'later' });
+  await open.client.answer(one.request_id, `${one.id}.1`, { action: 'accept', content: { a: 1 } });
+  expect(await open.attempt(parts, one)).toMatchObject({ kind: 'done', errorType: null });
+  expect(answered).toEqual([
+    undefined,
+    {
+      round: 1,
+      state: 's',
+      endpoint: 'e',
+      afresh: false,
+      answers: { which: { action: 'accept', content: { a: 1 } } },
+    },
+  ]);
+  const [first, second] = spans.kept.filter(({ kind }) => kind === 'consumer');
+  expect(first).toMatchObject({
+    error: null,
+    events: [{ name: 'ai.tool.input_requested', attributes: { 'adjutant.questions': 1 } }],
+  });
+  expect(second).toMatchObject({
+    error: null,
+    attributes: { 'adjutant.attempt': 2, 'adjutant.failures': 0 },
+    events: [{ name: 'directive.waiting', attributes: { 'adjutant.wait.reasons': ['input_required'] } }],
+    links: [{ attributes: { 'adjutant.link': 'previous_attempt' } }],
+  });
+});

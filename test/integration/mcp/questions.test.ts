@@ -1,0 +1,98 @@
+/** Questions of servers at the pool: real servers of both eras, and of strangers, ask the test.
+ *  It must never know how an answer is found: the service's tests do. */
+import { expect, test } from 'vitest';
+import type { QuestionAnswer, ToolQuestion } from '../../../src/contract/tool-question.ts';
+import { openPool, textOf } from '../../support/mcp-pool.ts';
+import { askingPeer, everything } from '../../support/mcp-servers.ts';
+
+const seats = (count: number): QuestionAnswer => ({ action: 'accept', content: { seats: count } });
+
+/** Answers each question when the test says so. */
+function person() {
+  const asked: { question: ToolQuestion; withdrawn: AbortSignal; answer: (given: QuestionAnswer) => void }[] =
+    [];
+  return {
+    asked,
+    onQuestion: async (question: ToolQuestion, withdrawn: AbortSignal): Promise<QuestionAnswer> => {
+      const { promise, resolve } = Promise.withResolvers<QuestionAnswer>();
+      asked.push({ question, withdrawn, answer: resolve });
+      return promise;
+    },
+  };
+}
+
+test('a legacy call waits for the answer beyond its own limit, and its limit counts again afterwards', async () => {
+  const { call } = openPool(askingPeer('legacy'));
+  expect(textOf(await call('plain'))).toBe('plain');
+  const { asked, onQuestion } = person();
+  const limits = { timeoutMs: 400, onQuestion };
+  const booked = call('book', {}, limits);
+  await expect.poll(() => asked).toHaveLength(1);
+  const [first] = asked;
+  // It gets no place beside the one that asks, and its whole limit passes meanwhile.
+  expect(await call('slow', {}, { timeoutMs: 400 })).toMatchObject({ kind: 'failed' });
+  first?.answer(seats(2));
+  expect(textOf(await booked)).toBe('{"seats":2}');
+  expect(await call('slow', {}, limits)).toMatchObject({ kind: 'failed', error: { type: 'timeout' } });
+});
+
+test('two calls that ask at once are nobody’s questions; after that each asks alone', async () => {
+  const { call } = openPool(askingPeer('legacy'));
+  await call('plain');
+  const { asked, onQuestion } = person();
+  const nobody = { onQuestion: async () => ({ action: 'cancel' }) as const };
+  const both = await Promise.all([call('book', {}, nobody), call('book', {}, nobody)]);
+  expect(both.map(textOf)).toEqual(['cancel', 'cancel']);
+  const one = call('book', {}, { onQuestion });
+  const other = call('book', {}, { onQuestion });
+  await expect.poll(() => asked).toHaveLength(1);
+  asked[0]?.answer(seats(1));
+  expect(textOf(await one)).toBe('{"seats":1}');
+  await expect.poll(() => asked).toHaveLength(2);
+  asked[1]?.answer(seats(2));
+  expect(textOf(await other)).toBe('{"seats":2}');
+});
+
+test('a call that is cancelled withdraws its question', async () => {
+  const { call } = openPool(askingPeer('legacy'));
+  const { asked, onQuestion } = person();
+  const cancel = new AbortController();
+  const booked = call('book', {}, { onQuestion, signal: cancel.signal });
+  await expect.poll(() => asked, { timeout: 10_000 }).toHaveLength(1);
+  cancel.abort();
+  expect(await booked).toMatchObject({ kind: 'failed', error: { type: 'cancelled' } });
+  expect(asked[0]?.withdrawn.aborted).toBe(true);
+});
+
+test('a modern call ends with what is asked, and another process of the server takes the answers', async () => {
+  const key = { ASKING_KEY: 'of all its processes, 32 bytes or more' };
+  const asks = await openPool(askingPeer('modern', key)).call('two');
+  if (asks.kind !== 'asks') throw new Error(JSON.stringify(asks));
+  expect(asks.questions.map(({ key: name, question }) => [name, question.mode])).toEqual([
+    ['there', 'form'],
+    ['back', 'form'],
+  ]);
+  const resume = { state: asks.state, answers: { there: seats(1), back: { action: 'decline' } as const } };
+  const { call } = openPool(askingPeer('modern', key));
+  expect(textOf(await call('two', {}, { resume }))).toBe('{"seats":1} decline');
+  const forged = { ...resume, state: 'forged' };
+  const refused = await call('two', {}, { resume: forged });
+  expect(refused).toMatchObject({
+    kind: 'failed',
+    error: { details: { code: -32_602, data: { reason: 'invalid_request_state' } } },
+  });
+});
+
+test('server-everything asks with all kinds of fields, and for a URL', async () => {
+  const { call, pool, until } = openPool({ ...everything(), questions: true });
+  pool.start();
+  const name = 'trigger-elicitation-request';
+  await until(() => pool.describe('everything', name) !== null);
+  const { asked, onQuestion } = person();
+  const called = call(name, {}, { onQuestion });
+  await expect.poll(() => asked).toHaveLength(1);
+  const [{ question, answer } = { question: undefined, answer: () => {} }] = asked;
+  expect(question).toMatchObject({ mode: 'form', schema: { required: ['name'] } });
+  answer({ action: 'accept', content: { name: 'Ada' } });
+  expect(textOf(await called)).toMatch(/provided|Ada/i);
+});
