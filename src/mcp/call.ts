@@ -25,8 +25,10 @@ interface Call {
   readonly connection: Connection;
   readonly grant: OAuthOptions['grant'] | undefined;
   readonly deadline: CallDeadline;
-  readonly params: CallParams;
+  params: CallParams;
   readonly slots: Semaphore;
+  /** The server has answered that it wants to be asked again: it may be at work. */
+  begun: boolean;
   announced: boolean;
 }
 
@@ -48,14 +50,16 @@ export async function callTool(tools: CallTools, request: ToolCallRequest): Prom
   const deadline = startCallDeadline(request);
   active.add(deadline);
   const params = paramsOf(request);
-  const call: Call = { request, connection, grant, deadline, params, slots, announced: false };
+  const call: Call = { request, connection, grant, deadline, params, slots, begun: false, announced: false };
   const { task = null } = request;
   try {
     const refusal = task === null ? await refusalBeforeConnecting(call) : null;
     if (refusal !== null) return refusal;
     if (!slots.tryTake() && !(await slots.take(deadline.signal))) return notSent(call);
     try {
-      return task === null ? await sendUntilTaken(call) : await resumedTask(call, task);
+      if (task !== null) return await resumedTask(call, task);
+      const outcome = await sendUntilTaken(call);
+      return call.begun && outcome.kind === 'failed' ? { ...outcome, sent: true } : outcome;
     } finally {
       slots.release();
     }
@@ -127,7 +131,6 @@ type Exchange = ToolCallOutcome | { readonly kind: 'refused'; readonly failed: F
 
 async function exchange(call: Call, session: Session, tool: ListedTool): Promise<Exchange> {
   const { request, deadline } = call;
-  let params = call.params;
   const gate = createProgressGate((progress) => request.onProgress?.(progress));
   if (!call.announced) request.onSent?.(session.described());
   call.announced = true;
@@ -138,7 +141,7 @@ async function exchange(call: Call, session: Session, tool: ListedTool): Promise
     };
     const listeners = { onProgress, ...questionListeners(call) } as CallListeners;
     for (;;) {
-      const answer = await session.call(params, deadline.signal, listeners);
+      const answer = await session.call(call.params, deadline.signal, listeners);
       if (answer.kind !== 'asks') gate.close();
       if (answer.kind === 'task') return await createdTask(call, session, answer.task);
       if (answer.kind === 'result') return await checkedResult(call, tool, answer.result);
@@ -146,7 +149,9 @@ async function exchange(call: Call, session: Session, tool: ListedTool): Promise
       if (required.kind !== 'asks' || required.questions.length > 0) return required;
       // The server only wants to be asked again: a call that takes long, or a server that sheds load.
       await pause(STATE_ONLY_MS, deadline.signal);
-      params = { ...params, ...resumed({ state: required.state, answers: {} }) };
+      // Another session goes on with it too.
+      call.params = { ...call.params, ...resumed({ state: required.state, answers: {} }) };
+      call.begun = true;
       deadline.touch();
     }
   } catch (error) {

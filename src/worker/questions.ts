@@ -4,6 +4,7 @@ import {
   DECLINED,
   inputIdOf,
   type InputCause,
+  QUESTION_LIMITS,
   type QuestionAnswer,
   type ToolQuestion,
 } from '../contract/tool-question.ts';
@@ -111,17 +112,19 @@ async function endQuestion(
   return stored ?? { action: verdict.action };
 }
 
+/** Questions of one call that is held; a further one is cancelled. */
+const MOST_HELD = QUESTION_LIMITS.rounds * QUESTION_LIMITS.perRound;
+
 /** Asks while the call goes on; one question at a time. */
 export function heldQuestions(parts: AttemptParts, claimed: Claimed) {
   const numbers: number[] = [];
-  let rounds = 0;
   return async (
     { question, endpoint, patienceMs }: HeldQuestion,
     withdrawn: AbortSignal,
   ): Promise<QuestionAnswer> => {
+    if (numbers.length >= MOST_HELD) return { action: 'cancel' };
     const next = nextNumbers(claimed, numbers);
-    const number = next.number + rounds;
-    rounds += 1;
+    const number = next.number + numbers.length;
     const untilAt = untilOf(claimed, patienceMs);
     const round: QuestionRound = { endpoint, state: null, questions: [{ key: '', question }] };
     const asking: Asking = { round, held: true, number, first: next.first, untilAt, afresh: false };

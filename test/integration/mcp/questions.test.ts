@@ -83,6 +83,11 @@ test('a modern call ends with what is asked, and another process of the server t
   });
 });
 
+test('a server that only wants to be asked again is, in the same call', async () => {
+  const { call } = openPool(askingPeer('modern'));
+  expect(textOf(await call('legs', {}, { timeoutMs: 5_000 }))).toBe('after 3');
+});
+
 test('server-everything asks with all kinds of fields, and for a URL', async () => {
   const { call, pool, until } = openPool({ ...everything(), questions: true });
   pool.start();

@@ -92,6 +92,13 @@ function createPeer(): McpServer {
     await delay(700);
     return text('slow');
   });
+  // Asks for nothing but to be asked again, three times.
+  server.registerTool('legs', { inputSchema }, async ({ label }, ctx) => {
+    const { leg } = ctx.mcpReq.requestState<{ leg: number } | undefined>() ?? { leg: 0 };
+    if (leg >= 3) return text(`after ${leg}`);
+    record(`leg ${label} ${leg}`);
+    return inputRequired({ requestState: await codec.mint({ leg: leg + 1 }, ctx) });
+  });
   server.registerTool('plain', { inputSchema }, async () => text('plain'));
   return server;
 }
