@@ -29,6 +29,7 @@ export const SCENARIOS: Readonly<Record<string, Scenario>> = {
   noop: { name: 'no-op, direct', baseline: BASELINE, transport: 'noop', start: startNoop },
   direct: { name: 'directive, direct', baseline: BASELINE, transport: 'direct', start: startDirect },
   http: { name: 'directive, HTTP', baseline: BASELINE, transport: 'http', start: startHttp },
+  up: { name: 'directive, HTTP, one process', baseline: BASELINE, transport: 'http', start: startUp },
   mcp: { name: 'MCP call alone', baseline: BASELINE, transport: 'mcp', start: startNothing },
   chain: { name: CHAIN_BASELINE, baseline: CHAIN_BASELINE, transport: 'chain', start: startChain },
   steps: { name: 'run of no-ops', baseline: CHAIN_BASELINE, transport: 'steps', start: startSteps },
@@ -96,6 +97,13 @@ async function startApart(redis: TestRedis): Promise<Stage> {
 
 async function startDirect(redis: TestRedis, slots: number): Promise<Stage> {
   return stage(redis, { worker: await startRole(redis, 'worker', await writeConfig(slots)) });
+}
+
+/** API and worker in one process: a submission needs no job. */
+async function startUp(redis: TestRedis, slots: number): Promise<Stage> {
+  const port = await freePort();
+  const service = await startRole(redis, 'up', await writeConfig(slots), ['--port', String(port)]);
+  return stage(redis, { service }, `http://127.0.0.1:${port}`);
 }
 
 /** `ratio`: share of the requests that are traced; null: no endpoint is set. */

@@ -5,6 +5,7 @@ import { modelLane } from '../contract/model-name.ts';
 import { waitOf } from '../contract/waiting.ts';
 import type { Catalog } from '../catalog/catalog.ts';
 import type { Lanes } from './lanes.ts';
+import type { PresentWorker } from '../catalog/workers.ts';
 import { customLane, toolLane } from '../catalog/route.ts';
 import { blockedLanes, createLaneWaits, type LaneWaits, PROBE_MS } from './lane-waits.ts';
 import { RUN_LANE } from './run-wake.ts';
@@ -17,10 +18,11 @@ export interface LaneListParts {
 }
 
 export async function listLanes(parts: LaneListParts): Promise<LaneListing> {
-  const [servers, models, blocked] = await Promise.all([
+  const [servers, models, blocked, workers] = await Promise.all([
     parts.catalog.servers.current(),
     parts.catalog.models.current(),
     blockedLanes(parts.catalog),
+    parts.catalog.workers.known.recheck(),
   ]);
   const names = [
     ...[...servers.keys()].map(toolLane),
@@ -29,13 +31,32 @@ export async function listLanes(parts: LaneListParts): Promise<LaneListing> {
     RUN_LANE,
   ];
   const waits = createLaneWaits(parts);
-  const until = (name: string): number => blocked.get(name) ?? 0;
-  return { lanes: await Promise.all(names.map((name) => listed(parts.lanes, waits, name, until(name)))) };
+  const look = (name: string): Promise<ListedLane> =>
+    listed(parts.lanes, waits, { name, until: blocked.get(name) ?? 0, running: runningIn(name, workers) });
+  return { lanes: await Promise.all(names.map(look)) };
 }
 
-async function listed(lanes: Lanes, waits: LaneWaits, name: string, until: number): Promise<ListedLane> {
+/** As the workers last said; what a process submitted to itself has no job. */
+function runningIn(lane: string, workers: readonly PresentWorker[]): number {
+  const served = workers.flatMap(({ lanes }) => lanes?.filter(({ name }) => name === lane) ?? []);
+  return served.reduce((sum, { running }) => sum + running, 0);
+}
+
+interface LookedAt {
+  name: string;
+  /** Milliseconds since the epoch; 0 = its server is in reach. */
+  until: number;
+  running: number;
+}
+
+async function listed(
+  lanes: Lanes,
+  waits: LaneWaits,
+  { name, until, running }: LookedAt,
+): Promise<ListedLane> {
   const [{ globalConcurrency, ...counts }, wait] = await Promise.all([lanes.counts(name), waits.of(name)]);
+  const active = Math.max(counts.active, running);
   const blocked_until = until + PROBE_MS > Date.now() ? new Date(until).toISOString() : null;
   const why = wait === null ? {} : { waits: waitOf(name, wait.reason, wait.untilAt) };
-  return { name, ...counts, concurrency: globalConcurrency, blocked_until, ...why };
+  return { name, ...counts, active, concurrency: globalConcurrency, blocked_until, ...why };
 }
