@@ -34,10 +34,12 @@ const PACKAGE = dirname(
 );
 const SUITE = join(PACKAGE, 'dist/index.js');
 const CLIENT = fileURLToPath(new URL('./client.ts', import.meta.url));
+const AUTH_CLIENT = fileURLToPath(new URL('./auth-client.ts', import.meta.url));
 const LIMIT_MS = 60_000;
 
 export async function suiteRun(scenario: string): Promise<SuiteRun> {
-  const command = [process.execPath, CLIENT].map((part) => `'${part}'`).join(' ');
+  const client = scenario.startsWith('auth/') ? AUTH_CLIENT : CLIENT;
+  const command = [process.execPath, client].map((part) => `'${part}'`).join(' ');
   const args = ['client', '--command', command, '--scenario', scenario, '--timeout', String(LIMIT_MS)];
   return inFolder(async (folder) => {
     const { code, output } = await outputOf([...args, '--output-dir', folder]);

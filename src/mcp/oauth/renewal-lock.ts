@@ -57,7 +57,7 @@ async function renewHeld(given: RenewalUnderLock): Promise<StoredLogin> {
   if (other !== null) return other;
   if (held === null && auth.grant === 'authorization_code')
     throw new LoginFault('auth', `nobody is logged in any more: run ${loginCommand(server)}`);
-  const signal = AbortSignal.timeout(leaseMs * REQUEST_SHARE);
+  const signal = AbortSignal.timeout(Math.floor(leaseMs * REQUEST_SHARE));
   const renewal = await renew({ serverUrl, auth, login: held?.login ?? null, challenge, signal, now });
   if (renewal.kind === 'renewed') return stored(given, held, renewal.login);
   if (isForgotten(renewal) && held !== null)

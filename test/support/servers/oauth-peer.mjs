@@ -87,6 +87,8 @@ async function authRequest(request, response) {
   process.stderr.write(`token request ${seen.token.length}\n`);
   if (settings.outage) return response.writeHead(503).end();
   if (settings.hold) await new Promise((resolve) => released.add(resolve));
+  // Whoever asked is gone: as if the request had been lost on its way.
+  if (request.socket.destroyed) return undefined;
   request.body = Object.fromEntries(new URLSearchParams(body));
   return answer(request, response);
 }
