@@ -1,7 +1,7 @@
 // The catalog of tools in Redis: what each MCP server offers, visible to every process.
 // Must never be needed to run a tool: it only informs.
 import type { RedisConnection } from '../redis/connection.ts';
-import type { ToolFault, ToolListing } from '../contract/tool-listing.ts';
+import type { ServerLogin, ToolFault, ToolListing } from '../contract/tool-listing.ts';
 import type { KeySpace } from '../journal/keys.ts';
 import { type Clock, createPresence, isPresence, publishFields, redisClock } from './presence.ts';
 
@@ -16,6 +16,8 @@ export interface CatalogEntry {
   tools: PublishedTool[];
   /** Absent: an older process has written the entry. */
   faults?: readonly ToolFault[];
+  /** null: nobody is logged in. Absent: none is needed, or not known yet. */
+  login?: ServerLogin | null;
   updatedAt: number;
   /** The lane is paused until then because the server is unreachable; milliseconds since the epoch. */
   blockedUntil?: number;
@@ -71,6 +73,7 @@ export function toolListing(entries: readonly CatalogEntry[]): ToolListing {
       ...(entry.error === undefined ? {} : { error: entry.error }),
       tools: entry.tools.length,
       ...(entry.faults === undefined || entry.faults.length === 0 ? {} : { faults: [...entry.faults] }),
+      ...(entry.login ? { login: entry.login } : {}),
       updated_at: new Date(entry.updatedAt).toISOString(),
     })),
   };

@@ -27,6 +27,20 @@ export const toolFaultSchema = z.object({
   message: z.string(),
 });
 
+/** Who the service is at a server that asks for a login, and until when. */
+export const serverLoginSchema = z.object({
+  issuer: z.string(),
+  client_id: z.string(),
+  /** As the authorization server names it; absent: it does not say. */
+  account: z.string().optional(),
+  /** Separated by spaces; absent: it does not say. */
+  scope: z.string().optional(),
+  /** Absent: the token has no end. */
+  expires_at: instantSchema.optional(),
+  /** true: renewed then without anybody; false: somebody must log in again. */
+  renewable: z.boolean(),
+});
+
 export const listedServerSchema = z.object({
   name: serverNameSchema,
   status: z.enum(['connecting', 'ready', 'unavailable']),
@@ -34,6 +48,8 @@ export const listedServerSchema = z.object({
   tools: z.int().min(0),
   /** Tools with a wrong description: some are left out, of others a member is not used. Absent = none. */
   faults: z.array(toolFaultSchema).optional(),
+  /** Absent: it asks for none, or nobody has logged in. */
+  login: serverLoginSchema.optional(),
   updated_at: instantSchema,
 });
 
@@ -42,6 +58,7 @@ export const toolListingSchema = z.object({
   servers: z.array(listedServerSchema),
 });
 
+export type ServerLogin = z.infer<typeof serverLoginSchema>;
 export type ToolFault = z.infer<typeof toolFaultSchema>;
 export type ListedTool = z.infer<typeof listedToolSchema>;
 export type ListedServer = z.infer<typeof listedServerSchema>;

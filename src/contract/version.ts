@@ -4,4 +4,4 @@
 export const CONTRACT_VERSION = '1.2.0';
 
 /** SHA-256 over every generated schema, in file name order. */
-export const CONTRACT_SHA256 = '30eee243be4b8b23f34796d1d105465bf0cf05c0da5b42ff2a49d06165c41b71';
+export const CONTRACT_SHA256 = '2998fd7f18045db36ecc197bb4da93422f28abc6d032d74f6a5d9ec9a186a54d';

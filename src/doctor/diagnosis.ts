@@ -1,5 +1,5 @@
 // Examines what the service depends on, as the service itself would: Redis, MCP servers, keys of models.
-// Must never change anything, nor call a tool or a model, nor show a key.
+// Must never change anything but a login that is due, nor call a tool or a model, nor show a key.
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { advice, fault, fine, type Finding } from './finding.ts';
@@ -11,6 +11,9 @@ import type { ConnectFault } from '../mcp/connect-fault.ts';
 import { probeServer, type Probe } from '../mcp/probe.ts';
 import { askRedis, RedisAway } from '../redis/reach.ts';
 import { type RedisFacts, redisFacts, unfitness, type Unfitness } from '../redis/fitness.ts';
+import type { LoginSummary } from '../mcp/oauth/login.ts';
+import type { McpServerOptions } from '../mcp/server-options.ts';
+import { loginsOn, serversWithLogin } from '../service/logins.ts';
 import { serverOptions } from '../service/mcp-servers.ts';
 
 /** A first `npx` downloads a package. */
@@ -68,6 +71,8 @@ export interface ServerExamination {
   readonly limitMs?: number;
   /** Ends the examination; the rest counts as not answering. */
   readonly interrupt?: AbortSignal;
+  /** The Redis with the logins. Default: none, and a server that needs one has a fault. */
+  readonly redisUrl?: string | null;
 }
 
 /** One finding for each configured server, examined in parallel. They never reject. */
@@ -75,11 +80,31 @@ export function examineServers(config: Config, options: ServerExamination = {}):
   const limits = { limitMs: SERVER_LIMIT_MS, ...options };
   return [...config.mcpServers].map(async ([name, server]) => {
     if (server.kind === 'module') return fine(`mcp ${name}`, `tools of the module ${server.module}`);
-    const probe = await probeServer(serverOptions(name, server, { ...config, agents: [] }), limits);
+    const options = serverOptions(name, server, { ...config, agents: [] });
+    const probe = await probed(config, options, limits);
     return probe.ok
       ? reachedFinding(name, probe)
       : fault(`mcp ${name}`, probe.fault.message, remedy(name, server, config.directory, probe));
   });
+}
+
+/** A login that is due is renewed, as a worker does: whether that works is part of what is asked. */
+async function probed(
+  config: Config,
+  server: McpServerOptions,
+  { redisUrl = null, ...limits }: ServerExamination & { limitMs: number },
+): Promise<Probe> {
+  const needsLogin = server.transport.kind === 'http' && server.transport.auth !== undefined;
+  if (!needsLogin || redisUrl === null) return probeServer(server, limits);
+  try {
+    return await askRedis(redisUrl, async (connection) =>
+      probeServer(server, { ...limits, logins: loginsOn(connection, config) }),
+    );
+  } catch (error) {
+    if (!(error instanceof RedisAway)) throw error;
+    const message = 'its login cannot be read while Redis is away';
+    return { ok: false, late: false, fault: { type: 'network', message, passing: true } };
+  }
 }
 
 function reachedFinding(name: string, probe: Extract<Probe, { ok: true }>): Finding {
@@ -94,9 +119,16 @@ function reachedFinding(name: string, probe: Extract<Probe, { ok: true }>): Find
   );
 }
 
-function reached({ transport, tools, connectMs, listMs }: Extract<Probe, { ok: true }>): string {
+function reached({ transport, tools, connectMs, listMs, login }: Extract<Probe, { ok: true }>): string {
   const count = `${tools} ${tools === 1 ? 'tool' : 'tools'}`;
-  return `connected over ${transport} in ${Math.round(connectMs)} ms, ${count} listed in ${Math.round(listMs)} ms`;
+  const who = login === null ? '' : `, logged in ${loginText(login)}`;
+  return `connected over ${transport} in ${Math.round(connectMs)} ms, ${count} listed in ${Math.round(listMs)} ms${who}`;
+}
+
+function loginText({ account, clientId, issuer, expiresAt }: LoginSummary): string {
+  const until =
+    expiresAt === null ? 'without an end' : `until ${new Date(expiresAt).toISOString().slice(0, 19)}Z`;
+  return `as ${account ?? `client ${clientId}`} at ${issuer} ${until}`;
 }
 
 type Failed = Extract<Probe, { ok: false }>;
@@ -113,8 +145,13 @@ function remedy(name: string, server: McpServerConfig, directory: string, found:
   }
 }
 
-function httpRemedy(place: string, { url }: HttpServerConfig, { type }: ConnectFault): string {
-  if (type === 'auth') return `Give it credentials: ${place}.bearer_token or ${place}.headers, as \${ENV}.`;
+function httpRemedy(place: string, { url, auth }: HttpServerConfig, { type }: ConnectFault): string {
+  if (type === 'auth' && auth === undefined)
+    return `Give it credentials: ${place}.bearer_token or ${place}.headers, as \${ENV}; or a login: "auth": {}, then \`adjutant mcp login\`.`;
+  if (type === 'auth')
+    return auth?.grant === 'client_credentials'
+      ? `Correct ${place}.auth.`
+      : `Run \`adjutant mcp login ${place.slice('mcpServers.'.length)}\`, with the same ADJUTANT_TOKEN_KEY.`;
   const { origin, pathname } = new URL(url);
   return `Start the server, or correct ${place}.url (${origin}${pathname}).`;
 }
@@ -133,6 +170,18 @@ function stdioRemedy(
     ? `${run} to see what it waits for. A first start may download a package: then try again.`
     : `${run} to see its error, and correct ${place}.`;
 }
+
+/** A fault when servers need a login and nothing can seal it. */
+export function tokenKeyFindings(config: Pick<Config, 'mcpServers' | 'tokenKeys'>): Finding[] {
+  const [first, ...others] = serversWithLogin(config);
+  if (first === undefined || config.tokenKeys.length > 0) return [];
+  const servers =
+    others.length === 0 ? `the login at ${first}` : `the logins at ${[first, ...others].join(', ')}`;
+  return [fault('token key', `ADJUTANT_TOKEN_KEY is not set, which seals ${servers}`, SET_TOKEN_KEY)];
+}
+
+const SET_TOKEN_KEY =
+  'Set it to the same value for every process, as `openssl rand -base64 32` prints it, or take `auth` out.';
 
 /** One finding for each provider, and for each alias without an available provider. No provider is called. */
 export function examineModels({ providers, models }: Pick<Config, 'providers' | 'models'>): Finding[] {

@@ -7,7 +7,7 @@ import { ConfigError } from '../config/error.ts';
 import type { Config } from '../config/config.ts';
 import type { AgentDefinition } from '../contract/agent-definition.ts';
 import { DEFAULT_ALIASES, parseModelName } from '../contract/model-name.ts';
-import { missingKeyFindings } from './diagnosis.ts';
+import { missingKeyFindings, tokenKeyFindings } from './diagnosis.ts';
 import { createCore } from '../engine/core/core.ts';
 import { didYouMean } from '../config/known-keys.ts';
 import { closeNames } from '../bounds/close-names.ts';
@@ -39,7 +39,7 @@ const OWN_STRATEGY = 'react';
 
 /** Faults, which stop the start, and advice. */
 export function examineStart(config: Config, modules: Modules, roles: Roles): Finding[] {
-  const missing = roles.worker ? missingKeyFindings(config) : [];
+  const missing = roles.worker ? [...missingKeyFindings(config), ...tokenKeyFindings(config)] : [];
   return [
     ...missing,
     ...(roles.worker && missing.length === 0 ? scriptFindings(config) : []),

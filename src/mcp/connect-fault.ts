@@ -8,7 +8,7 @@ import {
   SdkHttpError,
 } from '@modelcontextprotocol/client';
 import { ANSWER_REFUSED } from './message-delivery.ts';
-import { loginFaultIn } from './oauth/login-fault.ts';
+import { type LoginFault, loginFaultIn } from './oauth/login-fault.ts';
 import { plainText } from './oauth/plain-text.ts';
 
 export interface ConnectFault {
@@ -16,6 +16,8 @@ export interface ConnectFault {
   readonly message: string;
   /** Another attempt may help; otherwise somebody must change the configuration first. */
   readonly passing: boolean;
+  /** The next attempt begins within this time. Default: the more have failed, the later. Milliseconds. */
+  readonly retryWithinMs?: number;
 }
 
 const UNREACHED_CODES: ReadonlySet<string> = new Set([
@@ -26,6 +28,8 @@ const UNREACHED_CODES: ReadonlySet<string> = new Set([
   'ENETUNREACH',
   'UND_ERR_CONNECT_TIMEOUT',
 ]);
+/** A login is used this soon after somebody has logged in. */
+const LOGIN_SEEN_MS = 3_000;
 const MAX_SCOPE_CHARACTERS = 300;
 const SPAWN_CODES: ReadonlySet<string> = new Set(['ENOENT', 'EACCES', 'ENOTDIR', 'EPERM', 'ENOEXEC']);
 
@@ -36,7 +40,7 @@ export function connectFault(
   helps: (scope: string) => string = () => '',
 ): ConnectFault {
   const login = loginFaultIn(error);
-  if (login !== null) return { type: login.type, message: login.message, passing: login.type === 'network' };
+  if (login !== null) return withoutToken(login);
   if (isDenied(error))
     return {
       type: 'auth',
@@ -46,6 +50,11 @@ export function connectFault(
   if (isSpawnFailure(error))
     return { type: 'network', message: `cannot be started: ${describe(error)}`, passing: false };
   return { type: 'network', message: ending === '' ? describe(error) : ending, passing: true };
+}
+
+function withoutToken({ type, message, isLocal }: LoginFault): ConnectFault {
+  const soon = isLocal ? { retryWithinMs: LOGIN_SEEN_MS } : {};
+  return { type, message, passing: type === 'network', ...soon };
 }
 
 export function isDenied(error: unknown): boolean {

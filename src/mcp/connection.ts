@@ -125,8 +125,13 @@ class ServerConnection implements Connection {
       const session = await this.#open();
       if (session !== null && signal.aborted) await this.#abandon(session);
       else if (session !== null) await this.#hold(session);
-      if (!signal.aborted) await pause(reconnectDelayMs(this.#failures, this.#given.random()), signal);
+      if (!signal.aborted) await pause(this.#delayMs(), signal);
     }
+  }
+
+  #delayMs(): number {
+    const delayMs = reconnectDelayMs(this.#failures, this.#given.random());
+    return Math.min(delayMs, this.#fault?.retryWithinMs ?? delayMs);
   }
 
   /** Stopped before anybody could use it. */

@@ -8,6 +8,7 @@ import { closeNames } from '../bounds/close-names.ts';
 import { createSemaphore } from '../bounds/semaphore.ts';
 import { createConnection } from './connection.ts';
 import type { Logger } from '../telemetry/logger.ts';
+import type { LoginSummary } from './oauth/login.ts';
 import type { LoginStore } from './oauth/login-store.ts';
 import { tokensFor } from './oauth/token-source.ts';
 import { type Hide, hideSecretsOf } from './server-secrets.ts';
@@ -95,7 +96,8 @@ interface PoolParts extends Pick<McpPoolOptions, 'logger' | 'random' | 'logins'>
 function serve(server: McpServerOptions, { random = Math.random, ...pool }: PoolParts): ServedServer {
   const { schemas, active, events } = pool;
   const { name } = server;
-  const tokens = tokensFor(server, pool.logins ?? null, { random });
+  const onLogin = (login: LoginSummary | null): void => source.login(login);
+  const tokens = tokensFor(server, pool.logins ?? null, { random, onLogin });
   const hide = hideSecretsOf(server, () => tokens?.secrets() ?? []);
   const logger = forServer(pool.logger, name, hide);
   const source = events.sourceOf(name, logger);

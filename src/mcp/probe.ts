@@ -5,6 +5,7 @@ import type { ConnectFault } from './connect-fault.ts';
 import { describe } from './connect-fault.ts';
 import { SILENT } from '../telemetry/logger.ts';
 import { openSession } from './open-session.ts';
+import type { LoginSummary } from './oauth/login.ts';
 import type { LoginStore } from './oauth/login-store.ts';
 import { tokensFor, type TokenSource } from './oauth/token-source.ts';
 import { hideSecretsOf } from './server-secrets.ts';
@@ -22,6 +23,8 @@ export type Probe =
       readonly connectMs: number;
       /** For one reading of the whole list. */
       readonly listMs: number;
+      /** null: it needs none. */
+      readonly login: LoginSummary | null;
     }
   /** `late`: the limit was reached; what the fault says is not the server's. */
   | { readonly ok: false; readonly fault: ConnectFault; readonly late: boolean };
@@ -60,7 +63,8 @@ async function probed(
   if (!opened.ok) return failure(opened.fault, stopped.aborted, limitMs);
   const connectMs = performance.now() - startedAt;
   try {
-    return { ...(await listed(opened.session, server.name, stopped)), connectMs };
+    const list = await listed(opened.session, server.name, stopped);
+    return { ...list, connectMs, login: (await tokens?.summary()) ?? null };
   } catch (error) {
     return failure(unreadable(describe(error)), stopped.aborted, limitMs);
   } finally {

@@ -1,6 +1,7 @@
 // What the servers of a pool report, for any number of listeners: their tools and their status.
 // Must never let one listener affect a connection, or another listener.
 import type { Logger } from '../telemetry/logger.ts';
+import type { LoginSummary } from './oauth/login.ts';
 import type { ServerStatus } from './server-status.ts';
 import type { ToolDefinition, ToolFault } from './tool-definition.ts';
 
@@ -8,6 +9,8 @@ export interface ServerListener {
   /** The server's whole list, after each reading and at least once per connection. */
   readonly onTools?: (server: string, tools: readonly ToolDefinition[], faults: readonly ToolFault[]) => void;
   readonly onStatus?: (server: string, status: ServerStatus, error?: string) => void;
+  /** After each login, renewal and logout that this process notices; null: nobody is logged in. */
+  readonly onLogin?: (server: string, login: LoginSummary | null) => void;
 }
 
 /** Reports the latest list and status of each server at once, then every change. Returns what ends it. */
@@ -19,6 +22,7 @@ type Report = (listener: ServerListener) => void;
 interface Latest {
   tools?: Report;
   status?: Report;
+  login?: Report;
 }
 
 export function createServerEvents() {
@@ -28,7 +32,8 @@ export function createServerEvents() {
   const subscribe: Subscribe = (listener) => {
     listeners.add(listener);
     for (const { latest, logger } of servers)
-      for (const report of [latest.tools, latest.status]) safely(logger, () => report?.(listener));
+      for (const report of [latest.tools, latest.status, latest.login])
+        safely(logger, () => report?.(listener));
     return () => void listeners.delete(listener);
   };
 
@@ -45,6 +50,8 @@ export function createServerEvents() {
         publish('tools', (listener) => listener.onTools?.(server, tools, faults)),
       status: (status: ServerStatus, error?: string) =>
         publish('status', (listener) => listener.onStatus?.(server, status, error)),
+      login: (login: LoginSummary | null) =>
+        publish('login', (listener) => listener.onLogin?.(server, login)),
     };
   }
 

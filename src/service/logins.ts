@@ -1,8 +1,10 @@
 // The logins at MCP servers that an installation keeps: sealed with the key of the environment, in its Redis.
 // Must never hold a login, nor put the key anywhere.
 import type { Config } from '../config/config.ts';
+import type { ServerLogin } from '../contract/tool-listing.ts';
 import { createLoginRecords, type LoginRecords } from '../journal/login-records.ts';
 import { keySpace } from '../journal/keys.ts';
+import type { LoginSummary } from '../mcp/oauth/login.ts';
 import { createLoginStore, type LoginStore } from '../mcp/oauth/login-store.ts';
 import { createSeal } from '../mcp/oauth/seal.ts';
 import type { RedisConnection } from '../redis/connection.ts';
@@ -41,4 +43,23 @@ export function loginRecordsOn(
   { prefix }: Pick<Config, 'prefix'>,
 ): LoginRecords {
   return createLoginRecords(connection, keySpace(prefix), PRINCIPAL);
+}
+
+/** As the catalog shows it. */
+export function listedLogin({
+  issuer,
+  clientId,
+  account,
+  scope,
+  expiresAt,
+  renewable,
+}: LoginSummary): ServerLogin {
+  return {
+    issuer,
+    client_id: clientId,
+    ...(account === null ? {} : { account }),
+    ...(scope === null ? {} : { scope }),
+    ...(expiresAt === null ? {} : { expires_at: new Date(expiresAt).toISOString() }),
+    renewable,
+  };
 }

@@ -2,16 +2,17 @@
 // Must never print, nor keep a token outside the store of logins.
 import { randomUUID } from 'node:crypto';
 import type { Config } from '../config/config.ts';
+import type { ServerLogin } from '../contract/tool-listing.ts';
 import { type CallbackListener, listenForCallback } from '../mcp/oauth/callback-listener.ts';
 import { challengeOf } from '../mcp/oauth/challenge.ts';
 import { beginLogin } from '../mcp/oauth/interactive-login.ts';
 import { type LoginFailure, loginFailureOf } from '../mcp/oauth/login-failure.ts';
 import { loginFaultIn } from '../mcp/oauth/login-fault.ts';
-import { type Login, type LoginSummary, summaryOf } from '../mcp/oauth/login.ts';
+import { type Login, summaryOf } from '../mcp/oauth/login.ts';
 import type { LoginStore } from '../mcp/oauth/login-store.ts';
 import type { HttpTransportOptions, McpServerOptions, OAuthOptions } from '../mcp/server-options.ts';
 import { askRedis } from '../redis/reach.ts';
-import { loginRecordsOn, loginsOn } from './logins.ts';
+import { listedLogin, loginRecordsOn, loginsOn } from './logins.ts';
 import { serverOptions } from './mcp-servers.ts';
 
 export interface LoginSteps {
@@ -28,7 +29,7 @@ type LoginTransport = HttpTransportOptions & { readonly auth: OAuthOptions };
 type LoginServer = McpServerOptions & { readonly transport: LoginTransport };
 
 export type LoginOutcome =
-  | { readonly ok: true; readonly summary: LoginSummary }
+  | { readonly ok: true; readonly login: ServerLogin }
   | ({ readonly ok: false } & LoginFailure);
 
 /** `name` is a server with `auth`. Rejects with `RedisAway`, the fault of the listener, and the reason of the signal. */
@@ -41,7 +42,7 @@ export async function logIn(config: Config, name: string, steps: LoginSteps): Pr
     if (!('accessToken' in got)) return { ok: false, ...got };
     const stored = { version: randomUUID(), login: got };
     await onLogins(config, redisUrl, async (logins) => logins.put(name, stored));
-    return { ok: true, summary: summaryOf(got) };
+    return { ok: true, login: listedLogin(summaryOf(got)) };
   } finally {
     await listener.close();
   }

@@ -13,6 +13,7 @@ import { repeatPolicyOf } from '../mcp/repeat-policy.ts';
 import type { McpPool } from '../mcp/pool.ts';
 import type { ToolDefinition } from '../mcp/tool-definition.ts';
 import type { Announced } from './announcer.ts';
+import { listedLogin } from './logins.ts';
 
 /** Of one server, in the catalog. */
 const MAX_FAULTS = 100;
@@ -50,8 +51,10 @@ function catalogWriter(config: Config, catalog: ToolCatalog, onError: (error: Er
   }
 
   async function write(before: Promise<CatalogEntry>, change: Partial<CatalogEntry>): Promise<CatalogEntry> {
-    const { error: _, ...known } = await before;
-    const entry: CatalogEntry = { ...known, ...change, updatedAt: Date.now() };
+    const { error, ...known } = await before;
+    // Only the status says why a server is away.
+    const why = error === undefined || !('login' in change) ? {} : { error };
+    const entry: CatalogEntry = { ...known, ...why, ...change, updatedAt: Date.now() };
     await catalog.publish(entry).catch(onError);
     return entry;
   }
@@ -105,6 +108,8 @@ export function createToolRole(pool: McpPool, options: ToolRoleOptions): ToolRol
       }),
     onStatus: (server, status, error) =>
       void change(server, { status, ...(error === undefined ? {} : { error }) }),
+    onLogin: (server, login) =>
+      void change(server, { login: login === null || login.refused !== null ? null : listedLogin(login) }),
   });
 
   let isKnown = false;

@@ -2,6 +2,7 @@
  *  It must never count a scenario as passed that is not in the suite any more, nor hide one that fails unexpectedly. */
 import { startFixtureService } from './fixture-service.ts';
 import { requiredOfServers, type ServerRun, serverRuns, suiteRun } from './suite-run.ts';
+import { AUTH_NOT_PASSED, AUTH_SCENARIOS } from './auth-scenarios.ts';
 import { NOT_PASSED, SCENARIOS } from './scenarios.ts';
 import { withStrangers } from './strangers.ts';
 import { refusalsOf, REVISIONS, unexpectedOf } from './server-scenarios.ts';
@@ -14,7 +15,7 @@ async function asClient(scenarios: readonly string[]): Promise<string[]> {
   const unexpected: string[] = [];
   for (const scenario of scenarios) {
     const { passed, summary, output } = await suiteRun(scenario);
-    const why = NOT_PASSED[scenario];
+    const why = NOT_PASSED[scenario] ?? AUTH_NOT_PASSED[scenario];
     print(`${passed ? 'passed' : 'NOT PASSED'}  ${scenario}  ${summary}`);
     if (!passed && why !== undefined) print(`            expected: ${why}`);
     if (passed !== (why !== undefined)) continue;
@@ -56,7 +57,9 @@ function printRevision(revision: string, runs: readonly ServerRun[], required: r
 const asked = process.argv.slice(2);
 const SIDES = ['client', 'server', 'strangers'];
 const sides = asked.length === 0 ? SIDES : asked;
-const scenarios = sides.includes('client') ? SCENARIOS : sides.filter((name) => !SIDES.includes(name));
+const scenarios = sides.includes('client')
+  ? [...SCENARIOS, ...AUTH_SCENARIOS]
+  : sides.filter((name) => !SIDES.includes(name));
 const unexpected = [
   ...(scenarios.length > 0 ? await asClient(scenarios) : []),
   ...(sides.includes('server') ? await asServer() : []),

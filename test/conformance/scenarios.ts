@@ -16,8 +16,8 @@ export const SCENARIOS = [
 ] as const;
 
 /**
- * Left out altogether: `auth/*` (this client has no login yet), and the four of the skills extension, whose resources no
- * tool call needs.
+ * Left out altogether: the four of the skills extension, whose resources no tool call needs. `auth-scenarios.ts` has
+ * those with a login.
  */
 export const NOT_PASSED: Readonly<Record<string, string>> = {
   'http-custom-headers':

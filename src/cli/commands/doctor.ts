@@ -1,5 +1,5 @@
 /** `adjutant doctor`: examines what the service needs; for each fault, what is wrong and how to fix it.
- *  It must never change anything. */
+ *  It must never change anything but a login that is due: it renews it, as a worker does. */
 import { ADJUTANT } from '../command-name.ts';
 import * as z from 'zod';
 import { hideEnvironment } from '../environment-block.ts';
@@ -58,15 +58,17 @@ async function examine(
   environment: Environment,
 ) {
   const { examineCollector } = await import('../../doctor/collector.ts');
-  const { examineModels, examineRedis, examineServers } = await import('../../doctor/diagnosis.ts');
+  const { examineModels, examineRedis, examineServers, tokenKeyFindings } =
+    await import('../../doctor/diagnosis.ts');
   const { finding, config, redisUrl } = await readConfiguration(file, environment);
   const whereRedis = redisUrl ?? (await privateRedisUrl(process.cwd()));
-  const servers = config === null ? [] : examineServers(config, { interrupt });
+  const servers = config === null ? [] : examineServers(config, { interrupt, redisUrl: whereRedis });
   const names = config === null ? [] : [...config.mcpServers.keys()];
   return [
     [nodeFinding(process.versions.node), finding],
     config === null ? [] : examineModules(config),
     whereRedis === null ? examineAbsentRedis() : examineRedis(whereRedis),
+    config === null ? [] : tokenKeyFindings(config),
     ...servers.map(async (server) => [await server]),
     config === null ? [] : examineModels(config),
     config === null ? [] : examineCollector(config),

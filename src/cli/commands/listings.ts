@@ -7,6 +7,7 @@ import type { ListedServer, ListedTool, ToolListing } from '../../contract/tool-
 import { CliFailure, EXIT, type ExitCode } from '../failure.ts';
 import type { Invocation } from '../invocation.ts';
 import { whyText } from '../signal-gist.ts';
+import { loginLine } from '../login-line.ts';
 import { table } from '../table.ts';
 import { oneLine, type Terminal } from '../terminal.ts';
 
@@ -21,6 +22,9 @@ export async function tools(
     for (const line of table(listing.tools.map((tool) => toolRow(tool, terminal)))) terminal.out(line);
     for (const server of listing.servers)
       if (server.status !== 'ready') terminal.err(serverLine(server, terminal));
+    for (const { name, login } of listing.servers)
+      if (login !== undefined)
+        terminal.err(`${terminal.paintErr('dim', `${name} is logged in`)} ${loginLine(login)}`);
     for (const line of listing.servers.flatMap((server) => faultLines(server, terminal))) terminal.err(line);
     if (listing.servers.length === 0) terminal.err('No worker has reported an MCP server yet.');
   }

@@ -6,7 +6,8 @@ import { privateRedisUrl } from '../../redis/private-redis.ts';
 import { ADJUTANT } from '../command-name.ts';
 import { hideEnvironment } from '../environment-block.ts';
 import { CliFailure, EXIT, type ExitCode, usage } from '../failure.ts';
-import { loginLine, type ShownLogin } from '../login-line.ts';
+import type { ServerLogin } from '../../contract/tool-listing.ts';
+import { loginLine } from '../login-line.ts';
 import { startFault } from '../start-fault.ts';
 import { oneLine, type Terminal } from '../terminal.ts';
 
@@ -48,7 +49,7 @@ export async function login(place: LoginPlace, server: string, options: LoginOpt
     const signal = AbortSignal.any([interrupt, limit]);
     const outcome = await logIn(config, server, { onAddress, scopes: options.scope, redisUrl, signal });
     if (!outcome.ok) throw new CliFailure(outcome);
-    showLogin(terminal, json, { server, ...outcome.summary });
+    showLogin(terminal, json, server, outcome.login);
     return EXIT.done;
   } catch (error) {
     if (interrupt.aborted) return EXIT.interrupted;
@@ -170,12 +171,7 @@ const OPENERS: Readonly<Partial<Record<NodeJS.Platform, readonly string[]>>> = {
   win32: ['rundll32', 'url.dll,FileProtocolHandler'],
 };
 
-function showLogin(terminal: Terminal, json: boolean, shown: ShownLogin & { server: string }): void {
-  const { server, account, clientId, issuer, scope, expiresAt, renewable } = shown;
-  const expires = expiresAt === null ? null : new Date(expiresAt).toISOString();
-  if (json)
-    terminal.out(
-      JSON.stringify({ server, account, client_id: clientId, issuer, scope, expires_at: expires, renewable }),
-    );
-  else terminal.out(`Logged in to ${server}: ${loginLine(shown)}. Workers use it within half a minute.`);
+function showLogin(terminal: Terminal, json: boolean, server: string, login: ServerLogin): void {
+  if (json) terminal.out(JSON.stringify({ server, ...login }));
+  else terminal.out(`Logged in to ${server} ${loginLine(login)}. Workers use it within seconds.`);
 }

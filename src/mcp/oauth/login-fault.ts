@@ -8,9 +8,13 @@ export class LoginFault extends Error {
   /** `auth`: somebody has to log in. `network`: another attempt may help. */
   readonly type: 'auth' | 'network';
 
-  constructor(type: 'auth' | 'network', message: string, options?: ErrorOptions) {
-    super(message, options);
+  /** Found without a request: looking again is cheap, and somebody may log in at any time. */
+  readonly isLocal: boolean;
+
+  constructor(type: 'auth' | 'network', message: string, { isLocal = false } = {}) {
+    super(message);
     this.type = type;
+    this.isLocal = isLocal;
   }
 }
 

@@ -68,7 +68,7 @@ export function createLoginStore({ records, seal, principal }: LoginStoreOptions
       const record = await records.read(server);
       if (record === null) return null;
       const login = readLogin(seal.open(record.sealed, place(server)));
-      if (login === null) throw new LoginFault('auth', unreadable(server));
+      if (login === null) throw new LoginFault('auth', unreadable(server), { isLocal: true });
       return { version: record.version, login };
     },
     async put(server, { version, login }) {

@@ -62,7 +62,7 @@ async function renewHeld(given: RenewalUnderLock): Promise<StoredLogin> {
   if (renewal.kind === 'renewed') return stored(given, held, renewal.login);
   if (isForgotten(renewal) && held !== null)
     await stored(given, held, { ...held.login, refused: renewal.reason });
-  throw faultOf(given, held, renewal);
+  throw faultOf(given, renewal);
 }
 
 /** The refresh token is used up or withdrawn: every process shall know, and nobody ask again. */
@@ -82,7 +82,6 @@ async function stored(given: RenewalUnderLock, was: StoredLogin | null, login: L
 
 function faultOf(
   { server, auth }: RenewalUnderLock,
-  held: StoredLogin | null,
   { kind, reason }: Exclude<Renewal, { kind: 'renewed' }>,
 ): LoginFault {
   if (kind === 'failed')
@@ -92,6 +91,6 @@ function faultOf(
       'auth',
       `the authorization server gives no token (${reason}): correct mcpServers.${server}.auth`,
     );
-  const command = loginCommand(server, held?.login.scope ?? '');
+  const command = loginCommand(server);
   return new LoginFault('auth', `the login cannot be renewed (${reason}): run ${command}`);
 }

@@ -31,6 +31,8 @@ export interface TokenSourceOptions {
   readonly renew?: Renew;
   /** How long a renewal holds the lock at most; longer than one takes. Milliseconds. Default 15 000. */
   readonly leaseMs?: number;
+  /** What may be shown, whenever it is another than before; null: nobody is logged in. Default: nobody looks. */
+  readonly onLogin?: (login: LoginSummary | null) => void;
 }
 
 /** So long a read login counts without being read again: a logout reaches every process. Milliseconds. */
@@ -48,7 +50,7 @@ interface Held<T> {
 export function tokensFor(
   { name, transport }: McpServerOptions,
   store: LoginStore | null,
-  options: Pick<TokenSourceOptions, 'random' | 'leaseMs'> = {},
+  options: Pick<TokenSourceOptions, 'random' | 'onLogin'> = {},
 ): TokenSource | null {
   if (transport.kind !== 'http' || transport.auth === undefined) return null;
   const { url: serverUrl, auth } = transport;
@@ -87,7 +89,7 @@ class SharedTokens implements TokenSource {
 
   constructor(given: TokenSourceOptions) {
     const { random = Math.random } = given;
-    this.#given = { now: Date.now, renew: renewLogin, leaseMs: 15_000, ...given, random };
+    this.#given = { now: Date.now, renew: renewLogin, leaseMs: 15_000, onLogin: () => {}, ...given, random };
     this.#spread = random();
     const { clientSecret, privateKey } = given.auth;
     this.#configured = [clientSecret, privateKey?.pem].filter((secret) => secret !== undefined);
@@ -98,10 +100,12 @@ class SharedTokens implements TokenSource {
   }
 
   async summary(): Promise<LoginSummary | null> {
-    const stored = await this.#read().catch(() => null);
-    return stored === null
-      ? null
-      : summaryOf(stored.login, this.#isOwnAccount() || stored.login.refreshToken !== null);
+    return this.#shown(await this.#read().catch(() => null));
+  }
+
+  #shown(stored: StoredLogin | null): LoginSummary | null {
+    if (stored === null) return null;
+    return summaryOf(stored.login, this.#isOwnAccount() || stored.login.refreshToken !== null);
   }
 
   async token(): Promise<string | undefined> {
@@ -132,10 +136,11 @@ class SharedTokens implements TokenSource {
   /** The one that can be used, or be renewed; throws when somebody must log in. */
   #usable(stored: StoredLogin | null): StoredLogin {
     const { server, serverUrl, auth } = this.#given;
-    if (stored === null) throw new LoginFault('auth', `nobody has logged in: run ${loginCommand(server)}`);
+    if (stored === null)
+      throw new LoginFault('auth', `nobody has logged in: run ${loginCommand(server)}`, { isLocal: true });
     const misfit = misfitOf(stored.login, serverUrl, auth);
     if (misfit === null) return stored;
-    throw new LoginFault('auth', `${misfit}: run ${loginCommand(server, stored.login.scope ?? '')}`);
+    throw new LoginFault('auth', `${misfit}: run ${loginCommand(server)}`, { isLocal: true });
   }
 
   /** While the old token works, a fault of the renewal harms nobody. */
@@ -190,7 +195,10 @@ class SharedTokens implements TokenSource {
   }
 
   #take(stored: StoredLogin | null): StoredLogin | null {
-    if (this.#known?.value?.version !== stored?.version) this.#fault = null;
+    if (this.#known === null || this.#known.value?.version !== stored?.version) {
+      this.#fault = null;
+      this.#given.onLogin(this.#shown(stored));
+    }
     this.#known = { value: stored, at: this.#given.now() };
     for (const secret of stored === null ? [] : secretsOf(stored.login)) this.#secrets.add(secret);
     for (const secret of this.#secrets) {

@@ -31,7 +31,7 @@ async function call(tool: string): Promise<string> {
     traceparent: TRACEPARENT,
     idempotencyKey: 'request/directive',
   });
-  return outcome.kind === 'result' ? 'result' : `${outcome.error.type}: ${outcome.error.message}`;
+  return outcome.kind === 'failed' ? `${outcome.error.type}: ${outcome.error.message}` : outcome.kind;
 }
 
 async function token(leaseMs: number): Promise<string> {

@@ -1,0 +1,180 @@
+/** A server that asks for a login with hostile metadata: what a login then reaches, holds and reports.
+ *  It must never leave this machine: every address is one of 127.0.0.1, or is refused before it is reached. */
+import { once } from 'node:events';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { expect, test } from 'vitest';
+import { AddressRefused, createAuthFetch, requireReachable } from '../../../src/mcp/oauth/auth-fetch.ts';
+import { beginLogin } from '../../../src/mcp/oauth/interactive-login.ts';
+import { loginFailureOf } from '../../../src/mcp/oauth/login-failure.ts';
+import { shared } from '../../support/shared.ts';
+
+type Answer = {
+  status?: number;
+  headers?: Record<string, string>;
+  body?: string;
+  endless?: boolean;
+  silent?: boolean;
+};
+
+const seen: string[] = [];
+let answers: Readonly<Record<string, Answer>> = {};
+
+const peer = shared(async () => {
+  const server: Server = createServer(({ url = '' }, response) => {
+    seen.push(url);
+    const {
+      status = 200,
+      headers = {},
+      body = '',
+      endless = false,
+      silent = false,
+    } = answers[url] ?? { status: 404 };
+    if (silent) return;
+    response.writeHead(status, { 'content-type': 'application/json', ...headers });
+    if (!endless) return void response.end(body);
+    const more = (): void =>
+      void (response.writable && response.write('x'.repeat(65_536), () => setImmediate(more)));
+    more();
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return {
+    origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections();
+      await new Promise((resolve) => void server.close(resolve));
+    },
+  };
+});
+
+const PRM = '/.well-known/oauth-protected-resource/mcp';
+const METADATA = '/.well-known/oauth-authorization-server';
+
+function metadata(changes: object = {}): Answer {
+  const { origin } = peer;
+  const endpoints = { authorization_endpoint: `${origin}/auth`, token_endpoint: `${origin}/token` };
+  const registration = { registration_endpoint: `${origin}/reg` };
+  const kinds = { response_types_supported: ['code'], code_challenge_methods_supported: ['S256'] };
+  return { body: JSON.stringify({ issuer: origin, ...endpoints, ...registration, ...kinds, ...changes }) };
+}
+
+function resource(changes: object = {}): Answer {
+  return {
+    body: JSON.stringify({
+      resource: `${peer.origin}/mcp`,
+      authorization_servers: [peer.origin],
+      ...changes,
+    }),
+  };
+}
+
+/** How a login at such a server ends. */
+async function refusedLogin(
+  given: Readonly<Record<string, Answer>>,
+  { issuer, withinMs = 5_000 }: { issuer?: string; withinMs?: number } = {},
+): Promise<string> {
+  answers = given;
+  seen.length = 0;
+  const auth = {
+    grant: 'authorization_code',
+    scopes: [],
+    clientId: 'client',
+    ...(issuer ? { issuer } : {}),
+  } as const;
+  const begun = beginLogin({
+    transport: { kind: 'http', url: `${peer.origin}/mcp`, headers: {}, auth },
+    redirectUrl: 'http://127.0.0.1:1/callback',
+    scopes: [],
+    before: null,
+    challenge: {},
+    signal: AbortSignal.timeout(withinMs),
+    now: Date.now,
+  });
+  return begun.then(
+    ({ url }) => `begun at ${url.origin}`,
+    (error: unknown) => loginFailureOf(error, 'crm').what,
+  );
+}
+
+test('sound metadata begin a login', async () => {
+  expect(await refusedLogin({ [PRM]: resource(), [METADATA]: metadata() })).toBe(`begun at ${peer.origin}`);
+});
+
+test('metadata without an end, and without an answer, end the login', async () => {
+  expect(await refusedLogin({ [PRM]: { endless: true } })).toMatch(/more than 262144 bytes/);
+  expect(await refusedLogin({ [PRM]: { silent: true } }, { withinMs: 300 })).toMatch(/^The login failed/);
+});
+
+test('metadata of another issuer end the login before the browser opens', async () => {
+  const other = { [PRM]: resource(), [METADATA]: metadata({ issuer: 'https://issuer.example' }) };
+  expect(await refusedLogin(other)).toBe(
+    'The answer does not come from the authorization server that the login began at.',
+  );
+  expect(
+    await refusedLogin({ [PRM]: resource(), [METADATA]: metadata() }, { issuer: 'https://issuer.example' }),
+  ).toMatch(/names another issuer than the configuration/);
+});
+
+test('a resource that is not the server ends the login', async () => {
+  const other = { [PRM]: resource({ resource: 'https://bank.example/' }), [METADATA]: metadata() };
+  expect(await refusedLogin(other)).toMatch(/does not match/);
+});
+
+test.each(['https://127.0.0.2:1', 'http://10.0.0.1', 'http://issuer.example'])(
+  'a redirect of the metadata to %s is not followed',
+  async (elsewhere) => {
+    const redirected = { [PRM]: { status: 302, headers: { location: `${elsewhere}/moved` } } };
+    await refusedLogin(redirected);
+    expect(seen.filter((url) => url.includes('moved'))).toEqual([]);
+  },
+);
+
+const PUBLIC = 'https://mcp.example/mcp';
+const at = (addresses: Readonly<Record<string, string>>) => (hostname: string) =>
+  Promise.resolve([addresses[hostname] ?? '203.0.113.7']);
+
+test.each([
+  ['http://issuer.example/token', /not https/],
+  ['ftp://issuer.example/', /not https/],
+  ['http://127.0.0.1:6379/', /inside of this network/],
+  ['https://169.254.169.254/latest/meta-data', /inside of this network/],
+  ['https://10.1.2.3/token', /inside of this network/],
+  ['https://[::1]/token', /inside of this network/],
+  ['https://[::ffff:10.0.0.1]/token', /inside of this network/],
+  ['https://localhost/token', /inside of this network/],
+  ['https://inner.example/token', /inside of this network/],
+])('a server outside of this network cannot name %s', async (address, why) => {
+  const options = {
+    serverUrl: PUBLIC,
+    signal: AbortSignal.timeout(1_000),
+    resolve: at({ 'inner.example': '192.168.1.1' }),
+  };
+  await expect(requireReachable(new URL(address), options)).rejects.toThrow(why);
+});
+
+test('a server inside may name an issuer inside, and the operator any', async () => {
+  const resolve = at({ 'inner.example': '192.168.1.1', 'mcp.inner.example': '10.0.0.9' });
+  const signal = AbortSignal.timeout(1_000);
+  const inner = new URL('https://inner.example/token');
+  await requireReachable(inner, { serverUrl: 'https://mcp.inner.example/mcp', signal, resolve });
+  await requireReachable(inner, { serverUrl: PUBLIC, issuer: 'https://inner.example', signal, resolve });
+  await expect(
+    requireReachable(new URL('http://127.0.0.1/'), {
+      serverUrl: 'https://mcp.inner.example/mcp',
+      signal,
+      resolve,
+    }),
+  ).rejects.toThrow(AddressRefused);
+});
+
+test('one login makes a bounded number of requests', async () => {
+  answers = { '/loop': { status: 302, headers: { location: '/loop' } } };
+  const fetchFn = createAuthFetch({ serverUrl: `${peer.origin}/mcp`, signal: AbortSignal.timeout(5_000) });
+  const all = Array.from({ length: 30 }, () =>
+    fetchFn(`${peer.origin}/loop`).then(
+      () => 'answered',
+      () => 'refused',
+    ),
+  );
+  expect((await Promise.all(all)).filter((end) => end === 'answered')).toHaveLength(24);
+});
