@@ -97,14 +97,15 @@ function applied(
  * have answered, so that a second change of a list finds the first one. Other tools read nothing of it.
  */
 function stateFor(state: ReactState, calls: readonly RoundCall[], context: ReactContext): StateOf {
-  const trusted = new Set(context.tools.flatMap(({ name, directives }) => (directives ? [name] : [])));
   let control: JsonObject | null = null;
   const read = (): JsonObject => {
     const answered = calls.filter(({ content }) => content !== null);
     const { todos, phase, modelAlias: tier } = applied(state, answered, context, context.messages);
     return { ...(isSmall(todos) ? { todos } : {}), phase, tier };
   };
-  return (name) => (trusted.has(name) ? { control: (control ??= read()) } : null);
+  const isTrusted = (name: string): boolean =>
+    context.tools.some((tool) => tool.name === name && tool.directives !== undefined);
+  return (name) => (isTrusted(name) ? { control: (control ??= read()) } : null);
 }
 
 /** A larger list is not shown: a call fails whose whole context is larger than a server gets. */

@@ -557,6 +557,13 @@ describe('what a run makes of them', () => {
   });
 });
 
+test('the control tools are nothing for MCP clients of the service, a module’s tools are', async () => {
+  const { tools } = await scene.client.tools();
+  const exposed = (name: string): unknown => tools.find((tool) => tool.name === name)?.exposed;
+  expect(exposed('ctl.complete')).toBe(false);
+  expect(exposed('mine.remember')).toBeUndefined();
+});
+
 describe('a tool of a module', () => {
   const call = async (tool: string, args: object = {}) => {
     const ended = await scene.client.execute({ type: 'tool_exec', tool_name: tool, arguments: { ...args } });
