@@ -21,6 +21,8 @@ export interface CatalogEntry {
   updatedAt: number;
   /** The lane is paused until then because the server is unreachable; milliseconds since the epoch. */
   blockedUntil?: number;
+  /** Since when it was not reached, milliseconds since the epoch, and how often that was tried. */
+  down?: { sinceAt: number; tries: number };
   /** false: no worker serves it at present. Absent: one does, or it is unknown. Not stored. */
   served?: boolean;
 }

@@ -17,13 +17,14 @@ import {
 export function directiveNode(directive: TracedDirective): TraceNode {
   const { id, type, name, attempts, events, accepted_at: from, ended_at: to } = directive;
   const [only] = attempts;
+  const taken = attempts.find((attempt) => !isUnreached(attempt));
   const isPlain = attempts.length === 1 && events.length === 0 && directive.attempts_left_out === 0;
   return {
     label: named(name ?? type),
     state: directiveState(directive),
     notes: [...(isPlain && only ? attemptNotes(only, name) : []), id],
     startAt: Date.parse(from),
-    takenAt: instantOf(only?.claimed_at ?? null),
+    takenAt: instantOf(taken?.claimed_at ?? null),
     endAt: instantOf(to),
     below: isPlain ? [] : attemptsAndEvents(directive),
   };
@@ -44,7 +45,7 @@ function attemptsAndEvents({
   return [...inOrder([...withoutRepeats(attempts, name), ...events.map(eventNode)]), ...lost];
 }
 
-/** Pauses for the same reason that follow each other are one line. */
+/** Pauses for the same reason that follow each other are one line, and all wait: their attempts were refused at once. */
 function withoutRepeats(attempts: readonly TracedAttempt[], name: string | null): TraceNode[] {
   const nodes: TraceNode[] = [];
   for (let from = 0; from < attempts.length;) {
@@ -61,12 +62,17 @@ function withoutRepeats(attempts: readonly TracedAttempt[], name: string | null)
   return nodes;
 }
 
+/** It waited: its server was down, and nothing was called. */
+function isUnreached({ outcome, reason }: TracedAttempt): boolean {
+  return outcome === 'paused' && reason === 'server_down';
+}
+
 function isSamePause(first: TracedAttempt, next: TracedAttempt | undefined): boolean {
   return next?.outcome === 'paused' && first.outcome === 'paused' && next.reason === first.reason;
 }
 
 function pausesNode(node: TraceNode, last: TracedAttempt, count: number): TraceNode {
-  const again = { startAt: node.startAt, takenAt: node.takenAt, endAt: instantOf(last.ended_at) };
+  const again = { startAt: node.startAt, takenAt: null, endAt: instantOf(last.ended_at) };
   return {
     ...node,
     ...again,
@@ -78,11 +84,11 @@ function pausesNode(node: TraceNode, last: TracedAttempt, count: number): TraceN
 function attemptNode(attempt: TracedAttempt, name: string | null): TraceNode {
   const { due_at: due, claimed_at: claimed, ended_at: to } = attempt;
   return {
-    label: `attempt ${attempt.attempt}`,
+    label: isUnreached(attempt) ? 'not called' : `attempt ${attempt.attempt}`,
     state: attemptState(attempt),
     notes: attemptNotes(attempt, name),
     startAt: instantOf(due ?? claimed),
-    takenAt: instantOf(claimed),
+    takenAt: isUnreached(attempt) ? null : instantOf(claimed),
     endAt: instantOf(to),
     below: [],
   };

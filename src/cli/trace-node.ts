@@ -49,7 +49,7 @@ const EVENT_LABELS: Readonly<Record<string, string>> = {
 export function eventNode({ at, type, message, until }: TracedEvent): TraceNode {
   const instant = Date.parse(at);
   const untilMs = until === null ? null : Date.parse(until) - instant;
-  const wait = untilMs === null || untilMs < 0 ? [] : [`for at most ${timeText(untilMs)}`];
+  const wait = untilMs === null || untilMs < 0 ? [] : [`next try after ${timeText(untilMs)}`];
   return {
     ...saying(ownMember(EVENT_LABELS, type) ?? named(type)),
     notes: [...(message === '' ? [] : [note(message)]), ...wait],

@@ -42,13 +42,15 @@ function shortReason(reason: string): string {
   return bytes <= LARGEST_REASON_BYTES ? reason : boundedText(reason, SHORT_REASON);
 }
 
-/** The error of a directive without a result by its deadline. */
+/** The error of a directive without a result by its deadline. `why`: what it waited for to the end. Default: unknown. */
 export function deadlineExceededError(
   deadlineMs: number | null,
   details: Record<string, unknown> = {},
+  why?: string,
 ): ErrorEnvelope {
+  const message = `no terminal result by the deadline${why === undefined ? '' : `: ${why}`}`;
   const allDetails = { deadline_ms: deadlineMs, ...details };
-  return errorEnvelope('deadline_exceeded', 'no terminal result by the deadline', allDetails);
+  return errorEnvelope('deadline_exceeded', message, allDetails);
 }
 
 export type CancelledDirective = z.infer<typeof cancelledDirectiveSchema>;

@@ -2,6 +2,7 @@
 // Must never be a list that readers rely on: a later version may name other reasons.
 import * as z from 'zod';
 import { instantSchema } from './identifiers.ts';
+import { plainText } from './plain-text.ts';
 
 /**
  * `no_worker`: no process serves the lane. `server_down`: its MCP server or model provider is out of reach. `rate_limited`:
@@ -28,10 +29,23 @@ export const waitSchema = z.object({
 
 export type Wait = z.infer<typeof waitSchema>;
 
-/** As it appears on the wire. `untilAt`: milliseconds since the epoch. */
-export function waitOf(lane: string, reason: string, untilAt: number | null): Wait {
+/** Why a directive waits. */
+export interface WaitFacts {
+  reason: string;
+  /** When it is tried again, milliseconds since the epoch; null: nobody knows. */
+  untilAt: number | null;
+  /** What is known beside the reason: a cause, or which limit. Default: nothing. */
+  detail?: string | undefined;
+}
+
+/** A detail comes from outside: the exit of a server, the text of a provider. */
+const LONGEST_DETAIL = 360;
+
+/** As it appears on the wire. */
+export function waitOf(lane: string, { reason, untilAt, detail }: WaitFacts): Wait {
   const until = untilAt === null ? null : new Date(untilAt).toISOString();
-  return { reason, until, message: waitMessage(lane, reason) };
+  const more = detail === undefined ? '' : `: ${plainText(detail).slice(0, LONGEST_DETAIL)}`;
+  return { reason, until, message: `${waitMessage(lane, reason)}${more}` };
 }
 
 const KINDS: Readonly<Record<string, string>> = { tool: 'MCP server', llm: 'model provider' };

@@ -160,6 +160,8 @@ function requestOf(
     context: shared ?? null,
     signal: context.signal,
     timeoutMs: directive.timeout_ms ?? timeoutMs,
+    // It waits in its lane instead, where it is seen to wait.
+    waitsForServer: false,
     maxTotalMs: context.remainingMs + DEADLINE_GRACE_MS,
     traceparent: context.traceparent,
     idempotencyKey: context.idempotencyKey,

@@ -2,9 +2,8 @@
 // Must never change what becomes of the directive, nor wake anything.
 import type { SignalDraft } from '../contract/signal.ts';
 import type { Directive } from '../contract/directive.ts';
-import { waitOf } from '../contract/waiting.ts';
+import { type WaitFacts, waitOf } from '../contract/waiting.ts';
 import type { KeySpace } from './keys.ts';
-import type { RecordedWait } from './records.ts';
 import type { RunScript } from './scripts.ts';
 import { draftSignal, type SignalOrigin } from './signal-draft.ts';
 import { directiveMetadata } from './terminal-signal.ts';
@@ -15,21 +14,21 @@ export type WaitSignal = Extract<SignalDraft, { type: 'directive.waiting' }>;
 export function waitSignal(
   directive: Directive,
   lane: string,
-  { reason, untilAt }: RecordedWait,
+  wait: WaitFacts,
   { requestId, causationId, traceparent }: SignalOrigin,
 ): WaitSignal {
   const metadata = directiveMetadata(directive);
-  const data = { call_id: directive.id, lane, ...waitOf(lane, reason, untilAt), metadata };
+  const data = { call_id: directive.id, lane, ...waitOf(lane, wait), metadata };
   return draftSignal('directive.waiting', data, { requestId, causationId, traceparent }) as WaitSignal;
 }
 
 /** Of a run that no engine takes a turn of: the run stands for a directive of the lane of runs. */
 export function runWaitSignal(
   lane: string,
-  { reason, untilAt }: RecordedWait,
+  wait: WaitFacts,
   { requestId, traceparent }: Pick<SignalOrigin, 'requestId' | 'traceparent'>,
 ): WaitSignal {
-  const data = { call_id: requestId, lane, ...waitOf(lane, reason, untilAt), metadata: {} };
+  const data = { call_id: requestId, lane, ...waitOf(lane, wait), metadata: {} };
   const origin = { requestId, causationId: requestId, traceparent };
   return draftSignal('directive.waiting', data, origin) as WaitSignal;
 }

@@ -114,7 +114,7 @@ async function readOrAborted(read: Promise<void>, signal: AbortSignal): Promise<
 async function sendUntilTaken(call: Call): Promise<ToolCallOutcome> {
   const { connection, deadline } = call;
   for (let isRepeat = false; ; isRepeat = true) {
-    const session = connection.session() ?? (await connection.waitForSession(deadline.signal));
+    const session = connection.session() ?? (await connection.waitForSession(deadline.signal, call.request));
     const list = connection.tools();
     if (session === null || list === null || deadline.ending() !== null) return notSent(call);
     const tool = list.find(call.request.tool);

@@ -9,7 +9,8 @@ import { type ProtocolMemory, openSession } from './open-session.ts';
 import { reconnectDelayMs } from './reconnect-delay.ts';
 import { type McpServerOptions, PROBE_MS } from './server-options.ts';
 import type { Session } from './session.ts';
-import type { ServerStatus } from './server-status.ts';
+import type { ServerOutage, ServerStatus } from './server-status.ts';
+import type { ToolCallRequest } from './tool-call.ts';
 import type { ToolList } from './tool-list.ts';
 import { createOutage, secondsOf } from '../telemetry/outage.ts';
 import { type ToolWatch, readTools, watchTools } from './tool-watch.ts';
@@ -20,8 +21,11 @@ export interface Connection {
   stop(): Promise<void>;
   /** null: not connected now. */
   session(): Session | null;
-  /** The session; null when the signal fired or another attempt cannot help. */
-  waitForSession(signal: AbortSignal): Promise<Session | null>;
+  /** The session; null when the signal fired, another attempt cannot help, or who asks does not wait for a server that is down. */
+  waitForSession(
+    signal: AbortSignal,
+    patience?: Pick<ToolCallRequest, 'waitsForServer'>,
+  ): Promise<Session | null>;
   /** Drops a session that the server no longer knows. Calls that it has accepted may still end. */
   giveUp(session: Session, why: string): void;
   tools(): ToolList | null;
@@ -39,7 +43,7 @@ export interface ConnectionOptions {
   readonly random: () => number;
   readonly schemas: SchemaChecks;
   readonly onTools: (list: ToolList) => void;
-  readonly onStatus: (status: ServerStatus, error?: string) => void;
+  readonly onStatus: (status: ServerStatus, error?: string, outage?: ServerOutage) => void;
 }
 
 const MAX_PROBE_MS = 30_000;
@@ -64,6 +68,10 @@ class ServerConnection implements Connection {
   #fault: ConnectFault | null = null;
   readonly #outage = createOutage();
   #failures = 0;
+  /** From the failure or loss on, until the next attempt. Milliseconds. */
+  #retryInMs = 0;
+  /** null: it was reached the last time. */
+  #down: Pick<ServerOutage, 'sinceAt' | 'tries'> | null = null;
 
   constructor(given: ConnectionOptions) {
     this.#given = given;
@@ -109,10 +117,13 @@ class ServerConnection implements Connection {
     void session.retire(why).finally(() => this.#retiring.delete(session));
   }
 
-  async waitForSession(signal: AbortSignal): Promise<Session | null> {
+  async waitForSession(
+    signal: AbortSignal,
+    { waitsForServer = true }: Pick<ToolCallRequest, 'waitsForServer'> = {},
+  ): Promise<Session | null> {
     this.start();
     while (this.#session === null) {
-      const hopeless = this.#fault !== null && !this.#fault.passing;
+      const hopeless = this.#fault !== null && !(this.#fault.passing && waitsForServer);
       if (hopeless || signal.aborted || this.#stopping.signal.aborted) return null;
       await this.#change(signal);
     }
@@ -125,13 +136,8 @@ class ServerConnection implements Connection {
       const session = await this.#open();
       if (session !== null && signal.aborted) await this.#abandon(session);
       else if (session !== null) await this.#hold(session);
-      if (!signal.aborted) await pause(this.#delayMs(), signal);
+      if (!signal.aborted) await pause(this.#retryInMs, signal);
     }
-  }
-
-  #delayMs(): number {
-    const delayMs = reconnectDelayMs(this.#failures, this.#given.random());
-    return Math.min(delayMs, this.#fault?.retryWithinMs ?? delayMs);
   }
 
   /** Stopped before anybody could use it. */
@@ -174,6 +180,7 @@ class ServerConnection implements Connection {
     const readyAt = performance.now();
     this.#session = session;
     this.#fault = null;
+    this.#down = null;
     const { era, transportKind: transport, pid } = session;
     const tools = this.#tools?.definitions.length ?? 0;
     const away = this.#outage.works();
@@ -185,7 +192,7 @@ class ServerConnection implements Connection {
     const isRetiring = this.#session !== session;
     this.#session = null;
     this.#watch?.stop();
-    this.#failures = performance.now() - readyAt >= STABLE_MS ? 0 : this.#failures + 1;
+    this.#countFailures(performance.now() - readyAt >= STABLE_MS ? 0 : this.#failures + 1);
     if (this.#stopping.signal.aborted) return;
     this.#outage.failed();
     this.#given.logger.warn({ reason: why }, 'MCP server lost');
@@ -195,16 +202,29 @@ class ServerConnection implements Connection {
   }
 
   #failed(fault: ConnectFault): null {
-    this.#failures += 1;
+    this.#fault = fault;
+    this.#countFailures(this.#failures + 1);
     // What was learned of the server may be outdated.
     Object.assign(this.#memory, { legacyOnly: false, sseOnly: false });
-    this.#fault = fault;
     if (!this.#stopping.signal.aborted) {
       this.#sayUnreached(fault.message);
-      this.#report('unavailable', fault.message);
+      this.#report('unavailable', fault.message, this.#outageOf(fault));
     }
     this.#wake();
     return null;
+  }
+
+  #countFailures(failures: number): void {
+    this.#failures = failures;
+    const delayMs = reconnectDelayMs(failures, this.#given.random());
+    this.#retryInMs = Math.min(delayMs, this.#fault?.retryWithinMs ?? delayMs);
+  }
+
+  #outageOf({ type }: ConnectFault): ServerOutage {
+    const now = Date.now();
+    const { sinceAt, tries } = this.#down ?? { sinceAt: now, tries: 0 };
+    this.#down = { sinceAt, tries: tries + 1 };
+    return { ...this.#down, retryAt: now + this.#retryInMs, type };
   }
 
   /** Repeated failures are logged for debugging only: there are many per minute. */
@@ -235,9 +255,9 @@ class ServerConnection implements Connection {
     this.#given.onTools(list);
   }
 
-  #report(status: ServerStatus, error?: string): void {
+  #report(status: ServerStatus, error?: string, outage?: ServerOutage): void {
     this.#status = status;
-    this.#given.onStatus(status, error);
+    this.#given.onStatus(status, error, outage);
   }
 
   #wake(): void {

@@ -18,7 +18,7 @@ import type { ServerStatus } from './server-status.ts';
 import type { ToolCallOutcome, ToolCallRequest } from './tool-call.ts';
 import type { ToolDefinition } from './tool-definition.ts';
 
-export type { ServerStatus } from './server-status.ts';
+export type { ServerOutage, ServerStatus } from './server-status.ts';
 
 export interface McpPoolOptions {
   readonly servers: readonly McpServerOptions[];
@@ -108,7 +108,7 @@ function serve(server: McpServerOptions, { random = Math.random, ...pool }: Pool
     random,
     schemas,
     onTools: ({ definitions, faults }) => source.tools(definitions, faults),
-    onStatus: (status, error) => source.status(status, hide(error)),
+    onStatus: (status, error, outage) => source.status(status, hide(error), outage),
   });
   const slots = createSemaphore(server.serial === true ? 1 : (server.maxInFlight ?? MAX_IN_FLIGHT));
   const grant = server.transport.kind === 'http' ? server.transport.auth?.grant : undefined;

@@ -2,13 +2,14 @@
 // Must never let one listener affect a connection, or another listener.
 import type { Logger } from '../telemetry/logger.ts';
 import type { LoginSummary } from './oauth/login.ts';
-import type { ServerStatus } from './server-status.ts';
+import type { ServerOutage, ServerStatus } from './server-status.ts';
 import type { ToolDefinition, ToolFault } from './tool-definition.ts';
 
 export interface ServerListener {
   /** The server's whole list, after each reading and at least once per connection. */
   readonly onTools?: (server: string, tools: readonly ToolDefinition[], faults: readonly ToolFault[]) => void;
-  readonly onStatus?: (server: string, status: ServerStatus, error?: string) => void;
+  /** `outage`: of a server that is `unavailable`. */
+  readonly onStatus?: (server: string, status: ServerStatus, error?: string, outage?: ServerOutage) => void;
   /** After each login, renewal and logout that this process notices; null: nobody is logged in. */
   readonly onLogin?: (server: string, login: LoginSummary | null) => void;
 }
@@ -48,8 +49,8 @@ export function createServerEvents() {
     return {
       tools: (tools: readonly ToolDefinition[], faults: readonly ToolFault[]) =>
         publish('tools', (listener) => listener.onTools?.(server, tools, faults)),
-      status: (status: ServerStatus, error?: string) =>
-        publish('status', (listener) => listener.onStatus?.(server, status, error)),
+      status: (status: ServerStatus, error?: string, outage?: ServerOutage) =>
+        publish('status', (listener) => listener.onStatus?.(server, status, error, outage)),
       login: (login: LoginSummary | null) =>
         publish('login', (listener) => listener.onLogin?.(server, login)),
     };

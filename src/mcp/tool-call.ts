@@ -27,6 +27,8 @@ export interface ToolCallRequest {
   readonly signal: AbortSignal;
   /** Most time without progress, connecting included; each progress notification restarts it. */
   readonly timeoutMs: number;
+  /** false: a server that is known to be down fails the call at once. Default: the call waits for it. */
+  readonly waitsForServer?: boolean;
   /** Most time of the whole call, whatever progress it reports. */
   readonly maxTotalMs: number;
   readonly traceparent: string;

@@ -32,7 +32,11 @@ export async function listLanes(parts: LaneListParts): Promise<LaneListing> {
   ];
   const waits = createLaneWaits(parts);
   const look = (name: string): Promise<ListedLane> =>
-    listed(parts.lanes, waits, { name, until: blocked.get(name) ?? 0, running: runningIn(name, workers) });
+    listed(parts.lanes, waits, {
+      name,
+      until: blocked.get(name)?.untilAt ?? 0,
+      running: runningIn(name, workers),
+    });
   return { lanes: await Promise.all(names.map(look)) };
 }
 
@@ -57,6 +61,6 @@ async function listed(
   const [{ globalConcurrency, ...counts }, wait] = await Promise.all([lanes.counts(name), waits.of(name)]);
   const active = Math.max(counts.active, running);
   const blocked_until = until + PROBE_MS > Date.now() ? new Date(until).toISOString() : null;
-  const why = wait === null ? {} : { waits: waitOf(name, wait.reason, wait.untilAt) };
+  const why = wait === null ? {} : { waits: waitOf(name, wait) };
   return { name, ...counts, active, concurrency: globalConcurrency, blocked_until, ...why };
 }

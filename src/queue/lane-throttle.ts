@@ -9,6 +9,8 @@ const NO_RATE = 1_000_000;
 export interface HeldBack {
   forMs: number;
   byRate: boolean;
+  /** The one that its workers have set. */
+  rate?: { max: number; per_ms: number };
 }
 
 export function createLaneThrottle(queueOf: (lane: string) => Queue) {
@@ -41,7 +43,8 @@ export function createLaneThrottle(queueOf: (lane: string) => Queue) {
     const opened = queueOf(lane);
     const [forMs, rate] = await Promise.all([opened.getRateLimitTtl(), opened.getGlobalRateLimit()]);
     if (forMs <= 0) return null;
-    return { forMs, byRate: rate !== null && rate.max !== NO_RATE && forMs <= rate.duration };
+    if (rate === null || rate.max === NO_RATE) return { forMs, byRate: false };
+    return { forMs, byRate: forMs <= rate.duration, rate: { max: rate.max, per_ms: rate.duration } };
   }
 
   /** Whether this process has paused the lane. Pauses by other processes are known to BullMQ alone. */

@@ -1,6 +1,7 @@
 // Why the directives of a lane do not go on: nobody serves it, its server is away, it is limited, or it is full.
 // Must never be used to decide about a directive: it is a look of a moment, for those who wait.
 import type { Catalog } from '../catalog/catalog.ts';
+import type { CatalogEntry } from '../catalog/tool-catalog.ts';
 import { recent, type Recent } from '../catalog/recent.ts';
 import { toolLane } from '../catalog/route.ts';
 import { isServed, type PresentWorker } from '../catalog/workers.ts';
@@ -13,15 +14,26 @@ export interface LaneWait {
   reason: WaitReason;
   /** Milliseconds since the epoch; null: nobody knows. */
   untilAt: number | null;
+  /** What is known beside it: the cause, which limit, which workers. */
+  detail?: string;
 }
 
 /** What is known of one lane. */
 export interface LaneFacts {
   workers: readonly PresentWorker[];
-  /** Until when its server is left alone, milliseconds since the epoch; 0 = it is in reach, as far as known. */
-  blockedUntil: number;
+  /** Default: its server is in reach, as far as known. */
+  blocked?: BlockedLane | undefined;
   heldBack: HeldBack | null;
   load: LaneLoad;
+}
+
+/** A lane whose server is out of reach. */
+export interface BlockedLane {
+  /** Until when it is left alone, milliseconds since the epoch; 0 = it is in reach. */
+  untilAt: number;
+  /** Why it is not reached; absent: unknown. */
+  cause?: string | undefined;
+  down?: CatalogEntry['down'];
 }
 
 /** After a pause a lane's server is tried for about this long before the lane waits again or goes on. */
@@ -32,17 +44,42 @@ const MOST_KEPT = 1_000;
 /** null: its directives are taken as they come. */
 export function laneWait(
   lane: string,
-  { workers, blockedUntil, heldBack, load }: LaneFacts,
+  { workers, blocked, heldBack, load }: LaneFacts,
   now: number,
 ): LaneWait | null {
-  if (!isServed(lane, workers)) return { reason: 'no_worker', untilAt: null };
-  if (blockedUntil + PROBE_MS > now)
-    return { reason: 'server_down', untilAt: blockedUntil > now ? blockedUntil : null };
+  if (!isServed(lane, workers)) return { reason: 'no_worker', untilAt: null, ...drainedOf(lane, workers) };
+  if (blocked && blocked.untilAt + PROBE_MS > now) return serverDown(blocked, now);
   if (heldBack)
     return heldBack.byRate
-      ? { reason: 'limit_reached', untilAt: null }
+      ? { reason: 'limit_reached', untilAt: null, ...rateOf(heldBack) }
       : { reason: 'rate_limited', untilAt: now + heldBack.forMs };
   return load.waiting > 0 && load.active > 0 ? { reason: 'concurrency', untilAt: null } : null;
+}
+
+function serverDown({ untilAt, cause, down }: BlockedLane, now: number): LaneWait {
+  const tried = down ? ` (tried ${down.tries} times in ${lastedText(now - down.sinceAt)})` : '';
+  const detail = cause === undefined ? {} : { detail: `${cause}${tried}` };
+  return { reason: 'server_down', untilAt: untilAt > now ? untilAt : null, ...detail };
+}
+
+function lastedText(ms: number): string {
+  const seconds = Math.max(0, Math.round(ms / 1_000));
+  return seconds < 120 ? `${seconds} s` : `${Math.floor(seconds / 60)} min`;
+}
+
+/** Workers that could serve the lane, and were told not to. */
+function drainedOf(lane: string, workers: readonly PresentWorker[]): { detail?: string } {
+  const drained = workers.filter(
+    ({ state, lanes }) => state === 'draining' && (lanes === null || lanes.some(({ name }) => name === lane)),
+  ).length;
+  if (drained === 0) return {};
+  return {
+    detail: drained === 1 ? 'the one that could is drained' : `all ${drained} that could are drained`,
+  };
+}
+
+function rateOf({ rate }: HeldBack): { detail?: string } {
+  return rate ? { detail: `its rate, ${rate.max} per ${rate.per_ms / 1_000} s` } : {};
 }
 
 export type LaneWaits = ReturnType<typeof createLaneWaits>;
@@ -64,7 +101,7 @@ export function createLaneWaits({ catalog, lanes }: LaneWaitParts) {
       lanes.heldBack(lane),
       lanes.load(lane),
     ]);
-    return laneWait(lane, { workers, blockedUntil: until.get(lane) ?? 0, heldBack, load }, Date.now());
+    return laneWait(lane, { workers, blocked: until.get(lane), heldBack, load }, Date.now());
   }
 
   return {
@@ -77,11 +114,16 @@ export function createLaneWaits({ catalog, lanes }: LaneWaitParts) {
   };
 }
 
-/** Lane → until when its server is left alone, milliseconds since the epoch. */
-export async function blockedLanes({ published }: Pick<Catalog, 'published'>): Promise<Map<string, number>> {
+/** By lane. */
+export async function blockedLanes({
+  published,
+}: Pick<Catalog, 'published'>): Promise<Map<string, BlockedLane>> {
   const [entries, { blockedUntil }] = await Promise.all([published.tools.read(), published.models.read()]);
   return new Map([
-    ...entries.map(({ server, blockedUntil: until = 0 }) => [toolLane(server), until] as const),
-    ...[...blockedUntil].map(([provider, until]) => [modelLane(provider), until] as const),
+    ...entries.map(
+      ({ server, blockedUntil: untilAt = 0, error: cause, down }) =>
+        [toolLane(server), { untilAt, cause, down }] as const,
+    ),
+    ...[...blockedUntil].map(([provider, untilAt]) => [modelLane(provider), { untilAt }] as const),
   ]);
 }

@@ -11,10 +11,18 @@ import type { Journal } from '../journal/journal.ts';
 import type { PayloadStore } from '../journal/payload-store.ts';
 import { truncatedBytes, type WholeResult } from '../journal/whole-result.ts';
 import { whileAvailable } from '../redis/unavailable.ts';
+import type { LaneWaits } from './lane-waits.ts';
 import { noPayload, unknownDirective, unknownRequest } from './not-found.ts';
 import type { DirectiveRecord } from '../journal/records.ts';
 import { createTraceReader, type TraceReaderParts } from './request-trace.ts';
-import { directiveView, requestView, type TracePage, traceView } from './views.ts';
+import {
+  directiveView,
+  type PresentWaits,
+  requestView,
+  type SeenNow,
+  type TracePage,
+  traceView,
+} from './views.ts';
 
 export interface RequestReaderParts {
   journal: Journal;
@@ -28,6 +36,8 @@ export interface RequestReaderParts {
   } & TraceReaderParts['runs'];
   /** Default: no page. */
   tracePage?: TracePage | undefined;
+  /** Default: of a wait no more is known than the journal has. */
+  waits?: Pick<LaneWaits, 'of'> | undefined;
 }
 
 const DEFAULT_PAGE = 100;
@@ -40,7 +50,7 @@ const MOST_ASKING = 20;
 
 /** `whole` completes results of which the log holds a part. */
 export function createRequestReader(
-  { journal, follower, payloads, runs, tracePage = null }: RequestReaderParts,
+  { journal, follower, payloads, runs, tracePage = null, waits }: RequestReaderParts,
   whole: WholeResult,
 ) {
   async function* signals(
@@ -76,12 +86,21 @@ export function createRequestReader(
       const [found, run] = await Promise.all([journal.request(requestId), runs.view(requestId)]);
       if (found === null) return null;
       const { record, directives } = found;
-      const [trace, rounds] = await Promise.all([
+      const [trace, seen] = await Promise.all([
         pageOf(requestId, directives),
-        openRounds(journal, requestId, directives),
+        seenNow(requestId, directives),
       ]);
-      return requestView(requestId, record, directives, run, trace, rounds);
+      return requestView(requestId, record, { directives, ...seen }, run, trace);
     });
+  }
+
+  /** What is not in the records of these directives: their open questions, and what is known now of why they wait. */
+  async function seenNow(requestId: string, directives: readonly DirectiveRecord[]): Promise<SeenNow> {
+    const [rounds, present] = await Promise.all([
+      openRounds(journal, requestId, directives),
+      presentWaits(waits, directives),
+    ]);
+    return { rounds, present };
   }
 
   async function pageOf(requestId: string, directives: readonly DirectiveRecord[]) {
@@ -105,8 +124,8 @@ export function createRequestReader(
       if (!record || json === null) return null;
       const ended = record.terminal === null ? null : await journal.log.at(requestId, record.terminal);
       const result = ended && (await whole(ended));
-      const rounds = await openRounds(journal, requestId, [record]);
-      return directiveView(requestId, record, decodeEnvelope(json), result, tracePage, rounds);
+      const seen = { pageOf: tracePage, ...(await seenNow(requestId, [record])) };
+      return directiveView(requestId, record, decodeEnvelope(json), result, seen);
     });
   }
 
@@ -130,6 +149,19 @@ export function createRequestReader(
 function openRounds({ questions }: Journal, requestId: string, directives: readonly DirectiveRecord[]) {
   const asking = directives.filter(({ asked }) => asked !== null).map(({ id }) => id);
   return questions.rounds(requestId, asking.slice(0, MOST_ASKING));
+}
+
+/** Of the lanes in which one of them waits. */
+async function presentWaits(
+  waits: RequestReaderParts['waits'],
+  records: readonly DirectiveRecord[],
+): Promise<PresentWaits> {
+  const lanes = new Set(records.flatMap(({ lane, waits: known }) => (known && lane ? [lane] : [])));
+  if (waits === undefined) return new Map();
+  const found = await Promise.all(
+    [...lanes].map(async (lane) => [lane, await waits.of(lane).catch(() => null)] as const),
+  );
+  return new Map(found.flatMap(([lane, wait]) => (wait === null ? [] : [[lane, wait] as const])));
 }
 
 /** The signal that ended the directive; null: it has not ended. Throws where there is no such directive. */

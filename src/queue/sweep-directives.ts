@@ -4,6 +4,7 @@ import type { Result } from '../contract/result.ts';
 import type { Directive } from '../contract/directive.ts';
 import type { ErrorEnvelope } from '../contract/error-envelope.ts';
 import { deadlineExceededError } from '../contract/cancellation.ts';
+import { waitOf } from '../contract/waiting.ts';
 import { decodeEnvelope } from '../journal/envelope.ts';
 import type { Journal } from '../journal/journal.ts';
 import type { DirectiveRecord } from '../journal/records.ts';
@@ -13,6 +14,7 @@ import { failureSignal } from '../journal/terminal-signal.ts';
 import { NO_SPANS, type Spans } from '../telemetry/spans.ts';
 import { type EndedDirective, NO_REPORTS, type Reports } from '../telemetry/reports.ts';
 import { jobDataFor } from './job.ts';
+import type { LaneWaits } from './lane-waits.ts';
 import type { Lanes } from './lanes.ts';
 import { mayHaveRun } from './possible-execution.ts';
 import { reportEndedByOthers } from './settle-span.ts';
@@ -30,6 +32,8 @@ export interface DirectiveSweepParts {
   onEnded?(requestId: string, id: string): void;
   /** Says why a directive that is due was not taken. Default: that is not said. */
   sayWait?: SayWait | undefined;
+  /** Default: an end does not say what was waited for. */
+  waits?: Pick<LaneWaits, 'of'> | undefined;
   /** Default: nothing is reported. */
   reports?: Reports;
 }
@@ -94,12 +98,14 @@ export function createDirectiveSweep(parts: DirectiveSweepParts) {
     const json = await journal.envelope(entry.requestId, entry.id);
     if (!json) return index.forget(entry);
     const { directive, traceparent } = decodeEnvelope(json);
-    const error = deadlineExceededError(record.deadlineAt - record.acceptedAt, {
+    const facts = {
       status: record.status,
       attempts: record.fence - record.released,
       failures: record.failures,
       ...(mayHaveRun(record, directive) ? { outcome: 'unknown' } : {}),
-    });
+    };
+    const why = await serverDownText(parts, record);
+    const error = deadlineExceededError(record.deadlineAt - record.acceptedAt, facts, why);
     const origin = { requestId: entry.requestId, causationId: entry.id, traceparent };
     const signal = failureSignal(directive, error, origin, {
       attempts: record.fence - record.released,
@@ -123,6 +129,16 @@ export function createDirectiveSweep(parts: DirectiveSweepParts) {
   }
 
   return examine;
+}
+
+/** Of a directive that waited for a server to its end: why that was not reached, how often and how long it was tried. */
+async function serverDownText(
+  { waits }: DirectiveSweepParts,
+  { lane, status }: DirectiveRecord,
+): Promise<string | undefined> {
+  if (lane === null || status === 'running') return undefined;
+  const wait = await waits?.of(lane).catch(() => null);
+  return wait?.reason === 'server_down' ? waitOf(lane, wait).message : undefined;
 }
 
 /** A directive that the sweeper has ended. */

@@ -10,11 +10,25 @@ import type { DirectiveRecord, RequestRecord } from '../journal/records.ts';
 import type { Signal } from '../contract/signal.ts';
 import { traceIdOf } from '../telemetry/trace-context.ts';
 import { instant, instantOrNull } from './instant.ts';
+import type { LaneWait } from './lane-waits.ts';
 
 /** What the tools of directives ask, by directive. */
 export type OpenRounds = ReadonlyMap<string, QuestionRound>;
 
-function directiveSummary(requestId: string, record: DirectiveRecord, rounds: OpenRounds): DirectiveSummary {
+/** Lane → why its directives wait at present. */
+export type PresentWaits = ReadonlyMap<string, LaneWait>;
+
+/** What is not in the records of directives. */
+export interface SeenNow {
+  rounds: OpenRounds;
+  present: PresentWaits;
+}
+
+function directiveSummary(
+  requestId: string,
+  record: DirectiveRecord,
+  { rounds, present }: SeenNow,
+): DirectiveSummary {
   return {
     id: record.id,
     type: record.type as DirectiveSummary['type'],
@@ -30,7 +44,7 @@ function directiveSummary(requestId: string, record: DirectiveRecord, rounds: Op
     deadline_at: instant(record.deadlineAt),
     next_attempt_at: instantOrNull(record.nextAttemptAt),
     digest: record.digest,
-    ...waitingOf(record),
+    ...waitingOf(record, present),
     ...inputsOf(record, rounds),
   };
 }
@@ -61,8 +75,14 @@ export function traceView(
   return { trace_id: traceId, ...(pageOf === null ? {} : { trace_url: pageOf(traceId) }) };
 }
 
-function waitingOf({ lane, waits }: DirectiveRecord): Pick<DirectiveSummary, 'waiting'> {
-  return lane === null || waits === null ? {} : { waiting: waitOf(lane, waits.reason, waits.untilAt) };
+/** The journal has the reason; what is known beside it is what is known now. */
+function waitingOf(
+  { lane, waits }: DirectiveRecord,
+  present: PresentWaits,
+): Pick<DirectiveSummary, 'waiting'> {
+  if (lane === null || waits === null) return {};
+  const now = present.get(lane);
+  return { waiting: waitOf(lane, now?.reason === waits.reason ? now : waits) };
 }
 
 export function directiveView(
@@ -70,20 +90,18 @@ export function directiveView(
   record: DirectiveRecord,
   { directive, traceparent }: Envelope,
   result: Signal | null,
-  pageOf: TracePage,
-  rounds: OpenRounds,
+  { pageOf, ...seen }: { pageOf: TracePage } & SeenNow,
 ): DirectiveView {
   const trace = traceView(traceparent, pageOf);
-  return { ...directiveSummary(requestId, record, rounds), ...trace, directive, result };
+  return { ...directiveSummary(requestId, record, seen), ...trace, directive, result };
 }
 
 export function requestView(
   requestId: string,
   record: RequestRecord,
-  directives: readonly DirectiveRecord[],
+  { directives, ...seen }: { directives: readonly DirectiveRecord[] } & SeenNow,
   run: RunView | null,
   trace: Pick<RequestView, 'trace_id' | 'trace_url'>,
-  rounds: OpenRounds,
 ): RequestView {
   return {
     request_id: requestId,
@@ -93,7 +111,7 @@ export function requestView(
     created_at: instant(record.createdAt),
     closed_at: instantOrNull(record.closedAt),
     ...trace,
-    directives: directives.map((directive) => directiveSummary(requestId, directive, rounds)),
+    directives: directives.map((directive) => directiveSummary(requestId, directive, seen)),
     ...(run ? { run } : {}),
   };
 }

@@ -12,6 +12,7 @@ import { createSubscriber } from '../journal/subscriber.ts';
 import type { Hearing } from '../journal/channel.ts';
 import { type Capacity, createCapacity } from '../queue/capacity.ts';
 import { createDeadLetters } from '../queue/dead-letters.ts';
+import { createLaneWaits } from '../queue/lane-waits.ts';
 import { createMemoryRoom } from '../queue/memory-room.ts';
 import type { Preparer } from '../queue/prepare.ts';
 import { type ClientRuns, createQueueClient } from '../queue/queue-client.ts';
@@ -78,6 +79,7 @@ export function createClient(store: Store, listening: RedisConnection, options: 
     deadLetters: createDeadLetters({ journal, dead, submitter }),
     catalog,
     lanes,
+    waits: createLaneWaits({ catalog, lanes }),
     runs: runsOf(store, capacity, requestBytes),
     tracePage: tracePageOf(options.traceUrl ?? null),
     parsing: { maxDirectives: options.maxDirectives, customTypes: options.customTypes },

@@ -11,7 +11,7 @@ import type { Announced } from './announcer.ts';
 import { createModelRole } from './model-role.ts';
 import { servedLanes } from './served-lanes.ts';
 import type { Store } from './store.ts';
-import { createToolRole } from './tool-role.ts';
+import { createToolRole, type ToolRole } from './tool-role.ts';
 
 export interface ExecutionSettings {
   config: Config;
@@ -26,6 +26,7 @@ export interface Execution {
   announced: Announced[];
   /** Publishes that a lane waits for `pauseMs`, or goes on (null). */
   noteBlocked(lane: string, pauseMs: number | null): void;
+  watchReach: ToolRole['watchReach'];
 }
 
 export function createExecution(store: Store, adapters: Adapters, settings: ExecutionSettings): Execution {
@@ -47,6 +48,7 @@ export function createExecution(store: Store, adapters: Adapters, settings: Exec
       models.announced,
       tools.announced,
     ],
+    watchReach: tools.watchReach,
     noteBlocked(lane, pauseMs) {
       tools.noteBlocked(lane, pauseMs);
       models.noteBlocked(lane, pauseMs);

@@ -228,6 +228,7 @@ function sweeperOn(store: Store, config: Config, onError: (error: Error) => void
     spans,
     reports,
     sayWait,
+    waits,
     sayRunWait,
     retentionMs,
     onError,

@@ -7,11 +7,12 @@ import type { ListedTool } from '../contract/tool-listing.ts';
 import { toolMatches } from '../contract/tool-pattern.ts';
 import { type RepeatPolicy, knownRepeatPolicy } from '../contract/work-directive.ts';
 import type { ToolExecOptions, ToolPlace } from '../executors/tool-exec.ts';
-import { serverOf, toolOnServer } from '../catalog/route.ts';
+import { serverOf, toolLane, toolOnServer } from '../catalog/route.ts';
 import type { CatalogEntry, ToolCatalog } from '../catalog/tool-catalog.ts';
 import { repeatPolicyOf } from '../mcp/repeat-policy.ts';
-import type { McpPool } from '../mcp/pool.ts';
+import type { McpPool, ServerOutage } from '../mcp/pool.ts';
 import type { ToolDefinition } from '../mcp/tool-definition.ts';
+import type { CircuitBreaker } from '../worker/circuit-breaker.ts';
 import type { Announced } from './announcer.ts';
 import { listedLogin } from './logins.ts';
 
@@ -51,10 +52,8 @@ function catalogWriter(config: Config, catalog: ToolCatalog, onError: (error: Er
   }
 
   async function write(before: Promise<CatalogEntry>, change: Partial<CatalogEntry>): Promise<CatalogEntry> {
-    const { error, ...known } = await before;
-    // Only the status says why a server is away.
-    const why = error === undefined || !('login' in change) ? {} : { error };
-    const entry: CatalogEntry = { ...known, ...why, ...change, updatedAt: Date.now() };
+    const known = 'status' in change ? withoutStatus(await before) : await before;
+    const entry: CatalogEntry = { ...known, ...change, updatedAt: Date.now() };
     await catalog.publish(entry).catch(onError);
     return entry;
   }
@@ -77,6 +76,15 @@ function catalogWriter(config: Config, catalog: ToolCatalog, onError: (error: Er
   return { change, restore };
 }
 
+/** A new status comes with what belongs to it. */
+function withoutStatus({ error: _, down: __, blockedUntil: ___, ...entry }: CatalogEntry): CatalogEntry {
+  return entry;
+}
+
+function outageFields({ sinceAt, tries, retryAt, type }: ServerOutage): Partial<CatalogEntry> {
+  return type === 'auth' ? {} : { blockedUntil: retryAt, down: { sinceAt, tries } };
+}
+
 function unseen(server: string): CatalogEntry {
   return { server, status: 'connecting', tools: [], updatedAt: 0 };
 }
@@ -84,7 +92,9 @@ function unseen(server: string): CatalogEntry {
 export interface ToolRole extends ToolExecOptions {
   /** Makes the servers known by name before they are reached, and says that this process serves them. */
   announced: Announced;
-  /** Publishes that a lane waits for `pauseMs`, or goes on (null). */
+  /** Reports each lane whose server is down, with the time until it is tried again, and each whose server is up. */
+  watchReach(reach: Pick<CircuitBreaker, 'down' | 'up'>): void;
+  /** Publishes that a lane waits for `pauseMs`, or goes on (null). Not of a server that is known to be down: its status says so. */
   noteBlocked(lane: string, pauseMs: number | null): void;
 }
 
@@ -100,18 +110,7 @@ export function createToolRole(pool: McpPool, options: ToolRoleOptions): ToolRol
   const { config, catalog, processId, onError } = options;
   const { change, restore } = catalogWriter(config, catalog, onError);
   const servers = [...config.mcpServers.keys()];
-  const unsubscribe = pool.subscribe({
-    onTools: (server, tools, faults) =>
-      void change(server, {
-        tools: tools.map((tool) => listedTool(tool, config.mcpServers.get(server))),
-        faults: faults.slice(0, MAX_FAULTS),
-      }),
-    onStatus: (server, status, error) =>
-      void change(server, { status, ...(error === undefined ? {} : { error }) }),
-    onLogin: (server, login) =>
-      void change(server, { login: login === null || login.refused !== null ? null : listedLogin(login) }),
-  });
-
+  const unsubscribes = [publishing(pool, config, change)];
   let isKnown = false;
 
   /** Nobody else publishes what this worker's servers offer, and they say it once: what Redis has lost is restored. */
@@ -122,16 +121,59 @@ export function createToolRole(pool: McpPool, options: ToolRoleOptions): ToolRol
   }
 
   async function withdraw(): Promise<void> {
-    unsubscribe();
+    for (const unsubscribe of unsubscribes) unsubscribe();
     await catalog.deregister(processId);
+  }
+
+  function watchReach(reach: Pick<CircuitBreaker, 'down' | 'up'>): void {
+    unsubscribes.push(reachOf(pool, reach));
   }
 
   function noteBlocked(lane: string, pauseMs: number | null): void {
     const server = serverOf(lane);
-    if (server !== null) void change(server, { blockedUntil: pauseMs === null ? 0 : Date.now() + pauseMs });
+    if (server !== null && pauseMs !== Infinity)
+      void change(server, { blockedUntil: pauseMs === null ? 0 : Date.now() + pauseMs });
   }
 
-  return { pool, announced: { publish, withdraw }, noteBlocked, ...toolsOf(config, pool, catalog) };
+  return {
+    pool,
+    announced: { publish, withdraw },
+    watchReach,
+    noteBlocked,
+    ...toolsOf(config, pool, catalog),
+  };
+}
+
+/** What a pool learns of its servers, into the catalog. Returns what ends it. */
+function publishing(
+  pool: McpPool,
+  { mcpServers }: Config,
+  change: (server: string, changes: Partial<CatalogEntry>) => Promise<unknown>,
+): () => void {
+  return pool.subscribe({
+    onTools: (server, tools, faults) =>
+      void change(server, {
+        tools: tools.map((tool) => listedTool(tool, mcpServers.get(server))),
+        faults: faults.slice(0, MAX_FAULTS),
+      }),
+    onStatus(server, status, error, outage) {
+      const why = error === undefined ? {} : { error };
+      void change(server, { status, ...why, ...(outage ? outageFields(outage) : {}) });
+    },
+    onLogin: (server, login) =>
+      void change(server, { login: login === null || login.refused !== null ? null : listedLogin(login) }),
+  });
+}
+
+/** A server that refuses us is up: each call ends at once, and says so. Returns what ends it. */
+function reachOf(pool: McpPool, { down, up }: Pick<CircuitBreaker, 'down' | 'up'>): () => void {
+  return pool.subscribe({
+    onStatus(server, status, _error, outage) {
+      const lane = toolLane(server);
+      if (outage?.type === 'network') down(lane, outage.retryAt - Date.now());
+      else if (status === 'ready' || outage?.type === 'auth') up(lane);
+    },
+  });
 }
 
 /** Tells one server from another that has its name later. Without its secrets, which change. */

@@ -36,7 +36,7 @@ export interface WorkerRole {
 export function createWorkerRole(
   store: Store,
   listening: RedisConnection,
-  executes: Pick<Execution, 'lanes' | 'noteBlocked'> & { registry: Registry },
+  executes: Pick<Execution, 'lanes' | 'noteBlocked' | 'watchReach'> & { registry: Registry },
   settings: WorkerSettings,
 ): WorkerRole {
   const { connection, keys, records, queue } = store;
@@ -71,6 +71,7 @@ export function createWorkerRole(
       reports: store.reports,
     },
   });
+  executes.watchReach(breaker);
   const cancels = createCancelListener({ listening, publishing: connection }, keys, running);
   return { worker, hearing: cancels.hearing, parts: [cancels, worker] };
 }

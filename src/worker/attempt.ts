@@ -58,6 +58,9 @@ export async function attemptDirective(
   const taken: Taken = { envelope, lane, definition, digest: job.digest };
   const claimedAt = performance.now();
   const begunAt = parts.spans.now();
+  const downForMs = parts.breaker.downForMs(lane);
+  // Nobody can call its server: it is not said to have started, and waits with the others of its lane.
+  if (downForMs !== null) return { kind: 'later', at: Date.now() + downForMs };
   const [verdict, serial] = await claim(parts, taken);
   switch (verdict.kind) {
     case 'granted':

@@ -1,5 +1,5 @@
 // Stops a lane of this worker while its server cannot be reached, so that waiting costs no attempts.
-// Must never stay open by itself: after each pause the lane is tried again.
+// Must never stay open by itself: after each pause the lane is tried again, or whoever tries the server says that it is up.
 
 export interface CircuitBreakerOptions {
   /** Connection failures in a row that open the breaker. */
@@ -8,7 +8,7 @@ export interface CircuitBreakerOptions {
   firstPauseMs: number;
   longestPauseMs: number;
   now?: () => number;
-  /** The lane stops for `pauseMs`, or goes on (null). */
+  /** The lane stops for `pauseMs` (Infinity: until further notice), or goes on (null). */
   onChange: (lane: string, pauseMs: number | null) => void;
 }
 
@@ -16,18 +16,23 @@ interface LaneState {
   failures: number;
   openings: number;
   openUntil: number;
+  /** The server is known to be down, by who keeps trying to reach it. */
+  down: boolean;
 }
 
 export type CircuitBreaker = ReturnType<typeof createCircuitBreaker>;
 
 export const DEFAULT_BREAKER = { threshold: 3, firstPauseMs: 1_000, longestPauseMs: 30_000 };
 
+/** A call that meets a server just as it is tried again comes back after so long. */
+const SHORTEST_DOWN_MS = 250;
+
 export function createCircuitBreaker(options: CircuitBreakerOptions) {
   const { threshold, firstPauseMs, longestPauseMs, now = Date.now, onChange } = options;
   const lanes = new Map<string, LaneState>();
 
   function stateOf(lane: string): LaneState {
-    const state = lanes.get(lane) ?? { failures: 0, openings: 0, openUntil: 0 };
+    const state = lanes.get(lane) ?? { failures: 0, openings: 0, openUntil: 0, down: false };
     lanes.set(lane, state);
     return state;
   }
@@ -35,6 +40,7 @@ export function createCircuitBreaker(options: CircuitBreakerOptions) {
   /** Time until the lane is tried again, milliseconds; null while it is not stopped. */
   function unreached(lane: string): number | null {
     const state = stateOf(lane);
+    if (state.down) return downForMs(lane);
     state.failures += 1;
     if (state.failures < threshold) return null;
     const left = state.openUntil - now();
@@ -52,12 +58,35 @@ export function createCircuitBreaker(options: CircuitBreakerOptions) {
     return left > 0 ? left : null;
   }
 
+  /** Who keeps trying to reach the server reports that it is down, and tries it again in so long: no call has to find out. */
+  function down(lane: string, retryInMs: number): void {
+    const state = stateOf(lane);
+    const isNew = !state.down;
+    state.down = true;
+    state.openUntil = now() + retryInMs;
+    if (isNew) onChange(lane, Infinity);
+  }
+
+  /** The opposite of `down`. */
+  function up(lane: string): void {
+    if (!lanes.get(lane)?.down) return;
+    lanes.delete(lane);
+    onChange(lane, null);
+  }
+
+  /** Time until the server is tried again, milliseconds; null while it is not known to be down. */
+  function downForMs(lane: string): number | null {
+    const state = lanes.get(lane);
+    return state?.down ? Math.max(state.openUntil - now(), SHORTEST_DOWN_MS) : null;
+  }
+
+  /** By a call. One that was under way before its server went down proves nothing. */
   function reached(lane: string): void {
     const state = lanes.get(lane);
-    if (!state) return;
+    if (!state || state.down) return;
     lanes.delete(lane);
     if (state.openings > 0) onChange(lane, null);
   }
 
-  return { unreached, stoppedForMs, reached };
+  return { unreached, stoppedForMs, reached, down, up, downForMs };
 }

@@ -3,7 +3,8 @@
 import type { LaneConsumer } from '../queue/consume.ts';
 
 export function createLanePauses(onError: (error: Error) => void) {
-  const resuming = new Map<string, NodeJS.Timeout>();
+  /** undefined: until it is ended. */
+  const resuming = new Map<string, NodeJS.Timeout | undefined>();
 
   /** Nothing is left of the lane's pause, but that its consumer may be paused still. */
   function end(lane: string): void {
@@ -14,11 +15,12 @@ export function createLanePauses(onError: (error: Error) => void) {
   return {
     isPaused: (lane: string): boolean => resuming.has(lane),
     end,
+    /** `pauseMs`: Infinity = until it is ended. */
     begin(consumer: LaneConsumer, pauseMs: number): void {
       end(consumer.lane);
       resuming.set(
         consumer.lane,
-        setTimeout(() => consumer.resume(), pauseMs),
+        pauseMs === Infinity ? undefined : setTimeout(() => consumer.resume(), pauseMs),
       );
       consumer.pause().catch(onError);
     },

@@ -18,7 +18,7 @@ export type Outcome =
   /** The next attempt is another model's, at once. */
   | { kind: 'fallback'; error: ErrorEnvelope; from: string; to: string }
   /** Not counted as a failure; made again after a pause. `lane`: the pause is for the whole lane, on every worker. */
-  | { kind: 'pause'; delayMs: number; lane: boolean; reason: WaitReason }
+  | { kind: 'pause'; delayMs: number; lane: boolean; reason: WaitReason; detail?: string }
   /** The tool asks: the next attempt is made with the answers, or when the time for them is up. */
   | { kind: 'ask'; asks: AskedQuestions }
   /** `anew`: the next attempt makes the call, and does not ask for the end of an earlier one. */
@@ -149,7 +149,17 @@ function waitingOf(facts: OutcomeFacts, error: ErrorEnvelope): Outcome | null {
     execution.pauseScope === 'directive' || (model !== null && delayMs > LONGEST_LANE_PAUSE_MS);
   const pauseMs = Math.ceil(Math.min(delayMs, facts.longestPauseMs));
   const reason = limited ? limitReason(error) : 'server_down';
-  return { kind: 'pause', delayMs: pauseMs, lane: limited && !ownLimit, reason };
+  const detail = causeOf(error);
+  const lane = limited && !ownLimit;
+  return { kind: 'pause', delayMs: pauseMs, lane, reason, ...(detail === null ? {} : { detail }) };
+}
+
+/** Why its server is not reached, or which configured limit it met, in a few words; null: the error does not say. */
+function causeOf({ type, details }: ErrorEnvelope): string | null {
+  const { reason, limited_by: by, scope, model } = details;
+  if (type !== 'rate_limited') return typeof reason === 'string' ? reason : null;
+  if (by !== 'configuration') return null;
+  return scope === 'provider' ? 'calls to the provider' : `calls to the model "${String(model)}"`;
 }
 
 /** Whose limit it is: the operator's, or that of the server or provider. */

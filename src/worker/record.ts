@@ -111,10 +111,10 @@ async function recordPause(
 /** undefined: nobody has to know. */
 function pauseSignal(
   { envelope, lane, origin }: Claimed,
-  { delayMs, reason }: Pause,
+  { delayMs, reason, detail }: Pause,
 ): WaitSignal | undefined {
   if (delayMs < SAID_FROM_MS) return undefined;
-  return waitSignal(envelope.directive, lane, { reason, untilAt: Date.now() + delayMs }, origin);
+  return waitSignal(envelope.directive, lane, { reason, untilAt: Date.now() + delayMs, detail }, origin);
 }
 
 /** The claim ends here, and with it the worker's part: the next attempt begins with the answers, or when their time is up. */

@@ -121,10 +121,17 @@ export function createWorker(options: WorkerOptions) {
     for (const { name } of serves) reports.meters.served(name);
     const opened = serves.map((lane) => consumerOf(options, lane, (job) => handle(job, lane.name)));
     await consumers.start(opened);
+    pauseDownLanes();
+  }
+
+  /** Their servers went down before the consumers began, or went on. */
+  function pauseDownLanes(): void {
+    for (const { name } of serves)
+      if (options.attempt.breaker.downForMs(name) !== null) pauseLane(name, Infinity);
   }
 
   /**
-   * Stops taking jobs of one lane for a while; null ends the pause. Those of a model's lane are taken all the same: each
+   * Stops taking jobs of one lane for a while (Infinity: until further notice); null ends the pause. Those of a model's lane are taken all the same: each
    * may have another model to go on to.
    */
   function pauseLane(lane: string, pauseMs: number | null): void {
@@ -163,7 +170,10 @@ export function createWorker(options: WorkerOptions) {
     /** The lanes that are served, and how many attempts of each run here. */
     lanes: () => serves.map(({ name, concurrency }) => ({ name, concurrency, running: inHand.in(name) })),
     /** On request of an operator; has no effect on a stop. */
-    setDraining: consumers.setDraining,
+    setDraining(on: boolean): void {
+      consumers.setDraining(on);
+      if (!on) pauseDownLanes();
+    },
     canTake,
     take,
     pauseLane,

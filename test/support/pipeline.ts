@@ -149,6 +149,7 @@ export async function openPipeline(redisUrl: string, options: PipelineOptions = 
       waker: queue.waker,
       sayWait: createWaitSayer({ journal: records.journal, waits }),
       sayRunWait: createRunWaitSayer({ ...records, waits }),
+      waits,
       spans,
       retentionMs: RETENTION_MS,
       intervalMs,

@@ -58,6 +58,39 @@ test('a directive that nobody takes says that its lane has no worker, until one 
   expect(await open.client.directive(requestId, one.id)).not.toHaveProperty('waiting');
 });
 
+test('of a server that is down it is said why and how often it was tried, also by the end at the deadline', async () => {
+  await using open = await openPipeline(redis.url);
+  const { workers, published } = open.store.catalog;
+  await workers.beat('w', PRESENT);
+  const down = { sinceAt: Date.now() - 10_000, tries: 7 };
+  const status = 'unavailable' as const;
+  const seen = { server: 'test', status, tools: [], updatedAt: 1, error: 'exited with code 1\u001B[2J' };
+  await published.tools.publish({ ...seen, blockedUntil: Date.now() + 60_000, down });
+  const message = expect.stringMatching(
+    /^the MCP server 'test' is down: exited with code 1\[2J \(tried 7 times in \d+ s\)$/,
+  );
+  const said = { reason: 'server_down', until: expect.any(String), message };
+  const [late, waits] = [call({ deadline_ms: 1 }), call({ deadline_ms: 60_000 })];
+  await submitted(open, [late]);
+  const requestId = await submitted(open, [waits]);
+  await open.sweeper().sweep();
+  expect(waitsIn(await open.log(requestId))).toMatchObject([{ call_id: waits.id, ...said }]);
+  expect(await open.client.directive(requestId, waits.id)).toMatchObject({ attempts: 0, waiting: said });
+  expect(await open.resultOf(late)).toMatchObject({
+    data: {
+      result: {
+        error: {
+          type: 'deadline_exceeded',
+          message: expect.stringMatching(
+            /^no terminal result by the deadline: the MCP server 'test' is down: exited/,
+          ),
+          details: { attempts: 0 },
+        },
+      },
+    },
+  });
+});
+
 test('a pause of the lane and a lane that is full are said as what they are', async () => {
   await using open = await openPipeline(redis.url);
   await open.store.catalog.workers.beat('w', PRESENT);

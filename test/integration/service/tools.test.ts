@@ -46,7 +46,14 @@ test('the tools of an unreachable server stay listed with their repeat policies'
     pool.start();
     await vi.waitUntil(async () => (await catalog.read())[0]?.status === 'unavailable');
     expect(await catalog.read()).toEqual([
-      { ...STORED, status: 'unavailable', error: expect.any(String), updatedAt: expect.any(Number) },
+      {
+        ...STORED,
+        status: 'unavailable',
+        error: expect.any(String),
+        updatedAt: expect.any(Number),
+        blockedUntil: expect.any(Number),
+        down: { sinceAt: expect.any(Number), tries: expect.any(Number) },
+      },
     ]);
     const directive = { type: 'tool_exec', tool_name: 'away.look' } as ToolExec;
     const place = placeOf(directive, 'tool.away');

@@ -1,7 +1,7 @@
 /** Two stores with key prefixes of their own in one process: they share its MCP servers and providers, and nothing else.
  *  It must not start a second pool: whether a server is started once is what it shows. */
 import { randomUUID } from 'node:crypto';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
@@ -29,11 +29,13 @@ const TOOLS = ['counting.read', 'counting.idempotent', 'counting.once'];
 const redis = useRedis();
 
 /** The part of a process that every store shares. `started`: the pids of the server's processes that became ready. */
-function openProcess() {
+function openProcess({ startsWith }: { startsWith?: string } = {}) {
   const folder = mkdtempSync(join(tmpdir(), 'adjutant-'));
   onTestFinished(() => rmSync(folder, { recursive: true }));
   const file = join(folder, 'executions');
-  const raw = { mcpServers: { counting: ownServerEntry('counting.ts', { COUNTER_FILE: file }) } };
+  const entry = ownServerEntry('counting.ts', { COUNTER_FILE: file });
+  const needed = startsWith === undefined ? null : join(folder, startsWith);
+  const raw = { mcpServers: { counting: needed === null ? entry : startingWith(needed, entry) } };
   const config = parseConfig(raw, { source: 'test', directory: folder, environment: {} });
   const started: unknown[] = [];
   const info: Logger['info'] = (fields, message) =>
@@ -45,7 +47,13 @@ function openProcess() {
       .split('\n')
       .slice(0, -1)
       .map((line) => JSON.parse(line) as { pid: number; label: string });
-  return { config, adapters, started, executions };
+  return { config, adapters, started, executions, folder };
+}
+
+/** The server, which exits with code 1 until there is a file. */
+function startingWith(needed: string, entry: ReturnType<typeof ownServerEntry>) {
+  const program = 'test -e "$0" && exec "$@" || exit 1';
+  return { ...entry, command: 'sh', args: ['-c', program, needed, entry.command, ...entry.args] };
 }
 
 /** A store with its worker, and a client of it. */
@@ -107,4 +115,27 @@ test('stores of two prefixes share one process of a server: both list its tools,
   ).toEqual(labels);
   expect(started).toHaveLength(1);
   expect(executions().map(({ pid }) => pid)).toEqual([started[0], started[0]]);
+});
+
+test('a call to a server that is down does not begin: it waits, costs no attempt, and is made as the server is there', async () => {
+  const { config, adapters, executions, folder } = openProcess({ startsWith: 'switch' });
+  const client = await openTenant(config, adapters);
+  await startAll(adapters.parts);
+  const server = async () => (await client.tools()).servers[0];
+  await eventually(server).toMatchObject({ status: 'unavailable', error: 'exited with code 1' });
+  const call = countingCall('once', 1, { requestId: REQUEST });
+  await client.submit(call);
+  const triedAt = (await server())?.updated_at;
+  // Its worker has tried the server again since.
+  await eventually(async () => (await server())?.updated_at !== triedAt).toBe(true);
+  expect((await client.page(REQUEST)).signals).toEqual([]);
+  writeFileSync(join(folder, 'switch'), '');
+
+  expect(await client.result(REQUEST, call.id)).toMatchObject({
+    data: { result: { ok: true }, metadata: { attempts: 1 } },
+  });
+  const { signals } = await client.page(REQUEST);
+  expect(signals.map(({ type }) => type)).toEqual(['ai.tool.started', 'ai.tool.result']);
+  expect((await client.request(REQUEST))?.directives).toMatchObject([{ attempts: 1, failures: 0 }]);
+  expect(executions()).toHaveLength(1);
 });

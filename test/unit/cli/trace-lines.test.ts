@@ -120,7 +120,19 @@ test('pauses for one reason that follow each other are one line', () => {
   ];
   const [, , pauses, last] = drawn(request({ directives: [directive({ attempts })] }));
   expect(pauses).toContain('+0 ms  230 ms  paused 3 times: rate_limited');
+  expect(pauses).not.toContain('━');
   expect(last).toContain('+330 ms  670 ms  succeeded');
+});
+
+test('waiting for a server that is down is drawn as waiting, not as an attempt', () => {
+  const attempts = [attempt([0, 10, 1_000], { outcome: 'paused', reason: 'server_down', delay_ms: 400 })];
+  const [, whole, pause] = drawn(
+    request({
+      directives: [directive({ status: 'waiting', ended_at: null, attempts, events: [event(1, 'x')] })],
+    }),
+  );
+  expect([whole, pause].join('\n')).not.toContain('━');
+  expect(pause).toMatch(/not called .*╌.*paused 400 ms: server_down/);
 });
 
 test('waits, approvals and cancellations stand where they happened', () => {
@@ -134,7 +146,7 @@ test('waits, approvals and cancellations stand where they happened', () => {
   expect(lines).toEqual([
     '└─ files.read             │╌╌╌╌╌╌╌╌╌╌╌╌━━━━━━━━━━━━│     +0 ms  1.0 s  failed: cancelled, d1',
     '   ├─ attempt 1           │╌╌╌╌╌╌╌╌╌╌╌╌━━━━━━━━━━━━│     +0 ms  1.0 s  cancelled, queued 500 ms',
-    '   ├─ waits               │  ●                     │   +100 ms         no worker serves the lane tool.files, for at most 1 min 0 s',
+    '   ├─ waits               │  ●                     │   +100 ms         no worker serves the lane tool.files, next try after 1 min 0 s',
     '   └─ cancellation asked  │                ●       │   +700 ms',
   ]);
 });

@@ -22,7 +22,6 @@ const worker = (more: Partial<PresentWorker> = {}): PresentWorker => ({
 
 const QUIET: LaneFacts = {
   workers: [worker()],
-  blockedUntil: 0,
   heldBack: null,
   load: { waiting: 0, active: 0 },
 };
@@ -38,22 +37,45 @@ test('a lane with a worker and room does not wait', () => {
 test.each([
   ['without any process', []],
   ['whose workers serve other lanes', [worker({ lanes: [] })]],
-  ['whose worker is drained', [worker({ state: 'draining' })]],
   ['whose worker is in a state of a later version', [worker({ state: 'resting' })]],
 ])('a lane %s has no worker', (_name, workers) => {
   expect(why({ workers, load: { waiting: 3, active: 1 } })).toEqual({ reason: 'no_worker', untilAt: null });
 });
 
+test('a lane whose workers are drained has no worker, and that is why', () => {
+  const drained = worker({ state: 'draining' });
+  const reason = { reason: 'no_worker', untilAt: null };
+  expect(why({ workers: [drained] })).toEqual({ ...reason, detail: 'the one that could is drained' });
+  const others = worker({ state: 'draining', lanes: [] });
+  expect(why({ workers: [drained, drained, others] })).toEqual({
+    ...reason,
+    detail: 'all 2 that could are drained',
+  });
+});
+
 test('a server that is left alone is tried again at a known instant, and after it at any moment', () => {
-  expect(why({ blockedUntil: NOW + 1 })).toEqual({ reason: 'server_down', untilAt: NOW + 1 });
-  expect(why({ blockedUntil: NOW - 1 })).toEqual({ reason: 'server_down', untilAt: null });
-  expect(why({ blockedUntil: NOW - 60_000 })).toBeNull();
+  const blocked = (untilAt: number) => why({ blocked: { untilAt } });
+  expect(blocked(NOW + 1)).toEqual({ reason: 'server_down', untilAt: NOW + 1 });
+  expect(blocked(NOW - 1)).toEqual({ reason: 'server_down', untilAt: null });
+  expect(blocked(NOW - 60_000)).toBeNull();
+});
+
+test('of a server that is down it is known why, how often it was tried and for how long', () => {
+  const down = { sinceAt: NOW - 150_000, tries: 12 };
+  expect(why({ blocked: { untilAt: NOW + 1, cause: 'exited with code 1', down } })?.detail).toBe(
+    'exited with code 1 (tried 12 times in 2 min)',
+  );
 });
 
 test('a pause that a server asked for and a rate that is used up are told apart', () => {
   const paused = { heldBack: { forMs: 700, byRate: false } };
   expect(why(paused)).toEqual({ reason: 'rate_limited', untilAt: NOW + 700 });
-  expect(why({ heldBack: { forMs: 700, byRate: true } })).toEqual({ reason: 'limit_reached', untilAt: null });
+  const rate = { max: 2, per_ms: 20_000 };
+  expect(why({ heldBack: { forMs: 700, byRate: true, rate } })).toEqual({
+    reason: 'limit_reached',
+    untilAt: null,
+    detail: 'its rate, 2 per 20 s',
+  });
 });
 
 test('what waits behind others waits for a place', () => {

@@ -63,6 +63,25 @@ test('a reached server opens the lane again, and lanes do not touch each other',
   expect(lane.unreached('a')).toBeNull();
 });
 
+test('a server that is known to be down stops its lane until it is up, whatever calls find', () => {
+  const lane = breaker();
+  lane.down('a', 900);
+  lane.down('a', 2_000);
+  expect(lane.changes).toEqual([['a', Infinity]]);
+  expect([lane.unreached('a'), lane.downForMs('a'), lane.downForMs('b')]).toEqual([2_000, 2_000, null]);
+  // A call that was under way before the server went down has succeeded.
+  lane.reached('a');
+  lane.pass(5_000);
+  expect(lane.downForMs('a')).toBe(250);
+  lane.up('a');
+  lane.up('a');
+  expect(lane.downForMs('a')).toBeNull();
+  expect(lane.changes).toEqual([
+    ['a', Infinity],
+    ['a', null],
+  ]);
+});
+
 test('reading how long a lane is stopped counts nothing', () => {
   const lane = breaker();
   expect(lane.stoppedForMs('a')).toBeNull();
