@@ -77,8 +77,9 @@ function catalogWriter(config: Config, catalog: ToolCatalog, onError: (error: Er
 }
 
 /** A new status comes with what belongs to it. */
-function withoutStatus({ error: _, down: __, blockedUntil: ___, ...entry }: CatalogEntry): CatalogEntry {
-  return entry;
+function withoutStatus(entry: CatalogEntry): CatalogEntry {
+  const { error: _, down: __, blockedUntil: ___, ...known } = entry;
+  return known;
 }
 
 function outageFields({ sinceAt, tries, retryAt, type }: ServerOutage): Partial<CatalogEntry> {
