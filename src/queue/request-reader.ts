@@ -88,19 +88,10 @@ export function createRequestReader(
       const { record, directives } = found;
       const [trace, seen] = await Promise.all([
         pageOf(requestId, directives),
-        seenNow(requestId, directives),
+        seenNow({ journal, waits }, requestId, directives),
       ]);
       return requestView(requestId, record, { directives, ...seen }, run, trace);
     });
-  }
-
-  /** What is not in the records of these directives: their open questions, and what is known now of why they wait. */
-  async function seenNow(requestId: string, directives: readonly DirectiveRecord[]): Promise<SeenNow> {
-    const [rounds, present] = await Promise.all([
-      openRounds(journal, requestId, directives),
-      presentWaits(waits, directives),
-    ]);
-    return { rounds, present };
   }
 
   async function pageOf(requestId: string, directives: readonly DirectiveRecord[]) {
@@ -124,7 +115,7 @@ export function createRequestReader(
       if (!record || json === null) return null;
       const ended = record.terminal === null ? null : await journal.log.at(requestId, record.terminal);
       const result = ended && (await whole(ended));
-      const seen = { pageOf: tracePage, ...(await seenNow(requestId, [record])) };
+      const seen = { pageOf: tracePage, ...(await seenNow({ journal, waits }, requestId, [record])) };
       return directiveView(requestId, record, decodeEnvelope(json), result, seen);
     });
   }
@@ -143,6 +134,19 @@ export function createRequestReader(
 
   const trace = createTraceReader({ journal, runs, pageOf });
   return { signals, page, request, trace, directive, payload };
+}
+
+/** What is not in the records of these directives: their open questions, and what is known now of why they wait. */
+async function seenNow(
+  { journal, waits }: Pick<RequestReaderParts, 'journal' | 'waits'>,
+  requestId: string,
+  directives: readonly DirectiveRecord[],
+): Promise<SeenNow> {
+  const [rounds, present] = await Promise.all([
+    openRounds(journal, requestId, directives),
+    presentWaits(waits, directives),
+  ]);
+  return { rounds, present };
 }
 
 /** What tools ask, of as many directives as one answer can hold. */

@@ -1,14 +1,15 @@
 // The consumers of a worker's lanes, and whether they take jobs at all: an operator may drain the worker.
-// Must never let the end of a lane's pause undo a drain.
+// Must never let the end of a lane's pause undo a drain, nor the end of a drain the pause of a lane whose server is down.
 import type { LaneConsumer } from '../queue/consume.ts';
 
-export function createLaneConsumers(onError: (error: Error) => void) {
+/** `isDown`: the server of the lane cannot be reached, and its lane is resumed when it can. */
+export function createLaneConsumers(onError: (error: Error) => void, isDown: (lane: string) => boolean) {
   const consumers: LaneConsumer[] = [];
   let draining = false;
 
   function gated(consumer: LaneConsumer): LaneConsumer {
     const resume = (): void => {
-      if (!draining) consumer.resume();
+      if (!draining && !isDown(consumer.lane)) consumer.resume();
     };
     return { ...consumer, resume };
   }
@@ -17,7 +18,7 @@ export function createLaneConsumers(onError: (error: Error) => void) {
     async start(opened: readonly LaneConsumer[]): Promise<void> {
       consumers.push(...opened.map(gated));
       await Promise.all(consumers.map((each) => each.start()));
-      if (draining) for (const each of consumers) each.pause().catch(onError);
+      for (const each of consumers) if (draining || isDown(each.lane)) each.pause().catch(onError);
     },
     of: (lane: string): LaneConsumer | undefined => consumers.find((each) => each.lane === lane),
     isDraining: (): boolean => draining,

@@ -71,7 +71,7 @@ function consumerOf(
 export function createWorker(options: WorkerOptions) {
   const { serves, onError } = options;
   const { records, lanes, running, heartbeat, logger, reports } = options.attempt;
-  const consumers = createLaneConsumers(onError);
+  const consumers = createLaneConsumers(onError, (lane) => options.attempt.breaker.downForMs(lane) !== null);
   const pauses = createLanePauses(onError);
   const limits = createLaneLimits(options.connection, options.keys);
   const shared = createSharedLimits({ serves, limits, serial: records.serial, lanes, logger, onError });
@@ -121,13 +121,6 @@ export function createWorker(options: WorkerOptions) {
     for (const { name } of serves) reports.meters.served(name);
     const opened = serves.map((lane) => consumerOf(options, lane, (job) => handle(job, lane.name)));
     await consumers.start(opened);
-    pauseDownLanes();
-  }
-
-  /** Their servers went down before the consumers began, or went on. */
-  function pauseDownLanes(): void {
-    for (const { name } of serves)
-      if (options.attempt.breaker.downForMs(name) !== null) pauseLane(name, Infinity);
   }
 
   /**
@@ -170,10 +163,7 @@ export function createWorker(options: WorkerOptions) {
     /** The lanes that are served, and how many attempts of each run here. */
     lanes: () => serves.map(({ name, concurrency }) => ({ name, concurrency, running: inHand.in(name) })),
     /** On request of an operator; has no effect on a stop. */
-    setDraining(on: boolean): void {
-      consumers.setDraining(on);
-      if (!on) pauseDownLanes();
-    },
+    setDraining: consumers.setDraining,
     canTake,
     take,
     pauseLane,
