@@ -36,6 +36,8 @@ export interface PresentWorker extends WorkerEntry {
   id: string;
   /** Milliseconds since the epoch, by the clock of Redis. */
   seenAt: number;
+  /** How long ago that is, milliseconds, by the same clock. */
+  silentMs: number;
   /** It was asked to take no more work, and may not have read that yet. */
   drain: boolean;
 }
@@ -62,11 +64,17 @@ export function createWorkers(connection: RedisConnection, keys: KeySpace) {
   async function read(): Promise<PresentWorker[]> {
     const reply = await run('worker-list', [keys.workers], [GONE_AFTER_MS, FORGOTTEN_AFTER_MS]);
     const found: PresentWorker[] = [];
-    for (let index = 0; index < reply.length; index += 4) {
-      const [id, seenAt, json, drain] = reply.slice(index, index + 4);
+    for (let index = 0; index < reply.length; index += 5) {
+      const [id, seenAt, silentMs, json, drain] = reply.slice(index, index + 5);
       const entry = entrySchema.safeParse(jsonOf(String(json)));
       if (entry.success)
-        found.push({ ...entry.data, id: String(id), seenAt: Number(seenAt), drain: drain === 1 });
+        found.push({
+          ...entry.data,
+          id: String(id),
+          seenAt: Number(seenAt),
+          silentMs: Number(silentMs),
+          drain: drain === 1,
+        });
     }
     return found.toSorted((a, b) => a.host.localeCompare(b.host) || a.started_at - b.started_at);
   }

@@ -99,7 +99,7 @@ export interface DirectiveClient {
   lanes(): Promise<LaneListing>;
   /** The processes of the installation. */
   workers(): Promise<WorkerListing>;
-  /** Asks a process to take no more work, or (`drain` false) to work again; refused (`not_found`) where there is none. */
+  /** Asks a process to take no more work, or (`drain` false) to work again; refused (`not_found`) where there is none, or an API alone. */
   drainWorker(id: string, drain?: boolean): Promise<WorkerDrain>;
   close(): Promise<void>;
 }

@@ -4,4 +4,4 @@
 export const CONTRACT_VERSION = '1.2.0';
 
 /** SHA-256 over every generated schema, in file name order. */
-export const CONTRACT_SHA256 = '2998fd7f18045db36ecc197bb4da93422f28abc6d032d74f6a5d9ec9a186a54d';
+export const CONTRACT_SHA256 = 'ae17b2773c8f55415a5efec75a07f90eed19934bcb3aa0d801b2a22e280c64ce';

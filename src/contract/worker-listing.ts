@@ -10,13 +10,18 @@ export const listedWorkerSchema = z.object({
   id: identifierSchema,
   /** Of `api`, `engine` and `worker`; a later version may name others. */
   roles: z.array(z.string()),
-  /** `working`; `draining`: it takes no more work, as asked, and still has some; `drained`: it has none. */
+  /**
+   * `working`; `draining`: it takes no more work, as asked, and still has some; `drained`: it has none; `stopping`: it ends
+   * what it has, then itself.
+   */
   state: z.string(),
   host: z.string(),
   pid: z.int(),
   version: z.string(),
   started_at: instantSchema,
   seen_at: instantSchema,
+  /** How long ago that is, by the clock of Redis. A process says every 2 s that it is there; its other members are as old. */
+  silent_ms: count.optional(),
   /** What runs here now, of at most `concurrency`. */
   running: count,
   concurrency: count,
@@ -28,6 +33,11 @@ export const workerListingSchema = z.object({ workers: z.array(listedWorkerSchem
 
 /** What a process was asked for; it reads that within some seconds. `drain` false: it works again. */
 export const workerDrainSchema = z.object({ id: identifierSchema, drain: z.boolean() });
+
+/** Whether it can be drained: an API alone takes no work, and a role of a later version may. */
+export function takesWork({ roles }: { readonly roles: readonly string[] }): boolean {
+  return roles.some((role) => role !== 'api');
+}
 
 export type ListedWorker = z.infer<typeof listedWorkerSchema>;
 export type WorkerListing = z.infer<typeof workerListingSchema>;

@@ -20,6 +20,10 @@ export function unknownWorker(id: string): DirectiveRefused {
   return notFound(`there is no worker "${id}"`);
 }
 
+export function notAWorker(id: string): DirectiveRefused {
+  return notFound(`process "${id}" is an API: it takes no work that could be drained`);
+}
+
 function notFound(detail: string): DirectiveRefused {
   return new DirectiveRefused(problem('not_found', { detail }));
 }

@@ -1,19 +1,26 @@
 // Lists the processes that are there, and asks one of them to take no more work.
 // Must never wait for a process: it reads what it was asked with its next beat.
 import type { PresentWorker, Workers } from '../catalog/workers.ts';
-import type { ListedWorker, WorkerDrain, WorkerListing } from '../contract/worker-listing.ts';
-import { unknownWorker } from './not-found.ts';
+import {
+  type ListedWorker,
+  takesWork,
+  type WorkerDrain,
+  type WorkerListing,
+} from '../contract/worker-listing.ts';
+import { notAWorker, unknownWorker } from './not-found.ts';
 
 export async function listWorkers(workers: Pick<Workers, 'read'>): Promise<WorkerListing> {
   return { workers: (await workers.read()).map(listed) };
 }
 
-/** Refused where there is no such process. */
+/** Refused where there is no such process, and where it has no work that it could stop taking. */
 export async function drainWorker(
-  workers: Pick<Workers, 'setDrain'>,
+  workers: Pick<Workers, 'read' | 'setDrain'>,
   id: string,
   drain: boolean,
 ): Promise<WorkerDrain> {
+  if (drain && (await workers.read()).some((each) => each.id === id && !takesWork(each)))
+    throw notAWorker(id);
   if (!(await workers.setDrain(id, drain))) throw unknownWorker(id);
   return { id, drain };
 }
@@ -31,6 +38,7 @@ function listed({ id, roles, state, host, pid, version, lanes, ...worker }: Pres
     version,
     started_at: new Date(worker.started_at).toISOString(),
     seen_at: new Date(worker.seenAt).toISOString(),
+    silent_ms: Math.max(0, Math.round(worker.silentMs)),
     running,
     concurrency,
     lanes,

@@ -23,22 +23,29 @@ export interface PresenceOptions {
   onError: (error: Error) => void;
 }
 
-/** How long a stop waits until the others are told. */
+/** How long a start or a stop waits until the others know. */
 const LEAVE_MS = 500;
 const LONGEST_NAME = 256;
 
-/** Starts last, when all roles work, and stops first. */
-export function createPresence(options: PresenceOptions): Startable {
+export interface Presence {
+  /** Starts last, when all roles work, and stops first: from then on the process is known as stopping. */
+  present: Startable;
+  /** Stops after all roles and the last spans: until then nobody takes the process for dead. */
+  leaving: Startable;
+}
+
+export function createPresence(options: PresenceOptions): Presence {
   const { workers, processId, servers, logger, onError } = options;
   const startedAt = Date.now();
   const roles = roleNames(options.roles);
   let draining = false;
+  let stopping = false;
   let timer: NodeJS.Timeout | undefined;
   let beating: Promise<void> | undefined;
 
   const entry = (): WorkerEntry => ({
     roles,
-    state: draining ? 'draining' : 'working',
+    state: stopping ? 'stopping' : draining ? 'draining' : 'working',
     host: hostname().slice(0, LONGEST_NAME),
     pid: process.pid,
     version,
@@ -48,7 +55,7 @@ export function createPresence(options: PresenceOptions): Startable {
 
   async function beat(): Promise<void> {
     const drain = await workers.beat(processId, entry());
-    if (drain === draining) return;
+    if (drain === draining || stopping) return;
     draining = drain;
     for (const server of servers) server.setDraining(drain);
     logger.info({ worker: processId }, drain ? 'takes no more work, as asked' : 'works again, as asked');
@@ -63,17 +70,28 @@ export function createPresence(options: PresenceOptions): Startable {
     return beating;
   }
 
-  return {
+  const present: Startable = {
     name: 'presence',
     async start() {
       timer = setInterval(() => void beatOnce(), BEAT_MS).unref();
       await settledWithin(beatOnce(), LEAVE_MS);
     },
     async stop() {
+      if (timer === undefined || stopping) return;
+      stopping = true;
+      await settledWithin(Promise.resolve(beating).then(beatOnce), LEAVE_MS);
+    },
+  };
+  const leaving: Startable = {
+    name: 'leaving',
+    start: () => Promise.resolve(),
+    async stop() {
       if (timer === undefined) return;
       clearInterval(timer);
+      timer = undefined;
       const left = Promise.resolve(beating).then(() => workers.leave(processId));
       await settledWithin(left, LEAVE_MS);
     },
   };
+  return { present, leaving };
 }

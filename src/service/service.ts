@@ -31,7 +31,7 @@ import { createExecution } from './execution.ts';
 import { loginsOn, needsLogins } from './logins.ts';
 import { configuredModels } from './model-role.ts';
 import { createObservation, createProbes } from './observation.ts';
-import { createPresence, type PresenceOptions } from './presence.ts';
+import { createPresence, type LaneServer, type Presence, type PresenceOptions } from './presence.ts';
 import type { Roles } from './roles.ts';
 import { createStore, type Store, type StoreOptions } from './store.ts';
 import { createWorkerRole, JOB_LOCK_MS, STALLED_CHECK_MS, type WorkerRole } from './worker-role.ts';
@@ -73,21 +73,21 @@ export function createService(config: Config, roles: Roles, options: ServiceOpti
 
   const announced = [...(execution?.announced ?? []), ...(turns ? [agentsOf(turns, shared)] : [])];
   const cancellations = worker?.hearing ?? null;
-  const servers = [worker?.worker, engine].filter((server) => server !== null && server !== undefined);
   const probes = createProbes(stores, shared, { adapters, cancellations, hasApi: roles.api === true });
+  const presence = presenceOn(stores, [worker?.worker, engine], { ...shared, roles });
   const parts = [
     observation.failures,
     observation.metrics,
     fitness(redisUrl, config),
     redis,
-    ...storeParts(stores, shared),
+    ...storeParts(stores, shared, presence?.leaving ?? null),
     createAnnouncer(announced, onError),
     ...(engine ? [engine] : []),
     ...(adapters?.parts ?? []),
     ...(worker?.parts ?? []),
     ...(api ? [api] : []),
     ...(probes ? [probes] : []),
-    ...presenceOn(stores, { ...shared, roles, servers }),
+    ...(presence ? [presence.present] : []),
     outage,
   ];
   const drainMs = (engine ? config.engine.drain_ms : 0) + (worker ? config.worker.drain_ms : 0);
@@ -239,14 +239,21 @@ function sweeperOn(store: Store, config: Config, onError: (error: Error) => void
 function storeParts(
   stores: readonly Store[],
   { config, observation: { traces }, onError }: Shared,
+  leaving: Startable | null,
 ): Startable[] {
   const [first] = stores;
   // Before the stores close, the last spans are sent, and no longer noted.
-  return [...stores.map(closing), traces, ...(first ? [sweeperOn(first, config, onError)] : [])];
+  const sweeping = first ? [sweeperOn(first, config, onError)] : [];
+  return [...stores.map(closing), ...(leaving ? [leaving] : []), traces, ...sweeping];
 }
 
-function presenceOn([first]: readonly Store[], options: Omit<PresenceOptions, 'workers'>): Startable[] {
-  return first ? [createPresence({ ...options, workers: first.catalog.workers })] : [];
+function presenceOn(
+  [first]: readonly Store[],
+  working: readonly (LaneServer | null | undefined)[],
+  options: Omit<PresenceOptions, 'workers' | 'servers'>,
+): Presence | null {
+  const servers = working.filter((server) => server !== null && server !== undefined);
+  return first ? createPresence({ ...options, servers, workers: first.catalog.workers }) : null;
 }
 
 function closing(store: Store): Startable {

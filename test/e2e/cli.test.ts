@@ -3,6 +3,10 @@
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { createWorkers } from '../../src/catalog/workers.ts';
+import { keySpace } from '../../src/journal/keys.ts';
+import { listWorkers } from '../../src/queue/worker-list.ts';
+import { closeRedis, connectRedis } from '../../src/redis/connection.ts';
 import { cliFolder, type Run, startCli } from '../support/cli.ts';
 import { URL_OF_A_SERVICE, useCliService } from '../support/cli-service.ts';
 import { runCommand } from '../support/command.ts';
@@ -390,6 +394,12 @@ describe('a stop', () => {
     await waiting(await running.said(URL_OF_A_SERVICE), 'long');
     running.child.kill('SIGTERM');
     await running.said(/stopping/);
+    const connection = connectRedis(redis.url, 'commands');
+    const known = createWorkers(connection, keySpace());
+    const shown = async () =>
+      (await listWorkers(known)).workers.map(({ state, running: runs }) => [state, runs]);
+    await eventually(shown).toEqual([['stopping', 1]]);
+    await closeRedis(connection);
     const insisting = setInterval(() => running.child.kill('SIGTERM'), 50);
     await running.ended;
     clearInterval(insisting);

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { auditRequest, executionsByLabel, outcome, outcomes } from '../support/audit.ts';
 import { countingCalls, idsOf } from '../support/calls.ts';
 import { install } from '../support/installation.ts';
-import { post, untilClosed, untilEnded } from '../support/public-api.ts';
+import { get, post, untilClosed, untilEnded } from '../support/public-api.ts';
 
 /** What a stop may take beyond its drain: closing connections and servers. */
 const CLOSING_MS = 5_000;
@@ -25,6 +25,8 @@ test('a service that is stopped ends its calls first; the other one makes the re
   await untilClosed(left.url, requestId);
 
   expect(exit).toEqual({ code: 0, signal: null });
+  const { body } = await get<{ workers: { pid: number }[] }>(`${left.url}/v1/workers`);
+  expect(body.workers, 'who is there after the stop').toHaveLength(1);
   expect(atWork, 'tool servers at work before the stop').toHaveLength(2);
   const results = await auditRequest(left.url, requestId, idsOf(calls));
   expect(outcomes(results.values())).toEqual({ ok: calls.length });

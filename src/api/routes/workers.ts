@@ -28,7 +28,7 @@ const drainSchema = {
   summary: 'Ask a process to take no more work',
   description:
     'What it has goes on to its end. The process then stays idle until it is stopped, or told to work again; a new one in its ' +
-    'place works. The wish is kept while the process is silent.',
+    'place works. The wish is kept while the process is silent. Refused for an API alone, which takes no work.',
   tags: ['service'],
   params,
   querystring: noQuery,

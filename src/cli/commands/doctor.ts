@@ -149,7 +149,7 @@ async function examineService(url: string, configured: readonly string[]): Promi
     return [
       fine('service', says),
       ...roleFindings(present, lanes),
-      ...workerFindings(servers, present?.some(hasWorker) === false ? [] : configured),
+      ...(present?.some(hasWorker) === false ? [] : workerFindings(servers, configured)),
     ];
   } catch (error) {
     return error instanceof Error && error.name === 'TimeoutError'
@@ -194,11 +194,15 @@ function laneFinding(lane: string): Finding {
 }
 
 function processText(present: readonly ListedWorker[]): string {
-  const drained = present.filter(({ state }) => state !== 'working').length;
+  const idle = Map.groupBy(
+    present.filter(({ state }) => state !== 'working'),
+    ({ state }) => oneLine(state, 64),
+  );
+  const others = [...idle].map(([state, { length }]) => `${length} ${state}`);
   const counts = ['api', 'engine', 'worker'].map(
     (role) => `${present.filter(({ roles }) => roles.includes(role)).length} with ${role}`,
   );
-  return `${counts.join(', ')}${drained === 0 ? '' : `; ${drained} drained`}`;
+  return [counts.join(', '), ...others].join('; ');
 }
 
 function startA(role: string): string {

@@ -26,7 +26,10 @@ export async function tools(
       if (login !== undefined)
         terminal.err(`${terminal.paintErr('dim', `${name} is logged in`)} ${loginLine(login)}`);
     for (const line of listing.servers.flatMap((server) => faultLines(server, terminal))) terminal.err(line);
-    if (listing.servers.length === 0) terminal.err('No worker has reported an MCP server yet.');
+    if (listing.servers.length === 0) {
+      terminal.err('No worker has reported an MCP server yet.');
+      terminal.err(`${terminal.paintErr('cyan', 'fix')} ${SERVERS_COME}`);
+    }
   }
   return EXIT.done;
 }
@@ -42,6 +45,8 @@ function ofServer(listing: ToolListing, server: string | undefined): ToolListing
     how: known.length === 0 ? START_A_WORKER : serversText(server, known),
   });
 }
+
+const SERVERS_COME = `A worker that reads a configuration with mcpServers reports them: \`${ADJUTANT} worker\`, or \`${ADJUTANT} up\`. \`${ADJUTANT} workers\` shows who is there.`;
 
 const START_A_WORKER = `Start a worker: \`${ADJUTANT} worker\`, or \`${ADJUTANT} up\`.`;
 

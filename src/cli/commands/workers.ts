@@ -3,7 +3,7 @@
 import { ADJUTANT } from '../command-name.ts';
 import { closeNames } from '../../bounds/close-names.ts';
 import type { DirectiveClient } from '../../contract/directive-client.ts';
-import type { ListedWorker } from '../../contract/worker-listing.ts';
+import { type ListedWorker, takesWork } from '../../contract/worker-listing.ts';
 import { CliFailure, EXIT, type ExitCode } from '../failure.ts';
 import type { Invocation } from '../invocation.ts';
 import { table } from '../table.ts';
@@ -34,16 +34,23 @@ export async function drainWorker(
   drain: boolean,
 ): Promise<ExitCode> {
   const worker = await workerNamed(client, name);
+  if (drain && !takesWork(worker))
+    throw new CliFailure({ what: `${shownId(worker)} is an API: ${NOTHING_TO_DRAIN}`, how: STOP_IT });
   const asked = await client.drainWorker(worker.id, drain);
   if (json) terminal.out(JSON.stringify(asked));
   else terminal.out(`${shownId(worker)} on ${oneLine(worker.host, 80)} ${drain ? DRAINS : 'works again'}`);
   return EXIT.done;
 }
 
+const NOTHING_TO_DRAIN = 'it takes no work that could be drained.';
+const STOP_IT = 'Stop it with SIGTERM when another API answers: it ends its open answers first.';
+
 const DRAINS = `takes no more work and finishes what it has; \`${ADJUTANT} workers\` shows when it is drained`;
 
 async function workerNamed(client: DirectiveClient, name: string): Promise<ListedWorker> {
   const listing = await client.workers();
+  if (name === '')
+    throw new CliFailure({ what: 'The id of a process is missing.', how: idsText(name, listing.workers) });
   const meant = listing.workers.filter(({ id }) => id.startsWith(name));
   const [only, ...others] = meant;
   if (only !== undefined && others.length === 0) return only;
@@ -63,12 +70,22 @@ function shownId({ id }: ListedWorker): string {
   return id.slice(0, SHOWN_CHARACTERS);
 }
 
+/** A process says every 2 s that it is there: this one has missed three times. What else is listed of it may no longer be so. */
+const NOT_SEEN_AFTER_MS = 6_500;
+
+export function stateText({
+  state,
+  silent_ms: silentMs = 0,
+}: Pick<ListedWorker, 'state' | 'silent_ms'>): string {
+  return silentMs < NOT_SEEN_AFTER_MS ? state : `not seen for ${Math.round(silentMs / 1_000)} s`;
+}
+
 function workerRow(worker: ListedWorker, paint: Paint): string[] {
-  const { roles, state, running, concurrency, host, pid, version, started_at: since, lanes } = worker;
+  const { roles, running, concurrency, host, pid, version, started_at: since, lanes } = worker;
   return [
     paint('bold', shownId(worker)),
     roles.join(' '),
-    paint(state === 'working' ? 'green' : 'yellow', state),
+    paint(stateText(worker) === 'working' ? 'green' : 'yellow', stateText(worker)),
     `${running}/${concurrency}`,
     host,
     String(pid),

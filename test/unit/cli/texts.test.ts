@@ -224,8 +224,14 @@ describe('the findings', () => {
       'engines true none works: runs wait for one',
       'workers false none works: every directive waits',
     ]);
-    expect(said([process('api', 'engine'), { ...process('worker'), state: 'drained' }])).toEqual([
-      'processes true 1 with api, 1 with engine, 1 with worker; 1 drained',
+    expect(
+      said([
+        process('api', 'engine'),
+        { ...process('worker'), state: 'drained' },
+        { ...process('api'), state: 'stopping' },
+      ]),
+    ).toEqual([
+      'processes true 2 with api, 1 with engine, 1 with worker; 1 drained; 1 stopping',
       'workers false none takes work of the lane tool.a',
     ]);
     expect(said(null)).toEqual([]);

@@ -1,7 +1,7 @@
 /** `adjutant workers drain`: which process a name means.
  *  It must never need a service. */
 import { expect, test } from 'vitest';
-import { drainWorker } from '../../../src/cli/commands/workers.ts';
+import { drainWorker, stateText } from '../../../src/cli/commands/workers.ts';
 import { CliFailure } from '../../../src/cli/failure.ts';
 import type { Invocation } from '../../../src/cli/invocation.ts';
 
@@ -11,7 +11,9 @@ const IDS = ['ab12cd34-0000-4000-8000-000000000001', 'ab99cd34-0000-4000-8000-00
 async function asked(name: string, ids: readonly string[] = IDS): Promise<unknown> {
   const drained: [string, boolean][] = [];
   const client = {
-    workers: async () => ({ workers: ids.map((id) => ({ id, host: 'h' })) }),
+    workers: async () => ({
+      workers: ids.map((id) => ({ id, host: 'h', roles: id.startsWith('ap') ? ['api'] : ['worker'] })),
+    }),
     drainWorker: async (id: string, drain: boolean) => {
       drained.push([id, drain]);
       return { id, drain };
@@ -39,4 +41,14 @@ test('a name that means several processes, or none, drains nothing', async () =>
   expect(await asked('ab')).toMatch(/^Several workers .* There are ab12cd34, ab99cd34\.$/);
   expect(await asked('zz')).toMatch(/^No worker has .*"zz"\. There are ab12cd34, ab99cd34\.$/);
   expect(await asked('zz', [])).toMatch(/^No worker .* Start one: /);
+  expect(await asked('')).toBe('The id of a process is missing. There are ab12cd34, ab99cd34.');
+  expect(await asked('ap', ['ap12cd34-1'])).toMatch(/^ap12cd34 is an API: it takes no work .* SIGTERM/);
+});
+
+test.each([
+  [{ state: 'working' }, 'working'],
+  [{ state: 'working', silent_ms: 2_100 }, 'working'],
+  [{ state: 'working', silent_ms: 7_600 }, 'not seen for 8 s'],
+])('a process that has missed its beats is shown as not seen: %j', (worker, shown) => {
+  expect(stateText(worker)).toBe(shown);
 });

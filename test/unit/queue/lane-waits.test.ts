@@ -16,6 +16,7 @@ const worker = (more: Partial<PresentWorker> = {}): PresentWorker => ({
   started_at: NOW,
   lanes: [{ name: 'tool.a', concurrency: 2, running: 0 }],
   seenAt: NOW,
+  silentMs: 0,
   drain: false,
   ...more,
 });

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { PresentWorker } from '../../../src/catalog/workers.ts';
-import { listWorkers } from '../../../src/queue/worker-list.ts';
+import { drainWorker, listWorkers } from '../../../src/queue/worker-list.ts';
 
 const PRESENT: PresentWorker = {
   id: 'w1',
@@ -11,6 +11,7 @@ const PRESENT: PresentWorker = {
   version: '0.1.0',
   started_at: 0,
   seenAt: 1_000,
+  silentMs: 7_000.4,
   drain: false,
   lanes: [],
 };
@@ -22,11 +23,35 @@ test.each([
   { state: 'working', running: [0, 0], listed: 'working' },
   { state: 'draining', running: [0, 1], listed: 'draining' },
   { state: 'draining', running: [0, 0], listed: 'drained' },
+  { state: 'stopping', running: [0, 0], listed: 'stopping' },
 ] as const)(
   'a worker that is $state and runs $running is listed as $listed',
   async ({ state, running, listed }) => {
     const present = { ...PRESENT, state, lanes: lanes(...running) };
     const { workers } = await listWorkers({ read: async () => [present] });
-    expect(workers).toMatchObject([{ state: listed, concurrency: 8, running: running[0] + running[1] }]);
+    expect(workers).toMatchObject([
+      { silent_ms: 7_000, state: listed, concurrency: 8, running: running[0] + running[1] },
+    ]);
   },
 );
+
+test('an API alone is not asked to drain, but one that also works is; taking a wish back is refused to nobody', async () => {
+  const asked: [string, boolean][] = [];
+  const present = [
+    { ...PRESENT, id: 'a', roles: ['api'] },
+    { ...PRESENT, id: 'u', roles: ['api', 'worker'] },
+  ];
+  const workers = {
+    read: async () => present,
+    setDrain: async (id: string, drain: boolean) => asked.push([id, drain]) > 0,
+  };
+  await expect(drainWorker(workers, 'a', true)).rejects.toMatchObject({
+    problem: { code: 'not_found', detail: 'process "a" is an API: it takes no work that could be drained' },
+  });
+  await drainWorker(workers, 'u', true);
+  await drainWorker(workers, 'a', false);
+  expect(asked).toEqual([
+    ['u', true],
+    ['a', false],
+  ]);
+});
