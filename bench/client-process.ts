@@ -47,6 +47,12 @@ async function open(name: string, at: Target): Promise<Transport> {
       return (await import('./transports/directive.ts')).openHttp(at);
     case 'mcp':
       return (await import('./transports/mcp.ts')).openMcp();
+    case 'host-direct':
+      return (await import('./transports/host.ts')).openHostDirect();
+    case 'host-http':
+      return (await import('./transports/host.ts')).openHostHttp(at);
+    case 'host-stdio':
+      return (await import('./transports/host.ts')).openHostStdio(at);
     default:
       throw new Error(`'${name}' is no transport.`);
   }

@@ -7,7 +7,7 @@ import type { LoadRequest } from './client-process.ts';
 import { type Measured, type Measurement, measure, type Plan } from './measurement.ts';
 import { lastRows, saveRows } from './last-run.ts';
 import { commandReport, medians, report, rowsOf } from './report.ts';
-import { type Scenario, SCENARIOS, TRACE_SCENARIOS } from './scenarios.ts';
+import { HOST_SCENARIOS, type Scenario, SCENARIOS, TRACE_SCENARIOS } from './scenarios.ts';
 import { benchStreams } from './streams.ts';
 import { benchTakeovers } from './takeover.ts';
 import { benchWorkers } from './workers.ts';
@@ -17,6 +17,7 @@ const USAGE = `npm run bench -- [options]
   --single 500                  operations one at a time
   --only bullmq,noop,direct,http,up,mcp,chain,steps,apart,run  these scenarios; ratios need 'bullmq' among them, those of runs 'chain'
   --only traces                 directives over HTTP without traces, with one in a hundred, with all
+  --only hosts                  calls of an MCP host to the MCP server itself, through /mcp and through adjutant mcp
   --only workers                1, 2 and 4 worker processes with tools of 50 ms, 10 at a time each, beside the ideal
   --only streams                answers of a model that are followed while they are written, once
   --only takeover               from the SIGKILL of a worker to the next claim, quiet and in crash loops
@@ -56,7 +57,14 @@ const { values } = parseArgs({
 const STREAMS = 'streams';
 const TAKEOVER = 'takeover';
 const TRACES = 'traces';
+const HOSTS = 'hosts';
 const WORKERS = 'workers';
+
+/** Scenarios that are measured together, and named by one word. */
+const GROUPS: Readonly<Record<string, Readonly<Record<string, Scenario>>>> = {
+  [TRACES]: TRACE_SCENARIOS,
+  [HOSTS]: HOST_SCENARIOS,
+};
 
 const COUNTED: LoadRequest = { count: 100, concurrency: 1 };
 
@@ -88,7 +96,8 @@ async function run(fsync: 'always' | 'everysec'): Promise<void> {
   if (values.only === STREAMS) return await followStreams(fsync, redis);
   if (values.only === TAKEOVER) return await takeOver(fsync, redis);
   if (values.only === WORKERS) return await scaleOut(fsync, redis);
-  const named = values.only === TRACES ? Object.keys(TRACE_SCENARIOS) : values.only.split(',');
+  const named = Object.keys(GROUPS[values.only] ?? {});
+  if (named.length === 0) named.push(...values.only.split(','));
   const scenarios = named.map(scenarioNamed);
   const measurements: Measurement[] = [];
   const commands = new Map<Scenario, Measured['commands']>();
@@ -139,7 +148,7 @@ function labels({ name, baseline }: Scenario) {
 }
 
 function scenarioNamed(name: string): Scenario {
-  const scenario = SCENARIOS[name] ?? TRACE_SCENARIOS[name];
+  const scenario = SCENARIOS[name] ?? TRACE_SCENARIOS[name] ?? HOST_SCENARIOS[name];
   if (scenario === undefined) throw new Error(`'${name}' is no scenario.\n${USAGE}`);
   return scenario;
 }

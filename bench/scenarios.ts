@@ -51,6 +51,19 @@ export const TRACE_SCENARIOS: Readonly<Record<string, Scenario>> = {
   'traced-all': traced('HTTP, traces all', 1),
 };
 
+const HOST_BASELINE = 'MCP server, direct';
+
+/** The price of durable tools for a host: the same calls of the same client, to the MCP server itself and through Adjutant. */
+export const HOST_SCENARIOS: Readonly<Record<string, Scenario>> = {
+  'host-direct': host(HOST_BASELINE, 'host-direct', startNothing),
+  'host-http': host('through /mcp', 'host-http', startHttp),
+  'host-stdio': host('through adjutant mcp', 'host-stdio', startHttp),
+};
+
+function host(name: string, transport: string, start: Scenario['start']): Scenario {
+  return { name, baseline: HOST_BASELINE, transport, start: async (redis, slots) => start(redis, slots) };
+}
+
 /** `ratio` null: no endpoint is set. */
 function traced(name: string, ratio: number | null): Scenario {
   const start = (redis: TestRedis, slots: number): Promise<Stage> => startHttp(redis, slots, ratio);
