@@ -9,6 +9,8 @@ export interface Progress {
 
 export interface ProgressRelay extends Disposable {
   report(progress: Progress): void;
+  /** A sign of life with a reason: nothing is further than before. */
+  say(message: string): void;
 }
 
 /** Smaller than the steps that tools report, so that the next value is greater. */
@@ -29,8 +31,9 @@ export function createProgressRelay(
     notify(progress).catch(() => {});
   }
 
+  const say = (message: string): void => send({ progress: alive(Math.max(last, 0)), message });
   const heartbeat = setInterval(() => {
-    if (isSilent) send({ progress: alive(Math.max(last, 0)), message: 'still running' });
+    if (isSilent) say('still running');
     isSilent = true;
   }, heartbeatMs);
 
@@ -38,6 +41,10 @@ export function createProgressRelay(
     report(progress) {
       isSilent = false;
       if (progress.progress > last) send(progress);
+    },
+    say(message) {
+      isSilent = false;
+      say(message);
     },
     [Symbol.dispose]: () => clearInterval(heartbeat),
   };

@@ -16,7 +16,7 @@ import { isTerminalSignal } from '../contract/signal.ts';
 import { cancelPlace, runAnswer, waitsForApproval } from './agent-call.ts';
 import type { HeldCall, Seals } from './held-call.ts';
 import { guarded, invalidParams } from './refusal.ts';
-import { answered } from './tool-call.ts';
+import { answered, asksPerson } from './tool-call.ts';
 import type { ToolSource } from './tool-source.ts';
 
 export const TASKS_EXTENSION = 'io.modelcontextprotocol/tasks';
@@ -110,7 +110,7 @@ interface TaskView {
   readonly status: TaskStatus;
   readonly createdAt: string;
   readonly updatedAt: string;
-  /** What it waits for, if a person can end that. */
+  /** What it waits for, if that is known. */
   readonly statusMessage?: string | undefined;
   /** When it is given up, if that is known. */
   readonly deadlineAt: string | null;
@@ -133,6 +133,7 @@ async function directiveView({ client, tools }: TaskParts, call: HeldCall): Prom
   const tool: Pick<ListedTool, 'output_schema'> = offer === undefined || offer.server === null ? {} : offer;
   return {
     status: statusOf(view),
+    statusMessage: view.inputs === undefined ? view.waiting?.message : asksPerson(call.requestId),
     createdAt: accepted_at,
     updatedAt: ended_at ?? started_at ?? accepted_at,
     deadlineAt: deadline_at,

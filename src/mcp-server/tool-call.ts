@@ -69,7 +69,7 @@ export async function submitCall(
     if ('content' in submission) return submission;
     const end = endOf(submission);
     const ending = { place: call.place, tool: async () => call.tool };
-    const rest = { ...waiter, patienceMs: endsAt - performance.now() };
+    const rest = { ...waiter, patienceMs: Math.max(0, endsAt - performance.now()) };
     return whenAccepted(call.place, { signal: waiter.signal, onError: parts.onError }, async () =>
       end === null ? watched(parts, ending, rest) : answered(parts.client, end, call.place, call.tool),
     );
@@ -152,9 +152,16 @@ async function relayProgress(
   try {
     for await (const { type, data } of client.signals(requestId, { signal }))
       if (type === 'ai.tool.progress') relay.report(data);
+      else if (type === 'directive.waiting') relay.say(data.message);
+      else if (type === 'ai.tool.input_requested') relay.say(asksPerson(requestId));
   } catch {
     // Progress informs: a call does not fail without it.
   }
+}
+
+/** With the command that shows the question, and how to answer it: the host is not asked. */
+export function asksPerson(requestId: string): string {
+  return `the tool asks a question: adjutant get ${requestId}`;
 }
 
 function directiveOf({ place, tool, arguments: args }: ToolCall): SubmittedDirective {

@@ -50,6 +50,7 @@ const service = shared(async () => {
     counting: ownServerEntry('counting.ts', { COUNTER_FILE: files.counter }),
     odd: { command: odd.command, args: odd.args },
     peer: { command: peer.command, args: peer.args, env: peer.env },
+    asking: { ...ownServerEntry('asking-peer.ts'), questions: true },
     secret: { command: odd.command, args: odd.args, expose: false },
   };
   const script = join(folder, 'script.json');
@@ -59,7 +60,7 @@ const service = shared(async () => {
   const agents = { adder, careful: { ...adder, policies: { approvals: { 'peer.add': 'ask' } } } };
   const config = { mcpServers, ...models, agents };
   const running = await startService({ redisUrl: redis.url, config });
-  await untilListed(running.url, 'counting.once', 'odd.broken', 'peer.add', 'secret.broken');
+  await untilListed(running.url, 'asking.book', 'counting.once', 'odd.broken', 'peer.add', 'secret.broken');
   return {
     url: `${running.url}/mcp`,
     api: running.url,
@@ -238,7 +239,7 @@ test.each(['secret', 'nobody'])('/mcp/%s does not exist', async (server) => {
   });
   expect(response.status).toBe(404);
   const { detail } = (await response.json()) as { detail: string };
-  expect(detail).toContain('Known servers: counting, odd, peer. ');
+  expect(detail).toContain('Known servers: asking, counting, odd, peer. ');
 });
 
 test('hosts of both eras hear that the list has changed, once they have been told', async () => {
@@ -270,6 +271,25 @@ test.each(ERAS)('a %s client that hears progress learns who waits for an approva
   const answer = host.call('ask_careful', { query: 'What is 2+3?' }, { onprogress });
   await approve(await asked.promise);
   expect(textOf(await answer)).toBe('It is 5.');
+});
+
+test('a client whose tool asks a question learns where the question is', async () => {
+  await using host = await openHost('modern', service.url);
+  const asked = Promise.withResolvers<string>();
+  const onprogress = ({ message = '' }: { message?: string }): void => {
+    const request = /asks a question: adjutant get (\S+)$/.exec(message)?.[1];
+    if (request !== undefined) asked.resolve(request);
+  };
+  const answer = host.call('asking__book', {}, { onprogress });
+  const path = `/v1/requests/${await asked.promise}`;
+  const { body } = await get<{ inputs: { input_id: string }[] }>(`${service.api}${path}/directives/call`);
+  const response = await fetch(`${service.api}${path}/inputs/${body.inputs[0]?.input_id}`, {
+    method: 'POST',
+    headers: JSON_HEADERS,
+    body: JSON.stringify({ action: 'accept', content: { seats: 2 } }),
+  });
+  expect(response.status).toBe(200);
+  expect(JSON.parse(textOf(await answer))).toMatchObject({ seats: 2 });
 });
 
 test('a task says which approval it waits for', async () => {

@@ -85,6 +85,18 @@ test('progress only grows, also when an attempt begins anew, and a silent tool s
   expect([sent[0], sent[1], sent[3]]).toEqual([1, 2, 3]);
 });
 
+test('a reason to wait is a sign of life, and the next one is not due at once', () => {
+  vi.useFakeTimers();
+  const sent: (string | undefined)[] = [];
+  using relay = createProgressRelay(async ({ message }) => void sent.push(message), 15_000);
+  vi.advanceTimersByTime(10_000);
+  relay.say('no worker serves the lane');
+  vi.advanceTimersByTime(10_000);
+  relay.report({ progress: 1, message: 'begun' });
+  vi.advanceTimersByTime(30_000);
+  expect(sent).toEqual(['no worker serves the lane', 'begun', 'still running']);
+});
+
 test('a sign of life is greater than the value before it, however large that is', () => {
   vi.useFakeTimers();
   const sent: number[] = [];
