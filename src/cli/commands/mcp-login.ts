@@ -161,10 +161,15 @@ function showAddress(
 /** Best effort: the address is printed anyway. */
 function openBrowser(url: string): void {
   const [program = '', ...args] = OPENERS[process.platform] ?? ['xdg-open'];
-  const child = spawn(program, [...args, url], { stdio: 'ignore', detached: true });
+  const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => FOR_BROWSERS.test(name)));
+  const child = spawn(program, [...args, url], { stdio: 'ignore', detached: true, env });
   child.on('error', () => {});
   child.unref();
 }
+
+/** A browser gets no key, password or token of this environment. */
+const FOR_BROWSERS =
+  /^(PATH|HOME|USER|LOGNAME|SHELL|LANG|LC_.*|DISPLAY|WAYLAND_DISPLAY|XAUTHORITY|BROWSER|XDG_.*|DBUS_SESSION_BUS_ADDRESS|WSL.*|SystemRoot|USERPROFILE|APPDATA|LOCALAPPDATA|TEMP|TMP)$/i;
 
 const OPENERS: Readonly<Partial<Record<NodeJS.Platform, readonly string[]>>> = {
   darwin: ['open'],

@@ -137,7 +137,7 @@ const PASSING: ReadonlySet<string> = new Set([
   'too_many_requests',
 ]);
 
-export function endingOf(error: unknown): Exclude<Renewal, { kind: 'renewed' }> {
+function endingOf(error: unknown): Exclude<Renewal, { kind: 'renewed' }> {
   if (error instanceof OAuthError) {
     const code = CODE.test(error.code) ? error.code : 'an unknown error';
     return { kind: PASSING.has(code) ? 'failed' : 'denied', reason: code };

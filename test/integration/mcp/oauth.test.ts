@@ -11,6 +11,7 @@ import { type Child, spawnNode } from '../../support/process.ts';
 import { programOf } from '../../support/program.ts';
 import { startRedis } from '../../support/redis.ts';
 import { shared } from '../../support/shared.ts';
+import { keySpace } from '../../../src/journal/keys.ts';
 import type { Login } from '../../../src/mcp/oauth/login.ts';
 import { loginFailureOf } from '../../../src/mcp/oauth/login-failure.ts';
 import { closeRedis, connectRedis } from '../../../src/redis/connection.ts';
@@ -245,4 +246,32 @@ test('a login that is refused in the browser ends with its reason', async () => 
   const refused = loginAt(peer.server()).catch((error: unknown) => loginFailureOf(error, 'crm'));
   expect(await refused).toMatchObject({ what: 'The login was refused in the browser (access_denied).' });
   await peer.set({ refuse: false });
+});
+
+test('a login whose lock was lost, or that somebody has replaced, is not written', async () => {
+  const { prefix, store, login } = await loggedIn();
+  const was = (await store.read('crm'))?.version ?? '';
+  const [, lock] = keySpace(prefix).login('default', 'crm');
+  const written = (version: string, accessToken: string) => ({ version, login: { ...login, accessToken } });
+  expect(await store.lock('crm', 'slow', 60_000)).toBe(true);
+  expect(await store.lock('crm', 'other', 60_000)).toBe(false);
+  // As after the end of its lease.
+  await redis.connection.del(lock);
+  expect(await store.lock('crm', 'other', 60_000)).toBe(true);
+  expect(await store.replace('crm', written('slow-version', 'of slow'), { was, holder: 'slow' })).toBe(false);
+  expect(await store.replace('crm', written('other-version', 'of other'), { was, holder: 'other' })).toBe(
+    true,
+  );
+  expect(await store.replace('crm', written('slow-version', 'of slow'), { was, holder: 'slow' })).toBe(false);
+  expect((await store.read('crm'))?.login.accessToken).toBe('of other');
+  expect(await redis.connection.exists(lock)).toBe(0);
+});
+
+test('a token goes to no other address than the one it was given for', async () => {
+  const { store, server } = await loggedIn();
+  const moved = { ...server, transport: { ...server.transport, url: `${server.transport.url}/elsewhere` } };
+  expect(failureOf(await openPoolWith({ logins: store }, moved).call('use')).error).toMatchObject({
+    type: 'auth',
+    message: expect.stringContaining('for another address of the server') as string,
+  });
 });
