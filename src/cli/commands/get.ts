@@ -35,9 +35,8 @@ export async function get(
     ? [JSON.stringify(view)]
     : 'directives' in view
       ? [
-          ...requestLines(view, terminal),
+          ...requestLines(view, terminal, await engineLines(view, client, terminal)),
           ...(await errorLines(view, client, terminal)),
-          ...(await engineLines(view, client, terminal)),
         ]
       : directiveLines(view, terminal);
   for (const line of lines) terminal.out(line);
@@ -50,18 +49,22 @@ function hasFailed(view: RequestView | DirectiveView): boolean {
   return view.run !== undefined && ['failed', 'cancelled', 'timeout'].includes(view.run.status);
 }
 
+/** In the words of the service, which answers the other verbs. */
 function notFound(requestId: string, directiveId: string | undefined): DirectiveRefused {
-  const what =
-    directiveId === undefined ? `request ${requestId}` : `directive ${directiveId} in request ${requestId}`;
-  return new DirectiveRefused(problem('not_found', { detail: `There is no ${what}.` }));
+  const detail =
+    directiveId === undefined
+      ? `there is no request "${requestId}"`
+      : `request "${requestId}" has no directive "${directiveId}"`;
+  return new DirectiveRefused(problem('not_found', { detail }));
 }
 
-function requestLines(view: RequestView, terminal: Terminal): string[] {
+/** `urgent`: lines above all that is listed. */
+function requestLines(view: RequestView, terminal: Terminal, urgent: readonly string[]): string[] {
   const head = `${terminal.paint('bold', view.request_id)} ${view.status}, ${view.open} open, ${view.sequence} signals`;
   const directives = table(view.directives.map((summary) => summaryRow(summary, terminal)));
   const { paint } = terminal;
   const trace = view.trace_url ?? view.trace_id;
-  const top = trace === undefined ? [head] : [head, `${paint('dim', 'trace')} ${trace}`];
+  const top = [head, ...(trace === undefined ? [] : [`${paint('dim', 'trace')} ${trace}`]), ...urgent];
   const asked = section('questions', view.directives.flatMap(inputLines), paint);
   if (view.run === undefined) return [...top, ...directives, ...asked];
   return [...top, ...section('directives', directives, paint), ...asked, ...runLines(view.run, paint)];
