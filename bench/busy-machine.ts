@@ -11,7 +11,7 @@ const MOST_BEFORE_PERCENT = 10;
 const MOST_BESIDE_PERCENT = 25;
 
 /** Percent of all cores that are busy while this process waits. */
-export async function busyPercent(lookMs = LOOK_MS): Promise<number> {
+async function busyPercent(lookMs = LOOK_MS): Promise<number> {
   const [usedBefore, startedAt] = [machineTimeMs(), performance.now()];
   await pause(lookMs);
   const usedMs = machineTimeMs() - usedBefore;

@@ -105,7 +105,7 @@ function commandOf(commands: Record<string, Command>, name: string, connection: 
 }
 
 /** One script that holds those of `sources`. */
-export function bundleSource(sources: ReadonlyMap<string, string>): string {
+function bundleSource(sources: ReadonlyMap<string, string>): string {
   const functions = [...sources].map(
     ([name, lua]) => `SCRIPTS[${JSON.stringify(name)}] = function(KEYS, ARGV)\n${lua}\nend`,
   );

@@ -1,5 +1,6 @@
 /** API and worker in one process: what is submitted needs no way through a lane, and everything else is as with two.
  *  It must look at the keys of the lane: that a call works says nothing about its way. */
+import { fileURLToPath } from 'node:url';
 import { Queue } from 'bullmq';
 import { expect, test } from 'vitest';
 import type { LaneListing } from '../../../src/contract/lane-listing.ts';
@@ -13,7 +14,8 @@ import { useRedis } from '../../support/shared.ts';
 const redis = useRedis();
 const LANE = 'custom.holding';
 
-const config = { mcpServers: {}, directives: ['test/support/modules/holding.ts'] };
+const HOLDING = fileURLToPath(new URL('../../support/modules/holding.ts', import.meta.url));
+const config = { mcpServers: {}, directives: [HOLDING] };
 const start = (roles: Roles, prefix?: string) =>
   startService({ redisUrl: redis.url, roles, config, ...(prefix === undefined ? {} : { prefix }) });
 
