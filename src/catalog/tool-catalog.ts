@@ -18,6 +18,8 @@ export interface CatalogEntry {
   faults?: readonly ToolFault[];
   /** null: nobody is logged in. Absent: none is needed, or not known yet. */
   login?: ServerLogin | null;
+  /** Absent or '': the server gives none. */
+  instructions?: string;
   updatedAt: number;
   /** The lane is paused until then because the server is unreachable; milliseconds since the epoch. */
   blockedUntil?: number;
@@ -76,6 +78,7 @@ export function toolListing(entries: readonly CatalogEntry[]): ToolListing {
       tools: entry.tools.length,
       ...(entry.faults === undefined || entry.faults.length === 0 ? {} : { faults: [...entry.faults] }),
       ...(entry.login ? { login: entry.login } : {}),
+      ...(entry.instructions ? { instructions: entry.instructions } : {}),
       updated_at: new Date(entry.updatedAt).toISOString(),
     })),
   };

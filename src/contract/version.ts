@@ -4,4 +4,4 @@
 export const CONTRACT_VERSION = '1.2.0';
 
 /** SHA-256 over every generated schema, in file name order. */
-export const CONTRACT_SHA256 = 'ae17b2773c8f55415a5efec75a07f90eed19934bcb3aa0d801b2a22e280c64ce';
+export const CONTRACT_SHA256 = '3849a1adf77a2bd13d1efee188089e0f477291da093ca645abf4b0dbe1abbb5a';

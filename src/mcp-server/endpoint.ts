@@ -28,7 +28,7 @@ export function createMcpEndpoint(options: ToolServersOptions): McpEndpoint {
   const servers = createToolServers(options);
   const modern = createMcpHandler(servers.create, { legacy: 'reject', bus: listBus(servers.list) });
   const sessions = createSessions({
-    createServer: () => announceChanges(servers.create({ era: 'legacy' }), servers),
+    createServer: async () => announceChanges(await servers.create({ era: 'legacy' }), servers),
     most: MOST_SESSIONS,
     idleMs: IDLE_SESSION_MS,
   });

@@ -3,6 +3,7 @@
 import type { Tool } from '@modelcontextprotocol/server';
 import type { ListedAgent } from '../contract/agent-listing.ts';
 import type { ListedTool } from '../contract/tool-listing.ts';
+import { type Instructing, instructionsFor } from './instructions.ts';
 import { portableNames, wholeName } from './tool-names.ts';
 
 /** Which tools: those of all servers under portable names, or those of one under their own. */
@@ -20,23 +21,29 @@ export type Offer = ListedTool | OfferedAgent;
 
 export interface OfferedTools {
   readonly descriptors: readonly Tool[];
+  /** What a client is told of them. */
+  readonly instructions: string;
   /** undefined: there is no such tool, or it is not offered. */
   find(name: string): Offer | undefined;
 }
 
 export interface Listed {
   readonly tools: readonly ListedTool[];
+  /** Default: none says anything. */
+  readonly servers?: readonly Instructing[];
   readonly agents: readonly ListedAgent[];
 }
 
-export function offeredTools({ tools, agents }: Listed, scope: Scope): OfferedTools {
+export function offeredTools({ tools, servers = [], agents }: Listed, scope: Scope): OfferedTools {
   const visible: Offer[] = tools.filter((tool) => isVisible(tool, scope));
   if (scope.kind === 'all') visible.push(...agents.map(offeredAgent));
+  const shown = new Set(visible.map(({ server }) => server));
   const named =
     scope.kind === 'all' ? portableNames(visible) : new Map(visible.map((offer) => [offer.tool, offer]));
   const whole = new Map(visible.map((offer) => [wholeName(offer), offer]));
   return {
     descriptors: [...named].map(([name, offer]) => descriptor(name, offer)),
+    instructions: instructionsFor(servers.filter(({ name }) => shown.has(name))),
     find: (name) => named.get(name) ?? whole.get(name),
   };
 }

@@ -52,13 +52,12 @@ const MAX_TOKEN_CHARACTERS = 255;
 /** A client may keep a list for so long. */
 const LIST_TTL_MS = 5_000;
 
-const INSTRUCTIONS =
-  'Each call is a durable directive: it is executed although the connection, this server or a worker dies. ' +
-  'Tools that must not be repeated run at most once; an error of the type outcome_unknown says that it is not known ' +
-  'whether one ran: check before you call it again.';
-
-export function createToolServer(options: ToolServerOptions, { era }: McpRequestContext): Server {
+export async function createToolServer(
+  options: ToolServerOptions,
+  { era }: McpRequestContext,
+): Promise<Server> {
   const { tools, version, onError } = options;
+  const { instructions } = await tools.told();
   const isModern = era === 'modern';
   const server = new Server(
     { name: 'adjutant', version },
@@ -67,7 +66,7 @@ export function createToolServer(options: ToolServerOptions, { era }: McpRequest
         tools: { listChanged: true },
         ...(isModern ? { extensions: { [TASKS_EXTENSION]: {} } } : {}),
       },
-      instructions: INSTRUCTIONS,
+      instructions,
       cacheHints: { 'tools/list': { ttlMs: LIST_TTL_MS, cacheScope: 'private' } },
     },
   );

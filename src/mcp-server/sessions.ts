@@ -8,7 +8,7 @@ import {
 } from '@modelcontextprotocol/server';
 
 export interface SessionsOptions {
-  readonly createServer: () => Server;
+  readonly createServer: () => Promise<Server>;
   /** Sessions at once; a further one takes the place of the one that has been asked nothing for longest. */
   readonly most: number;
   /** A session without a request for so long is closed, milliseconds. */
@@ -54,7 +54,8 @@ export function createSessions({ createServer, most, idleMs }: SessionsOptions):
     const session: Session = { transport, usedAt: performance.now(), answering: 1, listening: 0 };
     // Counted at once, as the answer to its first request is: many may begin at the same time.
     sessions.set(id, session);
-    await createServer().connect(transport);
+    const server = await createServer();
+    await server.connect(transport);
     const { onclose } = transport;
     transport.onclose = () => {
       sessions.delete(id);

@@ -23,7 +23,7 @@ export async function serveToolsStdio(
   const secret = randomBytes(32).toString('hex');
   const servers = createToolServers({ ...options, sealingKey: async () => secret });
   const transport = new StdioServerTransport(input, output, { maxBufferSize: MAX_MESSAGE_BYTES });
-  const handle = serveStdio((context) => announceChanges(servers.create(context), servers), {
+  const handle = serveStdio(async (context) => announceChanges(await servers.create(context), servers), {
     transport,
     onerror: options.onError,
   });

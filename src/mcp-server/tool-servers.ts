@@ -36,7 +36,7 @@ export interface ToolServersOptions {
 export interface ToolServers {
   readonly tools: ToolSource;
   readonly list: ListWatch;
-  create(context: McpRequestContext): Server;
+  create(context: McpRequestContext): Promise<Server>;
   /** Ends every wait; calls go on. */
   stop(): void;
 }

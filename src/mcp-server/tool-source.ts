@@ -12,6 +12,8 @@ export interface ToolSource {
   find(name: string): Promise<Offer | undefined>;
   /** As `find`, among tools that may not be served now; hidden ones are not found. */
   among(listed: readonly ListedTool[], name: string): Offer | undefined;
+  /** As read last, however long ago: what is told of the tools must not cost a call its time. */
+  told(): Promise<Pick<OfferedTools, 'instructions'>>;
   /** Read now. */
   read(): Promise<OfferedTools>;
 }
@@ -22,12 +24,14 @@ const FRESH_MS = 1_000;
 const FRESH_FOR_UNKNOWN_MS = 100;
 
 export function createToolSource(client: Listing, scope: Scope): ToolSource {
+  let known: OfferedTools | null = null;
   let kept: { readonly readAt: number; readonly tools: Promise<OfferedTools> } | null = null;
 
   async function read(): Promise<OfferedTools> {
     const tools = whileAvailable(async () => {
-      const [{ tools: listed }, { agents }] = await Promise.all([client.tools(), client.agents()]);
-      return offeredTools({ tools: listed, agents }, scope);
+      const [{ tools: listed, servers }, { agents }] = await Promise.all([client.tools(), client.agents()]);
+      known = offeredTools({ tools: listed, servers, agents }, scope);
+      return known;
     });
     const entry = { readAt: performance.now(), tools };
     kept = entry;
@@ -47,5 +51,9 @@ export function createToolSource(client: Listing, scope: Scope): ToolSource {
   const among = (tools: readonly ListedTool[], name: string): Offer | undefined =>
     offeredTools({ tools, agents: [] }, scope).find(name);
 
-  return { current, find, among, read };
+  async function told(): Promise<Pick<OfferedTools, 'instructions'>> {
+    return known ?? current().catch(() => offeredTools({ tools: [], agents: [] }, scope));
+  }
+
+  return { current, find, among, told, read };
 }

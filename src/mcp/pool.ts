@@ -107,7 +107,7 @@ function serve(server: McpServerOptions, { random = Math.random, ...pool }: Pool
     logger,
     random,
     schemas,
-    onTools: ({ definitions, faults }) => source.tools(definitions, faults),
+    onTools: ({ definitions, faults, instructions }) => source.tools(definitions, faults, hide(instructions)),
     onStatus: (status, error, outage) => source.status(status, hide(error), outage),
   });
   const slots = createSemaphore(server.serial === true ? 1 : (server.maxInFlight ?? MAX_IN_FLIGHT));

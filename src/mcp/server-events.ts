@@ -7,7 +7,12 @@ import type { ToolDefinition, ToolFault } from './tool-definition.ts';
 
 export interface ServerListener {
   /** The server's whole list, after each reading and at least once per connection. */
-  readonly onTools?: (server: string, tools: readonly ToolDefinition[], faults: readonly ToolFault[]) => void;
+  readonly onTools?: (
+    server: string,
+    tools: readonly ToolDefinition[],
+    faults: readonly ToolFault[],
+    instructions: string,
+  ) => void;
   /** `outage`: of a server that is `unavailable`. */
   readonly onStatus?: (server: string, status: ServerStatus, error?: string, outage?: ServerOutage) => void;
   /** After each login, renewal and logout that this process notices; null: nobody is logged in. */
@@ -47,8 +52,8 @@ export function createServerEvents() {
       for (const listener of listeners) safely(logger, () => report(listener));
     };
     return {
-      tools: (tools: readonly ToolDefinition[], faults: readonly ToolFault[]) =>
-        publish('tools', (listener) => listener.onTools?.(server, tools, faults)),
+      tools: (tools: readonly ToolDefinition[], faults: readonly ToolFault[], instructions: string) =>
+        publish('tools', (listener) => listener.onTools?.(server, tools, faults, instructions)),
       status: (status: ServerStatus, error?: string, outage?: ServerOutage) =>
         publish('status', (listener) => listener.onStatus?.(server, status, error, outage)),
       login: (login: LoginSummary | null) =>

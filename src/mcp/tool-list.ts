@@ -1,6 +1,7 @@
 /** The tools of one server by name, with their schemas, which are kept while they do not change.
  *  It must never compile a schema again during a call when an earlier call has compiled it. */
 import type { Tool } from '@modelcontextprotocol/client';
+import { plainText } from '../contract/plain-text.ts';
 import type { CheckedSchema, SchemaChecks, SchemaVerdict } from '../json-schema/schema-checks.ts';
 import { holdsMoreThan } from '../json-schema/harmless.ts';
 import { usablePart } from '../json-schema/usable-part.ts';
@@ -24,6 +25,8 @@ export interface ToolList {
   readonly definitions: readonly ToolDefinition[];
   /** What is wrong with the tools of the server, those that are left out included. */
   readonly faults: readonly ToolFault[];
+  /** What the server says to the model that uses it; '' = nothing. */
+  readonly instructions: string;
   find(name: string): ListedTool | undefined;
 }
 
@@ -33,6 +36,8 @@ export interface ToolListOptions {
   readonly previous: ToolList | null;
   readonly logger: Logger;
   readonly schemas: SchemaChecks;
+  /** As the server wrote them. */
+  readonly instructions?: string | undefined;
 }
 
 export function createToolList(tools: readonly Tool[], options: ToolListOptions): ToolList {
@@ -51,10 +56,15 @@ export function createToolList(tools: readonly Tool[], options: ToolListOptions)
   return {
     definitions: [...byName.values()].map((tool) => tool.definition),
     faults,
+    instructions: plainText(options.instructions ?? '')
+      .trim()
+      .slice(0, MAX_INSTRUCTIONS),
     find: (name) => byName.get(name),
   };
 }
 
+/** Those of all servers together have this much room at a host. */
+const MAX_INSTRUCTIONS = 2_000;
 const MAX_NAME_CHARACTERS = 200;
 const MAX_MESSAGE_CHARACTERS = 500;
 

@@ -17,7 +17,7 @@ export function withModules(pool: McpPool, modules: ToolModules, logger: Logger)
     start() {
       pool.start();
       for (const [server, source] of sources) {
-        source.tools(listed.get(server) ?? [], []);
+        source.tools(listed.get(server) ?? [], [], '');
         source.status('ready');
       }
     },

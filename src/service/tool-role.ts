@@ -152,10 +152,11 @@ function publishing(
   change: (server: string, changes: Partial<CatalogEntry>) => Promise<unknown>,
 ): () => void {
   return pool.subscribe({
-    onTools: (server, tools, faults) =>
+    onTools: (server, tools, faults, instructions) =>
       void change(server, {
         tools: tools.map((tool) => listedTool(tool, mcpServers.get(server))),
         faults: faults.slice(0, MAX_FAULTS),
+        instructions,
       }),
     onStatus(server, status, error, outage) {
       const why = error === undefined ? {} : { error };

@@ -37,6 +37,7 @@ export interface Descriptor {
 
 export interface HostClient extends AsyncDisposable {
   list(): Promise<readonly Descriptor[]>;
+  instructions(): string;
   call(name: string, args?: Record<string, unknown>, options?: CallOptions): Promise<Answered>;
 }
 
@@ -53,6 +54,7 @@ export async function openHost(era: Era, place: ServerPlace, listChanged?: () =>
   const client = await open(place, listChanged);
   return {
     list: async () => (await client.listTools()).tools,
+    instructions: () => client.getInstructions() ?? '',
     call: async (name, args = {}, { meta, ...options } = {}) =>
       (await client.callTool(
         { name, arguments: args, ...(meta === undefined ? {} : { _meta: meta }) },
@@ -65,6 +67,7 @@ export async function openHost(era: Era, place: ServerPlace, listChanged?: () =>
 /** The parts of both clients that are used here, with the same arguments. */
 interface AnyClient {
   listTools(): Promise<{ tools: readonly Descriptor[] }>;
+  getInstructions(): string | undefined;
   callTool(params: object, options: object): Promise<unknown>;
   close(): Promise<void>;
 }
@@ -92,6 +95,7 @@ async function openLegacy(place: ServerPlace, onChanged?: () => void): Promise<A
   await client.connect(transport as Transport);
   return {
     listTools: async () => client.listTools(),
+    getInstructions: () => client.getInstructions(),
     callTool: async (params, options) => client.callTool(params as never, undefined, options),
     close: async () => client.close(),
   };

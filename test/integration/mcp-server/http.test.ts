@@ -109,6 +109,11 @@ describe.each(ERAS)('a %s client', (era) => {
     expect(tools.find(({ name }) => name === 'odd__rows')?.outputSchema).toEqual(STRUCTURED);
   });
 
+  test('is told what the visible servers say of themselves', async () => {
+    await using host = await openHost(era, service.url);
+    expect(host.instructions()).toMatch(/outcome_unknown[^]*\n\npeer: Use add for sums\.$/);
+  });
+
   test('calls tools with odd names, each by the name that was listed', async () => {
     await using host = await openHost(era, service.url);
     const odd = (await host.list()).filter(({ name }) => name.startsWith('odd__') && !/tool-\d/.test(name));

@@ -27,7 +27,7 @@ function text(value: string): { content: { type: 'text'; text: string }[] } {
 function createPeer(): McpServer {
   const server = new McpServer(
     { name: 'modern-peer', version: '1.0.0' },
-    { capabilities: { tools: { listChanged: true } } },
+    { capabilities: { tools: { listChanged: true } }, instructions: 'Use add for sums.\u0007' },
   );
   const sum = z.object({ a: z.number(), b: z.number() });
   server.registerTool('add', { inputSchema: sum, annotations: { idempotentHint: true } }, ({ a, b }) =>

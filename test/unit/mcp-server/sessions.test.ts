@@ -15,7 +15,7 @@ const INITIALIZE = {
 };
 
 function openSessions(idleMs = 60_000): Sessions {
-  const createServer = (): Server => {
+  const createServer = async (): Promise<Server> => {
     const server = new Server({ name: 'empty', version: '1' }, { capabilities: {} });
     server.fallbackRequestHandler = async () => new Promise<never>(() => {});
     return server;
