@@ -4,6 +4,7 @@ import { randomUUID } from 'node:crypto';
 import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { describe, expect, test } from 'vitest';
 import { createHttpClient } from '../../../src/client/http-client.ts';
 import type { DirectiveClient } from '../../../src/contract/directive-client.ts';
@@ -320,4 +321,21 @@ describe('the command line', () => {
     expect(late.stderr).toMatch(/was accepted at .* by Ada/);
     expect((await cli('trace', request_id)).stdout).toMatch(/question asked/);
   });
+});
+
+test('an MCP host of the service hears that its call waits, and where to answer', async () => {
+  const host = new Client({ name: 'host', version: '1' });
+  await host.connect(new StreamableHTTPClientTransport(new URL(`${service.url}/mcp`)));
+  const said: string[] = [];
+  const onprogress = ({ message }: { message?: string | undefined }): void => void said.push(message ?? '');
+  const called = host.callTool({ name: 'modern__book', arguments: { label: 'host' } }, { onprogress });
+  const pattern = /^the tool asks a question: adjutant get (\S+)$/;
+  const heard = (): string =>
+    said.map((line) => pattern.exec(line)?.[1]).find((found) => found !== undefined) ?? '';
+  await expect.poll(heard, { timeout: 20_000 }).not.toBe('');
+  const [directive] = (await client.request(heard()))?.directives ?? [];
+  const inputId = directive?.inputs?.[0]?.input_id ?? '';
+  await client.answer(heard(), inputId, { action: 'accept', content: { seats: 8 } });
+  expect(JSON.stringify(await called)).toContain('seats');
+  await host.close();
 });
