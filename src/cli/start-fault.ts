@@ -26,15 +26,27 @@ export function requireSound(findings: readonly Finding[]): void {
 /** Turns an error of the start into a `StartFault`, where it is one. */
 export function startFault(error: unknown): unknown {
   if (error instanceof PrivateRedisFailure) return new CliFailure({ what: error.message, how: error.how });
-  const finding = error instanceof CliFailure ? null : findingOf(error as Fault);
+  const found = error as Fault;
+  if (found.name === 'ConfigError') return new StartFault(configurationFindings(found), { cause: error });
+  const finding = error instanceof CliFailure ? null : findingOf(found);
   return finding === null ? error : new StartFault([finding], { cause: error });
 }
 
+/** Of a `ConfigError`, one for each fault. */
+export function configurationFindings({ message, fix, faults }: Fault): Finding[] {
+  if (faults === undefined) return [fault('configuration', message, fix ?? RUN_DOCTOR)];
+  return faults.map((each) => fault('configuration', each.says, each.fix));
+}
+
 /** Recognised by name: the client verbs do not load the modules of the service. */
-type Fault = Error & { readonly fix?: string; readonly code?: string; readonly syscall?: string };
+type Fault = Error & {
+  readonly fix?: string;
+  readonly faults?: readonly { says: string; fix: string }[];
+  readonly code?: string;
+  readonly syscall?: string;
+};
 
 function findingOf(error: Fault): Finding | null {
-  if (error.name === 'ConfigError') return fault('configuration', error.message, error.fix ?? RUN_DOCTOR);
   if (error.name === 'RedisAway') return fault('redis', error.message, error.fix ?? RUN_DOCTOR);
   if (error.name === 'UnfitRedis') return fault('redis', error.message, `Run \`${ADJUTANT} doctor\`.`);
   if (error.name === ('ServiceUnavailable' satisfies ServiceUnavailable['name']))

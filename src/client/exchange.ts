@@ -38,6 +38,9 @@ export function createExchanger(baseUrl: string, fetch: Fetch): Exchanger {
     open,
     json: async <T>(exchange: Exchange): Promise<T> => {
       const response = await open(exchange);
+      const type = response.headers.get('content-type') ?? '';
+      if (!/\bjson\b/i.test(type))
+        throw notAdjutant(base, /^[\w.+/-]{1,80}/.exec(type)?.[0] ?? 'without a type');
       const broken = 'The answer of the service is incomplete.';
       return orUnavailable(async () => response.json() as Promise<T>, broken, exchange.signal);
     },
@@ -74,11 +77,15 @@ async function orUnavailable<T>(step: () => Promise<T>, message: string, signal?
 async function errorOf(response: Response, base: string): Promise<Error> {
   const refusal = await readProblem(response);
   if (refusal === null) {
-    return new ServiceUnavailable(`The server at ${base} is not Adjutant (HTTP ${response.status}).`);
+    return notAdjutant(base, `HTTP ${response.status}`);
   }
   if (response.status !== 503) return new DirectiveRefused(refusal);
   const retryAfterMs = readRetryAfter(response.headers.get('retry-after'));
   return new ServiceUnavailable(refusal.detail ?? refusal.title, { retryAfterMs });
+}
+
+function notAdjutant(base: string, why: string): ServiceUnavailable {
+  return new ServiceUnavailable(`The server at ${base} is not Adjutant (${why}).`);
 }
 
 async function readProblem(response: Response): Promise<Problem | null> {

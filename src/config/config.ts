@@ -12,6 +12,8 @@ import { type TelemetryConfig, telemetryOf } from './telemetry.ts';
 import { missingKeys, type ModelConfig, parseModels } from './models.ts';
 import { type ServerConfig, transportOf } from './servers.ts';
 import { fieldErrors } from '../contract/field-error.ts';
+import { isObject } from '../contract/json-object.ts';
+import { ownMember } from '../contract/own-member.ts';
 import { fillIn, type Environment } from './environment-values.ts';
 import { schemaErrors } from './known-keys.ts';
 
@@ -53,7 +55,7 @@ export function loadConfig(file?: string, environment: Environment = process.env
   const named = file ?? (environment['ADJUTANT_CONFIG'] || undefined);
   const path = resolve(named ?? CONFIG_FILE);
   if (!existsSync(path) && named !== undefined)
-    throw new ConfigError(path, [{ path: '', message: 'does not exist' }]);
+    throw new ConfigError(path, [{ path: '', message: 'does not exist' }], { fix: NAME_A_FILE });
   if (!existsSync(path)) return parseConfig({}, { source: path, directory: dirname(path), environment });
   const read = readConfigFile(path);
   if (!read.ok) {
@@ -63,8 +65,8 @@ export function loadConfig(file?: string, environment: Environment = process.env
   try {
     return parseConfig(read.value, { source: path, directory: dirname(path), environment });
   } catch (error) {
-    if (!(error instanceof ConfigError) || error.source !== path) throw error;
-    throw new ConfigError(path, error.errors, { fix: error.fix, placeOf: read.placeOf });
+    if (!(error instanceof ConfigError)) throw error;
+    throw error.placedIn(path, read.placeOf);
   }
 }
 
@@ -79,26 +81,19 @@ interface ParseOptions {
   environment: Environment;
 }
 
+const NAME_A_FILE =
+  'Name a file that exists with --config or ADJUTANT_CONFIG, or write a first one with the verb `init`.';
 const CORRECT_VARIABLE = 'Correct the variable, or unset it.';
 const SET_VARIABLE = 'Set the variable, or give it a default in the file: ${NAME:-default}.';
 
 /** The pure part of `loadConfig`. */
 export function parseConfig(raw: unknown, { source, directory, environment }: ParseOptions): Config {
-  const filled = fillIn(raw, environment);
-  if (filled.errors.length > 0) throw new ConfigError(source, filled.errors, { fix: SET_VARIABLE });
-  const {
-    mcpServers,
-    providers,
-    models,
-    telemetry,
-    $schema: _,
-    ...rest
-  } = parseOrThrow(fileSchema, filled.value, source);
-  const variables = parseVariables(environment);
+  const { sections, mcpServers, variables } = parseAll(raw, environment, source);
+  const { mcpServers: _, providers, models, telemetry, $schema: __, ...rest } = sections;
   return {
     ...rest,
     ...parseModelsOrThrow({ providers, models }, environment, source),
-    mcpServers: parseServers(mcpServers, source),
+    mcpServers,
     directory,
     redisUrl: variables.REDIS_URL,
     prefix: variables.ADJUTANT_PREFIX,
@@ -114,6 +109,46 @@ export function parseConfig(raw: unknown, { source, directory, environment }: Pa
     telemetry: telemetryOf(telemetry, variables),
     tokenKeys: variables.ADJUTANT_TOKEN_KEY,
   };
+}
+
+/** Throws one `ConfigError` with the faults of the placeholders, the sections, the servers and the variables together. */
+function parseAll(raw: unknown, environment: Environment, source: string) {
+  const filled = fillIn(raw, environment);
+  const unset = new Set(filled.errors.map(({ path }) => path));
+  const sections = attempted(() => parseOrThrow(fileSchema, filled.value, source));
+  const servers = attempted(() => parseServers(serversIn(filled.value), source));
+  const variables = attempted(() => parseVariables(environment));
+  // What stands where a variable is not set is not yet the value.
+  const errors = [sections, servers]
+    .flatMap((each) => (each.ok ? [] : each.error.errors))
+    .filter(({ path }) => !unset.has(path));
+  const faults = [
+    ...(errors.length > 0 ? [new ConfigError(source, errors)] : []),
+    ...(filled.errors.length > 0 ? [new ConfigError(source, filled.errors, { fix: SET_VARIABLE })] : []),
+    ...(variables.ok ? [] : [variables.error]),
+  ];
+  const [first, ...others] = faults;
+  if (first !== undefined) throw new ConfigError(first.source, first.errors, { fix: first.fix, others });
+  if (!sections.ok || !servers.ok || !variables.ok) throw new Error('a fault of the configuration is lost');
+  return { sections: sections.value, mcpServers: servers.value, variables: variables.value };
+}
+
+type Attempted<T> = { ok: true; value: T } | { ok: false; error: ConfigError };
+
+function attempted<T>(parse: () => T): Attempted<T> {
+  try {
+    return { ok: true, value: parse() };
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    return { ok: false, error };
+  }
+}
+
+/** The servers of a file whose other sections may be faulty; none where the section itself is, which is a fault of the file. */
+function serversIn(value: unknown): ReadonlyMap<string, unknown> {
+  const section = isObject(value) ? ownMember(value, 'mcpServers') : undefined;
+  const parsed = fileSchema.shape.mcpServers.safeParse(section);
+  return parsed.success ? parsed.data : new Map<string, unknown>();
 }
 
 function parseVariables(environment: Environment): z.output<typeof environmentSchema> {
@@ -150,11 +185,18 @@ function parseOrThrow<S extends z.ZodType>(
   throw new ConfigError(source, schemaErrors(parsed.error, schema, value, prefix));
 }
 
+/** Throws one `ConfigError` with the faults of all servers. */
 function parseServers(servers: ReadonlyMap<string, unknown>, source: string): Map<string, ServerConfig> {
-  const parsed = [...servers].map(([name, raw]) => {
-    const { kind, schema } = transportOf(raw);
-    const server = { ...parseOrThrow(schema, raw, source, `mcpServers.${name}`), kind } as ServerConfig;
-    return [name, server] as const;
-  });
-  return new Map(parsed.filter(([, server]) => !server.disabled));
+  const parsed = [...servers].map(
+    ([name, raw]) => [name, attempted(() => parseServer(name, raw, source))] as const,
+  );
+  const errors = parsed.flatMap(([, each]) => (each.ok ? [] : each.error.errors));
+  if (errors.length > 0) throw new ConfigError(source, errors);
+  const found = parsed.flatMap(([name, each]) => (each.ok ? [[name, each.value] as const] : []));
+  return new Map(found.filter(([, server]) => !server.disabled));
+}
+
+function parseServer(name: string, raw: unknown, source: string): ServerConfig {
+  const { kind, schema } = transportOf(raw);
+  return { ...parseOrThrow(schema, raw, source, `mcpServers.${name}`), kind } as ServerConfig;
 }

@@ -4,7 +4,8 @@ import * as z from 'zod';
 import { notes } from './notes.ts';
 
 const address = z.url({ protocol: /^https?$/, error: 'must be an http or https URL' });
-const share = z.number().min(0).max(1);
+const SHARE = 'must be a number from 0 to 1';
+const share = z.number(SHARE).min(0, SHARE).max(1, SHARE);
 
 export const telemetrySchema = z.strictObject({
   endpoint: address.optional().register(notes, {

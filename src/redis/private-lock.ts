@@ -44,11 +44,11 @@ export async function takeLock(dir: string): Promise<RedisLock | null> {
   const mine: RedisLock = { ...thisProcess(), url: null, redisPid: null };
   if (await create(dir, mine)) return null;
   const left = await readLock(dir);
-  if (left !== null && isHeld(left)) throw owned(dir, left.pid);
+  if (left !== null && isHeld(left)) throw owned(dir, left);
   await rm(join(dir, FILE), { force: true });
   // With the address: if this process is killed before it has taken the Redis over, the next one finds it.
   const taken = { ...mine, url: left?.url ?? null };
-  if (!(await create(dir, taken))) throw owned(dir, (await readLock(dir))?.pid ?? 0);
+  if (!(await create(dir, taken))) throw owned(dir, await readLock(dir));
   return left;
 }
 
@@ -88,9 +88,12 @@ export function isAlive(pid: number): boolean {
   }
 }
 
-function owned(dir: string, pid: number): PrivateRedisFailure {
+function owned(dir: string, owner: Pick<RedisLock, 'pid' | 'serviceUrl'> | null): PrivateRedisFailure {
+  const { pid = 0, serviceUrl } = owner ?? {};
+  const where =
+    typeof serviceUrl === 'string' && URL.canParse(serviceUrl) ? ` at ${new URL(serviceUrl).origin}` : '';
   return new PrivateRedisFailure({
     what: `Adjutant already runs in this folder (process ${pid}).`,
-    how: `Use it, stop it, or start this one in another folder. (If that process is something else, remove ${join(dir, FILE)}.)`,
+    how: `Use it${where}, stop it, or start this one in another folder. (If that process is something else, remove ${join(dir, FILE)}.)`,
   });
 }

@@ -8,7 +8,7 @@ const RETRY_AFTER_MS = 1_000;
 const REFUSALS =
   /^(Too many Cluster redirections\. Last error: (ReplyError: )?)?(LOADING|READONLY|OOM|MISCONF|CLUSTERDOWN|TRYAGAIN|MOVED|MASTERDOWN|NOREPLICAS|UNBLOCKED|BUSY)\b/;
 const LOSSES =
-  /Connection is closed|Command timed out|Connection lost|Stream isn't writeable|ECONNREFUSED|ECONNRESET|EHOSTUNREACH|ENOTFOUND|EAI_AGAIN|EPIPE|ETIMEDOUT|max retries per request|None of startup nodes|Cluster isn't ready|Failed to refresh slots|Cluster is ended|No subscriber for the cluster|No sharded subscriber/i;
+  /Connection is closed|Command timed out|Connection lost|Stream isn't writeable|ECONNREFUSED|ECONNRESET|EHOSTUNREACH|ENOTFOUND|EAI_AGAIN|EPIPE|ETIMEDOUT|Socket timeout|max retries per request|None of startup nodes|Cluster isn't ready|Failed to refresh slots|Cluster is ended|No subscriber for the cluster|No sharded subscriber/i;
 
 /** Whether `error` means that Redis is away or refuses at the moment. */
 export function isRedisAway(error: unknown): boolean {

@@ -431,6 +431,7 @@ describe('a folder', () => {
     const { code, stderr } = await run(['up', '--port', '0']);
     expect(code).toBe(1);
     expect(stderr).toContain('already runs in this folder');
+    expect(stderr).toContain(`Use it at ${service.url}, stop it`);
   });
 
   async function redisPidIn(cwd: string): Promise<number> {

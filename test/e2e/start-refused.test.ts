@@ -42,9 +42,9 @@ const agent = (fields: object) => ({ agents: { a: { tools: [], ...fields } } });
 
 test.each<[string, Start, RegExp, RegExp]>([
   [
-    'an unknown key',
+    'an unknown key, and what is missing for it',
     { role: 'api', config: '{\n  // a comment\n  "mcpServers": { "x": {\n    "comand": "node", } }\n}' },
-    /adjutant\.json:4:5 mcpServers\.x\.comand is not a known key; did you mean "command"\?/,
+    /adjutant\.json:3:19 mcpServers\.x\.command is required.*adjutant\.json:4:5 mcpServers\.x\.comand is not a known key; did you mean "command"\?/,
     /Correct the file/,
   ],
   [
@@ -82,7 +82,9 @@ test.each<[string, Start, RegExp, RegExp]>([
   const { code, stdout, stderr } = await start(options);
   expect({ code, stdout }, stderr).toEqual({ code: 1, stdout: '' });
   const lines = stderr.trim().split('\n');
-  expect(lines).toHaveLength(2);
+  expect(lines.map((line) => line.trim().split(' ')[0])).toEqual(
+    lines.map((_line, index) => (index % 2 === 0 ? 'error' : 'fix')),
+  );
   expect(lines.join(' ')).toMatch(reason);
   expect(lines.join(' ')).toMatch(fix);
 });

@@ -6,11 +6,12 @@ import { hideEnvironment } from '../environment-block.ts';
 import { createHttpClient } from '../../client/http-client.ts';
 import type { DirectiveClient } from '../../contract/directive-client.ts';
 import type { ListedLane } from '../../contract/lane-listing.ts';
-import { DirectiveRefused } from '../../contract/problem.ts';
+import { DirectiveRefused, ServiceUnavailable } from '../../contract/problem.ts';
 import type { ListedServer } from '../../contract/tool-listing.ts';
 import type { ListedWorker } from '../../contract/worker-listing.ts';
 import { START_IT } from '../explanation.ts';
 import { EXIT, type ExitCode } from '../failure.ts';
+import { configurationFindings } from '../start-fault.ts';
 import { advice, fault, fine, type Finding } from '../../doctor/finding.ts';
 import { privateRedisLog, privateRedisUrl } from '../../redis/private-redis.ts';
 import { oneLine, type Terminal } from '../terminal.ts';
@@ -60,12 +61,12 @@ async function examine(
   const { examineCollector } = await import('../../doctor/collector.ts');
   const { examineModels, examineRedis, examineServers, tokenKeyFindings } =
     await import('../../doctor/diagnosis.ts');
-  const { finding, config, redisUrl } = await readConfiguration(file, environment);
+  const { findings, config, redisUrl } = await readConfiguration(file, environment);
   const whereRedis = redisUrl ?? (await privateRedisUrl(process.cwd()));
   const servers = config === null ? [] : examineServers(config, { interrupt, redisUrl: whereRedis });
   const names = config === null ? [] : [...config.mcpServers.keys()];
   return [
-    [nodeFinding(process.versions.node), finding],
+    [nodeFinding(process.versions.node), ...findings],
     config === null ? [] : examineModules(config),
     whereRedis === null ? examineAbsentRedis() : examineRedis(whereRedis),
     config === null ? [] : tokenKeyFindings(config),
@@ -81,15 +82,11 @@ async function readConfiguration(file: string | undefined, environment: Environm
   try {
     const config = loadConfig(file, environment);
     const finding = fine('configuration', `${config.mcpServers.size} MCP servers`);
-    return { finding, config, redisUrl: config.redisUrl };
+    return { findings: [finding], config, redisUrl: config.redisUrl };
   } catch (error) {
     if (!(error instanceof Error && error.name === 'ConfigError')) throw error;
     const redisUrl = environment['REDIS_URL'] || undefined;
-    return {
-      finding: fault('configuration', error.message, (error as Error & { fix: string }).fix),
-      config: null,
-      redisUrl,
-    };
+    return { findings: configurationFindings(error), config: null, redisUrl };
   }
 }
 
@@ -152,6 +149,8 @@ async function examineService(url: string, configured: readonly string[]): Promi
       ...(present?.some(hasWorker) === false ? [] : workerFindings(servers, configured)),
     ];
   } catch (error) {
+    // Another program answers: the client says so.
+    if (error instanceof ServiceUnavailable) return [fault('service', error.message, START_IT)];
     return error instanceof Error && error.name === 'TimeoutError'
       ? [fault('service', `at ${url} did not answer within ${HEALTH_LIMIT_MS} ms`, LOOK_AT_LOG)]
       : [fault('service', `does not answer at ${url}`, START_IT)];

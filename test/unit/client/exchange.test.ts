@@ -30,3 +30,19 @@ test.each(['...', '.a', 'a/../b', '%2e%2e', 'a?b#c'])('the id %j is sent as it i
   await client.cancel('r', id);
   expect(sent).toEqual([`/v1/requests/r/directives/${encodeURIComponent(id)}/cancel`]);
 });
+
+test.each([
+  [
+    'a web page',
+    () => new Response('<html>', { headers: { 'content-type': 'text/html; charset=utf-8' } }),
+    'text/html',
+  ],
+  ['nothing', () => new Response(null, { status: 204 }), 'without a type'],
+  ['a fault of its own', () => new Response('no', { status: 404 }), 'HTTP 404'],
+])('a server that answers %s is said to be another one', async (_, answer, why) => {
+  const client = createHttpClient({ baseUrl: 'http://127.0.0.1:1', fetch: async () => answer() });
+  await expect(client.tools()).rejects.toMatchObject({
+    name: 'ServiceUnavailable',
+    message: `The server at http://127.0.0.1:1 is not Adjutant (${why}).`,
+  });
+});

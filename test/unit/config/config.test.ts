@@ -18,6 +18,7 @@ describe('an empty configuration', () => {
     expect(parse({})).toEqual({
       mcpServers: new Map(),
       tokenKeys: [],
+      mcp: { keys_from: [] },
       providers: new Map(),
       models: new Map(),
       agents: {},
@@ -216,9 +217,40 @@ describe('a file', () => {
   test('that is named must exist, whether by option or variable', () => {
     const missing = join(folder, 'missing.json');
     expect(fault(() => loadConfig(missing, {})).message).toContain('missing.json');
+    expect(fault(() => loadConfig(missing, {})).fix).toMatch(/^Name a file that exists/);
     expect(fault(() => loadConfig(undefined, { ADJUTANT_CONFIG: missing })).message).toContain(
       'does not exist',
     );
+  });
+
+  test('names every fault at once, each with its own fix and the place of what it is in', () => {
+    const lines = [
+      '{',
+      '  "mcpServers": {',
+      '    "a": { "args": [] },',
+      '    "b": { "command": "x", "comand": "y" },',
+      '    "c": { "url": "${NOT_SET}" }',
+      '  },',
+      '  "limit": {}',
+      '}',
+    ];
+    const path = file(lines.join('\n'));
+    const { faults } = fault(() => loadConfig(path, { ADJUTANT_PORT: 'x' }));
+    expect(faults.map(({ says }) => says)).toEqual([
+      expect.stringMatching(/adjutant\.json:7:3 limit is not a known key; did you mean "limits"\?$/),
+      `${path}:3:5 mcpServers.a.command is required`,
+      expect.stringMatching(/adjutant\.json:4:28 mcpServers\.b\.comand is not a known key/),
+      `${path}:5:12 mcpServers.c.url names the environment variable NOT_SET, which is not set`,
+      expect.stringMatching(/^environment: ADJUTANT_PORT must be a whole number/),
+    ]);
+    const fixes = faults.map(({ fix }) => fix.split(' ').slice(0, 3).join(' '));
+    expect(fixes).toEqual([
+      'Correct the file,',
+      'Correct the file,',
+      'Correct the file,',
+      'Set the variable,',
+      'Correct the variable,',
+    ]);
   });
 
   test('named by an empty variable is not named', () => {

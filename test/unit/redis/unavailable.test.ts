@@ -7,6 +7,7 @@ import { isRedisAway, whileAvailable } from '../../../src/redis/unavailable.ts';
 const AWAY = [
   'Connection is closed.',
   'Command timed out',
+  "Socket timeout. Expecting data, but didn't receive any in 20000ms.",
   'connect ECONNREFUSED 127.0.0.1:6379',
   'read ECONNRESET',
   'getaddrinfo ENOTFOUND redis',
