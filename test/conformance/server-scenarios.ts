@@ -33,7 +33,7 @@ const REFUSED: readonly Refusal[] = [
     ],
   },
   {
-    why: 'questions of a tool (elicitation, sampling, roots) are not passed on: its call fails, and says what it asked',
+    why: 'questions of a tool (elicitation, sampling, roots) are not passed on: people answer them here, where `questions` allows it',
     checks: [
       'elicitation-sep1034-defaults elicitation-sep1034-general',
       'elicitation-sep1330-enums elicitation-sep1330-general',

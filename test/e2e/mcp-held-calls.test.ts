@@ -3,7 +3,7 @@
 import { expect, test } from 'vitest';
 import { eventually, untilListed } from '../support/eventually.ts';
 import { install } from '../support/installation.ts';
-import { openHost, textOf } from '../support/mcp-clients.ts';
+import { openHost, openTaskHost, textOf } from '../support/mcp-clients.ts';
 import { askModern, type ModernAnswer } from '../support/modern-requests.ts';
 import { freePort } from '../support/process.ts';
 
@@ -66,11 +66,14 @@ test('the API is killed between call and answer, then the worker: the held call 
     status: 'cancelled',
   });
 
-  const { result: created } = await ask('idempotent', 'task', 2_500, {}, [TASKS]);
-  expect(created).toMatchObject({ resultType: 'task', status: 'working', taskId: expect.any(String) });
+  const before = await openTaskHost(url);
+  const taskId = await before.begin('counting__idempotent', { label: 'task', delay_ms: 2_500 });
+  expect(await before.task(taskId)).toMatchObject({ status: 'working' });
   await Promise.all([worker.kill9(), second.kill9()]);
+  await before[Symbol.asyncDispose]();
   await Promise.all([installation.start('worker'), installation.start('api', port)]);
-  await eventually(async () => (await task('tasks/get', created?.['taskId'])).result).toMatchObject({
+  await using after = await openTaskHost(url);
+  await eventually(async () => after.task(taskId)).toMatchObject({
     status: 'completed',
     result: { content: [{ text: expect.stringContaining('"execution":2') }] },
   });

@@ -10,6 +10,7 @@ import { StreamableHTTPClientTransport as LegacyHttp } from '@modelcontextprotoc
 import { StdioClientTransport as LegacyStdio } from '@modelcontextprotocol/sdk/client/stdio.js';
 import { ToolListChangedNotificationSchema } from '@modelcontextprotocol/sdk/types.js';
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
+import * as z from 'zod';
 
 export const ERAS = ['modern', 'legacy'] as const;
 export type Era = (typeof ERAS)[number];
@@ -62,6 +63,40 @@ export async function openHost(era: Era, place: ServerPlace, listChanged?: () =>
       )) as Answered,
     [Symbol.asyncDispose]: async () => client.close(),
   };
+}
+
+const TASKS = 'io.modelcontextprotocol/tasks';
+
+export interface TaskHost extends AsyncDisposable {
+  /** Resolves with the id of the task that the call became. */
+  begin(name: string, args: Record<string, unknown>): Promise<string>;
+  task(taskId: string): Promise<Readonly<Record<string, unknown>>>;
+}
+
+/** The SDK's client with the tasks extension: it refuses a task in place of a result, so the transport wraps it as one. */
+export async function openTaskHost(url: string): Promise<TaskHost> {
+  const client = new ModernClient(INFO, {
+    capabilities: { extensions: { [TASKS]: {} } },
+    versionNegotiation: { mode: 'auto', probe: { timeoutMs: 30_000 } },
+  });
+  const transport = new ModernHttp(new URL(url));
+  await client.connect(transport);
+  const deliver = transport.onmessage;
+  transport.onmessage = (message) => deliver?.(asResult(message));
+  return {
+    async begin(name, args) {
+      const { _meta } = await client.callTool({ name, arguments: args });
+      return String((_meta?.['task'] as { taskId: unknown }).taskId);
+    },
+    task: async (taskId) => client.request({ method: 'tasks/get', params: { taskId } }, z.looseObject({})),
+    [Symbol.asyncDispose]: async () => client.close(),
+  };
+}
+
+function asResult<Message extends object>(message: Message): Message {
+  const { result } = message as { result?: { resultType?: string } };
+  if (result?.resultType !== 'task') return message;
+  return { ...message, result: { resultType: 'complete', content: [], _meta: { task: result } } };
 }
 
 /** The parts of both clients that are used here, with the same arguments. */
