@@ -86,7 +86,8 @@ export async function openTaskHost(url: string): Promise<TaskHost> {
   return {
     async begin(name, args) {
       const { _meta } = await client.callTool({ name, arguments: args });
-      return String((_meta?.['task'] as { taskId: unknown }).taskId);
+      const task = _meta?.['task'] as { taskId: string } | undefined;
+      return task?.taskId ?? '';
     },
     task: async (taskId) => client.request({ method: 'tasks/get', params: { taskId } }, z.looseObject({})),
     [Symbol.asyncDispose]: async () => client.close(),
