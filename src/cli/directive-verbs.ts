@@ -12,8 +12,11 @@ import { submit, type SubmitOptions } from './commands/submit.ts';
 import { tail, type TailOptions } from './commands/tail.ts';
 import { trace, type TraceOptions } from './commands/trace.ts';
 import { drainWorker, workers } from './commands/workers.ts';
+import { closeNames } from '../bounds/close-names.ts';
+import { usage } from './failure.ts';
 import type { WithClient } from './invocation.ts';
 import { wholeNumber } from './option-values.ts';
+import { oneLine } from './terminal.ts';
 
 export function addDirectiveVerbs(program: Command, withClient: WithClient): void {
   callCommand(program).action(async (tool: string, json: string | undefined, given: CallOptions) =>
@@ -97,6 +100,8 @@ function addWorkerVerbs(program: Command, withClient: WithClient): void {
   verbs
     .command('list', { isDefault: true })
     .description('show who is there, what each serves, and how busy it is')
+    .allowExcessArguments()
+    .hook('preAction', (_, { args }) => refuseOperands(verbs, args))
     .action(async () => withClient(workers));
   verbs
     .command('drain <id>')
@@ -110,8 +115,10 @@ function addWorkerVerbs(program: Command, withClient: WithClient): void {
 
 function addDeadVerbs(program: Command, withClient: WithClient): void {
   const dead = program.command('dead').description('directives that ended in an error');
-  filtered(dead.command('list', { isDefault: true }).description('show them, oldest first')).action(
-    async (given: DeadOptions) => withClient(async (invocation) => listDead(invocation, given)),
+  const list = dead.command('list', { isDefault: true }).description('show them, oldest first');
+  list.allowExcessArguments().hook('preAction', (_, { args }) => refuseOperands(dead, args));
+  filtered(list).action(async (given: DeadOptions) =>
+    withClient(async (invocation) => listDead(invocation, given)),
   );
   filtered(
     dead
@@ -121,6 +128,16 @@ function addDeadVerbs(program: Command, withClient: WithClient): void {
   ).action(async (names: string[], given: DeadOptions) =>
     withClient(async (invocation) => redriveDead(invocation, names, given)),
   );
+}
+
+/** A mistyped verb comes to the default one as what it shall list. */
+function refuseOperands(group: Command, [asked]: readonly string[]): void {
+  if (asked === undefined) return;
+  const verbs = group.commands.map((each) => each.name());
+  const close = closeNames(asked, verbs);
+  const question = close.length === 0 ? '' : `Did you mean ${close.join(' or ')}? `;
+  const what = `\`${group.name()}\` has no verb "${oneLine(asked, 80)}".`;
+  throw usage(what, `${question}There are ${verbs.join(', ')}.`);
 }
 
 function filtered(command: Command): Command {

@@ -4,6 +4,7 @@ import { expect, test } from 'vitest';
 import { drainWorker, stateText } from '../../../src/cli/commands/workers.ts';
 import { CliFailure } from '../../../src/cli/failure.ts';
 import type { Invocation } from '../../../src/cli/invocation.ts';
+import { runCommand } from '../../support/command.ts';
 
 const IDS = ['ab12cd34-0000-4000-8000-000000000001', 'ab99cd34-0000-4000-8000-000000000002'];
 
@@ -51,4 +52,19 @@ test.each([
   [{ state: 'working', silent_ms: 7_600 }, 'not seen for 8 s'],
 ])('a process that has missed its beats is shown as not seen: %j', (worker, shown) => {
   expect(stateText(worker)).toBe(shown);
+});
+
+test.each([
+  [
+    ['workers', 'drian', 'x'],
+    '`workers` has no verb "drian".',
+    'Did you mean drain? There are list, drain, resume.',
+  ],
+  [['dead', 'zzz'], '`dead` has no verb "zzz".', 'There are list, redrive.'],
+])('a mistyped verb is no list: %j', async (args, what, how) => {
+  const { code, stderr } = await runCommand(args, 'http://127.0.0.1:1');
+  expect({ code, stderr: stderr.trim().split('\n') }).toEqual({
+    code: 2,
+    stderr: [`error ${what}`, `  fix ${how}`],
+  });
 });
