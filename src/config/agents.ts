@@ -110,6 +110,11 @@ annotate(compactionSchema.shape, {
 /** For calls to models and to tools. */
 const CALL_NOTES = {
   timeout_ms: { description: 'Limit of an attempt.', unit: 'ms', fallback: 'as the lane says' },
+  deadline_ms: {
+    description: 'Limit of the whole call, with its retries and its wait for a server that is down.',
+    unit: 'ms',
+    fallback: '900,000 (15 minutes)',
+  },
   max_retries: { description: 'Attempts after the first one failed.', unit: 'attempts' },
   retry_backoff_ms: { description: 'Wait before a retry.', unit: 'ms' },
 };

@@ -65,6 +65,8 @@ export const agentPoliciesSchema = z.strictObject({
 
 const callFields = {
   timeout_ms: positiveDurationMsSchema.optional(),
+  /** From its acceptance to its end, waits for a server that is down among it. */
+  deadline_ms: positiveDurationMsSchema.optional(),
   max_retries: z.int().min(0).default(1),
   retry_backoff_ms: durationMsSchema.default(200),
 };

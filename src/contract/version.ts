@@ -4,4 +4,4 @@
 export const CONTRACT_VERSION = '1.2.0';
 
 /** SHA-256 over every generated schema, in file name order. */
-export const CONTRACT_SHA256 = '3849a1adf77a2bd13d1efee188089e0f477291da093ca645abf4b0dbe1abbb5a';
+export const CONTRACT_SHA256 = 'f95c2396ff1dcb64831cbe6369445dd5313b64e8d44de8d7ec9c3e55e5939968';

@@ -109,7 +109,7 @@ test(
     const client = createHttpClient({ baseUrl });
     const said: unknown[] = [];
     for (const server of ['denies', 'breaks', 'away', 'bearer', 'babbles']) {
-      const call = { type: 'tool_exec', tool_name: `${server}.x`, server, timeout_ms: 3_000 } as const;
+      const call = { type: 'tool_exec', tool_name: `${server}.x`, server, deadline_ms: 3_000 } as const;
       said.push(await client.execute(call, { timeoutMs: 20_000 }));
     }
     const context = [{ role: 'user' as const, content: 'hi' }];

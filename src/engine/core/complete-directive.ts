@@ -30,7 +30,7 @@ export function modelDirective(
 ): Directive {
   const { agent, spec } = run;
   const { messages: _given, metadata, ...asked } = call;
-  const { max_retries, retry_backoff_ms, timeout_ms } = agent.model_call;
+  const { max_retries, retry_backoff_ms, timeout_ms, deadline_ms } = agent.model_call;
   const { output_schema } = spec.overrides;
   return {
     ...(agent.system_prompt === '' ? {} : { system_prompt: agent.system_prompt }),
@@ -40,6 +40,7 @@ export function modelDirective(
     tool_choice: 'auto',
     temperature: agent.temperature,
     ...RETRY_DEFAULTS,
+    ...(deadline_ms === undefined ? {} : { deadline_ms }),
     max_retries,
     retry_backoff_ms,
     iteration: run.state.counters.iterations,
@@ -54,10 +55,11 @@ export function modelDirective(
 export function toolDirective(run: Run, call: ToolCallDirective): Directive {
   const { agent } = run;
   const { metadata, context, state, arguments: given, ...asked } = call;
-  const { max_retries, retry_backoff_ms, timeout_ms } = agent.tool_call;
+  const { max_retries, retry_backoff_ms, timeout_ms, deadline_ms } = agent.tool_call;
   return {
     ...(timeout_ms === undefined ? {} : { timeout_ms }),
     ...RETRY_DEFAULTS,
+    ...(deadline_ms === undefined ? {} : { deadline_ms }),
     max_retries,
     retry_backoff_ms,
     iteration: run.state.counters.iterations,
@@ -69,10 +71,11 @@ export function toolDirective(run: Run, call: ToolCallDirective): Directive {
 }
 
 export function embedDirective(run: Run, call: EmbedCall): Directive {
-  const { max_retries, retry_backoff_ms, timeout_ms } = run.agent.model_call;
+  const { max_retries, retry_backoff_ms, timeout_ms, deadline_ms } = run.agent.model_call;
   return {
     ...(timeout_ms === undefined ? {} : { timeout_ms }),
     ...RETRY_DEFAULTS,
+    ...(deadline_ms === undefined ? {} : { deadline_ms }),
     max_retries,
     retry_backoff_ms,
     ...(namesModel(call) ? {} : { model_alias: 'embedding' }),
