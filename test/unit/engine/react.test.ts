@@ -337,6 +337,14 @@ describe('repeated calls', () => {
   });
 });
 
+test('the times of an agent’s calls are those of its definition, and else the usual ones', () => {
+  const agent = { model_call: { deadline_ms: 70_000 }, tool_call: { timeout_ms: 5, deadline_ms: 60_000 } };
+  const run = new Simulation({ agent });
+  run.model('model-1', calls(call('math.add', { a: 2 })));
+  expect(run.accepted).toMatchObject([{ deadline_ms: 70_000 }, { timeout_ms: 5, deadline_ms: 60_000 }]);
+  expect(new Simulation({}).accepted).toMatchObject([{ deadline_ms: 900_000 }]);
+});
+
 test('every directive is one that the contract accepts, and every signal one that it knows', () => {
   const run = new Simulation({ agent: { model_call: { timeout_ms: 5 }, system_prompt: 'Be short.' } });
   run.model('model-1', calls(call('math.add', { a: 2 }), call('nope', {}, 'n'), call('fs.remove', {}, 'z')));
