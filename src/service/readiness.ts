@@ -39,7 +39,7 @@ export async function readiness(
 function roleText(role: string, present: readonly PresentWorker[]): string {
   const having = present.filter(({ roles }) => roles.includes(role));
   if (having.some(({ state }) => state === 'working')) return 'ok';
-  return having.length > 0 ? 'none works: all are drained or stop' : 'none works';
+  return having.length > 0 ? 'none works: all are drained or stopping' : 'none works';
 }
 
 function hearingText(lostAt: number | null): string {
