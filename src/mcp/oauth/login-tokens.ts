@@ -16,6 +16,8 @@ export interface LoginParts {
 
 /** A year: longer ones are not believed. Seconds. */
 const LONGEST_LIFE_S = 31_536_000;
+/** A token that ends at once would be renewed for each request. Seconds. */
+const SHORTEST_LIFE_S = 5;
 
 export function loginOf({ tokens, before, now }: LoginParts): Login {
   const {
@@ -24,7 +26,8 @@ export function loginOf({ tokens, before, now }: LoginParts): Login {
     expires_in: life,
     id_token: idToken,
   } = tokens;
-  const lifeMs = life === undefined ? null : Math.min(Math.max(life, 0), LONGEST_LIFE_S) * 1_000;
+  const lifeMs =
+    life === undefined ? null : Math.min(Math.max(life, SHORTEST_LIFE_S), LONGEST_LIFE_S) * 1_000;
   return {
     ...before,
     accessToken,

@@ -46,6 +46,16 @@ interface Held<T> {
   readonly at: number;
 }
 
+interface Fault extends Held<LoginFault> {
+  /** Of the login that could not be renewed; undefined: there was none. */
+  readonly version: string | undefined;
+}
+
+/** A clock that was set back makes nothing last longer. */
+function isWithin(ms: number, { at }: Held<unknown>, now: number): boolean {
+  return now >= at && now - at < ms;
+}
+
 /** What a server has for its configuration; null: it gets no token of ours. `store`: null: there is no key to open logins with. */
 export function tokensFor(
   { name, transport }: McpServerOptions,
@@ -83,7 +93,7 @@ class SharedTokens implements TokenSource {
   /** Of this process, so that not all ask at once. */
   readonly #spread: number;
   #known: Held<StoredLogin | null> | null = null;
-  #fault: Held<LoginFault> | null = null;
+  #fault: Fault | null = null;
   #reading: Promise<StoredLogin | null> | null = null;
   #renewing: Promise<StoredLogin> | null = null;
 
@@ -143,23 +153,19 @@ class SharedTokens implements TokenSource {
     throw new LoginFault('auth', `${misfit}: run ${loginCommand(server)}`, { isLocal: true });
   }
 
-  /** While the old token works, a fault of the renewal harms nobody. */
+  /** While the old token works, nobody waits for the renewal, and a fault of it harms nobody. */
   async #renewedOrLeft(stored: StoredLogin): Promise<string> {
-    const isLeft = !isOver(stored.login, this.#given.now());
-    if (isLeft && stored.login.refreshToken === null && !this.#isOwnAccount())
-      return stored.login.accessToken;
-    try {
-      return (await this.#renewed(stored, {})).login.accessToken;
-    } catch (error) {
-      if (isLeft && error instanceof LoginFault && error.type === 'network') return stored.login.accessToken;
-      throw error;
-    }
+    const { accessToken, refreshToken } = stored.login;
+    if (isOver(stored.login, this.#given.now())) return (await this.#renewed(stored, {})).login.accessToken;
+    // Whoever asks after the end of the token gets the fault, and a fault of Redis at the next read.
+    if (refreshToken !== null || this.#isOwnAccount()) this.#renewed(stored, {}).catch(() => {});
+    return accessToken;
   }
 
   /** One renewal at a time in this process; the others take what it brings. */
   #renewed(from: StoredLogin | null, challenge: Challenge): Promise<StoredLogin> {
     const fault = this.#fault;
-    if (fault !== null && this.#given.now() - fault.at < FAULT_MS[fault.value.type])
+    if (fault !== null && isWithin(FAULT_MS[fault.value.type], fault, this.#given.now()))
       return Promise.reject(fault.value);
     this.#renewing ??= this.#renew(from, challenge).finally(() => {
       this.#renewing = null;
@@ -173,15 +179,17 @@ class SharedTokens implements TokenSource {
       this.#take(stored);
       return this.#usable(stored);
     } catch (error) {
-      this.#known = null;
-      if (error instanceof LoginFault) this.#fault = { value: error, at: this.#given.now() };
+      // Read again before it counts: the renewal may have stored that it was refused.
+      if (this.#known !== null) this.#known = { ...this.#known, at: Number.NEGATIVE_INFINITY };
+      if (error instanceof LoginFault)
+        this.#fault = { value: error, at: this.#given.now(), version: from?.version };
       throw error;
     }
   }
 
   async #current(): Promise<StoredLogin | null> {
     const held = this.#known;
-    return held !== null && this.#given.now() - held.at < FRESH_MS ? held.value : this.#read();
+    return held !== null && isWithin(FRESH_MS, held, this.#given.now()) ? held.value : this.#read();
   }
 
   #read(): Promise<StoredLogin | null> {
@@ -195,10 +203,9 @@ class SharedTokens implements TokenSource {
   }
 
   #take(stored: StoredLogin | null): StoredLogin | null {
-    if (this.#known === null || this.#known.value?.version !== stored?.version) {
-      this.#fault = null;
+    if (this.#fault?.version !== stored?.version) this.#fault = null;
+    if (this.#known === null || this.#known.value?.version !== stored?.version)
       this.#given.onLogin(this.#shown(stored));
-    }
     this.#known = { value: stored, at: this.#given.now() };
     for (const secret of stored === null ? [] : secretsOf(stored.login)) this.#secrets.add(secret);
     for (const secret of this.#secrets) {
