@@ -69,7 +69,9 @@ export function isYoung(
   now: number,
 ): boolean {
   const halfLifeMs = expiresAt === null ? YOUNG_MS : (expiresAt - renewedAt) / 2;
-  return now - renewedAt < Math.min(YOUNG_MS, halfLifeMs);
+  const ageMs = now - renewedAt;
+  // Negative: the clock that renewed it is ahead, and says nothing of its age.
+  return ageMs >= 0 && ageMs < Math.min(YOUNG_MS, halfLifeMs);
 }
 
 export function isOver({ expiresAt }: Pick<Login, 'expiresAt'>, now: number): boolean {

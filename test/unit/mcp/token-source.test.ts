@@ -120,3 +120,14 @@ test('a token that ends at once is not renewed for each request', async () => {
   clock.now += 5_000;
   expect(await tokens.token()).toBe('after after first');
 });
+
+test('a token from a clock that is ahead is renewed when the server refuses it, and a young one is not', async () => {
+  const ahead = { ...FRESH, renewedAt: NOW + 600_000, expiresAt: NOW + 900_000 };
+  const { tokens, asked } = await sourceWith(ahead, renewing(300));
+  expect(await messageOf(tokens.refused('first', {}))).toBe('a token');
+  expect(await tokens.token()).toBe('after first');
+  expect(await messageOf(tokens.refused('after first', {}))).toContain(
+    'just renewed: run `adjutant mcp login',
+  );
+  expect(asked.renewals).toBe(1);
+});
