@@ -165,6 +165,7 @@ function requestOf(
     maxTotalMs: context.remainingMs + DEADLINE_GRACE_MS,
     traceparent: context.traceparent,
     idempotencyKey: context.idempotencyKey,
+    endpoint,
     ...taskOptions(context.tasks),
     onSent,
     onProgress: (progress) =>

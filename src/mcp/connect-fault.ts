@@ -112,6 +112,12 @@ export function describe(error: unknown): string {
   for (let cause = error, depth = 0; cause instanceof Error && depth < 5; cause = cause.cause, depth += 1) {
     if (cause.message !== '' && !text.includes(cause.message)) text = `${text}: ${cause.message}`;
   }
+  text = withoutHeaderValue(text);
   const code = systemCode(error);
   return (code === null || text.includes(code) ? text : `${text} (${code})`).slice(0, 300);
+}
+
+/** fetch quotes a header that it cannot send, which may be a token. */
+function withoutHeaderValue(text: string): string {
+  return text.replace(/"[^]*" is an invalid header value/, 'a header value is invalid');
 }

@@ -77,7 +77,7 @@ export function createMcpPool(options: McpPoolOptions): McpPool {
     async call(request) {
       const tools = served.get(request.server);
       if (tools === undefined) return unknownServer(request.server, [...served.keys()]);
-      const outcome = await callTool(tools, request);
+      const outcome = await callTool(tools, hidingProgress(request, tools.hide));
       return outcome.kind === 'failed' ? tools.hide(outcome) : outcome;
     },
     tools: (server) => served.get(server)?.connection.tools()?.definitions ?? null,
@@ -85,6 +85,14 @@ export function createMcpPool(options: McpPoolOptions): McpPool {
     status: (server) => served.get(server)?.connection.status() ?? null,
     servers: () => [...served.keys()],
   };
+}
+
+/** The reason why a server is away, or its own text, may quote a secret. */
+function hidingProgress(request: ToolCallRequest, hide: Hide): ToolCallRequest {
+  const { onProgress } = request;
+  return onProgress === undefined
+    ? request
+    : { ...request, onProgress: (progress) => onProgress(hide(progress)) };
 }
 
 interface PoolParts extends Pick<McpPoolOptions, 'logger' | 'random' | 'logins'> {

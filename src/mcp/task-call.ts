@@ -34,7 +34,8 @@ export async function createdTask(
     const message = 'The MCP server answered with a task that names no id or status that can be used';
     return failed(errorEnvelope('invalid_result', message, { server, tool }), 'lost', 0);
   }
-  const task = { id: report.id, createdAt: report.createdAt, begunAt: Date.now() };
+  const { id, createdAt } = report;
+  const task = { id, createdAt, begunAt: Date.now(), endpoint: call.request.endpoint ?? null };
   call.deadline.hold();
   // A task of a process dies with it, and the next process may give its id to another one.
   const only = session.transportKind === 'stdio' ? session : null;
@@ -51,6 +52,13 @@ async function kept({ request }: TaskCall, task: string): Promise<boolean> {
 export async function resumedTask(call: TaskCall, text: string): Promise<ToolCallOutcome> {
   const task = decodeTask(text);
   if (task === null) return forgotten(call, 'it was written down in a form that this version cannot read', 0);
+  // Its id may be all that protects its result, and means another task or none at another server.
+  if (task.endpoint !== (call.request.endpoint ?? null))
+    return forgotten(
+      call,
+      'the server was at another place when the call was made, and is not asked here',
+      0,
+    );
   call.deadline.hold();
   return outcomeOf(call, { task, report: null, only: null, isKept: true });
 }

@@ -43,6 +43,8 @@ const CANCEL_POLL_MS = 250;
 /** What is known of a task while it is waited for. */
 interface Known {
   report: TaskReport | null;
+  /** When the server may forget it, as in `expiryOf`. */
+  expiresAt: number;
   /** Questions, and those since the last answer. */
   polls: number;
   unanswered: number;
@@ -55,6 +57,7 @@ interface Known {
 
 const NOTHING_KNOWN: Known = {
   report: null,
+  expiresAt: Infinity,
   polls: 0,
   unanswered: 0,
   said: null,
@@ -65,29 +68,30 @@ const NOTHING_KNOWN: Known = {
 
 /** Never rejects. `polls`: how often the server was asked. */
 export async function taskEnd(wait: TaskWait): Promise<{ end: TaskEnd; polls: number }> {
-  const known: Known = { ...NOTHING_KNOWN, report: wait.report };
+  const known: Known = { ...NOTHING_KNOWN };
+  if (wait.report !== null) note(wait, known, wait.report);
   const end = (await endOf(wait, known)) ?? (await stopped(wait, known));
   return { end, polls: known.polls };
 }
 
 /** null: the deadline has fired. */
 async function endOf(wait: TaskWait, known: Known): Promise<TaskEnd | null> {
-  const { deadline, task } = wait;
+  const { deadline } = wait;
   if (known.report !== null) {
     say(wait, known, known.report.message);
     if (isOver(known.report)) return { kind: 'over', report: known.report };
   }
   for (;;) {
-    const expiresAt = expiryOf(task, known.report ?? { ttlMs: null });
-    if (known.polls > 0 || known.report !== null) await pause(delayOf(known, expiresAt), deadline.signal);
+    if (known.polls > 0 || known.report !== null) await pause(delayOf(known), deadline.signal);
     if (deadline.ending() !== null) return null;
-    const isLast = Date.now() >= expiresAt;
+    const isLast = Date.now() >= known.expiresAt;
     const end = endIn(wait, known, await ask(wait, known, deadline.signal));
     if (deadline.ending() !== null && end?.kind !== 'over') return null;
     if (end?.kind === 'asks' && (await answered(wait, known))) continue;
     if (deadline.ending() !== null) return null;
     if (end !== null) return end.kind === 'asks' ? refusedToAnswer(wait) : end;
-    if (isLast && Date.now() >= expiryOf(task, known.report ?? { ttlMs: null }))
+    // A server that reports it keeps it, whatever time it gave.
+    if (isLast && known.unanswered > 0)
       return { kind: 'forgotten', reason: 'it has outlived the time that its server keeps it' };
   }
 }
@@ -100,11 +104,16 @@ async function ask(wait: TaskWait, known: Known, signal: AbortSignal): Promise<T
   return answer;
 }
 
+function note({ task }: TaskWait, known: Known, report: TaskReport): void {
+  known.report = report;
+  known.expiresAt = expiryOf(task, report, Date.now());
+}
+
 /** null: it has not ended. */
 function endIn(wait: TaskWait, known: Known, answer: TaskAnswer): TaskEnd | null {
   switch (answer.kind) {
     case 'report':
-      known.report = answer.report;
+      note(wait, known, answer.report);
       say(wait, known, answer.report.message);
       if (isOver(answer.report)) return { kind: 'over', report: answer.report };
       return answer.report.status === 'input_required' ? { kind: 'asks' } : null;
@@ -121,7 +130,7 @@ function isOver({ status }: TaskReport): boolean {
   return status === 'completed' || status === 'failed' || status === 'cancelled';
 }
 
-function delayOf({ report, unanswered }: Known, expiresAt: number): number {
+function delayOf({ report, unanswered, expiresAt }: Known): number {
   const pollMs = pollMsAfter(report?.pollMs ?? CANCEL_POLL_MS, unanswered);
   return nextPollMs(pollMs, expiresAt, Date.now());
 }

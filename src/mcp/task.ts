@@ -11,6 +11,8 @@ export interface TaskRef {
   readonly createdAt: string | null;
   /** When we learned of it, milliseconds since the epoch by our clock. */
   readonly begunAt: number;
+  /** Where its server was then, as in `ToolCallRequest`: another one is not asked for it. */
+  readonly endpoint: string | null;
 }
 
 export type TaskStatus = 'working' | 'input_required' | 'completed' | 'failed' | 'cancelled';
@@ -86,9 +88,17 @@ export function isAbout({ id, createdAt }: TaskRef, report: TaskReport): boolean
   return createdAt === null || report.createdAt === null || report.createdAt === createdAt;
 }
 
-/** When the server may forget it, milliseconds since the epoch by our clock; Infinity: nobody knows. */
-export function expiryOf({ begunAt }: TaskRef, { ttlMs }: Pick<TaskReport, 'ttlMs'>): number {
-  return ttlMs === null ? Infinity : begunAt + ttlMs;
+/**
+ * When the server may forget it, milliseconds since the epoch by our clock; Infinity: nobody knows. A server that reports
+ * it after that keeps it longer, or the clock of whoever wrote it down was ahead: its time is counted again from there.
+ */
+export function expiryOf(
+  { begunAt }: Pick<TaskRef, 'begunAt'>,
+  { ttlMs }: Pick<TaskReport, 'ttlMs'>,
+  reportedAt: number,
+): number {
+  if (ttlMs === null) return Infinity;
+  return reportedAt < begunAt + ttlMs ? begunAt + ttlMs : reportedAt + ttlMs;
 }
 
 /** The next question comes in time for a server that forgets sooner than it wants to be asked. */
@@ -102,8 +112,8 @@ export function pollMsAfter(pollMs: number, failures: number): number {
 }
 
 /** As it stands in the journal. */
-export function encodeTask({ id, createdAt, begunAt }: TaskRef): string {
-  return JSON.stringify({ id, created_at: createdAt, begun_at: begunAt });
+export function encodeTask({ id, createdAt, begunAt, endpoint }: TaskRef): string {
+  return JSON.stringify({ id, created_at: createdAt, begun_at: begunAt, endpoint });
 }
 
 /** null: written by a later version, or damaged. */
@@ -111,10 +121,14 @@ export function decodeTask(text: string): TaskRef | null {
   try {
     const value: unknown = JSON.parse(text);
     if (!isObject(value)) return null;
-    const { id, created_at: createdAt, begun_at: begunAt } = value;
+    const { id, created_at: createdAt, begun_at: begunAt, endpoint } = value;
     if (!isTaskId(id) || typeof begunAt !== 'number') return null;
-    return { id, createdAt: typeof createdAt === 'string' ? createdAt : null, begunAt };
+    return { id, createdAt: textOrNull(createdAt), begunAt, endpoint: textOrNull(endpoint) };
   } catch {
     return null;
   }
+}
+
+function textOrNull(value: unknown): string | null {
+  return typeof value === 'string' ? value : null;
 }

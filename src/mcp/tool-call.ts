@@ -40,6 +40,8 @@ export interface ToolCallRequest {
   readonly onQuestion?: (question: ToolQuestion, withdrawn: AbortSignal) => Promise<QuestionAnswer>;
   /** Called once, just before the first byte is sent: from then on the tool may have run. */
   readonly onSent?: (session: ToolCallSession) => void;
+  /** A digest of where the server is, kept with the task of the call. Default: it is not known. */
+  readonly endpoint?: string;
   /** The task of an earlier attempt: it is asked for its end, and the tool is not called. */
   readonly task?: string | null;
   /** Writes down the task that the server has made of the call, before anything else. False: it is not written. */

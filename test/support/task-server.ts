@@ -21,7 +21,7 @@ export interface TaskServer extends AsyncDisposable {
   readonly ran: readonly string[];
   /** `tasks/get <label>`, `tasks/cancel <label>`. */
   readonly asked: readonly string[];
-  /** What is said of a task from now on; null: it is forgotten. `fault`: the code of an error in place of it. */
+  /** What is said of a task from now on; null: it is forgotten. `fault`: the code of an error in place of it, with `statusMessage`. */
   says(label: string, report: Members | null): void;
   /** The answers that were given to a task. */
   readonly answers: ReadonlyMap<string, unknown>;
@@ -59,7 +59,8 @@ export async function startTaskServer(): Promise<TaskServer> {
     if (method === 'tasks/update') answers.set(label, responses);
     happened();
     if (known === null) throw new ProtocolError(-32_602, 'Unknown task');
-    if (typeof known['fault'] === 'number') throw new ProtocolError(known['fault'], 'a fault');
+    if (typeof known['fault'] === 'number')
+      throw new ProtocolError(known['fault'], String(known['statusMessage'] ?? 'a fault'));
     return method === 'tasks/get' ? known : {};
   }
 

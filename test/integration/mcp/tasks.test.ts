@@ -93,9 +93,35 @@ test.each([
   expect(error.message).toContain(reason);
 });
 
-test('a task whose time is over is asked for once more, and then given up', async () => {
-  const { outcome } = await begin({}, { ttlMs: 1 });
+test('a task whose time is over is asked for once more, and given up where there is no answer', async () => {
+  const { outcome } = await begin({}, { ttlMs: 1, fault: -32_603 });
   expect(failureOf(await outcome)).toMatchObject({ task: { end: 'forgotten' } });
+});
+
+test('a task that its server still reports when its time is over is waited for', async () => {
+  const { label, outcome } = await begin({}, { ttlMs: 1 });
+  const polls = (): number => server.asked.filter((each) => each === `tasks/get ${label}`).length;
+  await Promise.race([outcome, server.until(() => polls() > 2)]);
+  server.says(label, completed('late'));
+  expect(textOf(await outcome)).toBe('late');
+});
+
+test('what a server quotes of its secrets in its answers about a task is hidden', async () => {
+  const headers = { authorization: 'Bearer very-secret-token' };
+  const pool = openPool({ ...server.options, transport: { kind: 'http', url: server.url, headers } });
+  const said: unknown[] = [];
+  const task = { statusMessage: 'working with very-secret-token' };
+  const onProgress: ToolCallRequest['onProgress'] = ({ message }) => said.push(message);
+  const outcome = pool.call('work', { label: 'quoting', task }, { onProgress });
+  await server.until(() => server.asked.includes('tasks/get quoting'));
+  server.says('quoting', { fault: -32_603, statusMessage: 'no access with very-secret-token' });
+  await server.until(() => said.length > 1);
+  server.says('quoting', completed('done'));
+  await outcome;
+  expect(said).toEqual([
+    'working with [REDACTED]',
+    'The task cannot be asked for its end at the moment: no access with [REDACTED]',
+  ]);
 });
 
 test('a server that answers with errors is asked again, and what it says is progress', async () => {
@@ -143,6 +169,27 @@ describe('a cancelled call', () => {
     server.says(label, completed('of the first call'));
     expect(textOf(await next)).toBe('of the first call');
     expect(server.ran.filter((each) => each === label)).toHaveLength(1);
+  });
+
+  test('leaves its task to nobody at another place: a server there is not asked', async () => {
+    const stop = new AbortController();
+    const first = { signal: stop.signal, goesOn: () => true, endpoint: 'here' };
+    const { label, outcome, kept } = await begin(first);
+    stop.abort();
+    await outcome;
+    const { call } = openPool(server.options);
+    const before = server.asked.length;
+    for (const endpoint of [{ endpoint: 'there' }, {}]) {
+      const next = await call('work', {}, { task: kept[0] ?? '', ...endpoint });
+      expect(failureOf(next)).toMatchObject({
+        error: { type: 'network' },
+        task: { end: 'forgotten', polls: 0 },
+      });
+    }
+    expect(server.asked).toHaveLength(before);
+    server.says(label, completed('of the first call'));
+    const same = await call('work', {}, { task: kept[0] ?? '', endpoint: 'here' });
+    expect(textOf(same)).toBe('of the first call');
   });
 });
 

@@ -160,6 +160,7 @@ describe('a call that its server keeps as a task', () => {
     });
     const { forgotten, span } = await execute({}, tasks);
     expect([forgotten, asked[0]?.task, asked[0]?.goesOn?.()]).toEqual(['earlier', 'an earlier one', true]);
+    expect(asked[0]?.endpoint).toBe('here');
     expect(span).toMatchObject({
       'mcp.method.name': 'tasks/get',
       'adjutant.mcp.task': 'resumed',

@@ -94,3 +94,15 @@ test.each([
   const error = endedCall(ending, { server: 's', timeoutMs: 1, maxTotalMs: 2 });
   expect(error).toMatchObject({ type, retryable });
 });
+
+test('a header that cannot be sent is not quoted, since it may be a token', () => {
+  const thrown = (() => {
+    try {
+      return new Headers({ authorization: `Bearer ${'secret'.repeat(100)}\nmore` });
+    } catch (error) {
+      return error;
+    }
+  })();
+  expect(String(thrown)).toContain('secret');
+  expect(failedCall(thrown, none).error.details['reason']).toBe('Headers.append: a header value is invalid.');
+});

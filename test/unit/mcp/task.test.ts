@@ -34,9 +34,15 @@ test('texts are cut, and what is of another form is not there', () => {
 });
 
 test('a server that forgets sooner than it wants to be asked is asked in time', () => {
-  const expiresAt = expiryOf({ id: 't', createdAt: null, begunAt: 1_000 }, { ttlMs: 10_000 });
+  const expiresAt = expiryOf({ begunAt: 1_000 }, { ttlMs: 10_000 }, 1_000);
   expect([nextPollMs(60_000, expiresAt, 1_000), nextPollMs(60_000, expiresAt, 20_000)]).toEqual([5_000, 250]);
   expect(nextPollMs(60_000, Infinity, 1_000)).toBe(60_000);
+});
+
+test('the time of a task that is reported after it is over is counted again', () => {
+  const task = { begunAt: 1_000 };
+  expect(expiryOf(task, { ttlMs: 10_000 }, 11_000)).toBe(21_000);
+  expect(expiryOf(task, { ttlMs: null }, 11_000)).toBe(Infinity);
 });
 
 test('a server that does not answer is asked less and less often', () => {
@@ -46,7 +52,7 @@ test('a server that does not answer is asked less and less often', () => {
 });
 
 test('what is written down is read back; anything else is none', () => {
-  const task = { id: 'a "b" é', createdAt: 'now', begunAt: 5 };
+  const task = { id: 'a "b" é', createdAt: 'now', begunAt: 5, endpoint: 'e' };
   expect(decodeTask(encodeTask(task))).toEqual(task);
   const others = ['', 'x', 'null', '[]', '{}', '{"id":1,"begun_at":2}', '{"id":"a","begun_at":"2"}'];
   expect(others.map(decodeTask)).toEqual(others.map(() => null));
