@@ -59,8 +59,8 @@ export async function startTaskServer(): Promise<TaskServer> {
     if (method === 'tasks/update') answers.set(label, responses);
     happened();
     if (known === null) throw new ProtocolError(-32_602, 'Unknown task');
-    if (typeof known['fault'] === 'number')
-      throw new ProtocolError(known['fault'], String(known['statusMessage'] ?? 'a fault'));
+    const { fault, statusMessage = 'a fault' } = known as { fault?: number; statusMessage?: string };
+    if (fault !== undefined) throw new ProtocolError(fault, statusMessage);
     return method === 'tasks/get' ? known : {};
   }
 
