@@ -11,7 +11,7 @@ export interface CallDeadline {
   touch(): void;
   /** From now on only the total time counts: the server keeps the call as a task, and is asked about it. */
   hold(): void;
-  /** Somebody is waited for: its idle time stands still until it is resumed, its total time goes on. */
+  /** Somebody is waited for: its idle time stands still until each pause is resumed, its total time goes on. */
   pause(): void;
   resume(): void;
   end(how: CallEnding): void;
@@ -33,6 +33,7 @@ export function startCallDeadline(limits: CallLimits): CallDeadline {
   let ending: CallEnding | null = null;
   let total: NodeJS.Timeout | null = null;
   let isHeld = false;
+  let pauses = 0;
   const end = (how: CallEnding): void => {
     if (ending !== null) return;
     ending = how;
@@ -68,11 +69,13 @@ export function startCallDeadline(limits: CallLimits): CallDeadline {
       if (ending === null) limitTotal();
     },
     pause() {
+      pauses += 1;
       stopIdle();
       if (ending === null) limitTotal();
     },
     resume() {
-      if (ending === null && !isHeld) idle ??= startIdle();
+      pauses -= 1;
+      if (pauses === 0 && ending === null && !isHeld) idle ??= startIdle();
     },
     end,
     dispose() {

@@ -27,6 +27,8 @@ interface Call {
   readonly deadline: CallDeadline;
   params: CallParams;
   readonly slots: Semaphore;
+  /** Fires when the call has ended: it needs no answer to a question any more. */
+  readonly over: AbortSignal;
   /** The server has answered that it wants to be asked again: it may be at work. */
   begun: boolean;
   announced: boolean;
@@ -50,7 +52,9 @@ export async function callTool(tools: CallTools, request: ToolCallRequest): Prom
   const deadline = startCallDeadline(request);
   active.add(deadline);
   const params = paramsOf(request);
-  const call: Call = { request, connection, grant, deadline, params, slots, begun: false, announced: false };
+  const over = new AbortController();
+  const known = { request, connection, grant, deadline, params, slots, over: over.signal };
+  const call: Call = { ...known, begun: false, announced: false };
   const { task = null } = request;
   try {
     const refusal = task === null ? await refusalBeforeConnecting(call) : null;
@@ -65,6 +69,7 @@ export async function callTool(tools: CallTools, request: ToolCallRequest): Prom
     }
   } finally {
     active.delete(deadline);
+    over.abort();
     deadline.dispose();
   }
 }
@@ -187,6 +192,7 @@ function questionListeners({
   request,
   deadline,
   slots,
+  over,
 }: Call): Pick<CallListeners, 'onQuestion' | 'onAsked'> {
   const { onQuestion } = request;
   if (onQuestion === undefined) return {};
@@ -195,7 +201,7 @@ function questionListeners({
     async onQuestion(question, withdrawn) {
       deadline.pause();
       try {
-        return await onQuestion(question, AbortSignal.any([withdrawn, deadline.signal]));
+        return await onQuestion(question, AbortSignal.any([withdrawn, deadline.signal, over]));
       } finally {
         deadline.resume();
       }

@@ -101,7 +101,7 @@ async function endQuestion(
 ): Promise<QuestionAnswer> {
   const { requestId, id, fence } = claimed.claim;
   const { questions } = parts.records.journal;
-  const answer: QuestionAnswer = cause === 'deadline' ? DECLINED : { action: 'cancel' };
+  const answer: QuestionAnswer = cause === 'deadline' ? DECLINED : CANCELLED;
   const signal = overSignal(claimed, number, answer, cause);
   const given = { answer, cause, digest: '-', by: null };
   const verdict = await durably(parts, () =>
@@ -112,33 +112,48 @@ async function endQuestion(
   return stored ?? { action: verdict.action };
 }
 
-/** Questions of one call that is held; a further one is cancelled. */
+/** Questions of one call that is held, in all; a further one is cancelled. */
 const MOST_HELD = QUESTION_LIMITS.rounds * QUESTION_LIMITS.perRound;
 
-/** Asks while the call goes on; one question at a time. */
+const CANCELLED: QuestionAnswer = { action: 'cancel' };
+
+/**
+ * Asks while the call goes on; one question at a time, so that each has its own number. Those that come meanwhile wait for
+ * their turn; more than a round of them are cancelled at once.
+ */
 export function heldQuestions(parts: AttemptParts, claimed: Claimed) {
   const numbers: number[] = [];
-  return async (
-    { question, endpoint, patienceMs }: HeldQuestion,
-    withdrawn: AbortSignal,
-  ): Promise<QuestionAnswer> => {
-    if (numbers.length >= MOST_HELD) return { action: 'cancel' };
-    const next = nextNumbers(claimed, numbers);
-    const number = next.number + numbers.length;
-    const untilAt = untilOf(claimed, patienceMs);
-    const round: QuestionRound = { endpoint, state: null, questions: [{ key: '', question }] };
-    const asking: Asking = { round, held: true, number, first: next.first, untilAt, afresh: false };
-    const signals = [askedSignal(claimed, question, next.first, untilAt)];
-    const { questions } = parts.records.journal;
-    const verdict = await durably(parts, () => questions.ask(claimed.claim, asking, signals));
-    if (verdict !== 'asked') return { action: 'cancel' };
-    numbers.push(next.first);
-    return answerOf(parts, claimed, {
-      number: next.first,
-      patienceMs: untilAt - redisNow(claimed),
-      withdrawn,
-    });
+  let last: Promise<unknown> = Promise.resolve();
+  let unanswered = 0;
+  return async (asked: HeldQuestion, withdrawn: AbortSignal): Promise<QuestionAnswer> => {
+    if (unanswered >= QUESTION_LIMITS.perRound) return CANCELLED;
+    unanswered += 1;
+    const answer = last.then(async () => askHeld(parts, claimed, { ...asked, numbers, withdrawn }));
+    last = answer.catch(() => {});
+    return answer.finally(() => (unanswered -= 1));
   };
+}
+
+/** `numbers`: of the questions that this claim has asked. */
+async function askHeld(
+  parts: AttemptParts,
+  claimed: Claimed,
+  asked: HeldQuestion & { numbers: number[]; withdrawn: AbortSignal },
+): Promise<QuestionAnswer> {
+  const { question, endpoint, numbers, withdrawn } = asked;
+  if (withdrawn.aborted || numbers.length >= MOST_HELD) return CANCELLED;
+  const { number, first } = nextNumbers(claimed, numbers);
+  const untilAt = untilOf(claimed, asked.patienceMs);
+  const round: QuestionRound = { endpoint, state: null, questions: [{ key: '', question }] };
+  const place = { number: number + numbers.length, first, untilAt };
+  const asking: Asking = { round, held: true, ...place, afresh: false };
+  const signals = [askedSignal(claimed, question, first, untilAt)];
+  const { questions } = parts.records.journal;
+  const verdict = await durably(parts, () => questions.ask(claimed.claim, asking, signals));
+  if (verdict !== 'asked') return CANCELLED;
+  numbers.push(first);
+  const patienceMs = untilAt - redisNow(claimed);
+  return answerOf(parts, claimed, { number: first, patienceMs, withdrawn });
 }
 
 async function answerOf(

@@ -22,7 +22,8 @@ elseif record[2] ~= fence then
 end
 local before = asked_round(record[4])
 if before and before.fence == fence and int(before.first) == first then
-  return { 'asked' }
+  -- A number belongs to one question: another one under it would get an answer that is not its own.
+  return { redis.call('HGET', BODIES, QUESTION .. id) == ARGV[8] and 'asked' or 'stale' }
 elseif record[1] ~= 'running' then
   return { 'stale' }
 elseif record[3] then

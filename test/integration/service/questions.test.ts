@@ -214,6 +214,24 @@ test('two questions of a round are answered by two people; an output schema does
   expect(await payloadOf(other)).toMatchObject({ seats: '{"window":true,"seats":1}' });
 });
 
+test('what a held call asks at once is asked one by one: each answer is for the question that was shown', async () => {
+  const call = await start('legacy.two');
+  const [first] = await asked(call);
+  expect(first).toMatchObject({ input_id: 'c.1', message: 'How many seats for there?' });
+  await client.answer(call.request_id, 'c.1', { action: 'accept', content: { seats: 1 } });
+  const [second] = await asked(call, first === undefined ? [] : [first]);
+  expect(second).toMatchObject({ input_id: 'c.2', message: 'How many seats for back?' });
+  await client.answer(call.request_id, 'c.2', { action: 'decline' });
+  expect(await payloadOf(call)).toBe('{"window":true,"seats":1} decline');
+});
+
+test('a held call that asks more at once than a round holds gets the rest cancelled, unseen', async () => {
+  const call = await start('legacy.flood');
+  expect(await payloadOf(call)).toBe('cancel');
+  const shown = (await logOf(call)).filter(({ type }) => type === 'ai.tool.input_requested');
+  expect(shown.length).toBeLessThanOrEqual(1);
+});
+
 test('a tool that asks for ever fails after five rounds', async () => {
   const call = await start('modern.again');
   const seen: OpenInput[] = [];

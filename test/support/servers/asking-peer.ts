@@ -69,6 +69,12 @@ function createPeer(): McpServer {
     record('two');
     return text(answers.join(' '));
   });
+  // Legacy only: more questions at once than wait for their turn. Ends with the first answer.
+  server.registerTool('flood', { inputSchema }, async (_args, ctx) => {
+    const ask = async (each: number) =>
+      ctx.mcpReq.elicitInput({ message: `Flood ${each}?`, requestedSchema: seats as never });
+    return text((await Promise.race(Array.from({ length: 12 }, (_, each) => ask(each)))).action);
+  });
   server.registerTool('again', { inputSchema }, async (_args, ctx) => ask(ctx, ['again']));
   server.registerTool('visit', { inputSchema }, async (_args, ctx) => {
     const answer = answerTo(ctx, 'page');

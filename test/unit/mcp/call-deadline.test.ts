@@ -65,3 +65,15 @@ test('times too long for a timer are capped', () => {
   vi.advanceTimersByTime(60_000);
   expect(deadline.ending()).toBeNull();
 });
+
+test('its idle time stands still until each pause is resumed', () => {
+  const deadline = startCallDeadline({ signal: never, timeoutMs: 100, maxTotalMs: 10_000 });
+  deadline.pause();
+  deadline.pause();
+  deadline.resume();
+  vi.advanceTimersByTime(500);
+  expect(deadline.ending()).toBeNull();
+  deadline.resume();
+  vi.advanceTimersByTime(100);
+  expect(deadline.ending()).toBe('timed_out');
+});
