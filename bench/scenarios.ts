@@ -112,7 +112,7 @@ async function startDirect(redis: TestRedis, slots: number): Promise<Stage> {
   return stage(redis, { worker: await startRole(redis, 'worker', await writeConfig(slots)) });
 }
 
-/** API and worker in one process: a submission needs no job. */
+/** API and worker in one process. */
 async function startUp(redis: TestRedis, slots: number): Promise<Stage> {
   const port = await freePort();
   const service = await startRole(redis, 'up', await writeConfig(slots), ['--port', String(port)]);

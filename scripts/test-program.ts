@@ -1,7 +1,7 @@
 /** The command `adjutant` for the tests: its sources and what they import, in few files. A process that reads them is
  *  ready in half the time that 1,200 files take, and the tests start hundreds.
  *  It must hold the same code as the sources; a test that is run alone uses those. */
-import { copyFileSync, cpSync, mkdirSync, rmSync } from 'node:fs';
+import { copyFileSync, cpSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, join, resolve } from 'node:path';
 import { rolldown } from 'rolldown';
 
@@ -16,6 +16,8 @@ const ENTRIES = [
   'test/support/servers/counting.ts',
   'test/chaos/tool-server.ts',
 ];
+/** Beside the program as it is beside the folder of the command. */
+const CONTROL_SERVER = 'control-server/main';
 /** It reads files that lie beside its own. */
 const LEFT_OUTSIDE = ['@fastify/swagger-ui'];
 
@@ -24,7 +26,10 @@ export async function writeTestProgram(): Promise<string> {
   rmSync(FOLDER, { recursive: true, force: true });
   mkdirSync(FOLDER, { recursive: true });
   const bundle = await rolldown({
-    input: Object.fromEntries(ENTRIES.map((file) => [basename(file, '.ts'), resolve(file)])),
+    input: {
+      ...Object.fromEntries(ENTRIES.map((file) => [basename(file, '.ts'), resolve(file)])),
+      [CONTROL_SERVER]: resolve(`src/${CONTROL_SERVER}.ts`),
+    },
     platform: 'node',
     external: LEFT_OUTSIDE,
     resolve: { conditionNames: ['adjutant-source', 'node', 'import'], mainFields: ['module', 'main'] },
@@ -39,7 +44,10 @@ export async function writeTestProgram(): Promise<string> {
   });
   await bundle.close();
   cpSync('src/journal/scripts', join(FOLDER, 'scripts'), { recursive: true });
+  copyFileSync('src/redis/script-bundle.lua', join(FOLDER, 'script-bundle.lua'));
   cpSync('src/directive-server/starter', join(FOLDER, 'starter'), { recursive: true });
+  mkdirSync(join(PLACE, 'control-server'), { recursive: true });
+  writeFileSync(join(PLACE, `${CONTROL_SERVER}.js`), `import '../program/${CONTROL_SERVER}.js';\n`);
   copyFileSync('package.json', join(PLACE, 'package.json'));
   return join(FOLDER, 'main.js');
 }

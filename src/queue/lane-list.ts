@@ -40,7 +40,7 @@ export async function listLanes(parts: LaneListParts): Promise<LaneListing> {
   return { lanes: await Promise.all(names.map(look)) };
 }
 
-/** As the workers last said; what a process submitted to itself has no job. */
+/** As the workers last said: what an engine gives to the worker of its own process has no job. */
 function runningIn(lane: string, workers: readonly PresentWorker[]): number {
   const served = workers.flatMap(({ lanes }) => lanes?.filter(({ name }) => name === lane) ?? []);
   return served.reduce((sum, { running }) => sum + running, 0);

@@ -9,6 +9,8 @@ while at <= #ARGV do
   local ran, reply = pcall(SCRIPTS[ARGV[at]], own_keys, { unpack(ARGV, at + 3, at + 2 + args) })
   if not ran then
     reply = type(reply) == 'table' and reply.err or tostring(reply)
+    -- Of a script that breaks there is no code yet; alone it has this one.
+    if not string.match(reply, '^%u+ ') then reply = 'ERR ' .. reply end
     -- A replica writes nothing of it: the client looks for the master and sends the whole call again.
     if string.sub(reply, 1, 8) == 'READONLY' then return redis.error_reply(reply) end
   end

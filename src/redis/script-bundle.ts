@@ -5,25 +5,33 @@ import { readFileSync } from 'node:fs';
 import type { Redis } from 'ioredis';
 import { replyError } from './error.ts';
 
-/** Those of each directive and turn, of the journal and of BullMQ: small answers, and no walk through what others left. */
-export const BUNDLED_SCRIPTS: ReadonlySet<string> = new Set([
+/**
+ * Those of each directive and turn, of the journal and of BullMQ: small answers, and no walk through what others left.
+ * Those that let something in share no call with the others: once a call has written, Redis refuses none of it for want of memory.
+ */
+const ADMITTING: ReadonlySet<string> = new Set([
   'adjutant:accept',
-  'adjutant:append',
-  'adjutant:claim',
-  'adjutant:finish',
   'adjutant:index-add',
-  'adjutant:retry',
-  'adjutant:run-commit',
   'adjutant:run-send',
   'adjutant:run-start',
   'addStandardJob',
+]);
+const GOING_ON: ReadonlySet<string> = new Set([
+  'adjutant:append',
+  'adjutant:claim',
+  'adjutant:finish',
+  'adjutant:retry',
+  'adjutant:run-commit',
   'moveToActive',
   'moveToFinished',
 ]);
 
+export const BUNDLED_SCRIPTS: ReadonlySet<string> = new Set([...ADMITTING, ...GOING_ON]);
+
 /** Of one bundle: Redis does nothing else meanwhile. */
 const MOST_CALLS = 24;
-const MOST_BYTES = 256 * 1_024;
+/** Bytes, or characters of up to three bytes. */
+const MOST_BYTES = 128 * 1_024;
 /** Of one call; Lua unpacks no more than 8,000 values. */
 const MOST_ARGUMENTS = 500;
 
@@ -35,6 +43,7 @@ type Definition = Parameters<Redis['defineCommand']>[1];
 
 interface Call {
   readonly script: string;
+  readonly admits: boolean;
   readonly keys: readonly Argument[];
   readonly args: readonly Argument[];
   readonly alone: () => Promise<unknown>;
@@ -59,7 +68,7 @@ export function bundleScripts(connection: Redis): void {
     if (bundle?.size === sources.size) return bundle.run;
     const name = `adjutant:bundle-of-${sources.size}`;
     define(name, { lua: bundleSource(sources) });
-    bundle = { size: sources.size, run: commandOf(commands, name, connection) };
+    bundle = { size: sources.size, run: (commands[name] as Command).bind(connection) };
     return bundle.run;
   }
 
@@ -76,17 +85,20 @@ export function bundleScripts(connection: Redis): void {
 
   function defineBundled(name: string, definition: Definition): void {
     define(name, definition);
-    const run = commandOf(commands, name, connection);
-    const isBundled = BUNDLED_SCRIPTS.has(name) || BUNDLED_SCRIPTS.has(name.split(':')[0] ?? '');
-    if (isBundled) sources.set(name, definition.lua);
-    commands[name] = (...given) => {
-      const args = isBundled ? argumentsOf(given, definition.numberOfKeys) : null;
-      if (args === null) {
+    const defined = commands[name] as Command;
+    const known = [name, name.split(':')[0] ?? ''].find((each) => BUNDLED_SCRIPTS.has(each));
+    if (known !== undefined) sources.set(name, definition.lua);
+    // A pipeline has the same function, and goes as a whole when it is executed.
+    commands[name] = function call(this: unknown, ...given: unknown[]) {
+      if (this !== connection) return defined.apply(this, given);
+      const alone = (): Promise<unknown> => defined.apply(connection, given.slice());
+      const args = known === undefined ? null : argumentsOf(given, definition.numberOfKeys);
+      if (known === undefined || args === null) {
         flush();
-        return run(...given);
+        return alone();
       }
       return new Promise((resolve, reject) => {
-        wait({ script: name, ...args, alone: () => run(...given), resolve, reject });
+        wait({ script: name, admits: ADMITTING.has(known), ...args, alone, resolve, reject });
       });
     };
   }
@@ -96,12 +108,6 @@ export function bundleScripts(connection: Redis): void {
     flush();
     return quit(...args);
   }) as Redis['quit'];
-}
-
-function commandOf(commands: Record<string, Command>, name: string, connection: Redis): Command {
-  const command = commands[name];
-  if (command === undefined) throw new Error(`the client has not defined "${name}"`);
-  return command.bind(connection);
 }
 
 /** One script that holds those of `sources`. */
@@ -133,8 +139,10 @@ function* parts(calls: readonly Call[]): Generator<Call[]> {
   let part: Call[] = [];
   let bytes = 0;
   for (const call of calls) {
-    const more = bytesOf(call.args);
-    if (part.length === MOST_CALLS || (part.length > 0 && bytes + more > MOST_BYTES)) {
+    const more = bytesOf(call.args) + bytesOf(call.keys);
+    const [first = call] = part;
+    const isFull = part.length === MOST_CALLS || bytes + more > MOST_BYTES;
+    if (part.length > 0 && (isFull || first.admits !== call.admits)) {
       yield part;
       part = [];
       bytes = 0;

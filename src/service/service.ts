@@ -145,7 +145,7 @@ function storesOf(roles: Roles, redis: Connections, shared: Shared) {
   return {
     turns: roles.engine ? storeOn(redis.open('commands'), shared, { takes }) : null,
     work: roles.worker ? storeOn(redis.open('commands'), shared, { waitsForTurns: true }) : null,
-    entry: roles.api ? storeOn(redis.open('submit'), shared, { takes }) : null,
+    entry: roles.api ? storeOn(redis.open('submit'), shared) : null,
   };
 }
 

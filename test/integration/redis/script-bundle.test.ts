@@ -4,6 +4,7 @@ import { randomUUID } from 'node:crypto';
 import { createRequire } from 'node:module';
 import { globSync } from 'node:fs';
 import { resolve } from 'node:path';
+import { Queue } from 'bullmq';
 import { Redis } from 'ioredis';
 import { expect, test } from 'vitest';
 import { scriptSources } from '../../../src/journal/scripts.ts';
@@ -14,7 +15,9 @@ import { useRedis } from '../../support/shared.ts';
 const redis = useRedis();
 
 /** As the journal defines its own: bundled by name, and one that is not. */
-const NOTE = `redis.call('RPUSH', KEYS[1], ARGV[1])
+const NOTE = `if ARGV[2] == 'break' then return 1 + nil end
+if ARGV[2] == 'free' then redis.call('DEL', KEYS[1]) return { 'freed' } end
+redis.call('RPUSH', KEYS[1], ARGV[1])
 if ARGV[2] == 'nothing' then return nil end
 return { 'noted', ARGV[1], redis.call('LLEN', KEYS[1]) }`;
 
@@ -59,9 +62,10 @@ test('the scripts of one turn are one command, and each has its own answer', asy
   const { connection, bundled, queued, list } = store;
   await scriptCalls(connection);
   const texts = Array.from({ length: 20 }, (_, index) => `text ${index} Ω`);
-  const replies = await Promise.all(texts.map((text, index) => (index % 2 ? queued : bundled)(list, text)));
+  const replies = await Promise.all(texts.map((text, index) => (index < 10 ? queued : bundled)(list, text)));
   expect(replies).toEqual(texts.map((text, index) => ['noted', text, index + 1]));
-  expect(await scriptCalls(connection)).toBe(1);
+  // Those that let something in, and those that do not.
+  expect(await scriptCalls(connection)).toBe(2);
   expect(await connection.lrange(list, 0, -1)).toEqual(texts);
 });
 
@@ -140,6 +144,57 @@ test('on a replica nothing is written, and it goes on once there is a master', a
     ['noted', 'c', 3],
     ['noted', 'd', 4],
   ]);
+});
+
+test('a script that breaks says so in the words of Redis, alone and beside others', async () => {
+  await using store = open();
+  const { bundled, list } = store;
+  const breaks = (): Promise<string> =>
+    bundled(list, 'a', 'break').then(String, (error: Error) => error.message);
+  const alone = await breaks();
+  const [beside] = await Promise.all([breaks(), bundled(list, 'b')]);
+  expect(alone).toMatch(/^ERR .*arithmetic on a nil value/);
+  expect(beside).toMatch(/^ERR .*arithmetic on a nil value/);
+});
+
+test('a pipeline sends the scripts that it was given, in its own call, and answers for them', async () => {
+  await using store = open();
+  const { connection, bundled, list } = store;
+  const pipeline = connection.multi() as unknown as Record<string, (args: unknown[]) => unknown> & {
+    exec(): Promise<[Error | null, unknown][]>;
+  };
+  pipeline['addStandardJob:9.9.9']?.([list, 'a', '']);
+  pipeline['addStandardJob:9.9.9']?.([list, 'b', 'break']);
+  expect(await connection.llen(list)).toBe(0);
+  const [first, second] = await pipeline.exec();
+  expect(first).toEqual([null, ['noted', 'a', 1]]);
+  expect(String(second?.[0])).toMatch(/arithmetic/);
+  expect(await bundled(list, 'c')).toEqual(['noted', 'c', 2]);
+});
+
+test('BullMQ adds many jobs at once, and hears when Redis refuses them', async () => {
+  const connection = connectRedis(redis.url, 'submit') as Redis;
+  const queue = new Queue(`many-${randomUUID()}`, { connection });
+  const jobs = Array.from({ length: 5 }, (_, index) => ({ name: 'each', data: { index } }));
+  await queue.addBulk(jobs);
+  expect(await queue.getJobCounts('wait')).toEqual({ wait: 5 });
+  await connection.config('SET', 'maxmemory', '1');
+  const refused = await queue.addBulk(jobs).catch((error: Error) => error.message);
+  await connection.config('SET', 'maxmemory', '0');
+  expect(refused).toMatch(/OOM/);
+  await queue.close();
+  await closeRedis(connection);
+});
+
+test('without memory nothing is let in, whatever else frees some in the same turn', async () => {
+  await using store = open();
+  const { connection, bundled, queued, list } = store;
+  await Promise.all([bundled(list, 'a'), queued(list, 'b')]);
+  await connection.config('SET', 'maxmemory', '1');
+  const [freed, added] = await Promise.allSettled([bundled(list, 'a', 'free'), queued(`${list}-2`, 'b')]);
+  await connection.config('SET', 'maxmemory', '0');
+  expect(freed).toMatchObject({ status: 'fulfilled', value: ['freed'] });
+  expect(String((added as PromiseRejectedResult).reason)).toMatch(/OOM/);
 });
 
 test('what was called before the connection closes is sent', async () => {

@@ -1,0 +1,43 @@
+/** The list of lanes, from what Redis and the workers say.
+ *  It must not ask either. */
+import { expect, test } from 'vitest';
+import type { PresentWorker } from '../../../src/catalog/workers.ts';
+import { listLanes, type LaneListParts } from '../../../src/queue/lane-list.ts';
+
+const COUNTS = { waiting: 0, delayed: 0, paused: false, globalConcurrency: null, workers: 2 };
+
+function workerWith(running: number): PresentWorker {
+  const lanes = [{ name: 'custom.own', concurrency: 5, running }];
+  return { id: 'w', roles: ['worker'], state: 'working', lanes } as unknown as PresentWorker;
+}
+
+/** `jobs`: that BullMQ counts as active. */
+function partsOf(jobs: number, workers: readonly PresentWorker[]): LaneListParts {
+  const nothing = { current: async () => new Map(), recheck: async () => new Map() };
+  return {
+    catalog: {
+      servers: nothing,
+      models: { current: async () => ({ providers: new Map() }) },
+      published: {
+        tools: { read: async () => [] },
+        models: { read: async () => ({ blockedUntil: new Map() }) },
+      },
+      workers: { known: { recheck: async () => workers, current: async () => workers } },
+    },
+    lanes: {
+      counts: async () => ({ ...COUNTS, active: jobs }),
+      heldBack: async () => null,
+      load: async () => ({ waiting: 0, active: jobs }),
+    },
+    kinds: ['own'],
+  } as unknown as LaneListParts;
+}
+
+test.each([
+  ['what runs without a job is counted', 0, [workerWith(2), workerWith(1)], 3],
+  ['jobs that the workers have not reported yet are counted', 4, [workerWith(1)], 4],
+  ['a worker that does not say what it serves adds nothing', 1, [{ ...workerWith(9), lanes: null }], 1],
+])('%s', async (_name, jobs, workers, active) => {
+  const { lanes } = await listLanes(partsOf(jobs, workers));
+  expect(lanes.find(({ name }) => name === 'custom.own')).toMatchObject({ active });
+});
