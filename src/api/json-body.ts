@@ -23,10 +23,10 @@ export function acceptJsonOnly(app: FastifyInstance): void {
   });
 }
 
-/** Throws `DirectiveRefused` with the code `invalid_json`. */
+/** Throws `DirectiveRefused`: `invalid_body` where it is too deep to be looked at, else `invalid_json`. */
 function parseJson(body: Buffer): unknown {
   const excess = body.length < MEASURED_BYTES ? null : jsonExcess(body, SHAPE);
-  if (excess !== null) throw refused(`The body ${excess}.`);
+  if (excess !== null) throw refused(`The body ${excess}.`, 'invalid_body');
   return parseText(decode(body));
 }
 
@@ -47,6 +47,6 @@ function parseText(text: string): unknown {
   }
 }
 
-function refused(message: string): DirectiveRefused {
-  return new DirectiveRefused(problem('invalid_json', { detail: message, errors: [{ path: '', message }] }));
+function refused(message: string, code: 'invalid_json' | 'invalid_body' = 'invalid_json'): DirectiveRefused {
+  return new DirectiveRefused(problem(code, { detail: message, errors: [{ path: '', message }] }));
 }
