@@ -2,6 +2,7 @@
 // Must never call the model while a stage is under way.
 import type { Message } from '../../contract/message.ts';
 import type { Delegation } from '../core/control/control-context.ts';
+import { shownName } from '../core/control/shown-name.ts';
 import { askModel } from './react-call.ts';
 import type { OpenDelegation, ReactContext, ReactState } from './react-state.ts';
 import type { AgentOwnDirective, Step, StrategySignal } from './strategy.ts';
@@ -52,7 +53,10 @@ function report({ stages, done }: OpenDelegation, { status, result, error }: Chi
   }
   const message = (Object(error) as { message?: unknown }).message;
   const why = typeof message === 'string' ? message : status;
-  return { role: 'user', content: `[${kind} FAILED: ${stages[done - 1] ?? ''}] ${why}` };
+  const name = shownName(stages[done - 1] ?? '');
+  // No agent has such a name, and the error would quote it.
+  if (name === null) return { role: 'user', content: `[${kind} FAILED] there is no such agent` };
+  return { role: 'user', content: `[${kind} FAILED: ${name}] ${why}` };
 }
 
 function textOf(result: unknown): string {

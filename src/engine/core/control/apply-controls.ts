@@ -75,7 +75,8 @@ export function applyControls(
 }
 
 function contextFor(start: ControlStart, callId: string, index: number): ControlContext {
-  return { ...start, stopped: false, completion: null, delegations: [], signals: [], callId, index };
+  const noted = new Set<string>();
+  return { ...start, stopped: false, completion: null, delegations: [], signals: [], callId, index, noted };
 }
 
 function applyOne(context: ControlContext, raw: unknown, applies: boolean, dispatching: Dispatching): void {

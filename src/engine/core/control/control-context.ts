@@ -39,6 +39,8 @@ export interface ControlContext {
   /** The tool call whose result carried the directive, and the directive's place there. */
   readonly callId: string;
   readonly index: number;
+  /** The types of which the model has a note in this round. */
+  readonly noted: Set<string>;
   /** Depth of the run, from 0. */
   readonly depth: number;
   /** What the model reads while the run is in a phase, by the phase's name. Without any, phases mean nothing. */
@@ -65,7 +67,10 @@ export interface ControlOptions extends Partial<
 }
 
 /** The outcome of a round's control directives; a strategy copies what it needs. */
-export type AppliedControls = Omit<ControlContext, 'callId' | 'index' | 'depth' | 'phases' | 'isModelAlias'>;
+export type AppliedControls = Omit<
+  ControlContext,
+  'callId' | 'index' | 'noted' | 'depth' | 'phases' | 'isModelAlias'
+>;
 
 /** The control directives in one tool call's result. */
 export interface CallControls {
@@ -96,7 +101,9 @@ export function ignoreControl(context: ControlContext, type: string, reason: str
   context.signals.push({ type: 'directive.ignored', data });
 }
 
-/** A sentence of the service that the model reads after the round. */
-export function addNote(context: ControlContext, sentence: string): void {
-  context.messages = [...context.messages, { role: 'user', content: `[SYSTEM] ${sentence}` }];
+/** A sentence of the service that the model reads after the round, once for each type: a result may repeat its mistake. */
+export function addNote(context: ControlContext, type: string, sentence: string): void {
+  if (context.noted.has(type)) return;
+  context.noted.add(type);
+  context.messages = [...context.messages, { role: 'user', content: sentence }];
 }

@@ -1,6 +1,7 @@
 // delegate: another agent takes over a task; the run goes on with its answer.
 // Must never delegate deeper than the limit: the model gets a message instead.
-import { type ControlContext, type ControlHandler, ignoreControl } from './control-context.ts';
+import { addNote, type ControlContext, type ControlHandler, ignoreControl } from './control-context.ts';
+import { shownName, shownNames } from './shown-name.ts';
 
 /** Levels of delegated runs below the first. */
 const MAX_DELEGATION_DEPTH = 2;
@@ -16,8 +17,12 @@ export function handOver(
   what: { stages: readonly string[]; task: string; max_turns: number | null },
 ): void {
   if (context.depth >= MAX_DELEGATION_DEPTH) {
-    const content = `[DELEGATION REJECTED] ${what.stages.join(' -> ')}: delegated ${context.depth} levels deep already`;
-    context.messages = [...context.messages, { role: 'user', content }];
+    const stages = shownNames(
+      what.stages.flatMap((stage) => shownName(stage) ?? []),
+      ' -> ',
+    );
+    const levels = `delegated ${context.depth} levels deep already`;
+    addNote(context, type, `[DELEGATION REJECTED] ${stages}: ${levels}`);
     return ignoreControl(context, type, 'too_deep');
   }
   const tag = `${type}-${context.callId}-${context.index}`.slice(0, 120);

@@ -3,6 +3,7 @@
 import { ownMember } from '../../../contract/own-member.ts';
 import { without } from '../run-state.ts';
 import { addNote, type ControlHandler, ignoreControl } from './control-context.ts';
+import { shownName, shownNames } from './shown-name.ts';
 
 /** The anchor that shows the phase to the model. */
 const PHASE_ANCHOR = 'phase';
@@ -12,7 +13,10 @@ export const phaseChange: ControlHandler<'phase_change'> = (context, { type, par
   if (names.length === 0) return ignoreControl(context, type, 'no_phases');
   const text = ownMember(context.phases, phase);
   if (text === undefined) {
-    addNote(context, `Phase change rejected: '${phase.slice(0, 100)}' is not one of ${names.join(', ')}.`);
+    const name = shownName(phase);
+    const what = name === null ? 'the phase that a tool named' : `'${name}'`;
+    const known = shownNames(names, ', ');
+    addNote(context, type, `[SYSTEM] Phase change rejected: ${what} is not one of ${known}.`);
     return ignoreControl(context, type, 'unknown_phase');
   }
   const { callId, index, phase: previous } = context;
