@@ -22,11 +22,15 @@ export interface LoginChange extends LoginRecord {
 
 export type LoginRecords = ReturnType<typeof createLoginRecords>;
 
-/** `principal`: on whose behalf; one installation may have several. */
+/** Begun before a write, awaited after it: rejects when the write may still be lost. null: Redis' own durability. */
+type BeginConfirm = () => Promise<(() => Promise<void>) | null>;
+
+/** `principal`: on whose behalf; one installation may have several. `confirm`: of what replaces a login. */
 export function createLoginRecords(
   connection: RedisConnection,
   keys: Pick<KeySpace, 'login'>,
   principal: string,
+  confirm: BeginConfirm = () => Promise.resolve(null),
 ) {
   const run = prepareScripts(connection);
   const extendedAt = new Map<string, number>();
@@ -62,9 +66,17 @@ export function createLoginRecords(
     async put(server: string, record: LoginRecord): Promise<void> {
       await write(server, '*', '', record);
     },
-    /** Also gives the lock back. false: the version is not `was` any more, or another holder has the lock. */
-    replace: (server: string, { was, holder, ...record }: LoginChange): Promise<boolean> =>
-      write(server, was ?? '', holder, record),
+    /**
+     * Also gives the lock back. false: the version is not `was` any more, or another holder has the lock. Rejects when it was
+     * written and Redis does not confirm it; safe to repeat.
+     */
+    async replace(server: string, { was, holder, ...record }: LoginChange): Promise<boolean> {
+      // What cannot be confirmed is written all the same: there may be no other copy.
+      const confirmed = await confirm().catch((error: unknown) => async () => Promise.reject(error));
+      const isWritten = await write(server, was ?? '', holder, record);
+      if (isWritten) await confirmed?.();
+      return isWritten;
+    },
     /** false: there was none. */
     async remove(server: string): Promise<boolean> {
       return (await connection.del(keysOf(server)[0])) === 1;

@@ -7,6 +7,7 @@ import { keySpace } from '../journal/keys.ts';
 import type { LoginSummary } from '../mcp/oauth/login.ts';
 import { createLoginStore, type LoginStore } from '../mcp/oauth/login-store.ts';
 import { createSeal } from '../mcp/oauth/seal.ts';
+import { confirmations } from '../queue/durability.ts';
 import type { RedisConnection } from '../redis/connection.ts';
 
 /** On whose behalf the service calls: one principal for all, until there are tenants. */
@@ -26,12 +27,12 @@ export function needsLogins(config: Pick<Config, 'mcpServers' | 'tokenKeys'>): b
 /** null: there is no key. */
 export function loginsOn(
   connection: RedisConnection,
-  { prefix, tokenKeys }: Pick<Config, 'prefix' | 'tokenKeys'>,
+  { prefix, tokenKeys, durability }: Pick<Config, 'prefix' | 'tokenKeys' | 'durability'>,
 ): LoginStore | null {
   const [first, ...others] = tokenKeys;
   if (first === undefined) return null;
   return createLoginStore({
-    records: loginRecordsOn(connection, { prefix }),
+    records: loginRecordsOn(connection, { prefix, durability }),
     seal: createSeal([first, ...others]),
     principal: PRINCIPAL,
   });
@@ -40,9 +41,9 @@ export function loginsOn(
 /** Sealed: without a key they can only be removed. */
 export function loginRecordsOn(
   connection: RedisConnection,
-  { prefix }: Pick<Config, 'prefix'>,
+  { prefix, durability }: Pick<Config, 'prefix' | 'durability'>,
 ): LoginRecords {
-  return createLoginRecords(connection, keySpace(prefix), PRINCIPAL);
+  return createLoginRecords(connection, keySpace(prefix), PRINCIPAL, confirmations(connection, durability));
 }
 
 /** As the catalog shows it. */

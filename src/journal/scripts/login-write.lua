@@ -9,7 +9,8 @@ local LOGIN, LOCK = KEYS[1], KEYS[2]
 local version = redis.call('HGET', LOGIN, 'version') or ''
 
 if version == ARGV[3] then
-  -- A lost connection repeats the command.
+  -- A lost connection repeats the command, and so does a write that was not confirmed: only a write can be confirmed.
+  redis.call('PEXPIRE', LOGIN, ARGV[5])
   return { 'written' }
 end
 if ARGV[1] ~= '*' then

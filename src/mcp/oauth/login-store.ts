@@ -12,7 +12,10 @@ export interface LoginRecords {
   unlock(server: string, holder: string): Promise<void>;
   /** Whatever was there. */
   put(server: string, written: { readonly version: string; readonly sealed: string }): Promise<void>;
-  /** Also gives the lock back. false: the version is not `was` any more, or another holder has the lock. */
+  /**
+   * Also gives the lock back. false: the version is not `was` any more, or another holder has the lock. Rejects when it may
+   * still be lost; safe to repeat.
+   */
   replace(server: string, change: LoginChange): Promise<boolean>;
   /** false: there was none. */
   remove(server: string): Promise<boolean>;

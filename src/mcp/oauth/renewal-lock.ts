@@ -59,9 +59,11 @@ async function renewHeld(given: RenewalUnderLock): Promise<StoredLogin> {
     throw new LoginFault('auth', `nobody is logged in any more: run ${loginCommand(server)}`);
   const signal = AbortSignal.timeout(Math.floor(leaseMs * REQUEST_SHARE));
   const renewal = await renew({ serverUrl, auth, login: held?.login ?? null, challenge, signal, now });
-  if (renewal.kind === 'renewed') return stored(given, held, renewal.login);
-  if (isForgotten(renewal) && held !== null)
-    await stored(given, held, { ...held.login, refused: renewal.reason });
+  if (renewal.kind === 'renewed') return kept(given, held, renewal.login);
+  if (isForgotten(renewal) && held !== null) {
+    const now = await stored(given, held, { ...held.login, refused: renewal.reason });
+    if (now.login.refused === null) return now;
+  }
   throw faultOf(given, renewal);
 }
 
@@ -70,14 +72,59 @@ function isForgotten(renewal: Renewal): boolean {
   return renewal.kind === 'denied' && renewal.reason === 'invalid_grant';
 }
 
+/**
+ * These may be the only tokens that the authorization server still takes: a process that had the lock meanwhile gets
+ * to its end, what it was refused is overwritten, and a write that Redis does not confirm is repeated.
+ */
+async function kept(given: RenewalUnderLock, was: StoredLogin | null, login: Login): Promise<StoredLogin> {
+  const written = { version: randomUUID(), login };
+  const untilAt = performance.now() + 2 * given.leaseMs;
+  let replaced = was;
+  while (!(await isWritten(given, replaced, written))) {
+    const now = await given.store.read(given.server);
+    const isThere = now?.version === written.version;
+    if (!isThere && isElse(now, was)) return now;
+    if (performance.now() > untilAt || (now === null && was !== null)) {
+      if (isThere) break;
+      throw new LoginFault('network', LOCK_LOST);
+    }
+    if (!isThere) replaced = now;
+    await delay(POLL_MS * (1 + 3 * given.random()), undefined, { ref: false });
+  }
+  return written;
+}
+
+/** Neither `was`, nor that its refresh token was refused. */
+function isElse(now: StoredLogin | null, was: StoredLogin | null): now is StoredLogin {
+  if (now === null || now.version === was?.version) return false;
+  const { refused, accessToken, refreshToken } = now.login;
+  const isSame = accessToken === was?.login.accessToken && refreshToken === was.login.refreshToken;
+  return refused === null || !isSame;
+}
+
+/** false also: it is not known whether Redis keeps it. */
+async function isWritten(
+  { server, store, holder }: RenewalUnderLock,
+  was: StoredLogin | null,
+  written: StoredLogin,
+): Promise<boolean> {
+  try {
+    return await store.replace(server, written, { was: was?.version ?? null, holder });
+  } catch (error) {
+    if (error instanceof LoginFault) throw error;
+    return false;
+  }
+}
+
+const LOCK_LOST = 'the lock of the login was lost during its renewal';
+
 /** A login, a logout, or a process that had the lock meanwhile: what it stored counts. */
 async function stored(given: RenewalUnderLock, was: StoredLogin | null, login: Login): Promise<StoredLogin> {
-  const { server, store, holder } = given;
   const written = { version: randomUUID(), login };
-  if (await store.replace(server, written, { was: was?.version ?? null, holder })) return written;
-  const now = newer(await store.read(server), was);
+  if (await isWritten(given, was, written)) return written;
+  const now = newer(await given.store.read(given.server), was);
   if (now !== null) return now;
-  throw new LoginFault('network', 'the lock of the login was lost during its renewal');
+  throw new LoginFault('network', LOCK_LOST);
 }
 
 function faultOf(
