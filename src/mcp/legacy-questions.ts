@@ -1,7 +1,9 @@
 /** The questions of a legacy server, which come as requests of their own while it works on a call.
- *  It must never guess whose question it is: where several calls have asked at once, nobody can answer. */
-import { type Client, ProtocolError, ProtocolErrorCode } from '@modelcontextprotocol/client';
+ *  It must never guess whose question it is: where several calls have asked at once, or a call was ended that
+ *  the server may still be at work on, nobody can answer. */
+import { type Client, ProtocolError, ProtocolErrorCode, type Transport } from '@modelcontextprotocol/client';
 import type { Logger } from '../telemetry/logger.ts';
+import { type AbandonedCalls, watchAbandoned } from './abandoned-calls.ts';
 import { elicitResult, readQuestion } from './questions.ts';
 import type { CallListeners } from './session.ts';
 
@@ -13,13 +15,20 @@ export interface LegacyQuestions {
   changed(): void;
 }
 
+interface Asked {
+  readonly client: Client;
+  readonly transport: Transport;
+  readonly logger: Logger;
+}
+
 /** The client has offered to answer. `inFlight`: the calls under way. */
 export function answerQuestions(
-  client: Client,
+  { client, transport, logger }: Asked,
   inFlight: ReadonlyMap<Promise<unknown>, CallListeners>,
-  logger: Logger,
 ): LegacyQuestions {
-  const askers = createAskers(inFlight);
+  let open = 0;
+  const abandoned = watchAbandoned(transport, () => open > 0);
+  const askers = createAskers(inFlight, abandoned);
   client.setRequestHandler('elicitation/create', async ({ params }, { mcpReq }) => {
     const question = readQuestion(params);
     if (!question.ok)
@@ -28,10 +37,12 @@ export function answerQuestions(
     try {
       const asker = await askers.find(mcpReq.signal);
       if (asker?.onQuestion === undefined) {
-        logger.warn({ calls: inFlight.size }, 'MCP server asks, and it is unknown for which call: cancelled');
+        logger.warn(...unknownAsker(inFlight.size, abandoned.leftMs()));
         return { action: 'cancel' as const };
       }
-      return elicitResult(await asker.onQuestion(question.value, mcpReq.signal)) as never;
+      open += 1;
+      const answer = await asker.onQuestion(question.value, mcpReq.signal).finally(() => (open -= 1));
+      return elicitResult(answer) as never;
     } finally {
       clearInterval(beat);
     }
@@ -39,20 +50,30 @@ export function answerQuestions(
   return askers;
 }
 
-function createAskers(inFlight: ReadonlyMap<Promise<unknown>, CallListeners>) {
+function unknownAsker(calls: number, leftMs: number): Parameters<Logger['warn']> {
+  if (leftMs === 0)
+    return [{ calls }, 'MCP server asks, and it is unknown for which call: its question is cancelled'];
+  const until = new Date(Date.now() + leftMs).toISOString();
+  const message =
+    'MCP server asks, perhaps for a call that was ended before it answered: its questions are cancelled for a while';
+  return [{ calls, until }, message];
+}
+
+function createAskers(inFlight: ReadonlyMap<Promise<unknown>, CallListeners>, abandoned: AbandonedCalls) {
   const waiting = new Set<() => void>();
   const changed = (): void => {
     for (const look of waiting) look();
   };
   return {
     changed,
-    /** The call that asks, once it is the only one under way; null: several have asked, or the question is withdrawn. */
+    /** The call that asks, once it is the only one under way; null: it is unknown, or the question is withdrawn. */
     async find(withdrawn: AbortSignal): Promise<CallListeners | null> {
       for (const each of inFlight.values()) each.onAsked?.();
       const { promise, resolve } = Promise.withResolvers<CallListeners | null>();
       const look = (): void => {
         const [only = null] = inFlight.values();
-        if (withdrawn.aborted || inFlight.size <= 1) resolve(withdrawn.aborted ? null : only);
+        if (withdrawn.aborted || abandoned.leftMs() > 0) resolve(null);
+        else if (inFlight.size <= 1) resolve(only);
         else if (waiting.size >= inFlight.size) resolve(null);
       };
       waiting.add(look);

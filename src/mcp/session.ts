@@ -116,7 +116,7 @@ export function openedSession(
     return client.request({ method: 'tools/call', params: { ...params } }, options);
   };
   // Where the client has not offered to answer, the SDK refuses the handler, and the server its question.
-  if (questions && era === 'legacy') asked = answerQuestions(client, inFlight, logger);
+  if (questions && era === 'legacy') asked = answerQuestions({ client, transport, logger }, inFlight);
   watchErrors({ client, transportKind, era, end, logger });
   return {
     client,

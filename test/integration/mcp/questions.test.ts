@@ -64,6 +64,20 @@ test('a call that is cancelled withdraws its question', async () => {
   expect(asked[0]?.withdrawn.aborted).toBe(true);
 });
 
+test('a question of a call that was ended, whose server goes on with it, is shown to nobody', async () => {
+  const { call, logs } = openPool(askingPeer('legacy'));
+  await call('plain');
+  const { asked, onQuestion } = person();
+  const cancel = new AbortController();
+  const orphan = call('orphan', {}, { onQuestion, signal: cancel.signal });
+  await call('plain');
+  cancel.abort();
+  expect(await orphan).toMatchObject({ kind: 'failed', error: { type: 'cancelled' } });
+  expect(textOf(await call('host', {}, { onQuestion }))).toBe('cancel');
+  expect(asked).toEqual([]);
+  expect(logs.find(({ fields }) => fields['until'] !== undefined)?.message).toMatch(/was ended/);
+});
+
 test('a modern call ends with what is asked, and another process of the server takes the answers', async () => {
   const key = { ASKING_KEY: 'of all its processes, 32 bytes or more' };
   const asks = await openPool(askingPeer('modern', key)).call('two');

@@ -42,6 +42,8 @@ function answerTo(ctx: ServerContext, key: string): string | null {
   return view.action === 'accept' ? JSON.stringify(view.content ?? {}) : view.action;
 }
 
+const orphan = { awaited: Promise.withResolvers<void>(), answered: Promise.withResolvers<string>() };
+
 async function ask(ctx: ServerContext, keys: readonly string[]): Promise<InputRequiredResult> {
   record(`ask ${keys.join(' ')}`);
   const requestState = await codec.mint({ keys }, ctx);
@@ -74,6 +76,17 @@ function createPeer(): McpServer {
     const ask = async (each: number) =>
       ctx.mcpReq.elicitInput({ message: `Flood ${each}?`, requestedSchema: seats as never });
     return text((await Promise.race(Array.from({ length: 12 }, (_, each) => ask(each)))).action);
+  });
+  // Goes on after it was cancelled, and asks while another call is under way, which ends with the answer.
+  server.registerTool('orphan', { inputSchema }, async () => {
+    await orphan.awaited.promise;
+    const params = { message: 'For the orphan?', requestedSchema: seats as never };
+    orphan.answered.resolve((await server.server.elicitInput(params)).action);
+    return text('orphan');
+  });
+  server.registerTool('host', { inputSchema }, async () => {
+    orphan.awaited.resolve();
+    return text(await orphan.answered.promise);
   });
   server.registerTool('again', { inputSchema }, async (_args, ctx) => ask(ctx, ['again']));
   server.registerTool('visit', { inputSchema }, async (_args, ctx) => {
