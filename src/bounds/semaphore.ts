@@ -11,11 +11,13 @@ export interface Semaphore {
   release(): void;
   /** From now on there is one place only; those that have one keep it. */
   narrow(): void;
+  isNarrow(): boolean;
 }
 
 export function createSemaphore(places: number): Semaphore {
   let free = places;
   let all = places;
+  let narrowed = false;
   const waiting = new Set<() => void>();
 
   function tryTake(): boolean {
@@ -40,7 +42,9 @@ export function createSemaphore(places: number): Semaphore {
     narrow() {
       free -= all - 1;
       all = 1;
+      narrowed = true;
     },
+    isNarrow: () => narrowed,
   };
 }
 

@@ -59,7 +59,7 @@ export async function callTool(tools: CallTools, request: ToolCallRequest): Prom
   try {
     const refusal = task === null ? await refusalBeforeConnecting(call) : null;
     if (refusal !== null) return refusal;
-    if (!slots.tryTake() && !(await slots.take(deadline.signal))) return notSent(call);
+    if (!(await takeSlot(call))) return task === null ? notSent(call) : notAsked(call);
     try {
       if (task !== null) return await resumedTask(call, task);
       const outcome = await sendUntilTaken(call);
@@ -72,6 +72,18 @@ export async function callTool(tools: CallTools, request: ToolCallRequest): Prom
     over.abort();
     deadline.dispose();
   }
+}
+
+/** Behind a call that waits for a person, perhaps for days: its own idle time does not begin before it is its turn. */
+async function takeSlot({ slots, deadline, request }: Call): Promise<boolean> {
+  if (slots.tryTake()) return true;
+  if (!slots.isNarrow()) return slots.take(deadline.signal);
+  request.onProgress?.({
+    progress: 0,
+    message: 'waits behind another call: the server asks people, and gets one call at a time',
+  });
+  deadline.pause();
+  return slots.take(deadline.signal).finally(() => deadline.resume());
 }
 
 function paramsOf(request: ToolCallRequest): CallParams {
@@ -261,4 +273,9 @@ function notSent({ request, connection, deadline }: Call): Failed {
   const reason = fault?.message ?? 'it was not ready in time';
   const message = `The MCP server "${server}" is not available: ${reason}`;
   return unsent(fault?.type ?? 'network', message, { server, reason });
+}
+
+/** The same for a call that goes on as a task: nobody has asked for its end, which the next attempt does. */
+function notAsked(call: Call): ToolCallOutcome {
+  return { ...notSent(call), task: { end: 'kept', polls: 0 } };
 }

@@ -27,12 +27,15 @@ export function answerQuestions(
   inFlight: ReadonlyMap<Promise<unknown>, CallListeners>,
 ): LegacyQuestions {
   let open = 0;
+  let hasAsked = false;
   const abandoned = watchAbandoned(transport, () => open > 0);
   const askers = createAskers(inFlight, abandoned);
   client.setRequestHandler('elicitation/create', async ({ params }, { mcpReq }) => {
     const question = readQuestion(params);
     if (!question.ok)
       throw new ProtocolError(ProtocolErrorCode.InvalidParams, `The MCP server ${question.reason}`);
+    if (!hasAsked) logger.info({}, 'MCP server asks while it works: it gets one call at a time from now on');
+    hasAsked = true;
     const beat = sayWaiting(client, mcpReq._meta?.progressToken);
     try {
       const asker = await askers.find(mcpReq.signal);

@@ -29,11 +29,29 @@ test('a legacy call waits for the answer beyond its own limit, and its limit cou
   const booked = call('book', {}, limits);
   await expect.poll(() => asked).toHaveLength(1);
   const [first] = asked;
-  // It gets no place beside the one that asks, and its whole limit passes meanwhile.
-  expect(await call('slow', {}, { timeoutMs: 400 })).toMatchObject({ kind: 'failed' });
   first?.answer(seats(2));
   expect(textOf(await booked)).toBe('{"seats":2}');
   expect(await call('slow', {}, limits)).toMatchObject({ kind: 'failed', error: { type: 'timeout' } });
+});
+
+test('a call behind one that waits for a person waits beyond its own limit, and says why', async () => {
+  const { call, logs } = openPool(askingPeer('legacy'));
+  const { asked, onQuestion } = person();
+  const booked = call('book', {}, { onQuestion });
+  await expect.poll(() => asked, { timeout: 10_000 }).toHaveLength(1);
+  const said: (string | undefined)[] = [];
+  const behind = call('plain', {}, { timeoutMs: 300, onProgress: ({ message }) => void said.push(message) });
+  const cancel = new AbortController();
+  const resumed = call('plain', {}, { task: 'a task', signal: cancel.signal });
+  // Nobody has asked for the end of the task, so that it is not lost.
+  cancel.abort();
+  expect(await resumed).toMatchObject({ kind: 'failed', sent: false, task: { end: 'kept' } });
+  // Longer than the limit of the call behind.
+  expect(await call('plain', {}, { maxTotalMs: 600 })).toMatchObject({ kind: 'failed', sent: false });
+  asked[0]?.answer(seats(1));
+  expect([textOf(await booked), textOf(await behind)]).toEqual(['{"seats":1}', 'plain']);
+  expect(said).toEqual([expect.stringContaining('waits behind another call')]);
+  expect(logs.filter(({ message }) => message.includes('one call at a time'))).toHaveLength(1);
 });
 
 test('two calls that ask at once are nobody’s questions; after that each asks alone', async () => {
