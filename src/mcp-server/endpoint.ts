@@ -35,9 +35,11 @@ export function createMcpEndpoint(options: ToolServersOptions): McpEndpoint {
 
   async function answer(request: Request, parsedBody: unknown): Promise<Response> {
     const isLegacy = await isLegacyRequest(request, parsedBody);
-    if (isLegacy) return sessions.handle(request, parsedBody);
-    const refusal = await otherHeaders(servers.tools, request, parsedBody);
-    return refusal ?? modern.fetch(request, { parsedBody });
+    for (const message of isLegacy ? mirroringMessages(request, parsedBody) : [parsedBody]) {
+      const refusal = await otherHeaders(servers.tools, request, message);
+      if (refusal !== null) return refusal;
+    }
+    return isLegacy ? sessions.handle(request, parsedBody) : modern.fetch(request, { parsedBody });
   }
 
   async function handle(request: Request, parsedBody: unknown): Promise<Response> {
@@ -60,6 +62,12 @@ function listBus(list: ListWatch): ServerEventBus {
     // Nothing else is announced.
     publish: () => {},
   };
+}
+
+/** A client of the older protocol need not repeat arguments as headers; where it does, a proxy may decide by them all the same. */
+function mirroringMessages({ headers }: Request, body: unknown): readonly unknown[] {
+  if (![...headers.keys()].some((name) => name.startsWith('mcp-param-'))) return [];
+  return Array.isArray(body) ? body : [body];
 }
 
 /** The refusal of a call whose headers say other things than its arguments; null: no such call. The SDK checks the rest. */

@@ -22,6 +22,7 @@ const JSON_HEADERS = {
 const MANY = 1_000;
 const LONG_NAME = `a tool/with.odd:characters ${'x'.repeat(100)}`;
 const STRUCTURED = { type: 'object', properties: { n: { type: 'number' } }, required: ['n'] };
+const MIRRORED = { type: 'string', 'x-mcp-header': 'Region' };
 /** What the model of the agent answers. */
 const TURNS = [
   { when: { tool_results: false }, tool_calls: [{ name: 'peer.add', arguments: { a: 2, b: 3 } }] },
@@ -36,6 +37,7 @@ const ODD_TOOLS = [
   LONG_NAME,
   { name: 'rows', outputSchema: STRUCTURED, result: { content: [], structuredContent: { n: 7 } } },
   { name: 'picture', result: { content: [{ type: 'image', data: 'AAAA', mimeType: 'image/png' }] } },
+  { name: 'mirrored', inputSchema: { type: 'object', properties: { region: MIRRORED } } },
   { name: 'broken', result: { isError: true, content: [{ type: 'text', text: 'no such row' }] } },
 ];
 
@@ -345,6 +347,33 @@ test('a body that is nested too deep, or holds too many messages, is refused bef
   const list = { jsonrpc: '2.0', method: 'tools/list' };
   const many = await post(JSON.stringify(Array.from({ length: 17 }, (_, id) => ({ ...list, id }))));
   expect([many.status, await many.json()]).toMatchObject([400, { error: { code: -32_600 } }]);
+});
+
+test('a header that repeats an argument is compared for clients of the older protocol too', async () => {
+  const post = async (body: unknown, headers: Record<string, string>): Promise<Response> =>
+    fetch(service.url, {
+      method: 'POST',
+      headers: { ...JSON_HEADERS, ...headers },
+      body: JSON.stringify(body),
+    });
+  const clientInfo = { name: 'older', version: '1' };
+  const begin = { protocolVersion: '2025-03-26', capabilities: {}, clientInfo };
+  const begun = await post({ jsonrpc: '2.0', id: 0, method: 'initialize', params: begin }, {});
+  await begun.text();
+  const session = { 'mcp-session-id': begun.headers.get('mcp-session-id') ?? '' };
+  const call = (id: number, region: string) => {
+    const params = { name: 'odd__mirrored', arguments: { region } };
+    return { jsonrpc: '2.0', id, method: 'tools/call', params };
+  };
+  const eu = { ...session, 'mcp-param-region': 'eu' };
+  for (const body of [call(1, 'us'), [call(2, 'eu'), call(3, 'us')]]) {
+    const refused = await post(body, eu);
+    expect([refused.status, await refused.json()]).toMatchObject([400, { error: { code: -32_020 } }]);
+  }
+  for (const headers of [eu, session]) {
+    const taken = await post(call(4, 'eu'), headers);
+    expect([taken.status, await taken.text()]).toEqual([200, expect.stringContaining('"mirrored"')]);
+  }
 });
 
 test.each([
