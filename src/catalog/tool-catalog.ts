@@ -3,6 +3,7 @@
 import type { RedisConnection } from '../redis/connection.ts';
 import type { ServerLogin, ToolFault, ToolListing } from '../contract/tool-listing.ts';
 import type { KeySpace } from '../journal/keys.ts';
+import { createParsedFields } from './parsed-fields.ts';
 import { type Clock, createPresence, isPresence, publishFields, redisClock } from './presence.ts';
 
 export type PublishedTool = ToolListing['tools'][number];
@@ -38,22 +39,21 @@ export function createToolCatalog(
 ) {
   const presence = createPresence(connection, keys.catalog, now, (name, _json, served) => !served.has(name));
 
+  const parse = createParsedFields<CatalogEntry>();
+
   async function publish(entry: CatalogEntry): Promise<void> {
     const { served: _, ...stored } = entry;
     await publishFields(connection, keys.catalog, [entry.server, JSON.stringify(stored)]);
     await connection.publish(keys.catalogChanges, entry.server);
   }
 
-  /** Every known server, by name. */
+  /** Every known server, by name. The entries are shared: nobody changes them. */
   async function read(): Promise<CatalogEntry[]> {
     const [fields, at] = await Promise.all([connection.hgetall(keys.catalog), now()]);
     const isServed = presence.servedBy(fields, at);
-    return Object.entries(fields)
-      .filter(([field]) => !isPresence(field))
-      .map(([server, json]): CatalogEntry => {
-        const entry = JSON.parse(json) as CatalogEntry;
-        return isServed(server) ? entry : { ...entry, served: false };
-      })
+    const entries = await parse(Object.entries(fields).filter(([field]) => !isPresence(field)));
+    return entries
+      .map(([server, entry]) => (isServed(server) ? entry : { ...entry, served: false }))
       .sort((left, right) => (left.server < right.server ? -1 : 1));
   }
 

@@ -1,6 +1,7 @@
 /** The endpoints of an API: one for the tools of all servers, and one for each server under its own names.
  *  It must never tell a server that shows nothing from one that does not exist. */
 import { createMcpEndpoint, type McpEndpoint } from './endpoint.ts';
+import type { DirectiveClient } from '../contract/directive-client.ts';
 import type { ToolServersOptions } from './tool-servers.ts';
 
 export interface McpEndpoints {
@@ -9,7 +10,8 @@ export interface McpEndpoints {
   close(): Promise<void>;
 }
 
-export function createMcpEndpoints(options: Omit<ToolServersOptions, 'scope'>): McpEndpoints {
+export function createMcpEndpoints(given: Omit<ToolServersOptions, 'scope' | 'listing'>): McpEndpoints {
+  const options = { ...given, listing: sharedListing(given.client) };
   const all = createMcpEndpoint(options);
   const ofServer = new Map<string, McpEndpoint>();
 
@@ -34,6 +36,16 @@ export function createMcpEndpoints(options: Omit<ToolServersOptions, 'scope'>): 
       await Promise.all([all, ...ofServer.values()].map(async (endpoint) => endpoint.close()));
     },
   };
+}
+
+/** All endpoints look at the catalog when it changes: one read, which may be of megabytes, is for all of them. */
+function sharedListing(client: DirectiveClient): Pick<DirectiveClient, 'tools' | 'agents'> {
+  return { tools: shared(async () => client.tools()), agents: shared(async () => client.agents()) };
+}
+
+function shared<T>(read: () => Promise<T>): () => Promise<T> {
+  let reading: Promise<T> | null = null;
+  return async () => (reading ??= read().finally(() => void (reading = null)));
 }
 
 const MOST_NAMES = 20;

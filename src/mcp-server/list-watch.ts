@@ -1,7 +1,8 @@
 /** Notices that the list of tools has changed, while somebody wants to know.
  *  It must never read the catalog for nobody, nor notify twice of one change. */
-import { hash } from 'node:crypto';
-import type { OfferedTools } from './offered-tools.ts';
+import { createHash, hash } from 'node:crypto';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { descriptor, type Offer, type OfferedTools } from './offered-tools.ts';
 
 /** Calls back whenever the catalog may have changed. */
 export type CatalogHints = (mayHaveChanged: () => void) => void;
@@ -33,6 +34,7 @@ export function createListWatch({ read, hints, stop, gatherMs = GATHER_MS }: Lis
   let timer: NodeJS.Timeout | undefined;
   let dueAt = Infinity;
   let isHinted = false;
+  let checking = Promise.resolve();
   const everyMs = hints === undefined ? WITHOUT_HINTS_MS : WITH_HINTS_MS;
 
   async function check(): Promise<void> {
@@ -45,12 +47,17 @@ export function createListWatch({ read, hints, stop, gatherMs = GATHER_MS }: Lis
     look(everyMs);
   }
 
+  /** One after the other: an older list never counts as the newer one. */
+  function checkNext(): void {
+    checking = checking.then(check, check);
+  }
+
   /** One look is planned at a time: the sooner one, so that a storm of hints does not put it off. */
   function look(afterMs: number): void {
     const at = performance.now() + afterMs;
     if (listeners.size === 0 || stop.aborted || at >= dueAt) return;
     clearTimeout(timer);
-    timer = setTimeout(() => void check(), afterMs).unref();
+    timer = setTimeout(checkNext, afterMs).unref();
     dueAt = at;
   }
 
@@ -58,7 +65,7 @@ export function createListWatch({ read, hints, stop, gatherMs = GATHER_MS }: Lis
     if (!isHinted) hints?.(() => look(gatherMs));
     isHinted = true;
     known = null;
-    void check();
+    checkNext();
   }
 
   return {
@@ -70,6 +77,25 @@ export function createListWatch({ read, hints, stop, gatherMs = GATHER_MS }: Lis
   };
 }
 
-function digestOf({ descriptors }: OfferedTools): string {
-  return hash('sha256', JSON.stringify(descriptors));
+/** Of what a client sees of a tool, except for its name. The catalog gives the same object again until its server changes. */
+const digests = new WeakMap<Offer, string>();
+/** Calls of other clients do not wait longer for a list of megabytes, milliseconds. */
+const STEP_MS = 5;
+
+async function digestOf({ offers }: Pick<OfferedTools, 'offers'>): Promise<string> {
+  const list = createHash('sha256');
+  let begunAt = performance.now();
+  for (const [name, offer] of offers) {
+    list.update(JSON.stringify([name, digestOfOffer(offer)]));
+    if (performance.now() - begunAt < STEP_MS) continue;
+    await nextTurn();
+    begunAt = performance.now();
+  }
+  return list.digest('hex');
+}
+
+function digestOfOffer(offer: Offer): string {
+  const digest = digests.get(offer) ?? hash('sha256', JSON.stringify(descriptor('', offer)));
+  digests.set(offer, digest);
+  return digest;
 }

@@ -21,6 +21,8 @@ export type Offer = ListedTool | OfferedAgent;
 
 export interface OfferedTools {
   readonly descriptors: readonly Tool[];
+  /** What stands behind each name of them. */
+  readonly offers: ReadonlyMap<string, Offer>;
   /** What a client is told of them. */
   readonly instructions: string;
   /** undefined: there is no such tool, or it is not offered. */
@@ -43,6 +45,7 @@ export function offeredTools({ tools, servers = [], agents }: Listed, scope: Sco
   const whole = new Map(visible.map((offer) => [wholeName(offer), offer]));
   return {
     descriptors: [...named].map(([name, offer]) => descriptor(name, offer)),
+    offers: named,
     instructions: instructionsFor(servers.filter(({ name }) => shown.has(name))),
     find: (name) => named.get(name) ?? whole.get(name),
   };
@@ -56,7 +59,7 @@ function offeredAgent({ name, description }: ListedAgent): OfferedAgent {
   return { server: null, tool: name, description };
 }
 
-function descriptor(name: string, offer: Offer): Tool {
+export function descriptor(name: string, offer: Offer): Tool {
   return offer.server === null ? agentDescriptor(name, offer) : toolDescriptor(name, offer);
 }
 

@@ -13,6 +13,8 @@ import { createToolSource, type ToolSource } from './tool-source.ts';
 
 export interface ToolServersOptions {
   readonly client: DirectiveClient;
+  /** Where the lists of tools and agents are read. Default: the client. */
+  readonly listing?: Pick<DirectiveClient, 'tools' | 'agents'>;
   readonly version: string;
   readonly onError: (error: Error) => void;
   /** As in `createSeals`. */
@@ -56,7 +58,7 @@ export function createToolServers(options: ToolServersOptions): ToolServers {
     stop: stop.signal,
     onError,
   });
-  const tools = createToolSource(client, scope);
+  const tools = createToolSource(options.listing ?? client, scope);
   const list = createListWatch({ read: tools.read, hints: options.hints, stop: stop.signal });
   const shared = {
     client,

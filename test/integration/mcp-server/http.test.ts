@@ -343,7 +343,7 @@ test('a body that is too large is refused as everywhere, and a foreign origin to
 test('a body that is nested too deep, or holds too many messages, is refused before it costs anything', async () => {
   const post = async (body: string) => fetch(service.url, { method: 'POST', headers: JSON_HEADERS, body });
   const deep = await post(`${'['.repeat(100_000)}${']'.repeat(100_000)}`);
-  expect([deep.status, await deep.json()]).toEqual([400, expect.objectContaining({ code: 'invalid_json' })]);
+  expect([deep.status, await deep.json()]).toEqual([400, expect.objectContaining({ code: 'invalid_body' })]);
   const list = { jsonrpc: '2.0', method: 'tools/list' };
   const many = await post(JSON.stringify(Array.from({ length: 17 }, (_, id) => ({ ...list, id }))));
   expect([many.status, await many.json()]).toMatchObject([400, { error: { code: -32_600 } }]);
