@@ -1,6 +1,7 @@
 /** The lock file of a folder's private Redis: names the service's process, the Redis process and its URL.
  *  It must never let two running services own one folder. */
-import { readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { createHash } from 'node:crypto';
+import { link, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
 /** Why there is no private Redis, and what to do. */
@@ -30,10 +31,16 @@ const FILE = 'owner.json';
 
 /** The content of the file; null when there is none, or it is unreadable. */
 export async function readLock(dir: string): Promise<RedisLock | null> {
-  const text = await readFile(join(dir, FILE), 'utf8').catch(() => null);
-  if (text === null) return null;
+  return lockIn(await textOf(join(dir, FILE)));
+}
+
+function textOf(file: string): Promise<string | null> {
+  return readFile(file, 'utf8').catch(() => null);
+}
+
+function lockIn(text: string | null): RedisLock | null {
   try {
-    return JSON.parse(text) as RedisLock;
+    return JSON.parse(text ?? 'null') as RedisLock | null;
   } catch {
     return null;
   }
@@ -41,30 +48,91 @@ export async function readLock(dir: string): Promise<RedisLock | null> {
 
 /** Takes the folder for this process; returns a dead owner's lock. Throws `PrivateRedisFailure` when the owner is alive. */
 export async function takeLock(dir: string): Promise<RedisLock | null> {
-  const mine: RedisLock = { ...thisProcess(), url: null, redisPid: null };
-  if (await create(dir, mine)) return null;
-  const left = await readLock(dir);
-  if (left !== null && isHeld(left)) throw owned(dir, left);
-  await rm(join(dir, FILE), { force: true });
-  // With the address: if this process is killed before it has taken the Redis over, the next one finds it.
-  const taken = { ...mine, url: left?.url ?? null };
-  if (!(await create(dir, taken))) throw owned(dir, await readLock(dir));
-  return left;
+  const file = join(dir, FILE);
+  if (await create(file, { ...thisProcess(), url: null, redisPid: null })) return null;
+  const text = (await textOf(file)) ?? '';
+  refuseHeld(dir, text);
+  await succeed(dir, text);
+  return lockIn(text);
 }
 
+/** As many may die in the moment between their claim and their lock. */
+const MOST_CLAIMS = 16;
+
+/**
+ * Only one process can create the claim on a dead owner's lock, whatever the others have read. Removing the lock and
+ * creating it anew would let two of them pass: the second removes what the first has just created.
+ */
+async function succeed(dir: string, text: string): Promise<void> {
+  const { url = null, redisPid = null } = lockIn(text) ?? {};
+  // With the Redis: if this process is killed before it has taken it over, the next one finds it.
+  const mine: RedisLock = { ...thisProcess(), url, redisPid };
+  const claims = await deadClaims(dir, text);
+  const claim = claims.at(-1) ?? '';
+  if (!(await create(claim, mine))) refuse(dir, await textOf(claim));
+  // Another one has succeeded, and removed its claim, since the text was read.
+  if ((await textOf(join(dir, FILE))) !== text) {
+    await rm(claim, { force: true });
+    refuse(dir, await textOf(join(dir, FILE)));
+  }
+  await replace(dir, mine);
+  for (const used of claims) await rm(used, { force: true });
+}
+
+/** The files of the claims on this lock: those of processes that died with one, and the one that is free. */
+async function deadClaims(dir: string, text: string): Promise<readonly string[]> {
+  const claims: string[] = [];
+  let last: string | null = text;
+  while (last !== null && claims.length < MOST_CLAIMS) {
+    refuseHeld(dir, last);
+    const claim = join(dir, `${FILE}.${createHash('sha256').update(last).digest('hex').slice(0, 32)}`);
+    claims.push(claim);
+    last = await textOf(claim);
+  }
+  return claims;
+}
+
+/** Throws where this process does not own the folder. */
 export async function writeLock(dir: string, lock: RedisLock): Promise<void> {
-  const temporary = join(dir, `${FILE}.${process.pid}`);
-  await writeFile(temporary, JSON.stringify(lock), { mode: 0o600 });
+  const text = await textOf(join(dir, FILE));
+  if (!isMine(lockIn(text))) refuse(dir, text);
+  await replace(dir, lock);
+}
+
+/** Leaves the lock of another owner. */
+export async function releaseLock(dir: string): Promise<void> {
+  if (isMine(await readLock(dir))) await rm(join(dir, FILE), { force: true });
+}
+
+async function replace(dir: string, lock: RedisLock): Promise<void> {
+  const temporary = await written(join(dir, FILE), lock);
   await rename(temporary, join(dir, FILE));
 }
 
-export async function releaseLock(dir: string): Promise<void> {
-  await rm(join(dir, FILE), { force: true });
+/** False: there is such a file. It has its whole content at once: a lock that is half written looks like a dead owner's. */
+async function create(file: string, lock: RedisLock): Promise<boolean> {
+  const temporary = await written(file, lock);
+  try {
+    await link(temporary, file);
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;
+    return await createWithoutLink(file, lock);
+  } finally {
+    await rm(temporary, { force: true });
+  }
 }
 
-async function create(dir: string, lock: RedisLock): Promise<boolean> {
+async function written(file: string, lock: RedisLock): Promise<string> {
+  const temporary = `${file}.${process.pid}`;
+  await writeFile(temporary, JSON.stringify(lock), { mode: 0o600 });
+  return temporary;
+}
+
+/** Some file systems have no links. */
+async function createWithoutLink(file: string, lock: RedisLock): Promise<boolean> {
   try {
-    await writeFile(join(dir, FILE), JSON.stringify(lock), { mode: 0o600, flag: 'wx' });
+    await writeFile(file, JSON.stringify(lock), { mode: 0o600, flag: 'wx' });
     return true;
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;
@@ -76,8 +144,21 @@ export function thisProcess(): Pick<RedisLock, 'pid' | 'startedAt'> {
   return { pid: process.pid, startedAt: performance.timeOrigin };
 }
 
-function isHeld({ pid, startedAt }: RedisLock): boolean {
-  return pid === process.pid ? startedAt === performance.timeOrigin : isAlive(pid);
+function isMine(lock: RedisLock | null): boolean {
+  return lock?.pid === process.pid && lock.startedAt === performance.timeOrigin;
+}
+
+function isHeld(lock: RedisLock): boolean {
+  return lock.pid === process.pid ? isMine(lock) : isAlive(lock.pid);
+}
+
+function refuseHeld(dir: string, text: string): void {
+  const lock = lockIn(text);
+  if (lock !== null && isHeld(lock)) throw owned(dir, lock);
+}
+
+function refuse(dir: string, text: string | null): never {
+  throw owned(dir, lockIn(text));
 }
 
 export function isAlive(pid: number): boolean {

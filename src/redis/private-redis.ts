@@ -1,7 +1,7 @@
 /** A folder's private Redis, under `.adjutant/redis`: starts when no Redis is configured, stops with the service.
  *  It must never be shared by two services, nor be started twice on one folder. */
 import { randomBytes } from 'node:crypto';
-import { mkdir, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import {
   isAlive,
@@ -13,15 +13,16 @@ import {
   thisProcess,
   writeLock,
 } from './private-lock.ts';
-import { keepRedis, type KeeperOptions } from './redis-keeper.ts';
+import { configOf, logOf, ownRedisPid } from './redis-identity.ts';
+import { keepRedis, type KeeperOptions, type RedisKeeper } from './redis-keeper.ts';
 import {
+  endRedisProcess,
+  foundProcess,
   freeLocalPort,
-  loadedRedisPidAt,
-  logOf,
-  redisPidAt,
+  isAnswering,
   type RedisProcess,
-  runningProcess,
   startRedisProcess,
+  untilItWorks,
 } from './redis-process.ts';
 
 const START_ATTEMPTS = 3;
@@ -33,12 +34,15 @@ export interface PrivateRedis {
   stop(): Promise<void>;
 }
 
-export type PrivateRedisOptions = Pick<KeeperOptions, 'program' | 'path' | 'pausesMs' | 'onNews'>;
+export type PrivateRedisOptions = Pick<KeeperOptions, 'program' | 'path' | 'limitMs' | 'pausesMs' | 'onNews'>;
 
 /** The URL, with password, of the private Redis that an `adjutant up` (or `npm start`) runs in `folder`; null: none. */
 export async function privateRedisUrl(folder: string): Promise<string | null> {
-  const lock = await readLock(redisFolder(folder));
-  return lock !== null && lock.url !== null && (await redisPidAt(lock.url)) !== null ? lock.url : null;
+  const dir = redisFolder(folder);
+  const { url, redisPid } = (await readLock(dir)) ?? {};
+  if (typeof url !== 'string' || !URL.canParse(url)) return null;
+  const pid = await ownRedisPid(dir, url, redisPid);
+  return pid !== null && (await isAnswering(pid, url)) ? url : null;
 }
 
 /** The log of the private Redis of a service that runs in `folder`; null: there is no such service. */
@@ -70,10 +74,11 @@ export async function startPrivateRedis(folder: string, options: PrivateRedisOpt
   await makeFolder(folder, dir);
   const left = await takeLock(dir);
   try {
-    const { url, first } = (await adopt(left)) ?? (await start(dir, options));
+    const { url, first } = (await adopt(dir, left, options)) ?? (await start(dir, options));
     return await handle(dir, url, first, options);
   } catch (error) {
-    await releaseLock(dir);
+    if (error instanceof SilentRedis && left !== null) await writeLock(dir, left);
+    else await releaseLock(dir);
     throw error;
   }
 }
@@ -99,18 +104,46 @@ interface Started {
   readonly first: RedisProcess;
 }
 
-async function adopt(left: RedisLock | null): Promise<Started | null> {
-  if (left === null || left.url === null) return null;
-  const pid = await loadedRedisPidAt(left.url);
-  return pid === null ? null : { url: left.url, first: runningProcess(pid) };
+/** A second one on the folder would write to the same file: what the first one acknowledges would be lost. */
+class SilentRedis extends PrivateRedisFailure {
+  constructor(dir: string, pid: number) {
+    super({
+      what: `The private Redis of this folder (process ${pid}) runs and does not answer.`,
+      how: `Wait until it does, or end it (\`kill ${pid}\`, then \`kill -9 ${pid}\`); then start again. Its log: ${logOf(dir)}.`,
+    });
+  }
+}
+
+/** null: none runs. Throws `PrivateRedisFailure` where one runs and does not answer. */
+async function adopt(
+  dir: string,
+  left: RedisLock | null,
+  options: PrivateRedisOptions,
+): Promise<Started | null> {
+  const url = left?.url ?? (await configuredUrl(dir));
+  const pid = url === null || !URL.canParse(url) ? null : await ownRedisPid(dir, url, left?.redisPid);
+  if (url === null || pid === null) return null;
+  const first = foundProcess(pid, dir, url);
+  const state = await untilItWorks(first, url, options);
+  if (state === 'silent') throw new SilentRedis(dir, pid);
+  return state === 'works' ? { url, first } : null;
+}
+
+/** As the last start wrote it: the lock may have been removed by hand while its Redis runs. */
+async function configuredUrl(dir: string): Promise<string | null> {
+  const config = await readFile(configOf(dir), 'utf8').catch(() => '');
+  const { port, password } = /^port (?<port>\d+)\nrequirepass (?<password>\w+)$/m.exec(config)?.groups ?? {};
+  return port === undefined ? null : `redis://:${password}@127.0.0.1:${port}`;
 }
 
 async function start(dir: string, options: PrivateRedisOptions): Promise<Started> {
   for (let attempt = 1; attempt <= START_ATTEMPTS; attempt += 1) {
     const url = `redis://:${randomBytes(24).toString('hex')}@127.0.0.1:${await freeLocalPort()}`;
-    // Before it starts: if this process is killed now, the next one finds what it started.
-    await writeLock(dir, { ...thisProcess(), url, redisPid: null });
-    const first = await startRedisProcess(dir, url, options);
+    const lock: RedisLock = { ...thisProcess(), url, redisPid: null };
+    // Before it starts, and again with its pid: if this process is killed now, the next one finds what it started.
+    await writeLock(dir, lock);
+    const onSpawned = (redisPid: number): Promise<void> => writeLock(dir, { ...lock, redisPid });
+    const first = await startRedisProcess(dir, url, { ...options, onSpawned });
     if (first !== null) return { url, first };
   }
   throw new PrivateRedisFailure({
@@ -134,15 +167,25 @@ async function handle(
     written = written.catch(() => {}).then(() => writeLock(dir, noted));
     return written;
   };
-  await written;
-  const onStarted = (redisPid: number): Promise<void> => note({ redisPid });
-  const keeper = keepRedis({ ...options, dir, url, first, onStarted });
+  await written.catch(async (error: unknown) => {
+    await endRedisProcess(first);
+    throw error;
+  });
+  const onSpawned = (redisPid: number): Promise<void> => note({ redisPid });
+  const keeper = keepRedis({ ...options, dir, url, first, onSpawned });
   return {
     url,
     noteService: (serviceUrl) => note({ serviceUrl }),
-    stop: async () => {
-      await keeper.stop();
-      await releaseLock(dir);
-    },
+    stop: () => stopRedis(dir, keeper, options),
   };
+}
+
+/** The lock stays with a Redis that goes on: the next start waits for that one, and starts no second one. */
+async function stopRedis(dir: string, keeper: RedisKeeper, { onNews }: PrivateRedisOptions): Promise<void> {
+  const pid = await keeper.stop();
+  if (pid === null) return releaseLock(dir);
+  onNews({
+    says: `The private Redis (process ${pid}) does not end: it goes on without this service.`,
+    fix: `Nothing acknowledged is lost: the next start in this folder uses it, or waits for its end. Its log: ${logOf(dir)}`,
+  });
 }

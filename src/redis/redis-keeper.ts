@@ -1,17 +1,15 @@
 /** Starts a private Redis again that ended by itself: at the same address, so that every connection comes back.
  *  It must never start a second one on the folder, nor end the service: workers keep their results until Redis is back. */
 import { pause } from '../lifecycle.ts';
-import { isAlive } from './private-lock.ts';
+import { configOf, logOf, ownRedisPid } from './redis-identity.ts';
 import {
-  configOf,
   endRedisProcess,
+  foundProcess,
+  isPortTaken,
   type Launch,
-  logOf,
-  loadedRedisPidAt,
-  redisPidAt,
   type RedisProcess,
-  runningProcess,
   startRedisProcess,
+  untilItWorks,
 } from './redis-process.ts';
 
 /** Something that a person should read; `fix`: null when there is nothing to do. */
@@ -26,29 +24,30 @@ export interface KeeperOptions extends Launch {
   readonly first: RedisProcess;
   /** How long to wait before each try to start it again, milliseconds; after the last one it is given up. */
   readonly pausesMs?: readonly number[];
-  /** A new process has its place. */
-  readonly onStarted: (pid: number) => Promise<void>;
   readonly onNews: (news: RedisNews) => void;
 }
 
 export interface RedisKeeper {
-  /** Ends the process that has the place now, also one that is just starting. */
-  stop(): Promise<void>;
+  /** Ends the process that has the place now, also one that is just starting. The pid of one that goes on; null: none. */
+  stop(): Promise<number | null>;
 }
 
 const PAUSES_MS = [100, 1_000, 3_000, 10_000, 30_000];
 /** One that lived this long died of something else than the last one. */
 const SOUND_AFTER_MS = 60_000;
 const LOOK_MS = 250;
+/** At the command line of one that another process started: on some systems this starts a program. */
+const LOOK_AT_FOUND_MS = 1_000;
 
 export function keepRedis(options: KeeperOptions): RedisKeeper {
-  const { dir, url, pausesMs = PAUSES_MS, onStarted, onNews } = options;
+  const { dir, url, pausesMs = PAUSES_MS, onNews } = options;
   const stopped = new AbortController();
   const { signal } = stopped;
   let current = options.first;
   let startedAt = performance.now();
   /** How many tries the last minute had. */
   let tries = 0;
+  let isTaken = false;
 
   async function keep(): Promise<void> {
     while (await untilItEnds()) {
@@ -59,14 +58,14 @@ export function keepRedis(options: KeeperOptions): RedisKeeper {
       if (next === null) return;
       current = next;
       startedAt = performance.now();
-      await onStarted(next.pid).catch(() => {});
-      onNews({ says: againText(how, startedAt - endedAt), fix: null });
+      if (!signal.aborted) onNews({ says: againText(how, startedAt - endedAt), fix: null });
     }
   }
 
   /** False: the service stops. */
   async function untilItEnds(): Promise<boolean> {
-    while (!signal.aborted && isAlive(current.pid)) await pause(LOOK_MS, signal);
+    const lookMs = current.isChild ? LOOK_MS : LOOK_AT_FOUND_MS;
+    while (!signal.aborted && !(await current.hasEnded())) await pause(lookMs, signal);
     return !signal.aborted;
   }
 
@@ -78,29 +77,25 @@ export function keepRedis(options: KeeperOptions): RedisKeeper {
       tries += 1;
       const next = await tryOnce();
       if (next !== null || signal.aborted) return next;
-      if (tries < pausesMs.length) onNews({ says: failedText(how), fix: null });
+      if (tries < pausesMs.length) onNews(failedNews(how));
     }
-    onNews(givenUp(how));
+    onNews(isTaken ? takenNews(how, url) : givenUpNews(how, dir));
     return startedByHand();
   }
 
-  function failedText(how: string): string {
-    const nextMs = pausesMs[tries] ?? 0;
-    return `The private Redis ended${how} and does not start: try ${tries + 1} of ${pausesMs.length} in ${nextMs / 1_000} s. Its log: ${logOf(dir)}`;
-  }
-
-  function givenUp(how: string): RedisNews {
-    return {
-      says: `The private Redis keeps ending${how}: it is not started again. Results wait in this process; nothing else works.`,
-      fix: `Its log says why: ${logOf(dir)}. Then start it by hand: \`redis-server ${configOf(dir)}\`; or start this service again.`,
-    };
+  function failedNews(how: string): RedisNews {
+    const why = isTaken ? takenText(url) : 'does not start';
+    const next = `try ${tries + 1} of ${pausesMs.length} in ${(pausesMs[tries] ?? 0) / 1_000} s`;
+    return { says: `The private Redis ended${how} and ${why}: ${next}. Its log: ${logOf(dir)}`, fix: null };
   }
 
   /** null: it does not start. */
   async function tryOnce(): Promise<RedisProcess | null> {
     try {
-      const other = await loadedRedisPidAt(url, signal);
-      return other === null ? await startRedisProcess(dir, url, options, signal) : runningProcess(other);
+      const found = await foundRedis(options, signal);
+      if (found !== null) return found;
+      isTaken = await isPortTaken(url);
+      return isTaken ? null : await startRedisProcess(dir, url, options, signal);
     } catch {
       // Its program is gone, or its folder cannot be written to: as with one that ends at once.
       return null;
@@ -109,8 +104,8 @@ export function keepRedis(options: KeeperOptions): RedisKeeper {
 
   async function startedByHand(): Promise<RedisProcess | null> {
     while (!signal.aborted) {
-      const pid = await redisPidAt(url);
-      if (pid !== null) return runningProcess(pid);
+      const found = await foundRedis(options, signal);
+      if (found !== null) return found;
       await pause(LOOK_MS, signal);
     }
     return null;
@@ -121,7 +116,7 @@ export function keepRedis(options: KeeperOptions): RedisKeeper {
     async stop() {
       stopped.abort();
       await keeping;
-      await endRedisProcess(current.pid);
+      return (await endRedisProcess(current, options.limitMs)) ? null : current.pid;
     },
   };
 }
@@ -129,4 +124,39 @@ export function keepRedis(options: KeeperOptions): RedisKeeper {
 function againText(how: string | null, afterMs: number): string {
   const reason = how === null ? '' : ` (${how})`;
   return `The private Redis ended${reason} and runs again, after ${(afterMs / 1_000).toFixed(1)} s, with what it had.`;
+}
+
+const WAITS = 'Results wait in this process; nothing else works.';
+
+function givenUpNews(how: string, dir: string): RedisNews {
+  return {
+    says: `The private Redis keeps ending${how}: it is not started again. ${WAITS}`,
+    fix: `Its log says why: ${logOf(dir)}. Then start it by hand: \`redis-server ${configOf(dir)}\`; or start this service again.`,
+  };
+}
+
+function takenNews(how: string, url: string): RedisNews {
+  return {
+    says: `The private Redis ended${how} and ${takenText(url)}. ${WAITS}`,
+    fix: 'Start this service again: its Redis takes another port and has what it had.',
+  };
+}
+
+function takenText(url: string): string {
+  return `another program holds its port ${new URL(url).port}`;
+}
+
+/** One that a person started, as soon as it works; also while it does not where the service stops, which ends it. */
+async function foundRedis(options: KeeperOptions, interrupt: AbortSignal): Promise<RedisProcess | null> {
+  const { dir, url } = options;
+  const pid = await ownRedisPid(dir, url, null);
+  if (pid === null) return null;
+  const found = foundProcess(pid, dir, url);
+  for (;;) {
+    const state = await untilItWorks(found, url, { ...options, interrupt });
+    if (state === 'ended') return null;
+    if (state === 'silent' && !interrupt.aborted) continue;
+    await options.onSpawned(pid).catch(() => {});
+    return found;
+  }
 }

@@ -4,9 +4,9 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
 import { createConnection, createServer } from 'node:net';
-import { join } from 'node:path';
 import { pause } from '../lifecycle.ts';
-import { isAlive, PrivateRedisFailure } from './private-lock.ts';
+import { PrivateRedisFailure } from './private-lock.ts';
+import { configOf, isOwnRedis, listensAt, logOf, pidFileOf } from './redis-identity.ts';
 
 const START_LIMIT_MS = 15_000;
 const STOP_LIMIT_MS = 10_000;
@@ -18,25 +18,31 @@ export interface Launch {
   readonly program?: string;
   /** `PATH` of the environment, which is searched for the program. */
   readonly path: string | undefined;
+  /** How long it may be silent, or take to end, milliseconds. Default: 15 s, and 10 s. */
+  readonly limitMs?: number;
+  /** Called as soon as the process is there: if the service is killed while it starts, the next one finds it. */
+  readonly onSpawned: (pid: number) => Promise<void>;
 }
 
 export interface RedisProcess {
   readonly pid: number;
+  /** Of this process. */
+  readonly isChild: boolean;
+  /** Also when the system has given its pid to another program. */
+  hasEnded(): Promise<boolean>;
   /** As in `signal SIGKILL`; null: it runs, or another process started it. */
   howItEnded(): string | null;
 }
 
-/** The process behind the address, as it says itself: the one that started it may have been killed before it noted it. */
-export function runningProcess(pid: number): RedisProcess {
-  return { pid, howItEnded: () => null };
+/** One that another process started. */
+export function foundProcess(pid: number, dir: string, url: string): RedisProcess {
+  const hasEnded = async (): Promise<boolean> => !(await isOwnRedis(pid, dir, url));
+  return { pid, isChild: false, hasEnded, howItEnded: () => null };
 }
 
-export function logOf(dir: string): string {
-  return join(dir, 'redis.log');
-}
-
-export function configOf(dir: string): string {
-  return join(dir, 'redis.conf');
+function startedProcess(child: ChildProcess): RedisProcess {
+  const hasEnded = async (): Promise<boolean> => !isRunning(child);
+  return { pid: child.pid ?? 0, isChild: true, hasEnded, howItEnded: () => endOf(child) };
 }
 
 /** null: it does not answer in time, and was ended. Throws `PrivateRedisFailure` where there is no program. */
@@ -47,8 +53,9 @@ export async function startRedisProcess(
   interrupt?: AbortSignal,
 ): Promise<RedisProcess | null> {
   const child = await spawnRedis(dir, url, launch);
-  const { pid = 0 } = child;
-  if (await untilItAnswers(url, child, interrupt)) return { pid, howItEnded: () => endOf(child) };
+  const started = startedProcess(child);
+  await launch.onSpawned(started.pid).catch(() => {});
+  if ((await untilItWorks(started, url, { ...launch, interrupt })) === 'works') return started;
   child.kill('SIGKILL');
   while (isRunning(child)) await pause(POLL_MS);
   return null;
@@ -82,6 +89,7 @@ function redisConfig(dir: string, url: URL): string {
     `requirepass ${url.password}`,
     `dir ${JSON.stringify(dir)}`,
     `logfile ${JSON.stringify(logOf(dir))}`,
+    `pidfile ${JSON.stringify(pidFileOf(dir))}`,
     'save ""',
     'appendonly yes',
     'appendfsync always',
@@ -107,41 +115,45 @@ function endOf({ exitCode, signalCode }: ChildProcess): string | null {
   return exitCode === null ? null : `exit code ${exitCode}`;
 }
 
-async function untilItAnswers(url: string, child: ChildProcess, interrupt?: AbortSignal): Promise<boolean> {
-  const limit = AbortSignal.timeout(START_LIMIT_MS);
-  while (interrupt?.aborted !== true && isRunning(child)) {
-    const reply = await replyAt(url);
-    if (pidIn(reply) !== null) return true;
-    if (limit.aborted && !isLoading(reply)) return false;
-    await pause(POLL_MS);
-  }
-  return false;
+interface Patience extends Pick<Launch, 'limitMs'> {
+  readonly interrupt?: AbortSignal | undefined;
 }
 
-/** As `redisPidAt`, but waits while it reads its file: gigabytes take minutes. */
-export async function loadedRedisPidAt(url: string, interrupt?: AbortSignal): Promise<number | null> {
-  for (;;) {
-    const reply = await replyAt(url);
-    if (!isLoading(reply) || interrupt?.aborted === true) return pidIn(reply);
+/** While it reads its file it may take minutes: gigabytes do. `silent`: it runs and does not answer in time. */
+export async function untilItWorks(
+  redis: RedisProcess,
+  url: string,
+  { interrupt, limitMs = START_LIMIT_MS }: Patience,
+): Promise<'works' | 'ended' | 'silent'> {
+  const limit = AbortSignal.timeout(limitMs);
+  while (!(await redis.hasEnded())) {
+    const reply = await replyOf(redis.pid, url);
+    if (isWorking(reply)) return 'works';
+    if (interrupt?.aborted === true || (limit.aborted && !isLoading(reply))) return 'silent';
     await pause(POLL_MS);
   }
+  return 'ended';
+}
+
+/** Whether this process holds the address, knows our password and works. */
+export async function isAnswering(pid: number, url: string): Promise<boolean> {
+  return isWorking(await replyOf(pid, url));
 }
 
 function isLoading(reply: string): boolean {
   return reply.includes('\r\n-LOADING ');
 }
 
-/** The process id of the Redis that knows our password and works; null: none does. Another one on this port refuses it. */
-export async function redisPidAt(url: string): Promise<number | null> {
-  return pidIn(await replyAt(url));
-}
-
-function pidIn(reply: string): number | null {
-  const found = /^\+OK\r\n\+PONG\r\n[^]*^process_id:(?<pid>\d+)\r$/m.exec(reply);
-  return found === null ? null : Number(found.groups?.['pid']);
+function isWorking(reply: string): boolean {
+  return reply.startsWith('+OK\r\n+PONG\r\n');
 }
 
 const LONGEST_REPLY = 65_536;
+
+/** Empty where another program holds the port: that one must not read the password. */
+async function replyOf(pid: number, url: string): Promise<string> {
+  return (await listensAt(pid, new URL(url).port)) ? replyAt(url) : '';
+}
 
 async function replyAt(url: string): Promise<string> {
   const { port, password } = new URL(url);
@@ -155,25 +167,46 @@ async function replyAt(url: string): Promise<string> {
   });
   socket.on('error', () => {});
   // A refused password leaves the rest refused, too; QUIT ends the connection in any case.
-  socket.write(`AUTH ${password}\r\nPING\r\nINFO server\r\nQUIT\r\n`);
+  socket.write(`AUTH ${password}\r\nPING\r\nQUIT\r\n`);
   await new Promise((done) => socket.once('close', done));
   return text;
 }
 
 export async function freeLocalPort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
+  const port = await portFrom(0);
+  if (port === null) throw new Error('The system has no free port.');
+  return port;
+}
+
+/** Whether some program listens at it, or is connected from it. */
+export async function isPortTaken(url: string): Promise<boolean> {
+  return (await portFrom(Number(new URL(url).port))) === null;
+}
+
+/** 0: one that the system chooses. null: it is taken. */
+async function portFrom(wanted: number): Promise<number | null> {
+  const server = createServer().listen(wanted, '127.0.0.1');
+  try {
+    await once(server, 'listening');
+  } catch {
+    return null;
+  }
   const address = server.address();
   server.close();
   await once(server, 'close');
-  if (address === null || typeof address === 'string') throw new Error('A listening socket has no port.');
-  return address.port;
+  return address === null || typeof address === 'string' ? null : address.port;
 }
 
-export async function endRedisProcess(pid: number): Promise<void> {
-  terminate(pid);
-  const limit = AbortSignal.timeout(STOP_LIMIT_MS);
-  while (!limit.aborted && isAlive(pid)) await pause(POLL_MS);
+/** False: it still runs when the time is over. Sends nothing where the process has ended: its pid may be another's. */
+export async function endRedisProcess(redis: RedisProcess, limitMs = STOP_LIMIT_MS): Promise<boolean> {
+  if (await redis.hasEnded()) return true;
+  terminate(redis.pid);
+  const limit = AbortSignal.timeout(limitMs);
+  while (!(await redis.hasEnded())) {
+    if (limit.aborted) return false;
+    await pause(POLL_MS);
+  }
+  return true;
 }
 
 function terminate(pid: number): void {

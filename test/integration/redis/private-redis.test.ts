@@ -1,7 +1,9 @@
 /** The private Redis of a folder ends while its service runs: it comes back at its address, or a person reads why not.
  *  It must not be left running: each test stops it. */
+import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
@@ -13,7 +15,9 @@ import {
   type PrivateRedis,
   startPrivateRedis,
 } from '../../../src/redis/private-redis.ts';
+import { isRedisCommand, listensAt } from '../../../src/redis/redis-identity.ts';
 import type { RedisNews } from '../../../src/redis/redis-keeper.ts';
+import { endRedisProcess, foundProcess } from '../../../src/redis/redis-process.ts';
 import { spawnProcess } from '../../support/process.ts';
 
 let folder: string;
@@ -21,12 +25,12 @@ let news: RedisNews[];
 let redis: PrivateRedis;
 
 /** With a program that refuses while the file `broken` is there. */
-async function start(pausesMs: readonly number[]): Promise<void> {
+async function start(pausesMs: readonly number[], limitMs = 15_000): Promise<void> {
   const program = join(folder, 'redis');
   const script = `#!/bin/sh\nif [ -e '${folder}/broken' ]; then exit 3; fi\nexec redis-server "$@"\n`;
   await writeFile(program, script, { mode: 0o755 });
   const onNews = (one: RedisNews): void => void news.push(one);
-  redis = await startPrivateRedis(folder, { program, path: process.env['PATH'], pausesMs, onNews });
+  redis = await startPrivateRedis(folder, { program, path: process.env['PATH'], pausesMs, limitMs, onNews });
 }
 
 async function owner(): Promise<{ redisPid: number; url: string }> {
@@ -140,4 +144,108 @@ test('one that a killed service left is adopted, whichever process was noted as 
   expect(redis.url).toBe(first.url);
   expect((await owner()).redisPid).toBe(redisPid);
   await Promise.all([first.stop(), redis.stop()]);
+});
+
+/** As a service leaves it that was killed. */
+async function leave(more: Record<string, unknown> = {}): Promise<void> {
+  const dead = spawnProcess('true', []);
+  await dead.exited;
+  const left = { ...(await owner()), pid: dead.pid, ...more };
+  await writeFile(join(folder, '.adjutant/redis/owner.json'), JSON.stringify(left));
+}
+
+test('one that is left and does not answer is waited for: no second one writes to its file', async () => {
+  await start([0]);
+  const first = redis;
+  const { redisPid } = await owner();
+  for (const more of [{}, { redisPid: null }]) {
+    await leave(more);
+    process.kill(redisPid, 'SIGSTOP');
+    await expect(start([0], 100)).rejects.toThrow(
+      `The private Redis of this folder (process ${redisPid}) runs and does not answer.`,
+    );
+    process.kill(redisPid, 'SIGCONT');
+  }
+  // Its lock is removed by hand, as the refusal of a second service offers.
+  await rm(join(folder, '.adjutant/redis/owner.json'));
+  await start([0]);
+  expect(redis.url).toBe(first.url);
+  expect((await owner()).redisPid).toBe(redisPid);
+  await Promise.all([first.stop(), redis.stop()]);
+});
+
+test('one that does not end keeps the folder, and a person reads so', async () => {
+  await start([0], 100);
+  const { redisPid } = await owner();
+  process.kill(redisPid, 'SIGSTOP');
+  await redis.stop();
+  expect(await owner()).toMatchObject({ redisPid });
+  expect(news[0]?.says).toContain(`(process ${redisPid}) does not end`);
+  process.kill(redisPid, 'SIGCONT');
+  await vi.waitFor(() => expect(isAlive(redisPid)).toBe(false));
+});
+
+test('a stop sends nothing to a pid that is no longer its Redis', async () => {
+  await start([0]);
+  const { redisPid, url } = await owner();
+  await writeFile(join(folder, 'broken'), '');
+  await kill();
+  await untilNews(1);
+  const sent = vi.spyOn(process, 'kill');
+  await redis.stop();
+  expect(sent.mock.calls.filter(([, signal]) => signal !== 0)).toEqual([]);
+  sent.mockRestore();
+  const other = spawnProcess('sleep', ['600']);
+  const dir = join(folder, '.adjutant/redis');
+  expect(await endRedisProcess(foundProcess(other.pid, dir, url))).toBe(true);
+  expect(isAlive(other.pid)).toBe(true);
+  expect(redisPid).not.toBe(other.pid);
+  await other.kill9();
+});
+
+/** Answers as a Redis that knows the password, and says it is another process. */
+async function stranger(port: number, pid: number, read: string[]): Promise<Server> {
+  const server = createServer((socket) => {
+    socket.on('error', () => {});
+    socket.on('data', (chunk) => read.push(String(chunk)));
+    socket.end(`+OK\r\n+PONG\r\n$20\r\nprocess_id:${pid}\r\n\r\n+OK\r\n`);
+  }).listen(port, '127.0.0.1');
+  await once(server, 'listening');
+  return server;
+}
+
+test('a program that takes its port reads no password, is not adopted and names no process to end', async () => {
+  await start([0, 2_000, 0]);
+  const port = Number(new URL(redis.url).port);
+  const other = spawnProcess('sleep', ['600']);
+  const read: string[] = [];
+  await writeFile(join(folder, 'broken'), '');
+  await kill();
+  await untilNews(1);
+  const server = await stranger(port, other.pid, read);
+  await untilNews(3);
+  expect(news[1]?.says).toContain(`and another program holds its port ${port}: try 3 of 3`);
+  expect(news[2]?.says).toContain(`and another program holds its port ${port}. Results wait`);
+  expect(news[2]?.fix).toBe('Start this service again: its Redis takes another port and has what it had.');
+  expect(await privateRedisUrl(folder)).toBeNull();
+  await redis.stop();
+  expect(read).toEqual([]);
+  expect(isAlive(other.pid)).toBe(true);
+  await other.kill9();
+  server.close();
+});
+
+test('a process is its Redis by its command line, and holds the port by the word of the system', async () => {
+  const url = 'redis://:p@127.0.0.1:6390';
+  const known = (command: string): boolean => isRedisCommand(command, '/a b', url);
+  expect(known('/opt/my tools/redis-server /a b/redis.conf')).toBe(true);
+  expect(known('redis-server 127.0.0.1:6390')).toBe(true);
+  expect(known('redis-server 127.0.0.1:63901')).toBe(false);
+  expect(known('redis-aof-rewrite 127.0.0.1:6390')).toBe(false);
+  expect(known('tail -f /a b/redis.conf')).toBe(false);
+  await start([0]);
+  const { redisPid } = await owner();
+  const { port } = new URL(redis.url);
+  expect(await listensAt(redisPid, port)).toBe(true);
+  expect(await listensAt(process.pid, port)).toBe(false);
 });
