@@ -30,10 +30,15 @@ export function questionLines({
   const lines = printable(message)
     .split('\n')
     .map((line) => `  ${line}`);
-  if (mode === 'url') return [...lines, `  open: ${printable(url ?? '')}`];
+  if (mode === 'url') return [...lines, `  open: ${printable(url ?? '')}`, ...hostLines(url ?? '')];
   const fields = fieldsOf(schema ?? {});
   if (fields === null) return [...lines, `  as JSON that fits ${plainJson(schema)}`];
   return [...lines, ...fields.map((field) => `  - ${fieldText(field)}`)];
+}
+
+/** Where the browser goes, beside a URL that may be long. */
+function hostLines(url: string): string[] {
+  return URL.canParse(url) ? [`  on the host: ${printable(new URL(url).host)}`] : [];
 }
 
 export function questionPrompt(

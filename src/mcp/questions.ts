@@ -73,11 +73,13 @@ function readForm(message: string, given: unknown): Read<ToolQuestion> {
   return { ok: true, value: { mode: 'form', message, schema } };
 }
 
-/** As its ASCII form, so that what a person reads is where the browser goes. */
+/** As its ASCII form, and without a user, which can look like a host: what a person reads is where the browser goes. */
 function readUrl(message: string, given: unknown): Read<ToolQuestion> {
   const url = typeof given === 'string' && URL.canParse(given) ? new URL(given) : null;
   if (url === null || !/^https?:$/.test(url.protocol))
     return refused('asks to open something that is no http or https URL');
+  if (url.username !== '' || url.password !== '')
+    return refused('asks to open a URL with a user name or a password');
   if (url.href.length > urlCharacters)
     return refused(`asks to open a URL of more than ${urlCharacters} characters`);
   return { ok: true, value: { mode: 'url', message, url: url.href } };

@@ -82,11 +82,12 @@ describe('at the keyboard', () => {
       ]);
   });
 
-  test('a URL is shown whole and only said to be opened', async () => {
+  test('a URL is shown whole, its host again on a line of its own, and only said to be opened', async () => {
     const { ask, said, type, answers } = setup();
     const url = `https://example.test/${'x'.repeat(600)}`;
     ask(asked({ mode: 'url', url, schema: undefined } as never));
     await said(new RegExp(`open: ${url}`));
+    await said(/\n {2}on the host: example\.test\n/);
     await said(/opened it\?/);
     type('y');
     await expect.poll(() => answers).toEqual([{ inputId: 'c.1', action: 'accept' }]);
