@@ -6,7 +6,7 @@ import type { ServerLogin } from '../contract/tool-listing.ts';
 import { type CallbackListener, listenForCallback } from '../mcp/oauth/callback-listener.ts';
 import { challengeOf } from '../mcp/oauth/challenge.ts';
 import { beginLogin } from '../mcp/oauth/interactive-login.ts';
-import { type LoginFailure, loginFailureOf } from '../mcp/oauth/login-failure.ts';
+import { type LoginFailure, loginFailureOf, unreachedServer } from '../mcp/oauth/login-failure.ts';
 import { loginFaultIn } from '../mcp/oauth/login-fault.ts';
 import { type Login, summaryOf } from '../mcp/oauth/login.ts';
 import type { LoginStore } from '../mcp/oauth/login-store.ts';
@@ -57,7 +57,9 @@ async function gotLogin(
   const { transport } = server;
   const { redirectUrl } = listener;
   try {
-    const { challenge } = await challengeOf(server, signal);
+    const { challenge, fault } = await challengeOf(server, signal);
+    signal.throwIfAborted();
+    if (fault !== null) return unreachedServer(server.name, fault);
     const asked = { transport, redirectUrl, scopes, before, challenge, signal, now: Date.now };
     const begun = await beginLogin(asked);
     const answer = listener.answer(begun.state, signal);

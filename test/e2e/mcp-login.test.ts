@@ -17,9 +17,9 @@ const peer = shared(async () => startOAuthPeer());
 const redis = shared(async () => startRedis());
 const collector = shared(startOtlpReceiver);
 
-async function folder(): Promise<{ cwd: string; env: Record<string, string> }> {
+async function folder(more: object = {}): Promise<{ cwd: string; env: Record<string, string> }> {
   const url = peer.server().transport.url;
-  const mcpServers = { crm: { url, auth: {} }, local: { command: 'true' } };
+  const mcpServers = { crm: { url, auth: {} }, local: { command: 'true' }, ...more };
   const telemetry = { content_bytes: 65_536 };
   const cwd = await cliFolder({ 'adjutant.json': { mcpServers, telemetry } });
   onTestFinished(async () => rm(cwd, { recursive: true, force: true }));
@@ -108,13 +108,22 @@ async function everythingIn(connection: ReturnType<typeof connectRedis>): Promis
 }
 
 test('what cannot be logged in at is refused with its fix', async () => {
-  const { cwd, env } = await folder();
+  const { cwd, env } = await folder({
+    away: { url: 'http://127.0.0.1:2/mcp', auth: {} },
+    barred: { url: 'http://127.0.0.1:1/mcp', auth: {} },
+  });
   const refused = async (args: readonly string[], more: Record<string, string> = {}) => {
     const { code, stderr } = await startCli(['mcp', ...args], { cwd, env: { ...env, ...more } }).ended;
     return `${code} ${stderr.replaceAll(/\s+/g, ' ')}`;
   };
   expect(await refused(['login', 'crn'])).toMatch(/^2 .*no MCP server "crn".*Did you mean crm/);
   expect(await refused(['login', 'local'])).toMatch(/^2 .*is a program on this machine/);
+  expect(await refused(['login', 'away', '--no-browser'])).toMatch(
+    /^1 .*The MCP server away does not answer: .*ECONNREFUSED.*correct mcpServers\.away\.url/,
+  );
+  expect(await refused(['login', 'barred', '--no-browser'])).toMatch(
+    /^1 .*The MCP server barred does not answer: .*bad port/,
+  );
   expect(await refused(['login', 'crm'], { ADJUTANT_TOKEN_KEY: '' })).toMatch(
     /^1 .*ADJUTANT_TOKEN_KEY is not set.*openssl rand -base64 32/,
   );

@@ -42,18 +42,19 @@ export function createAuthFetch(options: AuthFetchOptions): FetchLike {
   };
 }
 
-/** Rejects with `AddressRefused`. */
+/** Rejects with `AddressRefused`, as fetch does when a name has no address, and with the reason of the signal. */
 export async function requireReachable(
   address: URL,
-  { serverUrl, issuer, resolve = resolved }: AuthFetchOptions,
+  { serverUrl, issuer, resolve = resolved, signal }: AuthFetchOptions,
 ): Promise<void> {
+  const bounded = (hostname: string) => resolvedWithin(hostname, resolve, signal);
   const isNamed = issuer !== undefined && new URL(issuer).origin === address.origin;
   if (address.protocol === 'https:' && isNamed) return;
-  const rank = await rankOfHost(address, resolve);
+  const rank = await rankOfHost(address, bounded);
   const isLocal = address.protocol === 'http:' && rank === 2;
   if (address.protocol !== 'https:' && !isLocal)
     throw new AddressRefused(`${address.origin} is not https: no secret is sent there`);
-  if (isNamed || rank <= (await rankOfHost(new URL(serverUrl), resolve))) return;
+  if (isNamed || rank <= (await rankOfHost(new URL(serverUrl), bounded))) return;
   throw new AddressRefused(
     `${address.origin} is an address inside of this network, and the MCP server is outside of it`,
   );
@@ -65,6 +66,26 @@ async function rankOfHost(
 ): Promise<Rank> {
   const literal = literalAddress(hostname);
   return rankOf(literal === null ? await resolve(hostname) : [literal]);
+}
+
+/** A lookup cannot be ended: nobody waits for it any longer. */
+async function resolvedWithin(
+  hostname: string,
+  resolve: (hostname: string) => Promise<readonly string[]>,
+  signal: AbortSignal,
+): Promise<readonly string[]> {
+  signal.throwIfAborted();
+  const ended = Promise.withResolvers<never>();
+  const end = (): void => ended.reject(signal.reason);
+  signal.addEventListener('abort', end, { once: true });
+  try {
+    return await Promise.race([resolve(hostname), ended.promise]);
+  } catch (cause) {
+    signal.throwIfAborted();
+    throw new TypeError('fetch failed', { cause });
+  } finally {
+    signal.removeEventListener('abort', end);
+  }
 }
 
 async function resolved(hostname: string): Promise<string[]> {

@@ -1,13 +1,14 @@
 /** Asks a server without a token what it wants of one.
  *  It must never call a tool, nor leave a session open. */
 import { SILENT } from '../../telemetry/logger.ts';
+import { isTimeout, systemCode } from '../connect-fault.ts';
 import { openSession } from '../open-session.ts';
 import { type McpServerOptions, PROBE_MS } from '../server-options.ts';
 import { LoginFault } from './login-fault.ts';
 import type { Challenge } from './renewal.ts';
 import type { TokenSource } from './token-source.ts';
 
-/** `challenge`: empty when the server asks for nothing at the handshake. `reached`: false when it does not answer. */
+/** `challenge`: empty when the server asks for nothing at the handshake. `fault`: why it does not answer; null: it does. */
 export async function challengeOf(
   server: McpServerOptions,
   signal: AbortSignal,
@@ -32,6 +33,18 @@ export async function challengeOf(
     logger: SILENT,
   });
   if (opened.ok) await opened.session.end('asked for its challenge');
-  const fault = opened.ok || challenge !== null ? null : opened.fault.message;
-  return { challenge: challenge ?? {}, fault };
+  const isSilent = !opened.ok && challenge === null && hasNoAnswer(opened.error);
+  return { challenge: challenge ?? {}, fault: isSilent ? opened.fault.message : null };
+}
+
+/** Another answer than a challenge ends no login: where to log in may be at the usual place. */
+function hasNoAnswer(error: unknown): boolean {
+  return isTimeout(error) || systemCode(error) !== null || isFailedFetch(error);
+}
+
+/** A certificate, or a port that fetch refuses, has no code of the system. */
+function isFailedFetch(error: unknown): boolean {
+  for (let cause = error, depth = 0; cause instanceof Error && depth < 5; cause = cause.cause, depth += 1)
+    if (cause instanceof TypeError && cause.message === 'fetch failed') return true;
+  return false;
 }

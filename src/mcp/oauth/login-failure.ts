@@ -45,6 +45,14 @@ export function loginFailureOf(error: unknown, server: string): LoginFailure {
   return { what: unusable(error), how: register };
 }
 
+/** Of the MCP server itself: it says where to log in. */
+export function unreachedServer(server: string, fault: string): LoginFailure {
+  return {
+    what: `The MCP server ${server} does not answer: ${plainText(fault, 200)}.`,
+    how: `Start it, or correct mcpServers.${server}.url, and run the command again.`,
+  };
+}
+
 /** What the SDK itself says is about the metadata. */
 function unusable(error: unknown): string {
   const text = error instanceof Error ? plainText(error.message, 200) : 'an unknown fault';

@@ -167,6 +167,34 @@ test('a server inside may name an issuer inside, and the operator any', async ()
   ).rejects.toThrow(AddressRefused);
 });
 
+test('a name without an address is a network fault, which advises no registration', async () => {
+  const resolve = (): Promise<never> => Promise.reject(new Error('getaddrinfo ENOTFOUND issuer.example'));
+  const fetchFn = createAuthFetch({ serverUrl: PUBLIC, signal: AbortSignal.timeout(5_000), resolve });
+  const error: unknown = await fetchFn('https://issuer.example/token').catch((fault: unknown) => fault);
+  expect(loginFailureOf(error, 'crm')).toEqual({
+    what: 'The authorization server cannot be reached: fetch failed: getaddrinfo ENOTFOUND issuer.example.',
+    how: 'Run the command again.',
+  });
+  const unnamed = { [PRM]: resource({ authorization_servers: ['https://issuer.invalid'] }) };
+  expect(await refusedLogin(unnamed)).toMatch(
+    /cannot be reached: fetch failed: getaddrinfo .*issuer\.invalid/,
+  );
+});
+
+test('a name that is not resolved holds nobody longer than the time limit', async () => {
+  const limit = new AbortController();
+  const resolve = (): Promise<never> => {
+    queueMicrotask(() => limit.abort(new Error('the time is over')));
+    return new Promise(() => {});
+  };
+  const reached = requireReachable(new URL('https://issuer.example/token'), {
+    serverUrl: PUBLIC,
+    signal: limit.signal,
+    resolve,
+  });
+  await expect(reached).rejects.toThrow('the time is over');
+});
+
 test('one login makes a bounded number of requests', async () => {
   answers = { '/loop': { status: 302, headers: { location: '/loop' } } };
   const fetchFn = createAuthFetch({ serverUrl: `${peer.origin}/mcp`, signal: AbortSignal.timeout(5_000) });
