@@ -10,6 +10,7 @@ import {
 } from '../contract/tool-question.ts';
 import type { SignalDraft } from '../contract/signal.ts';
 import type { AnsweredRound, AskedQuestions, HeldQuestion } from '../executors/definition.ts';
+import type { AskedRound } from '../journal/asked-round.ts';
 import type { Asking, QuestionRound } from '../journal/questions.ts';
 import { draftSignal } from '../journal/signal-draft.ts';
 import { directiveMetadata } from '../journal/terminal-signal.ts';
@@ -77,7 +78,11 @@ export async function answeredRound(
   claimed: Claimed,
 ): Promise<AnsweredRound | undefined> {
   const { asked } = claimed.granted;
-  if (asked === null || asked.held) return undefined;
+  if (asked === null) return undefined;
+  if (asked.held) {
+    await withdrawHeld(parts, claimed, asked);
+    return undefined;
+  }
   const { requestId, id } = claimed.claim;
   const { questions } = parts.records.journal;
   const round = await durably(parts, () => questions.round(requestId, id));
@@ -90,6 +95,17 @@ export async function answeredRound(
   }
   const { state, endpoint } = round;
   return { state, endpoint, afresh: asked.afresh, round: asked.round, answers: Object.fromEntries(answers) };
+}
+
+/** The worker that held the call is gone: nobody waits for the answer any more. */
+async function withdrawHeld(
+  parts: AttemptParts,
+  claimed: Claimed,
+  { first, count, open }: AskedRound,
+): Promise<void> {
+  if (open === 0) return;
+  for (let number = first; number < first + count; number += 1)
+    await endQuestion(parts, claimed, number, 'withdrawn');
 }
 
 /** As the worker that has the claim. Somebody may have answered at the last moment: that answer counts. */

@@ -3,10 +3,11 @@
 import { describe, expect, test, vi } from 'vitest';
 import type { ToolExec } from '../../../src/contract/work-directive.ts';
 import type { ClaimVerdict } from '../../../src/journal/verdicts.ts';
+import { draftSignal } from '../../../src/journal/signal-draft.ts';
 import { createCanceller } from '../../../src/queue/cancel.ts';
 import { createThreadedHeartbeat } from '../../../src/worker/threaded-heartbeat.ts';
 import { done, type Execute, fails, inTurn, untilAborted, untilResumed } from '../../support/executors.ts';
-import { claimOf, dueAt, failureOf, jobOf, LANE } from '../../support/journal.ts';
+import { claimOf, dueAt, failureOf, jobOf, LANE, originOf } from '../../support/journal.ts';
 import { errorOf, openPipeline, stillHeart } from '../../support/pipeline.ts';
 import { eachTest, useRedis } from '../../support/shared.ts';
 
@@ -87,6 +88,42 @@ describe('a directive whose worker died', () => {
       });
     },
   );
+});
+
+test('the question of a call whose worker died is withdrawn by the next one, before it asks anew', async () => {
+  const call = await open.accepted({ effect: 'read' });
+  await dieWith(call);
+  const question = { mode: 'form', message: 'How many?', schema: {} } as const;
+  const round = { endpoint: 'e', state: null, questions: [{ key: '', question }] };
+  const asking = { round, held: true, number: 1, first: 1, untilAt: Date.now() + 60_000, afresh: false };
+  const about = {
+    call_id: call.id,
+    tool_name: 'test.tool',
+    metadata: {},
+    deadline_at: new Date().toISOString(),
+  };
+  const signal = draftSignal(
+    'ai.tool.input_requested',
+    { ...about, ...question, input_id: `${call.id}.1` },
+    originOf(call),
+  );
+  const { request_id: requestId, id } = call;
+  expect(await open.journal.questions.ask({ requestId, id, fence: 1 }, asking, [signal])).toBe('asked');
+  const held = { question, endpoint: 'e', patienceMs: 60_000 };
+  // Nobody waits for this one from the start.
+  const parts = open.attemptParts(async (_directive, { ask }) => {
+    expect(await ask?.(held, AbortSignal.abort())).toEqual({ action: 'cancel' });
+    expect((await open.recordOf(call))?.asked?.open).toBe(0);
+    return done;
+  });
+  await open.attempt(parts, call);
+  const { signals } = await open.client.page(requestId, { limit: 10 });
+  expect(signals.map(({ type, data }) => [type, Object(data).cause])).toEqual([
+    ['ai.tool.started', undefined],
+    ['ai.tool.input_requested', undefined],
+    ['ai.tool.input_answered', 'withdrawn'],
+    ['ai.tool.result', undefined],
+  ]);
 });
 
 describe('a directive whose worker died and whose deadline passed', () => {
