@@ -124,9 +124,14 @@ async function adopt(
   const pid = url === null || !URL.canParse(url) ? null : await ownRedisPid(dir, url, left?.redisPid);
   if (url === null || pid === null) return null;
   const first = foundProcess(pid, dir, url);
+  if (!(await isAnswering(pid, url))) options.onNews({ says: waitsText(pid), fix: null });
   const state = await untilItWorks(first, url, options);
   if (state === 'silent') throw new SilentRedis(dir, pid);
   return state === 'works' ? { url, first } : null;
+}
+
+function waitsText(pid: number): string {
+  return `The private Redis of this folder (process ${pid}) runs and does not answer yet: this start waits for it.`;
 }
 
 /** As the last start wrote it: the lock may have been removed by hand while its Redis runs. */

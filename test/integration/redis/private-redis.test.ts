@@ -165,6 +165,9 @@ test('one that is left and does not answer is waited for: no second one writes t
       `The private Redis of this folder (process ${redisPid}) runs and does not answer.`,
     );
     process.kill(redisPid, 'SIGCONT');
+    expect(news.at(-1)?.says).toContain(
+      `(process ${redisPid}) runs and does not answer yet: this start waits`,
+    );
   }
   // Its lock is removed by hand, as the refusal of a second service offers.
   await rm(join(folder, '.adjutant/redis/owner.json'));
