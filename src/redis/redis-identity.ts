@@ -77,7 +77,7 @@ export async function listensAt(pid: number, port: string): Promise<boolean> {
 }
 
 /** The inodes of the sockets that listen at the port. */
-export function socketsAt(table: string, port: number): Set<string> {
+function socketsAt(table: string, port: number): Set<string> {
   const place = `:${port.toString(16).toUpperCase().padStart(4, '0')}`;
   const rows = table.split('\n').map((row) => row.trim().split(/\s+/));
   const listening = rows.filter(([, local = '', , state]) => local.endsWith(place) && state === '0A');
