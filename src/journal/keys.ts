@@ -7,6 +7,8 @@ export interface KeySpace {
   /** [state hash, bodies hash, log stream], the KEYS of every journal script. The log's name is also the channel. */
   request(requestId: string): [state: string, bodies: string, log: string];
   log(requestId: string): string;
+  /** String: there while an MCP client waits for the call of this request, and for a grace after it was lost. */
+  waited(requestId: string): string;
   /** [active string, waiting list, history string], the KEYS of every conversation script. */
   conversation(conversationId: string): [active: string, waiting: string, history: string];
   /** Sorted set of `<request>/<directive>`, score = when to look at it next, milliseconds since the epoch. */
@@ -56,6 +58,7 @@ export function keySpace(prefix: string = DEFAULT_PREFIX): KeySpace {
     prefix,
     request,
     log: (requestId) => `${prefix}:{${requestId}}:log`,
+    waited: (requestId) => `${prefix}:{${requestId}}:waited`,
     conversation: (conversationId) => {
       const tag = `${prefix}:{c:${conversationId}}`;
       return [`${tag}:active`, `${tag}:waiting`, `${tag}:history`];

@@ -4,7 +4,7 @@ import type { McpRequestContext, Server } from '@modelcontextprotocol/server';
 import type { DirectiveClient } from '../contract/directive-client.ts';
 import type { ListedTool } from '../contract/tool-listing.ts';
 import { cancelPlace } from './agent-call.ts';
-import { createDepartures } from './departures.ts';
+import { createDepartures, type SharedWaits } from './departures.ts';
 import { createSeals } from './held-call.ts';
 import type { Scope } from './offered-tools.ts';
 import { type CatalogHints, createListWatch, type ListWatch } from './list-watch.ts';
@@ -23,6 +23,8 @@ export interface ToolServersOptions {
   readonly scope?: Scope;
   /** How long a call goes on for a client whose connection is lost, milliseconds. Default: 30 000. */
   readonly graceMs?: number;
+  /** Where the calls are known that clients wait for elsewhere. Default: a lost client comes back to these servers only. */
+  readonly waits?: SharedWaits;
   /** How often a client that asked for progress hears of a silent call, milliseconds. Default: 15 000. */
   readonly heartbeatMs?: number;
   /** How long a stateless request is held before its client has to come back, milliseconds. Default: 45 000. */
@@ -54,6 +56,7 @@ export function createToolServers(options: ToolServersOptions): ToolServers {
   const stop = new AbortController();
   const departures = createDepartures({
     cancel: async (place, reason) => cancelPlace(client, place, reason),
+    shared: options.waits ?? null,
     graceMs,
     stop: stop.signal,
     onError,

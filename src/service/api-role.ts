@@ -10,6 +10,7 @@ import type { ListedTool } from '../contract/tool-listing.ts';
 import { modelLane } from '../contract/model-name.ts';
 import { submittableTypes } from '../engine/core/directive-exec.ts';
 import type { Modules } from '../extend/modules.ts';
+import { createCallWaits } from '../journal/call-waits.ts';
 import type { Hearing } from '../journal/channel.ts';
 import { sharedSecret } from '../journal/shared-secret.ts';
 import { type CatalogChanges, createCatalogChanges } from '../catalog/catalog-changes.ts';
@@ -86,7 +87,9 @@ function mcpOf(
     (await catalog.published.tools.read()).flatMap((entry) => entry.tools);
   const keysFrom = config.mcp.keys_from;
   const hints = changes.listen;
-  return createMcpEndpoints({ client, version, onError, sealingKey, holdMs, keysFrom, remembered, hints });
+  const waits = createCallWaits(connection, keys);
+  const shared = { sealingKey, remembered, hints, waits };
+  return createMcpEndpoints({ client, version, onError, holdMs, keysFrom, ...shared });
 }
 
 function clientOptions({ config, modules, preparer }: ApiRoleOptions): ClientOptions {

@@ -17,11 +17,13 @@ export interface ModernRequest {
   readonly params: Readonly<Record<string, unknown>>;
   /** Extensions that the client declares. Default: none. */
   readonly extensions?: readonly string[];
+  /** Ends the connection. */
+  readonly signal?: AbortSignal;
 }
 
 export async function askModern(
   url: string,
-  { method, name, params, extensions = [] }: ModernRequest,
+  { method, name, params, extensions = [], signal }: ModernRequest,
 ): Promise<ModernAnswer> {
   const declared = Object.fromEntries(extensions.map((extension) => [extension, {}]));
   const _meta = {
@@ -40,6 +42,7 @@ export async function askModern(
       'mcp-name': name,
     },
     body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params: { ...params, _meta } }),
+    signal: signal ?? null,
   });
   const body = (await response.json()) as Omit<ModernAnswer, 'status'>;
   return { ...body, status: response.status };

@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { Redis } from 'ioredis';
 import { describe, expect, test } from 'vitest';
 import { eventually, untilListed } from '../../support/eventually.ts';
 import { type Answered, ERAS, openHost, textOf } from '../../support/mcp-clients.ts';
@@ -62,6 +63,7 @@ const service = shared(async () => {
   const agents = { adder, careful: { ...adder, policies: { approvals: { 'peer.add': 'ask' } } } };
   const config = { mcpServers, ...models, agents };
   const running = await startService({ redisUrl: redis.url, config });
+  const looking = new Redis(redis.url);
   await untilListed(running.url, 'asking.book', 'counting.once', 'odd.broken', 'peer.add', 'secret.broken');
   return {
     url: `${running.url}/mcp`,
@@ -69,8 +71,14 @@ const service = shared(async () => {
     executions: (label: string) =>
       readFileSync(files.counter, 'utf8').split(`"label":${JSON.stringify(label)}`).length - 1,
     peerLog: () => readFileSync(files.peer, 'utf8'),
+    /** What other APIs find of calls whose clients were lost: how long it stays, milliseconds. */
+    waits: async () => {
+      const keys = await looking.keys(`${running.prefix}:{*}:waited`);
+      return Promise.all(keys.map((key) => looking.pttl(key)));
+    },
     async [Symbol.asyncDispose]() {
       await running.stop();
+      looking.disconnect();
       await redis.stop();
       await rm(folder, { recursive: true, force: true });
     },
@@ -327,6 +335,25 @@ test('an explicit cancel ends the call at its tool', async () => {
   abort.abort('enough');
   await refused;
   await eventually(() => service.peerLog()).toContain('cancelled');
+});
+
+test('a lost connection is known to the other APIs, for a grace', async () => {
+  const gone = new AbortController();
+  const params = { name: 'peer__wait', arguments: {}, _meta: { 'adjutant/idempotencyKey': 'lost' } };
+  const before = service.peerLog().split('waiting').length;
+  const call = askModern(service.url, {
+    method: 'tools/call',
+    name: 'peer__wait',
+    params,
+    signal: gone.signal,
+  });
+  await eventually(() => service.peerLog().split('waiting').length).toBe(before + 1);
+  gone.abort();
+  await expect(call).rejects.toThrow();
+  await eventually(() => service.waits()).toHaveLength(1);
+  const [forMs] = await service.waits();
+  expect(forMs).toBeLessThanOrEqual(30_000);
+  expect(forMs).toBeGreaterThan(0);
 });
 
 test('a body that is too large is refused as everywhere, and a foreign origin too', async () => {

@@ -1,8 +1,8 @@
 /** What happens to a call when its clients leave: at once, after a grace, or not at all.
  *  It must not wait for real time. */
-import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { DirectiveRefused, problem } from '../../../src/contract/problem.ts';
-import { createDepartures } from '../../../src/mcp-server/departures.ts';
+import { createDepartures, type SharedWaits } from '../../../src/mcp-server/departures.ts';
 
 const PLACE = { requestId: 'r', id: 'call' };
 const GRACE_MS = 30_000;
@@ -13,7 +13,8 @@ afterEach(() => void vi.useRealTimers());
 function scene(cancel = vi.fn(async () => {})) {
   const stop = new AbortController();
   const onError = vi.fn();
-  const departures = createDepartures({ cancel, graceMs: GRACE_MS, stop: stop.signal, onError });
+  const options = { cancel, shared: null, graceMs: GRACE_MS, stop: stop.signal, onError };
+  const departures = createDepartures(options);
   return { cancel, stop, onError, join: () => departures.join(PLACE) };
 }
 
@@ -111,4 +112,85 @@ test('a service that stops cancels nothing', async () => {
   stop.abort();
   await vi.advanceTimersByTimeAsync(GRACE_MS * 2);
   expect([cancel.mock.calls, onError.mock.calls]).toEqual([[], []]);
+});
+
+/** As `createCallWaits`, by the clock of the test. */
+function memoryWaits() {
+  const marks = new Map<string, { who: string; until: number }>();
+  const redis = { isAway: false };
+  const reach = (): void => {
+    if (redis.isAway) throw new Error('Redis is unreachable');
+  };
+  const mark = vi.fn<SharedWaits['mark']>(async (requestId, who, forMs) => {
+    reach();
+    marks.set(requestId, { who, until: Date.now() + forMs });
+  });
+  const markedBy = async (requestId: string): Promise<string | null> => {
+    reach();
+    const known = marks.get(requestId);
+    return known !== undefined && known.until > Date.now() ? known.who : null;
+  };
+  return { marks, redis, mark, markedBy };
+}
+
+/** Two APIs that share their waits. */
+function twoApis() {
+  const waits = memoryWaits();
+  const cancel = vi.fn(async () => {});
+  const options = { cancel, shared: waits, graceMs: GRACE_MS, stop: new AbortController().signal };
+  const api = () => createDepartures({ ...options, onError: vi.fn() });
+  const [first, second] = [api(), api()];
+  return { cancel, waits, joinFirst: () => first.join(PLACE), joinSecond: () => second.join(PLACE) };
+}
+
+describe('a client that comes back to another API', () => {
+  test('keeps its call, also in the last moment of the grace, and as long as it waits', async () => {
+    const { cancel, joinFirst, joinSecond } = twoApis();
+    joinFirst()('lost');
+    await vi.advanceTimersByTimeAsync(GRACE_MS - 1);
+    const leave = joinSecond();
+    await vi.advanceTimersByTimeAsync(10 * GRACE_MS);
+    expect(cancel).not.toHaveBeenCalled();
+    leave('done');
+    await vi.advanceTimersByTimeAsync(10 * GRACE_MS);
+    expect(cancel).not.toHaveBeenCalled();
+  });
+
+  test('has a whole grace there too, and its call is cancelled once', async () => {
+    const { cancel, joinFirst, joinSecond } = twoApis();
+    const [leaveFirst, leaveSecond] = [joinFirst(), joinSecond()];
+    leaveFirst('lost');
+    await vi.advanceTimersByTimeAsync(GRACE_MS / 2);
+    leaveSecond('lost');
+    await vi.advanceTimersByTimeAsync(GRACE_MS - 1);
+    expect(cancel).not.toHaveBeenCalled();
+    await vi.advanceTimersByTimeAsync(GRACE_MS);
+    expect(cancel).toHaveBeenCalledOnce();
+  });
+
+  test('keeps its call over an outage in which every mark is lost', async () => {
+    const { cancel, waits, joinFirst, joinSecond } = twoApis();
+    joinFirst()('lost');
+    joinSecond();
+    waits.redis.isAway = true;
+    await vi.advanceTimersByTimeAsync(60_000);
+    waits.marks.clear();
+    waits.redis.isAway = false;
+    await vi.advanceTimersByTimeAsync(10 * GRACE_MS);
+    expect(cancel).not.toHaveBeenCalled();
+  });
+
+  test('nobody comes back: the call is cancelled, and a short wait has marked nothing before', async () => {
+    const { cancel, waits, joinFirst } = twoApis();
+    const leave = joinFirst();
+    await vi.advanceTimersByTimeAsync(4_999);
+    expect(waits.mark).not.toHaveBeenCalled();
+    leave('lost');
+    await vi.advanceTimersByTimeAsync(GRACE_MS);
+    expect(cancel).not.toHaveBeenCalled();
+    await vi.advanceTimersByTimeAsync(10_000);
+    expect(cancel).toHaveBeenCalledOnce();
+    await vi.advanceTimersByTimeAsync(10 * GRACE_MS);
+    expect(waits.mark).toHaveBeenCalledOnce();
+  });
 });
