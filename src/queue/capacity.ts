@@ -38,10 +38,18 @@ interface Count {
 export function createCapacity(options: CapacityOptions): Capacity {
   const { lanes, index, maxQueuedIn, maxOpen, memory, now = Date.now } = options;
   const counts = new Map<string, Count>();
+  const reading = new Map<string, Promise<Count>>();
 
-  async function current(name: string, read: () => Promise<number>): Promise<Count> {
+  /** Whoever comes while a count is read waits for the same answer. */
+  function current(name: string, read: () => Promise<number>): Count | Promise<Count> {
     const known = counts.get(name);
     if (known && now() - known.readAt < FRESH_MS) return known;
+    const begun = reading.get(name) ?? readAnew(name, read).finally(() => reading.delete(name));
+    reading.set(name, begun);
+    return begun;
+  }
+
+  async function readAnew(name: string, read: () => Promise<number>): Promise<Count> {
     const count = { value: await read(), readAt: now() };
     counts.set(name, count);
     return count;

@@ -120,7 +120,8 @@ function bundleSource(sources: ReadonlyMap<string, string>): string {
 
 /** Keys and arguments as the client sends them; null: they go alone. */
 function argumentsOf(given: readonly unknown[], numberOfKeys: number | undefined) {
-  const flat: unknown[] = given.flat(2);
+  // As the client sends what is absent.
+  const flat: unknown[] = given.flat(2).map((value) => value ?? '');
   const counted = numberOfKeys === undefined ? Number(flat.shift()) : numberOfKeys;
   if (flat.length > MOST_ARGUMENTS || !flat.every(isArgument) || bytesOf(flat) > MOST_BYTES / 4) return null;
   return { keys: flat.slice(0, counted), args: flat.slice(counted) };

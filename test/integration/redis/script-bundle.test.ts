@@ -69,6 +69,18 @@ test('the scripts of one turn are one command, and each has its own answer', asy
   expect(await connection.lrange(list, 0, -1)).toEqual(texts);
 });
 
+test('an argument that is absent is sent as an empty one, as BullMQ leaves its last one out', async () => {
+  await using store = open();
+  const { connection, bundled, list } = store;
+  await scriptCalls(connection);
+  const absent = [undefined, null].map((answer) => bundled(list, 'a', answer as never));
+  expect(await Promise.all(absent)).toEqual([
+    ['noted', 'a', 1],
+    ['noted', 'a', 2],
+  ]);
+  expect(await scriptCalls(connection)).toBe(1);
+});
+
 test('one that comes alone is sent as itself', async () => {
   await using store = open();
   await scriptCalls(store.connection);
