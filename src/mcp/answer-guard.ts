@@ -59,13 +59,22 @@ type Result = Readonly<Record<string, unknown>>;
 /** Only this guard writes our own member of `_meta`. A result that is an error needs no structured content. */
 function withTaskInMeta(result: Result): Result {
   const { _meta: meta } = result;
-  if (result['resultType'] === 'task') {
-    const task = { content: [], isError: true, _meta: { [TASK_META]: result } };
+  const made = taskIn(result);
+  if (made !== null) {
+    const task = { content: [], isError: true, _meta: { [TASK_META]: made } };
     return { ...result, resultType: 'complete', ...task };
   }
   if (!isObject(meta) || !Object.hasOwn(meta, TASK_META)) return result;
   const { [TASK_META]: _forged, ...others } = meta;
   return { ...result, _meta: others };
+}
+
+/** Members of the result in the modern protocol, one member of it in the older one, where a result has content. */
+function taskIn(result: Result): Result | null {
+  const { resultType, task, content } = result;
+  if (resultType === 'task') return result;
+  const isOlder = resultType === undefined && content === undefined && isObject(task) && 'taskId' in task;
+  return isOlder ? task : null;
 }
 
 /** Each tool by itself: the protocol's check refuses the whole list. */

@@ -14,7 +14,7 @@ import type { OAuthOptions } from './server-options.ts';
 import { pause } from '../lifecycle.ts';
 import { elicitResult, readInputRequired } from './questions.ts';
 import type { CallListeners, CallParams, Session } from './session.ts';
-import { createdTask, resumedTask } from './task-call.ts';
+import { askedTask, createdTask, resumedTask } from './task-call.ts';
 import type { ToolCallOutcome, ToolCallRequest, ToolCallResume, ToolProgress } from './tool-call.ts';
 import type { ListedTool, ToolList } from './tool-list.ts';
 
@@ -61,7 +61,8 @@ export async function callTool(tools: CallTools, request: ToolCallRequest): Prom
     if (refusal !== null) return refusal;
     if (!(await takeSlot(call))) return task === null ? notSent(call) : notAsked(call);
     try {
-      if (task !== null) return await resumedTask(call, task);
+      const { onQuestion } = questionListeners(call);
+      if (task !== null) return await resumedTask({ ...call, onQuestion }, task);
       const outcome = await sendUntilTaken(call);
       return call.begun && outcome.kind === 'failed' ? { ...outcome, sent: true } : outcome;
     } finally {
@@ -158,9 +159,11 @@ async function exchange(call: Call, session: Session, tool: ListedTool): Promise
     };
     const listeners = { onProgress, ...questionListeners(call) } as CallListeners;
     for (;;) {
-      const answer = await session.call(call.params, deadline.signal, listeners);
+      const params = { ...call.params, ...askedTask(session, tool, request) };
+      const answer = await session.call(params, deadline.signal, listeners);
       if (answer.kind !== 'asks') gate.close();
-      if (answer.kind === 'task') return await createdTask(call, session, answer.task);
+      if (answer.kind === 'task')
+        return await createdTask({ ...call, onQuestion: listeners.onQuestion }, session, answer.task);
       if (answer.kind === 'result') return await checkedResult(call, tool, answer.result);
       const required = inputRequired(call, answer.required);
       if (required.kind !== 'asks' || required.questions.length > 0) return required;

@@ -2,6 +2,7 @@
  *  It must never guess whose question it is: where several calls have asked at once, or a call was ended that
  *  the server may still be at work on, nobody can answer. */
 import { type Client, ProtocolError, ProtocolErrorCode, type Transport } from '@modelcontextprotocol/client';
+import { isObject } from '../contract/json-object.ts';
 import type { Logger } from '../telemetry/logger.ts';
 import { type AbandonedCalls, watchAbandoned } from './abandoned-calls.ts';
 import { elicitResult, readQuestion } from './questions.ts';
@@ -38,7 +39,8 @@ export function answerQuestions(
     hasAsked = true;
     const beat = sayWaiting(client, mcpReq._meta?.progressToken);
     try {
-      const asker = await askers.find(mcpReq.signal);
+      const taskId = relatedTask(mcpReq._meta);
+      const asker = taskId === null ? await askers.find(mcpReq.signal) : askers.ofTask(taskId);
       if (asker?.onQuestion === undefined) {
         logger.warn(...unknownAsker(inFlight.size, abandoned.leftMs()));
         return { action: 'cancel' as const };
@@ -51,6 +53,14 @@ export function answerQuestions(
     }
   });
   return askers;
+}
+
+const RELATED_TASK = 'io.modelcontextprotocol/related-task';
+
+/** The task that asks; null: the question names none. */
+function relatedTask(meta: Readonly<Record<string, unknown>> | undefined): string | null {
+  const related = meta?.[RELATED_TASK];
+  return isObject(related) ? String(related['taskId']) : null;
 }
 
 function unknownAsker(calls: number, leftMs: number): Parameters<Logger['warn']> {
@@ -69,6 +79,9 @@ function createAskers(inFlight: ReadonlyMap<Promise<unknown>, CallListeners>, ab
   };
   return {
     changed,
+    /** The call whose task it is; null: of a call that has ended, or of another process. */
+    ofTask: (taskId: string): CallListeners | null =>
+      [...inFlight.values()].find((each) => each.taskId === taskId) ?? null,
     /** The call that asks, once it is the only one under way; null: it is unknown, or the question is withdrawn. */
     async find(withdrawn: AbortSignal): Promise<CallListeners | null> {
       for (const each of inFlight.values()) each.onAsked?.();

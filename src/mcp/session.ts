@@ -24,6 +24,8 @@ export interface CallParams {
   /** What the server asked for in answer to an earlier call with the same arguments. */
   readonly inputResponses?: Record<string, unknown>;
   readonly requestState?: string;
+  /** The older protocol: the server makes a task of the call, and keeps it for so long from its beginning. Milliseconds. */
+  readonly task?: { readonly ttl: number };
 }
 
 /** Rejects when the server wants no answer any more. */
@@ -35,6 +37,8 @@ export interface CallListeners {
   readonly onQuestion?: OnQuestion;
   /** The server asks, perhaps on behalf of this call: it shall get no other call until this one has ended. */
   readonly onAsked?: () => void;
+  /** The task of the call, which its questions name. Default: it is none. */
+  readonly taskId?: string;
 }
 
 /** What a server answers a call with. `task` null: one that cannot be read. */
@@ -45,11 +49,13 @@ export type CallAnswer =
   | { readonly kind: 'asks'; readonly required: Readonly<Record<string, unknown>> };
 
 export interface TaskRequest {
-  readonly method: 'tasks/get' | 'tasks/cancel' | 'tasks/update';
+  readonly method: 'tasks/get' | 'tasks/cancel' | 'tasks/update' | 'tasks/result';
   readonly more?: Readonly<Record<string, unknown>>;
   readonly taskId: string;
   readonly timeoutMs: number;
   readonly signal?: AbortSignal;
+  /** What the server asks while it holds the answer back. Default: questions are cancelled. */
+  readonly onQuestion?: OnQuestion | undefined;
 }
 
 export interface Session {
@@ -57,6 +63,8 @@ export interface Session {
   readonly era: 'modern' | 'legacy';
   readonly transportKind: TransportKind;
   readonly pid: number | null;
+  /** Of the older protocol: whether the server makes tasks of calls that ask for it. */
+  readonly makesTasks: boolean;
   /** For whoever traces the calls. */
   described(): ToolCallSession;
   /** Resolves with a readable reason once the connection has ended. */
@@ -81,7 +89,7 @@ export type SessionTransport = Transport & {
 };
 
 /** Calls have their own deadline, so the SDK's is set to the maximum. */
-const NO_TIMEOUT_MS = 2 ** 31 - 1;
+export const NO_TIMEOUT_MS = 2 ** 31 - 1;
 const VERIFY_MS = 5_000;
 const ANY_RESULT = z.looseObject({});
 
@@ -123,6 +131,8 @@ export function openedSession(
     era,
     transportKind,
     pid: transport.pid ?? null,
+    makesTasks:
+      era === 'legacy' && client.getServerCapabilities()?.tasks?.requests?.tools?.call !== undefined,
     lost: lost.promise,
     holdsSessionId: () => transport.sessionId !== undefined,
     described: () => ({
@@ -131,15 +141,15 @@ export function openedSession(
       sessionId: transport.sessionId ?? null,
     }),
     call: async (params, signal, listeners) =>
-      callAnswer((await during(send(params, signal, listeners.onProgress), listeners)) as RawToolResult),
-    task: async ({ method, taskId, more, timeoutMs, signal }) =>
-      during(
-        client.request({ method, params: { taskId, ...more } }, ANY_RESULT, {
-          timeout: timeoutMs,
-          ...(signal === undefined ? {} : { signal }),
-        }),
-        NO_LISTENERS,
-      ),
+      callAnswer((await during(send(params, signal, listeners.onProgress), listeners)) as RawToolResult, era),
+    task: async ({ method, taskId, more, timeoutMs: timeout, signal, onQuestion }) => {
+      const options = signal === undefined ? { timeout } : { timeout, signal };
+      const answer = client.request({ method, params: { taskId, ...more } }, ANY_RESULT, options);
+      return during(
+        answer,
+        onQuestion === undefined ? NO_LISTENERS : { ...NO_LISTENERS, taskId, onQuestion },
+      );
+    },
     async retire(reason) {
       why ||= reason;
       lost.resolve(why);
@@ -152,10 +162,13 @@ export function openedSession(
 
 const NO_LISTENERS: CallListeners = { onProgress: () => {} };
 
-function callAnswer(result: RawToolResult): CallAnswer {
+function callAnswer(result: RawToolResult, era: Session['era']): CallAnswer {
   if (result['resultType'] === 'input_required') return { kind: 'asks', required: result };
   const task = result._meta?.[TASK_META];
-  return task === undefined ? { kind: 'result', result } : { kind: 'task', task: readTask(task) };
+  if (task === undefined) return { kind: 'result', result };
+  const read = readTask(task);
+  // In the older protocol its end is asked for, however early it has come.
+  return { kind: 'task', task: read !== null && era === 'legacy' ? { ...read, status: 'working' } : read };
 }
 
 interface Watched {

@@ -9,19 +9,38 @@ import { checkedResult, type CheckedCall } from './call-result.ts';
 import type { Connection } from './connection.ts';
 import { elicitResult, readInputRequired } from './questions.ts';
 import { readMessage } from './read-message.ts';
-import type { Session } from './session.ts';
+import type { CallParams, OnQuestion, Session } from './session.ts';
 import { decodeTask, encodeTask, type TaskReport } from './task.ts';
 import { taskEnd, type TaskEnd, type TaskWait } from './task-wait.ts';
-import type { RawToolResult, TaskUse, ToolCallOutcome } from './tool-call.ts';
+import type { RawToolResult, TaskUse, ToolCallOutcome, ToolCallRequest } from './tool-call.ts';
+import type { ListedTool } from './tool-list.ts';
 
 export interface TaskCall extends CheckedCall {
   readonly connection: Connection;
+  /** Answers the questions that a server of the older protocol asks while it holds a result back. */
+  readonly onQuestion?: OnQuestion | undefined;
   announced: boolean;
 }
 
 type Ended = TaskUse['end'];
 
 const NO_ERROR = { code: -32_603, message: 'The task has failed', data: undefined };
+
+/** How long a server shall keep a task beyond the call's own time: so that another worker still finds its end. Milliseconds. */
+const KEPT_AFTERWARDS_MS = 60_000;
+
+/**
+ * In the older protocol the client decides. A task of a process dies with it, so that it is of use only over HTTP, if the
+ * tool does not insist on it.
+ */
+export function askedTask(
+  session: Session,
+  { tasks }: ListedTool,
+  { maxTotalMs }: ToolCallRequest,
+): Pick<CallParams, 'task'> {
+  const isOfUse = tasks === 'required' || (tasks === 'optional' && session.transportKind !== 'stdio');
+  return session.makesTasks && isOfUse ? { task: { ttl: Math.ceil(maxTotalMs) + KEPT_AFTERWARDS_MS } } : {};
+}
 
 /** `report` null: a task that cannot be asked for. */
 export async function createdTask(
@@ -76,7 +95,7 @@ async function outcomeOf(call: TaskCall, { isKept, only, ...asked }: Awaited): P
     deadline.ending() === 'stopped' || (deadline.ending() === 'cancelled' && request.goesOn?.() === true);
   const { end, polls } = await taskEnd({
     ...asked,
-    server: { name: request.server, connection, only },
+    server: { name: request.server, connection, only, onQuestion: call.onQuestion },
     deadline,
     goesOn,
     onMessage: (message) => request.onProgress?.({ progress: ++progress, message }),

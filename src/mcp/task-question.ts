@@ -8,8 +8,9 @@ import { describe } from './connect-fault.ts';
 import type { Connection } from './connection.ts';
 import { ANSWER_REFUSED } from './message-delivery.ts';
 import { errorCodeIn } from './read-message.ts';
-import type { Session } from './session.ts';
+import type { OnQuestion, Session } from './session.ts';
 import { isAbout, readTask, type TaskRef, type TaskReport } from './task.ts';
+import { holdResult, type HeldResult, olderReport } from './task-result.ts';
 
 /** Where a task can be asked for. */
 export interface TaskServer {
@@ -17,6 +18,8 @@ export interface TaskServer {
   readonly connection: Connection;
   /** The only session that knows it, since a task of a process dies with it; null: any. */
   readonly only: Session | null;
+  /** Answers what a server of the older protocol asks while it holds a result back. Default: nobody does. */
+  readonly onQuestion?: OnQuestion | undefined;
 }
 
 export type TaskAnswer =
@@ -45,12 +48,23 @@ export async function askTask(server: TaskServer, task: TaskRef, signal: AbortSi
       signal,
     });
     const report = readTask(isObject(answer) ? { taskId: task.id, ...answer } : null);
-    if (report !== null && isAbout(task, report)) return { kind: 'report', report, session };
+    if (report !== null && isAbout(task, report)) {
+      const asking = { timeoutMs: ANSWER_MS, signal };
+      const said = session.era === 'legacy' ? await olderReport(session, report, asking) : report;
+      return { kind: 'report', report: said, session };
+    }
     const what = report === null ? 'something that is not a task' : 'another task';
     return { kind: 'forgotten', reason: `it answered with ${what}` };
   } catch (error) {
     return failedQuestion(server, session, error);
   }
+}
+
+/** null: the server is away, or says how a task ended without being asked for it. */
+export function heldResult(server: TaskServer, task: TaskRef, signal: AbortSignal): HeldResult | null {
+  const session = server.only ?? server.connection.session();
+  if (session === null || session.era === 'modern') return null;
+  return holdResult({ session, task, signal, onQuestion: server.onQuestion });
 }
 
 /** Asks the server to cancel it. Whether it does so, only another question tells. */

@@ -6,7 +6,15 @@ import { QUESTION_LIMITS } from '../contract/tool-question.ts';
 import type { CallDeadline } from './call-deadline.ts';
 import type { Session } from './session.ts';
 import { expiryOf, nextPollMs, pollMsAfter, type TaskRef, type TaskReport } from './task.ts';
-import { answerTask, askTask, cancelTask, type TaskAnswer, type TaskServer } from './task-question.ts';
+import {
+  answerTask,
+  askTask,
+  cancelTask,
+  heldResult,
+  type TaskAnswer,
+  type TaskServer,
+} from './task-question.ts';
+import type { HeldResult } from './task-result.ts';
 
 export interface TaskWait {
   readonly server: TaskServer;
@@ -53,6 +61,8 @@ interface Known {
   rounds: number;
   asked: { readonly requests: string; readonly answers: Readonly<Record<string, unknown>> } | null;
   repeats: number;
+  /** The result that the server holds back; null: it is not asked for. */
+  held: HeldResult | null;
 }
 
 const NOTHING_KNOWN: Known = {
@@ -64,25 +74,32 @@ const NOTHING_KNOWN: Known = {
   rounds: 0,
   asked: null,
   repeats: 0,
+  held: null,
 };
 
 /** Never rejects. `polls`: how often the server was asked. */
 export async function taskEnd(wait: TaskWait): Promise<{ end: TaskEnd; polls: number }> {
   const known: Known = { ...NOTHING_KNOWN };
   if (wait.report !== null) note(wait, known, wait.report);
-  const end = (await endOf(wait, known)) ?? (await stopped(wait, known));
-  return { end, polls: known.polls };
+  const over = new AbortController();
+  try {
+    const end = (await endOf(wait, known, over.signal)) ?? (await stopped(wait, known));
+    return { end, polls: known.polls };
+  } finally {
+    over.abort();
+  }
 }
 
 /** null: the deadline has fired. */
-async function endOf(wait: TaskWait, known: Known): Promise<TaskEnd | null> {
+async function endOf(wait: TaskWait, known: Known, over: AbortSignal): Promise<TaskEnd | null> {
   const { deadline } = wait;
   if (known.report !== null) {
     say(wait, known, known.report.message);
     if (isOver(known.report)) return { kind: 'over', report: known.report };
   }
   for (;;) {
-    if (known.polls > 0 || known.report !== null) await pause(delayOf(known), deadline.signal);
+    const early = await nextQuestion(wait, known, over);
+    if (early !== null) return { kind: 'over', report: early };
     if (deadline.ending() !== null) return null;
     const isLast = Date.now() >= known.expiresAt;
     const end = endIn(wait, known, await ask(wait, known, deadline.signal));
@@ -94,6 +111,27 @@ async function endOf(wait: TaskWait, known: Known): Promise<TaskEnd | null> {
     if (isLast && known.unanswered > 0)
       return { kind: 'forgotten', reason: 'it has outlived the time that its server keeps it' };
   }
+}
+
+/** Resolves when the server wants to be asked again; with the last report when it has answered by itself before. */
+async function nextQuestion(wait: TaskWait, known: Known, over: AbortSignal): Promise<TaskReport | null> {
+  const { report, polls } = known;
+  if (report === null) return polls === 0 ? null : pause(delayOf(known), wait.deadline.signal);
+  const { signal } = wait.deadline;
+  known.held ??= heldResult(wait.server, wait.task, AbortSignal.any([signal, over]));
+  const answered = new AbortController();
+  const rest = pause(delayOf(known), AbortSignal.any([signal, answered.signal]));
+  if (known.held === null) return rest;
+  const held = known.held.result.then(async (result) => {
+    if (result === null) {
+      // Asked for again with the next question, not sooner.
+      await rest;
+      known.held = null;
+      return null;
+    }
+    return { ...report, status: 'completed', result } as const;
+  });
+  return Promise.race([rest, held]).finally(() => answered.abort());
 }
 
 async function ask(wait: TaskWait, known: Known, signal: AbortSignal): Promise<TaskAnswer> {
@@ -174,6 +212,7 @@ async function stopped(wait: TaskWait, known: Known): Promise<TaskEnd> {
   return { kind: 'stopped' };
 }
 
-async function pause(ms: number, signal: AbortSignal): Promise<void> {
+async function pause(ms: number, signal: AbortSignal): Promise<null> {
   await delay(ms, undefined, { signal }).catch(() => {});
+  return null;
 }

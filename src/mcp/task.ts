@@ -55,8 +55,9 @@ const STATUSES: ReadonlySet<unknown> = new Set([
 /** null: not a task, or its id is not one that we send. */
 export function readTask(value: unknown): TaskReport | null {
   if (!isObject(value)) return null;
-  const { taskId, status, createdAt, statusMessage, ttlMs, pollIntervalMs, result, error, inputRequests } =
-    value;
+  const { taskId, status, createdAt, statusMessage, result, error, inputRequests } = value;
+  // The older protocol names them without a unit.
+  const { ttl, ttlMs = ttl, pollInterval, pollIntervalMs = pollInterval } = value;
   if (!isTaskId(taskId) || !STATUSES.has(status)) return null;
   return {
     id: taskId,

@@ -12,11 +12,15 @@ import type { ToolDefinition, ToolFault } from './tool-definition.ts';
 
 export type ToolSchema = Pick<CheckedSchema, 'check'>;
 
+export type TaskSupport = 'forbidden' | 'optional' | 'required';
+
 export interface ListedTool {
   readonly definition: ToolDefinition;
   readonly input: ToolSchema;
   /** null: the tool declares no output schema. */
   readonly output: ToolSchema | null;
+  /** Whether the older protocol lets a call be made as a task. */
+  readonly tasks: TaskSupport;
   /** What of its schemas cannot be checked. */
   readonly faults: readonly ToolFault[];
 }
@@ -48,7 +52,8 @@ export function createToolList(tools: readonly Tool[], options: ToolListOptions)
     if (fault !== null) faults.push(toolFault(tool.name, messageOf(fault)));
     if (fault?.isLeftOut === true) continue;
     const listed = listedTool(readDefinition(options.server, tool), options);
-    byName.set(tool.name, listed);
+    const tasks = tool.execution?.taskSupport ?? 'forbidden';
+    byName.set(tool.name, listed.tasks === tasks ? listed : { ...listed, tasks });
     faults.push(...listed.faults);
   }
   for (const fault of newFaults(faults, options.previous))
@@ -108,6 +113,7 @@ function createListedTool(definition: ToolDefinition, { logger, schemas }: ToolL
     definition,
     input: reported(schemas.of(inputSchema), onUnusable),
     output: outputSchema === undefined ? null : reported(schemas.of(outputSchema), onUnusable),
+    tasks: 'forbidden',
     faults: [
       ...schemaFaults(name, 'an input schema', inputSchema),
       ...schemaFaults(name, 'an output schema', outputSchema ?? {}),
