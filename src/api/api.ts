@@ -26,6 +26,7 @@ import { NO_SPANS, type Spans } from '../telemetry/spans.ts';
 import { traceRequests } from './server-span.ts';
 import { readBeforeRefusal } from './unread-body.ts';
 import { createUnreadBudget } from './unread-budget.ts';
+import { createRequesterSignals } from './waiting.ts';
 
 export interface ApiLimits {
   /** The largest body. Default: 4 MiB. */
@@ -83,6 +84,8 @@ export function createApi(options: ApiOptions): App {
 function createApp({ logger, limits = {} }: ApiOptions): App {
   const app = fastify({
     loggerInstance: logger,
+    // A line names its method and URL: a logger for each request would cost it as much as its route.
+    childLoggerFactory: (parent) => parent,
     logController: new LogController({ disableRequestLogging: true }),
     bodyLimit: limits.bodyBytes ?? DEFAULT_BODY_BYTES,
     routerOptions: { maxParamLength: MAX_PARAM_CHARACTERS },
@@ -99,8 +102,9 @@ function createApp({ logger, limits = {} }: ApiOptions): App {
 
 function routes(app: App, options: ApiOptions, stop: AbortSignal): void {
   const { client, heartbeatMs = DEFAULT_HEARTBEAT_MS } = options;
-  directiveRoutes(app, { client, stop });
-  requestRoutes(app, { client, stop });
+  const requester = createRequesterSignals(stop);
+  directiveRoutes(app, { client, requester });
+  requestRoutes(app, { client, requester });
   runRoutes(app, client);
   inputRoutes(app, client);
   cancellationRoutes(app, client);

@@ -20,16 +20,17 @@ export function noteRefusal(reply: FastifyReply, refusal: Problem): void {
 }
 
 export function reportRequests(app: App, { meters, failures }: RequestReports): void {
-  app.addHook('onResponse', async (request, reply) => {
+  app.addHook('onResponse', (request, reply, done) => {
     const refusal = refusals.get(reply);
     if (refusal !== undefined) {
       meters.refused(refusal.code);
       failures.refused(refusedRequest(request, refusal));
     }
-    if (isStream(request)) return;
+    if (isStream(request)) return done();
     const route = request.routeOptions.url ?? null;
     const { method } = request;
     meters.answered({ method, route, status: reply.statusCode, durationMs: reply.elapsedTime });
+    done();
   });
 }
 

@@ -11,20 +11,24 @@ import type { App } from './app.ts';
 
 /** The routes read the context from the header, whether the caller sent one or not. */
 export function traceRequests(app: App, spans: Spans): void {
-  app.addHook('onRequest', async (request, reply) => {
-    if (request.method !== 'POST') return;
-    const { traceparent } = request.headers as { traceparent?: unknown };
-    const context = spans.decided(isTraceparent(traceparent) ? traceparent : newTraceparent());
-    const parent = spans.under(context);
-    const place = parent && { traceId: parent.traceId, parentId: parent.spanId, spanId: randomHex(8) };
-    request.headers['traceparent'] = place === null ? context : traceparentOf(place);
-    if (place === null) return;
-    const startedAt = spans.now();
-    const begun = { place, startedAt, endedAt: startedAt, ...entered(request) };
-    spans.begin(begun);
-    // Also where the caller is gone before it is answered.
-    reply.raw.once('close', () => spans.report({ ...begun, endedAt: spans.now(), ...left(begun, reply) }));
+  app.addHook('onRequest', (request, reply, done) => {
+    if (request.method === 'POST') traceRequest(request, reply, spans);
+    done();
   });
+}
+
+function traceRequest(request: FastifyRequest, reply: FastifyReply, spans: Spans): void {
+  const { traceparent } = request.headers as { traceparent?: unknown };
+  const context = spans.decided(isTraceparent(traceparent) ? traceparent : newTraceparent());
+  const parent = spans.under(context);
+  const place = parent && { traceId: parent.traceId, parentId: parent.spanId, spanId: randomHex(8) };
+  request.headers['traceparent'] = place === null ? context : traceparentOf(place);
+  if (place === null) return;
+  const startedAt = spans.now();
+  const begun = { place, startedAt, endedAt: startedAt, ...entered(request) };
+  spans.begin(begun);
+  // Also where the caller is gone before it is answered.
+  reply.raw.once('close', () => spans.report({ ...begun, endedAt: spans.now(), ...left(begun, reply) }));
 }
 
 function entered(request: FastifyRequest): Omit<SpanRecord, 'place' | 'startedAt' | 'endedAt'> {

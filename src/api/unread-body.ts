@@ -8,21 +8,24 @@ const LONGEST_MS = 10_000;
 
 /** Closing a connection while its sender is sending loses the answer. */
 export function readBeforeRefusal(app: App): void {
-  app.addHook('onSend', async (request, reply) => {
-    if (reply.statusCode >= 400) await discardBody(request.raw);
+  app.addHook('onSend', (request, reply, _payload, done) => {
+    if (reply.statusCode < 400) done();
+    else discardBody(request.raw, done);
   });
 }
 
-async function discardBody(request: IncomingMessage): Promise<void> {
-  if (request.complete || request.destroyed) return;
-  const { promise, resolve } = Promise.withResolvers<void>();
+function discardBody(request: IncomingMessage, done: () => void): void {
+  if (request.complete || request.destroyed) return done();
   let leftBytes = MOST_BYTES;
-  const timer = setTimeout(resolve, LONGEST_MS);
-  request.once('end', resolve).once('close', resolve);
-  request.on('data', (chunk: Buffer) => {
+  const finish = (): void => {
+    clearTimeout(timer);
+    request.off('end', finish).off('close', finish).off('data', count).resume();
+    done();
+  };
+  const count = (chunk: Buffer): void => {
     leftBytes -= chunk.length;
-    if (leftBytes < 0) resolve();
-  });
-  await promise;
-  clearTimeout(timer);
+    if (leftBytes < 0) finish();
+  };
+  const timer = setTimeout(finish, LONGEST_MS);
+  request.once('end', finish).once('close', finish).on('data', count);
 }

@@ -108,7 +108,7 @@ export function createSubscriptions(options: SubscriptionsOptions): Subscription
       subscribe(channel);
     }
     verifying ??= setInterval(verifyAll, verifyMs).unref();
-    return inTime(channel.opened.promise);
+    return channel.wasHeard ? channel.opened.promise : inTime(channel.opened.promise);
   }
 
   function drop(kind: ChannelKind, name: string): void {

@@ -9,11 +9,11 @@ import { submissionSchema } from '../../contract/submission.ts';
 import type { App } from '../app.ts';
 import { problems } from '../openapi.ts';
 import { submissionHeaders, waitQuery } from '../request-input.ts';
-import { requesterSignal } from '../waiting.ts';
+import type { RequesterSignal } from '../waiting.ts';
 
 export interface DirectiveRouteOptions {
   readonly client: DirectiveClient;
-  readonly stop: AbortSignal;
+  readonly requester: RequesterSignal;
 }
 
 const schema = {
@@ -33,10 +33,10 @@ const schema = {
   },
 };
 
-export function directiveRoutes(app: App, { client, stop }: DirectiveRouteOptions): void {
+export function directiveRoutes(app: App, { client, requester }: DirectiveRouteOptions): void {
   app.post('/v1/directives', { schema }, async (request, reply) => {
     const waitMs = request.query.wait_ms;
-    const waiting = waitMs === undefined ? {} : { waitMs, signal: requesterSignal(reply.raw, stop) };
+    const waiting = waitMs === undefined ? {} : { waitMs, signal: requester(reply.raw) };
     const answer = await client.submit(submissionOf(request.body), {
       ...submitOptions(request.headers),
       ...waiting,

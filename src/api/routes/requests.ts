@@ -7,11 +7,11 @@ import { directiveViewSchema, requestViewSchema } from '../../contract/request-v
 import type { App } from '../app.ts';
 import { problems } from '../openapi.ts';
 import { directiveParams, noQuery, requestParams, traceQuery, waitQuery } from '../request-input.ts';
-import { endOf, requesterSignal } from '../waiting.ts';
+import { endOf, type RequesterSignal } from '../waiting.ts';
 
 export interface RequestRouteOptions {
   readonly client: DirectiveClient;
-  readonly stop: AbortSignal;
+  readonly requester: RequesterSignal;
 }
 
 const requestSchema = {
@@ -44,7 +44,7 @@ const traceSchema = {
   response: { 200: requestTraceSchema, ...problems(404) },
 };
 
-export function requestRoutes(app: App, { client, stop }: RequestRouteOptions): void {
+export function requestRoutes(app: App, { client, requester }: RequestRouteOptions): void {
   app.get('/v1/requests/:request_id', { schema: requestSchema }, async ({ params }) => {
     return (await client.request(params.request_id)) ?? notFound(`request ${params.request_id}`);
   });
@@ -59,8 +59,7 @@ export function requestRoutes(app: App, { client, stop }: RequestRouteOptions): 
     async (request, reply) => {
       const { request_id: requestId, directive_id: directiveId } = request.params;
       const waitMs = request.query.wait_ms ?? 0;
-      if (waitMs > 0)
-        await endOf(client, requestId, directiveId, { waitMs, signal: requesterSignal(reply.raw, stop) });
+      if (waitMs > 0) await endOf(client, requestId, directiveId, { waitMs, signal: requester(reply.raw) });
       const view = await client.directive(requestId, directiveId);
       return view ?? notFound(`directive ${directiveId} in request ${requestId}`);
     },
