@@ -66,6 +66,13 @@ export const traceQuery = z.strictObject({
   ).optional(),
 });
 
+export const toolsQuery = z.strictObject({
+  remembered: z
+    .enum(['true', 'false'])
+    .optional()
+    .describe('Also tools of servers that no worker serves now, listed within a day. Default: false.'),
+});
+
 /** The id of a directive, a dot and a number. */
 export const inputParams = z.strictObject({
   request_id: identifierSchema,

@@ -66,12 +66,20 @@ export function createToolCatalog(
   return { publish, read, present, deregister: presence.deregister };
 }
 
-/** The catalog as the API shows it: without servers that no worker serves any more. */
-export function toolListing(entries: readonly CatalogEntry[]): ToolListing {
-  const served = entries.filter((entry) => entry.served !== false);
+export interface ListingOptions {
+  /** Also servers that no worker serves any more. Default: false. */
+  readonly remembered?: boolean;
+}
+
+/** The catalog as the API shows it. */
+export function toolListing(
+  entries: readonly CatalogEntry[],
+  { remembered = false }: ListingOptions = {},
+): ToolListing {
+  const listed = entries.filter((entry) => remembered || entry.served !== false);
   return {
-    tools: served.flatMap((entry) => entry.tools),
-    servers: served.map((entry) => ({
+    tools: listed.flatMap((entry) => entry.tools),
+    servers: listed.map((entry) => ({
       name: entry.server,
       status: entry.status,
       ...(entry.error === undefined ? {} : { error: entry.error }),
@@ -80,6 +88,7 @@ export function toolListing(entries: readonly CatalogEntry[]): ToolListing {
       ...(entry.login ? { login: entry.login } : {}),
       ...(entry.instructions ? { instructions: entry.instructions } : {}),
       updated_at: new Date(entry.updatedAt).toISOString(),
+      ...(entry.served === false ? { served: false as const } : {}),
     })),
   };
 }

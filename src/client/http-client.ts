@@ -87,7 +87,8 @@ export function createHttpClient(options: HttpClientOptions): DirectiveClient {
       exchanger.json<Redrive>({ method: 'POST', path: '/v1/dead-letters/redrive', body: which }),
     runs: createHttpRuns(exchanger),
     agents: async () => exchanger.json<AgentListing>({ path: '/v1/agents' }),
-    tools: async () => exchanger.json<ToolListing>({ path: '/v1/tools' }),
+    tools: async ({ remembered = false } = {}) =>
+      exchanger.json<ToolListing>({ path: `/v1/tools${remembered ? '?remembered=true' : ''}` }),
     lanes: async () => exchanger.json<LaneListing>({ path: '/v1/lanes' }),
     workers: async () => exchanger.json<WorkerListing>({ path: '/v1/workers' }),
     drainWorker: async (id, drain = true) =>

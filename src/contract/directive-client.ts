@@ -95,7 +95,8 @@ export interface DirectiveClient {
 
   /** The agents that runs can use. */
   agents(): Promise<AgentListing>;
-  tools(): Promise<ToolListing>;
+  /** `remembered`: also those of servers that no worker serves now, as they were within a day. */
+  tools(options?: { remembered?: boolean }): Promise<ToolListing>;
   lanes(): Promise<LaneListing>;
   /** The processes of the installation. */
   workers(): Promise<WorkerListing>;

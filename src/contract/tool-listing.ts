@@ -53,6 +53,8 @@ export const listedServerSchema = z.object({
   /** What it says to the model that uses it; absent = nothing. */
   instructions: z.string().optional(),
   updated_at: instantSchema,
+  /** false: no worker serves it now, so its tools are only remembered. Absent: one does. */
+  served: z.literal(false).optional(),
 });
 
 export const toolListingSchema = z.object({

@@ -4,4 +4,4 @@
 export const CONTRACT_VERSION = '1.2.0';
 
 /** SHA-256 over every generated schema, in file name order. */
-export const CONTRACT_SHA256 = 'f95c2396ff1dcb64831cbe6369445dd5313b64e8d44de8d7ec9c3e55e5939968';
+export const CONTRACT_SHA256 = 'fe2d723991e42ffe94a9c10c29cdfef10c350f330e74a112ab2fcb735cc6b7bf';

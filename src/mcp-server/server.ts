@@ -26,6 +26,8 @@ import {
   type Waiter,
 } from './tool-call.ts';
 import type { ListWatch } from './list-watch.ts';
+import type { DirectiveClient } from '../contract/directive-client.ts';
+import { DirectiveRefused } from '../contract/problem.ts';
 import type { ListedTool } from '../contract/tool-listing.ts';
 import type { Place } from './tool-answer.ts';
 import { wholeName } from './tool-names.ts';
@@ -36,8 +38,6 @@ export interface ToolServerOptions extends CallParts {
   readonly list: ListWatch;
   /** As in `callKeyOf`. */
   readonly keysFrom: readonly string[];
-  /** The tools that were listed within a day, whoever serves them now. */
-  readonly remembered: () => Promise<readonly ListedTool[]>;
   readonly seals: Seals;
   readonly version: string;
   readonly heartbeatMs: number;
@@ -131,16 +131,26 @@ function subjectAt(offer: Offer, place: Place): Subject {
 
 /** A call that was accepted is found again by its key while nobody serves its tool. */
 async function repeatedSubject(
-  { client, tools, remembered, keysFrom }: ToolServerOptions,
+  { client, tools, keysFrom }: ToolServerOptions,
   { name }: CallParams,
   context: ServerContext,
 ): Promise<Subject> {
   if (callKeyOf(context.mcpReq._meta, keysFrom).kind === 'none') throw unknownTool(name);
-  const offer = tools.among(await remembered(), name);
+  const offer = tools.among(await rememberedTools(client), name);
   if (offer === undefined) throw unknownTool(name);
   const place = newPlace(offer, context, keysFrom);
   if ((await client.directive(place.requestId, place.id)) === null) throw unknownTool(name);
   return subjectAt(offer, place);
+}
+
+async function rememberedTools(client: DirectiveClient): Promise<readonly ListedTool[]> {
+  try {
+    return (await client.tools({ remembered: true })).tools;
+  } catch (error) {
+    // An API that is older than `adjutant mcp` knows no such list.
+    if (error instanceof DirectiveRefused) return [];
+    throw error;
+  }
 }
 
 /** It goes on while nobody serves its tool, and while the catalog cannot be read. */

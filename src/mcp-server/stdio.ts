@@ -1,6 +1,5 @@
 /** The MCP server on standard input and output, for hosts that only start programs.
  *  It must never write anything else to the output. */
-import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import type { Readable, Writable } from 'node:stream';
 import { serveStdio, StdioServerTransport } from '@modelcontextprotocol/server/stdio';
@@ -16,12 +15,11 @@ const MAX_MESSAGE_BYTES = 10 * 1024 * 1024;
 
 /** Resolves when the host has closed the input, or when `stop` aborts. Calls that have not ended go on. */
 export async function serveToolsStdio(
-  options: Omit<ToolServersOptions, 'sealingKey'>,
+  options: ToolServersOptions,
   { input, output }: Streams,
   stop: AbortSignal,
 ): Promise<void> {
-  const secret = randomBytes(32).toString('hex');
-  const servers = createToolServers({ ...options, sealingKey: async () => secret });
+  const servers = createToolServers(options);
   const transport = new StdioServerTransport(input, output, { maxBufferSize: MAX_MESSAGE_BYTES });
   const handle = serveStdio(async (context) => announceChanges(await servers.create(context), servers), {
     transport,

@@ -2,7 +2,6 @@
  *  It must never let a server hold what another one needs. */
 import type { McpRequestContext, Server } from '@modelcontextprotocol/server';
 import type { DirectiveClient } from '../contract/directive-client.ts';
-import type { ListedTool } from '../contract/tool-listing.ts';
 import { cancelPlace } from './agent-call.ts';
 import { createDepartures, type SharedWaits } from './departures.ts';
 import { createSeals } from './held-call.ts';
@@ -33,8 +32,6 @@ export interface ToolServersOptions {
   readonly hints?: CatalogHints | undefined;
   /** Members of `_meta` in which hosts name a call: keys where there is none of ours. Default: none. */
   readonly keysFrom?: readonly string[];
-  /** The tools that were listed within a day. Default: none is remembered. */
-  readonly remembered?: () => Promise<readonly ListedTool[]>;
 }
 
 export interface ToolServers {
@@ -71,7 +68,6 @@ export function createToolServers(options: ToolServersOptions): ToolServers {
     tools,
     list,
     keysFrom: options.keysFrom ?? [],
-    remembered: options.remembered ?? (async () => []),
     seals: createSeals(options.sealingKey),
     version,
     heartbeatMs,

@@ -82,7 +82,7 @@ export function createQueueClient(parts: QueueClientParts): DirectiveClient {
     },
     runs: { start: parts.runs.start, input: parts.runs.input, decide: parts.runs.decide },
     agents: () => parts.runs.agents(),
-    tools: () => whileAvailable(async () => toolListing(await catalog.published.tools.read())),
+    tools: (which) => whileAvailable(async () => toolListing(await catalog.published.tools.read(), which)),
     lanes: () =>
       whileAvailable(() => listLanes({ ...parts, kinds: [...(parts.parsing.customTypes?.keys() ?? [])] })),
     workers: () => whileAvailable(() => listWorkers(catalog.workers)),

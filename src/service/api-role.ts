@@ -6,7 +6,6 @@ import { createApi } from '../api/api.ts';
 import { toolLane } from '../catalog/route.ts';
 import type { Config } from '../config/config.ts';
 import type { DirectiveClient } from '../contract/directive-client.ts';
-import type { ListedTool } from '../contract/tool-listing.ts';
 import { modelLane } from '../contract/model-name.ts';
 import { submittableTypes } from '../engine/core/directive-exec.ts';
 import type { Modules } from '../extend/modules.ts';
@@ -77,18 +76,16 @@ export function createApiRole(store: Store, listening: RedisConnection, options:
 
 function mcpOf(
   client: DirectiveClient,
-  { connection, keys, catalog }: Store,
+  { connection, keys }: Store,
   changes: CatalogChanges,
   { config, onError }: ApiRoleOptions,
 ) {
   const sealingKey = async (): Promise<string> => sharedSecret(connection, keys.seal);
   const holdMs = config.limits.mcp_hold_ms;
-  const remembered = async (): Promise<ListedTool[]> =>
-    (await catalog.published.tools.read()).flatMap((entry) => entry.tools);
   const keysFrom = config.mcp.keys_from;
   const hints = changes.listen;
   const waits = createCallWaits(connection, keys);
-  const shared = { sealingKey, remembered, hints, waits };
+  const shared = { sealingKey, hints, waits };
   return createMcpEndpoints({ client, version, onError, holdMs, keysFrom, ...shared });
 }
 

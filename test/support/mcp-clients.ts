@@ -47,7 +47,12 @@ const INFO = { name: 'host', version: '1' };
 /** Where the server is: a URL, or a program that speaks on its standard streams. */
 export type ServerPlace =
   | string
-  | { readonly command: string; readonly args: string[]; readonly env: Record<string, string> };
+  | {
+      readonly command: string;
+      readonly args: string[];
+      readonly env: Record<string, string>;
+      readonly cwd?: string;
+    };
 
 /** `listChanged`: hears that the list of tools has changed. */
 export async function openHost(era: Era, place: ServerPlace, listChanged?: () => void): Promise<HostClient> {
@@ -74,12 +79,12 @@ export interface TaskHost extends AsyncDisposable {
 }
 
 /** The SDK's client with the tasks extension: it refuses a task in place of a result, so the transport wraps it as one. */
-export async function openTaskHost(url: string): Promise<TaskHost> {
+export async function openTaskHost(place: ServerPlace): Promise<TaskHost> {
   const client = new ModernClient(INFO, {
     capabilities: { extensions: { [TASKS]: {} } },
     versionNegotiation: { mode: 'auto', probe: { timeoutMs: 30_000 } },
   });
-  const transport = new ModernHttp(new URL(url));
+  const transport = modernTransport(place);
   await client.connect(transport);
   const deliver = transport.onmessage;
   transport.onmessage = (message) => deliver?.(asResult(message));
@@ -113,12 +118,14 @@ async function openModern(place: ServerPlace, onChanged?: () => void): Promise<A
     versionNegotiation: { mode: 'auto', probe: { timeoutMs: 30_000 } },
     ...(onChanged && { listChanged: { tools: { onChanged, autoRefresh: false } } }),
   });
-  await client.connect(
-    typeof place === 'string'
-      ? new ModernHttp(new URL(place))
-      : new ModernStdio({ ...place, stderr: 'ignore' }),
-  );
+  await client.connect(modernTransport(place));
   return client as AnyClient;
+}
+
+function modernTransport(place: ServerPlace): ModernHttp | ModernStdio {
+  return typeof place === 'string'
+    ? new ModernHttp(new URL(place))
+    : new ModernStdio({ ...place, stderr: 'ignore' });
 }
 
 async function openLegacy(place: ServerPlace, onChanged?: () => void): Promise<AnyClient> {

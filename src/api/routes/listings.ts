@@ -6,13 +6,13 @@ import { laneListingSchema } from '../../contract/lane-listing.ts';
 import { toolListingSchema } from '../../contract/tool-listing.ts';
 import type { App } from '../app.ts';
 import { problems } from '../openapi.ts';
-import { noQuery } from '../request-input.ts';
+import { noQuery, toolsQuery } from '../request-input.ts';
 
 const toolsSchema = {
   operationId: 'listTools',
   summary: 'The tools of every MCP server, and the state of the servers',
   tags: ['service'],
-  querystring: noQuery,
+  querystring: toolsQuery,
   response: { 200: toolListingSchema, ...problems() },
 };
 
@@ -33,7 +33,9 @@ const lanesSchema = {
 };
 
 export function listingRoutes(app: App, client: DirectiveClient): void {
-  app.get('/v1/tools', { schema: toolsSchema }, async () => client.tools());
+  app.get('/v1/tools', { schema: toolsSchema }, async ({ query }) =>
+    client.tools({ remembered: query.remembered === 'true' }),
+  );
   app.get('/v1/agents', { schema: agentsSchema }, async () => client.agents());
   app.get('/v1/lanes', { schema: lanesSchema }, async () => client.lanes());
 }

@@ -1,7 +1,10 @@
 /** `adjutant mcp`: the tools of the service for an MCP host that starts programs, on stdin and stdout.
  *  It must never print to stdout: the host reads there. */
+import { randomBytes } from 'node:crypto';
 import { EXIT, type ExitCode } from '../failure.ts';
 import type { Invocation } from '../invocation.ts';
+import { sharedSeal } from '../seal-file.ts';
+import type { Terminal } from '../terminal.ts';
 
 export interface McpOptions {
   /** Only this server's tools, under their own names. */
@@ -22,6 +25,17 @@ export async function mcp(
   const scope = server === undefined ? { kind: 'all' as const } : { kind: 'server' as const, server };
   const onError = ({ message }: Error): void => terminal.err(message);
   const streams = { input: process.stdin, output: process.stdout };
-  await serveToolsStdio({ client, version, onError, scope, keysFrom }, streams, interrupt);
+  const key = await sealOrOwn(terminal);
+  const sealingKey = async (): Promise<string> => key;
+  await serveToolsStdio({ client, version, onError, scope, keysFrom, sealingKey }, streams, interrupt);
   return EXIT.done;
+}
+
+/** Without one that is shared, what this process seals is good until it ends. */
+async function sealOrOwn(terminal: Terminal): Promise<string> {
+  const shared = await sharedSeal(process.cwd()).catch(({ message }: Error) => {
+    terminal.err(`Held calls and tasks end with this process: ${message}.`);
+    return null;
+  });
+  return shared ?? randomBytes(32).toString('hex');
 }

@@ -1,19 +1,20 @@
 /** `/mcp` of a running service, through the clients of both eras: what hosts list, call, repeat and cancel.
  *  It must not look into the server: only the clients, the public API and what the tools themselves have recorded. */
 import { readFileSync } from 'node:fs';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import { describe, expect, test } from 'vitest';
+import type { Roles } from '../../../src/service/roles.ts';
 import { eventually, untilListed } from '../../support/eventually.ts';
-import { type Answered, ERAS, openHost, textOf } from '../../support/mcp-clients.ts';
+import { type Answered, ERAS, openHost, openTaskHost, textOf } from '../../support/mcp-clients.ts';
 import { modernPeer, namedTools, ownServerEntry } from '../../support/mcp-servers.ts';
 import { PROGRAM } from '../../support/program.ts';
 import { askModern } from '../../support/modern-requests.ts';
 import { get } from '../../support/public-api.ts';
 import { startRedis } from '../../support/redis.ts';
-import { startService } from '../../support/running-service.ts';
+import { type RunningService, startService } from '../../support/running-service.ts';
 import { shared } from '../../support/shared.ts';
 
 const JSON_HEADERS = {
@@ -41,6 +42,8 @@ const ODD_TOOLS = [
   { name: 'mirrored', inputSchema: { type: 'object', properties: { region: MIRRORED } } },
   { name: 'broken', result: { isError: true, content: [{ type: 'text', text: 'no such row' }] } },
 ];
+
+const PEER_ALONE = { mcpServers: { peer: ownServerEntry('modern-peer.ts') } };
 
 const service = shared(async () => {
   const folder = await mkdtemp(join(tmpdir(), 'adjutant-mcp-server-'));
@@ -71,6 +74,21 @@ const service = shared(async () => {
     executions: (label: string) =>
       readFileSync(files.counter, 'utf8').split(`"label":${JSON.stringify(label)}`).length - 1,
     peerLog: () => readFileSync(files.peer, 'utf8'),
+    /** Processes of another installation, with the server `peer` and no agents. */
+    startRoles: async (...all: Partial<Roles>[]) => {
+      const options = { redisUrl: redis.url, prefix: `${running.prefix}-other`, config: PEER_ALONE };
+      const none = { api: false, engine: false, worker: false };
+      const start = async (roles: Partial<Roles>) =>
+        startService({ ...options, roles: { ...none, ...roles } });
+      return Promise.all(all.map(start)) as Promise<[RunningService, RunningService]>;
+    },
+    /** The workers of the installation now serve nothing of what they did: what time does to those that have stopped. */
+    serveOthers: async (prefix: string) => {
+      const fields = await looking.hkeys(`${prefix}:catalog`);
+      const present = JSON.stringify({ serves: ['others'], seenAt: Date.now() });
+      for (const field of fields.filter((name) => name.startsWith('worker:')))
+        await looking.hset(`${prefix}:catalog`, field, present);
+    },
     /** What other APIs find of calls whose clients were lost: how long it stays, milliseconds. */
     waits: async () => {
       const keys = await looking.keys(`${running.prefix}:{*}:waited`);
@@ -233,6 +251,41 @@ test.each(ERAS)('adjutant mcp gives a %s client the same tools on its standard s
   expect(textOf(await other.call('counting__once', { label }, options))).toBe(textOf(first));
   expect(service.executions(label)).toBe(1);
   await expect(host.call('secret__broken')).rejects.toMatchObject({ code: -32_602 });
+});
+
+test('the next adjutant mcp of a folder fetches the task that the last one has given', async () => {
+  const cwd = await mkdtemp(join(tmpdir(), 'adjutant-mcp-folder-'));
+  await mkdir(join(cwd, '.adjutant'));
+  const env = { ...(process.env as Record<string, string>), ADJUTANT_URL: service.api };
+  const place = { command: process.execPath, args: [PROGRAM, 'mcp'], env, cwd };
+  const first = await openTaskHost(place);
+  const taskId = await first.begin('peer__wait', {});
+  await first[Symbol.asyncDispose]();
+  {
+    await using next = await openTaskHost(place);
+    expect(await next.task(taskId)).toMatchObject({ taskId, status: 'working' });
+  }
+  await rm(cwd, { recursive: true });
+  await using elsewhere = await openTaskHost({ ...place, cwd: tmpdir() });
+  await expect(elsewhere.task(taskId), 'another seal').rejects.toMatchObject({ code: -32_602 });
+});
+
+test('a call that is repeated on adjutant mcp has its answer while no worker serves its tool', async () => {
+  const [api, worker] = await service.startRoles({ api: true }, { worker: true });
+  await untilListed(api.url, 'peer.add');
+  const env = { ...(process.env as Record<string, string>), ADJUTANT_URL: api.url };
+  await using host = await openHost('modern', { command: process.execPath, args: [PROGRAM, 'mcp'], env });
+  const add = async () =>
+    host.call('peer__add', { a: 1, b: 1 }, { meta: { 'adjutant/idempotencyKey': 'sum' } });
+  const answer = await add();
+  expect(textOf(answer)).toBe('2');
+  await worker.stop();
+  await service.serveOthers(worker.prefix);
+  await eventually(async () => host.list()).toEqual([]);
+  expect(await add()).toEqual(answer);
+  const { body } = await get<{ servers: object[] }>(`${api.url}/v1/tools?remembered=true`);
+  expect(body.servers).toMatchObject([{ name: 'peer', served: false }]);
+  await api.stop();
 });
 
 test.each(ERAS)(

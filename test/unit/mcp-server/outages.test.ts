@@ -2,7 +2,7 @@
  *  It must not need Redis: the client of the service is a fake that goes away at a chosen moment. */
 import { expect, test, vi } from 'vitest';
 import type { DirectiveClient } from '../../../src/contract/directive-client.ts';
-import { ServiceUnavailable } from '../../../src/contract/problem.ts';
+import { DirectiveRefused, problem, ServiceUnavailable } from '../../../src/contract/problem.ts';
 import { sharedSecret } from '../../../src/journal/shared-secret.ts';
 import { createMcpEndpoint } from '../../../src/mcp-server/endpoint.ts';
 
@@ -29,7 +29,9 @@ function fakeClient() {
     request_id: sent.request_id,
     directives: [{ id: sent.id, status: 'accepted' }],
   }));
-  const tools = vi.fn(async () => ({ tools: [TOOL], servers: [] }) as unknown);
+  const tools = vi.fn(
+    async (_which?: { remembered?: boolean }) => ({ tools: [TOOL], servers: [] }) as unknown,
+  );
   const agents = async () => ({ agents: [] });
   return { directive, result, submit, tools, agents, cancel: vi.fn(async () => ({})) };
 }
@@ -44,10 +46,8 @@ interface Reply {
 function scene(client: Fake = fakeClient(), sealingKey = async () => KEY) {
   const onError = vi.fn();
   const service = client as unknown as DirectiveClient;
-  const remembered = async () =>
-    [TOOL, { ...TOOL, name: 's.hidden', tool: 'hidden', exposed: false }] as never;
   const keysFrom = ['claudecode/toolUseId'];
-  const options = { client: service, version: '1', onError, sealingKey, holdMs: 1, keysFrom, remembered };
+  const options = { client: service, version: '1', onError, sealingKey, holdMs: 1, keysFrom };
   const endpoint = createMcpEndpoint(options);
   const ask = async (method: string, name: string, params: object, knowsTasks = false): Promise<Reply> => {
     const capabilities = knowsTasks ? { extensions: { [TASKS]: {} } } : {};
@@ -176,7 +176,11 @@ test('a shared secret is read while Redis takes no writes', async () => {
 
 test('a repeated call with a key is found while no worker serves its tool; any other is unknown', async () => {
   const client = fakeClient();
-  client.tools.mockImplementation(async () => ({ tools: [], servers: [] }));
+  const remembered = [TOOL, { ...TOOL, name: 's.hidden', tool: 'hidden', exposed: false }];
+  client.tools.mockImplementation(async (which) => ({
+    tools: which?.remembered === true ? remembered : [],
+    servers: [],
+  }));
   const { call } = scene(client);
   const unknown = { error: { code: -32_602, message: expect.stringContaining('Unknown tool') } };
   expect(await call({ _meta: {} })).toMatchObject(unknown);
@@ -185,6 +189,11 @@ test('a repeated call with a key is found while no worker serves its tool; any o
   expect((await call(keyed)).result).toMatchObject({ resultType: 'input_required' });
   client.directive.mockImplementation(async () => null);
   expect(await call(keyed)).toMatchObject(unknown);
+  client.tools.mockImplementation(async (which) => {
+    if (which?.remembered !== true) return { tools: [], servers: [] };
+    throw new DirectiveRefused(problem('invalid_query'));
+  });
+  expect(await call(keyed), 'an older API').toMatchObject(unknown);
   expect(client.submit).toHaveBeenCalledTimes(1);
 });
 
