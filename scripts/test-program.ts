@@ -1,19 +1,19 @@
 /** The command `adjutant` for the tests: its sources and what they import, in few files. A process that reads them is
  *  ready in half the time that 1,200 files take, and the tests start hundreds.
  *  It must hold the same code as the sources; a test that is run alone uses those. */
-import { copyFileSync, cpSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, cpSync, globSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, join, resolve } from 'node:path';
 import { rolldown } from 'rolldown';
 
 /** Beside a package.json: the program reads its version from the folder above its own. */
 const PLACE = resolve('node_modules/.cache/adjutant');
 const FOLDER = join(PLACE, 'program');
-/** Started by name: the command, the files of its threads, and the MCP servers that each worker of a test starts. */
+/** Started by name: the command, the files of its threads, and the servers and callers of the tests. */
 const ENTRIES = [
   'src/cli/main.ts',
   'src/worker/heartbeat-thread.ts',
   'src/json-schema/schema-thread.ts',
-  'test/support/servers/counting.ts',
+  ...globSync('test/support/servers/*.ts'),
   'test/chaos/tool-server.ts',
 ];
 /** Beside the program as it is beside the folder of the command. */

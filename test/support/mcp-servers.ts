@@ -74,10 +74,10 @@ export const helloWorld = (): StdioServer =>
   stdio('hello', [packageFile(require.resolve('mcp-hello-world/package.json'), 'build/stdio.js')]);
 
 export const legacyPeer = (env: Env = {}): StdioServer =>
-  stdio('legacy', [ownServer('legacy-peer.ts'), 'stdio'], env);
+  stdio('legacy', [programOf(ownServer('legacy-peer.ts')), 'stdio'], env);
 
 export const modernPeer = (env: Env = {}): StdioServer =>
-  stdio('modern', [ownServer('modern-peer.ts'), 'stdio'], env);
+  stdio('modern', [programOf(ownServer('modern-peer.ts')), 'stdio'], env);
 
 /** The same server, which reads nothing for a while: as one that a package runner or a slow interpreter starts. */
 export function slowly({ transport, ...server }: StdioServer, seconds: number): StdioServer {
@@ -130,13 +130,13 @@ export const startEverything = async (transport: 'streamableHttp' | 'sse', port 
   startHttp('everything', [EVERYTHING, transport], transport === 'sse' ? '/sse' : '/mcp', { PORT: port });
 
 export const startLegacyPeer = async (env: Env = {}): Promise<HttpServer> =>
-  startHttp('legacy', [ownServer('legacy-peer.ts'), 'http'], '/mcp', env);
+  startHttp('legacy', [programOf(ownServer('legacy-peer.ts')), 'http'], '/mcp', env);
 
 export const startModernPeer = async (env: Env = {}): Promise<HttpServer> =>
-  startHttp('modern', [ownServer('modern-peer.ts'), 'http'], '/mcp', env);
+  startHttp('modern', [programOf(ownServer('modern-peer.ts')), 'http'], '/mcp', env);
 
 export const startTraced = async (env: Env): Promise<HttpServer> =>
-  startHttp('traced', [ownServer('traced.ts'), 'http'], '/mcp', env);
+  startHttp('traced', [programOf(ownServer('traced.ts')), 'http'], '/mcp', env);
 
 /** mcp-proxy in front of server-everything: both eras on one endpoint. */
 export async function startProxy(): Promise<HttpServer> {

@@ -6,8 +6,9 @@ import { HOSTILE_ANSWERS } from '../../support/hostile-answers.ts';
 import { type Api, call, errorIn, KEY, providersAt } from '../../support/model-calls.ts';
 import { type Child, spawnNode } from '../../support/process.ts';
 import { bodyOf, json, type ProviderServer, startProvider } from '../../support/provider-server.ts';
+import { programOf } from '../../support/program.ts';
 
-const CALLER = fileURLToPath(new URL('../../support/servers/model-caller.ts', import.meta.url));
+const CALLER = programOf(fileURLToPath(new URL('../../support/servers/model-caller.ts', import.meta.url)));
 /** MiB. Far less than any of the answers needs. */
 const HEAP = 160;
 describe('a process with little memory outlives', () => {

@@ -6,8 +6,9 @@ import type { McpServerOptions } from '../../../src/mcp/server-options.ts';
 import { failureOf, openPool } from '../../support/mcp-pool.ts';
 import { type HttpServer, hostilePeer, startHostilePeer } from '../../support/mcp-servers.ts';
 import { type Child, spawnNode } from '../../support/process.ts';
+import { programOf } from '../../support/program.ts';
 
-const CALLER = fileURLToPath(new URL('../../support/servers/caller.ts', import.meta.url));
+const CALLER = programOf(fileURLToPath(new URL('../../support/servers/caller.ts', import.meta.url)));
 /** MiB. Less than any of the answers needs. */
 const HEAP = 96;
 

@@ -58,7 +58,7 @@ async function workerOn(prefix: string, server: OAuthServer): Promise<Child> {
   return worker;
 }
 
-const CALLER = fileURLToPath(new URL('../../support/servers/oauth-caller.ts', import.meta.url));
+const CALLER = programOf(fileURLToPath(new URL('../../support/servers/oauth-caller.ts', import.meta.url)));
 
 /** A login under a prefix of its own. */
 async function loggedIn(change: (login: Login) => Login = (login) => login) {

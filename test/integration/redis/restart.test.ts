@@ -34,7 +34,7 @@ describe('Redis is restarted again and again under load', () => {
     });
     const { redis, start } = installation;
     const [{ url }] = await Promise.all([start('api'), start('worker'), start('worker')]);
-    const load = startLoad({ url });
+    const load = startLoad({ url, delayMs: 20 });
     for (const round of [1, 2]) {
       await load.until(({ accepted }) => accepted.size >= round * 60);
       await end(redis);

@@ -6,8 +6,9 @@ import { createHttpClient } from '../../../src/client/http-client.ts';
 import { signalSchema } from '../../../src/contract/signal.ts';
 import { startRedis } from '../../support/redis.ts';
 import { startService } from '../../support/running-service.ts';
+import { programOf } from '../../support/program.ts';
 
-const PEER = fileURLToPath(new URL('../../support/servers/legacy-peer.ts', import.meta.url));
+const PEER = programOf(fileURLToPath(new URL('../../support/servers/legacy-peer.ts', import.meta.url)));
 
 test('each rejected entry is a signal, with its place, type and reason; the others are accepted', async () => {
   await using redis = await startRedis();
