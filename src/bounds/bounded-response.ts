@@ -37,35 +37,52 @@ export interface EventStreamOptions {
   readonly rewrite?: EventCutterOptions['rewrite'];
   /** May end the stream by throwing. */
   readonly onRefused: (event: RefusedEvent) => void;
+  /** Sees each chunk as it comes; may end the stream by throwing. Default: nobody does. */
+  readonly onChunk?: (chunk: Uint8Array) => void;
   /** How long to pause after so many events, milliseconds. Default: no pause. */
   readonly restMs?: (events: number) => number;
 }
 
-/** The same events without those that cross a limit. */
+/** The same events without those that cross a limit. One stream over the body's reader: each `pipeThrough` would be two more. */
 export function boundedEvents(
   body: ReadableStream<Uint8Array<ArrayBuffer>>,
-  { limits, rewrite, onRefused, restMs = () => 0 }: EventStreamOptions,
+  { limits, rewrite, onRefused, onChunk, restMs = () => 0 }: EventStreamOptions,
 ): ReadableStream<Uint8Array<ArrayBuffer>> {
-  let pass: (bytes: Uint8Array<ArrayBuffer>) => void = () => {};
+  const whole: Uint8Array<ArrayBuffer>[] = [];
   const cutter = createEventCutter({
     limits,
     onRefused,
-    onEvents: (bytes) => pass(bytes),
+    onEvents: (bytes) => whole.push(bytes),
     ...(rewrite === undefined ? {} : { rewrite }),
   });
-  return body.pipeThrough(
-    new TransformStream<Uint8Array<ArrayBuffer>, Uint8Array<ArrayBuffer>>({
-      transform(chunk, controller) {
-        pass = (bytes) => controller.enqueue(bytes);
-        const ms = restMs(cutter.push(chunk));
-        return ms > 0 ? delay(ms) : undefined;
-      },
-      flush(controller) {
-        const rest = cutter.rest();
-        if (rest.length > 0) controller.enqueue(rest);
-      },
-    }),
-  );
+  const reader = body.getReader();
+
+  /** Reads until an event is whole. What breaks a limit ends the connection, after the events before it. */
+  async function pull(controller: ReadableStreamDefaultController<Uint8Array<ArrayBuffer>>): Promise<void> {
+    try {
+      while (whole.length === 0) {
+        const { done, value } = await reader.read();
+        if (done) return end(controller);
+        onChunk?.(value);
+        const ms = restMs(cutter.push(value));
+        if (ms > 0) await delay(ms);
+      }
+    } catch (error) {
+      void reader.cancel(error).catch(() => {});
+      throw error;
+    } finally {
+      for (const bytes of whole.splice(0)) controller.enqueue(bytes);
+    }
+  }
+
+  function end(controller: ReadableStreamDefaultController<Uint8Array<ArrayBuffer>>): void {
+    const rest = cutter.rest();
+    if (rest.length > 0) controller.enqueue(rest);
+    controller.close();
+  }
+
+  const cancel = async (reason: unknown): Promise<void> => reader.cancel(reason);
+  return new ReadableStream({ pull, cancel }, { highWaterMark: 0 });
 }
 
 /** A response like the given one with another body. */

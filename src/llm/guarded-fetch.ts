@@ -70,18 +70,12 @@ function boundedStream(
   const onRefused = ({ reason }: RefusedEvent): never => {
     throw tooLarge(`has an event that ${reason}`);
   };
-  return boundedEvents(body.pipeThrough(countedTo(MAX_STREAM_BYTES)), { limits, onRefused });
-}
-
-function countedTo(maxBytes: number): TransformStream<Uint8Array<ArrayBuffer>, Uint8Array<ArrayBuffer>> {
   let bytes = 0;
-  return new TransformStream({
-    transform(chunk, controller) {
-      bytes += chunk.length;
-      if (bytes > maxBytes) throw tooLarge(`is larger than ${maxBytes} bytes`);
-      controller.enqueue(chunk);
-    },
-  });
+  const onChunk = (chunk: Uint8Array): void => {
+    bytes += chunk.length;
+    if (bytes > MAX_STREAM_BYTES) throw tooLarge(`is larger than ${MAX_STREAM_BYTES} bytes`);
+  };
+  return boundedEvents(body, { limits, onRefused, onChunk });
 }
 
 function tooLarge(excess: string): RefusedAnswer {

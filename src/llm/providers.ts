@@ -131,11 +131,25 @@ function remote(name: string, options: RemoteProviderOptions): ModelMaker {
     case 'openai-compatible': {
       const answering = compatible(name, key, language);
       return {
-        language: (model) => answering.languageModel(model),
+        language: kept((model) => answering.languageModel(model)),
         embedding: compatible(name, key, embedding).embeddingModel,
       };
     }
   }
+}
+
+/** Models that are kept for the next call: a caller may name any number of them. */
+const MOST_KEPT = 64;
+
+/** These models hold nothing of a call; making one builds the schemas of its answers anew. */
+function kept<M>(make: (model: string) => M): (model: string) => M {
+  const models = new Map<string, M>();
+  return (name) => {
+    const model = models.get(name) ?? make(name);
+    if (models.size >= MOST_KEPT && !models.has(name)) models.clear();
+    models.set(name, model);
+    return model;
+  };
 }
 
 /** Sends no Authorization without a key. Requests usage, which these streams send only on demand. */
