@@ -3,6 +3,7 @@
 import type { RedisConnection } from '../redis/connection.ts';
 import type { ServerLogin, ToolFault, ToolListing } from '../contract/tool-listing.ts';
 import type { KeySpace } from '../journal/keys.ts';
+import { entryText, parseEntry } from './entry-text.ts';
 import { createParsedFields } from './parsed-fields.ts';
 import { type Clock, createPresence, isPresence, publishFields, redisClock } from './presence.ts';
 
@@ -39,11 +40,11 @@ export function createToolCatalog(
 ) {
   const presence = createPresence(connection, keys.catalog, now, (name, _json, served) => !served.has(name));
 
-  const parse = createParsedFields<CatalogEntry>();
+  const parse = createParsedFields<CatalogEntry>(parseEntry);
 
   async function publish(entry: CatalogEntry): Promise<void> {
     const { served: _, ...stored } = entry;
-    await publishFields(connection, keys.catalog, [entry.server, JSON.stringify(stored)]);
+    await publishFields(connection, keys.catalog, [entry.server, await entryText(stored)]);
     await connection.publish(keys.catalogChanges, entry.server);
   }
 

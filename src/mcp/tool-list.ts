@@ -1,6 +1,7 @@
 /** The tools of one server by name, with their schemas, which are kept while they do not change.
  *  It must never compile a schema again during a call when an earlier call has compiled it. */
 import type { Tool } from '@modelcontextprotocol/client';
+import { createSteps } from '../bounds/steps.ts';
 import { plainText } from '../contract/plain-text.ts';
 import type { CheckedSchema, SchemaChecks, SchemaVerdict } from '../json-schema/schema-checks.ts';
 import { holdsMoreThan } from '../json-schema/harmless.ts';
@@ -44,7 +45,9 @@ export interface ToolListOptions {
   readonly instructions?: string | undefined;
 }
 
-export function createToolList(tools: readonly Tool[], options: ToolListOptions): ToolList {
+/** In steps: looking at the schemas of a long list takes longer than calls of other servers may wait. */
+export async function createToolList(tools: readonly Tool[], options: ToolListOptions): Promise<ToolList> {
+  const nextStep = createSteps();
   const byName = new Map<string, ListedTool>();
   const faults: ToolFault[] = [];
   for (const tool of tools) {
@@ -55,6 +58,7 @@ export function createToolList(tools: readonly Tool[], options: ToolListOptions)
     const tasks = tool.execution?.taskSupport ?? 'forbidden';
     byName.set(tool.name, listed.tasks === tasks ? listed : { ...listed, tasks });
     faults.push(...listed.faults);
+    await nextStep();
   }
   for (const fault of newFaults(faults, options.previous))
     options.logger.warn({ ...fault }, 'MCP tool is not described as it should be');

@@ -48,7 +48,7 @@ export async function readTools({ session, signal, ...rest }: ReadToolsOptions):
   } as const;
   try {
     const { tools } = await session.client.listTools(undefined, options);
-    return createToolList(tools, { ...rest, instructions: session.client.getInstructions() });
+    return await createToolList(tools, { ...rest, instructions: session.client.getInstructions() });
   } catch (error) {
     if (!late.aborted || signal.aborted) throw error;
     throw new Error(`listing them took longer than ${LISTING_LIMITS.maxMs} ms`, { cause: error });

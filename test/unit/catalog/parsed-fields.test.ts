@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { createParsedFields } from '../../../src/catalog/parsed-fields.ts';
 
 test('a text is parsed again only when it has changed, and a field that is gone is not kept', async () => {
-  const parse = createParsedFields<object>();
+  const parse = createParsedFields(async (text) => JSON.parse(text) as object);
   const [first, other] = await parse([
     ['a', '{"n":1}'],
     ['__proto__', '{"n":2}'],
