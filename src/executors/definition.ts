@@ -165,6 +165,11 @@ export interface QueuedDefinition<D extends Directive = Directive> {
   /** Data of the signal that reports the first attempt; null = none. */
   started(directive: D): SignalDraft['data'] | null;
   execute(directive: D, context: ExecutionContext): Promise<Execution>;
+  /**
+   * Has the other side stop what `keep` wrote down, since the directive has ended. False: it does not answer at present.
+   * Absent: there is nothing to stop.
+   */
+  withdraw?(directive: D, lane: string, task: string): Promise<boolean>;
 }
 
 /** A type that is answered at acceptance. */

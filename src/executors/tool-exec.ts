@@ -75,6 +75,10 @@ export function toolExec({ pool, own, placeOf, repeatPolicyOf }: ToolExecOptions
       const execution = await execute(directive, context);
       return { ...execution, metadata: { ...execution.metadata, server, tool } };
     },
+    async withdraw(directive, lane, task) {
+      const place = placeOf(directive, lane);
+      return place === null || pool.withdraw(place.server, task, place.endpoint);
+    },
   });
 }
 

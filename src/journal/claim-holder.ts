@@ -63,5 +63,10 @@ export function createClaimHolder(run: RunScript, keys: KeySpace, requestBytes: 
     return verdict as 'kept' | 'stale';
   }
 
-  return { retry, release, extend, keepTask };
+  /** Of a directive that has ended: whoever the task was left to has had it cancelled. */
+  async function dropTask(requestId: string, id: string, task: string): Promise<void> {
+    await run('task-drop', keys.request(requestId), [id, task]);
+  }
+
+  return { retry, release, extend, keepTask, dropTask };
 }

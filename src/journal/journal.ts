@@ -108,14 +108,15 @@ export function createJournal(options: JournalOptions) {
     return wake(request.requestId, claimVerdict(reply));
   }
 
-  /** `attempted` false: the claim was used to record an end, not to make an attempt. */
+  /** `attempted` false: the claim was used to record an end, not to make an attempt. `leavesTask`: what `keepTask` wrote stays. */
   async function finish(
     ref: ClaimRef,
     status: EndStatus,
     signals: readonly SignalDraft[],
-    { attempted = true }: { attempted?: boolean } = {},
+    { attempted = true, leavesTask = false }: { attempted?: boolean; leavesTask?: boolean } = {},
   ): Promise<FinishVerdict> {
-    const args = [ref.id, ref.fence, status, retentionMs, attempted ? 0 : 1, mostBytes];
+    const how = attempted ? (leavesTask ? 2 : 0) : 1;
+    const args = [ref.id, ref.fence, status, retentionMs, how, mostBytes];
     return end(ref.requestId, args, signals);
   }
 

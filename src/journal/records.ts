@@ -33,6 +33,8 @@ export interface DirectiveRecord {
   waits: RecordedWait | null;
   /** What its tool asks, where an answer still counts; null: nothing. */
   asked: AskedRound | null;
+  /** The other side has made a task of its call: of one that has ended, nobody has cancelled it there yet. */
+  task: boolean;
 }
 
 export interface RecordedWait {
@@ -52,7 +54,7 @@ type Fields = Record<string, string | undefined>;
 
 const ATTRIBUTES = [
   'type', 'status', 'digest', 'lane', 'fence', 'released', 'failures', 'redeliveries', 'accepted_at', 'deadline_at',
-  'started_at', 'ended_at', 'lease_until', 'next_attempt_at', 'terminal', 'claimant', 'waits', 'asked',
+  'started_at', 'ended_at', 'lease_until', 'next_attempt_at', 'terminal', 'claimant', 'waits', 'asked', 'task',
 ] as const; // prettier-ignore
 
 /** The state fields to read for one directive, in the order `directiveRecord` expects their values. */
@@ -86,6 +88,7 @@ function fromFields(id: string, fields: Fields): DirectiveRecord | null {
     terminal: numberOrNull(fields['terminal']),
     waits: recordedWait(fields),
     asked: openRound(fields),
+    task: fields['task'] !== undefined,
   };
 }
 

@@ -40,6 +40,7 @@ export type ScriptName =
   | 'run-send'
   | 'run-read'
   | 'run-start'
+  | 'task-drop'
   | 'task-keep'
   | 'wait-note'
   | 'worker-beat'

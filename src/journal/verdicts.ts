@@ -48,11 +48,11 @@ export type ClaimVerdict =
     }
   | { kind: 'held' | 'wait'; until: number }
   /** `lost`: an attempt was under way, and its worker is gone. */
-  | { kind: 'cancelled' | 'expired'; lost: boolean; lostClaim: LostClaim | null }
+  | { kind: 'cancelled' | 'expired'; lost: boolean; lostClaim: LostClaim | null; task: string | null }
   /** It waits or runs in another lane. */
   | { kind: 'moved'; lane: string }
   /** `run`: of the run that has not read this end yet; null = there is none. */
-  | { kind: 'ended'; run: number | null }
+  | { kind: 'ended'; run: number | null; task: string | null }
   | { kind: 'unknown' | 'stale_body' };
 
 /** `run`: the version of the run that goes on from this end; null = there is none. */
@@ -103,9 +103,14 @@ export function claimVerdict(reply: ScriptReply): ClaimVerdict {
   }
   if (kind === 'held' || kind === 'wait') return { kind, until: Number(first) };
   if (kind === 'cancelled' || kind === 'expired')
-    return { kind, lost: first === 1, lostClaim: first === 1 ? lostClaim(reply.slice(2)) : null };
+    return {
+      kind,
+      lost: first === 1,
+      lostClaim: first === 1 ? lostClaim(reply.slice(2)) : null,
+      task: String(fifth ?? '') || null,
+    };
   if (kind === 'moved') return { kind, lane: String(first) };
-  if (kind === 'ended') return { kind, run: runVersion(first) };
+  if (kind === 'ended') return { kind, run: runVersion(first), task: String(second ?? '') || null };
   return { kind: kind as 'unknown' | 'stale_body' };
 }
 

@@ -11,6 +11,7 @@ import type { Logger } from '../telemetry/logger.ts';
 import type { LoginSummary } from './oauth/login.ts';
 import type { LoginStore } from './oauth/login-store.ts';
 import { tokensFor } from './oauth/token-source.ts';
+import { withdrawnTask } from './task-question.ts';
 import { type Hide, hideSecretsOf } from './server-secrets.ts';
 import { createServerEvents, type Subscribe } from './server-events.ts';
 import type { McpServerOptions } from './server-options.ts';
@@ -39,6 +40,8 @@ export interface McpPool {
   subscribe: Subscribe;
   /** Never throws. */
   call(request: ToolCallRequest): Promise<ToolCallOutcome>;
+  /** Asks the server of a call that has ended to cancel its task, as `keepTask` got it. False: it does not answer now. */
+  withdraw(server: string, task: string, endpoint: string): Promise<boolean>;
   /** null: never listed yet, or no such server. Kept while the server is away. */
   tools(server: string): readonly ToolDefinition[] | null;
   describe(server: string, tool: string): ToolDefinition | null;
@@ -79,6 +82,10 @@ export function createMcpPool(options: McpPoolOptions): McpPool {
       if (tools === undefined) return unknownServer(request.server, [...served.keys()]);
       const outcome = await callTool(tools, hidingProgress(request, tools.hide));
       return outcome.kind === 'failed' ? tools.hide(outcome) : outcome;
+    },
+    async withdraw(server, task, endpoint) {
+      const connection = served.get(server)?.connection ?? null;
+      return connection === null || withdrawnTask({ name: server, connection, only: null }, task, endpoint);
     },
     tools: (server) => served.get(server)?.connection.tools()?.definitions ?? null,
     describe: (server, tool) => served.get(server)?.connection.tools()?.find(tool)?.definition ?? null,

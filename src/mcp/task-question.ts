@@ -9,7 +9,7 @@ import type { Connection } from './connection.ts';
 import { ANSWER_REFUSED } from './message-delivery.ts';
 import { errorCodeIn } from './read-message.ts';
 import type { OnQuestion, Session } from './session.ts';
-import { isAbout, readTask, type TaskRef, type TaskReport } from './task.ts';
+import { decodeTask, isAbout, readTask, type TaskRef, type TaskReport } from './task.ts';
 import { holdResult, type HeldResult, olderReport } from './task-result.ts';
 
 /** Where a task can be asked for. */
@@ -71,6 +71,20 @@ export function heldResult(server: TaskServer, task: TaskRef, signal: AbortSigna
 export async function cancelTask(server: TaskServer, task: TaskRef, timeoutMs: number): Promise<void> {
   const session = server.only ?? server.connection.session();
   await session?.task({ method: 'tasks/cancel', taskId: task.id, timeoutMs }).catch(() => {});
+}
+
+/** `text`: as it was written down. False: the server has not answered, and may be asked again. */
+export async function withdrawnTask(server: TaskServer, text: string, endpoint: string): Promise<boolean> {
+  const task = decodeTask(text);
+  // At another place its id means another task, or none.
+  if (task === null || task.endpoint !== endpoint) return true;
+  const session = await sessionOf(server, AbortSignal.timeout(CONNECT_MS));
+  if (session === null) return false;
+  const request = { method: 'tasks/cancel', taskId: task.id, timeoutMs: CONNECT_MS } as const;
+  return session.task(request).then(
+    () => true,
+    (error: unknown) => codeOf(error) !== null,
+  );
 }
 
 /** Whether the server has the answers. Sent twice they count once: it ignores what it does not wait for. */

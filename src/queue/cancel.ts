@@ -102,12 +102,14 @@ export function createCanceller(options: CancellerOptions) {
 
   /** Where the job cannot be taken out now, or is still on its way, the sweeper does it: its entry stays until then. */
   async function removeJob(
-    { lane, fence }: DirectiveRecord,
+    { lane, fence, task }: DirectiveRecord,
     ref: { requestId: string; id: string },
   ): Promise<void> {
     try {
       if (lane) await lanes.removeJob(lane, ref.requestId, ref.id);
-      if (fence > 0) index.forget(ref);
+      // It has a worker cancel the task of the call.
+      if (task) await index.lookWithin(ref, 0);
+      else if (fence > 0) index.forget(ref);
     } catch {
       // The directive has ended all the same.
     }

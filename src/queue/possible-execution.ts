@@ -4,9 +4,12 @@ import { DIRECTIVE_TYPES, type Directive } from '../contract/directive.ts';
 import { knownRepeatPolicy } from '../contract/work-directive.ts';
 import type { DirectiveRecord } from '../journal/records.ts';
 
-/** An attempt has begun without a recorded end, and a repeat could do harm. */
-export function mayHaveRun({ status }: Pick<DirectiveRecord, 'status'>, directive: Directive): boolean {
-  return status === 'running' && !isHarmless(directive);
+/** An attempt has begun without a recorded end, or its server goes on with it, and a repeat could do harm. */
+export function mayHaveRun(
+  { status, task }: Pick<DirectiveRecord, 'status' | 'task'>,
+  directive: Directive,
+): boolean {
+  return (status === 'running' || task) && !isHarmless(directive);
 }
 
 /** By the directive alone. The policies of tools and custom types are known only to the workers, so they count as harmful. */

@@ -11,6 +11,8 @@ export type SweepDecision =
   /** `missed`: the journal does not have it. */
   | { kind: 'look_again'; at: number; missed?: boolean }
   | { kind: 'enqueue'; at: number }
+  /** It has ended and left a task at its server, which a worker of its lane cancels. */
+  | { kind: 'withdraw'; at: number }
   /** Its deadline has passed. */
   | { kind: 'expire' };
 
@@ -23,6 +25,9 @@ const OVERDUE_MS = 500;
 const SHORTEST_TAKEOVER_LOOK_MS = 500;
 /** The index is written before the journal: an entry without a directive is kept this long. */
 const MISSING_GRACE_MS = 60_000;
+
+/** A server that is away for longer after the end of a call keeps its task. */
+const LEFT_TASK_MS = 10 * 60_000;
 
 /** The next look: after as long as the directive has been in its state (`soForMs`), within bounds, at the latest at its deadline. */
 function nextLook({ deadlineAt }: DirectiveRecord, now: number, soForMs: number, shortestMs: number): number {
@@ -37,6 +42,8 @@ export function sweepDecision(entry: Seen, record: DirectiveRecord | null, now: 
     return entry.missedBefore
       ? { kind: 'forget' }
       : { kind: 'look_again', at: now + MISSING_GRACE_MS, missed: true };
+  if (record.terminal !== null && record.task && now < (record.endedAt ?? 0) + LEFT_TASK_MS)
+    return { kind: 'withdraw', at: now + SHORTEST_LOOK_MS };
   if (record.terminal !== null)
     return { kind: record.status === 'failed' && !entry.recordedBefore ? 'record' : 'forget' };
   if (record.deadlineAt <= now) return { kind: 'expire' };

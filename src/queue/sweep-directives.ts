@@ -44,6 +44,7 @@ export function createDirectiveSweep(parts: DirectiveSweepParts) {
   async function examine(entry: DueEntry, now: number): Promise<void> {
     const record = await journal.directive(entry.requestId, entry.id);
     const decision = sweepDecision(entry, record, now);
+    if (record && decision.kind === 'withdraw') return enqueueForTask(parts, entry, record, decision.at);
     if (record && record.terminal !== null) await removeJob(entry, record);
     if (decision.kind === 'forget') index.forget(entry);
     else if (record && decision.kind === 'record') await recordFailed(entry, record);
@@ -116,8 +117,8 @@ export function createDirectiveSweep(parts: DirectiveSweepParts) {
     // Before the entry goes: when it fails, the next look finds the directive ended and does it again.
     await removeJob(entry, record);
     const ended = { requestId: entry.requestId, id: entry.id, lane: record.lane, errorType: error.type };
-    if (record.fence > 0) ends.record(ended);
-    else await ends.recordUntaken(ended, now + SHORTEST_LOOK_MS);
+    if (record.fence > 0 && !record.task) ends.record(ended);
+    else await ends.recordUntaken(ended, record.task ? now : now + SHORTEST_LOOK_MS);
     onEnded?.(entry.requestId, entry.id);
   }
 
@@ -129,6 +130,18 @@ export function createDirectiveSweep(parts: DirectiveSweepParts) {
   }
 
   return examine;
+}
+
+/** Until then the job stays, also where nobody serves the lane: the last look removes it. */
+async function enqueueForTask(
+  { lanes, index }: Pick<DirectiveSweepParts, 'lanes' | 'index'>,
+  entry: DueEntry,
+  { lane, digest }: DirectiveRecord,
+  at: number,
+): Promise<void> {
+  const { requestId, id } = entry;
+  if (lane) await lanes.requeue(lane, { request_id: requestId, id, digest });
+  await index.lookAgain(entry, at);
 }
 
 /** Of a directive that waited for a server to its end: why that was not reached, how often and how long it was tried. */

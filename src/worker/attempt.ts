@@ -32,6 +32,7 @@ import { isProgrammingError, persistently } from './persistently.ts';
 import { type Made, record, recordLost } from './record.ts';
 import { unrecordable } from './recordable.ts';
 import { inPlace } from './serial-place.ts';
+import { withdrawTask } from './left-task.ts';
 import { candidateOf } from './model-candidate.ts';
 import { endCancelled, endExpired, endWithout } from './ended-unclaimed.ts';
 
@@ -78,7 +79,9 @@ export async function attemptDirective(
       return endCancelled(parts, taken, verdict);
     // The sweeper removes what the index still holds of it.
     case 'unknown':
+      return DONE;
     case 'ended':
+      await withdrawTask(parts, taken, verdict.task);
       return DONE;
   }
 }

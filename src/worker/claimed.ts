@@ -79,16 +79,19 @@ export interface Claimed {
 
 export const DONE: JobOutcome = { kind: 'done' };
 
-/** Of a directive whose end is written. `error`: null = success. `isNew`: it was this worker that wrote it. */
+/**
+ * Of a directive whose end is written. `error`: null = success. `isNew`: it was this worker that wrote it. `isOver`: nothing is left
+ * to do, so that the sweeper need not look.
+ */
 export function noteEnd(
   parts: AttemptParts,
   ended: Pick<Claimed, 'envelope' | 'lane'> & Partial<Claimed>,
   error: ErrorEnvelope | null,
-  isNew = true,
+  { isNew = true, isOver = true }: { isNew?: boolean; isOver?: boolean } = {},
 ): JobOutcome {
   const { request_id: requestId, id } = ended.envelope.directive;
   const errorType = error?.type ?? null;
-  parts.records.ends.record({ requestId, id, lane: ended.lane, errorType });
+  if (isOver) parts.records.ends.record({ requestId, id, lane: ended.lane, errorType });
   if (isNew) reportEnded(parts, ended, error);
   return { kind: 'done', errorType };
 }

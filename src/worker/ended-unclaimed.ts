@@ -10,6 +10,7 @@ import { reportLost } from '../queue/attempt-place.ts';
 import { reportSettled } from '../queue/settle-span.ts';
 import { type AttemptParts, cancelReason, type Claimed, noteEnd, repeatPolicyOf } from './claimed.ts';
 import { durably } from './durably.ts';
+import { withdrawTask } from './left-task.ts';
 import { deadlineOf } from './outcome.ts';
 
 /** A directive that was taken from its lane, and not claimed. */
@@ -21,23 +22,36 @@ type Known = Unclaimed & Pick<Claimed, 'definition'>;
 interface Lost {
   lost: boolean;
   lostClaim: LostClaim | null;
+  /** What it has left at its server; null: nothing. */
+  task: string | null;
 }
 
 export async function endCancelled(parts: AttemptParts, taken: Known, found: Lost): Promise<JobOutcome> {
   const { request_id: requestId, id } = taken.envelope.directive;
-  const mayHaveRun = await mayHaveHappened(taken, found.lost);
+  const mayHaveRun = await mayHaveHappened(taken, found);
   const error = cancelledError(await cancelReason(parts, requestId, id), mayHaveRun);
-  return endWithout(parts, taken, error, found.lostClaim);
+  return endLeft(parts, taken, error, found);
+}
+
+/** Whoever waits for the end has it before the server is asked to stop. */
+async function endLeft(
+  parts: AttemptParts,
+  taken: Known,
+  error: ErrorEnvelope,
+  { lostClaim, task }: Lost,
+): Promise<JobOutcome> {
+  const isNew = await writeEnd(parts, taken, error, lostClaim);
+  return noteEnd(parts, taken, error, { isNew, isOver: await withdrawTask(parts, taken, task) });
 }
 
 export async function endExpired(parts: AttemptParts, taken: Known, found: Lost): Promise<JobOutcome> {
-  const unknown = (await mayHaveHappened(taken, found.lost)) ? { outcome: 'unknown' } : {};
+  const unknown = (await mayHaveHappened(taken, found)) ? { outcome: 'unknown' } : {};
   const error = deadlineExceededError(deadlineOf(taken.envelope.directive), unknown);
-  return endWithout(parts, taken, error, found.lostClaim);
+  return endLeft(parts, taken, error, found);
 }
 
-async function mayHaveHappened(taken: Known, lost: boolean): Promise<boolean> {
-  return lost && (await repeatPolicyOf(taken)) === 'once';
+async function mayHaveHappened(taken: Known, { lost, task }: Lost): Promise<boolean> {
+  return (lost || task !== null) && (await repeatPolicyOf(taken)) === 'once';
 }
 
 /** Ends a directive that gets no attempt. */
@@ -45,15 +59,24 @@ export async function endWithout(
   parts: AttemptParts,
   taken: Unclaimed,
   error: ErrorEnvelope,
-  lostClaim: LostClaim | null = null,
 ): Promise<JobOutcome> {
+  return noteEnd(parts, taken, error, { isNew: await writeEnd(parts, taken, error, null) });
+}
+
+/** Whether it was not written before. */
+async function writeEnd(
+  parts: AttemptParts,
+  taken: Unclaimed,
+  error: ErrorEnvelope,
+  lostClaim: LostClaim | null,
+): Promise<boolean> {
   const { directive, traceparent } = taken.envelope;
   const { request_id: requestId, id } = directive;
   const signal = terminalSignal(directive, errorResult(error), { requestId, causationId: id, traceparent });
   const write = () => parts.records.journal.endUnclaimed(requestId, id, 'failed', [signal]);
   const { kind } = await durably(parts, write);
   if (kind === 'ended') reportEnd(parts, taken, error.type, lostClaim);
-  return noteEnd(parts, taken, error, kind === 'ended');
+  return kind === 'ended';
 }
 
 function reportEnd(

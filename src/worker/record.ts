@@ -21,6 +21,7 @@ import { logIds } from './log-ids.ts';
 import type { Outcome } from './outcome.ts';
 import { durably } from './durably.ts';
 import { recordQuestions, redisNow } from './questions.ts';
+import { withdrawTask } from './left-task.ts';
 import { boundError, boundResult } from './result-bound.ts';
 import { boundReport } from './report-bound.ts';
 import { smallEnd, smallMetadata } from './small-end.ts';
@@ -36,7 +37,7 @@ const SAID_FROM_MS = 1_000;
 type Pause = Extract<Outcome, { kind: 'pause' }>;
 
 /** What an attempt leaves beside its outcome. */
-export interface Made extends Pick<Execution, 'content' | 'usage' | 'rejected'> {
+export interface Made extends Pick<Execution, 'content' | 'usage' | 'rejected' | 'resumable'> {
   metadata: SignalMetadata;
   /** Something of it is in the log. */
   seen: boolean;
@@ -83,7 +84,7 @@ export async function recordLost(
   const { directive, traceparent } = envelope;
   const lostFence = claimed.granted.lostClaim?.fence ?? null;
   reportSettled(parts.spans, { directive, lane: claimed.lane, traceparent, error: error.type, lostFence });
-  return noteEnd(parts, claimed, error);
+  return noteEnd(parts, claimed, error, { isOver: await withdrawTask(parts, claimed, claimed.granted.task) });
 }
 
 function attemptMetadata(
@@ -151,7 +152,8 @@ export async function recordRelease(
 
 async function recordCancelled(parts: AttemptParts, claimed: Claimed, made: Made): Promise<JobOutcome> {
   const { requestId, id } = claimed.claim;
-  const error = cancelledError(await cancelReason(parts, requestId, id), false);
+  const mayHaveRun = made.resumable === true && made.metadata['effect'] === 'once';
+  const error = cancelledError(await cancelReason(parts, requestId, id), mayHaveRun);
   return recordEnd(parts, claimed, errorResult(error), made);
 }
 
@@ -176,9 +178,15 @@ async function recordEnd(
   const status = result.ok ? 'succeeded' : 'failed';
   const used = result.ok ? usageSignals(claimed, made) : [];
   const signals = [...rejectedSignals(parts, claimed, made), ...used, signal];
-  const verdict = await durably(parts, () => parts.records.journal.finish(ref, status, signals));
+  // Given back to be cancelled: its task goes on at the server.
+  const leavesTask = made.resumable === true;
+  const verdict = await durably(parts, () =>
+    parts.records.journal.finish(ref, status, signals, { leavesTask }),
+  );
   if (verdict.kind === 'no_room') return recordSmall(parts, claimed, full, made, verdict.bytes);
-  if (verdict.kind !== 'stale') return noteEnd(parts, claimed, result.ok ? null : result.error);
+  // The sweeper looks at what is left behind when the lease would have ended.
+  const isOver = !leavesTask;
+  if (verdict.kind !== 'stale') return noteEnd(parts, claimed, result.ok ? null : result.error, { isOver });
   parts.logger.warn(logIds(claimed), 'the claim was taken over; this attempt says nothing');
   return DONE;
 }

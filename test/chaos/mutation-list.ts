@@ -64,8 +64,8 @@ export const MUTATIONS: Readonly<Record<string, readonly Patch[]>> = {
     patch(`${SCRIPTS}/claim.lua`, "return { 'expired', lost, ", "return { 'expired', 0, "),
     patch(
       'src/queue/possible-execution.ts',
-      "return status === 'running' && !isHarmless(directive);",
-      "return status === 'running' && isHarmless(directive) && false;",
+      "return (status === 'running' || task) && !isHarmless(directive);",
+      'return false;',
     ),
   ],
   'delta-fence': [

@@ -3,7 +3,7 @@
 import { expect, test } from 'vitest';
 import { auditRequest, outcome } from '../support/audit.ts';
 import { install } from '../support/installation.ts';
-import { post, untilClosed } from '../support/public-api.ts';
+import { get, post, untilClosed } from '../support/public-api.ts';
 import { completed, startTaskServer } from '../support/task-server.ts';
 
 test('the calls of a worker that is killed, and of one that is stopped, end as their tasks do', async () => {
@@ -62,4 +62,49 @@ test('the calls of a worker that is killed, and of one that is stopped, end as t
   expect(results.get('again')?.data).toMatchObject({ result: { payload: 'of the second call' } });
   expect(server.ran.toSorted()).toEqual([...labels, 'again'].toSorted());
   expect(server.asked).toContain('tasks/cancel unwanted');
+});
+
+test('the tasks of calls that ended while no worker was there are cancelled by the next one', async () => {
+  await using server = await startTaskServer();
+  await using installation = await install({
+    config: { mcpServers: { tasks: { url: server.url } }, worker: { lease_ms: 1_500, drain_ms: 100 } },
+  });
+  const [{ url }, killed] = await Promise.all([installation.start('api'), installation.start('worker')]);
+  const requestId = 'left';
+  const labels = ['marked', 'cancelled', 'late'];
+  const directives = labels.map((label) => ({
+    type: 'tool_exec',
+    id: label,
+    request_id: requestId,
+    tool_name: 'tasks.work',
+    arguments: { label },
+    ...(label === 'late' ? { deadline_ms: 4_000 } : {}),
+  }));
+  const cancel = async (label: string): Promise<string | undefined> => {
+    const path = `/v1/requests/${requestId}/directives/${label}/cancel`;
+    const { body } = await post<{ directives: { status: string }[] }>(url + path, {});
+    return body.directives[0]?.status;
+  };
+
+  expect((await post(`${url}/v1/directives`, { directives })).status).toBe(202);
+  await server.until(() => labels.every((label) => server.asked.includes(`tasks/get ${label}`)));
+  await killed.kill9();
+  await cancel('marked');
+  // At once, since its lease is over; the first one has its end from the next worker.
+  await expect.poll(async () => cancel('cancelled'), { timeout: 10_000 }).toBe('cancelled');
+  const late = async () =>
+    (await get<{ status: string }>(`${url}/v1/requests/${requestId}/directives/late`)).body.status;
+  await expect.poll(late, { timeout: 10_000 }).toBe('failed');
+  expect(server.asked.filter((each) => each.startsWith('tasks/cancel'))).toEqual([]);
+
+  await installation.start('worker');
+  await server.until(() => labels.every((label) => server.asked.includes(`tasks/cancel ${label}`)));
+  await untilClosed(url, requestId);
+  const results = await auditRequest(url, requestId, labels);
+  expect(labels.map((label) => outcome(results.get(label)))).toEqual([
+    'cancelled',
+    'cancelled',
+    'deadline_exceeded',
+  ]);
+  expect(server.ran.toSorted()).toEqual(labels.toSorted());
 });

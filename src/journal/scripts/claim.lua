@@ -8,8 +8,9 @@
 -- ARGV[5] token of this claim, which tells a repeat   ARGV[6] signal JSON to append at the first claim ('' = none)
 -- ARGV[7] lane in which the worker took the job ('' = none)
 -- Returns { verdict, ... }:
---   unknown | stale_body | ended, version of the run that has something to read (-1 = none) | moved, lane | held, until | wait, until
---   cancelled | expired, lost (0|1): 1 = an attempt was under way and its worker is gone, then LOST CLAIM
+--   unknown | stale_body | moved, lane | held, until | wait, until
+--   ended, version of the run that has something to read (-1 = none), the task that it has left as task-keep.lua wrote it ('' = none)
+--   cancelled | expired, lost (0|1): 1 = an attempt was under way and its worker is gone, then LOST CLAIM, then its task as above
 --   granted, fence, failures, redeliveries, lost (0|1), deadline_at, now, released, stage ('' = the first),
 --     when the attempt could have begun, then LOST CLAIM, why it waited as include-wait.lua writes it ('' = nobody said so),
 --     the task that the attempt asks for as task-keep.lua wrote it ('' = none),
@@ -28,7 +29,7 @@ local lane, released, stage = record[13] or '', int(tonumber(record[14] or '0'))
 if not status then
   return { 'unknown' }
 elseif is_terminal(status) then
-  return { 'ended', (record[16] and record[16] ~= '') and tonumber(record[17]) or -1 }
+  return { 'ended', (record[16] and record[16] ~= '') and tonumber(record[17]) or -1, record[21] or '' }
 elseif digest ~= ARGV[2] then
   return { 'stale_body' }
 elseif ARGV[7] ~= '' and lane ~= ARGV[7] then
@@ -49,9 +50,9 @@ elseif status == 'running' and lease_until > now then
 end
 local lost = (status == 'running') and 1 or 0
 if record[9] then
-  return { 'cancelled', lost, record[10] or 0, claimant or '', int(lease_until) }
+  return { 'cancelled', lost, record[10] or 0, claimant or '', int(lease_until), record[21] or '' }
 elseif deadline_at <= now then
-  return { 'expired', lost, record[10] or 0, claimant or '', int(lease_until) }
+  return { 'expired', lost, record[10] or 0, claimant or '', int(lease_until), record[21] or '' }
 elseif status == 'waiting' and next_attempt_at > now + tonumber(ARGV[4]) then
   return { 'wait', int(next_attempt_at) }
 end

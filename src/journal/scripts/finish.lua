@@ -4,7 +4,8 @@
 -- @include include-questions.lua
 --
 -- ARGV[1] directive id   ARGV[2] fence ('' = on the service's own authority, e.g. past the deadline)
--- ARGV[3] succeeded | failed   ARGV[4] retention_ms   ARGV[5] 1 = this claim was used for no attempt
+-- ARGV[3] succeeded | failed   ARGV[4] retention_ms
+-- ARGV[5] 1 = this claim was used for no attempt   2 = its attempt leaves a task behind   0 = otherwise, and its task is over
 -- ARGV[6] the most bytes of a request   ARGV[7..] signals, JSON, the terminal one last
 -- Returns { 'ended', sequence, closed 0|1, run, now, 1 = the run has nothing else to read }
 --   | { 'already', status, terminal sequence, run } | { 'stale' } | { 'unknown' }
@@ -12,7 +13,7 @@
 --   run: the version of the run that goes on from here (-1 = none)
 local id, fence = ARGV[1], ARGV[2]
 local record = redis.call('HMGET', STATE, id .. '|status', id .. '|fence', id .. '|terminal', id .. '|inbox', 'open', 'seq',
-  RUN_INBOX, '@run|version', 'bytes', id .. '|asked')
+  RUN_INBOX, '@run|version', 'bytes', id .. '|asked', id .. '|task')
 local run = record[7] and tonumber(record[8]) or -1
 if not record[1] then
   return { 'unknown' }
@@ -42,6 +43,9 @@ elseif fence == '' and record[1] == 'running' then
 end
 if record[10] then
   forget_round(id, record[10])
+end
+if record[11] and fence ~= '' and ARGV[5] == '0' then
+  redis.call('HDEL', STATE, id .. '|task')
 end
 local sequence, closed = end_directive(id, ARGV[3], now, ARGV[4], facts, 7, #ARGV)
 return { 'ended', sequence, closed and 1 or 0, run, int(now), (record[7] == '') and 1 or 0 }

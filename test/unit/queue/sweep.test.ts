@@ -28,6 +28,7 @@ function record(fields: Partial<DirectiveRecord> = {}): DirectiveRecord {
     nextAttemptAt: null,
     terminal: null,
     waits: null,
+    task: false,
     asked: null,
     ...fields,
   };
@@ -57,6 +58,8 @@ const OLD_WAITING = { status: 'waiting', acceptedAt: NOW - 50_000 } as const;
 // The directive, the decision, and when it is checked again, in milliseconds from now.
 test.each<[string, Partial<DirectiveRecord>, string, number?]>([
   ['that succeeded', SUCCEEDED, 'forget'],
+  ['that has left a task', { ...FAILED, task: true, endedAt: NOW - 599_999 }, 'withdraw', 5_000],
+  ['that left a task long ago', { ...SUCCEEDED, task: true, endedAt: NOW - 600_000 }, 'forget'],
   ['that succeeded, past its deadline', { ...SUCCEEDED, deadlineAt: NOW - 1 }, 'forget'],
   ['that failed: its worker may have died before it recorded that', FAILED, 'record'],
   ['that failed, past its deadline', { ...FAILED, deadlineAt: NOW - 1 }, 'record'],
