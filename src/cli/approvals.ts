@@ -1,5 +1,6 @@
 /** A tool call that waits for approval, as the person at the keyboard is asked about it.
  *  It must never decide by itself: an unanswered question stays open. */
+import { who } from './commands/answer.ts';
 import { ADJUTANT } from './command-name.ts';
 import { isObject } from '../contract/json-object.ts';
 import type { ApprovalDecisionBody } from '../contract/run.ts';
@@ -30,7 +31,7 @@ export function approvalPrompt(
     },
     async answer(keyboard, signal) {
       const decision = await decisionOf(approval, keyboard, signal);
-      if (decision !== null) await client.runs.decide(requestId, id, decision);
+      if (decision !== null) await client.runs.decide(requestId, id, { ...decision, ...who(undefined) });
       return decision !== null;
     },
   };

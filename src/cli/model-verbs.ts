@@ -63,6 +63,7 @@ function addSteering(program: Command, withClient: WithClient): void {
     .description('approve a waiting tool call')
     .option('--reason <text>', 'kept with the decision')
     .option('--arguments <json>', 'call it with these instead')
+    .option('--by <name>', 'who decides; default: the user of this process')
     .action(async (requestId: string, callId: string, given: DecisionOptions) =>
       withClient(async (invocation) => decide(invocation, { requestId, callId }, 'approve', given)),
     );
@@ -70,6 +71,7 @@ function addSteering(program: Command, withClient: WithClient): void {
     .command('deny <request> <call>')
     .description('deny a waiting tool call; the model reads the reason')
     .option('--reason <text>', 'shown to the model')
+    .option('--by <name>', 'who decides; default: the user of this process')
     .action(async (requestId: string, callId: string, given: DecisionOptions) =>
       withClient(async (invocation) => decide(invocation, { requestId, callId }, 'deny', given)),
     );

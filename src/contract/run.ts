@@ -10,6 +10,7 @@ import {
 } from './agent-definition.ts';
 import { identifierSchema, instantSchema, jsonObjectSchema } from './identifiers.ts';
 import { messageSchema } from './message.ts';
+import { answeredBySchema } from './tool-question.ts';
 import { usageSchema } from './usage.ts';
 
 const count = z.int().min(0);
@@ -99,6 +100,8 @@ export const approvalDecisionBodySchema = z.strictObject({
   reason: z.string().max(4_096).optional(),
   /** Approves the call with these arguments instead. */
   arguments: jsonObjectSchema.optional(),
+  /** Who decides, as the caller says. */
+  by: answeredBySchema.optional(),
 });
 
 export const recordedDecisionSchema = z.object({

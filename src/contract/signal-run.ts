@@ -26,6 +26,8 @@ export const toolApprovalDecided = signalType('ai.tool.approval_decided', '/ai/t
   decision: z.enum(['approve', 'deny']),
   reason: z.string().optional(),
   arguments: z.record(z.string(), z.unknown()).optional(),
+  /** Who decided, as the caller said. */
+  by: z.string().optional(),
 });
 
 /** A `schedule` directive has come due. */

@@ -21,6 +21,8 @@ export const QUESTION_LIMITS = {
 const questionFields = {
   /** The name of the question in its request. */
   input_id: z.string().min(1).max(256),
+  /** What its server calls it; absent: it has no name there. */
+  key: z.string().max(256).optional(),
   /** `form`: the answer is an object that fits `schema`. `url`: the person opens `url`, and the answer says so. */
   mode: z.enum(['form', 'url']),
   message: z.string().max(QUESTION_LIMITS.messageCharacters),
@@ -39,7 +41,8 @@ export const inputActionSchema = z.enum(['accept', 'decline', 'cancel']);
 /** Why a question is over: somebody answered, the time is up, or the tool needs no answer any more. */
 export const inputCauseSchema = z.enum(['answer', 'deadline', 'withdrawn']);
 
-const answeredBySchema = z
+/** Who answers or decides, as the caller says. */
+export const answeredBySchema = z
   .string()
   .regex(/^[^\p{Cc}\p{Zl}\p{Zp}]{1,128}$/u, '1 to 128 characters, no control characters');
 

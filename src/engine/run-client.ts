@@ -83,10 +83,14 @@ export function createRunClient(parts: RunClientParts): ClientRuns {
   }
 
   async function decide(requestId: string, callId: string, body: unknown) {
-    const { decision, ...rest } = read(approvalDecisionBodySchema, body);
+    const { decision, by, ...rest } = read(approvalDecisionBodySchema, body);
     await whileAvailable(() => requireWaiting(requestId, callId));
     const data = { call_id: callId, decision, ...rest };
-    const signal = { type: 'ai.tool.approval_decided', data };
+    const signal = {
+      type: 'ai.tool.approval_decided',
+      data: { ...data, ...(by === undefined ? {} : { by }) },
+    };
+    // The same decision of two people is one.
     const notification = { name: decisionName(callId), digest: contentDigest(data), limit: null, signal };
     const verdict = await whileAvailable(() => notifier.notify(requestId, notification, { cause: callId }));
     if (verdict.kind === 'conflict')

@@ -1,5 +1,5 @@
 /** One call of an agent: a run is started, its steps are its progress, its end is the answer.
- *  It must never decide an approval: a run that waits for one waits for a person. */
+ *  It must never decide an approval: a run that waits for one waits for a person, here or at its host. */
 import { setTimeout as wait } from 'node:timers/promises';
 import type { CallToolResult } from '@modelcontextprotocol/server';
 import type { DirectiveClient } from '../contract/directive-client.ts';
@@ -8,7 +8,7 @@ import { ServiceUnavailable } from '../contract/problem.ts';
 import { errorResult, okResult } from '../contract/result.ts';
 import type { RunView } from '../contract/run.ts';
 import type { Signal } from '../contract/signal.ts';
-import type { ProgressRelay } from './progress-relay.ts';
+import { asksPerson, type Hearing, questionFeed } from './question-feed.ts';
 import { refusedCall, whenAccepted } from './refusal.ts';
 import { answerOf, type Place } from './tool-answer.ts';
 import { attended, type CallParts, traceOf, unlessAborted, type Waiter } from './tool-call.ts';
@@ -79,16 +79,17 @@ async function started(
 async function endOfRun(
   client: DirectiveClient,
   place: Place,
-  { signal, patienceMs, relay }: Waiter,
+  { signal, patienceMs, relay, listener }: Waiter,
 ): Promise<CallToolResult | null> {
-  const over = new AbortController();
-  const timer = Number.isFinite(patienceMs) ? setTimeout(() => over.abort(), patienceMs) : undefined;
-  const either = AbortSignal.any([signal, over.signal]);
+  const late = new AbortController();
+  const timer = Number.isFinite(patienceMs) ? setTimeout(() => late.abort(), patienceMs) : undefined;
+  const over = AbortSignal.any([late.signal, ...(listener?.enough ? [listener.enough] : [])]);
+  const either = AbortSignal.any([signal, over]);
   try {
     for (;;) {
-      const answer = await followed(client, place, either, relay);
+      const answer = await followed(client, place, either, { relay, listener });
       signal.throwIfAborted();
-      if (answer !== null || over.signal.aborted) return answer;
+      if (answer !== null || over.aborted) return answer;
       await wait(AGAIN_MS, undefined, { signal: either }).catch(() => {});
     }
   } finally {
@@ -101,11 +102,13 @@ async function followed(
   client: DirectiveClient,
   place: Place,
   signal: AbortSignal,
-  relay: ProgressRelay | null,
+  { relay, listener }: Hearing,
 ): Promise<CallToolResult | null> {
+  using feed = questionFeed(listener);
   let steps = 0;
   try {
     for await (const event of client.signals(place.requestId, { signal })) {
+      feed.hear(event);
       const answer = endedBy(event, place);
       if (answer !== null) return answer;
       const message = stepOf(event, place);
@@ -124,12 +127,13 @@ async function followed(
 /** What a person reads of it while it runs; null: nothing. */
 function stepOf({ type, data }: Signal, { requestId }: Place): string | null {
   if (type === 'ai.tool.started') return `calls ${data.tool_name}`;
+  if (type === 'ai.tool.input_requested') return asksPerson(requestId);
   return type === 'ai.tool.approval_requested'
     ? waitsForApproval(requestId, data.call_id, data.tool_name)
     : null;
 }
 
-/** With the command that ends the wait: the host is not asked. */
+/** With the command that ends the wait: the host may not be able to ask. */
 export function waitsForApproval(requestId: string, callId: string, what: string): string {
   return `waits for an approval of ${what}: adjutant approve ${requestId} ${callId}`;
 }

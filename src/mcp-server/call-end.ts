@@ -12,6 +12,8 @@ export interface EndWait {
   readonly forMs: number;
   /** The client has left, or the service stops. Rejects then with its reason. */
   readonly signal: AbortSignal;
+  /** Aborts when the client is answered otherwise: the wait is over then, without an end. Default: never. */
+  readonly enough?: AbortSignal | null;
 }
 
 const AGAIN_MS = 1_000;
@@ -27,14 +29,27 @@ export function endOf({ directives: [entry] }: Submission): TerminalSignal | nul
 export async function awaitEnd(
   client: Pick<DirectiveClient, 'result'>,
   { requestId, id }: Place,
-  { forMs, signal }: EndWait,
+  { forMs, signal, enough = null }: EndWait,
 ): Promise<TerminalSignal | null> {
   const endsAt = performance.now() + forMs;
+  const either = enough === null ? signal : AbortSignal.any([signal, enough]);
   for (;;) {
     const timeoutMs = Math.max(0, Math.min(LOOK_MS, endsAt - performance.now()));
-    const end = await look(client, { requestId, id }, { forMs: timeoutMs, signal });
+    const end = await unlessEnough(
+      look(client, { requestId, id }, { forMs: timeoutMs, signal: either }),
+      enough,
+    );
     signal.throwIfAborted();
-    if (end !== null || performance.now() >= endsAt) return end;
+    if (end !== null || enough?.aborted === true || performance.now() >= endsAt) return end;
+  }
+}
+
+async function unlessEnough<T>(work: Promise<T>, enough: AbortSignal | null): Promise<T | null> {
+  try {
+    return await work;
+  } catch (error) {
+    if (enough?.aborted !== true) throw error;
+    return null;
   }
 }
 

@@ -2,11 +2,14 @@
  *  It must never be believed without its seal: a client could name the call of another. */
 import { createRequestStateCodec, type ServerContext } from '@modelcontextprotocol/server';
 import { ServiceUnavailable } from '../contract/problem.ts';
+import type { AskedOnLeg } from './asked-leg.ts';
 import type { Place } from './tool-answer.ts';
 
 export interface HeldCall extends Place {
   /** The whole name of its tool. */
   readonly tool: string;
+  /** What its client was asked when it left; absent: nothing. */
+  readonly asked?: AskedOnLeg;
 }
 
 /** Each rejects with `ServiceUnavailable` while the key cannot be read. */

@@ -7,16 +7,19 @@ import {
   type ServerContext,
 } from '@modelcontextprotocol/server';
 import * as z from 'zod';
-import type { DirectiveClient } from '../contract/directive-client.ts';
 import { isObject } from '../contract/json-object.ts';
 import type { DirectiveView } from '../contract/request-view.ts';
 import type { ListedTool } from '../contract/tool-listing.ts';
 import { TERMINAL_RUN_STATUSES } from '../contract/run.ts';
 import { isTerminalSignal } from '../contract/signal.ts';
+import { NOTICES_META, notTaken, requestsOf, shownTo } from './asked-leg.ts';
 import { cancelPlace, runAnswer, waitsForApproval } from './agent-call.ts';
 import type { HeldCall, Seals } from './held-call.ts';
+import { type AnswerParts, recordAnswer } from './host-answers.ts';
+import { canAsk, modernHost } from './host.ts';
 import { guarded, invalidParams } from './refusal.ts';
-import { answered, asksPerson } from './tool-call.ts';
+import { asksPerson } from './question-feed.ts';
+import { answered } from './tool-call.ts';
 import type { ToolSource } from './tool-source.ts';
 
 export const TASKS_EXTENSION = 'io.modelcontextprotocol/tasks';
@@ -25,13 +28,14 @@ export const TASKS_EXTENSION = 'io.modelcontextprotocol/tasks';
 export const TASK_AFTER_MS = 1_000;
 
 const POLL_MS = 1_000;
+/** Of one `tasks/update`. */
+const MOST_ANSWERS = 64;
 const MISSING_CAPABILITY = -32_021;
 const CAPABILITIES_META = 'io.modelcontextprotocol/clientCapabilities';
 const ANY_RESULT = z.looseObject({});
 const TASK_PARAMS = z.looseObject({ taskId: z.string().max(4_096) });
 
-export interface TaskParts {
-  readonly client: DirectiveClient;
+export interface TaskParts extends AnswerParts {
   readonly seals: Seals;
   readonly tools: ToolSource;
   readonly onError: (error: Error) => void;
@@ -60,6 +64,7 @@ function begun(): TaskView {
   const now = new Date().toISOString();
   return {
     status: 'working',
+    asks: false,
     createdAt: now,
     updatedAt: now,
     deadlineAt: null,
@@ -74,16 +79,16 @@ export function serveTasks(server: Server, parts: TaskParts): void {
     guarded({ signal: context.mcpReq.signal, onError: parts.onError }, async () => {
       const call = await opened(parts, taskId, context);
       const view = await taskView(parts, call);
-      const task = taskOf(taskId, view);
+      const task = { ...taskOf(taskId, view), ...(view.asks ? await askedBy(parts, call, context) : {}) };
       if (task.status !== 'completed' || view.answer === null) return task;
       return { ...task, result: server.projectCallToolResult(await view.answer(), view.outputSchema) };
     }),
   );
-  // No task asks its client anything yet: an answer to a question that is not open is ignored, as the extension says.
   server.setRequestHandler('tasks/update', schemas, async ({ taskId }, context) =>
     guarded({ signal: context.mcpReq.signal, onError: parts.onError }, async () => {
-      await taskView(parts, await opened(parts, taskId, context));
-      return {};
+      const call = await opened(parts, taskId, context);
+      await taskView(parts, call);
+      return updated(parts, call, context);
     }),
   );
   server.setRequestHandler('tasks/cancel', schemas, async ({ taskId }, context) =>
@@ -105,6 +110,37 @@ async function opened({ seals }: TaskParts, taskId: string, context: ServerConte
   return call;
 }
 
+/** What its client is asked; nothing where it cannot ask anybody. */
+async function askedBy({ questions }: TaskParts, call: HeldCall, context: ServerContext): Promise<object> {
+  const host = modernHost(context);
+  if (!canAsk(host)) return {};
+  const open = (await questions.read(call)).open();
+  const shown = shownTo(host, open, { namesTool: call.id === '' });
+  // The names are good for as long as the task is there: those of a tool may come twice.
+  if (shown.length === 0) return {};
+  return { status: 'input_required', inputRequests: requestsOf(shown, 'ref').inputRequests };
+}
+
+/** An answer to a question that is not open is not taken, and said so, as the extension has it no error. */
+async function updated(
+  parts: TaskParts,
+  call: HeldCall,
+  context: ServerContext,
+): Promise<Record<string, unknown>> {
+  const responses = Object.entries(context.mcpReq.inputResponses ?? {});
+  if (responses.length > MOST_ANSWERS) throw invalidParams(`At most ${MOST_ANSWERS} answers at once`);
+  const { by } = modernHost(context);
+  const notices: string[] = [];
+  const faults: string[] = [];
+  for (const [ref, result] of responses) {
+    const recorded = await recordAnswer(parts, call, { ref, result, by });
+    if (recorded.kind === 'unfit') faults.push(`${ref}: ${recorded.why}`);
+    if (recorded.kind === 'refused') notices.push(notTaken(ref, recorded.why));
+  }
+  if (faults.length > 0) throw invalidParams(`An answer does not fit: ${faults.join('; ')}`);
+  return notices.length === 0 ? {} : { _meta: { [NOTICES_META]: notices } };
+}
+
 /** What a task shows of a directive or a run. */
 interface TaskView {
   readonly status: TaskStatus;
@@ -112,6 +148,8 @@ interface TaskView {
   readonly updatedAt: string;
   /** What it waits for, if that is known. */
   readonly statusMessage?: string | undefined;
+  /** Whether it waits for a person. */
+  readonly asks: boolean;
   /** When it is given up, if that is known. */
   readonly deadlineAt: string | null;
   /** null: it has not ended. */
@@ -133,6 +171,7 @@ async function directiveView({ client, tools }: TaskParts, call: HeldCall): Prom
   const tool: Pick<ListedTool, 'output_schema'> = offer === undefined || offer.server === null ? {} : offer;
   return {
     status: statusOf(view),
+    asks: view.inputs !== undefined,
     statusMessage: view.inputs === undefined ? view.waiting?.message : asksPerson(call.requestId),
     createdAt: accepted_at,
     updatedAt: ended_at ?? started_at ?? accepted_at,
@@ -147,9 +186,15 @@ async function runView({ client }: TaskParts, call: HeldCall): Promise<TaskView 
   if (view?.run === undefined) return null;
   const { run, created_at: createdAt } = view;
   const hasEnded = TERMINAL_RUN_STATUSES.has(run.status as never);
-  const asked = run.waiting_for.find(({ kind }) => kind === 'approval');
+  const asked = run.waiting_for.find(({ kind }) => kind === 'approval' || kind === 'budget');
+  const isToolAsking = view.directives.some(({ inputs }) => inputs !== undefined);
   return {
-    statusMessage: asked && waitsForApproval(call.requestId, asked.id, asked.name ?? asked.id),
+    statusMessage: asked
+      ? waitsForApproval(call.requestId, asked.id, asked.name ?? asked.id)
+      : isToolAsking
+        ? asksPerson(call.requestId)
+        : undefined,
+    asks: !hasEnded && (asked !== undefined || isToolAsking),
     status: !hasEnded ? 'working' : run.status === 'cancelled' ? 'cancelled' : 'completed',
     createdAt,
     updatedAt: run.ended_at ?? run.started_at ?? createdAt,

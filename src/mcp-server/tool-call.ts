@@ -13,6 +13,7 @@ import type { ListedTool } from '../contract/tool-listing.ts';
 import { awaitEnd, endOf } from './call-end.ts';
 import type { Departure, Departures } from './departures.ts';
 import type { ProgressRelay } from './progress-relay.ts';
+import { followCall, type QuestionListener } from './question-feed.ts';
 import { refusedCall, whenAccepted } from './refusal.ts';
 import { answerOf, failure, type Place } from './tool-answer.ts';
 
@@ -46,10 +47,14 @@ export interface Waiter {
   readonly patienceMs: number;
   /** null: it does not want any. */
   readonly relay: ProgressRelay | null;
+  /** null: it cannot be asked anything. */
+  readonly listener: QuestionListener | null;
 }
 
 /** Of the wait that a submission brings with it; further ones follow. */
 const LONGEST_FIRST_WAIT_MS = 45_000;
+/** A client that can be asked follows the log of what takes longer. */
+const UNHEARD_MS = 200;
 
 /** A tool that may be repeated is, after a passing failure; the directive never repeats another one. */
 const RETRIES = { max_retries: 2, retry_backoff_ms: 500, backoff: 'exponential', jitter: 0.2 } as const;
@@ -99,9 +104,10 @@ export async function rejoinCall(
 async function submitted(
   { client, stop }: CallParts,
   call: ToolCall,
-  { relay, patienceMs }: Waiter,
+  { relay, listener, patienceMs }: Waiter,
 ): Promise<Submission | CallToolResult> {
-  const waiting = relay === null ? { waitMs: Math.min(patienceMs, LONGEST_FIRST_WAIT_MS) } : {};
+  const longest = listener === null ? LONGEST_FIRST_WAIT_MS : UNHEARD_MS;
+  const waiting = relay === null ? { waitMs: Math.min(patienceMs, longest) } : {};
   try {
     return await client.submit(directiveOf(call), { signal: stop, ...waiting, ...traceOf(call.traceparent) });
   } catch (error) {
@@ -130,38 +136,16 @@ export async function attended<Answer>(
 async function watched(
   { client }: CallParts,
   { place, tool }: AcceptedCall,
-  { signal, relay, patienceMs: forMs }: Waiter,
+  { signal, relay, listener, patienceMs: forMs }: Waiter,
 ): Promise<CallToolResult | null> {
   const over = new AbortController();
-  if (relay !== null) void relayProgress(client, place, relay, over.signal);
+  if (relay !== null || listener !== null) void followCall(client, place, { relay, listener }, over.signal);
   try {
-    const end = await awaitEnd(client, place, { forMs, signal });
+    const end = await awaitEnd(client, place, { forMs, signal, enough: listener?.enough ?? null });
     return end && (await answered(client, end, place, await tool()));
   } finally {
     over.abort();
   }
-}
-
-/** The log is followed from its beginning; a client that comes back hears what is greater than before. */
-async function relayProgress(
-  client: DirectiveClient,
-  { requestId }: Place,
-  relay: ProgressRelay,
-  signal: AbortSignal,
-): Promise<void> {
-  try {
-    for await (const { type, data } of client.signals(requestId, { signal }))
-      if (type === 'ai.tool.progress') relay.report(data);
-      else if (type === 'directive.waiting') relay.say(data.message);
-      else if (type === 'ai.tool.input_requested') relay.say(asksPerson(requestId));
-  } catch {
-    // Progress informs: a call does not fail without it.
-  }
-}
-
-/** With the command that shows the question, and how to answer it: the host is not asked. */
-export function asksPerson(requestId: string): string {
-  return `the tool asks a question: adjutant get ${requestId}`;
 }
 
 function directiveOf({ place, tool, arguments: args }: ToolCall): SubmittedDirective {

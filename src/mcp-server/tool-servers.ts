@@ -7,6 +7,7 @@ import { createDepartures, type SharedWaits } from './departures.ts';
 import { createSeals } from './held-call.ts';
 import type { Scope } from './offered-tools.ts';
 import { type CatalogHints, createListWatch, type ListWatch } from './list-watch.ts';
+import { createQuestionReader } from './question-reader.ts';
 import { createToolServer } from './server.ts';
 import { createToolSource, type ToolSource } from './tool-source.ts';
 
@@ -69,6 +70,7 @@ export function createToolServers(options: ToolServersOptions): ToolServers {
     list,
     keysFrom: options.keysFrom ?? [],
     seals: createSeals(options.sealingKey),
+    questions: createQuestionReader(client),
     version,
     heartbeatMs,
     holdMs,

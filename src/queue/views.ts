@@ -54,8 +54,9 @@ function inputsOf({ id, asked }: DirectiveRecord, rounds: OpenRounds): Pick<Dire
   const round = asked === null ? undefined : rounds.get(id);
   if (asked === null || round === undefined) return {};
   const deadline_at = instant(asked.untilAt);
-  const inputs = round.questions.map(({ question }, index) => ({
+  const inputs = round.questions.map(({ key, question }, index) => ({
     input_id: inputIdOf(id, asked.first + index),
+    ...(key === '' ? {} : { key }),
     ...question,
     deadline_at,
   }));

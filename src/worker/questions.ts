@@ -6,7 +6,6 @@ import {
   type InputCause,
   QUESTION_LIMITS,
   type QuestionAnswer,
-  type ToolQuestion,
 } from '../contract/tool-question.ts';
 import type { SignalDraft } from '../contract/signal.ts';
 import type { AnsweredRound, AskedQuestions, HeldQuestion } from '../executors/definition.ts';
@@ -64,9 +63,7 @@ export async function recordQuestions(
     untilAt,
     afresh,
   };
-  const signals = questions.map(({ question }, index) =>
-    askedSignal(claimed, question, first + index, untilAt),
-  );
+  const signals = questions.map((named, index) => askedSignal(claimed, named, first + index, untilAt));
   const { journal } = parts.records;
   const verdict = await durably(parts, () => journal.questions.ask(claimed.claim, asking, signals));
   return { verdict, untilAt };
@@ -160,10 +157,11 @@ async function askHeld(
   if (withdrawn.aborted || numbers.length >= MOST_HELD) return CANCELLED;
   const { number, first } = nextNumbers(claimed, numbers);
   const untilAt = untilOf(claimed, asked.patienceMs);
-  const round: QuestionRound = { endpoint, state: null, questions: [{ key: '', question }] };
+  const named = { key: '', question };
+  const round: QuestionRound = { endpoint, state: null, questions: [named] };
   const place = { number: number + numbers.length, first, untilAt };
   const asking: Asking = { round, held: true, ...place, afresh: false };
-  const signals = [askedSignal(claimed, question, first, untilAt)];
+  const signals = [askedSignal(claimed, named, first, untilAt)];
   const { questions } = parts.records.journal;
   const verdict = await durably(parts, () => questions.ask(claimed.claim, asking, signals));
   if (verdict !== 'asked') return CANCELLED;
@@ -196,12 +194,18 @@ function about({ envelope: { directive } }: Claimed, number: number) {
   return { call_id: id, tool_name, input_id: inputIdOf(id, number), metadata };
 }
 
-function askedSignal(claimed: Claimed, question: ToolQuestion, number: number, untilAt: number): SignalDraft {
+function askedSignal(
+  claimed: Claimed,
+  { key, question }: QuestionRound['questions'][number],
+  number: number,
+  untilAt: number,
+): SignalDraft {
   const deadline_at = new Date(untilAt).toISOString();
   const shown = question.mode === 'form' ? { ...question, schema: { ...question.schema } } : question;
+  const named = key === '' ? {} : { key };
   return draftSignal(
     'ai.tool.input_requested',
-    { ...about(claimed, number), ...shown, deadline_at },
+    { ...about(claimed, number), ...named, ...shown, deadline_at },
     claimed.origin,
   );
 }

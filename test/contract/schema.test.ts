@@ -28,7 +28,7 @@ test('the committed schemas are generated from the code', () => {
 
 test('the schemas match the contract’s version', () => {
   expect({ version: CONTRACT_VERSION, sha256: digestOf(committed) }).toEqual({
-    version: '1.2.0',
+    version: '1.3.0',
     sha256: CONTRACT_SHA256,
   });
 });

@@ -8,7 +8,7 @@ import { StdioClientTransport as ModernStdio } from '@modelcontextprotocol/clien
 import { Client as LegacyClient } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport as LegacyHttp } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { StdioClientTransport as LegacyStdio } from '@modelcontextprotocol/sdk/client/stdio.js';
-import { ToolListChangedNotificationSchema } from '@modelcontextprotocol/sdk/types.js';
+import { ElicitRequestSchema, ToolListChangedNotificationSchema } from '@modelcontextprotocol/sdk/types.js';
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import * as z from 'zod';
 
@@ -54,10 +54,23 @@ export type ServerPlace =
       readonly cwd?: string;
     };
 
-/** `listChanged`: hears that the list of tools has changed. */
-export async function openHost(era: Era, place: ServerPlace, listChanged?: () => void): Promise<HostClient> {
+/** What a client is asked, and how the person who uses it answers. */
+export type Person = (
+  asked: Readonly<Record<string, unknown>> & { readonly message: string },
+  signal: AbortSignal,
+) => Promise<object> | object;
+
+const PERSON = { elicitation: { form: {}, url: {} } };
+
+/** `listChanged`: hears that the list of tools has changed. `person`: declares that it can ask, and answers. */
+export async function openHost(
+  era: Era,
+  place: ServerPlace,
+  listChanged?: () => void,
+  person?: Person,
+): Promise<HostClient> {
   const open = era === 'modern' ? openModern : openLegacy;
-  const client = await open(place, listChanged);
+  const client = await open(place, listChanged, person);
   return {
     list: async () => (await client.listTools()).tools,
     instructions: () => client.getInstructions() ?? '',
@@ -113,11 +126,17 @@ interface AnyClient {
   close(): Promise<void>;
 }
 
-async function openModern(place: ServerPlace, onChanged?: () => void): Promise<AnyClient> {
+async function openModern(place: ServerPlace, onChanged?: () => void, person?: Person): Promise<AnyClient> {
   const client = new ModernClient(INFO, {
+    ...(person && { capabilities: PERSON }),
     versionNegotiation: { mode: 'auto', probe: { timeoutMs: 30_000 } },
     ...(onChanged && { listChanged: { tools: { onChanged, autoRefresh: false } } }),
   });
+  if (person)
+    client.setRequestHandler(
+      'elicitation/create',
+      async ({ params }, { mcpReq }) => person(params as never, mcpReq.signal) as never,
+    );
   await client.connect(modernTransport(place));
   return client as AnyClient;
 }
@@ -128,8 +147,13 @@ function modernTransport(place: ServerPlace): ModernHttp | ModernStdio {
     : new ModernStdio({ ...place, stderr: 'ignore' });
 }
 
-async function openLegacy(place: ServerPlace, onChanged?: () => void): Promise<AnyClient> {
-  const client = new LegacyClient(INFO);
+async function openLegacy(place: ServerPlace, onChanged?: () => void, person?: Person): Promise<AnyClient> {
+  const client = new LegacyClient(INFO, person && { capabilities: PERSON });
+  if (person)
+    client.setRequestHandler(
+      ElicitRequestSchema,
+      async ({ params }, { signal }) => person(params, signal) as never,
+    );
   if (onChanged) client.setNotificationHandler(ToolListChangedNotificationSchema, onChanged);
   const transport =
     typeof place === 'string'

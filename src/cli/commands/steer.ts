@@ -5,6 +5,7 @@ import { EXIT, type ExitCode } from '../failure.ts';
 import type { Invocation } from '../invocation.ts';
 import { objectArgument } from '../object-argument.ts';
 import { promptOf } from '../prompt.ts';
+import { who } from './answer.ts';
 
 export interface InputOptions {
   readonly id?: string;
@@ -14,6 +15,8 @@ export interface DecisionOptions {
   readonly reason?: string;
   /** JSON that replaces the arguments of the model. */
   readonly arguments?: string;
+  /** Default: the user of this process. */
+  readonly by?: string;
 }
 
 export async function input(
@@ -39,6 +42,7 @@ export async function decide(
     decision,
     ...(options.reason === undefined ? {} : { reason: options.reason }),
     ...(options.arguments === undefined ? {} : { arguments: objectArgument(options.arguments) }),
+    ...who(options.by),
   });
   const outcome = recorded.decision === 'approve' ? 'approved' : 'denied';
   terminal.out(json ? JSON.stringify(recorded) : `${recorded.call_id}  ${outcome}`);

@@ -319,13 +319,20 @@ test('hosts of both eras hear that the list has changed, once they have been tol
   expect((await legacy.list()).map(({ name }) => name)).toContain('peer__extra-1');
 });
 
+async function signalsOf({ request_id }: Place): Promise<{ type: string; data: object }[]> {
+  const { body } = await get<{ signals: { type: string; data: object }[] }>(
+    `${service.api}/v1/requests/${request_id}/signals?limit=1000`,
+  );
+  return body.signals;
+}
+
 /** What the client was told to do: `adjutant approve <request> <call>`. */
-async function approve(told: string): Promise<void> {
+async function approve(told: string, by?: string): Promise<void> {
   const [, request, call] = /adjutant approve (\S+) (\S+)$/.exec(told) ?? [];
   const response = await fetch(`${service.api}/v1/requests/${request}/approvals/${call}`, {
     method: 'POST',
     headers: JSON_HEADERS,
-    body: JSON.stringify({ decision: 'approve' }),
+    body: JSON.stringify({ decision: 'approve', ...(by && { by }) }),
   });
   expect(response.status).toBe(200);
 }
@@ -358,6 +365,120 @@ test('a client whose tool asks a question learns where the question is', async (
   });
   expect(response.status).toBe(200);
   expect(JSON.parse(textOf(await answer))).toMatchObject({ seats: 2 });
+});
+
+describe.each(ERAS)('a %s client that can ask', (era) => {
+  test('asks its person what the tool asks, and the tool gets the answer once', async () => {
+    const asked: object[] = [];
+    await using host = await openHost(era, service.url, undefined, (question) => {
+      asked.push(question);
+      return { action: 'accept', content: { seats: asked.length === 1 ? 99 : 2 } };
+    });
+    const answer = await host.call('asking__book', { label: `host-${era}` });
+    expect(JSON.parse(textOf(answer))).toEqual({ seats: 2, window: true });
+    expect(asked).toMatchObject([
+      { message: 'How many seats for seats?', requestedSchema: { required: ['seats'] } },
+      { message: expect.stringMatching(/^The last answer was refused: content.seats.*\n\nHow many seats/) },
+    ]);
+    const log = await signalsOf(placeOf(answer));
+    expect(log.filter(({ type }) => type === 'ai.tool.input_answered')).toMatchObject([
+      { data: { input_id: 'call.1', action: 'accept', cause: 'answer', by: 'MCP host host' } },
+    ]);
+  });
+
+  test.each(['decline', 'cancel'])('passes on to the tool that its person would not: %s', async (action) => {
+    await using host = await openHost(era, service.url, undefined, () => ({ action }));
+    expect(textOf(await host.call('asking__book'))).toBe(action);
+  });
+
+  test('opens the page of a tool, as itself', async () => {
+    const asked: object[] = [];
+    await using host = await openHost(era, service.url, undefined, (question) => {
+      asked.push(question);
+      return { action: 'accept' };
+    });
+    expect(textOf(await host.call('asking__visit'))).toBe('visited');
+    expect(asked).toMatchObject([{ mode: 'url', url: 'https://xn--bcher-kva.example/in?a=b' }]);
+  });
+
+  test('asks the questions of a round, each once', async () => {
+    const asked: string[] = [];
+    await using host = await openHost(era, service.url, undefined, ({ message }) => {
+      asked.push(message);
+      return { action: 'accept', content: { seats: asked.length } };
+    });
+    expect(textOf(await host.call('asking__two'))).toMatch(/"seats":1.*"seats":2/);
+    expect(asked).toEqual(['How many seats for there?', 'How many seats for back?']);
+  });
+
+  test('asks its person for the approvals of an agent, and the reason reaches the model', async () => {
+    const asked: string[] = [];
+    await using host = await openHost(era, service.url, undefined, ({ message }) => {
+      asked.push(message);
+      return { action: 'accept', content: { decision: 'approve', reason: 'a sum' } };
+    });
+    const answer = await host.call('ask_careful', { query: 'What is 2+3?' });
+    expect(textOf(answer)).toBe('It is 5.');
+    expect(asked).toEqual(['The agent wants to call peer.add with {"a":2,"b":3}\n\nApprove this call?']);
+    const log = await signalsOf(placeOf(answer));
+    expect(log.filter(({ type }) => type === 'ai.tool.approval_decided')).toMatchObject([
+      { data: { decision: 'approve', reason: 'a sum', by: 'MCP host host' } },
+    ]);
+  });
+
+  test('a refused approval is a denial, one that is put aside stays open for others', async () => {
+    await using refusing = await openHost(era, service.url, undefined, () => ({ action: 'decline' }));
+    const denied = await refusing.call('ask_careful', { query: 'denied' });
+    const log = await signalsOf(placeOf(denied));
+    expect(log).toContainEqual(
+      expect.objectContaining({ data: expect.objectContaining({ decision: 'deny' }) }),
+    );
+    let times = 0;
+    const putAside = Promise.withResolvers<void>();
+    await using aside = await openHost(era, service.url, undefined, () => {
+      times += 1;
+      putAside.resolve();
+      return { action: 'cancel' };
+    });
+    const told = Promise.withResolvers<string>();
+    const onprogress = ({ message = '' }: { message?: string }): void => {
+      if (message.includes('waits for an approval')) told.resolve(message);
+    };
+    const answer = aside.call('ask_careful', { query: 'aside' }, { onprogress });
+    await putAside.promise;
+    await approve(await told.promise);
+    expect(textOf(await answer)).toBe('It is 5.');
+    expect(times).toBe(1);
+  });
+
+  test('who comes second is told who was first', async () => {
+    const asked = Promise.withResolvers<void>();
+    const reason = Promise.withResolvers<string>();
+    const late = Promise.withResolvers<object>();
+    await using host = await openHost(era, service.url, undefined, async (_, signal) => {
+      signal.addEventListener('abort', () => reason.resolve(String(signal.reason)));
+      asked.resolve();
+      return late.promise;
+    });
+    const meta = { 'adjutant/idempotencyKey': `second-${era}` };
+    const answer = host.call('ask_careful', { query: 'late' }, { meta });
+    await asked.promise;
+    // The same call, by a client that cannot ask.
+    await using other = await openHost('modern', service.url);
+    const told = Promise.withResolvers<string>();
+    const onprogress = ({ message = '' }: { message?: string }): void => {
+      if (message.includes('waits for an approval')) told.resolve(message);
+    };
+    const same = other.call('ask_careful', { query: 'late' }, { meta, onprogress });
+    await approve(await told.promise, 'Ada');
+    expect(textOf(await same)).toBe('It is 5.');
+    const first = expect.stringMatching(/was approved at \S+ by Ada$/);
+    if (era === 'legacy') expect(await reason.promise).toEqual(first);
+    late.resolve({ action: 'accept', content: { decision: 'deny' } });
+    const { _meta, ...said } = await answer;
+    expect(textOf(said as Answered)).toBe('It is 5.');
+    if (era === 'modern') expect(_meta?.['adjutant/notices']).toEqual([first]);
+  });
 });
 
 test('a task says which approval it waits for', async () => {

@@ -1,0 +1,121 @@
+/** A question of a call as a host shows it, and what the host says, as the service takes it.
+ *  It must never show a question that is cut, nor take an unclear answer for an approval. */
+import { type ElicitRequestFormParams, isSpecType } from '@modelcontextprotocol/server';
+import * as z from 'zod';
+import type { ApprovalDecisionBody } from '../contract/run.ts';
+import { type InputAnswerBody, inputActionSchema, QUESTION_LIMITS } from '../contract/tool-question.ts';
+import type { ApprovalQuestion, CallQuestion } from './call-questions.ts';
+import type { Host } from './host.ts';
+
+/** Of `elicitation/create`. */
+export type Elicitation =
+  | ElicitRequestFormParams
+  | { readonly mode: 'url'; readonly message: string; readonly url: string };
+
+export interface Showing {
+  readonly host: Host;
+  /** The host knows which tool it has called; of a call of an agent it does not. */
+  readonly namesTool: boolean;
+  /** Why its last answer to this question was refused. */
+  readonly fault?: string | undefined;
+}
+
+const MAX_FAULT_CHARACTERS = 500;
+const MAX_REASON_CHARACTERS = 1_000;
+
+/** null: this host cannot show it. */
+export function elicitationOf(
+  question: CallQuestion,
+  { host, namesTool, fault }: Showing,
+): Elicitation | null {
+  const refused =
+    fault === undefined ? '' : `The last answer was refused: ${fault.slice(0, MAX_FAULT_CHARACTERS)}\n\n`;
+  if (question.kind === 'approval') return host.showsForms ? approvalForm(question, refused) : null;
+  const asks = namesTool ? `${question.toolName} asks: ` : '';
+  const message = `${refused}${asks}${question.question.message}`;
+  if (question.question.mode === 'url')
+    return host.opensUrls ? { mode: 'url', message, url: question.question.url } : null;
+  const form = { mode: 'form', message, requestedSchema: question.question.schema };
+  return host.showsForms && isSpecType.ElicitRequestFormParams(form) ? form : null;
+}
+
+const DECISION = {
+  type: 'string',
+  title: 'Decision',
+  oneOf: [
+    { const: 'approve', title: 'Approve' },
+    { const: 'deny', title: 'Deny' },
+  ],
+} as const;
+const REASON = {
+  type: 'string',
+  title: 'Reason',
+  description: 'The agent reads it.',
+  maxLength: MAX_REASON_CHARACTERS,
+} as const;
+
+/** Nobody can approve what is not shown: what is too large is decided elsewhere. */
+function approvalForm(question: ApprovalQuestion, refused: string): Elicitation | null {
+  const said = approvalText(question);
+  if (said.length > QUESTION_LIMITS.messageCharacters) return null;
+  return {
+    mode: 'form',
+    message: `${refused}${said}`,
+    requestedSchema: {
+      type: 'object',
+      properties: { decision: DECISION, reason: REASON },
+      required: ['decision'],
+    },
+  };
+}
+
+function approvalText({ isBudget, toolName, reason, arguments: args = {} }: ApprovalQuestion): string {
+  if (isBudget) return `${reason === '' ? toolName : reason}. Approve more budget?`;
+  const why = reason === '' ? '' : `\n\n${reason}`;
+  return `The agent wants to call ${toolName} with ${plainJson(args)}${why}\n\nApprove this call?`;
+}
+
+/** Nothing in it can change how the rest is shown. */
+function plainJson(value: unknown): string {
+  return JSON.stringify(value).replaceAll(
+    /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu,
+    (sign) => `\\u${sign.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
+}
+
+export type HostAnswer =
+  | { readonly kind: 'input'; readonly body: InputAnswerBody }
+  | { readonly kind: 'decision'; readonly body: ApprovalDecisionBody }
+  /** It was put aside: somebody else may decide. */
+  | { readonly kind: 'passed' }
+  | { readonly kind: 'unfit'; readonly why: string };
+
+const resultSchema = z.looseObject({
+  action: inputActionSchema,
+  content: z.record(z.string(), z.unknown()).nullish(),
+});
+const decisionSchema = z.looseObject({
+  decision: z.enum(['approve', 'deny']),
+  reason: z.string().max(MAX_REASON_CHARACTERS).optional(),
+});
+
+/** `result`: of `elicitation/create`. A refused approval is a denial; one that is cancelled stays open. */
+export function readAnswer(kind: CallQuestion['kind'], by: string, result: unknown): HostAnswer {
+  const read = resultSchema.safeParse(result);
+  if (!read.success) return { kind: 'unfit', why: 'it has no action that is accept, decline or cancel' };
+  const { action, content } = read.data;
+  if (kind === 'input') {
+    const given = action === 'accept' && content ? { content } : {};
+    return { kind: 'input', body: { action, ...given, by } };
+  }
+  if (action === 'cancel') return { kind: 'passed' };
+  if (action === 'decline') return { kind: 'decision', body: { decision: 'deny', by } };
+  const decided = decisionSchema.safeParse(content);
+  if (!decided.success)
+    return {
+      kind: 'unfit',
+      why: `decision is approve or deny, reason at most ${MAX_REASON_CHARACTERS} characters`,
+    };
+  const { decision, reason = '' } = decided.data;
+  return { kind: 'decision', body: { decision, ...(reason === '' ? {} : { reason }), by } };
+}

@@ -1,0 +1,90 @@
+/** Follows the log of a call for the client that waits for it: its progress, and what it asks.
+ *  It must never fail the call: the end of it is waited for elsewhere. */
+import { setTimeout as wait } from 'node:timers/promises';
+import type { DirectiveClient } from '../contract/directive-client.ts';
+import { ServiceUnavailable } from '../contract/problem.ts';
+import type { Signal } from '../contract/signal.ts';
+import { type CallQuestion, callQuestions } from './call-questions.ts';
+import type { ProgressRelay } from './progress-relay.ts';
+import type { Place } from './tool-answer.ts';
+
+export interface QuestionListener {
+  /** All that is open now; `endOf` as in `CallQuestions`. */
+  changed(open: readonly CallQuestion[], endOf: (ref: string) => string | null): void;
+  /** Aborts when the client has something to answer and does not wait any longer; null: it waits to the end. */
+  readonly enough: AbortSignal | null;
+}
+
+export interface QuestionFeed extends Disposable {
+  hear(signal: Signal): void;
+}
+
+/** What a tool asks at once arrives at once, within this time. */
+const GATHER_MS = 50;
+const AGAIN_MS = 1_000;
+
+export function questionFeed(listener: QuestionListener | null): QuestionFeed {
+  const questions = callQuestions();
+  let timer: NodeJS.Timeout | undefined;
+  const announce = (): void => {
+    timer = undefined;
+    listener?.changed(questions.open(), questions.endOf);
+  };
+  return {
+    hear(signal) {
+      const change = questions.hear(signal);
+      if (change === 'asked') timer ??= setTimeout(announce, GATHER_MS);
+      // Nobody shall go on with what is over; what was asked a moment ago is still being gathered.
+      if (change === 'ended' && timer === undefined) announce();
+    },
+    [Symbol.dispose]: () => clearTimeout(timer),
+  };
+}
+
+export interface Hearing {
+  readonly relay: ProgressRelay | null;
+  readonly listener: QuestionListener | null;
+}
+
+/** Resolves when the call has ended or `signal` aborts. From the beginning: a client that comes back hears what is greater than before. */
+export async function followCall(
+  client: DirectiveClient,
+  place: Place,
+  hearing: Hearing,
+  signal: AbortSignal,
+): Promise<void> {
+  while (!signal.aborted) {
+    if (await followedToEnd(client, place, hearing, signal)) return;
+    await wait(AGAIN_MS, undefined, { signal }).catch(() => {});
+  }
+}
+
+/** False: the service was away. */
+async function followedToEnd(
+  client: DirectiveClient,
+  { requestId }: Place,
+  { relay, listener }: Hearing,
+  signal: AbortSignal,
+): Promise<boolean> {
+  using feed = questionFeed(listener);
+  try {
+    for await (const event of client.signals(requestId, { signal })) {
+      feed.hear(event);
+      if (relay !== null) report(event, requestId, relay);
+    }
+    return true;
+  } catch (error) {
+    return !(error instanceof ServiceUnavailable);
+  }
+}
+
+function report({ type, data }: Signal, requestId: string, relay: ProgressRelay): void {
+  if (type === 'ai.tool.progress') relay.report(data);
+  else if (type === 'directive.waiting') relay.say(data.message);
+  else if (type === 'ai.tool.input_requested') relay.say(asksPerson(requestId));
+}
+
+/** With the command that shows the question, and how to answer it: the host may not be able to ask. */
+export function asksPerson(requestId: string): string {
+  return `the tool asks a question: adjutant get ${requestId}`;
+}
