@@ -20,6 +20,8 @@ export interface CatalogEntry {
   faults?: readonly ToolFault[];
   /** null: nobody is logged in. Absent: none is needed, or not known yet. */
   login?: ServerLogin | null;
+  /** The model that its tools may ask; absent or null: none. */
+  sampling?: string | null;
   /** Absent or '': the server gives none. */
   instructions?: string;
   updatedAt: number;
@@ -87,6 +89,7 @@ export function toolListing(
       tools: entry.tools.length,
       ...(entry.faults === undefined || entry.faults.length === 0 ? {} : { faults: [...entry.faults] }),
       ...(entry.login ? { login: entry.login } : {}),
+      ...(entry.sampling ? { sampling: entry.sampling } : {}),
       ...(entry.instructions ? { instructions: entry.instructions } : {}),
       updated_at: new Date(entry.updatedAt).toISOString(),
       ...(entry.served === false ? { served: false as const } : {}),

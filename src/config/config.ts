@@ -10,6 +10,7 @@ import { fileSchema } from './file-schema.ts';
 import { type MetricsConfig, metricsOf } from './metrics.ts';
 import { type TelemetryConfig, telemetryOf } from './telemetry.ts';
 import { missingKeys, type ModelConfig, parseModels } from './models.ts';
+import { unknownSamplingModels } from './server-sampling.ts';
 import { type ServerConfig, transportOf } from './servers.ts';
 import { fieldErrors } from '../contract/field-error.ts';
 import { isObject } from '../contract/json-object.ts';
@@ -90,6 +91,8 @@ const SET_VARIABLE = 'Set the variable, or give it a default in the file: ${NAME
 export function parseConfig(raw: unknown, { source, directory, environment }: ParseOptions): Config {
   const { sections, mcpServers, variables } = parseAll(raw, environment, source);
   const { mcpServers: _, providers, models, telemetry, $schema: __, ...rest } = sections;
+  const unknown = unknownSamplingModels(mcpServers, models);
+  if (unknown.length > 0) throw new ConfigError(source, unknown);
   return {
     ...rest,
     ...parseModelsOrThrow({ providers, models }, environment, source),

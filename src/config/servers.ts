@@ -9,6 +9,7 @@ import { laneSchema } from './lane.ts';
 import { byName, recordByName } from './names.ts';
 import { notes } from './notes.ts';
 import { serverAuthSchema } from './server-auth.ts';
+import { samplingSchema } from './server-sampling.ts';
 
 const trustSchema = z.union([
   z.enum(['all', 'none']),
@@ -66,6 +67,16 @@ const policyFields = {
   disabled: z.boolean().default(false).register(notes, { description: 'Leaves the server out.' }),
 };
 
+/** Of servers that are programs of their own. */
+const strangerFields = {
+  ...policyFields,
+  sampling: samplingSchema.optional().register(notes, {
+    description:
+      'Tools of this server may ask a model (MCP calls it sampling), within a budget. Without it, the server is told that no model answers.',
+    fallback: 'no model answers',
+  }),
+};
+
 export const stdioServerSchema = z
   .strictObject({
     type: z
@@ -92,7 +103,7 @@ export const stdioServerSchema = z
       description: 'Group that the program runs as; needs `uid`.',
       fallback: 'the worker’s group',
     }),
-    ...policyFields,
+    ...strangerFields,
   })
   .refine(({ uid, gid }) => (uid === undefined) === (gid === undefined), {
     path: ['gid'],
@@ -119,7 +130,7 @@ const httpServerSchema = z
     auth: serverAuthSchema
       .optional()
       .register(notes, { description: 'OAuth; `{}` is enough for most servers.', fallback: 'no login' }),
-    ...policyFields,
+    ...strangerFields,
   })
   .superRefine(({ auth, bearer_token, headers }, context) => {
     const fixed = Object.keys(headers).some((name) => name.toLowerCase() === 'authorization');

@@ -50,6 +50,8 @@ export const listedServerSchema = z.object({
   faults: z.array(toolFaultSchema).optional(),
   /** Absent: it asks for none, or nobody has logged in. */
   login: serverLoginSchema.optional(),
+  /** The model that its tools may ask, as the configuration names it; absent = none. */
+  sampling: z.string().optional(),
   /** What it says to the model that uses it; absent = nothing. */
   instructions: z.string().optional(),
   updated_at: instantSchema,

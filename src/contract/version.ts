@@ -4,4 +4,4 @@
 export const CONTRACT_VERSION = '1.3.0';
 
 /** SHA-256 over every generated schema, in file name order. */
-export const CONTRACT_SHA256 = '5da4ec25283100f972fa125aaaf20d415f9ef49e0ced8f91c97277ed5c2f8098';
+export const CONTRACT_SHA256 = '0670963e91f60bd903265ba91d212909c388d2aad43eaf9bb344f6db41014f37';

@@ -82,8 +82,9 @@ export function examineServers(config: Config, options: ServerExamination = {}):
     if (server.kind === 'module') return fine(`mcp ${name}`, `tools of the module ${server.module}`);
     const options = serverOptions(name, server, { ...config, agents: [] });
     const probe = await probed(config, options, limits);
+    const model = 'sampling' in server ? server.sampling?.model : undefined;
     return probe.ok
-      ? reachedFinding(name, probe)
+      ? reachedFinding(name, probe, model)
       : fault(`mcp ${name}`, probe.fault.message, remedy(name, server, config.directory, probe));
   });
 }
@@ -107,11 +108,17 @@ async function probed(
   }
 }
 
-function reachedFinding(name: string, probe: Extract<Probe, { ok: true }>): Finding {
+/** `model`: that its tools may ask. */
+function reachedFinding(
+  name: string,
+  probe: Extract<Probe, { ok: true }>,
+  model: string | undefined,
+): Finding {
   const [first, ...others] = probe.faults;
-  if (first === undefined) return fine(`mcp ${name}`, reached(probe));
+  const asks = model === undefined ? '' : `; its tools may ask ${model}`;
+  if (first === undefined) return fine(`mcp ${name}`, `${reached(probe)}${asks}`);
   const more = others.length === 0 ? '' : ` (and ${others.length} more)`;
-  const says = `${reached(probe)}; its tool "${first.tool}" ${first.message}${more}`;
+  const says = `${reached(probe)}${asks}; its tool "${first.tool}" ${first.message}${more}`;
   return advice(
     `mcp ${name}`,
     says,

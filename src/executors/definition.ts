@@ -104,6 +104,8 @@ export interface HeldQuestion {
 /** What a tool wants answered before its call can be made again. */
 export interface AskedQuestions {
   questions: readonly { key: string; question: ToolQuestion }[];
+  /** Responses to other requests of the round, which go back with the answers; absent: none. */
+  given?: Readonly<Record<string, unknown>>;
   /** Goes back with the answers, unread; null: nothing. */
   state: string | null;
   /** Which server asks: the answers go to no other. */
@@ -114,7 +116,7 @@ export interface AskedQuestions {
   afresh: boolean;
 }
 
-export interface AnsweredRound extends Pick<AskedQuestions, 'state' | 'endpoint' | 'afresh'> {
+export interface AnsweredRound extends Pick<AskedQuestions, 'state' | 'endpoint' | 'afresh' | 'given'> {
   /** From 1. */
   round: number;
   /** By key. */

@@ -1,10 +1,9 @@
 // tool_exec: one call of one tool on an MCP server.
 // Must never call a tool twice in one attempt, nor hide that a call may have happened.
-import { type ErrorEnvelope, errorEnvelope } from '../contract/error-envelope.ts';
+import { errorEnvelope } from '../contract/error-envelope.ts';
 import { jsonSafe } from '../contract/json-safe.ts';
 import { redact } from '../contract/redaction.ts';
-import { errorResult, okResult } from '../contract/result.ts';
-import { QUESTION_LIMITS } from '../contract/tool-question.ts';
+import { errorResult } from '../contract/result.ts';
 import { toolExecSchema, type RepeatPolicy, type ToolExec } from '../contract/work-directive.ts';
 import type { McpPool } from '../mcp/pool.ts';
 import type { ToolCallOutcome, ToolCallRequest, ToolCallSession } from '../mcp/tool-call.ts';
@@ -19,6 +18,13 @@ import {
   type TaskKeeping,
 } from './definition.ts';
 import { type ContextSharing, sharedContext } from './tool-context.ts';
+import { asking, withFix } from './tool-needs.ts';
+import {
+  type SamplingOptions,
+  type SamplingSettings,
+  type ToolSampling,
+  toolSampling,
+} from './tool-sampling.ts';
 
 /** Where a tool_exec goes, and the operator's settings for it. */
 export interface ToolPlace {
@@ -32,6 +38,8 @@ export interface ToolPlace {
   context: ContextSharing;
   /** How long a question of the tool waits for an answer, milliseconds; null: nobody answers. */
   questionMs: number | null;
+  /** Which model answers the tools of the server; null: none. */
+  sampling: SamplingSettings | null;
   /** A digest of where the server is. */
   endpoint: string;
 }
@@ -51,7 +59,11 @@ export interface ToolExecOptions {
   repeatPolicyOf(directive: ToolExec, place: ToolPlace): Promise<RepeatPolicy>;
 }
 
-export function toolExec({ pool, own, placeOf, repeatPolicyOf }: ToolExecOptions): DirectiveDefinition {
+/** `sampling`: how models are asked for the tools. Default: no model answers. */
+export function toolExec(
+  { pool, own, placeOf, repeatPolicyOf }: ToolExecOptions,
+  sampling: SamplingOptions | null = null,
+): DirectiveDefinition {
   return defineDirective<ToolExec>({
     mode: 'queued',
     type: 'tool_exec',
@@ -70,7 +82,7 @@ export function toolExec({ pool, own, placeOf, repeatPolicyOf }: ToolExecOptions
       const place = placeOf(directive, context.lane);
       if (!place) return notServedHere(directive);
       const execute = own?.(place) ?? null;
-      if (execute === null) return callTool(pool, directive, place, context);
+      if (execute === null) return callTool({ pool, sampling }, directive, place, context);
       const { server, tool } = place;
       const execution = await execute(directive, context);
       return { ...execution, metadata: { ...execution.metadata, server, tool } };
@@ -90,8 +102,13 @@ function notServedHere(directive: ToolExec): Execution {
 /** The deadline ends a call by its signal, and reports it; the connection's limit must not end it first as a "timeout". */
 const DEADLINE_GRACE_MS = 1_000;
 
+interface Callers {
+  readonly pool: McpPool;
+  readonly sampling: SamplingOptions | null;
+}
+
 async function callTool(
-  pool: McpPool,
+  { pool, sampling }: Callers,
   directive: ToolExec,
   place: ToolPlace,
   context: ExecutionContext,
@@ -100,18 +117,33 @@ async function callTool(
   const shared = sharedContext(directive.context, place.context);
   if (!shared.ok) return { result: errorResult(shared.error), metadata: { server, tool } };
   let session: ToolCallSession | undefined;
+  const sampled = samplingOf(sampling, directive, place, context);
   const outcome = await resumedCall(pool, directive, place, {
     ...context,
     shared: shared.context,
     onSent: (on) => void (session = on),
+    ...(sampled === null ? {} : { onSampling: sampled.onSampling }),
   });
   const execution = read(outcome, place, context);
   const isResumed = isTaskResumed(context.tasks);
   const span = { ...spanOf(place, session, isResumed), ...taskSpan(outcome.outcome, isResumed) };
-  return { ...execution, metadata: { ...execution.metadata, server, tool }, span };
+  const asked = sampled?.report() ?? null;
+  const samplingMetadata = asked === null ? {} : { sampling: asked };
+  return { ...execution, metadata: { ...execution.metadata, server, tool, ...samplingMetadata }, span };
 }
 
-interface CallContext extends ExecutionContext {
+/** null: no model answers the tools of this server. */
+function samplingOf(
+  options: SamplingOptions | null,
+  directive: ToolExec,
+  { server, sampling: settings }: ToolPlace,
+  context: ExecutionContext,
+): ToolSampling | null {
+  if (options === null || settings === null) return null;
+  return toolSampling(options, { server, settings, directive, context });
+}
+
+interface CallContext extends ExecutionContext, Pick<ToolCallRequest, 'onSampling'> {
   shared: ToolCallRequest['context'];
   onSent: NonNullable<ToolCallRequest['onSent']>;
 }
@@ -139,8 +171,8 @@ async function resumedCall(
   // The task of a call that was made with the answers is only asked for.
   if (known === undefined || isTaskResumed(context.tasks))
     return { outcome: await pool.call(request), afresh };
-  const { state, answers } = known;
-  const outcome = await pool.call({ ...request, resume: { state, answers } });
+  const { state, answers, given = {} } = known;
+  const outcome = await pool.call({ ...request, resume: { state, answers, given } });
   if (afresh || !isStateLost(outcome)) return { outcome, afresh };
   return { outcome: await pool.call(request), afresh: true };
 }
@@ -155,7 +187,7 @@ function isStateLost(outcome: ToolCallOutcome): boolean {
 function requestOf(
   directive: ToolExec,
   { server, tool, timeoutMs, questionMs: patienceMs, endpoint }: ToolPlace,
-  { shared, onSent, ask, ...context }: CallContext,
+  { shared, onSent, onSampling, ask, ...context }: CallContext,
 ): ToolCallRequest {
   const request: ToolCallRequest = {
     server,
@@ -171,6 +203,7 @@ function requestOf(
     idempotencyKey: context.idempotencyKey,
     endpoint,
     ...taskOptions(context.tasks),
+    ...(onSampling === undefined ? {} : { onSampling }),
     onSent,
     onProgress: (progress) =>
       context.report('ai.tool.progress', {
@@ -240,35 +273,4 @@ function read(
   const execution = { result, content };
   if (rejected.length === 0) return execution;
   return { ...execution, rejected, metadata: { rejected_directives: rejected } };
-}
-
-/** What a modern server answers that needs more than the client offers. */
-const CAPABILITY_MISSING = -32_021;
-
-function withFix(error: ErrorEnvelope, { server, questionMs }: ToolPlace): ErrorEnvelope {
-  if (questionMs !== null || error.details['code'] !== CAPABILITY_MISSING) return error;
-  return { ...error, details: { ...error.details, fix: allowQuestions(server) } };
-}
-
-function allowQuestions(server: string): string {
-  return `set "questions" of the MCP server "${server}" to true, so that people can answer its tools`;
-}
-
-function asking(
-  { questions, state }: Extract<ToolCallOutcome, { kind: 'asks' }>,
-  { server, questionMs: patienceMs, endpoint }: ToolPlace,
-  { afresh, rounds }: { afresh: boolean; rounds: number },
-): Execution {
-  if (patienceMs === null) {
-    const message = 'The tool asks for something this client does not offer';
-    return {
-      result: errorResult(errorEnvelope('executor', message, { server, fix: allowQuestions(server) })),
-    };
-  }
-  if (rounds >= QUESTION_LIMITS.rounds) {
-    const message = `The tool has asked ${rounds} times, and asks again`;
-    return { result: errorResult(errorEnvelope('executor', message, { server, rounds })) };
-  }
-  const result = okResult(null);
-  return { result, asks: { questions, state, endpoint, patienceMs, afresh } };
 }

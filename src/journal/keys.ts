@@ -39,6 +39,8 @@ export interface KeySpace {
   readonly workers: string;
   /** [hash of a login at an MCP server, its lock]: version and sealed text. */
   login(principal: string, server: string): [record: string, lock: string];
+  /** [hash of the tokens of a server's day, hash of a tool call's]: what its tools have asked of models. */
+  sampling(server: string, call: string): [day: string, call: string];
   /** String: what the installation seals with. */
   readonly seal: string;
   /** Channel on which changes of the published tools and agents are announced. */
@@ -82,6 +84,10 @@ export function keySpace(prefix: string = DEFAULT_PREFIX): KeySpace {
     login: (principal, server) => {
       const tag = `${prefix}:{login:${principal}:${server}}`;
       return [tag, `${tag}:lock`];
+    },
+    sampling: (server, call) => {
+      const tag = `${prefix}:{sampling:${server}}`;
+      return [`${tag}:day`, `${tag}:call:${call}`];
     },
     seal: `${prefix}:seal`,
     catalogChanges: `${prefix}:catalog-changes`,

@@ -21,6 +21,8 @@ export interface QuestionRound {
   /** What the server wants back with the answers; null: nothing. */
   state: string | null;
   questions: readonly RoundQuestion[];
+  /** Responses of others to the same round, which go back with the answers; absent: none. */
+  given?: Readonly<Record<string, unknown>>;
 }
 
 /** How a round is asked. */

@@ -40,6 +40,8 @@ export type ScriptName =
   | 'run-send'
   | 'run-read'
   | 'run-start'
+  | 'sampling-reserve'
+  | 'sampling-settle'
   | 'task-drop'
   | 'task-keep'
   | 'wait-note'

@@ -4,6 +4,7 @@ import { errorEnvelope } from '../contract/error-envelope.ts';
 import { fieldSentence } from '../contract/field-sentence.ts';
 import type { SchemaFault } from '../json-schema/schema-checks.ts';
 import { type CallDeadline, startCallDeadline } from './call-deadline.ts';
+import { type AskingCall, declinedPage, goOn, pagesRequired, resumed } from './call-input.ts';
 import { endedCall, failedCall } from './call-failure.ts';
 import { checkedResult } from './call-result.ts';
 import { closeNames } from '../bounds/close-names.ts';
@@ -11,26 +12,19 @@ import type { Semaphore } from '../bounds/semaphore.ts';
 import type { Connection } from './connection.ts';
 import { createProgressGate } from './progress-gate.ts';
 import type { OAuthOptions } from './server-options.ts';
-import { pause } from '../lifecycle.ts';
-import { elicitResult, readInputRequired } from './questions.ts';
 import type { CallListeners, CallParams, Session } from './session.ts';
 import { askedTask, createdTask, resumedTask } from './task-call.ts';
-import type { ToolCallOutcome, ToolCallRequest, ToolCallResume, ToolProgress } from './tool-call.ts';
+import type { ToolCallOutcome, ToolCallRequest, ToolProgress } from './tool-call.ts';
 import type { ListedTool, ToolList } from './tool-list.ts';
 
 type Failed = Extract<ToolCallOutcome, { kind: 'failed' }>;
 
-interface Call {
-  readonly request: ToolCallRequest;
+interface Call extends AskingCall {
   readonly connection: Connection;
   readonly grant: OAuthOptions['grant'] | undefined;
-  readonly deadline: CallDeadline;
-  params: CallParams;
   readonly slots: Semaphore;
   /** Fires when the call has ended: it needs no answer to a question any more. */
   readonly over: AbortSignal;
-  /** The server has answered that it wants to be asked again: it may be at work. */
-  begun: boolean;
   announced: boolean;
 }
 
@@ -61,8 +55,8 @@ export async function callTool(tools: CallTools, request: ToolCallRequest): Prom
     if (refusal !== null) return refusal;
     if (!(await takeSlot(call))) return task === null ? notSent(call) : notAsked(call);
     try {
-      const { onQuestion } = questionListeners(call);
-      if (task !== null) return await resumedTask({ ...call, onQuestion }, task);
+      const { onQuestion, onSampling } = questionListeners(call);
+      if (task !== null) return await resumedTask({ ...call, onQuestion, onSampling }, task);
       const outcome = await sendUntilTaken(call);
       return call.begun && outcome.kind === 'failed' ? { ...outcome, sent: true } : outcome;
     } finally {
@@ -98,14 +92,6 @@ function paramsOf(request: ToolCallRequest): CallParams {
       ...(context ? { [CONTEXT]: context } : {}),
     },
     ...(resume === undefined ? {} : resumed(resume)),
-  };
-}
-
-function resumed({ state, answers }: ToolCallResume): Partial<CallParams> {
-  const responses = Object.entries(answers).map(([key, answer]) => [key, elicitResult(answer)]);
-  return {
-    ...(responses.length === 0 ? {} : { inputResponses: Object.fromEntries(responses) }),
-    ...(state === null ? {} : { requestState: state }),
   };
 }
 
@@ -149,6 +135,8 @@ type Exchange = ToolCallOutcome | { readonly kind: 'refused'; readonly failed: F
 
 async function exchange(call: Call, session: Session, tool: ListedTool): Promise<Exchange> {
   const { request, deadline } = call;
+  const declined = session.era === 'legacy' ? declinedPage(request) : null;
+  if (declined !== null) return declined;
   const gate = createProgressGate((progress) => request.onProgress?.(progress));
   if (!call.announced) request.onSent?.(session.described());
   call.announced = true;
@@ -162,22 +150,20 @@ async function exchange(call: Call, session: Session, tool: ListedTool): Promise
       const params = { ...call.params, ...askedTask(session, tool, request) };
       const answer = await session.call(params, deadline.signal, listeners);
       if (answer.kind !== 'asks') gate.close();
-      if (answer.kind === 'task')
-        return await createdTask({ ...call, onQuestion: listeners.onQuestion }, session, answer.task);
+      if (answer.kind === 'task') {
+        const { onQuestion, onSampling } = listeners;
+        return await createdTask({ ...call, onQuestion, onSampling }, session, answer.task);
+      }
       if (answer.kind === 'result') return await checkedResult(call, tool, answer.result);
-      const required = inputRequired(call, answer.required);
-      if (required.kind !== 'asks' || required.questions.length > 0) return required;
-      // The server only wants to be asked again: a call that takes long, or a server that sheds load.
-      await pause(STATE_ONLY_MS, deadline.signal);
-      // Another session goes on with it too.
-      call.params = { ...call.params, ...resumed({ state: required.state, answers: {} }) };
-      call.begun = true;
-      deadline.touch();
+      const outcome = await goOn(call, answer.required);
+      if (outcome !== null) return outcome;
     }
   } catch (error) {
     gate.close();
     const ending = deadline.ending();
     if (ending !== null) return { kind: 'failed', error: endedCall(ending, request), sent: true };
+    const pages = session.era === 'legacy' ? pagesRequired(request, error) : null;
+    if (pages !== null) return pages;
     const { server } = request;
     const holdsSessionId = session.holdsSessionId();
     const failure = failedCall(error, { server, holdsSessionId, grant: call.grant });
@@ -186,41 +172,30 @@ async function exchange(call: Call, session: Session, tool: ListedTool): Promise
   }
 }
 
-/** Between two calls of a server that wants only its own state back. Milliseconds. */
-const STATE_ONLY_MS = 250;
-
-function inputRequired(
-  { request: { server } }: Call,
-  answer: Readonly<Record<string, unknown>>,
-): ToolCallOutcome {
-  const read = readInputRequired(answer);
-  if (read.ok) return { kind: 'asks', ...read.value };
-  const type = read.unsupported ? 'executor' : 'invalid_result';
-  const message = read.unsupported
-    ? 'The tool asks for something this client does not offer'
-    : `The MCP server ${read.reason}`;
-  return { kind: 'failed', error: errorEnvelope(type, message, { server, reason: read.reason }), sent: true };
-}
-
 /** From its first question on a legacy server has one call at a time: its questions do not name their call. */
-function questionListeners({
-  request,
-  deadline,
-  slots,
-  over,
-}: Call): Pick<CallListeners, 'onQuestion' | 'onAsked'> {
-  const { onQuestion } = request;
-  if (onQuestion === undefined) return {};
+function questionListeners(call: Call): Pick<CallListeners, 'onQuestion' | 'onSampling' | 'onAsked'> {
+  const { request, slots } = call;
+  const { onQuestion, onSampling } = request;
+  if (onQuestion === undefined && onSampling === undefined) return {};
   return {
     onAsked: () => slots.narrow(),
-    async onQuestion(question, withdrawn) {
-      deadline.pause();
-      try {
-        return await onQuestion(question, AbortSignal.any([withdrawn, deadline.signal, over]));
-      } finally {
-        deadline.resume();
-      }
-    },
+    ...(onQuestion === undefined ? {} : { onQuestion: paused(call, onQuestion) }),
+    ...(onSampling === undefined ? {} : { onSampling: paused(call, onSampling) }),
+  };
+}
+
+/** Whoever answers is waited for: the idle time of the call stands still. */
+function paused<Asked, Answer>(
+  { deadline, over }: Call,
+  answer: (asked: Asked, withdrawn: AbortSignal) => Promise<Answer>,
+): (asked: Asked, withdrawn: AbortSignal) => Promise<Answer> {
+  return async (asked, withdrawn) => {
+    deadline.pause();
+    try {
+      return await answer(asked, AbortSignal.any([withdrawn, deadline.signal, over]));
+    } finally {
+      deadline.resume();
+    }
   };
 }
 

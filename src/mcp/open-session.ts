@@ -108,8 +108,8 @@ function helpFor({ name, transport }: McpServerOptions): (scope: string) => stri
   return (scope) => deniedHint(name, grant, scope);
 }
 
-function sessionOptions({ logger, server: { questions } }: OpenOptions) {
-  return { logger, questions };
+function sessionOptions({ logger, server: { questions, sampling } }: OpenOptions) {
+  return { logger, questions, sampling };
 }
 
 /** Rejects at a stop, or when the attempt takes too long: a transport that waits for the server may not end by itself. */
@@ -142,6 +142,7 @@ function createClient({ probeTimeoutMs, server }: OpenOptions): Client {
       capabilities: {
         extensions: { [TASKS_EXTENSION]: {} },
         ...(server.questions === true ? { elicitation: { form: {}, url: {} } } : {}),
+        ...(server.sampling === true ? { sampling: {} } : {}),
       },
       inputRequired: { autoFulfill: false },
       versionNegotiation: { mode: 'auto', probe: { timeoutMs: probeTimeoutMs } },

@@ -3,6 +3,7 @@
 import { isDeeperThan } from '../contract/json-guard.ts';
 import { isObject } from '../contract/json-object.ts';
 import { QUESTION_LIMITS, type QuestionAnswer, type ToolQuestion } from '../contract/tool-question.ts';
+import { readSampling, type SamplingRequest } from './sampling.ts';
 
 /** A question of a round, with the server's name for it. */
 export interface NamedQuestion {
@@ -10,9 +11,16 @@ export interface NamedQuestion {
   readonly question: ToolQuestion;
 }
 
+/** What a server wants to ask a model, with the server's name for it. */
+export interface NamedSampling {
+  readonly key: string;
+  readonly sampling: SamplingRequest;
+}
+
 /** What a modern server wants before it goes on. */
 export interface InputRequired {
   readonly questions: readonly NamedQuestion[];
+  readonly samplings: readonly NamedSampling[];
   /** Goes back unread, with the answers; null: nothing. */
   readonly state: string | null;
 }
@@ -34,20 +42,22 @@ export function readInputRequired(result: Readonly<Record<string, unknown>>): Re
   if (typeof state === 'string' && Buffer.byteLength(state) > stateBytes)
     return refused(`wants more than ${stateBytes} bytes back with the answers`);
   const questions: NamedQuestion[] = [];
+  const samplings: NamedSampling[] = [];
   for (const [key, request] of requests) {
     if (key === '' || key.length > MAX_KEY_CHARACTERS) return refused('has a question without a usable name');
     const read = readRequest(request);
     if (!read.ok) return read;
-    questions.push({ key, question: read.value });
+    if ('mode' in read.value) questions.push({ key, question: read.value });
+    else samplings.push({ key, sampling: read.value });
   }
-  return { ok: true, value: { questions, state: typeof state === 'string' ? state : null } };
+  return { ok: true, value: { questions, samplings, state: typeof state === 'string' ? state : null } };
 }
 
-function readRequest(request: unknown): Read<ToolQuestion> {
+function readRequest(request: unknown): Read<ToolQuestion | SamplingRequest> {
   const { method, params } = Object(request) as { method?: unknown; params?: unknown };
-  if (method !== 'elicitation/create')
-    return { ok: false, unsupported: true, reason: `asks for ${String(method).slice(0, 64)}` };
-  return readQuestion(params);
+  if (method === 'elicitation/create') return readQuestion(params);
+  if (method === 'sampling/createMessage') return readSampling(params);
+  return { ok: false, unsupported: true, reason: `asks for ${String(method).slice(0, 64)}` };
 }
 
 /** `params` of `elicitation/create`. */
@@ -59,6 +69,22 @@ export function readQuestion(params: unknown): Read<ToolQuestion> {
   if (mode === 'url') return readUrl(message, url);
   if (mode !== 'form') return refused('asks a question of an unknown kind');
   return readForm(message, requestedSchema);
+}
+
+/** `data` of the error that a legacy server answers a call with before a person has opened its pages. */
+export function readPagesRequired(data: unknown): Read<InputRequired> {
+  const { elicitations } = Object(data) as { elicitations?: unknown };
+  if (!Array.isArray(elicitations) || elicitations.length === 0)
+    return refused('wants a page to be opened, and names none');
+  if (elicitations.length > perRound) return refused(`asks more than ${perRound} questions at once`);
+  const questions: NamedQuestion[] = [];
+  for (const [index, each] of (elicitations as unknown[]).entries()) {
+    const { message, url } = Object(each) as Record<string, unknown>;
+    const read = readQuestion({ mode: 'url', message, url });
+    if (!read.ok) return read;
+    questions.push({ key: String(index + 1), question: read.value });
+  }
+  return { ok: true, value: { questions, samplings: [], state: null } };
 }
 
 function readForm(message: string, given: unknown): Read<ToolQuestion> {

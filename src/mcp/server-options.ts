@@ -46,6 +46,8 @@ export interface McpServerOptions {
   readonly probeTimeoutMs?: number;
   /** Its tools may ask a person. Default false: the client does not offer it, and servers refuse to ask. */
   readonly questions?: boolean;
+  /** Its tools may ask a model. Default false, with the same effect. */
+  readonly sampling?: boolean;
   /** How many calls may be on the wire at once; the rest wait. Default 64. */
   readonly maxInFlight?: number;
 }

@@ -12,7 +12,9 @@ import * as z from 'zod';
 import { TASK_META } from './answer-guard.ts';
 import { isTimeout } from './connect-fault.ts';
 import type { QuestionAnswer, ToolQuestion } from '../contract/tool-question.ts';
-import { answerQuestions, type LegacyQuestions } from './legacy-questions.ts';
+import { type Askers, findAskers, onStreamOf } from './askers.ts';
+import { answerQuestions, answerSampling } from './legacy-questions.ts';
+import type { OnSampling } from './sampling.ts';
 import { readTask, type TaskReport } from './task.ts';
 import type { RawToolResult, ToolCallSession } from './tool-call.ts';
 import type { Logger } from '../telemetry/logger.ts';
@@ -35,6 +37,8 @@ export interface CallListeners {
   readonly onProgress: ProgressCallback;
   /** A legacy server asks while it works on the call. Default: questions are cancelled. */
   readonly onQuestion?: OnQuestion;
+  /** It wants a model to answer. Default: it is refused. */
+  readonly onSampling?: OnSampling;
   /** The server asks, perhaps on behalf of this call: it shall get no other call until this one has ended. */
   readonly onAsked?: () => void;
   /** The task of the call, which its questions name. Default: it is none. */
@@ -56,6 +60,8 @@ export interface TaskRequest {
   readonly signal?: AbortSignal;
   /** What the server asks while it holds the answer back. Default: questions are cancelled. */
   readonly onQuestion?: OnQuestion | undefined;
+  /** The same of a model. Default: it is refused. */
+  readonly onSampling?: OnSampling | undefined;
 }
 
 export interface Session {
@@ -93,11 +99,18 @@ export const NO_TIMEOUT_MS = 2 ** 31 - 1;
 const VERIFY_MS = 5_000;
 const ANY_RESULT = z.looseObject({});
 
+export interface SessionOptions {
+  readonly logger: Logger;
+  /** The client has offered that people answer, or that a model does. Default: neither. */
+  readonly questions?: boolean | undefined;
+  readonly sampling?: boolean | undefined;
+}
+
 export function openedSession(
   client: Client,
   transport: SessionTransport,
   transportKind: TransportKind,
-  { logger, questions = false }: { logger: Logger; questions?: boolean | undefined },
+  { logger, questions = false, sampling = false }: SessionOptions,
 ): Session {
   const era = client.getProtocolEra() === 'modern' ? 'modern' : 'legacy';
   let why = '';
@@ -109,22 +122,25 @@ export function openedSession(
     await transport.close().catch(() => {});
   };
   const inFlight = new Map<Promise<unknown>, CallListeners>();
-  let asked: LegacyQuestions | undefined;
-  const during = async <T>(answer: Promise<T>, listeners: CallListeners): Promise<T> => {
+  let askers: Askers | undefined;
+  const during = async <T>(send: () => Promise<T>, listeners: CallListeners): Promise<T> => {
+    const answer = onStreamOf(listeners, send);
     inFlight.set(answer, listeners);
     return answer.finally(() => {
       inFlight.delete(answer);
-      asked?.changed();
+      askers?.changed();
     });
   };
-  const send = (params: CallParams, signal: AbortSignal, onprogress: ProgressCallback) => {
+  const send = async (params: CallParams, signal: AbortSignal, onprogress: ProgressCallback) => {
     const options = { signal, onprogress, timeout: NO_TIMEOUT_MS, allowInputRequired: true };
     // Only the modern HTTP binding needs what `callTool` adds: arguments mirrored into headers.
     if (era === 'modern' && transportKind === 'http') return client.callTool(params, options);
-    return client.request({ method: 'tools/call', params: { ...params } }, options);
+    return client.request({ method: 'tools/call', params: eraParams(era, params) }, options);
   };
   // Where the client has not offered to answer, the SDK refuses the handler, and the server its question.
-  if (questions && era === 'legacy') asked = answerQuestions({ client, transport, logger }, inFlight);
+  if (era === 'legacy' && (questions || sampling)) askers = findAskers(transport, inFlight, logger);
+  if (askers !== undefined && questions) answerQuestions(client, askers);
+  if (askers !== undefined && sampling) answerSampling(client, askers);
   watchErrors({ client, transportKind, era, end, logger });
   return {
     client,
@@ -141,13 +157,16 @@ export function openedSession(
       sessionId: transport.sessionId ?? null,
     }),
     call: async (params, signal, listeners) =>
-      callAnswer((await during(send(params, signal, listeners.onProgress), listeners)) as RawToolResult, era),
-    task: async ({ method, taskId, more, timeoutMs: timeout, signal, onQuestion }) => {
+      callAnswer(
+        (await during(async () => send(params, signal, listeners.onProgress), listeners)) as RawToolResult,
+        era,
+      ),
+    task: async ({ method, taskId, more, timeoutMs: timeout, signal, onQuestion, onSampling }) => {
       const options = signal === undefined ? { timeout } : { timeout, signal };
-      const answer = client.request({ method, params: { taskId, ...more } }, ANY_RESULT, options);
+      const answers = { ...(onQuestion && { onQuestion }), ...(onSampling && { onSampling }) };
       return during(
-        answer,
-        onQuestion === undefined ? NO_LISTENERS : { ...NO_LISTENERS, taskId, onQuestion },
+        async () => client.request({ method, params: { taskId, ...more } }, ANY_RESULT, options),
+        { ...NO_LISTENERS, ...answers, ...(onQuestion || onSampling ? { taskId } : {}) },
       );
     },
     async retire(reason) {
@@ -158,6 +177,12 @@ export function openedSession(
     },
     end,
   };
+}
+
+/** A legacy server is called again, and not answered: it knows by itself that its page was opened. */
+function eraParams(era: Session['era'], params: CallParams): Record<string, unknown> & { name: string } {
+  const { inputResponses: _, requestState: __, ...plain } = params;
+  return era === 'legacy' ? plain : { ...params };
 }
 
 const NO_LISTENERS: CallListeners = { onProgress: () => {} };

@@ -9,6 +9,8 @@ import { checkedResult, type CheckedCall } from './call-result.ts';
 import type { Connection } from './connection.ts';
 import { elicitResult, readInputRequired } from './questions.ts';
 import { readMessage } from './read-message.ts';
+import { sampledResponses } from './sampled-responses.ts';
+import type { OnSampling } from './sampling.ts';
 import type { CallParams, OnQuestion, Session } from './session.ts';
 import { decodeTask, encodeTask, type TaskReport } from './task.ts';
 import { taskEnd, type TaskEnd, type TaskWait } from './task-wait.ts';
@@ -19,6 +21,8 @@ export interface TaskCall extends CheckedCall {
   readonly connection: Connection;
   /** Answers the questions that a server of the older protocol asks while it holds a result back. */
   readonly onQuestion?: OnQuestion | undefined;
+  /** The same of what it asks models. */
+  readonly onSampling?: OnSampling | undefined;
   announced: boolean;
 }
 
@@ -95,7 +99,13 @@ async function outcomeOf(call: TaskCall, { isKept, only, ...asked }: Awaited): P
     deadline.ending() === 'stopped' || (deadline.ending() === 'cancelled' && request.goesOn?.() === true);
   const { end, polls } = await taskEnd({
     ...asked,
-    server: { name: request.server, connection, only, onQuestion: call.onQuestion },
+    server: {
+      name: request.server,
+      connection,
+      only,
+      onQuestion: call.onQuestion,
+      onSampling: call.onSampling,
+    },
     deadline,
     goesOn,
     onMessage: (message) => request.onProgress?.({ progress: ++progress, message }),
@@ -108,14 +118,21 @@ async function outcomeOf(call: TaskCall, { isKept, only, ...asked }: Awaited): P
 
 /** The worker holds the task while a person is asked; if it dies, the next one asks again. Null: nobody can answer. */
 async function answersTo(
-  { request: { onQuestion }, deadline }: TaskCall,
+  { request, deadline }: TaskCall,
   inputRequests: unknown,
 ): Promise<Readonly<Record<string, unknown>> | null> {
+  const { onQuestion } = request;
   const read = readInputRequired({ inputRequests });
-  if (onQuestion === undefined || !read.ok || read.value.questions.length === 0) return null;
-  const answers: [string, unknown][] = [];
-  for (const { key, question } of read.value.questions)
-    answers.push([key, elicitResult(await onQuestion(question, deadline.signal))]);
+  if (!read.ok) return null;
+  const { questions, samplings } = read.value;
+  if (questions.length + samplings.length === 0) return null;
+  if (questions.length > 0 && onQuestion === undefined) return null;
+  const sampled = await sampledResponses({ request, deadline }, samplings);
+  if (!sampled.ok) return null;
+  const answers: [string, unknown][] = Object.entries(sampled.given);
+  for (const { key, question } of questions)
+    if (onQuestion !== undefined)
+      answers.push([key, elicitResult(await onQuestion(question, deadline.signal))]);
   return Object.fromEntries(answers);
 }
 

@@ -9,6 +9,7 @@ import type { Connection } from './connection.ts';
 import { ANSWER_REFUSED } from './message-delivery.ts';
 import { errorCodeIn } from './read-message.ts';
 import type { OnQuestion, Session } from './session.ts';
+import type { OnSampling } from './sampling.ts';
 import { decodeTask, isAbout, readTask, type TaskRef, type TaskReport } from './task.ts';
 import { holdResult, type HeldResult, olderReport } from './task-result.ts';
 
@@ -20,6 +21,7 @@ export interface TaskServer {
   readonly only: Session | null;
   /** Answers what a server of the older protocol asks while it holds a result back. Default: nobody does. */
   readonly onQuestion?: OnQuestion | undefined;
+  readonly onSampling?: OnSampling | undefined;
 }
 
 export type TaskAnswer =
@@ -64,7 +66,7 @@ export async function askTask(server: TaskServer, task: TaskRef, signal: AbortSi
 export function heldResult(server: TaskServer, task: TaskRef, signal: AbortSignal): HeldResult | null {
   const session = server.only ?? server.connection.session();
   if (session === null || session.era === 'modern') return null;
-  return holdResult({ session, task, signal, onQuestion: server.onQuestion });
+  return holdResult({ session, task, signal, onQuestion: server.onQuestion, onSampling: server.onSampling });
 }
 
 /** Asks the server to cancel it. Whether it does so, only another question tells. */

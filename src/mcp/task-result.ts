@@ -4,6 +4,7 @@ import { isCallToolResult, ProtocolError } from '@modelcontextprotocol/client';
 import { isObject } from '../contract/json-object.ts';
 import { ANSWER_REFUSED } from './message-delivery.ts';
 import { NO_TIMEOUT_MS, type OnQuestion, type Session } from './session.ts';
+import type { OnSampling } from './sampling.ts';
 import type { TaskRef, TaskReport } from './task.ts';
 
 /** A request for the result that the server holds back. */
@@ -17,11 +18,12 @@ interface Held {
   readonly task: TaskRef;
   readonly signal: AbortSignal;
   readonly onQuestion: OnQuestion | undefined;
+  readonly onSampling: OnSampling | undefined;
 }
 
-export function holdResult({ session, task, signal, onQuestion }: Held): HeldResult {
+export function holdResult({ session, task, signal, onQuestion, onSampling }: Held): HeldResult {
   const request = { method: 'tasks/result', taskId: task.id, timeoutMs: NO_TIMEOUT_MS } as const;
-  const answer = session.task({ ...request, signal, onQuestion });
+  const answer = session.task({ ...request, signal, onQuestion, onSampling });
   return {
     // What is no result may be a server's way to say that it does not wait: it is asked for the status then.
     result: answer.then(

@@ -3,6 +3,7 @@
 import type { ErrorEnvelope } from '../contract/error-envelope.ts';
 import type { QuestionAnswer, ToolQuestion } from '../contract/tool-question.ts';
 import type { NamedQuestion } from './questions.ts';
+import type { OnSampling } from './sampling.ts';
 
 export interface ToolProgress {
   readonly progress: number;
@@ -38,6 +39,8 @@ export interface ToolCallRequest {
   readonly resume?: ToolCallResume;
   /** A legacy server asks while it works on the call. `withdrawn`: it wants no answer any more. Default: cancelled. */
   readonly onQuestion?: (question: ToolQuestion, withdrawn: AbortSignal) => Promise<QuestionAnswer>;
+  /** The server asks a model while it works on the call. Never rejects. Default: it is refused. */
+  readonly onSampling?: OnSampling;
   /** Called once, just before the first byte is sent: from then on the tool may have run. */
   readonly onSent?: (session: ToolCallSession) => void;
   /** A digest of where the server is, kept with the task of the call. Default: it is not known. */
@@ -54,7 +57,11 @@ export interface ToolCallResume {
   readonly state: string | null;
   /** By the server's name of each question. */
   readonly answers: Readonly<Record<string, QuestionAnswer>>;
+  /** Other responses of the same round, as the protocol has them. Default: none. */
+  readonly given?: Responses;
 }
+
+export type Responses = Readonly<Record<string, unknown>>;
 
 /** A `CallToolResult` as the server sent it, validated against the protocol and, if structured, against the tool's schema. */
 export interface RawToolResult {
@@ -72,6 +79,8 @@ export type ToolCallOutcome =
       readonly kind: 'asks';
       readonly questions: readonly NamedQuestion[];
       readonly state: string | null;
+      /** What models have answered of the same round: it goes back with the answers. Default: nothing. */
+      readonly given?: Responses;
       readonly task?: TaskUse;
     }
   /** `sent`: the request may have reached the server, so that the tool may have run. */

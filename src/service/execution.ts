@@ -1,14 +1,18 @@
 // What a worker executes for a store with the adapters of its process: tools, models and custom directive types.
 // Must never start what other stores share.
 import type { Config } from '../config/config.ts';
+import { DEFAULT_ALIASES, resolveModels } from '../contract/model-name.ts';
 import type { DirectiveDefinition } from '../executors/definition.ts';
+import type { LlmOptions } from '../executors/llm-call.ts';
 import { toolExec } from '../executors/tool-exec.ts';
+import type { SamplingOptions } from '../executors/tool-sampling.ts';
 import { type Modules, queuedDefinitions } from '../extend/modules.ts';
 import { ownTools } from '../extend/module-tool-call.ts';
+import { createSamplingBudgets } from '../journal/sampling-budgets.ts';
 import type { ServedLane } from '../worker/worker.ts';
 import type { Adapters } from './adapters.ts';
 import type { Announced } from './announcer.ts';
-import { createModelRole } from './model-role.ts';
+import { configuredModels, createModelRole } from './model-role.ts';
 import { servedLanes } from './served-lanes.ts';
 import type { Store } from './store.ts';
 import { createToolRole, type ToolRole } from './tool-role.ts';
@@ -38,7 +42,7 @@ export function createExecution(store: Store, adapters: Adapters, settings: Exec
   const names = lanes.map(({ name }) => name);
   return {
     definitions: [
-      toolExec({ ...tools, own: ownTools(modules.tools) }),
+      toolExec({ ...tools, own: ownTools(modules.tools) }, samplingFor(store, models.llm, settings)),
       ...models.definitions,
       ...queuedDefinitions(modules),
     ],
@@ -53,5 +57,22 @@ export function createExecution(store: Store, adapters: Adapters, settings: Exec
       tools.noteBlocked(lane, pauseMs);
       models.noteBlocked(lane, pauseMs);
     },
+  };
+}
+
+/** The models that tools may ask are those of this process. */
+function samplingFor(
+  { connection, keys, spans, reports }: Store,
+  llm: LlmOptions,
+  { config, onError }: ExecutionSettings,
+): SamplingOptions {
+  const { providers, aliases } = configuredModels(config);
+  const table = { providers, aliases: new Map([...DEFAULT_ALIASES, ...aliases]) };
+  return {
+    llm,
+    spans,
+    reports,
+    resolve: (model) => resolveModels({ model }, table),
+    budgets: createSamplingBudgets(connection, keys, onError),
   };
 }

@@ -52,7 +52,8 @@ export function serverOptions(
   installation: Installation,
 ): McpServerOptions {
   const { serial, questions, lane } = server;
-  const shared = { name, serial, questions, maxInFlight: lane.concurrency };
+  const sampling = 'sampling' in server && server.sampling !== undefined;
+  const shared = { name, serial, questions, sampling, maxInFlight: lane.concurrency };
   return { ...shared, transport: transportOptions(server, installation) };
 }
 

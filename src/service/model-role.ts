@@ -3,6 +3,7 @@
 import type { Config } from '../config/config.ts';
 import { modelLane, type ModelRef, type ModelTable } from '../contract/model-name.ts';
 import type { DirectiveDefinition } from '../executors/definition.ts';
+import type { LlmOptions } from '../executors/llm-call.ts';
 import { llmEmbed } from '../executors/llm-embed.ts';
 import { llmGenerate } from '../executors/llm-generate.ts';
 import { llmStream } from '../executors/llm-stream.ts';
@@ -42,6 +43,8 @@ export function limitsOf({ providers }: Config): (ref: ModelRef) => LimitsOfMode
 export interface ModelRole {
   /** The directive types that call models. */
   definitions: DirectiveDefinition[];
+  /** How they call a language model. */
+  llm: LlmOptions;
   /** The providers and aliases of this process. */
   announced: Announced;
   /** Publishes that a lane waits for `pauseMs`, or goes on (null). */
@@ -73,6 +76,7 @@ export function createModelRole(
   const providerOfLane = new Map([...config.providers.keys()].map((name) => [modelLane(name), name]));
   return {
     definitions: [llmStream, llmGenerate, llmEmbed].map((define) => define(parts)),
+    llm: parts,
     announced: {
       publish: () => models.publish(table, processId),
       withdraw: () => models.deregister(processId),

@@ -156,6 +156,7 @@ function publishing(
       void change(server, {
         tools: tools.map((tool) => listedTool(tool, mcpServers.get(server))),
         faults: faults.slice(0, MAX_FAULTS),
+        sampling: samplingOf(mcpServers.get(server))?.model ?? null,
         instructions,
       }),
     onStatus(server, status, error, outage) {
@@ -196,6 +197,18 @@ function placeOf(server: ServerConfig): string[] {
   }
 }
 
+function samplingOf(server: ServerConfig | undefined): ToolPlace['sampling'] {
+  const sampling = server !== undefined && 'sampling' in server ? server.sampling : undefined;
+  if (sampling === undefined) return null;
+  const { model, max_tokens: maxTokens, timeout_ms: timeoutMs } = sampling;
+  const limits = {
+    requestsPerCall: sampling.max_requests_per_call,
+    tokensPerCall: sampling.max_tokens_per_call,
+    tokensPerDay: sampling.max_tokens_per_day,
+  };
+  return { model, maxTokens, timeoutMs, limits };
+}
+
 /** Where a tool_exec of a lane goes, and what the operator, the tool or the catalog says about a repeat. */
 function toolsOf(
   { mcpServers }: Config,
@@ -217,7 +230,7 @@ function toolsOf(
       const tool = toolOnServer(server, name, (listed) => pool.describe(server, listed) !== null);
       const questionMs = settings.questions ? settings.question_timeout_ms : null;
       const place = { server, tool, timeoutMs: limits.timeout_ms, trust, context };
-      return { ...place, questionMs, endpoint: endpointOf(settings) };
+      return { ...place, questionMs, sampling: samplingOf(settings), endpoint: endpointOf(settings) };
     },
 
     async repeatPolicyOf(directive, place) {

@@ -2,9 +2,8 @@
 // Must never decide anything, nor read the clock for more than a report.
 import type { Directive } from '../contract/directive.ts';
 import type { ErrorEnvelope } from '../contract/error-envelope.ts';
-import { parseModelName } from '../contract/model-name.ts';
 import type { Execution } from '../executors/definition.ts';
-import type { ModelCallFacts } from '../telemetry/meters.ts';
+import { modelCallFacts } from '../executors/model-call-facts.ts';
 import type { AttemptParts, Claimed } from './claimed.ts';
 import { deadlineOf, type Outcome } from './outcome.ts';
 
@@ -28,8 +27,8 @@ export function measureAttempt(
   const errorType = errorTypeOf(outcome, execution);
   reports.meters.attempted({ lane, outcome: outcome.kind, errorType, durationMs });
   const model = envelope.models?.[candidate.index];
-  if (model === undefined || execution.unsent === true) return;
-  const called = modelCallOf(envelope.directive, model, { execution, durationMs });
+  if (model === undefined) return;
+  const called = modelCallFacts(envelope.directive, model, { execution, durationMs });
   if (called !== null) reports.meters.modelCalled(called);
 }
 
@@ -68,39 +67,4 @@ function errorTypeOf(outcome: Outcome, { result }: Execution): string | null {
     case 'drop':
       return result.ok ? null : result.error.type;
   }
-}
-
-/** Of a turn or of vectors: what the call says of itself. */
-interface Timed {
-  duration_ms?: number;
-  first_chunk_ms?: number | null;
-}
-
-function modelCallOf(
-  { type }: Directive,
-  model: string,
-  { execution, durationMs }: Pick<AttemptReport, 'execution' | 'durationMs'>,
-): ModelCallFacts | null {
-  const ref = parseModelName(model);
-  if (ref === null) return null;
-  const { result, metadata = {} } = execution;
-  const timed: Timed = result.ok ? Object(result.payload) : {};
-  const cost = metadata['cost'];
-  return {
-    operation: type === 'llm_embed' ? 'embeddings' : 'chat',
-    provider: ref.provider,
-    model: ref.model,
-    errorType: result.ok ? null : result.error.type,
-    durationMs: timed.duration_ms ?? durationMs,
-    firstChunkMs: timed.first_chunk_ms ?? null,
-    tokens: tokensOf(execution),
-    cost: typeof cost === 'number' ? cost : null,
-  };
-}
-
-/** A failed call has used tokens, too. */
-function tokensOf({ usage, metadata }: Execution): ModelCallFacts['tokens'] {
-  type Counts = { input_tokens: number; output_tokens: number };
-  const counts = usage ?? (metadata?.['usage_so_far'] as Counts | undefined);
-  return counts ? { input: counts.input_tokens, output: counts.output_tokens } : null;
 }

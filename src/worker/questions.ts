@@ -48,7 +48,7 @@ function untilOf(claimed: Claimed, patienceMs: number): number {
 export async function recordQuestions(
   parts: AttemptParts,
   claimed: Claimed,
-  { questions, state, endpoint, patienceMs, afresh }: AskedQuestions,
+  { questions, state, endpoint, patienceMs, afresh, given }: AskedQuestions,
 ): Promise<{
   verdict: Awaited<ReturnType<AttemptParts['records']['journal']['questions']['ask']>>;
   untilAt: number;
@@ -56,7 +56,7 @@ export async function recordQuestions(
   const { number, first } = nextNumbers(claimed, []);
   const untilAt = untilOf(claimed, patienceMs);
   const asking: Asking = {
-    round: { endpoint, state, questions },
+    round: { endpoint, state, questions, ...(given === undefined ? {} : { given }) },
     held: false,
     number,
     first,
@@ -84,14 +84,14 @@ export async function answeredRound(
   const { questions } = parts.records.journal;
   const round = await durably(parts, () => questions.round(requestId, id));
   if (round === null) return undefined;
-  const given = await durably(parts, () => questions.answers(requestId, id, asked));
+  const stored = await durably(parts, () => questions.answers(requestId, id, asked));
   const answers: [string, QuestionAnswer][] = [];
   for (const [index, { key }] of round.questions.entries()) {
-    const answer = given[index] ?? (await endQuestion(parts, claimed, asked.first + index, 'deadline'));
+    const answer = stored[index] ?? (await endQuestion(parts, claimed, asked.first + index, 'deadline'));
     answers.push([key, answer]);
   }
-  const { state, endpoint } = round;
-  return { state, endpoint, afresh: asked.afresh, round: asked.round, answers: Object.fromEntries(answers) };
+  const { questions: _, ...kept } = round;
+  return { ...kept, afresh: asked.afresh, round: asked.round, answers: Object.fromEntries(answers) };
 }
 
 /** The worker that held the call is gone: nobody waits for the answer any more. */

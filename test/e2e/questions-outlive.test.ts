@@ -7,7 +7,9 @@ import { expect, test } from 'vitest';
 import type { DirectiveView } from '../../src/contract/request-view.ts';
 import { install } from '../support/installation.ts';
 import { ownServerEntry } from '../support/mcp-servers.ts';
+import { json, startProvider } from '../support/provider-server.ts';
 import { get, post, untilClosed } from '../support/public-api.ts';
+import { openStore } from '../support/store.ts';
 
 const LOG = join(mkdtempSync(join(tmpdir(), 'asking-')), 'log');
 const asking = (env: Record<string, string>) => ({
@@ -84,4 +86,45 @@ test('kill -9 of worker, API and Redis between question and answer', async () =>
   expect((await view(url, 'kept')).failures).toBe(0);
   for (const id of ['kept', 'lost', 'read']) expect(events(`book ${id} {`)).toHaveLength(1);
   expect(events('book once')).toEqual([]);
+});
+
+test('kill -9 of a worker whose tool asks a model: the call is repeated, and the budget knows both requests', async () => {
+  const held = Promise.withResolvers<void>();
+  const message = { role: 'assistant', content: 'in short' };
+  const usage = { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 };
+  const choices = [{ index: 0, finish_reason: 'stop', message }];
+  const answer = json(200, { id: 'a', object: 'chat.completion', model: 'm', choices, usage });
+  // The first request is never answered: its worker dies.
+  await using provider = await startProvider((response, request, index) =>
+    index === 0 ? held.resolve() : answer(response, request, index),
+  );
+  const sampling = { model: 'real:any', max_tokens: 100 };
+  await using installation = await install({
+    config: {
+      providers: { real: { type: 'openai-compatible', base_url: `${provider.url}/v1` } },
+      mcpServers: { asking: { ...asking({ ASKING_ERA: 'legacy' }), sampling } },
+      worker: { lease_ms: 2_000 },
+    },
+  });
+  const [{ url }, worker] = await Promise.all([installation.start('api'), installation.start('worker')]);
+  const directives = [call('sampled', 'asking.sum-up', 'read')];
+  expect((await post(`${url}/v1/directives`, { directives })).status).toBe(202);
+  await held.promise;
+  await worker.kill9();
+  await installation.start('worker');
+  await untilClosed(url, 'r');
+  const { body } = await get<DirectiveView>(`${url}/v1/requests/r/directives/sampled`);
+  expect(body.result?.data).toMatchObject({
+    result: { ok: true, payload: 'in short' },
+    metadata: { redeliveries: 1, sampling: { requests: 1, total_tokens: 15 } },
+  });
+  expect(events('sum-up sampled')).toHaveLength(1);
+  await using store = await openStore(installation.redis.url, { prefix: installation.prefix });
+  const [day] = store.keys.sampling('asking', '');
+  const counted = Number(await store.connection.hget(day, 'tokens'));
+  const [counter = ''] = await store.connection.keys(day.replace(/day$/, 'call:*'));
+  expect(await store.connection.hget(counter, 'requests')).toBe('2');
+  // What was reserved for the first, which nobody settled, and what the second took.
+  expect(counted).toBeGreaterThan(115);
+  expect(counted).toBeLessThan(215);
 });

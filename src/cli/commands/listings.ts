@@ -25,6 +25,9 @@ export async function tools(
     for (const { name, login } of listing.servers)
       if (login !== undefined)
         terminal.err(`${terminal.paintErr('dim', `${name} is logged in`)} ${loginLine(login)}`);
+    for (const { name, sampling } of listing.servers)
+      if (sampling !== undefined)
+        terminal.err(`${terminal.paintErr('dim', `tools of ${name} may ask`)} ${oneLine(sampling, 256)}`);
     for (const line of listing.servers.flatMap((server) => faultLines(server, terminal))) terminal.err(line);
     if (listing.servers.length === 0) {
       terminal.err('No worker has reported an MCP server yet.');

@@ -3,7 +3,7 @@
 import { expect, test } from 'vitest';
 import type { QuestionAnswer, ToolQuestion } from '../../../src/contract/tool-question.ts';
 import { openPool, textOf } from '../../support/mcp-pool.ts';
-import { askingPeer, everything } from '../../support/mcp-servers.ts';
+import { askingPeer, everything, startLegacyPeer } from '../../support/mcp-servers.ts';
 
 const seats = (count: number): QuestionAnswer => ({ action: 'accept', content: { seats: count } });
 
@@ -94,6 +94,32 @@ test('a question of a call that was ended, whose server goes on with it, is show
   expect(textOf(await call('host', {}, { onQuestion }))).toBe('cancel');
   expect(asked).toEqual([]);
   expect(logs.find(({ fields }) => fields['until'] !== undefined)?.message).toMatch(/was ended/);
+});
+
+test('over HTTP a question is of the call on whose stream it comes: calls ask at once, and beside one that was ended', async () => {
+  await using peer = await startLegacyPeer();
+  const { call } = openPool({ ...peer.options, questions: true });
+  const cancel = new AbortController();
+  const beats = { beats: 1_000, everyMs: 20 };
+  const orphan = call('beat', beats, { signal: cancel.signal, onProgress: () => cancel.abort() });
+  expect(await orphan).toMatchObject({ kind: 'failed', error: { type: 'cancelled' } });
+  const both = Promise.withResolvers<void>();
+  const asked: string[] = [];
+  const ask = async (label: string) => {
+    const onQuestion = async ({ message }: ToolQuestion): Promise<QuestionAnswer> => {
+      asked.push(message);
+      if (asked.length === 2) both.resolve();
+      // Each answer waits for the other question.
+      await both.promise;
+      return { action: 'accept', content: { of: label } };
+    };
+    return textOf(await call('ask', { label }, { onQuestion }));
+  };
+  expect(await Promise.all([ask('one'), ask('two')])).toEqual([
+    'one {"action":"accept","content":{"of":"one"}}',
+    'two {"action":"accept","content":{"of":"two"}}',
+  ]);
+  expect(asked.toSorted()).toEqual(['one', 'two']);
 });
 
 test('a modern call ends with what is asked, and another process of the server takes the answers', async () => {

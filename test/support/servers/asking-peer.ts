@@ -12,6 +12,7 @@ import {
   inputResponse,
   McpServer,
   type ServerContext,
+  UrlElicitationRequiredError,
 } from '@modelcontextprotocol/server';
 import { serveStdio, StdioServerTransport } from '@modelcontextprotocol/server/stdio';
 import * as z from 'zod';
@@ -50,6 +51,67 @@ async function ask(ctx: ServerContext, keys: readonly string[]): Promise<InputRe
   return inputRequired({
     inputRequests: Object.fromEntries(keys.map((key) => [key, form(`How many seats for ${key}?`)])),
     requestState,
+  });
+}
+
+const label = z.object({ label: z.string().default('x') });
+const sample = (words: string, more: object = {}) =>
+  inputRequired.createMessage({
+    messages: [{ role: 'user', content: { type: 'text', text: words } }],
+    maxTokens: 1_000_000_000,
+    ...more,
+  });
+
+/** What a model has said; null: it was not asked. */
+function saidBy(ctx: ServerContext, key: string): string | null {
+  const response = ctx.mcpReq.inputResponses?.[key] as { content?: { text?: string } } | undefined;
+  return response?.content?.text ?? null;
+}
+
+/** They ask models. */
+function registerModelTools(server: McpServer): void {
+  server.registerTool('sum-up', { inputSchema: label }, async (args, ctx) => {
+    const said = saidBy(ctx, 'sum');
+    if (said !== null) record(`sum-up ${args.label}`);
+    return said === null
+      ? inputRequired({ inputRequests: { sum: sample('sum up', { stopSequences: ['STOP'] }) } })
+      : text(said);
+  });
+  server.registerTool('sum-and-ask', { inputSchema: label }, async (_args, ctx) => {
+    const [said, answer] = [saidBy(ctx, 'sum'), answerTo(ctx, 'seats')];
+    if (said !== null && answer !== null) return text(`${said} ${answer}`);
+    return inputRequired({ inputRequests: { sum: sample('sum up'), seats: form('How many?') } });
+  });
+  server.registerTool('sum-for-ever', { inputSchema: label }, async () =>
+    inputRequired({ inputRequests: { sum: sample('again') } }),
+  );
+  server.registerTool('sum-10-mb', { inputSchema: label }, async () =>
+    inputRequired({ inputRequests: { sum: sample('big', { systemPrompt: 'x'.repeat(10_000_000) }) } }),
+  );
+  // Legacy only: 10,000 requests at once. Ends with how many were answered, and the last refusal.
+  server.registerTool('sum-flood', { inputSchema: label }, async (_args, ctx) => {
+    const content = { type: 'text' as const, text: 'flood' };
+    const params = { messages: [{ role: 'user' as const, content }], maxTokens: 5 };
+    const all = Array.from({ length: 10_000 }, async () => ctx.mcpReq.requestSampling(params));
+    const ends = await Promise.allSettled(all);
+    const refusals = ends.flatMap((end) => (end.status === 'rejected' ? [String(end.reason)] : []));
+    return text(`${ends.length - refusals.length} answered; ${refusals.at(-1)}`);
+  });
+}
+
+/** Wants a page to be opened first, by an exception, as servers of 2025-11-25 do. */
+function registerPageTool(server: McpServer): void {
+  let calls = 0;
+  server.registerTool('page-first', { inputSchema: label }, async (args) => {
+    calls += 1;
+    if (calls > 1) return text(`opened ${args.label}`);
+    const page = {
+      mode: 'url' as const,
+      message: 'Sign in',
+      url: 'https://pages.example/in',
+      elicitationId: 'e',
+    };
+    throw new UrlElicitationRequiredError([page]);
   });
 }
 
@@ -95,6 +157,8 @@ function createPeer(): McpServer {
     const page = inputRequired.elicitUrl({ message: 'Sign in there', url: 'https://bücher.example/in?a=b' });
     return inputRequired({ inputRequests: { page } });
   });
+  registerModelTools(server);
+  registerPageTool(server);
   server.registerTool(
     'structured',
     { inputSchema, outputSchema: z.object({ seats: z.string() }) },

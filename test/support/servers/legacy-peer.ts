@@ -10,7 +10,11 @@ import { Server } from '@modelcontextprotocol/sdk/server/index.js';
 import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js';
 import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js';
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
-import { CallToolRequestSchema, ListToolsRequestSchema } from '@modelcontextprotocol/sdk/types.js';
+import {
+  CallToolRequestSchema,
+  ElicitResultSchema,
+  ListToolsRequestSchema,
+} from '@modelcontextprotocol/sdk/types.js';
 
 interface Result {
   [key: string]: unknown;
@@ -20,6 +24,11 @@ interface Extra {
   readonly signal: AbortSignal;
   readonly requestId: string | number;
   sendNotification(notification: { method: string; params: Record<string, unknown> }): Promise<void>;
+  /** On the stream of the call, where there is one. */
+  sendRequest(
+    request: { method: string; params: Record<string, unknown> },
+    result: unknown,
+  ): Promise<unknown>;
 }
 interface Asked {
   readonly args: Record<string, unknown>;
@@ -66,6 +75,7 @@ const tools: Record<string, PeerTool> = {
   'no-structured': { output: SUM, run: () => text('no sum') },
   wait: { run: waitForCancel },
   hold: { run: hold },
+  ask: { run: ask },
   release: { run: () => (released.resolve(), text(String(state.mostInFlight))) },
   beat: { run: beat },
   flood: { run: flood },
@@ -218,6 +228,12 @@ async function connect(transport: Transport): Promise<void> {
     return (await tool.run({ args, meta, extra: extra as unknown as Extra, server })) as Result;
   });
   await server.connect(transport);
+}
+
+async function ask({ args, extra }: Asked): Promise<Result> {
+  const params = { message: String(args['label']), requestedSchema: { type: 'object', properties: {} } };
+  const answer = await extra.sendRequest({ method: 'elicitation/create', params }, ElicitResultSchema);
+  return text(`${String(args['label'])} ${JSON.stringify(answer)}`);
 }
 
 function serveHttp(): void {

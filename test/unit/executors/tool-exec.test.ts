@@ -17,6 +17,7 @@ const place: ToolPlace = {
   trust: 'none',
   context: 'caller',
   questionMs: null,
+  sampling: null,
   endpoint: 'here',
 };
 const answered: ToolCallOutcome = { kind: 'result', result: { content: [{ type: 'text', text: 'hello' }] } };

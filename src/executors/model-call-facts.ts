@@ -1,0 +1,42 @@
+// What metrics say of one call of a model: time, tokens, cost.
+// Must never hold a word of a prompt or an answer.
+import type { Directive } from '../contract/directive.ts';
+import { parseModelName } from '../contract/model-name.ts';
+import type { ModelCallFacts } from '../telemetry/meters.ts';
+import type { Execution } from './definition.ts';
+
+/** Of a turn or of vectors: what the call says of itself. */
+interface Timed {
+  duration_ms?: number;
+  first_chunk_ms?: number | null;
+}
+
+/** null: no call of a model that has a name. */
+export function modelCallFacts(
+  { type }: Pick<Directive, 'type'>,
+  model: string,
+  { execution, durationMs }: { execution: Execution; durationMs: number },
+): ModelCallFacts | null {
+  const ref = parseModelName(model);
+  if (ref === null || execution.unsent === true) return null;
+  const { result, metadata = {} } = execution;
+  const timed: Timed = result.ok ? Object(result.payload) : {};
+  const cost = metadata['cost'];
+  return {
+    operation: type === 'llm_embed' ? 'embeddings' : 'chat',
+    provider: ref.provider,
+    model: ref.model,
+    errorType: result.ok ? null : result.error.type,
+    durationMs: timed.duration_ms ?? durationMs,
+    firstChunkMs: timed.first_chunk_ms ?? null,
+    tokens: tokensOf(execution),
+    cost: typeof cost === 'number' ? cost : null,
+  };
+}
+
+/** A failed call has used tokens, too. */
+function tokensOf({ usage, metadata }: Execution): ModelCallFacts['tokens'] {
+  type Counts = { input_tokens: number; output_tokens: number };
+  const counts = usage ?? (metadata?.['usage_so_far'] as Counts | undefined);
+  return counts ? { input: counts.input_tokens, output: counts.output_tokens } : null;
+}

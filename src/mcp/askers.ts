@@ -1,0 +1,106 @@
+/** Which call a request of a legacy server is about: its questions, and what it asks models, name none.
+ *  It must never guess: where several calls have asked at once, or a call was ended that the server may still be at work
+ *  on, nobody is the asker. */
+import { AsyncLocalStorage } from 'node:async_hooks';
+import type { Transport } from '@modelcontextprotocol/client';
+import { isObject } from '../contract/json-object.ts';
+import type { Logger } from '../telemetry/logger.ts';
+import { watchAbandoned } from './abandoned-calls.ts';
+import type { CallListeners } from './session.ts';
+
+export type InFlight = ReadonlyMap<Promise<unknown>, CallListeners>;
+
+type Meta = Readonly<Record<string, unknown>> | undefined;
+
+export interface Askers {
+  /** A call has ended: of those that are left, one may be known as the one that asks. */
+  changed(): void;
+  /** The call that asks; null: it is unknown, or no answer is wanted any more. `meta`: of the question. */
+  find(withdrawn: AbortSignal, meta: Meta): Promise<CallListeners | null>;
+  /** Runs `answer` while it counts as open: a call that ends meanwhile has told its server so. */
+  whileOpen<T>(answer: () => Promise<T>): Promise<T>;
+}
+
+/** What is sent and read for a call runs in its context: over Streamable HTTP, a request on the stream of a call is of that call. */
+const streamOf = new AsyncLocalStorage<CallListeners>();
+
+/** Sends a call so that what its server asks on the stream of the answer is known to be of this call. */
+export function onStreamOf<T>(listeners: CallListeners, send: () => Promise<T>): Promise<T> {
+  return streamOf.run(listeners, send);
+}
+
+/** `inFlight`: the calls under way on the connected transport. */
+export function findAskers(transport: Transport, inFlight: InFlight, logger: Logger): Askers {
+  let open = 0;
+  let hasAsked = false;
+  const abandoned = watchAbandoned(transport, () => open > 0);
+  const waiting = new Set<() => void>();
+  const changed = (): void => {
+    for (const look of waiting) look();
+  };
+  const unknown = (withdrawn: AbortSignal): null => {
+    if (!withdrawn.aborted) logger.warn(...unknownAsker(inFlight.size, abandoned.leftMs()));
+    return null;
+  };
+  const note = (): void => {
+    for (const each of inFlight.values()) each.onAsked?.();
+    if (!hasAsked) logger.info({}, 'MCP server asks while it works: it gets one call at a time from now on');
+    hasAsked = true;
+  };
+  return {
+    changed,
+    async find(withdrawn, meta) {
+      const taskId = relatedTask(meta);
+      if (taskId !== null) return ofTask(inFlight, taskId) ?? unknown(withdrawn);
+      const known = streamOf.getStore();
+      if (known !== undefined) return isInFlight(inFlight, known) ? known : null;
+      note();
+      const { promise, resolve } = Promise.withResolvers<CallListeners | null>();
+      const look = (): void => {
+        const [only = null] = inFlight.values();
+        if (withdrawn.aborted || abandoned.leftMs() > 0) resolve(null);
+        else if (inFlight.size <= 1) resolve(only);
+        else if (waiting.size >= inFlight.size) resolve(null);
+      };
+      waiting.add(look);
+      withdrawn.addEventListener('abort', look, { once: true });
+      changed();
+      const found = await promise.finally(() => {
+        waiting.delete(look);
+        withdrawn.removeEventListener('abort', look);
+      });
+      return found ?? unknown(withdrawn);
+    },
+    async whileOpen(answer) {
+      open += 1;
+      return answer().finally(() => (open -= 1));
+    },
+  };
+}
+
+const RELATED_TASK = 'io.modelcontextprotocol/related-task';
+
+/** The task that asks; null: the question names none. */
+function relatedTask(meta: Meta): string | null {
+  const related = meta?.[RELATED_TASK];
+  return isObject(related) ? String(related['taskId']) : null;
+}
+
+/** The call whose task it is; null: of a call that has ended, or of another process. */
+function ofTask(inFlight: InFlight, taskId: string): CallListeners | null {
+  return [...inFlight.values()].find((each) => each.taskId === taskId) ?? null;
+}
+
+/** Its call may have ended, and its stream not yet. */
+function isInFlight(inFlight: InFlight, listeners: CallListeners): boolean {
+  return [...inFlight.values()].includes(listeners);
+}
+
+function unknownAsker(calls: number, leftMs: number): Parameters<Logger['warn']> {
+  if (leftMs === 0)
+    return [{ calls }, 'MCP server asks, and it is unknown for which call: its question is cancelled'];
+  const until = new Date(Date.now() + leftMs).toISOString();
+  const message =
+    'MCP server asks, perhaps for a call that was ended before it answered: its questions are cancelled for a while';
+  return [{ calls, until }, message];
+}

@@ -1,0 +1,151 @@
+/** Tools that ask models, through the whole service: real servers of both eras, within budgets in Redis.
+ *  It must never reach a provider: a server of the test answers like one. */
+import { randomUUID } from 'node:crypto';
+import { describe, expect, test } from 'vitest';
+import { createHttpClient } from '../../../src/client/http-client.ts';
+import { resultSchema } from '../../../src/contract/result.ts';
+import { ownServerEntry } from '../../support/mcp-servers.ts';
+import { json, startProvider } from '../../support/provider-server.ts';
+import { openStore } from '../../support/store.ts';
+import { startService } from '../../support/running-service.ts';
+import { shared, useRedis } from '../../support/shared.ts';
+
+const message = { role: 'assistant', content: 'in short STOP and long' };
+const answer = {
+  id: 'a',
+  object: 'chat.completion',
+  model: 'm',
+  choices: [{ index: 0, finish_reason: 'stop', message }],
+  usage: { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 },
+};
+const provider = shared(async () => startProvider(json(200, answer)));
+
+const asking = (more: object, env: Record<string, string> = {}) => ({
+  ...ownServerEntry('asking-peer.ts', env),
+  questions: true,
+  ...more,
+});
+const legacy = { ASKING_ERA: 'legacy' };
+/** Nobody listens at the provider of its first model: the next one of the chain answers. */
+const sampling = { model: 'summary', max_tokens: 100 };
+
+const redis = useRedis();
+const service = shared(async () =>
+  startService({
+    redisUrl: redis.url,
+    config: {
+      providers: {
+        gone: { type: 'openai-compatible', base_url: 'http://127.0.0.1:65535/v1' },
+        real: { type: 'openai-compatible', base_url: `${provider.url}/v1` },
+      },
+      models: { summary: ['gone:any', 'real:any'] },
+      mcpServers: {
+        modern: asking({ sampling }),
+        legacy: asking({ sampling }, legacy),
+        few: asking({ sampling: { ...sampling, max_requests_per_call: 3 } }),
+        fewlegacy: asking({ sampling: { ...sampling, max_requests_per_call: 3 } }, legacy),
+        // Two requests of at most 100 tokens and their prompt; what they take is less.
+        day: asking({ sampling: { ...sampling, max_tokens_per_call: 130, max_tokens_per_day: 130 } }),
+        none: asking({}),
+        nonelegacy: asking({}, legacy),
+        silent: { ...ownServerEntry('asking-peer.ts', legacy) },
+      },
+    },
+  }),
+);
+const client = shared(async () => {
+  const made = createHttpClient({ baseUrl: service.url });
+  return Object.assign(made, { [Symbol.asyncDispose]: async () => made.close() });
+});
+
+async function start(tool_name: string): Promise<string> {
+  const request_id = randomUUID();
+  await client.submit({ type: 'tool_exec', tool_name, id: 'c', request_id });
+  return request_id;
+}
+
+async function end(request_id: string) {
+  const signal = await client.result(request_id, 'c', { timeoutMs: 60_000 });
+  const data = signal && 'result' in signal.data ? signal.data : null;
+  const result = resultSchema.parse(data?.result ?? null);
+  return { said: result.ok ? result.payload : result.error, metadata: data?.metadata };
+}
+
+const call = async (tool: string) => end(await start(tool));
+
+async function answered(tool: string, body: { action: 'accept'; content?: object }) {
+  const request_id = await start(tool);
+  const inputs = async () => (await client.directive(request_id, 'c'))?.inputs ?? [];
+  await expect.poll(inputs, { timeout: 30_000 }).toHaveLength(1);
+  await client.answer(request_id, 'c.1', body as never);
+  return end(request_id);
+}
+
+const counts = { input_tokens: 10, output_tokens: 5, total_tokens: 15 };
+
+describe.each(['modern', 'legacy'])('a tool of a %s server that asks a model', (server) => {
+  test('gets its answer from the chain, cut at the stop sequence, and what it took is in the signal', async () => {
+    const { said, metadata } = await call(`${server}.sum-up`);
+    expect(said).toBe('in short ');
+    expect(metadata).toMatchObject({ sampling: { model: 'summary', requests: 1, refused: 0, ...counts } });
+  });
+
+  test('gets nothing for a prompt of 10 MB, and the limit is named', async () => {
+    const { said } = await call(`${server}.sum-10-mb`);
+    expect(JSON.stringify(said)).toContain('more than 262144 bytes of text');
+  });
+
+  test('is held to its requests, and the setting is named', async () => {
+    const { said, metadata } = await call(`${server === 'modern' ? 'few' : 'fewlegacy'}.sum-for-ever`);
+    expect(JSON.stringify(said)).toContain('max_requests_per_call');
+    expect(metadata).toMatchObject({ sampling: { requests: 4, refused: 1, total_tokens: 45 } });
+  });
+});
+
+test('a round that asks a model and a person gets both answers in one call', async () => {
+  const { said } = await answered('modern.sum-and-ask', { action: 'accept', content: { seats: 2 } });
+  expect(said).toBe('in short STOP and long {"window":true,"seats":2}');
+});
+
+test('10,000 requests of one call reach a model three times', async () => {
+  const { said, metadata } = await call('fewlegacy.sum-flood');
+  expect(said).toMatch(
+    /^3 answered; .*max_requests_per_call of mcpServers\.fewlegacy\.sampling \(3\) is used up/,
+  );
+  expect(metadata).toMatchObject({ sampling: { requests: 10_000, refused: 9_997 } });
+});
+
+test('the budget of a day holds over calls, counts what was used, and lives in Redis for a while', async () => {
+  for (const _ of [1, 2]) expect((await call('day.sum-up')).said).toBe('in short ');
+  const { said } = await call('day.sum-up');
+  expect(JSON.stringify(said)).toMatch(
+    /max_tokens_per_day of mcpServers\.day\.sampling \(130\).* until \d{4}-/,
+  );
+  await using store = await openStore(redis.url, { prefix: service.prefix });
+  const [day] = store.keys.sampling('day', '');
+  expect(await store.connection.hget(day, 'tokens')).toBe('30');
+  const keys = await store.connection.keys(`${service.prefix}:{sampling:day}:*`);
+  expect(keys).toHaveLength(3);
+  for (const key of keys) {
+    const leftMs = await store.connection.pttl(key);
+    expect(leftMs > 0 && leftMs <= 2 * 86_400_000).toBe(true);
+  }
+});
+
+test.each(['none', 'nonelegacy'])('without the setting %s is refused, and it is named', async (server) => {
+  const { said, metadata } = await call(`${server}.sum-up`);
+  expect(JSON.stringify(said)).toMatch(server === 'none' ? /set \\"sampling\\"/ : /sampling/);
+  expect(metadata).not.toHaveProperty('sampling');
+});
+
+describe('a legacy server that wants a page to be opened first', () => {
+  test('is called again when a person has opened it', async () => {
+    const { said } = await answered('legacy.page-first', { action: 'accept' });
+    expect(said).toBe('opened x');
+  });
+
+  test('fails its call where nobody answers, with the setting that helps', async () => {
+    const { said } = await call('silent.page-first');
+    expect(said).toMatchObject({ details: { fix: expect.stringContaining('"questions"') } });
+  });
+});
