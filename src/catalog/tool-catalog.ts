@@ -1,6 +1,7 @@
 // The catalog of tools in Redis: what each MCP server offers, visible to every process.
 // Must never be needed to run a tool: it only informs.
 import type { RedisConnection } from '../redis/connection.ts';
+import type { ServerOffers } from '../contract/server-read.ts';
 import type { ServerLogin, ToolFault, ToolListing } from '../contract/tool-listing.ts';
 import type { KeySpace } from '../journal/keys.ts';
 import { entryText, parseEntry } from './entry-text.ts';
@@ -24,6 +25,8 @@ export interface CatalogEntry {
   sampling?: string | null;
   /** Absent or '': the server gives none. */
   instructions?: string;
+  /** Absent: an older process has written the entry, or MCP clients of the service see nothing of it but tools. */
+  offers?: ServerOffers | undefined;
   updatedAt: number;
   /** The lane is paused until then because the server is unreachable; milliseconds since the epoch. */
   blockedUntil?: number;
@@ -91,6 +94,7 @@ export function toolListing(
       ...(entry.login ? { login: entry.login } : {}),
       ...(entry.sampling ? { sampling: entry.sampling } : {}),
       ...(entry.instructions ? { instructions: entry.instructions } : {}),
+      ...(entry.offers ? { offers: entry.offers } : {}),
       updated_at: new Date(entry.updatedAt).toISOString(),
       ...(entry.served === false ? { served: false as const } : {}),
     })),

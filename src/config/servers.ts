@@ -43,6 +43,17 @@ function contextField(usual: 'caller' | 'all') {
   });
 }
 
+/** A list of tools means that the operator chose what may be seen: then only what is named. */
+function passedOnField(what: string) {
+  return z
+    .boolean()
+    .optional()
+    .register(notes, {
+      description: `Whether MCP clients of the service may see and read the ${what} of this server.`,
+      fallback: '`true` where `expose` is `true`, else `false`',
+    });
+}
+
 const policyFields = {
   lane: laneSchema.prefault({}).register(notes, { description: 'The queue of this server.' }),
   serial: z.boolean().default(false).register(notes, {
@@ -75,6 +86,8 @@ const strangerFields = {
       'Tools of this server may ask a model (MCP calls it sampling), within a budget. Without it, the server is told that no model answers.',
     fallback: 'no model answers',
   }),
+  expose_resources: passedOnField('resources'),
+  expose_prompts: passedOnField('prompts'),
 };
 
 export const stdioServerSchema = z
@@ -183,6 +196,13 @@ export type ModuleServerConfig = ConfigOf<'module'>;
 /** A server that speaks MCP. */
 export type McpServerConfig = StdioServerConfig | HttpServerConfig | BuiltInServerConfig;
 export type ServerConfig = McpServerConfig | ModuleServerConfig;
+
+/** What of a server besides its tools MCP clients of the service may see. */
+export function passesOn(server: ServerConfig): { readonly resources: boolean; readonly prompts: boolean } {
+  if (server.kind === 'builtin' || server.kind === 'module') return { resources: false, prompts: false };
+  const usual = server.expose === true;
+  return { resources: server.expose_resources ?? usual, prompts: server.expose_prompts ?? usual };
+}
 
 /** What an entry is read by. An entry without the key of a transport is read as a process, and refused. */
 export function transportOf(entry: unknown): { kind: Kind; schema: z.ZodType<z.infer<typeof serverSchema>> } {

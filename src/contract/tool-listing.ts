@@ -2,6 +2,7 @@
 // Must never show how a server is reached: commands, URLs, headers.
 import * as z from 'zod';
 import { instantSchema, jsonObjectSchema, serverNameSchema } from './identifiers.ts';
+import { serverOffersSchema } from './server-read.ts';
 import { repeatPolicySchema } from './work-directive.ts';
 
 export const listedToolSchema = z.object({
@@ -54,6 +55,8 @@ export const listedServerSchema = z.object({
   sampling: z.string().optional(),
   /** What it says to the model that uses it; absent = nothing. */
   instructions: z.string().optional(),
+  /** What MCP clients of the service may see of it besides tools; absent = nothing. */
+  offers: serverOffersSchema.optional(),
   updated_at: instantSchema,
   /** false: no worker serves it now, so its tools are only remembered. Absent: one does. */
   served: z.literal(false).optional(),

@@ -4,4 +4,4 @@
 export const CONTRACT_VERSION = '1.3.0';
 
 /** SHA-256 over every generated schema, in file name order. */
-export const CONTRACT_SHA256 = '0670963e91f60bd903265ba91d212909c388d2aad43eaf9bb344f6db41014f37';
+export const CONTRACT_SHA256 = 'd69ba9d8a7544a2cfad33376700876af96f2553da630b6a266585f9b25f36082';

@@ -1,5 +1,6 @@
 // What follows the end of a directive outside its request: a failed one becomes a dead letter, then the sweeper forgets it.
 // Must never forget a directive before its dead letter is written: the sweeper writes what is missing.
+import { isPassing } from '../contract/server-read.ts';
 import type { DeadLetterIndex } from './dead-letter-index.ts';
 import type { DirectiveRef, SweepIndex } from './sweep-index.ts';
 
@@ -21,6 +22,8 @@ export function createEndRecorder(index: SweepIndex, dead: DeadLetterIndex) {
     lane,
     errorType,
   }: EndedDirective & { errorType: string }): Promise<void> {
+    // Who reads has its error at once, and its request is gone within a minute.
+    if (isPassing(requestId)) return;
     await dead.add({ requestId, id, lane, errorType });
   }
 

@@ -1,5 +1,6 @@
 // The journal: the record of requests and directives in Redis, and the only way to change it.
 // Must never decide what an outcome means; it decides only whether a change is still allowed.
+import { isPassing, PASSING_KEPT_MS } from '../contract/server-read.ts';
 import type { Signal, SignalDraft } from '../contract/signal.ts';
 import type { RedisConnection } from '../redis/connection.ts';
 import { createClaimHolder } from './claim-holder.ts';
@@ -89,6 +90,9 @@ export function createJournal(options: JournalOptions) {
   const run = prepareScripts(connection);
   const mostBytes = requestBytes ?? DEFAULT_REQUEST_BYTES;
 
+  const keptMs = (requestId: string): number =>
+    isPassing(requestId) ? Math.min(retentionMs, PASSING_KEPT_MS) : retentionMs;
+
   async function wake<V extends object>(requestId: string, verdict: V, news?: RunNews): Promise<V> {
     const version = 'run' in verdict ? (verdict.run as number | null) : null;
     if (version !== null) await wakeRun?.(requestId, version, news);
@@ -97,7 +101,7 @@ export function createJournal(options: JournalOptions) {
 
   /** `inbox`: channel on which the ends of these directives are announced, beside the request's log. */
   async function accept(requestId: string, batch: readonly Acceptance[], inbox = ''): Promise<AcceptVerdict> {
-    const args = [retentionMs, inbox, mostBytes, ...batch.flatMap(acceptanceArguments)];
+    const args = [keptMs(requestId), inbox, mostBytes, ...batch.flatMap(acceptanceArguments)];
     const verdict = acceptVerdict(await run('accept', keys.request(requestId), args));
     if (verdict.kind === 'ok' && batch.some((each) => each.end !== undefined)) onEnd?.(requestId);
     return wake(requestId, verdict);
@@ -116,7 +120,7 @@ export function createJournal(options: JournalOptions) {
     { attempted = true, leavesTask = false }: { attempted?: boolean; leavesTask?: boolean } = {},
   ): Promise<FinishVerdict> {
     const how = attempted ? (leavesTask ? 2 : 0) : 1;
-    const args = [ref.id, ref.fence, status, retentionMs, how, mostBytes];
+    const args = [ref.id, ref.fence, status, keptMs(ref.requestId), how, mostBytes];
     return end(ref.requestId, args, signals);
   }
 
@@ -127,7 +131,7 @@ export function createJournal(options: JournalOptions) {
     status: EndStatus,
     signals: readonly SignalDraft[],
   ): Promise<FinishVerdict> {
-    return end(requestId, [id, '', status, retentionMs, 0, mostBytes], signals);
+    return end(requestId, [id, '', status, keptMs(requestId), 0, mostBytes], signals);
   }
 
   async function end(requestId: string, args: (string | number)[], signals: readonly SignalDraft[]) {
@@ -149,7 +153,7 @@ export function createJournal(options: JournalOptions) {
     seen?: Pick<DirectiveRecord, 'status' | 'fence'>,
     spareRunning = false,
   ): Promise<CancelVerdict> {
-    const args = [id, retentionMs, JSON.stringify(signal), reason, stateOf(seen), spareRunning ? 1 : 0];
+    const args = [id, keptMs(requestId), JSON.stringify(signal), reason, stateOf(seen), spareRunning ? 1 : 0];
     const reply = await run('cancel', keys.request(requestId), args);
     if (reply[0] === 'already') return { kind: 'already', status: reply[1] as EndStatus };
     if (reply[0] !== 'ended') return { kind: reply[0] as 'requested' | 'running' | 'changed' | 'unknown' };

@@ -58,7 +58,7 @@ export function createMcpEndpoint(options: ToolServersOptions): McpEndpoint {
 /** Each stream of a client that wants to know of changes is a listener. */
 function listBus(list: ListWatch): ServerEventBus {
   return {
-    subscribe: (listener) => list.listen(() => listener({ kind: 'tools_list_changed' })),
+    subscribe: (listener) => list.listen((changed) => listener({ kind: `${changed}_list_changed` })),
     // Nothing else is announced.
     publish: () => {},
   };

@@ -19,8 +19,11 @@ export function createMcpEndpoints(given: Omit<ToolServersOptions, 'scope' | 'li
     if (server === null) return all;
     const known = ofServer.get(server);
     if (known !== undefined) return known;
-    const { tools } = await options.client.tools();
-    const visible = new Set(tools.filter(({ exposed }) => exposed !== false).map((tool) => tool.server));
+    const { tools, servers } = await options.client.tools();
+    const visible = new Set([
+      ...tools.filter(({ exposed }) => exposed !== false).map((tool) => tool.server),
+      ...servers.filter(({ offers }) => offers !== undefined).map(({ name }) => name),
+    ]);
     if (!visible.has(server)) return notServed([...visible]);
     const made = ofServer.get(server) ?? createMcpEndpoint({ ...options, scope: { kind: 'server', server } });
     ofServer.set(server, made);

@@ -2,7 +2,7 @@
  *  It must never be longer than its limit, nor speak of a server that shows nothing. */
 import type { ListedServer } from '../contract/tool-listing.ts';
 
-export type Instructing = Pick<ListedServer, 'name' | 'instructions'>;
+export type Instructing = Pick<ListedServer, 'name' | 'instructions' | 'offers'>;
 
 const OWN =
   'Each call is a durable directive: it is executed although the connection, this server or a worker dies. ' +

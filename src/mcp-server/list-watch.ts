@@ -18,9 +18,11 @@ export interface ListWatchOptions {
   readonly gatherMs?: number;
 }
 
+export type ListKind = 'tools' | 'resources' | 'prompts';
+
 export interface ListWatch {
   /** Returns what ends it, once or more often. */
-  listen(changed: () => void): () => void;
+  listen(changed: (list: ListKind) => void): () => void;
 }
 
 const GATHER_MS = 1_000;
@@ -29,8 +31,8 @@ const WITH_HINTS_MS = 60_000;
 const WITHOUT_HINTS_MS = 5_000;
 
 export function createListWatch({ read, hints, stop, gatherMs = GATHER_MS }: ListWatchOptions): ListWatch {
-  const listeners = new Set<() => void>();
-  let known: string | null = null;
+  const listeners = new Set<(list: ListKind) => void>();
+  let known: Digests | null = null;
   let timer: NodeJS.Timeout | undefined;
   let dueAt = Infinity;
   let isHinted = false;
@@ -40,10 +42,10 @@ export function createListWatch({ read, hints, stop, gatherMs = GATHER_MS }: Lis
   async function check(): Promise<void> {
     dueAt = Infinity;
     if (listeners.size === 0 || stop.aborted) return;
-    const now = await read().then(digestOf, () => null);
-    const isOther = known !== null && now !== null && now !== known;
+    const now = await read().then(digestsOf, () => null);
+    const others = known === null || now === null ? [] : otherLists(known, now);
     known = now ?? known;
-    if (isOther) for (const changed of listeners) changed();
+    for (const list of others) for (const changed of listeners) changed(list);
     look(everyMs);
   }
 
@@ -81,6 +83,27 @@ export function createListWatch({ read, hints, stop, gatherMs = GATHER_MS }: Lis
 const digests = new WeakMap<Offer, string>();
 /** Calls of other clients do not wait longer for a list of megabytes, milliseconds. */
 const STEP_MS = 5;
+
+type Digests = Readonly<Record<ListKind, string>>;
+
+function otherLists(before: Digests, now: Digests): ListKind[] {
+  return (['tools', 'resources', 'prompts'] as const).filter((list) => before[list] !== now[list]);
+}
+
+async function digestsOf(offered: OfferedTools): Promise<Digests> {
+  return {
+    tools: await digestOf(offered),
+    resources: revisionsOf(offered, 'resources'),
+    prompts: revisionsOf(offered, 'prompts'),
+  };
+}
+
+/** The lists themselves stay at their servers. */
+function revisionsOf({ offering }: OfferedTools, list: 'resources' | 'prompts'): string {
+  return JSON.stringify(
+    offering.filter(({ offers }) => offers[list]).map(({ name, offers }) => [name, offers.revision]),
+  );
+}
 
 async function digestOf({ offers }: Pick<OfferedTools, 'offers'>): Promise<string> {
   const list = createHash('sha256');

@@ -4,6 +4,7 @@ import type { Tool } from '@modelcontextprotocol/server';
 import type { ListedAgent } from '../contract/agent-listing.ts';
 import type { ListedTool } from '../contract/tool-listing.ts';
 import { type Instructing, instructionsFor } from './instructions.ts';
+import type { OfferingServer } from './server-lists.ts';
 import { portableNames, wholeName } from './tool-names.ts';
 
 /** Which tools: those of all servers under portable names, or those of one under their own. */
@@ -23,6 +24,8 @@ export interface OfferedTools {
   readonly descriptors: readonly Tool[];
   /** What stands behind each name of them. */
   readonly offers: ReadonlyMap<string, Offer>;
+  /** The servers that offer more than tools. */
+  readonly offering: readonly OfferingServer[];
   /** What a client is told of them. */
   readonly instructions: string;
   /** undefined: there is no such tool, or it is not offered. */
@@ -39,13 +42,16 @@ export interface Listed {
 export function offeredTools({ tools, servers = [], agents }: Listed, scope: Scope): OfferedTools {
   const visible: Offer[] = tools.filter((tool) => isVisible(tool, scope));
   if (scope.kind === 'all') visible.push(...agents.map(offeredAgent));
-  const shown = new Set(visible.map(({ server }) => server));
+  const inScope = servers.filter(({ name }) => scope.kind === 'all' || name === scope.server);
+  const offering = inScope.flatMap(({ name, offers }) => (offers === undefined ? [] : [{ name, offers }]));
+  const shown = new Set([...visible.map(({ server }) => server), ...offering.map(({ name }) => name)]);
   const named =
     scope.kind === 'all' ? portableNames(visible) : new Map(visible.map((offer) => [offer.tool, offer]));
   const whole = new Map(visible.map((offer) => [wholeName(offer), offer]));
   return {
     descriptors: [...named].map(([name, offer]) => descriptor(name, offer)),
     offers: named,
+    offering,
     instructions: instructionsFor(servers.filter(({ name }) => shown.has(name))),
     find: (name) => named.get(name) ?? whole.get(name),
   };

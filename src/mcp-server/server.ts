@@ -8,17 +8,19 @@ import {
 } from '@modelcontextprotocol/server';
 import { type LegParts, modernLeg, sessionLeg } from './call-leg.ts';
 import { type SubjectParts, subjectOf } from './call-subject.ts';
-import type { ListWatch } from './list-watch.ts';
+import type { ListKind, ListWatch } from './list-watch.ts';
+import { PASSED_CAPABILITIES, type PassThroughOptions, servePassThrough } from './pass-through.ts';
 import { guarded } from './refusal.ts';
 import { serveTasks, TASKS_EXTENSION } from './tasks.ts';
 
-export interface ToolServerOptions extends LegParts, SubjectParts {
+export interface ToolServerOptions extends LegParts, SubjectParts, PassThroughOptions {
   readonly list: ListWatch;
   readonly version: string;
 }
 
+const LISTS = ['tools/list', 'resources/list', 'resources/templates/list', 'prompts/list'];
 /** A client may keep a list for so long. */
-const LIST_TTL_MS = 5_000;
+const LIST_HINT = { ttlMs: 5_000, cacheScope: 'private' } as const;
 
 export async function createToolServer(
   options: ToolServerOptions,
@@ -32,10 +34,11 @@ export async function createToolServer(
     {
       capabilities: {
         tools: { listChanged: true },
+        ...PASSED_CAPABILITIES,
         ...(isModern ? { extensions: { [TASKS_EXTENSION]: {} } } : {}),
       },
       instructions,
-      cacheHints: { 'tools/list': { ttlMs: LIST_TTL_MS, cacheScope: 'private' } },
+      cacheHints: Object.fromEntries(LISTS.map((list) => [list, LIST_HINT])),
     },
   );
   server.setRequestHandler('tools/list', async (_, { mcpReq: { signal } }) =>
@@ -50,19 +53,31 @@ export async function createToolServer(
       return server.projectCallToolResult(result, (await subject.tool()).output_schema);
     }),
   );
+  servePassThrough(server, options);
   if (isModern) serveTasks(server, options);
   return server;
 }
 
 /** Of a server that has a connection for itself: its client hears of changes of the list. */
 export function announceChanges(server: Server, { list }: Pick<ToolServerOptions, 'list'>): Server {
-  const end = list.listen(() => void server.sendToolListChanged().catch(() => {}));
+  const end = list.listen((changed) => void announced(server, changed).catch(() => {}));
   const { onclose } = server;
   server.onclose = () => {
     end();
     onclose?.();
   };
   return server;
+}
+
+async function announced(server: Server, changed: ListKind): Promise<void> {
+  switch (changed) {
+    case 'tools':
+      return server.sendToolListChanged();
+    case 'resources':
+      return server.sendResourceListChanged();
+    case 'prompts':
+      return server.sendPromptListChanged();
+  }
 }
 
 function isAnswer(result: CallToolResult | InputRequiredResult): result is CallToolResult {

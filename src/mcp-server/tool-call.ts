@@ -57,7 +57,12 @@ const LONGEST_FIRST_WAIT_MS = 45_000;
 const UNHEARD_MS = 200;
 
 /** A tool that may be repeated is, after a passing failure; the directive never repeats another one. */
-const RETRIES = { max_retries: 2, retry_backoff_ms: 500, backoff: 'exponential', jitter: 0.2 } as const;
+export const RETRIES = {
+  max_retries: 2,
+  retry_backoff_ms: 500,
+  backoff: 'exponential',
+  jitter: 0.2,
+} as const;
 
 /** The lane's timeout limits an attempt: this must not end a slow one before. As long as a client's seal is good. */
 const DEADLINE_MS = 24 * 60 * 60_000;
@@ -118,7 +123,7 @@ async function submitted(
 export async function attended<Answer>(
   { departures }: CallParts,
   place: Place,
-  { signal, isLost }: Waiter,
+  { signal, isLost }: Pick<Waiter, 'signal' | 'isLost'>,
   work: () => Promise<Answer>,
 ): Promise<Answer> {
   const leave = departures.join(place);

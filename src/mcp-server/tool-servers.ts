@@ -8,6 +8,8 @@ import { createSeals } from './held-call.ts';
 import type { Scope } from './offered-tools.ts';
 import { type CatalogHints, createListWatch, type ListWatch } from './list-watch.ts';
 import { createQuestionReader } from './question-reader.ts';
+import { createServerLists } from './server-lists.ts';
+import { createServerReads } from './server-reads.ts';
 import { createToolServer } from './server.ts';
 import { createToolSource, type ToolSource } from './tool-source.ts';
 
@@ -61,11 +63,13 @@ export function createToolServers(options: ToolServersOptions): ToolServers {
   });
   const tools = createToolSource(options.listing ?? client, scope);
   const list = createListWatch({ read: tools.read, hints: options.hints, stop: stop.signal });
+  const parts = { client, departures, stop: stop.signal, onError };
+  const read = createServerReads(parts);
   const shared = {
-    client,
-    departures,
-    stop: stop.signal,
-    onError,
+    ...parts,
+    read,
+    lists: createServerLists(read),
+    scope,
     tools,
     list,
     keysFrom: options.keysFrom ?? [],

@@ -1,5 +1,6 @@
 /** Keeps one server connected: connects on first need, reconnects after a loss, remembers its tools.
  *  It must never end a call itself, nor open two sessions at once. */
+import { randomUUID } from 'node:crypto';
 import type { SchemaChecks } from '../json-schema/schema-checks.ts';
 import type { ConnectFault } from './connect-fault.ts';
 import { describe, isRefusedAnswer } from './connect-fault.ts';
@@ -8,6 +9,7 @@ import type { TokenSource } from './oauth/token-source.ts';
 import { type ProtocolMemory, openSession } from './open-session.ts';
 import { reconnectDelayMs } from './reconnect-delay.ts';
 import { type McpServerOptions, PROBE_MS } from './server-options.ts';
+import { declaredOffers } from './server-offers.ts';
 import type { Session } from './session.ts';
 import type { ServerOutage, ServerStatus } from './server-status.ts';
 import type { ToolCallRequest } from './tool-call.ts';
@@ -64,6 +66,8 @@ class ServerConnection implements Connection {
   #session: Session | null = null;
   #tools: ToolList | null = null;
   #watch: ToolWatch | null = null;
+  /** As in `DeclaredOffers`. */
+  #revision = '';
   #status: ServerStatus = 'connecting';
   #fault: ConnectFault | null = null;
   readonly #outage = createOutage();
@@ -235,8 +239,11 @@ class ServerConnection implements Connection {
   }
 
   #watchTools(session: Session): ToolWatch {
+    // A server that was lost may offer other things when it is back.
+    if (this.#tools !== null) this.#revision = randomUUID();
     const read = async (): Promise<void> => this.#takeTools(await this.#read(session));
-    return watchTools({ session, read, logger: this.#given.logger });
+    const offersChanged = (): void => void (this.#revision = randomUUID());
+    return watchTools({ session, read, offersChanged, logger: this.#given.logger });
   }
 
   #read(session: Session): Promise<ToolList> {
@@ -247,6 +254,7 @@ class ServerConnection implements Connection {
       signal: this.#stopping.signal,
       logger: this.#given.logger,
       schemas: this.#given.schemas,
+      offers: declaredOffers(session.client, this.#revision),
     });
   }
 

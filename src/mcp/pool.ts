@@ -15,6 +15,7 @@ import { withdrawnTask } from './task-question.ts';
 import { type Hide, hideSecretsOf } from './server-secrets.ts';
 import { createServerEvents, type Subscribe } from './server-events.ts';
 import type { McpServerOptions } from './server-options.ts';
+import { type ReadOutcome, type ReadRequest, readServer } from './server-read.ts';
 import type { ServerStatus } from './server-status.ts';
 import type { ToolCallOutcome, ToolCallRequest } from './tool-call.ts';
 import type { ToolDefinition } from './tool-definition.ts';
@@ -42,6 +43,8 @@ export interface McpPool {
   call(request: ToolCallRequest): Promise<ToolCallOutcome>;
   /** Asks the server of a call that has ended to cancel its task, as `keepTask` got it. False: it does not answer now. */
   withdraw(server: string, task: string, endpoint: string): Promise<boolean>;
+  /** Resources, prompts and completions. Never throws. */
+  read(request: ReadRequest): Promise<ReadOutcome>;
   /** null: never listed yet, or no such server. Kept while the server is away. */
   tools(server: string): readonly ToolDefinition[] | null;
   describe(server: string, tool: string): ToolDefinition | null;
@@ -87,6 +90,12 @@ export function createMcpPool(options: McpPoolOptions): McpPool {
       const connection = served.get(server)?.connection ?? null;
       return connection === null || withdrawnTask({ name: server, connection, only: null }, task, endpoint);
     },
+    async read(request) {
+      const tools = served.get(request.server);
+      if (tools === undefined) return unknownServer(request.server, [...served.keys()]);
+      const outcome = await readServer(tools, request);
+      return outcome.kind === 'answer' && 'result' in outcome.answer ? outcome : tools.hide(outcome);
+    },
     tools: (server) => served.get(server)?.connection.tools()?.definitions ?? null,
     describe: (server, tool) => served.get(server)?.connection.tools()?.find(tool)?.definition ?? null,
     status: (server) => served.get(server)?.connection.status() ?? null,
@@ -122,7 +131,8 @@ function serve(server: McpServerOptions, { random = Math.random, ...pool }: Pool
     logger,
     random,
     schemas,
-    onTools: ({ definitions, faults, instructions }) => source.tools(definitions, faults, hide(instructions)),
+    onTools: ({ definitions, faults, instructions, offers }) =>
+      source.tools(definitions, faults, hide(instructions), offers),
     onStatus: (status, error, outage) => source.status(status, hide(error), outage),
   });
   const slots = createSemaphore(server.serial === true ? 1 : (server.maxInFlight ?? MAX_IN_FLIGHT));
@@ -139,7 +149,10 @@ function forServer(logger: Logger, server: string, hide: Hide): Logger {
   };
 }
 
-function unknownServer(server: string, known: readonly string[]): ToolCallOutcome {
+function unknownServer(
+  server: string,
+  known: readonly string[],
+): Extract<ToolCallOutcome & ReadOutcome, { kind: 'failed' }> {
   const details = { server, close_names: closeNames(server, known) };
   return {
     kind: 'failed',

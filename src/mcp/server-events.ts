@@ -2,6 +2,7 @@
 // Must never let one listener affect a connection, or another listener.
 import type { Logger } from '../telemetry/logger.ts';
 import type { LoginSummary } from './oauth/login.ts';
+import { type DeclaredOffers, NO_OFFERS } from './server-offers.ts';
 import type { ServerOutage, ServerStatus } from './server-status.ts';
 import type { ToolDefinition, ToolFault } from './tool-definition.ts';
 
@@ -12,6 +13,7 @@ export interface ServerListener {
     tools: readonly ToolDefinition[],
     faults: readonly ToolFault[],
     instructions: string,
+    offers: DeclaredOffers,
   ) => void;
   /** `outage`: of a server that is `unavailable`. */
   readonly onStatus?: (server: string, status: ServerStatus, error?: string, outage?: ServerOutage) => void;
@@ -52,8 +54,12 @@ export function createServerEvents() {
       for (const listener of listeners) safely(logger, () => report(listener));
     };
     return {
-      tools: (tools: readonly ToolDefinition[], faults: readonly ToolFault[], instructions: string) =>
-        publish('tools', (listener) => listener.onTools?.(server, tools, faults, instructions)),
+      tools: (
+        tools: readonly ToolDefinition[],
+        faults: readonly ToolFault[],
+        instructions: string,
+        offers = NO_OFFERS,
+      ) => publish('tools', (listener) => listener.onTools?.(server, tools, faults, instructions, offers)),
       status: (status: ServerStatus, error?: string, outage?: ServerOutage) =>
         publish('status', (listener) => listener.onStatus?.(server, status, error, outage)),
       login: (login: LoginSummary | null) =>

@@ -11,6 +11,7 @@ import {
 import * as z from 'zod';
 import { TASK_META } from './answer-guard.ts';
 import { isTimeout } from './connect-fault.ts';
+import type { ServerRead } from '../contract/server-read.ts';
 import type { QuestionAnswer, ToolQuestion } from '../contract/tool-question.ts';
 import { type Askers, findAskers, onStreamOf } from './askers.ts';
 import { answerQuestions, answerSampling } from './legacy-questions.ts';
@@ -79,12 +80,19 @@ export interface Session {
   call(params: CallParams, signal: AbortSignal, listeners: CallListeners): Promise<CallAnswer>;
   /** The answer as it stands. */
   task(request: TaskRequest): Promise<unknown>;
+  /** The same, of what the server offers besides tools. Rejects where it asks for something first. */
+  read(
+    method: ServerRead,
+    params: Readonly<Record<string, unknown>>,
+    signal: AbortSignal,
+  ): Promise<RawAnswer>;
   /** Takes no more calls, but lets those in flight finish before it ends. */
   retire(why: string): Promise<void>;
   /** Resolves once no process and no open stream is left. */
   end(why: string): Promise<void>;
 }
 
+export type RawAnswer = Readonly<Record<string, unknown>>;
 export type TransportKind = 'stdio' | 'http' | 'sse';
 
 /** Our transports offer more than the SDK asks for. */
@@ -168,6 +176,11 @@ export function openedSession(
         async () => client.request({ method, params: { taskId, ...more } }, ANY_RESULT, options),
         { ...NO_LISTENERS, ...answers, ...(onQuestion || onSampling ? { taskId } : {}) },
       );
+    },
+    read: async (method, params, signal) => {
+      const options = { signal, timeout: NO_TIMEOUT_MS };
+      const ask = async () => client.request({ method, params: { ...params } }, ANY_RESULT, options);
+      return during(ask, { ...NO_LISTENERS });
     },
     async retire(reason) {
       why ||= reason;

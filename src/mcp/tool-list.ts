@@ -8,6 +8,7 @@ import { holdsMoreThan } from '../json-schema/harmless.ts';
 import { usablePart } from '../json-schema/usable-part.ts';
 import { shortened } from '../json-schema/shortened-text.ts';
 import type { Logger } from '../telemetry/logger.ts';
+import { type DeclaredOffers, NO_OFFERS } from './server-offers.ts';
 import { type DescriptorFault, descriptorFault, outputSchemaOf } from './read-descriptor.ts';
 import type { ToolDefinition, ToolFault } from './tool-definition.ts';
 
@@ -32,6 +33,8 @@ export interface ToolList {
   readonly faults: readonly ToolFault[];
   /** What the server says to the model that uses it; '' = nothing. */
   readonly instructions: string;
+  /** What the server offers besides tools. */
+  readonly offers: DeclaredOffers;
   find(name: string): ListedTool | undefined;
 }
 
@@ -43,6 +46,8 @@ export interface ToolListOptions {
   readonly schemas: SchemaChecks;
   /** As the server wrote them. */
   readonly instructions?: string | undefined;
+  /** Default: nothing. */
+  readonly offers?: DeclaredOffers;
 }
 
 /** In steps: looking at the schemas of a long list takes longer than calls of other servers may wait. */
@@ -68,6 +73,7 @@ export async function createToolList(tools: readonly Tool[], options: ToolListOp
     instructions: plainText(options.instructions ?? '')
       .trim()
       .slice(0, MAX_INSTRUCTIONS),
+    offers: options.offers ?? NO_OFFERS,
     find: (name) => byName.get(name),
   };
 }

@@ -6,6 +6,7 @@ import { describe } from './connect-fault.ts';
 import type { Logger } from '../telemetry/logger.ts';
 import { LISTING_LIMITS } from './message-limits.ts';
 import { reconnectDelayMs } from './reconnect-delay.ts';
+import type { DeclaredOffers } from './server-offers.ts';
 import type { Session } from './session.ts';
 import { type ToolList, createToolList } from './tool-list.ts';
 
@@ -20,6 +21,8 @@ export interface ToolWatchOptions {
   readonly session: Session;
   readonly logger: Logger;
   readonly read: () => Promise<void>;
+  /** The resources or prompts of the server have changed, too. */
+  readonly offersChanged: () => void;
 }
 
 /** Servers announce several changes in a row; one reading covers them. Milliseconds. */
@@ -35,11 +38,15 @@ export interface ReadToolsOptions {
   readonly signal: AbortSignal;
   readonly logger: Logger;
   readonly schemas: SchemaChecks;
+  /** Default: nothing. */
+  readonly offers?: DeclaredOffers;
 }
 
 /** Every page of the server's list, within its limits. Throws the errors of the SDK. */
 export async function readTools({ session, signal, ...rest }: ReadToolsOptions): Promise<ToolList> {
-  if (session.client.getServerCapabilities()?.tools === undefined) return createToolList([], rest);
+  const instructions = session.client.getInstructions();
+  if (session.client.getServerCapabilities()?.tools === undefined)
+    return createToolList([], { ...rest, instructions });
   const late = AbortSignal.timeout(LISTING_LIMITS.maxMs);
   const options = {
     cacheMode: 'refresh',
@@ -48,7 +55,7 @@ export async function readTools({ session, signal, ...rest }: ReadToolsOptions):
   } as const;
   try {
     const { tools } = await session.client.listTools(undefined, options);
-    return await createToolList(tools, { ...rest, instructions: session.client.getInstructions() });
+    return await createToolList(tools, { ...rest, instructions });
   } catch (error) {
     if (!late.aborted || signal.aborted) throw error;
     throw new Error(`listing them took longer than ${LISTING_LIMITS.maxMs} ms`, { cause: error });
@@ -87,7 +94,13 @@ export function watchTools(options: ToolWatchOptions): ToolWatch {
       });
   };
 
+  const offersChanged = (): void => {
+    options.offersChanged();
+    changed();
+  };
   session.client.setNotificationHandler('notifications/tools/list_changed', changed);
+  session.client.setNotificationHandler('notifications/resources/list_changed', offersChanged);
+  session.client.setNotificationHandler('notifications/prompts/list_changed', offersChanged);
   if (session.era === 'modern') void subscribe(session, signal, changed, logger);
   return {
     async begin() {
@@ -102,6 +115,17 @@ export function watchTools(options: ToolWatchOptions): ToolWatch {
   };
 }
 
+function announcedBy({
+  client,
+}: Session): Partial<Record<`${'tools' | 'resources' | 'prompts'}ListChanged`, true>> {
+  const { tools, resources, prompts } = client.getServerCapabilities() ?? {};
+  return {
+    ...(tools?.listChanged === true ? { toolsListChanged: true } : {}),
+    ...(resources?.listChanged === true ? { resourcesListChanged: true } : {}),
+    ...(prompts?.listChanged === true ? { promptsListChanged: true } : {}),
+  };
+}
+
 /** The modern protocol sends changes only to subscribers. */
 async function subscribe(
   session: Session,
@@ -109,15 +133,13 @@ async function subscribe(
   changed: () => void,
   logger: Logger,
 ): Promise<void> {
-  if (session.client.getServerCapabilities()?.tools?.listChanged !== true) return;
+  const filter = announcedBy(session);
+  if (Object.keys(filter).length === 0) return;
   // Over a pipe the server subscribes this client before it answers the first list.
   const isInOrder = session.transportKind === 'stdio';
   for (let failures = 0; !signal.aborted; failures += 1) {
     try {
-      const subscription = await session.client.listen(
-        { toolsListChanged: true },
-        { signal, timeout: LIST_MS },
-      );
+      const subscription = await session.client.listen(filter, { signal, timeout: LIST_MS });
       // Changes before a subscription are not announced.
       if (failures > 0 || !isInOrder) changed();
       if ((await subscription.closed) === 'local') return;

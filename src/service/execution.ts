@@ -4,6 +4,7 @@ import type { Config } from '../config/config.ts';
 import { DEFAULT_ALIASES, resolveModels } from '../contract/model-name.ts';
 import type { DirectiveDefinition } from '../executors/definition.ts';
 import type { LlmOptions } from '../executors/llm-call.ts';
+import { serverReads } from '../executors/server-read.ts';
 import { toolExec } from '../executors/tool-exec.ts';
 import type { SamplingOptions } from '../executors/tool-sampling.ts';
 import { type Modules, queuedDefinitions } from '../extend/modules.ts';
@@ -15,7 +16,7 @@ import type { Announced } from './announcer.ts';
 import { configuredModels, createModelRole } from './model-role.ts';
 import { servedLanes } from './served-lanes.ts';
 import type { Store } from './store.ts';
-import { createToolRole, type ToolRole } from './tool-role.ts';
+import { createToolRole, readable, type ToolRole } from './tool-role.ts';
 
 export interface ExecutionSettings {
   config: Config;
@@ -39,10 +40,15 @@ export function createExecution(store: Store, adapters: Adapters, settings: Exec
   const tools = createToolRole(adapters.tools, { ...settings, catalog: catalog.published.tools });
   const models = createModelRole(store, adapters, settings);
   const lanes = servedLanes(settings);
+  const ownReads = serverReads({ pool: adapters.tools, isExposed: readable(settings.config) });
+  const ownCalls = ownTools(modules.tools);
   const names = lanes.map(({ name }) => name);
   return {
     definitions: [
-      toolExec({ ...tools, own: ownTools(modules.tools) }, samplingFor(store, models.llm, settings)),
+      toolExec(
+        { ...tools, own: (place) => ownReads(place) ?? ownCalls(place) },
+        samplingFor(store, models.llm, settings),
+      ),
       ...models.definitions,
       ...queuedDefinitions(modules),
     ],

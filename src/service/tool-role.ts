@@ -2,15 +2,19 @@
 // Must never call a tool, nor start a server.
 import { hash } from 'node:crypto';
 import type { Config } from '../config/config.ts';
-import type { ServerConfig } from '../config/servers.ts';
+import { passesOn, type ServerConfig } from '../config/servers.ts';
+import { isObject } from '../contract/json-object.ts';
+import { type ServerOffers, serverReadOf } from '../contract/server-read.ts';
 import type { ListedTool } from '../contract/tool-listing.ts';
 import { toolMatches } from '../contract/tool-pattern.ts';
 import { type RepeatPolicy, knownRepeatPolicy } from '../contract/work-directive.ts';
+import type { ServerReadsOptions } from '../executors/server-read.ts';
 import type { ToolExecOptions, ToolPlace } from '../executors/tool-exec.ts';
 import { serverOf, toolLane, toolOnServer } from '../catalog/route.ts';
 import type { CatalogEntry, ToolCatalog } from '../catalog/tool-catalog.ts';
 import { repeatPolicyOf } from '../mcp/repeat-policy.ts';
 import type { McpPool, ServerOutage } from '../mcp/pool.ts';
+import type { DeclaredOffers } from '../mcp/server-offers.ts';
 import type { ToolDefinition } from '../mcp/tool-definition.ts';
 import type { CircuitBreaker } from '../worker/circuit-breaker.ts';
 import type { Announced } from './announcer.ts';
@@ -38,6 +42,35 @@ function listedTool(tool: ToolDefinition, server: ServerConfig | undefined): Lis
     effect: effects?.get(tool.name) ?? repeatPolicyOf(tool.annotations),
     ...(directives === 'none' ? {} : { directives }),
     ...(isExposed(tool.name, server?.expose) ? {} : { exposed: false as const }),
+  };
+}
+
+/** undefined: nothing. */
+function offersOf(declared: DeclaredOffers, server: ServerConfig | undefined): ServerOffers | undefined {
+  if (server === undefined) return undefined;
+  const passed = passesOn(server);
+  const resources = declared.resources && passed.resources;
+  const prompts = declared.prompts && passed.prompts;
+  if (!resources && !prompts) return undefined;
+  return {
+    ...(resources ? { resources } : {}),
+    ...(prompts ? { prompts } : {}),
+    ...(declared.completions ? { completions: true } : {}),
+    revision: declared.revision,
+  };
+}
+
+/** For whoever has the name of a read; `mcpServers`: those of this process. */
+export function readable({ mcpServers }: Pick<Config, 'mcpServers'>): ServerReadsOptions['isExposed'] {
+  return (name, method, { ref }) => {
+    const server = mcpServers.get(name);
+    if (server === undefined) return false;
+    const { resources, prompts } = passesOn(server);
+    const isOfPrompts =
+      method === 'completion/complete'
+        ? isObject(ref) && ref['type'] === 'ref/prompt'
+        : method.startsWith('prompts/');
+    return isOfPrompts ? prompts : resources;
   };
 }
 
@@ -152,12 +185,13 @@ function publishing(
   change: (server: string, changes: Partial<CatalogEntry>) => Promise<unknown>,
 ): () => void {
   return pool.subscribe({
-    onTools: (server, tools, faults, instructions) =>
+    onTools: (server, tools, faults, instructions, offers) =>
       void change(server, {
         tools: tools.map((tool) => listedTool(tool, mcpServers.get(server))),
         faults: faults.slice(0, MAX_FAULTS),
         sampling: samplingOf(mcpServers.get(server))?.model ?? null,
         instructions,
+        offers: offersOf(offers, mcpServers.get(server)),
       }),
     onStatus(server, status, error, outage) {
       const why = error === undefined ? {} : { error };
@@ -235,6 +269,7 @@ function toolsOf(
 
     async repeatPolicyOf(directive, place) {
       const { server, tool } = place;
+      if (serverReadOf(tool) !== null) return 'read';
       const decided = directive.effect ?? mcpServers.get(server)?.effects.get(tool);
       if (decided !== undefined) return decided;
       const described = pool.describe(server, tool);

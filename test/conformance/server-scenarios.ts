@@ -12,25 +12,12 @@ interface Refusal {
 
 const REFUSED: readonly Refusal[] = [
   {
-    why: 'Adjutant serves tools: resources, prompts and completion are not passed on',
-    checks: [
-      'caching sep-2549-prompts-list-caching-hints',
-      'caching sep-2549-resources-list-caching-hints',
-      'caching sep-2549-resources-templates-list-caching-hints',
-      'completion-complete completion-complete',
-      'input-required-result-non-tool-request sep-2322-non-tool-incomplete',
-      'prompts-get-embedded-resource prompts-get-embedded-resource',
-      'prompts-get-simple prompts-get-simple',
-      'prompts-get-with-args prompts-get-with-args',
-      'prompts-get-with-image prompts-get-with-image',
-      'prompts-list prompts-list',
-      'resources-list resources-list',
-      'resources-read-binary resources-read-binary',
-      'resources-read-text resources-read-text',
-      'resources-subscribe resources-subscribe',
-      'resources-templates-read resources-templates-read',
-      'resources-unsubscribe resources-unsubscribe',
-    ],
+    why: 'subscriptions to single resources are not passed on: each belongs to one connection of one worker, and dies with it',
+    checks: ['resources-subscribe resources-subscribe', 'resources-unsubscribe resources-unsubscribe'],
+  },
+  {
+    why: 'a prompt that asks a question first is not passed on: nobody but its own client could answer',
+    checks: ['input-required-result-non-tool-request sep-2322-non-tool-incomplete'],
   },
   {
     why: 'questions of a tool (elicitation, sampling, roots) are not passed on: people answer them here, where `questions` allows it',

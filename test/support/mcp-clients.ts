@@ -40,6 +40,8 @@ export interface HostClient extends AsyncDisposable {
   list(): Promise<readonly Descriptor[]>;
   instructions(): string;
   call(name: string, args?: Record<string, unknown>, options?: CallOptions): Promise<Answered>;
+  /** Any other request, whose result is not looked at. */
+  ask(method: string, params?: Record<string, unknown>): Promise<Readonly<Record<string, unknown>>>;
 }
 
 const INFO = { name: 'host', version: '1' };
@@ -79,6 +81,7 @@ export async function openHost(
         { name, arguments: args, ...(meta === undefined ? {} : { _meta: meta }) },
         options,
       )) as Answered,
+    ask: async (method, params = {}) => client.request({ method, params }, z.looseObject({})),
     [Symbol.asyncDispose]: async () => client.close(),
   };
 }
@@ -123,6 +126,7 @@ interface AnyClient {
   listTools(): Promise<{ tools: readonly Descriptor[] }>;
   getInstructions(): string | undefined;
   callTool(params: object, options: object): Promise<unknown>;
+  request(request: object, schema: z.ZodType): Promise<Record<string, unknown>>;
   close(): Promise<void>;
 }
 
@@ -164,6 +168,8 @@ async function openLegacy(place: ServerPlace, onChanged?: () => void, person?: P
     listTools: async () => client.listTools(),
     getInstructions: () => client.getInstructions(),
     callTool: async (params, options) => client.callTool(params as never, undefined, options),
+    request: async (request, schema) =>
+      (await client.request(request as never, schema as never)) as Record<string, unknown>,
     close: async () => client.close(),
   };
 }

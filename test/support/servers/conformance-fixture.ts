@@ -1,12 +1,14 @@
-/** The MCP server with the tools that the official conformance suite asks for, as it stands behind Adjutant.
+/** The MCP server with the tools, resources and prompts that the official conformance suite asks for, as it stands behind Adjutant.
  *  It must never do more than the suite describes of a tool: a scenario would pass that a stranger's server fails. */
 import { setTimeout as wait } from 'node:timers/promises';
 import {
   type CallToolResult,
+  type GetPromptResult,
   inputRequired,
   type InputRequiredResult,
   ProtocolError,
   ProtocolErrorCode,
+  ResourceNotFoundError,
   Server,
   type ServerContext,
   type Tool,
@@ -201,11 +203,79 @@ async function progressing(_: Arguments, { mcpReq }: ServerContext): Promise<Cal
   return said('done');
 }
 
+const RESOURCES = {
+  'test://static-text': {
+    mimeType: 'text/plain',
+    text: 'This is the content of the static text resource.',
+  },
+  'test://static-binary': { mimeType: 'image/png', blob: PNG },
+  'test://watched-resource': { mimeType: 'text/plain', text: 'watched' },
+} as const;
+
+const TEMPLATE = 'test://template/{id}/data';
+
+function readResource(uri: string) {
+  if (Object.hasOwn(RESOURCES, uri)) return { uri, ...RESOURCES[uri as keyof typeof RESOURCES] };
+  const id = /^test:\/\/template\/(?<id>[^/]+)\/data$/.exec(uri)?.groups?.['id'];
+  if (id === undefined) throw new ResourceNotFoundError(uri);
+  const text = JSON.stringify({ id, templateTest: true, data: `Data for ID: ${id}` });
+  return { uri, mimeType: 'application/json', text };
+}
+
+type Content = GetPromptResult['messages'][number]['content'];
+
+const PROMPTS: Readonly<
+  Record<string, { args?: string[]; answer: (args: Record<string, string>) => Content[] }>
+> = {
+  test_simple_prompt: { answer: () => [text('This is a simple prompt for testing.')] },
+  test_prompt_with_arguments: {
+    args: ['arg1', 'arg2'],
+    answer: ({ arg1, arg2 }) => [text(`Prompt with arguments: arg1='${arg1}', arg2='${arg2}'`)],
+  },
+  test_prompt_with_embedded_resource: {
+    args: ['resourceUri'],
+    answer: ({ resourceUri = '' }) => [
+      resource(resourceUri, 'text/plain', 'Embedded resource content for testing.'),
+      text('Please process the embedded resource above.'),
+    ],
+  },
+  test_prompt_with_image: { answer: () => [image, text('Please analyze the image above.')] },
+};
+
+function getPrompt(name: string, args: Record<string, string>): GetPromptResult {
+  const prompt = Object.hasOwn(PROMPTS, name) ? PROMPTS[name] : undefined;
+  if (prompt === undefined)
+    throw new ProtocolError(ProtocolErrorCode.InvalidParams, `Unknown prompt: ${name}`);
+  return { messages: prompt.answer(args).map((content) => ({ role: 'user', content })) };
+}
+
+function serveReads(server: Server): void {
+  const resources = Object.entries(RESOURCES).map(([uri, { mimeType }]) => ({ uri, name: uri, mimeType }));
+  const prompts = Object.entries(PROMPTS).map(([name, { args = [] }]) => ({
+    name,
+    description: `Returns messages for ${name}.`,
+    arguments: args.map((each) => ({ name: each, description: `The ${each}.`, required: true })),
+  }));
+  server.setRequestHandler('resources/list', () => ({ resources }));
+  server.setRequestHandler('resources/templates/list', () => ({
+    resourceTemplates: [{ uriTemplate: TEMPLATE, name: 'template', mimeType: 'application/json' }],
+  }));
+  server.setRequestHandler('resources/read', ({ params: { uri } }) => ({ contents: [readResource(uri)] }));
+  server.setRequestHandler('prompts/list', () => ({ prompts }));
+  server.setRequestHandler('prompts/get', ({ params: { name, arguments: args = {} } }) =>
+    getPrompt(name, args),
+  );
+  server.setRequestHandler('completion/complete', ({ params: { argument } }) => ({
+    completion: { values: ['test', 'paris'].filter((value) => value.startsWith(argument.value)) },
+  }));
+}
+
 function createFixture(): Server {
   const server = new Server(
     { name: 'conformance-fixture', version: '1.0.0' },
-    { capabilities: { tools: {}, logging: {} } },
+    { capabilities: { tools: {}, logging: {}, resources: {}, prompts: {}, completions: {} } },
   );
+  serveReads(server);
   const descriptors = Object.entries(TOOLS).map(([name, { description, inputSchema = object({}) }]) => ({
     name,
     description,

@@ -1,0 +1,62 @@
+// What may be read of an MCP server besides its tools: each is a `tool_exec` of a name that means the same on every server.
+// Must never hold a method that changes something at a server: a read is repeated after a failure.
+import * as z from 'zod';
+import { jsonObjectSchema } from './identifiers.ts';
+
+export const SERVER_READS = [
+  'resources/list',
+  'resources/templates/list',
+  'resources/read',
+  'prompts/list',
+  'prompts/get',
+  'completion/complete',
+] as const;
+
+export type ServerRead = (typeof SERVER_READS)[number];
+
+/** The protocol allows no colon in the name of a tool. */
+const PREFIX = 'mcp:';
+
+/** The `tool_name` that reads this of a server. */
+export function readName(method: ServerRead): string {
+  return `${PREFIX}${method}`;
+}
+
+/** null: it is the name of a tool. */
+export function serverReadOf(toolName: string): ServerRead | null {
+  return SERVER_READS.find((method) => toolName === readName(method)) ?? null;
+}
+
+/** The payload of a read: what the server has answered, also where that is an error. */
+export const serverAnswerSchema = z.union([
+  z.strictObject({ result: jsonObjectSchema }),
+  z.strictObject({ error: z.strictObject({ code: z.int(), message: z.string(), data: z.unknown() }) }),
+]);
+
+export type ServerAnswer = z.infer<typeof serverAnswerSchema>;
+
+/** What a server offers besides tools, as far as MCP clients of the service may see it. */
+export const serverOffersSchema = z.object({
+  resources: z.literal(true).optional(),
+  prompts: z.literal(true).optional(),
+  /** Of the arguments of both. */
+  completions: z.literal(true).optional(),
+  /** Another text after each change that the server has announced. */
+  revision: z.string(),
+});
+
+export type ServerOffers = z.infer<typeof serverOffersSchema>;
+
+/** Request ids of this form belong to reads whose answer is fetched at once. */
+const PASSING = 'mcp.read.';
+
+/** How long such a request stays readable at most, milliseconds. */
+export const PASSING_KEPT_MS = 60_000;
+
+export function passingRequestId(unique: string): string {
+  return `${PASSING}${unique}`;
+}
+
+export function isPassing(requestId: string): boolean {
+  return requestId.startsWith(PASSING);
+}

@@ -1,0 +1,203 @@
+/** What a client may read of the servers behind this one besides their tools: resources, prompts, completions.
+ *  It must never show what the operator does not pass on, nor decide between servers for a client. */
+import {
+  type CompleteRequestParams,
+  type CompleteResult,
+  type GetPromptResult,
+  ProtocolError,
+  ProtocolErrorCode,
+  type ReadResourceResult,
+  type Server,
+  type ServerContext,
+} from '@modelcontextprotocol/server';
+import type { ServerRead } from '../contract/server-read.ts';
+import {
+  addressed,
+  addressOf,
+  type OfferedResources,
+  offeredResources,
+  type ResourcePlace,
+} from './offered-resources.ts';
+import { type OfferedPrompts, offeredPrompts } from './offered-prompts.ts';
+import type { Scope } from './offered-tools.ts';
+import { guarded, invalidParams } from './refusal.ts';
+import type { OfferingServer, ServerLists } from './server-lists.ts';
+import type { ReadServer } from './server-reads.ts';
+import type { ToolSource } from './tool-source.ts';
+
+export interface PassThroughOptions {
+  readonly tools: ToolSource;
+  readonly scope: Scope;
+  readonly lists: ServerLists;
+  readonly read: ReadServer;
+  /** How long a client waits for an answer at most, milliseconds. */
+  readonly holdMs: number;
+  readonly onError: (error: Error) => void;
+}
+
+export const PASSED_CAPABILITIES = {
+  resources: { listChanged: true },
+  prompts: { listChanged: true },
+  completions: {},
+} as const;
+
+/** Somebody waits for it with each key that is pressed. */
+const COMPLETION_MS = 5_000;
+const MAX_ECHO_CHARACTERS = 200;
+
+export function servePassThrough(server: Server, options: PassThroughOptions): void {
+  serveResources(server, options);
+  servePrompts(server, options);
+  server.setRequestHandler(
+    'completion/complete',
+    safely(options, async ({ params }, context) => complete(options, params, context)),
+  );
+}
+
+function serveResources(server: Server, options: PassThroughOptions): void {
+  server.setRequestHandler(
+    'resources/list',
+    safely(options, async () => ({ resources: [...(await resourcesOf(options)).resources] })),
+  );
+  server.setRequestHandler(
+    'resources/templates/list',
+    safely(options, async () => ({ resourceTemplates: [...(await resourcesOf(options)).templates] })),
+  );
+  server.setRequestHandler(
+    'resources/read',
+    safely(options, async ({ params: { uri } }, context) => readResource(options, uri, context)),
+  );
+}
+
+function servePrompts(server: Server, options: PassThroughOptions): void {
+  server.setRequestHandler(
+    'prompts/list',
+    safely(options, async () => ({ prompts: [...(await promptsOf(options)).prompts] })),
+  );
+  server.setRequestHandler(
+    'prompts/get',
+    safely(options, async ({ params: { name, arguments: args } }, context) => {
+      const { server: owner, prompt } = await promptNamed(options, name);
+      const params = { name: prompt.name, ...(args === undefined ? {} : { arguments: args }) };
+      return (await ask(options, owner, 'prompts/get', params, context)) as unknown as GetPromptResult;
+    }),
+  );
+}
+
+type Handle<Request, Result> = (request: Request, context: ServerContext) => Promise<Result>;
+
+function safely<Request, Result>(
+  { onError }: PassThroughOptions,
+  handle: Handle<Request, Result>,
+): Handle<Request, Result> {
+  return async (request, context) =>
+    guarded({ signal: context.mcpReq.signal, onError }, async () => handle(request, context));
+}
+
+async function offering(
+  { tools }: Pick<PassThroughOptions, 'tools'>,
+  kind: 'resources' | 'prompts',
+): Promise<readonly OfferingServer[]> {
+  const { offering: servers } = await tools.current();
+  return servers.filter(({ offers }) => offers[kind] === true);
+}
+
+async function resourcesOf(options: PassThroughOptions): Promise<OfferedResources> {
+  const { lists, scope } = options;
+  const listed = (await offering(options, 'resources')).map(async (server) => {
+    const [resources, templates] = await Promise.all([lists.resources(server), lists.templates(server)]);
+    return { server: server.name, resources, templates };
+  });
+  return offeredResources(await Promise.all(listed), scope);
+}
+
+async function promptsOf(options: PassThroughOptions): Promise<OfferedPrompts> {
+  const { lists, scope } = options;
+  const listed = (await offering(options, 'prompts')).map(async (server) => ({
+    server: server.name,
+    prompts: await lists.prompts(server),
+  }));
+  return offeredPrompts(await Promise.all(listed), scope);
+}
+
+async function readResource(
+  options: PassThroughOptions,
+  uri: string,
+  context: ServerContext,
+): Promise<ReadResourceResult> {
+  const place = await placeOf(options, uri);
+  const result = await ask(options, place.server, 'resources/read', { uri: place.uri }, context);
+  const contents = result['contents'] as ReadResourceResult['contents'];
+  if (!Array.isArray(contents)) throw internal(place.server);
+  // A client may look for the URI that it has asked for.
+  return { contents: contents.map((each) => (each?.uri === place.uri ? { ...each, uri } : each)) };
+}
+
+async function placeOf(options: PassThroughOptions, uri: string): Promise<ResourcePlace> {
+  const { scope } = options;
+  const servers = (await offering(options, 'resources')).map(({ name }) => name);
+  const found =
+    scope.kind === 'server' || servers.length === 0
+      ? (servers.map((server) => ({ server, uri }))[0] ?? null)
+      : // An address needs no lists: another server may be slow.
+        (addressed(servers, uri) ?? (await resourcesOf(options)).find(uri));
+  if (found === null) throw notFound(uri);
+  if (!('server' in found)) throw severalHave(uri, found);
+  return found;
+}
+
+async function promptNamed(options: PassThroughOptions, name: string) {
+  const found = (await promptsOf(options)).find(name);
+  if (found === undefined) throw invalidParams(`Unknown prompt: ${name.slice(0, MAX_ECHO_CHARACTERS)}`);
+  return found;
+}
+
+async function complete(
+  options: PassThroughOptions,
+  { ref, argument, context: given }: CompleteRequestParams,
+  context: ServerContext,
+): Promise<CompleteResult> {
+  const [server, own] =
+    ref.type === 'ref/prompt' ? await ownPrompt(options, ref.name) : await ownResource(options, ref.uri);
+  const params = { ref: own, argument, ...(given === undefined ? {} : { context: given }) };
+  const completing = { ...options, holdMs: Math.min(options.holdMs, COMPLETION_MS) };
+  return (await ask(completing, server, 'completion/complete', params, context)) as unknown as CompleteResult;
+}
+
+async function ownPrompt(options: PassThroughOptions, name: string) {
+  const { server, prompt } = await promptNamed(options, name);
+  return [server, { type: 'ref/prompt', name: prompt.name }] as const;
+}
+
+async function ownResource(options: PassThroughOptions, template: string) {
+  const { server, uri } = await placeOf(options, template);
+  return [server, { type: 'ref/resource', uri }] as const;
+}
+
+async function ask(
+  { read, holdMs: patienceMs }: PassThroughOptions,
+  server: string,
+  method: ServerRead,
+  params: Readonly<Record<string, unknown>>,
+  { mcpReq, http }: ServerContext,
+): Promise<Readonly<Record<string, unknown>>> {
+  const traceparent = mcpReq._meta?.['traceparent'] ?? http?.req?.headers.get('traceparent');
+  return read({ server, method, params, patienceMs, signal: mcpReq.signal, traceparent });
+}
+
+function notFound(uri: string): ProtocolError {
+  const shown = uri.slice(0, MAX_ECHO_CHARACTERS);
+  return invalidParams(`Resource not found: ${shown}`, { uri: shown });
+}
+
+/** A client repeats the read with one of the addresses. */
+function severalHave(uri: string, places: readonly ResourcePlace[]): ProtocolError {
+  const addresses = places.slice(0, 5).map(addressOf).join(', ');
+  const shown = uri.slice(0, MAX_ECHO_CHARACTERS);
+  return invalidParams(`Several servers may have ${shown}: read one of ${addresses}`, { uri: shown });
+}
+
+function internal(server: string): ProtocolError {
+  const message = `The MCP server "${server}" has answered without contents`;
+  return new ProtocolError(ProtocolErrorCode.InternalError, message);
+}

@@ -1,0 +1,31 @@
+/** What a server offers besides tools, as it declares it.
+ *  It must never say whether anybody may see it: that is the operator's to decide. */
+import type { Client } from '@modelcontextprotocol/client';
+
+export interface DeclaredOffers {
+  readonly resources: boolean;
+  readonly prompts: boolean;
+  readonly completions: boolean;
+  /** Another text after each announced change; '' before the first one. */
+  readonly revision: string;
+}
+
+export const NO_OFFERS: DeclaredOffers = {
+  resources: false,
+  prompts: false,
+  completions: false,
+  revision: '',
+};
+
+export function declaredOffers(
+  client: Pick<Client, 'getServerCapabilities'>,
+  revision: string,
+): DeclaredOffers {
+  const { resources, prompts, completions } = client.getServerCapabilities() ?? {};
+  return {
+    resources: resources !== undefined,
+    prompts: prompts !== undefined,
+    completions: completions !== undefined,
+    revision,
+  };
+}
