@@ -8,6 +8,7 @@ import { createHttpClient } from '../../../src/client/http-client.ts';
 import type { RunView } from '../../../src/contract/run.ts';
 import type { Signal } from '../../../src/contract/signal.ts';
 import { CONTROL_READS, envelope, inject, STOP } from '../../support/control-reads.ts';
+import { approvedOverKills } from '../../support/control-process.ts';
 import { untilListed } from '../../support/eventually.ts';
 import { ownServerEntry } from '../../support/mcp-servers.ts';
 import { planOf, type PlannedModel, type Round, startPlannedModel } from '../../support/planned-model.ts';
@@ -555,6 +556,17 @@ describe('what a run makes of them', () => {
       expect.objectContaining({ type: 'directive.rejected', message: 'unknown_type' }),
     );
   });
+});
+
+test('the control server is killed whenever a run waits for a person: the run keeps its list and goes on', async () => {
+  const two = [todo('one'), todo('two')];
+  const done = { action: 'update', index: 1, status: 'completed' };
+  const plan = planOf('killed', [todos({ action: 'add', todos: two })], [todos(done)]);
+  const { request_id: id } = await scene.client.runs.start({ agent: 'careful', query: plan });
+  const killed = await approvedOverKills(scene.client, id);
+  expect([killed.length, killed.every((servers) => servers > 0)]).toEqual([2, true]);
+  const last = JSON.stringify(scene.model.given(plan).at(-1)?.messages);
+  expect(last).toMatch(/Updated item 1: two.*Progress: 1\/2 completed/);
 });
 
 test('the control tools are nothing for MCP clients of the service, a module’s tools are', async () => {
