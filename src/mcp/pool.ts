@@ -1,5 +1,6 @@
 /** All MCP servers of this process behind one call: takes names, returns outcomes.
  *  It must never let a failing server affect calls to others. */
+import { settledWithin } from '../lifecycle.ts';
 import { errorEnvelope } from '../contract/error-envelope.ts';
 import { type SchemaChecks, createSchemaChecks } from '../json-schema/schema-checks.ts';
 import { type CallTools, callTool } from './call.ts';
@@ -10,7 +11,7 @@ import { createConnection } from './connection.ts';
 import type { Logger } from '../telemetry/logger.ts';
 import type { LoginSummary } from './oauth/login.ts';
 import type { LoginStore } from './oauth/login-store.ts';
-import { tokensFor } from './oauth/token-source.ts';
+import { type TokenSource, tokensFor } from './oauth/token-source.ts';
 import { withdrawnTask } from './task-question.ts';
 import { type Hide, hideSecretsOf } from './server-secrets.ts';
 import { createServerEvents, type Subscribe } from './server-events.ts';
@@ -54,8 +55,11 @@ export interface McpPool {
 }
 
 const MAX_IN_FLIGHT = 64;
+/** So long a stop waits for renewals of logins: an authorization server that hangs does not hold it up for longer. */
+const RENEWAL_MS = 5_000;
 
 interface ServedServer extends CallTools {
+  readonly tokens: Pick<TokenSource, 'settled'> | null;
   readonly hide: Hide;
 }
 
@@ -71,6 +75,8 @@ export function createMcpPool(options: McpPoolOptions): McpPool {
   const stop = async (): Promise<void> => {
     for (const deadline of active) deadline.end('stopped');
     await Promise.all([...served.values()].map(({ connection }) => connection.stop()));
+    const renewals = [...served.values()].map(async ({ tokens }) => tokens?.settled());
+    await settledWithin(Promise.all(renewals), RENEWAL_MS);
     if (options.schemas === undefined) await schemas.stop();
   };
 
@@ -137,7 +143,7 @@ function serve(server: McpServerOptions, { random = Math.random, ...pool }: Pool
   });
   const slots = createSemaphore(server.serial === true ? 1 : (server.maxInFlight ?? MAX_IN_FLIGHT));
   const grant = server.transport.kind === 'http' ? server.transport.auth?.grant : undefined;
-  return { connection, slots, active, hide, grant };
+  return { connection, slots, active, hide, grant, tokens };
 }
 
 function forServer(logger: Logger, server: string, hide: Hide): Logger {

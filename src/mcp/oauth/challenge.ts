@@ -21,6 +21,7 @@ export async function challengeOf(
       return Promise.reject(new LoginFault('auth', 'nobody has logged in'));
     },
     secrets: () => [],
+    settled: () => Promise.resolve(),
     summary: () => Promise.resolve(null),
   };
   const memory = { legacyOnly: false, sseOnly: false };

@@ -15,6 +15,8 @@ export interface TokenSource {
   refused(used: string | undefined, challenge: Challenge): Promise<void>;
   /** Texts that nobody may see, of now and before. */
   secrets(): readonly string[];
+  /** Resolves when no renewal is under way: what it brings is stored, and the tokens before it may be good no more. Never rejects. */
+  settled(): Promise<void>;
   /** What may be shown; null: nobody has logged in, or it cannot be read. */
   summary(): Promise<LoginSummary | null>;
 }
@@ -75,6 +77,7 @@ const withoutStore: TokenSource = {
   token: noKey,
   refused: noKey,
   secrets: () => [],
+  settled: () => Promise.resolve(),
   summary: () => Promise.resolve(null),
 };
 
@@ -107,6 +110,10 @@ class SharedTokens implements TokenSource {
 
   secrets(): readonly string[] {
     return [...this.#configured, ...this.#secrets];
+  }
+
+  async settled(): Promise<void> {
+    await this.#renewing?.catch(() => {});
   }
 
   async summary(): Promise<LoginSummary | null> {

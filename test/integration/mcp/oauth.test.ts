@@ -197,12 +197,27 @@ test('an authorization server that is away is a passing fault: the login stays, 
   const { store, server, login } = await loggedIn(outdated);
   await peer.set({ outage: true });
   const { call, until, statuses } = openPoolWith({ logins: store }, server);
-  const failing = call('use', {}, { timeoutMs: 1_500 });
+  const patient = call('use');
+  // A call whose time is over before the server has been asked fails as a timeout.
   await until(() => statuses.some(({ error = '' }) => error.includes('cannot renew the login now')));
-  expect(failureOf(await failing).error).toMatchObject({ type: 'network', retryable: true });
+  const failed = failureOf(await call('use', {}, { timeoutMs: 1 }));
+  expect(failed.error).toMatchObject({ type: 'network', retryable: true });
   await peer.set({ outage: false });
   expect((await store.read('crm'))?.login.refreshToken).toBe(login.refreshToken);
+  expect(textOf(await patient)).toBe('use');
+});
+
+test('a pool that stops waits for a renewal that nobody waits for: its tokens may be the only ones', async () => {
+  const due = (given: Login): Login => ({ ...given, expiresAt: Date.now() + 20_000, renewedAt: 0 });
+  const { store, server, login, asked } = await loggedIn(due);
+  const { call, pool } = openPoolWith({ logins: store }, server);
+  await peer.set({ hold: true });
   expect(textOf(await call('use'))).toBe('use');
+  await peer.child.waitForLine(new RegExp(`^token request ${asked + 1}$`));
+  const stopped = pool.stop();
+  await peer.set({ hold: false });
+  await stopped;
+  expect((await store.read('crm'))?.login.accessToken).not.toBe(login.accessToken);
 });
 
 test('a logout counts for workers that have the token', async () => {
