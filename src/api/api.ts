@@ -83,9 +83,7 @@ export function createApi(options: ApiOptions): App {
 
 function createApp({ logger, limits = {} }: ApiOptions): App {
   const app = fastify({
-    loggerInstance: logger,
-    // A line names its method and URL: a logger for each request would cost it as much as its route.
-    childLoggerFactory: (parent) => parent,
+    loggerInstance: withoutChildren(logger),
     logController: new LogController({ disableRequestLogging: true }),
     bodyLimit: limits.bodyBytes ?? DEFAULT_BODY_BYTES,
     routerOptions: { maxParamLength: MAX_PARAM_CHARACTERS },
@@ -98,6 +96,13 @@ function createApp({ logger, limits = {} }: ApiOptions): App {
   // Answers have the contract's own types; checking them again would only cost time.
   app.setSerializerCompiler(() => JSON.stringify);
   return app;
+}
+
+/** A line names its method and URL: a logger for each request would cost it as much as its route. */
+function withoutChildren(logger: FastifyBaseLogger): FastifyBaseLogger {
+  const shared = Object.create(logger) as FastifyBaseLogger;
+  shared.child = () => shared;
+  return shared;
 }
 
 function routes(app: App, options: ApiOptions, stop: AbortSignal): void {

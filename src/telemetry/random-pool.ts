@@ -4,21 +4,27 @@ import { randomFillSync } from 'node:crypto';
 
 const POOL_BYTES = 8_192;
 
-const pool = new Uint8Array(POOL_BYTES);
+const pool = Buffer.alloc(POOL_BYTES);
 let used = POOL_BYTES;
 
-/** A view of `count` fresh bytes, at most 256; valid until the caller's next turn of the event loop. */
-export function randomBytesFromPool(count: number): Uint8Array {
+/** Where `count` fresh bytes begin, at most 256; they are there until the caller's next turn of the event loop. */
+function draw(count: number): number {
   if (used + count > POOL_BYTES) {
     randomFillSync(pool);
     used = 0;
   }
   used += count;
-  return pool.subarray(used - count, used);
+  return used - count;
+}
+
+/** A view of `count` fresh bytes, at most 256; valid until the caller's next turn of the event loop. */
+export function randomBytesFromPool(count: number): Uint8Array {
+  const start = draw(count);
+  return pool.subarray(start, start + count);
 }
 
 /** `count` fresh bytes in hexadecimal. */
 export function randomHex(count: number): string {
-  const { buffer, byteOffset } = randomBytesFromPool(count);
-  return Buffer.from(buffer, byteOffset, count).toString('hex');
+  const start = draw(count);
+  return pool.toString('hex', start, start + count);
 }

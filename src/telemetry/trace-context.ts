@@ -37,9 +37,13 @@ export function isUndecided({ traceId, spanId }: TraceContext): boolean {
   return spanId === undecidedSpanId(traceId);
 }
 
+const NO_SPAN = '0'.repeat(16);
+
+/** The second half of the trace id, its bytes from the last to the first. */
 function undecidedSpanId(traceId: string): string {
-  const mirrored = Buffer.from(traceId.slice(16), 'hex').reverse().toString('hex');
-  return /^0*$/.test(mirrored) ? '1'.padStart(16, '0') : mirrored;
+  let mirrored = '';
+  for (let end = 32; end > 16; end -= 2) mirrored += traceId.slice(end - 2, end);
+  return mirrored === NO_SPAN ? '1'.padStart(16, '0') : mirrored;
 }
 
 /** A new span in the trace of `parent`, or a new root when `parent` is not valid. */
