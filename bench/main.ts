@@ -2,6 +2,7 @@
  *  It must not run two loads at once. */
 import { parseArgs } from 'node:util';
 import { startRedis, type TestRedis } from '../test/support/redis.ts';
+import { benchBatches } from './batches.ts';
 import { disturbed, busyMachine } from './busy-machine.ts';
 import type { LoadRequest } from './client-process.ts';
 import { type Measured, type Measurement, measure, type Plan } from './measurement.ts';
@@ -19,6 +20,7 @@ const USAGE = `npm run bench -- [options]
   --only traces                 directives over HTTP without traces, with one in a hundred, with all
   --only hosts                  calls of an MCP host to the MCP server itself, through /mcp and through adjutant mcp
   --only workers                1, 2 and 4 worker processes with tools of 50 ms, 10 at a time each, beside the ideal
+  --only batches                submissions of one directive, and of 1,000, that nobody executes
   --only streams                answers of a model that are followed while they are written, once
   --only takeover               from the SIGKILL of a worker to the next claim, quiet and in crash loops
   --takeovers 20                of each case
@@ -59,6 +61,7 @@ const TAKEOVER = 'takeover';
 const TRACES = 'traces';
 const HOSTS = 'hosts';
 const WORKERS = 'workers';
+const BATCHES = 'batches';
 
 /** Scenarios that are measured together, and named by one word. */
 const GROUPS: Readonly<Record<string, Readonly<Record<string, Scenario>>>> = {
@@ -95,6 +98,7 @@ async function run(fsync: 'always' | 'everysec'): Promise<void> {
   await using redis = await startRedis({ appendonly: true, appendfsync: fsync, args });
   if (values.only === STREAMS) return await followStreams(fsync, redis);
   if (values.only === TAKEOVER) return await takeOver(fsync, redis);
+  if (values.only === BATCHES) return await submitBatches(fsync, redis);
   if (values.only === WORKERS) return await scaleOut(fsync, redis);
   const named = Object.keys(GROUPS[values.only] ?? {});
   if (named.length === 0) named.push(...values.only.split(','));
@@ -141,6 +145,11 @@ async function takeOver(fsync: string, redis: TestRedis): Promise<void> {
 async function scaleOut(fsync: string, redis: TestRedis): Promise<void> {
   console.log(`… AOF ${fsync}: ${WORKERS}`);
   console.log(await benchWorkers(redis, { operations: Number(values.n), rounds: Number(values.rounds) }));
+}
+
+async function submitBatches(fsync: string, redis: TestRedis): Promise<void> {
+  console.log(`… AOF ${fsync}: ${BATCHES}`);
+  console.log(await benchBatches(redis, { directives: Number(values.n), rounds: Number(values.rounds) }));
 }
 
 function labels({ name, baseline }: Scenario) {

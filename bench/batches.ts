@@ -1,0 +1,99 @@
+/** `npm run bench -- --only batches`: submissions of one directive each beside the same directives in batches of 1,000.
+ *  It must not execute anything: no worker runs, so that only the way in is measured. */
+import { table } from '../src/cli/table.ts';
+import type { SubmittedDirective } from '../src/contract/directive.ts';
+import type { DirectiveClient } from '../src/contract/directive-client.ts';
+import { createDirectClient } from '../src/service/direct-client.ts';
+import type { TestRedis } from '../test/support/redis.ts';
+import { runLoad } from './load.ts';
+import { processorTimeMs } from './processor-time.ts';
+
+export interface BatchPlan {
+  /** Directives of each row and round. */
+  readonly directives: number;
+  readonly rounds: number;
+}
+
+interface Case {
+  /** Directives of a submission. */
+  readonly size: number;
+  /** Submissions under way at once. */
+  readonly callers: number;
+}
+
+interface Row extends Case {
+  readonly perSecond: number;
+  /** Microseconds of processor time for each directive. */
+  readonly redisUs: number;
+  readonly clientUs: number;
+}
+
+const BASELINE: Case = { size: 1, callers: 100 };
+const CASES: readonly Case[] = [
+  { size: 1, callers: 1 },
+  BASELINE,
+  { size: 1_000, callers: 1 },
+  { size: 1_000, callers: 4 },
+];
+const DIRECTIVE: SubmittedDirective = { type: 'tool_exec', tool_name: 'noop.noop' };
+
+export async function benchBatches(redis: TestRedis, { directives, rounds }: BatchPlan): Promise<string> {
+  const client = await createDirectClient({ redisUrl: redis.url, knownServers: ['noop'], maxQueued: null });
+  try {
+    const rows: Row[] = [];
+    // Brings code and connections up to temperature.
+    for (const each of CASES) await submitted(redis, client, each, 1_000);
+    for (let round = 1; round <= rounds; round += 1)
+      for (const each of CASES) rows.push(await submitted(redis, client, each, directives));
+    return report(CASES.map((each) => medianOf(rows.filter((row) => isOf(each, row)))));
+  } finally {
+    await client.close();
+  }
+}
+
+async function submitted(
+  redis: TestRedis,
+  client: DirectiveClient,
+  { size, callers }: Case,
+  directives: number,
+): Promise<Row> {
+  const batch = Array.from({ length: size }, () => DIRECTIVE);
+  const operation = async (): Promise<void> => void (await client.submit(size === 1 ? DIRECTIVE : batch));
+  const before = [redis.pid, process.pid].map(processorTimeMs);
+  const load = await runLoad(operation, Math.ceil(directives / size), callers);
+  const [redisUs = 0, clientUs = 0] = [redis.pid, process.pid].map(
+    (pid, index) => ((processorTimeMs(pid) - (before[index] ?? 0)) / directives) * 1_000,
+  );
+  return { size, callers, perSecond: load.perSecond * size, redisUs, clientUs };
+}
+
+function isOf({ size, callers }: Case, row: Row): boolean {
+  return row.size === size && row.callers === callers;
+}
+
+function medianOf(rows: readonly Row[]): Row {
+  const sorted = rows.toSorted((one, other) => one.perSecond - other.perSecond);
+  return sorted[Math.floor((sorted.length - 1) / 2)] as Row;
+}
+
+const COLUMNS = [
+  'directives of a submission',
+  'at once',
+  'directives/s',
+  'ratio',
+  'CPU µs of each: redis',
+  'client',
+] as const;
+
+function report(rows: readonly Row[]): string {
+  const baseline = rows.find((row) => isOf(BASELINE, row));
+  const cells = rows.map(({ size, callers, perSecond, redisUs, clientUs }) => [
+    String(size),
+    String(callers),
+    perSecond.toFixed(0),
+    `${(perSecond / (baseline?.perSecond ?? perSecond)).toFixed(2)}×`,
+    redisUs.toFixed(0),
+    clientUs.toFixed(0),
+  ]);
+  return `\nSubmissions without execution\n${table([COLUMNS, ...cells]).join('\n')}`;
+}
