@@ -5,6 +5,7 @@ import { pause } from '../lifecycle.ts';
 import type { RedisConnection } from '../redis/connection.ts';
 import type { JobData } from './job.ts';
 import { lanePrefix } from './lane-registry.ts';
+import { laneScriptsOn } from './lane-scripts.ts';
 
 /** What becomes of a job after it was handled: forgotten, or enqueued again at an instant (ms since the epoch). */
 export type JobOutcome = ({ kind: 'done' } | { kind: 'later'; at: number }) & {
@@ -42,7 +43,8 @@ const SHORT_WAIT_MS = 100;
 const NEVER_GIVE_UP = 1_000_000_000;
 
 export function consumeLane(options: ConsumeOptions): LaneConsumer {
-  const worker = new Worker<JobData>(options.lane, processor(options), {
+  const scripts = laneScriptsOn(options.connection, options.prefix);
+  const workerOptions = {
     connection: options.connection,
     prefix: lanePrefix(options.prefix, options.lane),
     autorun: false,
@@ -53,7 +55,8 @@ export function consumeLane(options: ConsumeOptions): LaneConsumer {
     runRetryDelay: 500,
     removeOnComplete: { count: 0 },
     removeOnFail: { count: 0 },
-  });
+  };
+  const worker = new Worker<JobData>(options.lane, processor(options), workerOptions, scripts.backend);
   worker.on('error', options.onError);
   worker.on('failed', (_job, error) => options.onError(error));
   let running: Promise<void> | undefined;
@@ -61,6 +64,8 @@ export function consumeLane(options: ConsumeOptions): LaneConsumer {
     lane: options.lane,
     async start() {
       await worker.waitUntilReady();
+      const unused = await scripts.check();
+      if (unused !== null) options.onError(new Error(unused));
       running ??= worker.run();
       running.catch(options.onError);
     },

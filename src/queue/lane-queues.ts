@@ -4,6 +4,7 @@ import { Queue } from 'bullmq';
 import type { KeySpace } from '../journal/keys.ts';
 import type { RedisConnection } from '../redis/connection.ts';
 import { createLaneRegistry, lanePrefix } from './lane-registry.ts';
+import { laneScriptsOn } from './lane-scripts.ts';
 
 /** Nobody listens to BullMQ's own events, so their stream is kept short. */
 const EVENT_STREAM_ENTRIES = 100;
@@ -11,6 +12,7 @@ const EVENT_STREAM_ENTRIES = 100;
 export function createLaneQueues(connection: RedisConnection, keys: KeySpace) {
   const queues = new Map<string, Queue>();
   const registry = createLaneRegistry(connection, keys);
+  const scripts = laneScriptsOn(connection, keys.prefix);
 
   function queue(lane: string): Queue {
     const known = queues.get(lane);
@@ -20,17 +22,24 @@ export function createLaneQueues(connection: RedisConnection, keys: KeySpace) {
     if (isUsable) return known;
     // Opening it writes what others may have removed.
     known?.close().catch(() => {});
-    const opened = new Queue(lane, {
+    const opened = openQueue(lane);
+    opened.on('error', () => {});
+    queues.set(lane, opened);
+    return opened;
+  }
+
+  function openQueue(lane: string): Queue {
+    // Nobody waits for it: until it is done, BullMQ's own scripts are used.
+    void scripts.check();
+    const options = {
       connection,
       prefix: lanePrefix(keys.prefix, lane),
       streams: { events: { maxLen: EVENT_STREAM_ENTRIES } },
       skipWaitingForReady: true,
       // BullMQ asks once for the version, and a queue whose question got no answer refuses everything ever after.
       skipVersionCheck: true,
-    });
-    opened.on('error', () => {});
-    queues.set(lane, opened);
-    return opened;
+    };
+    return new Queue(lane, options, scripts.backend);
   }
 
   async function close(): Promise<void> {

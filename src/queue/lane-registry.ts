@@ -17,6 +17,7 @@ const WITHOUT_JOBS =
   'meta id events marker pc limiter stalled stalled-check completed failed repeat waiting-children'.split(
     ' ',
   );
+export const LANE_KEYS: readonly string[] = [...WITH_JOBS, ...WITHOUT_JOBS];
 
 /** The lane's keys share one cluster slot of their own. */
 export function lanePrefix(prefix: string, lane: string): string {
@@ -50,7 +51,7 @@ export function createLaneRegistry(connection: RedisConnection, keys: KeySpace) 
     for (const lane of await run('lane-idle', [keys.lanes], [idleMs, MOST_REMOVED])) {
       const name = String(lane);
       const key = (part: string): string => `${lanePrefix(keys.prefix, name)}:${name}:${part}`;
-      const [kind] = await run('lane-remove', [...WITH_JOBS, ...WITHOUT_JOBS].map(key), []);
+      const [kind] = await run('lane-remove', LANE_KEYS.map(key), []);
       if (kind === 'removed') await run('lane-forget', [keys.lanes], [name, idleMs]);
       // It is looked at again after as long, and does not stand before the others.
       else await run('lane-note', [keys.lanes], [name]);

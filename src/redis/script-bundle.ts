@@ -12,6 +12,7 @@ import { replyError } from './error.ts';
 const ADMITTING: ReadonlySet<string> = new Set([
   'adjutant:accept',
   'adjutant:index-add',
+  'adjutant:job-add',
   'adjutant:run-send',
   'adjutant:run-start',
   'addStandardJob',
@@ -20,6 +21,8 @@ const GOING_ON: ReadonlySet<string> = new Set([
   'adjutant:append',
   'adjutant:claim',
   'adjutant:finish',
+  'adjutant:job-done',
+  'adjutant:job-take',
   'adjutant:retry',
   'adjutant:run-commit',
   'moveToActive',

@@ -1,0 +1,96 @@
+// How BullMQ's queues and workers reach a lane in Redis: by BullMQ's own scripts, or by ours, which do what our jobs need of them.
+// Must never use ours for what they do not know: they name it, and BullMQ's do it.
+import { type BackendFactory, createRedisBackend, type RedisQueueBackend } from 'bullmq';
+import { prepareScripts, type RunScript, type ScriptReply } from '../journal/scripts.ts';
+import type { RedisConnection } from '../redis/connection.ts';
+
+/** What BullMQ's worker is given: a job, its id, for how long the lane is limited, when its next delayed job is due. */
+type Taken = Awaited<ReturnType<RedisQueueBackend['moveToActive']>>;
+type AddedJob = Parameters<RedisQueueBackend['addJob']>[0];
+type DoneJob = Parameters<RedisQueueBackend['moveToCompleted']>[0];
+
+export type LaneBackend = BackendFactory<RedisQueueBackend>;
+
+/** Options of a job that our script stores and does nothing about. */
+const PLAIN_OPTIONS: ReadonlySet<string> = new Set(['attempts', 'jobId']);
+
+/** `usesOurs`: asked at each call, since it is known only after a check of this Redis. */
+export function laneBackend(connection: RedisConnection, usesOurs: () => boolean): LaneBackend {
+  const run = prepareScripts(connection);
+  return (name, options, flags) => {
+    const backend = createRedisBackend(name, options, flags);
+    // Of a queue, which takes none: any.
+    const { lockDuration = 30_000 } = options as { lockDuration?: number };
+    const taken = taking(backend, run, usesOurs, lockDuration);
+    return Object.assign(backend, adding(backend, run, usesOurs), taken);
+  };
+}
+
+function adding(backend: RedisQueueBackend, run: RunScript, usesOurs: () => boolean) {
+  const plain = { addJob: backend.addJob.bind(backend), addJobs: backend.addJobs.bind(backend) };
+  const add = async (job: AddedJob, id: string): Promise<string> => {
+    const { name, data, opts, timestamp } = job;
+    await run('job-add', [backend.toKey('')], [id, name, data, JSON.stringify(opts), timestamp]);
+    return id;
+  };
+  return {
+    addJob: (...args: Parameters<RedisQueueBackend['addJob']>) =>
+      usesOurs() && isPlainAdd(args[0], args[1]) ? add(args[0], args[1]) : plain.addJob(...args),
+    addJobs: (entries: Parameters<RedisQueueBackend['addJobs']>[0]) =>
+      usesOurs() && entries.every(({ job, jobId }) => isPlainAdd(job, jobId))
+        ? Promise.all(entries.map(({ job, jobId }) => add(job, jobId)))
+        : plain.addJobs(entries),
+  };
+}
+
+/** With an id of its own, to be taken in its turn, and on its own. */
+function isPlainAdd({ opts, parentKey, deduplicationId, repeatJobKey }: AddedJob, id: string): boolean {
+  const isAlone = parentKey === undefined && deduplicationId === undefined && repeatJobKey === undefined;
+  return Boolean(id) && isAlone && Object.keys(opts).every((name) => PLAIN_OPTIONS.has(name));
+}
+
+function taking(backend: RedisQueueBackend, run: RunScript, usesOurs: () => boolean, lockMs: number) {
+  const plain = {
+    moveToActive: backend.moveToActive.bind(backend),
+    moveToCompleted: backend.moveToCompleted.bind(backend),
+  };
+  const lock = (token: string): (string | number)[] => [token, lockMs, Date.now()];
+  const moveToActive = async (token: string, workerName?: string): Promise<Taken> => {
+    if (!usesOurs()) return plain.moveToActive(token, workerName);
+    const reply = await run('job-take', [backend.toKey('')], lock(token));
+    return reply[0] === 'slow' ? plain.moveToActive(token, workerName) : takenOf(reply);
+  };
+  const moveToCompleted = async (...args: Parameters<RedisQueueBackend['moveToCompleted']>) => {
+    const [job, , , token, fetchNext] = args;
+    if (!usesOurs() || !isPlainEnd(job)) return plain.moveToCompleted(...args);
+    const finishedOn = Date.now();
+    const done = [...lock(token), job.id ?? '', fetchNext ? 1 : 0];
+    const reply = await run('job-done', [backend.toKey('')], done);
+    if (reply[0] === 'lost') return plain.moveToCompleted(...args);
+    if (reply[0] === 'slow') return { result: await plain.moveToActive(token), finishedOn };
+    return { result: reply[0] === 'done' ? undefined : takenOf(reply), finishedOn };
+  };
+  return { moveToActive, moveToCompleted: moveToCompleted as RedisQueueBackend['moveToCompleted'] };
+}
+
+/** Nothing waits for its end, and nothing is kept of it. */
+function isPlainEnd(job: DoneJob): boolean {
+  const { parentKey, deduplicationId, repeatJobKey, opts } = job as DoneJob & Partial<AddedJob>;
+  const isAlone = !parentKey && !deduplicationId && !repeatJobKey;
+  return isAlone && (opts as { removeOnComplete?: unknown }).removeOnComplete === undefined;
+}
+
+function takenOf([kind, id, name, data, opts, timestamp, attempts]: ScriptReply): Taken {
+  if (kind === 'none') return [null, 0, 0, Number(id)];
+  const job = {
+    id: String(id),
+    name: String(name),
+    data: String(data),
+    opts: JSON.parse(String(opts)) as object,
+    timestamp: Number(timestamp),
+    attemptsMade: Number(attempts),
+    delay: 0,
+    priority: 0,
+  };
+  return [job, job.id, 0, 0];
+}

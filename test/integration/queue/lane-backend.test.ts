@@ -1,0 +1,216 @@
+/** A lane under BullMQ's own scripts and under ours, on a real Redis: BullMQ's queues and workers see the same of both.
+ *  It must never look at what only one of them writes. */
+import { randomUUID } from 'node:crypto';
+import { createRedisBackend, type Job, Queue, Worker } from 'bullmq';
+import type { Redis } from 'ioredis';
+import { describe, expect, test } from 'vitest';
+import { laneBackend } from '../../../src/queue/lane-backend.ts';
+import { laneScriptsOn } from '../../../src/queue/lane-scripts.ts';
+import { closeRedis, connectRedis, type RedisConnection } from '../../../src/redis/connection.ts';
+import { eventually } from '../../support/eventually.ts';
+import { shared, useRedis } from '../../support/shared.ts';
+
+const redis = useRedis();
+
+const store = shared(async () => {
+  const connection = connectRedis(redis.url, 'commands');
+  await connection.ping();
+  return { connection, [Symbol.asyncDispose]: () => closeRedis(connection) };
+});
+
+const theirs = (): typeof createRedisBackend => createRedisBackend;
+const ours = (connection: RedisConnection) => laneBackend(connection, () => true);
+
+/** A lane of one queue, and workers of it whose jobs end when they are let go. */
+function openLane(backendOf: (connection: RedisConnection) => typeof createRedisBackend) {
+  const { connection } = store;
+  const lane = `lane-${randomUUID()}`;
+  const options = { connection, prefix: '{lanes}', skipVersionCheck: true };
+  const backend = backendOf(connection);
+  const queue = new Queue(lane, options, backend);
+  const workers: Worker[] = [];
+  const taken: string[] = [];
+  const waiting = new Map<string, () => void>();
+
+  function work(concurrency: number, holds = false): Worker {
+    const process = async (job: Job): Promise<null> => {
+      taken.push(`${job.id}:${(job.data as { text: string }).text}`);
+      if (holds) await new Promise<void>((resolve) => waiting.set(job.id ?? '', resolve));
+      return null;
+    };
+    const removed = { removeOnComplete: { count: 0 }, removeOnFail: { count: 0 }, drainDelay: 1 };
+    const worker = new Worker(lane, process, { ...options, ...removed, concurrency }, backend);
+    worker.on('error', () => {});
+    workers.push(worker);
+    return worker;
+  }
+
+  return {
+    queue,
+    taken,
+    work,
+    add: (id: string, more: object = {}) =>
+      queue.add('directive', { text: `of ${id}` }, { jobId: id, ...more }),
+    letGo: (id: string) => waiting.get(id)?.(),
+    counts: async () => {
+      const { wait, active, delayed, prioritized } = await queue.getJobCounts(
+        'wait',
+        'active',
+        'delayed',
+        'prioritized',
+      );
+      return { waiting: (wait ?? 0) + (prioritized ?? 0), active, delayed };
+    },
+    /** What jobs leave; each queue keeps the others. */
+    left: async () => {
+      const keys = await (connection as Redis).keys(`{lanes}:${lane}:*`);
+      return keys
+        .map((key) => key.split(':').slice(2).join(':'))
+        .filter((key) => !/^(meta|id|events|marker|stalled-check|limiter)$/.test(key));
+    },
+    async [Symbol.asyncDispose]() {
+      for (const end of waiting.values()) end();
+      await Promise.all(workers.map((worker) => worker.close()));
+      await queue.close();
+    },
+  };
+}
+
+const NONE = { waiting: 0, active: 0, delayed: 0 };
+
+describe.each([
+  ["BullMQ's scripts", theirs],
+  ['our scripts', ours],
+])('a lane under %s', (_name, backendOf) => {
+  test('takes its jobs in order, counts them by what they wait for, and leaves nothing of them', async () => {
+    await using lane = openLane(backendOf);
+    for (const id of ['a/1', 'a/2', 'a/3']) await lane.add(id);
+    expect(await lane.counts()).toEqual({ ...NONE, waiting: 3 });
+    expect((await lane.queue.getWaiting()).map(({ id, name, data }) => [id, name, data])).toContainEqual([
+      'a/1',
+      'directive',
+      { text: 'of a/1' },
+    ]);
+    lane.work(2, true);
+    await eventually(() => lane.taken).toEqual(['a/1:of a/1', 'a/2:of a/2']);
+    expect(await lane.counts()).toEqual({ waiting: 1, active: 2, delayed: 0 });
+    expect((await lane.queue.getActive()).map(({ processedOn }) => typeof processedOn)).toEqual([
+      'number',
+      'number',
+    ]);
+    lane.letGo('a/1');
+    await eventually(() => lane.taken).toHaveLength(3);
+    for (const id of ['a/2', 'a/3']) lane.letGo(id);
+    await eventually(() => lane.counts()).toEqual(NONE);
+    await eventually(() => lane.left()).toEqual([]);
+  });
+
+  test('has a job once, however often it is added', async () => {
+    await using lane = openLane(backendOf);
+    await lane.add('a/1');
+    await lane.queue.addBulk(
+      [1, 2].map((n) => ({ name: 'directive', data: { text: 'other' }, opts: { jobId: `a/${n}` } })),
+    );
+    expect(await lane.counts()).toEqual({ ...NONE, waiting: 2 });
+    expect((await lane.queue.getJob('a/1'))?.data).toEqual({ text: 'of a/1' });
+  });
+
+  test('is not taken from while it is paused', async () => {
+    await using lane = openLane(backendOf);
+    await lane.queue.pause();
+    await lane.add('a/1');
+    lane.work(1);
+    await lane.work(1).waitUntilReady();
+    expect(await lane.queue.isPaused()).toBe(true);
+    expect(await lane.counts()).toEqual({ ...NONE, waiting: 1 });
+    expect(lane.taken).toEqual([]);
+    await lane.queue.resume();
+    await eventually(() => lane.taken).toEqual(['a/1:of a/1']);
+  });
+
+  test('keeps its limits: jobs at once over all workers, and jobs in a period', async () => {
+    await using lane = openLane(backendOf);
+    await lane.queue.setGlobalConcurrency(1);
+    for (const id of ['a/1', 'a/2']) await lane.add(id);
+    lane.work(2, true);
+    lane.work(2, true);
+    await eventually(() => lane.counts()).toEqual({ waiting: 1, active: 1, delayed: 0 });
+    lane.letGo('a/1');
+    await eventually(() => lane.taken).toEqual(['a/1:of a/1', 'a/2:of a/2']);
+    lane.letGo('a/2');
+    await eventually(() => lane.counts()).toEqual(NONE);
+    await lane.queue.removeGlobalConcurrency();
+    await lane.queue.setGlobalRateLimit(1, 3_600_000);
+    for (const id of ['a/3', 'a/4']) await lane.add(id);
+    await eventually(() => lane.taken).toHaveLength(3);
+    expect(await lane.queue.getRateLimitTtl()).toBeGreaterThan(0);
+    expect((await lane.counts()).waiting).toBe(1);
+  });
+
+  test('takes what is delayed when it is due, and what has a priority', async () => {
+    await using lane = openLane(backendOf);
+    lane.work(1);
+    await lane.add('a/1', { delay: 60 });
+    await lane.add('a/2', { delay: 3_600_000 });
+    await eventually(() => lane.taken).toEqual(['a/1:of a/1']);
+    await lane.add('a/3', { priority: 2 });
+    await eventually(() => lane.taken).toHaveLength(2);
+    expect(await lane.counts()).toEqual({ ...NONE, delayed: 1 });
+  });
+
+  test('does not lose a job whose lock another worker has by now', async () => {
+    await using lane = openLane(backendOf);
+    await lane.add('a/1');
+    lane.work(1, true);
+    await eventually(() => lane.taken).toHaveLength(1);
+    await store.connection.set(lane.queue.toKey('a/1:lock'), 'another', 'PX', 60_000);
+    lane.letGo('a/1');
+    await lane.add('a/2');
+    await eventually(() => lane.taken).toHaveLength(2);
+    expect(await lane.queue.getJobState('a/1')).toBe('active');
+    await store.connection.del(lane.queue.toKey('a/1:lock'));
+  });
+});
+
+describe('our scripts', () => {
+  test('recognise the end of a job that a lost connection repeats: no second job is taken', async () => {
+    await using lane = openLane(ours);
+    for (const id of ['a/1', 'a/2', 'a/3']) await lane.add(id);
+    const { connection } = store;
+    const backend = ours(connection)(lane.queue.name, { ...lane.queue.opts, connection });
+    const [job] = await backend.moveToActive('token');
+    const end = async () =>
+      (await backend.moveToCompleted({ ...job, queue: null }, null, undefined as never, 'token', true))
+        .result as unknown[];
+    const [first, repeated] = [await end(), await end()];
+    expect([first[1], repeated[1]]).toEqual(['a/2', 'a/2']);
+    expect(await lane.counts()).toEqual({ waiting: 1, active: 1, delayed: 0 });
+  });
+
+  test('are used once they have shown that they fit, and leave nothing of it', async () => {
+    const connection = connectRedis(redis.url, 'commands');
+    const scripts = laneScriptsOn(connection, 'checked');
+    expect(await scripts.check()).toBeNull();
+    expect(laneScriptsOn(connection, 'checked')).toBe(scripts);
+    expect(await (connection as Redis).keys('{checked:*')).toEqual([]);
+    await closeRedis(connection);
+  });
+
+  test.each([
+    ['job-take', "return { 'none', 0 }", /a job is not as it was added/],
+    ['job-done', "return { 'done' }", /jobs that were done are still there/],
+    ['job-add', 'return 1 + nil', /for now, .*nil value/],
+  ])('are not used when %s does not fit', async (name, lua, reason) => {
+    const connection = connectRedis(redis.url, 'commands');
+    const define = connection.defineCommand.bind(connection);
+    connection.defineCommand = (command, definition) =>
+      define(command, command === `adjutant:${name}` ? { lua } : definition);
+    const { check, backend } = laneScriptsOn(connection, 'unfit');
+    expect(await check()).toMatch(reason);
+    const queue = new Queue(`unfit-${randomUUID()}`, { connection, skipVersionCheck: true }, backend);
+    await queue.add('directive', {}, { jobId: 'a' });
+    expect(await queue.getJobCounts('wait')).toEqual({ wait: 1 });
+    await queue.close();
+    await closeRedis(connection);
+  });
+});
