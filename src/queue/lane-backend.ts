@@ -11,7 +11,7 @@ type DoneJob = Parameters<RedisQueueBackend['moveToCompleted']>[0];
 
 export type LaneBackend = BackendFactory<RedisQueueBackend>;
 
-/** Options of a job that our script stores and does nothing about. */
+/** Options of a job that ask for nothing; nor does one that is 0 or absent, as BullMQ's default delay. */
 const PLAIN_OPTIONS: ReadonlySet<string> = new Set(['attempts', 'jobId']);
 
 /** `usesOurs`: asked at each call, since it is known only after a check of this Redis. */
@@ -46,31 +46,80 @@ function adding(backend: RedisQueueBackend, run: RunScript, usesOurs: () => bool
 /** With an id of its own, to be taken in its turn, and on its own. */
 function isPlainAdd({ opts, parentKey, deduplicationId, repeatJobKey }: AddedJob, id: string): boolean {
   const isAlone = parentKey === undefined && deduplicationId === undefined && repeatJobKey === undefined;
-  return Boolean(id) && isAlone && Object.keys(opts).every((name) => PLAIN_OPTIONS.has(name));
+  const isPlain = Object.entries(opts).every(([name, value]) => !value || PLAIN_OPTIONS.has(name));
+  return Boolean(id) && isAlone && isPlain;
 }
 
 function taking(backend: RedisQueueBackend, run: RunScript, usesOurs: () => boolean, lockMs: number) {
   const plain = {
     moveToActive: backend.moveToActive.bind(backend),
     moveToCompleted: backend.moveToCompleted.bind(backend),
+    waitForJob: backend.waitForJob.bind(backend),
   };
-  const lock = (token: string): (string | number)[] => [token, lockMs, Date.now()];
-  const moveToActive = async (token: string, workerName?: string): Promise<Taken> => {
+  const known = createKnownEmpty();
+  /** 'plain': BullMQ's script has to. `more`: what the script takes beside the lock. */
+  async function ask(name: 'job-take' | 'job-done', token: string, more: readonly (string | number)[] = []) {
+    const learn = known.asked();
+    const reply = await run(name, [backend.toKey('')], [token, lockMs, Date.now(), ...more]);
+    return learn(reply);
+  }
+  async function moveToActive(token: string, workerName?: string): Promise<Taken> {
     if (!usesOurs()) return plain.moveToActive(token, workerName);
-    const reply = await run('job-take', [backend.toKey('')], lock(token));
+    const dueAt = known.take();
+    if (dueAt !== null) return [null, 0, 0, dueAt];
+    const reply = await ask('job-take', token);
     return reply[0] === 'slow' ? plain.moveToActive(token, workerName) : takenOf(reply);
-  };
-  const moveToCompleted = async (...args: Parameters<RedisQueueBackend['moveToCompleted']>) => {
+  }
+  async function moveToCompleted(...args: Parameters<RedisQueueBackend['moveToCompleted']>) {
     const [job, , , token, fetchNext] = args;
     if (!usesOurs() || !isPlainEnd(job)) return plain.moveToCompleted(...args);
     const finishedOn = Date.now();
-    const done = [...lock(token), job.id ?? '', fetchNext ? 1 : 0];
-    const reply = await run('job-done', [backend.toKey('')], done);
+    const reply = await ask('job-done', token, [job.id ?? '', fetchNext ? 1 : 0]);
     if (reply[0] === 'lost') return plain.moveToCompleted(...args);
     if (reply[0] === 'slow') return { result: await plain.moveToActive(token), finishedOn };
     return { result: reply[0] === 'done' ? undefined : takenOf(reply), finishedOn };
+  }
+  async function waitForJob(blockTimeout: number) {
+    const woken = await plain.waitForJob(blockTimeout);
+    known.forget();
+    return woken;
+  }
+  return {
+    moveToActive,
+    moveToCompleted: moveToCompleted as RedisQueueBackend['moveToCompleted'],
+    waitForJob,
   };
-  return { moveToActive, moveToCompleted: moveToCompleted as RedisQueueBackend['moveToCompleted'] };
+}
+
+/**
+ * Whether the last take left nothing behind: BullMQ's worker asks for another job at once, and is answered from here. What is
+ * added later sets the marker, so it is right until a marker was seen, also for takes that were asked before and answer after.
+ */
+function createKnownEmpty() {
+  let dueAt: number | null = null;
+  let seen = 0;
+  return {
+    /** When the next delayed job is due, 0 = there is none; null: it is not known that nothing waits. Said once. */
+    take(): number | null {
+      const said = dueAt;
+      dueAt = null;
+      return said;
+    },
+    /** Before a script is asked; its result takes the reply and returns it. */
+    asked() {
+      const before = seen;
+      return (reply: ScriptReply): ScriptReply => {
+        const left = reply[0] === 'job' && before === seen ? Number(reply[7]) : -1;
+        dueAt = left < 0 ? null : left;
+        return reply;
+      };
+    },
+    /** A marker was seen: something was added. */
+    forget(): void {
+      seen += 1;
+      dueAt = null;
+    },
+  };
 }
 
 /** Nothing waits for its end, and nothing is kept of it. */

@@ -43,6 +43,7 @@ export function createLaneQueues(connection: RedisConnection, keys: KeySpace) {
   }
 
   async function close(): Promise<void> {
+    await scripts.settled();
     await Promise.allSettled([...queues.values()].map((opened) => opened.close()));
     queues.clear();
   }

@@ -3,6 +3,7 @@
 import { randomUUID } from 'node:crypto';
 import { createRedisBackend, type RedisQueueBackend } from 'bullmq';
 import type { RedisConnection } from '../redis/connection.ts';
+import { settledWithin } from '../lifecycle.ts';
 import { laneBackend, type LaneBackend } from './lane-backend.ts';
 import { lanePrefix, LANE_KEYS } from './lane-registry.ts';
 
@@ -10,10 +11,13 @@ export interface LaneScripts {
   readonly backend: LaneBackend;
   /** Once for a connection; until then, and when it fails, BullMQ's are used. Returns why ours are not used; null: they are, or need no word. */
   check(): Promise<string | null>;
+  /** A check that is under way has ended, if Redis answers: before its connection closes. */
+  settled(): Promise<void>;
 }
 
 /** Whose structures include-job.lua knows. */
 const KNOWN_VERSION = '6.7.0';
+const SETTLE_MS = 500;
 /** What a process that dies meanwhile leaves behind. */
 const LEFT_MS = 60_000;
 
@@ -31,6 +35,7 @@ export function laneScriptsOn(connection: RedisConnection, prefix: string): Lane
 function createLaneScripts(connection: RedisConnection, prefix: string): LaneScripts {
   let fits = false;
   let checking: Promise<string | null> | undefined;
+  let isOver = false;
 
   async function look(): Promise<string | null> {
     if (connection.isCluster) return null;
@@ -42,12 +47,18 @@ function createLaneScripts(connection: RedisConnection, prefix: string): LaneScr
       // Redis may not have answered: whoever asks next looks again.
       checking = undefined;
       return `lanes use BullMQ's own scripts for now, which cost more: ${(error as Error).message}`;
+    } finally {
+      isOver = true;
     }
   }
 
   return {
     backend: laneBackend(connection, () => fits),
     check: () => (checking ??= look()),
+    async settled() {
+      if (checking === undefined || isOver || connection.status !== 'ready') return;
+      await settledWithin(checking, SETTLE_MS);
+    },
   };
 }
 
@@ -59,6 +70,8 @@ async function misfit(connection: RedisConnection, prefix: string): Promise<stri
   const options = { ...worker, connection, skipVersionCheck: true, skipWaitingForReady: true };
   const theirs = createRedisBackend(name, options);
   const ours = laneBackend(connection, () => true)(name, options);
+  // The connection's own; without a listener they end the process.
+  for (const backend of [theirs, ours]) backend.on('error', () => {});
   if (theirs['version'] !== KNOWN_VERSION) return `BullMQ is ${theirs['version']}, not ${KNOWN_VERSION}`;
   const jobKeys = ['a', 'b', 'c', 'a:lock', 'b:lock', 'c:lock'];
   const keys = [...LANE_KEYS, ...jobKeys].map((part) => theirs.toKey(part));

@@ -15,9 +15,10 @@ local function mark()
   redis.call('ZADD', BASE .. 'marker', 0, '0')
 end
 
--- What the worker needs of a job: { 'job', id, name, data, options, timestamp, attempts made }.
-local function job_reply(id, fields)
-  return { 'job', id, fields[1] or '', fields[2] or '{}', fields[3] or '{}', fields[4] or '0', fields[5] or '0' }
+-- What the worker needs of a job: { 'job', id, name, data, options, timestamp, attempts made, left }.
+-- `left`: -1 = more may wait, else nothing does, and it is when the next delayed job is due (0 = there is none).
+local function job_reply(id, fields, left)
+  return { 'job', id, fields[1] or '', fields[2] or '{}', fields[3] or '{}', fields[4] or '0', fields[5] or '0', left }
 end
 
 -- Fields of a job: what `job_reply` says, then those of jobs that are none of ours: a flow, a deduplication, a schedule, a failure to come.
@@ -48,17 +49,18 @@ local function take_job(token, lock_ms, now)
   redis.call('RPOPLPUSH', BASE .. 'wait', BASE .. 'active')
   redis.call('SET', BASE .. id .. ':lock', token, 'PX', lock_ms)
   redis.call('HSET', BASE .. id, 'processedOn', now)
-  if redis.call('EXISTS', BASE .. 'wait', BASE .. 'prioritized') > 0 then
-    mark()
+  if redis.call('EXISTS', BASE .. 'wait', BASE .. 'prioritized') == 0 then
+    return job_reply(id, fields, due_at)
   end
-  return job_reply(id, fields)
+  mark()
+  return job_reply(id, fields, -1)
 end
 
 -- The job that `token` holds, as `job_reply`; nil = none of the newest.
 local function held_job(token)
   for _, id in ipairs(redis.call('LRANGE', BASE .. 'active', 0, NEWEST - 1)) do
     if redis.call('GET', BASE .. id .. ':lock') == token then
-      return job_reply(id, redis.call('HMGET', BASE .. id, unpack(JOB_FIELDS)))
+      return job_reply(id, redis.call('HMGET', BASE .. id, unpack(JOB_FIELDS)), -1)
     end
   end
 end

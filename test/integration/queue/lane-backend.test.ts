@@ -187,12 +187,37 @@ describe('our scripts', () => {
     expect(await lane.counts()).toEqual({ waiting: 1, active: 1, delayed: 0 });
   });
 
+  test('answer once that nothing waits, without a look, and look again when something was added', async () => {
+    await using lane = openLane(ours);
+    await lane.add('a/1');
+    const { connection } = store;
+    const options = { ...lane.queue.opts, connection: (connection as Redis).duplicate() };
+    const backend = ours(connection)(lane.queue.name, options, { withBlockingConnection: true });
+    const take = async (): Promise<unknown> => (await backend.moveToActive('token'))[1];
+    expect(await take()).toBe('a/1');
+    await lane.add('a/2');
+    // As it was at the take; whoever relies on it waits for the marker next.
+    expect(await take()).toBe(0);
+    expect(await backend.waitForJob(5)).toMatchObject({ member: '0' });
+    expect(await take()).toBe('a/2');
+    await lane.add('a/3');
+    // The marker is seen while the empty look is remembered.
+    expect(await backend.waitForJob(5)).toMatchObject({ member: '0' });
+    expect(await take()).toBe('a/3');
+    await backend.close();
+  });
+
   test('are used once they have shown that they fit, and leave nothing of it', async () => {
     const connection = connectRedis(redis.url, 'commands');
     const scripts = laneScriptsOn(connection, 'checked');
     expect(await scripts.check()).toBeNull();
     expect(laneScriptsOn(connection, 'checked')).toBe(scripts);
     expect(await (connection as Redis).keys('{checked:*')).toEqual([]);
+    const queue = new Queue(`fit-${randomUUID()}`, { connection, skipVersionCheck: true }, scripts.backend);
+    await queue.add('directive', {}, { jobId: 'a' });
+    // Whoever reads it knows that BullMQ's script was not used.
+    expect(await connection.exists(queue.toKey('events'), queue.toKey('id'))).toBe(0);
+    await queue.close();
     await closeRedis(connection);
   });
 
