@@ -17,9 +17,10 @@ export interface LaneScripts {
 
 /** Whose structures include-job.lua knows. */
 const KNOWN_VERSION = '6.7.0';
+/** As long as a connection is given to close. */
 const SETTLE_MS = 500;
 /** What a process that dies meanwhile leaves behind. */
-const LEFT_MS = 60_000;
+const LEFT_MS = 10_000;
 
 const opened = new WeakMap<RedisConnection, Map<string, LaneScripts>>();
 
