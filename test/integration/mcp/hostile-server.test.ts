@@ -2,8 +2,9 @@
  *  It must never run them against the process of the tests: a fault here ends the process that has it. */
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import type { ServerRead } from '../../../src/contract/server-read.ts';
 import type { McpServerOptions } from '../../../src/mcp/server-options.ts';
-import { failureOf, openPool } from '../../support/mcp-pool.ts';
+import { failureOf, openPool, TRACEPARENT } from '../../support/mcp-pool.ts';
 import { type HttpServer, hostilePeer, startHostilePeer } from '../../support/mcp-servers.ts';
 import { type Child, spawnNode } from '../../support/process.ts';
 import { programOf } from '../../support/program.ts';
@@ -129,4 +130,27 @@ test('a redirect to another origin gets neither the call nor the token', async (
   expect(failed.error).toMatchObject({ type: 'executor', details: { status: 307 } });
   const seen = await fetch(`${other.origin}/seen`).then((response) => response.text());
   expect(seen).toBe('0');
+});
+
+test('a list of resources without end is cut, a circle of pages ends, and a resource without end fails its own read', async () => {
+  const { pool } = openPool(hostilePeer('lists-resources'));
+  const changed = Promise.withResolvers<void>();
+  pool.subscribe({
+    onTools: (...[, , , , { revision }]) => void (revision !== '' && changed.resolve()),
+  });
+  const limits = { signal: new AbortController().signal, timeoutMs: 60_000, maxTotalMs: 60_000 };
+  const read = async (method: ServerRead, params = {}): Promise<object> =>
+    pool.read({ server: 'hostile', method, params, ...limits, traceparent: TRACEPARENT });
+  expect(await read('resources/list')).toMatchObject({
+    answer: { result: { incomplete: true, resources: { length: 1_000 } } },
+  });
+  expect(await read('resources/templates/list')).toMatchObject({
+    answer: { result: { resourceTemplates: [{ name: 'y' }, { name: 'y' }] } },
+  });
+  await changed.promise;
+  expect(await read('prompts/list')).toMatchObject({ answer: { error: { code: -32_601 } } });
+  expect(await read('resources/read', { uri: 'x:1' })).toMatchObject({
+    kind: 'failed',
+    error: { message: expect.stringContaining('16777216') as string },
+  });
 });

@@ -57,12 +57,28 @@ function listing(habit, { cursor }) {
   return { tools: TOOLS.map((name) => tool(name)) };
 }
 
+const RESOURCEFUL = 'lists-resources';
+
+/** A list without end, one that repeats its page and announces a change, and a resource without end. */
+function resources(id, method, { cursor }) {
+  const page = Number(cursor ?? 0);
+  const list = Array.from({ length: 300 }, (_, i) => ({ uri: `x:${page}.${i}`, name: 'x' }));
+  if (method === 'resources/list') return answer(id, { resources: list, nextCursor: `${page + 1}` });
+  if (method === 'resources/read') return null;
+  const template = { uriTemplate: 'y:{n}', name: 'y' };
+  const changed = JSON.stringify({ jsonrpc: '2.0', method: 'notifications/resources/list_changed' });
+  return `${answer(id, { resourceTemplates: [template], nextCursor: 'again' })}\n${changed}`;
+}
+
 /** null: not a request of the handshake. */
 function handshake(habit, { id, method, params }) {
   if (method === 'initialize') {
     const serverInfo = { name: 'hostile', version: '1' };
-    return answer(id, { protocolVersion: '2025-06-18', capabilities: { tools: {} }, serverInfo });
+    const capabilities =
+      habit === RESOURCEFUL ? { tools: {}, resources: { listChanged: true } } : { tools: {} };
+    return answer(id, { protocolVersion: '2025-06-18', capabilities, serverInfo });
   }
+  if (habit === RESOURCEFUL && method.startsWith('resources/')) return resources(id, method, params ?? {});
   if (method === 'tools/list') return answer(id, listing(habit, params ?? {}));
   if (method === 'tools/call') return null;
   return JSON.stringify({ jsonrpc: '2.0', id, error: { code: -32601, message: 'Method not found' } });

@@ -42,3 +42,28 @@ test('a tool that has not changed is not digested again, and a changed list is n
   stop.abort();
   expect([digested, changes]).toEqual([1, 1]);
 });
+
+test('a change of resources or prompts is heard as such', async () => {
+  let offers = { resources: true as const, prompts: true as const, revision: '1' };
+  const stop = new AbortController();
+  const read = Promise.withResolvers<void>();
+  let hint = (): void => {};
+  const watch = createListWatch({
+    read: async () => {
+      read.resolve();
+      return offeredTools({ tools: [], servers: [{ name: 's', offers }], agents: [] }, { kind: 'all' });
+    },
+    hints: (mayHaveChanged) => (hint = mayHaveChanged),
+    stop: stop.signal,
+    gatherMs: 0,
+  });
+  const heard: string[] = [];
+  const both = Promise.withResolvers<void>();
+  watch.listen((list) => void (heard.push(list) === 2 && both.resolve()));
+  await read.promise;
+  offers = { ...offers, revision: '2' };
+  hint();
+  await both.promise;
+  stop.abort();
+  expect(heard).toEqual(['resources', 'prompts']);
+});
