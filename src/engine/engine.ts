@@ -34,6 +34,8 @@ interface Current {
   done: Promise<void>;
 }
 
+/** Runs that wait for their turn with what they have to read in memory; the others read it then. */
+const MOST_WITH_NEWS = 256;
 /** After a turn fails because Redis does not answer, it is tried again this much later. */
 const RETRY_MS = 500;
 
@@ -74,7 +76,7 @@ export function createEngine(options: EngineOptions) {
     }
     const run: Current = { again: true, done: Promise.resolve() };
     current.set(requestId, run);
-    run.done = turnsOf(requestId, run, news);
+    run.done = turnsOf(requestId, run, current.size > MOST_WITH_NEWS ? undefined : news);
     return run.done;
   }
 

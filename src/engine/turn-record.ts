@@ -44,6 +44,7 @@ export function commitOf(
   { folded, spec }: Turn,
   texts: TurnTexts,
   prepared: readonly Prepared[],
+  hearsOn: string,
 ): RunCommit {
   const { requestId, version, now: readAt, unreadBytes, signals } = run;
   const { document } = folded;
@@ -53,6 +54,7 @@ export function commitOf(
     token: newIdentifier(),
     inboxBytes: unreadBytes,
     readAt,
+    hearsOn,
     ...texts,
     spec: spec ? JSON.stringify(spec) : '',
     status: document.status,

@@ -42,6 +42,8 @@ export interface TurnParts extends BrokenRunParts, TurnNoteParts {
   logger: Logger;
   reports: Reports;
   activity: Pick<RunActivityIndex, 'note'>;
+  /** Channel on which this engine hears of ends; '' while it does not: then it is woken. */
+  hearsOn(): string;
 }
 
 /**
@@ -162,7 +164,7 @@ async function commit(
   const verdict = await parts.entrance.enter<CommitVerdict>({
     requestId: run.requestId,
     announcements: [...announcementsOf(open), ...ownAnnouncement(run, folded), ...note.announcements],
-    accept: () => parts.store.commit(run, commitOf(run, turn, texts, prepared)),
+    accept: () => parts.store.commit(run, commitOf(run, turn, texts, prepared, parts.hearsOn())),
     jobsOf: ({ kind }) => (kind === 'committed' ? jobs : null),
     only: jobs.length === 1 ? jobs[0] : undefined,
     // Another engine has written the same turn: then the job is right.

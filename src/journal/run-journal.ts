@@ -64,6 +64,8 @@ export interface RunCommit {
   inboxBytes: number;
   /** When the turn was read: milliseconds since the epoch, by the clock of Redis. */
   readAt: number;
+  /** Channel on which the engine that takes this turn hears of ends; '' = it is woken. */
+  hearsOn: string;
   document: string;
   /** '' = as before. */
   spec: string;
@@ -176,6 +178,7 @@ export function createRunJournal(options: RunJournalOptions) {
       mostBytes,
       turn.signals.length,
       turn.readAt,
+      turn.hearsOn,
       ...turn.signals.map((signal) => JSON.stringify(signal)),
       ...turn.directives.flatMap(acceptanceArguments),
     ];

@@ -1,11 +1,15 @@
 // The engine of a process, joined from its store: the first turn, what turns ask of the world, and the lane of runs.
 // Must never take a turn itself.
+import { randomUUID } from 'node:crypto';
 import { createEngine, type Engine } from '../engine/engine.ts';
 import { createRunStore } from '../engine/run-store.ts';
 import type { EngineCore } from '../engine/transition.ts';
+import { createToldEnds, type ToldEnds } from '../engine/told-ends.ts';
 import type { TurnParts } from '../engine/turn.ts';
 import { wholeResults } from '../journal/whole-result.ts';
+import type { Startable } from '../lifecycle.ts';
 import type { Preparer } from '../queue/prepare.ts';
+import type { RedisConnection } from '../redis/connection.ts';
 import type { Logger } from '../telemetry/logger.ts';
 import { runAccess } from './run-access.ts';
 import type { Store } from './store.ts';
@@ -27,11 +31,30 @@ export interface EngineRoleOptions {
   onError(error: Error): void;
 }
 
-export function createEngineRole(store: Store, options: EngineRoleOptions): Engine {
-  return createEngine({ ...options, connection: store.connection, turn: turnOf(store, options) });
+export interface EngineRole {
+  engine: Engine;
+  parts: Startable[];
 }
 
-function turnOf(store: Store, { core, preparer, requestBytes, logger }: EngineRoleOptions): TurnParts {
+/** `listening`: a connection for subscriptions only. */
+export function createEngineRole(
+  store: Store,
+  listening: RedisConnection,
+  options: EngineRoleOptions,
+): EngineRole {
+  const { connection, keys } = store;
+  const hearing = { listening, publishing: connection };
+  const channel = `${keys.prefix}:inbox:${randomUUID()}`;
+  const told = createToldEnds(hearing, channel, async (...end) => engine.wake(...end), options.onError);
+  const engine: Engine = createEngine({ ...options, connection, turn: turnOf(store, told, options) });
+  return { engine, parts: [engine, told] };
+}
+
+function turnOf(
+  store: Store,
+  { hearsOn }: ToldEnds,
+  { core, preparer, requestBytes, logger }: EngineRoleOptions,
+): TurnParts {
   const { spans, records, queue, catalog } = store;
   const { runs, conversations, index, payloads } = records;
   const { entrance, canceller, waker, wakeRun, notes } = queue;
@@ -60,5 +83,6 @@ function turnOf(store: Store, { core, preparer, requestBytes, logger }: EngineRo
     waker,
     spans,
     notes,
+    hearsOn,
   };
 }

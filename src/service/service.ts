@@ -5,7 +5,6 @@ import type { Logger } from 'pino';
 import type { Config } from '../config/config.ts';
 import { DEFAULT_ALIASES } from '../contract/model-name.ts';
 import { createCore } from '../engine/core/core.ts';
-import type { Engine } from '../engine/engine.ts';
 import { emitRequestError } from '../executors/emit-request-error.ts';
 import { emitToolError } from '../executors/emit-tool-error.ts';
 import { createRegistry, type Registry } from '../executors/registry.ts';
@@ -26,7 +25,7 @@ import { createAdapters } from './adapters.ts';
 import { type Announced, createAnnouncer } from './announcer.ts';
 import { type ApiRole, createApiRole } from './api-role.ts';
 import { type Connections, createConnections } from './connections.ts';
-import { createEngineRole } from './engine-role.ts';
+import { createEngineRole, type EngineRole } from './engine-role.ts';
 import { createExecution } from './execution.ts';
 import { loginsOn, needsLogins } from './logins.ts';
 import { configuredModels } from './model-role.ts';
@@ -63,11 +62,9 @@ export function createService(config: Config, roles: Roles, options: ServiceOpti
   const adapters = roles.worker ? createAdapters({ ...shared, logins }) : null;
   const execution = work && adapters ? createExecution(work, adapters, shared) : null;
   const registry = createRegistry([emitToolError, emitRequestError, ...(execution?.definitions ?? [])]);
-  const engine = turns ? engineOn(turns, registry, shared) : null;
-  const worker =
-    work && execution
-      ? createWorkerRole(work, redis.open('subscriber'), { ...execution, registry }, shared)
-      : null;
+  const running = turns ? engineOn(turns, redis, registry, shared) : null;
+  const engine = running?.engine ?? null;
+  const worker = work && execution ? workerOn(work, redis, { ...execution, registry }, shared) : null;
   local.join({ engine, worker: worker?.worker ?? null });
   const api = entry ? apiOn(entry, redis.open('subscriber'), registry, shared, worker) : null;
 
@@ -82,7 +79,7 @@ export function createService(config: Config, roles: Roles, options: ServiceOpti
     redis,
     ...storeParts(stores, shared, presence?.leaving ?? null),
     createAnnouncer(announced, onError),
-    ...(engine ? [engine] : []),
+    ...(running?.parts ?? []),
     ...(adapters?.parts ?? []),
     ...(worker?.parts ?? []),
     ...(api ? [api] : []),
@@ -174,10 +171,24 @@ function storeOn(
   });
 }
 
-function engineOn(store: Store, registry: Registry, { config, modules, logger, onError }: Shared): Engine {
+function workerOn(
+  store: Store,
+  redis: Connections,
+  execution: Parameters<typeof createWorkerRole>[2],
+  shared: Shared,
+): WorkerRole {
+  return createWorkerRole(store, redis.open('subscriber'), execution, shared);
+}
+
+function engineOn(
+  store: Store,
+  redis: Connections,
+  registry: Registry,
+  { config, modules, logger, onError }: Shared,
+): EngineRole {
   const { strategies, directives } = modules;
   const modelAliases = [...DEFAULT_ALIASES.keys(), ...config.models.keys()];
-  return createEngineRole(store, {
+  return createEngineRole(store, redis.open('subscriber'), {
     logger,
     onError,
     prefix: config.prefix,

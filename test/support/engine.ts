@@ -66,7 +66,8 @@ export function makeEngine(
   const local = createLocalRoles();
   const store = testStore(connection, { prefix, agents, requestBytes, local });
   const { executeImmediately } = createRegistry([emitToolError, emitRequestError]);
-  const engine = createEngineRole(store, {
+  const listening = connectRedis(redisUrl, 'subscriber');
+  const { engine, parts } = createEngineRole(store, listening, {
     prefix,
     core,
     preparer: createPreparer(store.catalog, executeImmediately),
@@ -79,8 +80,15 @@ export function makeEngine(
     onError,
   });
   local.join({ engine });
-  const closing = { name: 'store', start: () => Promise.resolve(), stop: () => store.close() };
-  return { connection, engine, parts: [closing, engine] };
+  const closing = {
+    name: 'store',
+    start: () => Promise.resolve(),
+    async stop(): Promise<void> {
+      await store.close();
+      await closeRedis(listening);
+    },
+  };
+  return { connection, engine, parts: [closing, ...parts] };
 }
 
 export async function openEngineTest(redisUrl: string, options: EngineTestOptions = {}) {

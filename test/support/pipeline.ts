@@ -9,7 +9,7 @@ import type { Signal } from '../../src/contract/signal.ts';
 import type { DirectiveDefinition } from '../../src/executors/definition.ts';
 import { createRegistry } from '../../src/executors/registry.ts';
 import { createJournal, DEFAULT_REQUEST_BYTES } from '../../src/journal/journal.ts';
-import type { WakeRun } from '../../src/queue/run-wake.ts';
+import { enginesElsewhere, type WakeRun } from '../../src/queue/run-wake.ts';
 import { createLaneWaits } from '../../src/queue/lane-waits.ts';
 import { createSweeper } from '../../src/queue/sweep.ts';
 import { NO_SPANS, type Spans } from '../../src/telemetry/spans.ts';
@@ -119,7 +119,8 @@ export async function openPipeline(redisUrl: string, options: PipelineOptions = 
     const listening = connectRedis(redisUrl, 'subscriber');
     const made = attemptParts(execute, options);
     const { wakeRun = queue.wakeRun } = options;
-    const journal = createJournal({ connection: own, keys, ...kept, wakeRun });
+    const engines = enginesElsewhere(records.index, () => null);
+    const journal = createJournal({ connection: own, keys, ...kept, wakeRun, engines });
     const attempt = { ...made, records: { ...made.records, journal } };
     const cancels = createCancelListener({ listening, publishing: connection }, keys, attempt.running);
     const worker = createWorker({

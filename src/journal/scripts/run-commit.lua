@@ -8,8 +8,8 @@
 -- ARGV[10] inputs consumed of the inbox   ARGV[11] inputs that the document holds
 -- ARGV[12] the most directives that may be open ('' = no limit)   ARGV[13] retention_ms
 -- ARGV[14] the most bytes of a request, which only the end of the run may pass
--- ARGV[15] number of signals   ARGV[16] when the turn was read, then the signals, JSON, then the directives, as
---   include-accept.lua says
+-- ARGV[15] number of signals   ARGV[16] when the turn was read   ARGV[17] channel on which the engine that takes this turn
+--   hears of ends ('' = none), then the signals, JSON, then the directives, as include-accept.lua says
 -- Returns { 'committed', version, now, 1 = there is more to read, last sequence } | { 'version', current one } | { 'more' }
 --   | { 'conflict', id, stored digest } | { 'overflow', directives that would be open }
 --   | { 'no_room', bytes that the request holds } | { 'unknown' }.
@@ -34,7 +34,7 @@ local rest = inbox and string.sub(inbox, tonumber(ARGV[3]) + 1)
 if final and inbox and rest ~= '' then
   return { 'more' }
 end
-local signals = 17
+local signals = 18
 local directives = signals + tonumber(ARGV[15])
 local verdicts, fresh, stored = judge_batch(directives)
 if not verdicts then
@@ -65,7 +65,7 @@ local before = int(tonumber(run[9] or '0'))
 version = version + 1
 local changed = { '@run|turn' .. int(version), ARGV[16] .. ' ' .. int(now) .. ' ' .. before .. ' ' .. int(sequence),
   '@run|version', int(version), '@run|token', ARGV[2], '@run|status', ARGV[6], '@run|wake_at', ARGV[7],
-  '@run|outbox', ARGV[9], '@run|changed_at', int(now), '@run|held', ARGV[11],
+  '@run|outbox', ARGV[9], '@run|changed_at', int(now), '@run|held', ARGV[11], '@run|engine', ARGV[17],
   '@run|inputs', int(tonumber(run[4] or '0') - tonumber(ARGV[10])),
   'seq', int(sequence), 'open', int(open), 'count', int(tonumber(run[8] or '0') + fresh) }
 if ends then

@@ -122,6 +122,7 @@ describe.each([
       requestId,
       inboxBytes: 0,
       readAt: Date.now(),
+      hearsOn: '',
       document: '{}',
       spec: '',
       status: 'running' as const,

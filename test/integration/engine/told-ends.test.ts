@@ -1,0 +1,73 @@
+/** Ends that are recorded elsewhere: the engine of the run's last turn is told at once; if it does nothing, another goes on.
+ *  It must not let an engine and a worker share a process. */
+import { describe, expect, test } from 'vitest';
+import { okResult } from '../../../src/contract/result.ts';
+import { RUN_ENTRY } from '../../../src/queue/run-wake.ts';
+import { connectRedis } from '../../../src/redis/connection.ts';
+import { echo, openEngineTest } from '../../support/engine.ts';
+import { eventually } from '../../support/eventually.ts';
+import { useRedis } from '../../support/shared.ts';
+import { script } from '../../support/scripted-strategy.ts';
+
+const redis = useRedis();
+const QUERY = script({ tools: ['a'] }, { tools: ['b', 'c'] });
+
+describe('the end of a directive of a run', () => {
+  test('goes to the engine that took its last turn, without a job', async () => {
+    await using engines = await openEngineTest(redis.url);
+    const woken: string[] = [];
+    await engines.startWorker(echo, async (requestId) => void woken.push(requestId));
+    await engines.startEngine();
+    await engines.client.start({ request_id: 'told', agent: 'scripted', query: QUERY });
+    const log = await engines.ended('told');
+    expect(log.at(-1)?.type).toBe('ai.request.completed');
+    expect(woken).toEqual([]);
+  });
+
+  test('wakes the run by a job where that engine is gone', async () => {
+    await using engines = await openEngineTest(redis.url);
+    const first = await engines.startEngine();
+    const woken: string[] = [];
+    await engines.startWorker(
+      async ({ tool_name }) => {
+        if (tool_name === 'a') await first.stop();
+        return { result: okResult(tool_name) };
+      },
+      async (requestId, version) => {
+        woken.push(requestId);
+        await engines.wake(requestId, version);
+      },
+    );
+    await engines.client.start({ request_id: 'gone', agent: 'scripted', query: QUERY });
+    await eventually(() => woken).toEqual(['gone']);
+    await engines.startEngine();
+    expect((await engines.ended('gone')).at(-1)?.type).toBe('ai.request.completed');
+  });
+
+  test('is looked after by the sweeper where that engine hears, and does nothing', async () => {
+    await using engines = await openEngineTest(redis.url);
+    const { connection, keys, index } = engines;
+    const deaf = connectRedis(redis.url, 'subscriber');
+    await deaf.subscribe('deaf');
+    const first = await engines.startEngine();
+    const entry = `hung/${RUN_ENTRY}`;
+    await engines.startWorker(async ({ tool_name }) => {
+      if (tool_name === 'a') {
+        await first.stop();
+        await connection.hset(keys.request('hung')[0], '@run|engine', 'deaf');
+      }
+      return { result: okResult(tool_name) };
+    });
+    await engines.client.start({ request_id: 'hung', agent: 'scripted', query: QUERY });
+    await connection.zadd(keys.sweep, 'XX', Date.now() + 60_000, entry);
+    const dueIn = async () => Number(await connection.zscore(keys.sweep, entry)) - Date.now();
+    await eventually(async () => (await dueIn()) <= 5_000).toBe(true);
+    // As it is then.
+    await connection.zadd(keys.sweep, 'XX', 1, entry);
+    await engines.startEngine();
+    await engines.sweeper().start();
+    expect((await engines.ended('hung')).at(-1)?.type).toBe('ai.request.completed');
+    await eventually(() => index.size()).toBe(0);
+    deaf.disconnect();
+  });
+});
