@@ -16,11 +16,18 @@ export const CALL_KINDS = {
   unknown_tool: 3,
   large: 2,
   serial: 4,
+  task: 6,
+  asking: 3,
   hostile: 3,
   hostile_list: 1,
 } as const;
 
 export type CallKind = keyof typeof CALL_KINDS;
+
+/** One call at a time over all workers. */
+const SERIAL_SERVER = 'delta';
+/** It keeps calls as tasks, and asks people. */
+const TASK_SERVER = 'epsilon';
 
 /** How the hostile server answers, always past a limit. */
 const HOSTILE_TOOLS = [
@@ -43,6 +50,8 @@ export interface CallShape {
   readonly args: Readonly<Record<string, unknown>>;
   readonly fields?: Readonly<Record<string, unknown>>;
   readonly toolName?: string;
+  /** Default: any of those that have nothing of their own. */
+  readonly server?: string;
   readonly expect: Expectation;
 }
 
@@ -57,7 +66,13 @@ export function shapeOf(chance: Chance, kind: CallKind): CallShape {
       return { args: { delay_ms: delayMs, steps: chance.between(0, 16) }, expect: 'answer' };
     }
     case 'serial':
-      return { args: { delay_ms: chance.between(20, 400) }, expect: 'answer' };
+      return { args: { delay_ms: chance.between(20, 400) }, server: SERIAL_SERVER, expect: 'answer' };
+    case 'task': {
+      const delayMs = chance.percent(50) ? chance.between(0, 900) : chance.between(3_000, 8_000);
+      return { args: { delay_ms: delayMs, asks: chance.percent(30) }, server: TASK_SERVER, expect: 'answer' };
+    }
+    case 'asking':
+      return { args: { asks: true, direct: true }, server: TASK_SERVER, expect: 'answer' };
     case 'large':
       return { args: { padding: 'x'.repeat(PADDING_BYTES) }, expect: 'answer' };
     case 'flaky': {

@@ -43,6 +43,18 @@ const SECOND_TRY: Parts = {
   view: { failures: 1, attempts: 2 },
   executions: [execution(1), execution(2)],
 };
+const question = (sequence: number, number = 1): WireSignal =>
+  signal(sequence, 'ai.tool.input_requested', { data: { call_id: 'a', input_id: `a.${number}` } });
+const answer = (sequence: number, cause = 'answer'): WireSignal =>
+  unattempted(signal(sequence, 'ai.tool.input_answered', { data: { call_id: 'a', input_id: 'a.1', cause } }));
+const given = (n: number, status = 200) => ({ inputId: 'a.1', n, status });
+const ASKED: Parts = {
+  signals: [started, question(2), answer(3), { ...succeeded(4, { answer: '7' }), attempt: 2 }],
+  view: { attempts: 2 },
+  answers: [given(7), given(8, 409)],
+};
+const made = { what: 'made', taskId: 'r/a#1', at: AT } as const;
+const TASK_LEFT: Parts = { ...UNKNOWN, tasks: [made, { ...made, what: 'asked' }], faults: [KILLED] };
 const NOT_TAKEN_OVER: Parts = {
   planned: { deadlineMs: 60_000, effect: 'read' },
   signals: [started, expired({ status: 'running', attempts: 1 })],
@@ -86,6 +98,21 @@ test.each<[string, Parts]>([
       cancels: [cancellation('cancelled')],
     },
   ],
+  ['a call whose tool asked, and got the answer', ASKED],
+  [
+    'a call whose tool asked, and was declined in time',
+    {
+      ...ASKED,
+      signals: [
+        started,
+        question(2),
+        answer(3, 'deadline'),
+        { ...succeeded(4, { answer: 'decline' }), attempt: 2 },
+      ],
+      answers: [],
+    },
+  ],
+  ['a call whose worker died before it knew the task', { ...UNKNOWN, tasks: [made], faults: [KILLED] }],
   [
     'a call that waited for two reasons before it began',
     {
@@ -112,6 +139,36 @@ describe('it reports', () => {
       'a reason to wait that is said twice',
       { signals: [waits(1, 'no_worker'), waits(2, 'no_worker'), signal(3, 'ai.tool.started'), succeeded(4)] },
       'a: said more than once why it waits: no_worker, no_worker',
+    ],
+    [
+      'a task that is known, and given up',
+      TASK_LEFT,
+      'a: its server kept it as a task and was asked for it, and it ended as outcome_unknown',
+    ],
+    [
+      'a question that is asked twice',
+      { ...ASKED, signals: [started, question(2), question(3), answer(4), succeeded(5)] },
+      'a: a.1 was asked twice',
+    ],
+    [
+      'a question that is answered twice',
+      { ...ASKED, signals: [started, question(2), answer(3), answer(4), succeeded(5)] },
+      'a: a.1 was answered twice',
+    ],
+    [
+      'a question that is left open',
+      { ...ASKED, signals: [started, question(2), succeeded(3)] },
+      'a: a.1 was left open',
+    ],
+    [
+      'two answers that were accepted',
+      { ...ASKED, answers: [given(7), given(8)] },
+      'a: two answers to a.1 were accepted',
+    ],
+    [
+      'an answer that nobody has given',
+      { ...ASKED, answers: [given(6)] },
+      'a: its tool was answered 7, which nobody has said',
     ],
     ['a gap', { signals: [started, succeeded(3)] }, 'signal 2 of the log has the sequence 3'],
     ['one id twice', { signals: [started, { ...succeeded(), id: started.id }] }, 'two signals have one id'],

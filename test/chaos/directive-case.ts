@@ -4,6 +4,7 @@ import type { Evidence } from './evidence.ts';
 import type { ToolExecution } from './executions.ts';
 import type { Fault, FaultKind } from './history.ts';
 import type { PlannedDirective } from './plan.ts';
+import type { TaskLine } from './task-log.ts';
 import type { WireDirective, WireResult, WireSignal } from './wire.ts';
 
 export interface Case {
@@ -15,6 +16,8 @@ export interface Case {
   /** null: an end without a result, `ai.request.error`. */
   readonly result: WireResult | null;
   readonly executions: readonly ToolExecution[];
+  /** What the task server has written of it. */
+  readonly tasks: readonly TaskLine[];
 }
 
 export const MAX_REDELIVERIES = 3;

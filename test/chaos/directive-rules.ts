@@ -12,6 +12,7 @@ import {
 } from './directive-case.ts';
 import type { Evidence } from './evidence.ts';
 import { checkModelCall, modelErrorIsExplained } from './model-rules.ts';
+import { checkQuestions, checkTask, roundsOf } from './question-rules.ts';
 import { TERMINAL_TYPES, type WireDirective, type WireSignal } from './wire.ts';
 
 /** All processes share one clock; only roundings differ. */
@@ -42,7 +43,8 @@ export function checkDirective(evidence: Evidence, view: WireDirective): string[
   const found = terminals.length > 1 ? [named(`${terminals.length} terminal signals`)] : [];
   const result = terminal.data.result ?? null;
   const executions = evidence.executions.get(view.id) ?? [];
-  const all: Case = { evidence, view, planned, signals, terminal, result, executions };
+  const tasks = evidence.tasks.get(view.id) ?? [];
+  const all: Case = { evidence, view, planned, signals, terminal, result, executions, tasks };
   const rules = [
     checkModelCall,
     checkOrder,
@@ -57,6 +59,8 @@ export function checkDirective(evidence: Evidence, view: WireDirective): string[
     checkOwnView,
     checkCancels,
     checkVerdicts,
+    checkTask,
+    checkQuestions,
   ];
   return [...found, ...rules.flatMap((rule) => rule(all)).map(named)];
 }
@@ -99,7 +103,7 @@ function checkAttempts(all: Case): string[] {
     view.redeliveries > 0 && ['outcome_unknown', 'worker_lost'].includes(errorType(result) ?? '');
   const last = view.failures + view.redeliveries + (givenUp ? 0 : 1);
   // An attempt that had reported something when its worker was stopped keeps its number.
-  const left = stopsDuring(all);
+  const left = stopsDuring(all) + roundsOf(all);
   const { attempt = last } = terminal;
   if (attempt < last || attempt > last + left)
     found.push(`attempt ${attempt} ended it, the last one was ${last}`);
@@ -207,8 +211,10 @@ function readAnswer(payload: unknown): Answer {
 const ENDS_FROM_OUTSIDE: ReadonlySet<string> = new Set(['deadline_exceeded', 'cancelled']);
 
 /** A call that was executed, and did not fail by its own answer, may have happened: its end reports that. */
-function checkUnknownOutcome({ planned, signals, result, executions }: Case): string[] {
+function checkUnknownOutcome({ planned, signals, result, executions, tasks }: Case): string[] {
   if (result === null || result.ok || planned.effect !== 'once') return [];
+  // Its server may have said that it stopped in time.
+  if (tasks.some(({ what }) => what === 'cancelled')) return [];
   const { type, details } = result.error;
   const failed = Math.max(planned.toolFailures, answeredRetries(signals));
   if (!ENDS_FROM_OUTSIDE.has(type) || executions.length <= failed) return [];

@@ -2,8 +2,15 @@
  *  It must never need the service. */
 import type { Evidence } from './evidence.ts';
 import type { ToolExecution } from './executions.ts';
-import { createRequestHistory, type CancelRecord, type Fault, type SubmissionRecord } from './history.ts';
+import {
+  type AnswerRecord,
+  createRequestHistory,
+  type CancelRecord,
+  type Fault,
+  type SubmissionRecord,
+} from './history.ts';
 import type { PlannedDirective } from './plan.ts';
+import type { TaskLine } from './task-log.ts';
 import { AT, instant, TRACE } from './run-world.ts';
 import type { WireDirective, WireResult, WireSignal } from './wire.ts';
 
@@ -85,6 +92,8 @@ export interface Parts {
   readonly faults?: readonly Fault[];
   readonly seen?: readonly { sequence: number; id: string; connection: number }[];
   readonly single?: { readonly resultId: string };
+  readonly tasks?: readonly TaskLine[];
+  readonly answers?: readonly AnswerRecord[];
   readonly request?: Partial<NonNullable<Evidence['view']>> | null;
 }
 
@@ -114,6 +123,7 @@ export function evidence(parts: Parts = {}): Evidence {
   history.submissions.push(...(parts.submissions ?? [submission()]));
   history.cancels.push(...(parts.cancels ?? []));
   history.seen.push(...(parts.seen ?? []));
+  history.answers.push(...(parts.answers ?? []));
   const directive = {
     id: 'a',
     type: 'tool_exec',
@@ -140,6 +150,7 @@ export function evidence(parts: Parts = {}): Evidence {
     view: parts.request === null ? null : view,
     signals,
     executions: new Map([['a', parts.executions ?? [execution(1)]]]),
+    tasks: new Map([['a', parts.tasks ?? []]]),
     faults: parts.faults ?? [],
     planned: new Map([['a', plannedCall(parts.planned)]]),
     accepted: new Set(['a']),

@@ -6,6 +6,7 @@ import { follow } from './follower.ts';
 import { createRequestHistory, type RequestHistory, type SubmissionRecord } from './history.ts';
 import type { Act, FollowUp, Plan, PlannedCancel, PlannedDirective } from './plan.ts';
 import { chanceOf, type Chance } from './random.ts';
+import { respond } from './respondent.ts';
 import { exchange, type ExchangeOptions } from './transport.ts';
 import type { WireSubmission } from './wire.ts';
 
@@ -29,6 +30,8 @@ export function drive(plan: Plan, apis: readonly string[]): Drive {
     () => {},
   );
   if (plan.followed) void follow(history, apis, leaving.signal);
+  const asks = plan.acts.some(({ directives }) => directives.some((each) => each.asks === true));
+  if (asks) void respond({ history, apis, chance: chanceOf(`${plan.requestId}/answers`) }, leaving.signal);
   return { history, done: acts, leave: () => leaving.abort() };
 }
 

@@ -3,6 +3,7 @@
 import { executionsOf, type ToolExecution } from './executions.ts';
 import { acceptedIds, plannedById, possibleIds, type Fault, type RequestHistory } from './history.ts';
 import type { PlannedDirective } from './plan.ts';
+import { type TaskLine, taskLines } from './task-log.ts';
 import { read } from './transport.ts';
 import type { WireRequest, WireSignal, WireSignalPage } from './wire.ts';
 
@@ -12,6 +13,8 @@ export interface Evidence {
   readonly view: WireRequest | null;
   readonly signals: readonly WireSignal[];
   readonly executions: ReadonlyMap<string, readonly ToolExecution[]>;
+  /** What the task server has written of calls. */
+  readonly tasks: ReadonlyMap<string, readonly TaskLine[]>;
   readonly faults: readonly Fault[];
   readonly planned: ReadonlyMap<string, PlannedDirective>;
   /** Directives that must exist, and those that may. */
@@ -43,9 +46,21 @@ export async function gather(
   const planned = plannedById(history);
   const calls = [...planned.values()].filter(({ label }) => label !== '');
   const executions = new Map(calls.map(({ id, label }) => [id, executionsOf(folder, label)]));
+  const tasks = new Map(calls.map(({ id, label }) => [id, taskLines(folder, label)]));
   const accepted = acceptedIds(history);
   const possible = possibleIds(history);
-  return { history, view: known.view, signals, executions, faults, planned, accepted, possible, single };
+  return {
+    history,
+    view: known.view,
+    signals,
+    executions,
+    tasks,
+    faults,
+    planned,
+    accepted,
+    possible,
+    single,
+  };
 }
 
 async function readSingle(

@@ -37,11 +37,19 @@ export interface SeenSignal {
   readonly connection: number;
 }
 
+/** An answer to what a tool asks. */
+export interface AnswerRecord {
+  readonly inputId: string;
+  readonly n: number;
+  readonly status: AnswerStatus;
+}
+
 export interface RequestHistory {
   readonly requestId: string;
   readonly submissions: SubmissionRecord[];
   readonly cancels: CancelRecord[];
   readonly seen: SeenSignal[];
+  readonly answers: AnswerRecord[];
 }
 
 export type FaultKind =
@@ -71,7 +79,7 @@ export interface Fault {
 }
 
 export function createRequestHistory(requestId: string): RequestHistory {
-  return { requestId, submissions: [], cancels: [], seen: [] };
+  return { requestId, submissions: [], cancels: [], seen: [], answers: [] };
 }
 
 /** Directives that some answer reported as accepted. */

@@ -47,6 +47,22 @@ export const MUTATIONS: Readonly<Record<string, readonly Patch[]>> = {
     // Where workers live long enough, BullMQ's own check hides it.
     patch('src/queue/consume.ts', 'stalledInterval: options.stalledCheckMs,', 'stalledInterval: 3_600_000,'),
   ],
+  'known-task': [
+    patch(
+      'src/worker/attempt.ts',
+      'lostAttemptError(repeatPolicy, claimed.granted.redeliveries, claimed.granted.task !== null)',
+      'lostAttemptError(repeatPolicy, claimed.granted.redeliveries, false)',
+    ),
+  ],
+  'task-resumed': [patch('src/worker/execute.ts', 'task: granted.task,', 'task: null,')],
+  'one-answer': [
+    patch(`${SCRIPTS}/answer.lua`, 'if at then\n', 'if false then\n'),
+    patch(
+      `${SCRIPTS}/answer.lua`,
+      'number < round.first or round.open == 0 then',
+      'number < round.first then',
+    ),
+  ],
   'serial-place': [
     patch(
       'src/worker/serial-place.ts',

@@ -31,6 +31,8 @@ export interface PlannedDirective {
   /** null: it calls no tool. */
   readonly effect: Effect | null;
   readonly label: string;
+  /** Its tool asks a person. */
+  readonly asks?: boolean;
   readonly sum: number;
   /** Executions that fail before one succeeds. */
   readonly toolFailures: number;
@@ -81,8 +83,6 @@ export interface Plan {
 }
 
 const SERVERS = ['alpha', 'beta', 'gamma'] as const;
-/** One call at a time over all workers. */
-const SERIAL_SERVER = 'delta';
 const TOOL_EFFECTS = { read: 'read', idempotent: 'idempotent', once: 'once', plain: 'idempotent' } as const;
 const KINDS = {
   ...CALL_KINDS,
@@ -202,7 +202,7 @@ function planCall(chance: Chance, { requestId, id, kind, deadlineMs }: Asked<Cal
   const tool = chance.pick(['read', 'idempotent', 'once', 'plain'] as const);
   const said = chance.percent(15) ? chance.pick(['read', 'idempotent', 'once'] as const) : undefined;
   const [a, b] = [chance.between(0, 1_000_000), chance.between(0, 1_000_000)];
-  const { args, fields, toolName, expect } = shapeOf(chance, kind);
+  const { args, fields, toolName, server = chance.pick(SERVERS), expect } = shapeOf(chance, kind);
   const label = `${requestId}/${id}`;
   const policy = {
     ...retryPolicy(chance),
@@ -213,7 +213,7 @@ function planCall(chance: Chance, { requestId, id, kind, deadlineMs }: Asked<Cal
     type: 'tool_exec',
     id,
     request_id: requestId,
-    tool_name: toolName ?? `${kind === 'serial' ? SERIAL_SERVER : chance.pick(SERVERS)}.${tool}`,
+    tool_name: toolName ?? `${server}.${tool}`,
     arguments: { label, a, b, ...args },
     ...policy,
     ...(said === undefined ? {} : { effect: said }),
@@ -226,6 +226,7 @@ function planCall(chance: Chance, { requestId, id, kind, deadlineMs }: Asked<Cal
     // The hostile tools do not declare whether a repeat is safe.
     effect: said ?? (expect === 'hostile' ? 'once' : TOOL_EFFECTS[tool]),
     label,
+    asks: args['asks'] === true,
     sum: a + b,
     toolFailures: Number(args['failures'] ?? 0),
     maxRetries: policy.max_retries,

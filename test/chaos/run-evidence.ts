@@ -82,7 +82,9 @@ export function runEvidence(
   }
   const ids = new Set(directives.map(({ id }) => id));
   const cancels = [...history.cancels, ...cancelledByItself(view)];
-  const shared = { view, signals, calls, asks, told, before, faults, others, planned, executions };
+  // Agents call no tools of the task server.
+  const tasks = new Map();
+  const shared = { view, signals, calls, asks, told, before, faults, others, planned, executions, tasks };
   return { ...shared, history: { ...history, cancels }, accepted: ids, possible: ids, single: null };
 }
 

@@ -11,12 +11,16 @@ export interface Line {
 
 /** `more`: extra lines of this kind of request. */
 export function storyOf(evidence: Evidence, more: readonly Line[] = []): string[] {
-  const { history, signals, executions } = evidence;
+  const { history, signals, executions, tasks } = evidence;
   const told: Line[] = [
     ...more,
     ...history.submissions.flatMap(submissionLines),
     ...history.cancels.flatMap(cancelLines),
     ...signals.map((signal) => ({ at: Date.parse(signal.time), text: signalText(signal) })),
+    ...[...tasks.values()].flat().map(({ at, what, taskId, answer }) => ({
+      at,
+      text: `task ${taskId} ${what} ${answer ?? ''}`,
+    })),
     ...[...executions.values()].flat().map(({ at, label, tool, execution, pid, key, fault }) => ({
       at,
       text: `executed ${label} ${tool} #${execution} by ${pid} (${key}) ${fault ?? ''}`,

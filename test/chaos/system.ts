@@ -225,6 +225,13 @@ function writeConfigs(
     mallory: { command: process.execPath, args: [HOSTILE_SERVER, 'stdio'] },
     trudy: { url: `http://127.0.0.1:${hostilePort}/mcp` },
     lister: { command: process.execPath, args: [HOSTILE_SERVER, 'stdio', 'lists-many'] },
+    // Keeps its calls as tasks, and asks people.
+    epsilon: {
+      url: `http://127.0.0.1:${httpPort}/tasks`,
+      effects,
+      lane: { concurrency: 20 },
+      questions: true,
+    },
     gamma: { url: `http://127.0.0.1:${httpPort}/mcp`, effects, lane: { concurrency: 20 } },
   };
   const shared = {

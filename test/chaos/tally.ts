@@ -42,7 +42,10 @@ export function createTally(faults: readonly Fault[]): Tally {
       if (status === 'lost' || status === 503) count(asked, 'cancels without an answer');
       for (const verdict of verdicts.values()) count(asked, `cancels answered ${verdict.status}`);
     }
+    count(asked, 'tasks', [...evidence.tasks.values()].flat().filter(({ what }) => what === 'made').length);
+    count(asked, 'answers taken', history.answers.filter(({ status }) => status === 200).length);
     for (const { type, data } of signals) {
+      if (type === 'ai.tool.input_requested') count(asked, 'questions');
       if (!TERMINAL_TYPES.has(type)) continue;
       count(ends, data.result === undefined ? type : data.result.ok ? 'ok' : data.result.error.type);
     }

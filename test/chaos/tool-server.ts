@@ -1,6 +1,7 @@
 /** The MCP server under chaos: tools of each effect that count every execution before they do anything else.
  *  It must never keep anything in memory that a check needs: it gets killed.
- *  CHAOS_FOLDER holds the counter files. `http PORT` serves Streamable HTTP there, otherwise it is stdio; `serial` notes its calls. */
+ *  CHAOS_FOLDER holds the counter files. `http PORT` serves Streamable HTTP there, and tasks at /tasks; otherwise it is stdio;
+ *  `serial` notes its calls. */
 import { randomUUID } from 'node:crypto';
 import { appendFileSync } from 'node:fs';
 import { createServer } from 'node:http';
@@ -12,6 +13,7 @@ import { type CallToolResult, createMcpHandler, McpServer } from '@modelcontextp
 import { serveStdio } from '@modelcontextprotocol/server/stdio';
 import * as z from 'zod';
 import { countExecution } from './executions.ts';
+import { createTaskTools } from './task-tools.ts';
 import { noteSerialCall, type SerialLine } from './serial-calls.ts';
 
 const FOLDER = process.env['CHAOS_FOLDER'] ?? '.';
@@ -91,7 +93,10 @@ function createTools(): McpServer {
 }
 
 function serveHttp(port: number): void {
-  const handler = createMcpHandler(createTools);
+  const handlers = {
+    tools: createMcpHandler(createTools),
+    tasks: createMcpHandler(() => createTaskTools(FOLDER, TOOLS), { legacy: 'reject' }),
+  };
   const server = createServer((incoming, outgoing) => {
     const gone = new AbortController();
     outgoing.once('close', () => gone.abort());
@@ -102,6 +107,7 @@ function serveHttp(port: number): void {
       signal: gone.signal,
       ...body,
     } as RequestInit);
+    const handler = incoming.url?.startsWith('/tasks') ? handlers.tasks : handlers.tools;
     void handler.fetch(request).then((response) => {
       outgoing.writeHead(response.status, Object.fromEntries(response.headers));
       if (response.body === null) outgoing.end();

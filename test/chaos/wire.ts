@@ -40,6 +40,8 @@ export interface WireDirective {
   readonly accepted_at: string;
   readonly ended_at: string | null;
   readonly deadline_at: string;
+  /** What its tool asks now. */
+  readonly inputs?: readonly { readonly input_id: string }[];
 }
 
 export interface WireRequest {
