@@ -116,7 +116,7 @@ function routes(app: App, options: ApiOptions, stop: AbortSignal): void {
   payloadRoutes(app, client);
   deadLetterRoutes(app, client);
   const unread = createUnreadBudget(options.limits?.unreadBytes ?? DEFAULT_UNREAD_BYTES);
-  signalRoutes(app, { client, heartbeatMs, stop, unread });
+  signalRoutes(app, { client, heartbeatMs, stop, requester, unread });
   listingRoutes(app, client);
   workerRoutes(app, client);
   healthRoutes(app, options.ready, options.version);

@@ -19,7 +19,8 @@ export interface EventStreamOptions {
   readonly after: number;
   /** How long the stream is idle before a comment keeps proxies from closing it. */
   readonly heartbeatMs: number;
-  /** Ends the stream without its closing event: the service stops, and the reader reconnects elsewhere. */
+  /** Aborts when the reader is gone. Also with `stop`, which ends the stream without its closing event: the reader reconnects elsewhere. */
+  readonly reader: AbortSignal;
   readonly stop: AbortSignal;
   /** Shared by all streams of the process. */
   readonly unread: UnreadBudget;
@@ -31,9 +32,7 @@ export async function streamSignals(
   source: (reader: AbortSignal) => AsyncIterable<Signal>,
   options: EventStreamOptions,
 ): Promise<void> {
-  const gone = new AbortController();
-  response.on('close', () => gone.abort());
-  const reader = AbortSignal.any([gone.signal, options.stop]);
+  const { reader } = options;
   open(response);
   const heartbeat = setInterval(() => keepAlive(response), options.heartbeatMs);
   try {

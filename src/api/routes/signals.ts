@@ -9,12 +9,14 @@ import { isRedisAway } from '../../redis/unavailable.ts';
 import { streamSignals } from '../event-stream.ts';
 import { problems } from '../openapi.ts';
 import type { UnreadBudget } from '../unread-budget.ts';
+import type { RequesterSignal } from '../waiting.ts';
 import { DEFAULT_PAGE, readerHeaders, requestParams, signalsQuery } from '../request-input.ts';
 
 export interface SignalRouteOptions {
   readonly client: DirectiveClient;
   readonly heartbeatMs: number;
   readonly stop: AbortSignal;
+  readonly requester: RequesterSignal;
   readonly unread: UnreadBudget;
 }
 
@@ -69,12 +71,18 @@ async function stream(
   after: number,
   request: FastifyRequest,
   reply: FastifyReply,
-  { client, heartbeatMs, stop, unread }: SignalRouteOptions,
+  { client, heartbeatMs, stop, requester, unread }: SignalRouteOptions,
 ): Promise<void> {
   reply.hijack();
   try {
     const follow = (signal: AbortSignal) => client.signals(requestId, { after, signal });
-    await streamSignals(reply.raw, follow, { after, heartbeatMs, stop, unread });
+    await streamSignals(reply.raw, follow, {
+      after,
+      heartbeatMs,
+      reader: requester(reply.raw),
+      stop,
+      unread,
+    });
   } catch (error) {
     // The headers are sent: the cut makes the reader reconnect.
     // An outage of Redis has log lines of its own, and there may be a thousand readers.
