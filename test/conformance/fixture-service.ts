@@ -17,7 +17,11 @@ const AGAIN_MS = 50;
 
 export async function startFixtureService(): Promise<FixtureService> {
   const redis = await startRedis();
-  const fixture = { ...ownServerEntry('conformance-fixture.ts'), lane: { timeout_ms: TIMEOUT_MS } };
+  const fixture = {
+    ...ownServerEntry('conformance-fixture.ts'),
+    questions: true,
+    lane: { timeout_ms: TIMEOUT_MS },
+  };
   const service = await startService({ redisUrl: redis.url, config: { mcpServers: { fixture } } });
   const stop = async (): Promise<void> => {
     await service.stop();

@@ -7,6 +7,7 @@ import { expect, test } from 'vitest';
 import type { DirectiveView } from '../../src/contract/request-view.ts';
 import { install } from '../support/installation.ts';
 import { ownServerEntry } from '../support/mcp-servers.ts';
+import { askModern } from '../support/modern-requests.ts';
 import { json, startProvider } from '../support/provider-server.ts';
 import { get, post, untilClosed } from '../support/public-api.ts';
 import { openStore } from '../support/store.ts';
@@ -58,6 +59,16 @@ test('kill -9 of worker, API and Redis between question and answer', async () =>
   expect((await post(`${api.url}/v1/directives`, { directives })).status).toBe(202);
   for (const { id } of directives) await asked(api.url, id, `${id}.1`);
 
+  // An MCP host whose tool asks has left with the question.
+  const host = async (at: string, more: object = {}) => {
+    const params = { name: 'asking__book', arguments: { label: 'host' }, ...more };
+    const capabilities = { elicitation: {} };
+    const asked = { method: 'tools/call', name: 'asking__book', params, capabilities };
+    return (await askModern(`${at}/mcp`, asked)).result ?? {};
+  };
+  const { inputRequests, requestState } = await host(api.url);
+  expect(inputRequests).toMatchObject({ seats: { params: { message: 'How many seats for seats?' } } });
+
   await Promise.all([worker.kill9(), api.kill9()]);
   await installation.redis.kill9();
   await installation.redis.restart();
@@ -77,6 +88,12 @@ test('kill -9 of worker, API and Redis between question and answer', async () =>
   await asked(url, 'read', 'read.2');
   expect(await answer('read.2')).toMatchObject({ status: 200 });
   await untilClosed(url, 'r');
+  expect((await host(url, { requestState }))['inputRequests'], 'the same question').toEqual(inputRequests);
+  const inputResponses = { seats: { action: 'accept', content: { seats: 5 } } };
+  const content = [{ text: '{"window":true,"seats":5}' }];
+  // An answer that is brought again is the same answer.
+  for (let times = 0; times < 2; times += 1)
+    expect(await host(url, { requestState, inputResponses })).toMatchObject({ content });
 
   const result = async (id: string): Promise<unknown> => (await view(url, id)).result?.data;
   expect(await result('kept')).toMatchObject({ result: { ok: true, payload: '{"window":true,"seats":4}' } });
@@ -84,7 +101,7 @@ test('kill -9 of worker, API and Redis between question and answer', async () =>
   expect(await result('once')).toMatchObject({ result: { ok: false, error: { type: 'outcome_unknown' } } });
   expect(await result('read')).toMatchObject({ result: { ok: true }, metadata: { redeliveries: 1 } });
   expect((await view(url, 'kept')).failures).toBe(0);
-  for (const id of ['kept', 'lost', 'read']) expect(events(`book ${id} {`)).toHaveLength(1);
+  for (const id of ['kept', 'lost', 'read', 'host']) expect(events(`book ${id} {`)).toHaveLength(1);
   expect(events('book once')).toEqual([]);
 });
 

@@ -17,20 +17,25 @@ export interface ModernRequest {
   readonly params: Readonly<Record<string, unknown>>;
   /** Extensions that the client declares. Default: none. */
   readonly extensions?: readonly string[];
+  /** Other capabilities. Default: none. */
+  readonly capabilities?: object;
   /** Ends the connection. */
   readonly signal?: AbortSignal;
 }
 
 export async function askModern(
   url: string,
-  { method, name, params, extensions = [], signal }: ModernRequest,
+  { method, name, params, extensions = [], capabilities = {}, signal }: ModernRequest,
 ): Promise<ModernAnswer> {
   const declared = Object.fromEntries(extensions.map((extension) => [extension, {}]));
   const _meta = {
     ...(params['_meta'] as object | undefined),
     [`${PREFIX}protocolVersion`]: VERSION,
     [`${PREFIX}clientInfo`]: { name: 'raw', version: '1' },
-    [`${PREFIX}clientCapabilities`]: extensions.length === 0 ? {} : { extensions: declared },
+    [`${PREFIX}clientCapabilities`]: {
+      ...capabilities,
+      ...(extensions.length === 0 ? {} : { extensions: declared }),
+    },
   };
   const response = await fetch(url, {
     method: 'POST',

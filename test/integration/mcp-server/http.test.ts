@@ -481,6 +481,76 @@ describe.each(ERAS)('a %s client that can ask', (era) => {
   });
 });
 
+test('adjutant mcp asks its host too', async () => {
+  const env = { ...(process.env as Record<string, string>), ADJUTANT_URL: service.api };
+  const place = { command: process.execPath, args: [PROGRAM, 'mcp'], env };
+  for (const era of ERAS) {
+    const answer = () => ({ action: 'accept', content: { seats: 6 } });
+    await using host = await openHost(era, place, undefined, answer);
+    expect(JSON.parse(textOf(await host.call('asking__book')))).toMatchObject({ seats: 6 });
+  }
+});
+
+const TASK = { extensions: ['io.modelcontextprotocol/tasks'] };
+const ABLE = { ...TASK, capabilities: { elicitation: { form: {}, url: {} } } };
+
+/** A task of a call that waits for a person, begun by a client that cannot ask. */
+async function askingTask(name: string, args: object = {}) {
+  const params = { name, arguments: args };
+  const { result } = await askModern(service.url, { method: 'tools/call', name, params, ...TASK });
+  const taskId = String(result?.['taskId']);
+  const send = async (method: string, more: object, declared: object) =>
+    askModern(service.url, { method, name: taskId, params: { taskId, ...more }, ...declared });
+  return {
+    get: async (declared: object) => (await send('tasks/get', {}, declared)).result,
+    update: async (inputResponses: object) => send('tasks/update', { inputResponses }, ABLE),
+  };
+}
+
+test('a task asks a client that can ask, and takes its answers one by one', async () => {
+  const task = await askingTask('asking__two');
+  const asked = async () => {
+    const { status, inputRequests = {} } = (await task.get(ABLE)) ?? {};
+    return [status, ...Object.keys(inputRequests as object)];
+  };
+  await eventually(asked).toEqual(['input_required', 'input:call.1', 'input:call.2']);
+  expect(await task.get(TASK), 'not declared').toMatchObject({ status: 'working' });
+  const seats = (count: number) => ({ action: 'accept', content: { seats: count } });
+  const unfit = await task.update({ 'input:call.1': seats(99) });
+  expect(unfit.error?.message).toMatch(/does not fit: input:call.1:/);
+  const some = await task.update({ 'input:call.1': seats(1), other: seats(1) });
+  expect(some.result).toMatchObject({
+    resultType: 'complete',
+    _meta: { 'adjutant/notices': [expect.stringContaining('this call does not ask that')] },
+  });
+  expect(await asked()).toEqual(['input_required', 'input:call.2']);
+  const late = (await task.update({ 'input:call.1': seats(3) })).result;
+  expect(JSON.stringify(late)).toMatch(/was accepted at \S+ by MCP host raw/);
+  await task.update({ 'input:call.2': seats(2) });
+  await eventually(async () => task.get(ABLE)).toMatchObject({ status: 'completed' });
+  expect(JSON.stringify(await task.get(ABLE))).toMatch(/seats\S+1\S+ \S+seats\S+2/);
+});
+
+test('a page is opened only where the client opens pages', async () => {
+  const task = await askingTask('asking__visit');
+  await eventually(async () => task.get(ABLE)).toMatchObject({ status: 'input_required' });
+  const formsOnly = { ...TASK, capabilities: { elicitation: {} } };
+  expect(await task.get(formsOnly)).toMatchObject({ status: 'working', statusMessage: expect.any(String) });
+  await task.update({ 'input:call.1': { action: 'decline' } });
+  await eventually(async () => task.get(ABLE)).toMatchObject({ result: { content: [{ text: 'decline' }] } });
+});
+
+test('a task asks for the approvals of an agent, and an unclear answer is none', async () => {
+  const task = await askingTask('ask_careful', { query: 'What is 2+3?' });
+  await eventually(async () => task.get(ABLE)).toMatchObject({ status: 'input_required' });
+  const { inputRequests = {} } = (await task.get(ABLE)) as { inputRequests?: object };
+  const [key = ''] = Object.keys(inputRequests);
+  const unclear = await task.update({ [key]: { action: 'accept', content: {} } });
+  expect(unclear.error?.message).toContain('decision is approve or deny');
+  await task.update({ [key]: { action: 'accept', content: { decision: 'approve' } } });
+  await eventually(async () => task.get(ABLE)).toMatchObject({ status: 'completed' });
+});
+
 test('a task says which approval it waits for', async () => {
   const extensions = ['io.modelcontextprotocol/tasks'];
   const params = { name: 'ask_careful', arguments: { query: 'What is 2+3?' } };

@@ -3,8 +3,10 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import {
   type CallToolResult,
+  type ElicitResult,
   type GetPromptResult,
   inputRequired,
+  type InputRequests,
   type InputRequiredResult,
   ProtocolError,
   ProtocolErrorCode,
@@ -73,36 +75,146 @@ const SCHEMA_2020_12 = {
   additionalProperties: false,
 };
 
-/** They ask their caller something. One round is enough as long as Adjutant does not pass questions on. */
-const ASKING = [
-  'test_elicitation',
-  'test_elicitation_sep1034_defaults',
-  'test_elicitation_sep1330_enums',
-  'test_sampling',
-  'test_streaming_elicitation',
-  'test_input_required_result_elicitation',
-  'test_input_required_result_sampling',
-  'test_input_required_result_list_roots',
-  'test_input_required_result_request_state',
-  'test_input_required_result_multiple_inputs',
-  'test_input_required_result_multi_round',
-  'test_input_required_result_tampered_state',
-  'test_input_required_result_capabilities',
-  'confirm_delete',
-  'multi_input',
-  'test_tool_with_task',
-];
+/** They need what Adjutant does not offer: a model's answer, or folders. */
+const UNSERVED: Readonly<Record<string, () => InputRequests[string]>> = {
+  test_sampling: sampling,
+  test_input_required_result_sampling: sampling,
+  test_input_required_result_list_roots: () => inputRequired.listRoots(),
+  test_input_required_result_multiple_inputs: sampling,
+  test_input_required_result_capabilities: sampling,
+};
 
-function ask(): Answer {
-  const user_name = inputRequired.elicit({
-    message: 'What is your name?',
-    requestedSchema: { type: 'object', properties: { name: { type: 'string' } }, required: ['name'] },
-  });
-  return inputRequired({ inputRequests: { user_name }, requestState: 'first round' });
+function sampling(): InputRequests[string] {
+  const content = { type: 'text', text: 'What is the capital of France?' } as const;
+  return inputRequired.createMessage({ messages: [{ role: 'user', content }], maxTokens: 100 });
 }
 
+const STRING = { type: 'string' } as const;
+const named = object({ name: STRING }, ['name']);
+const confirmed = object({ ok: { type: 'boolean' } }, ['ok']);
+
+interface Question {
+  readonly message: string;
+  readonly schema: object;
+}
+
+/** What is asked in one round, by name. */
+type Round = Readonly<Record<string, Question>>;
+
+const USER_NAME: Round = { user_name: { message: 'What is your name?', schema: named } };
+const CONFIRM: Round = { confirm: { message: 'Please confirm', schema: confirmed } };
+
+interface Asking {
+  /** One after the other; each round's state is its number. */
+  readonly rounds: readonly Round[];
+  readonly end: (answers: readonly ElicitResult[]) => string;
+  /** Before the first round, and after the last one, milliseconds. Default: 0. */
+  readonly before?: number;
+  readonly after?: number;
+}
+
+function asking({ rounds, end, before = 0, after = 0 }: Asking): Handler {
+  return async (_, { mcpReq }) => {
+    const answers = Object.values(mcpReq.inputResponses ?? {}) as ElicitResult[];
+    const number = Number(mcpReq.requestState<string>() ?? 0);
+    const round = rounds[number];
+    if (number === 0) await wait(before, undefined, { signal: mcpReq.signal });
+    if (round !== undefined) return ask(round, String(number + 1));
+    await wait(after, undefined, { signal: mcpReq.signal });
+    return said(end(answers));
+  };
+}
+
+function ask(round: Round, requestState: string): Answer {
+  const requests = Object.entries(round).map(([key, { message, schema }]) => [
+    key,
+    inputRequired.elicit({ message, requestedSchema: schema as never }),
+  ]);
+  return inputRequired({ inputRequests: Object.fromEntries(requests), requestState });
+}
+
+const response = ([answer]: readonly ElicitResult[]): string =>
+  `action=${answer?.action}, content=${JSON.stringify(answer?.content ?? {})}`;
+
+const options = (...values: string[]) => ({ type: 'string', enum: values }) as const;
+const titled = (...values: string[]) => values.map((value) => ({ const: value, title: `Title of ${value}` }));
+
+const DEFAULTS = object({
+  name: { ...STRING, default: 'John Doe' },
+  age: { type: 'integer', default: 30 },
+  score: { type: 'number', default: 95.5 },
+  status: { ...options('active', 'inactive', 'pending'), default: 'active' },
+  verified: { type: 'boolean', default: true },
+});
+const ENUMS = object({
+  untitledSingle: options('option1', 'option2', 'option3'),
+  titledSingle: { ...STRING, oneOf: titled('value1', 'value2', 'value3') },
+  legacyEnum: { ...options('opt1', 'opt2', 'opt3'), enumNames: ['Option One', 'Option Two', 'Option Three'] },
+  untitledMulti: { type: 'array', items: options('option1', 'option2', 'option3') },
+  titledMulti: { type: 'array', items: { anyOf: titled('value1', 'value2', 'value3') } },
+});
+const PERSON = object({ username: STRING, email: STRING }, ['username', 'email']);
+
+const once = (message: string, schema: object): Handler =>
+  asking({ rounds: [{ answer: { message, schema } }], end: response });
+
+const ASKING: Readonly<Record<string, Handler>> = {
+  ...Object.fromEntries(
+    Object.entries(UNSERVED).map(([name, needed]) => [
+      name,
+      () => inputRequired({ inputRequests: { needed: needed() } }),
+    ]),
+  ),
+  test_elicitation: once('Please provide your information', PERSON),
+  test_elicitation_sep1034_defaults: once('Please review', DEFAULTS),
+  test_elicitation_sep1330_enums: once('Please choose', ENUMS),
+  test_streaming_elicitation: once('Please confirm', confirmed),
+  test_input_required_result_elicitation: asking({
+    rounds: [USER_NAME],
+    end: ([answer]) => `Hello, ${String(answer?.content?.['name'])}!`,
+  }),
+  test_input_required_result_request_state: asking({ rounds: [CONFIRM], end: () => 'state-ok' }),
+  test_input_required_result_tampered_state: asking({ rounds: [CONFIRM], end: () => 'ok' }),
+  test_input_required_result_multi_round: asking({
+    rounds: [
+      { step1: { message: 'Step 1: What is your name?', schema: named } },
+      {
+        step2: {
+          message: 'Step 2: What is your favorite color?',
+          schema: object({ color: STRING }, ['color']),
+        },
+      },
+    ],
+    end: response,
+  }),
+  confirm_delete: asking({
+    rounds: [
+      { confirm: { message: 'Delete it?', schema: object({ confirm: { type: 'boolean' } }, ['confirm']) } },
+    ],
+    end: response,
+    before: SECOND_MS,
+  }),
+  multi_input: asking({
+    rounds: [
+      {
+        first: { message: 'Your first name?', schema: object({ name: STRING }) },
+        second: { message: 'Your second name?', schema: object({ name: STRING }) },
+      },
+    ],
+    end: () => 'both',
+    before: SECOND_MS,
+  }),
+  test_tool_with_task: asking({
+    rounds: [USER_NAME],
+    end: ([answer]) => `Done for ${String(answer?.content?.['name'])}`,
+    after: SECOND_MS,
+  }),
+};
+
 const TOOLS: Readonly<Record<string, FixtureTool>> = {
-  ...Object.fromEntries(ASKING.map((name) => [name, { description: 'Asks its caller.', handler: ask }])),
+  ...Object.fromEntries(
+    Object.entries(ASKING).map(([name, handler]) => [name, { description: 'Asks its caller.', handler }]),
+  ),
   test_simple_text: {
     description: 'Returns one text.',
     handler: () => said('This is a simple text response for testing.'),
