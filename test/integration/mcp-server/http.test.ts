@@ -392,13 +392,10 @@ describe.each(ERAS)('a %s client that can ask', (era) => {
   });
 
   test('opens the page of a tool, as itself', async () => {
-    const asked: object[] = [];
-    await using host = await openHost(era, service.url, undefined, (question) => {
-      asked.push(question);
-      return { action: 'accept' };
-    });
+    await using host = await openHost(era, service.url, undefined, ({ mode, url }) => ({
+      action: mode === 'url' && url === 'https://xn--bcher-kva.example/in?a=b' ? 'accept' : 'cancel',
+    }));
     expect(textOf(await host.call('asking__visit'))).toBe('visited');
-    expect(asked).toMatchObject([{ mode: 'url', url: 'https://xn--bcher-kva.example/in?a=b' }]);
   });
 
   test('asks the questions of a round, each once', async () => {
@@ -429,10 +426,7 @@ describe.each(ERAS)('a %s client that can ask', (era) => {
   test('a refused approval is a denial, one that is put aside stays open for others', async () => {
     await using refusing = await openHost(era, service.url, undefined, () => ({ action: 'decline' }));
     const denied = await refusing.call('ask_careful', { query: 'denied' });
-    const log = await signalsOf(placeOf(denied));
-    expect(log).toContainEqual(
-      expect.objectContaining({ data: expect.objectContaining({ decision: 'deny' }) }),
-    );
+    expect(JSON.stringify(await signalsOf(placeOf(denied)))).toContain('"decision":"deny"');
     let times = 0;
     const putAside = Promise.withResolvers<void>();
     await using aside = await openHost(era, service.url, undefined, () => {
@@ -484,10 +478,10 @@ describe.each(ERAS)('a %s client that can ask', (era) => {
 test('adjutant mcp asks its host too', async () => {
   const env = { ...(process.env as Record<string, string>), ADJUTANT_URL: service.api };
   const place = { command: process.execPath, args: [PROGRAM, 'mcp'], env };
+  const answer = () => ({ action: 'accept', content: { seats: 6 } });
   for (const era of ERAS) {
-    const answer = () => ({ action: 'accept', content: { seats: 6 } });
     await using host = await openHost(era, place, undefined, answer);
-    expect(JSON.parse(textOf(await host.call('asking__book')))).toMatchObject({ seats: 6 });
+    expect(textOf(await host.call('asking__book'))).toContain('"seats":6');
   }
 });
 
@@ -516,16 +510,16 @@ test('a task asks a client that can ask, and takes its answers one by one', asyn
   await eventually(asked).toEqual(['input_required', 'input:call.1', 'input:call.2']);
   expect(await task.get(TASK), 'not declared').toMatchObject({ status: 'working' });
   const seats = (count: number) => ({ action: 'accept', content: { seats: count } });
-  const unfit = await task.update({ 'input:call.1': seats(99) });
-  expect(unfit.error?.message).toMatch(/does not fit: input:call.1:/);
+  const { error } = await task.update({ 'input:call.1': seats(99) });
+  expect(error?.message).toMatch(/does not fit: input:call.1:/);
   const some = await task.update({ 'input:call.1': seats(1), other: seats(1) });
   expect(some.result).toMatchObject({
     resultType: 'complete',
     _meta: { 'adjutant/notices': [expect.stringContaining('this call does not ask that')] },
   });
   expect(await asked()).toEqual(['input_required', 'input:call.2']);
-  const late = (await task.update({ 'input:call.1': seats(3) })).result;
-  expect(JSON.stringify(late)).toMatch(/was accepted at \S+ by MCP host raw/);
+  const late = JSON.stringify(await task.update({ 'input:call.1': seats(3) }));
+  expect(late).toMatch(/was accepted at \S+ by MCP host raw/);
   await task.update({ 'input:call.2': seats(2) });
   await eventually(async () => task.get(ABLE)).toMatchObject({ status: 'completed' });
   expect(JSON.stringify(await task.get(ABLE))).toMatch(/seats\S+1\S+ \S+seats\S+2/);
@@ -545,8 +539,8 @@ test('a task asks for the approvals of an agent, and an unclear answer is none',
   await eventually(async () => task.get(ABLE)).toMatchObject({ status: 'input_required' });
   const { inputRequests = {} } = (await task.get(ABLE)) as { inputRequests?: object };
   const [key = ''] = Object.keys(inputRequests);
-  const unclear = await task.update({ [key]: { action: 'accept', content: {} } });
-  expect(unclear.error?.message).toContain('decision is approve or deny');
+  const { error } = await task.update({ [key]: { action: 'accept', content: {} } });
+  expect(error?.message).toContain('decision is approve or deny');
   await task.update({ [key]: { action: 'accept', content: { decision: 'approve' } } });
   await eventually(async () => task.get(ABLE)).toMatchObject({ status: 'completed' });
 });
