@@ -22,7 +22,9 @@ import type { DirectiveRecord } from '../journal/records.ts';
 import { draftSignal } from '../journal/signal-draft.ts';
 import type { SweepIndex } from '../journal/sweep-index.ts';
 import { directiveMetadata } from '../journal/terminal-signal.ts';
+import { NO_SPANS, type Spans } from '../telemetry/spans.ts';
 import { whileAvailable } from '../redis/unavailable.ts';
+import { reportAnswer } from './answer-span.ts';
 import { instant } from './instant.ts';
 import { jobDataFor } from './job.ts';
 import type { Lanes } from './lanes.ts';
@@ -41,6 +43,8 @@ export interface AnswererParts {
   /** As in `JournalOptions`. */
   requestBytes: number;
   checkContent: CheckContent;
+  /** Default: nothing is traced. */
+  spans?: Spans;
 }
 
 /** After this time the sweeper enqueues what this process may have died before it enqueued, milliseconds. */
@@ -53,7 +57,9 @@ interface Place {
   number: number;
 }
 
-export function createAnswerer({ journal, index, lanes, requestBytes, checkContent }: AnswererParts) {
+export function createAnswerer(parts: AnswererParts) {
+  const { journal, index, lanes, requestBytes, checkContent, spans = NO_SPANS } = parts;
+
   async function answer(requestId: string, inputId: string, body: unknown): Promise<RecordedAnswer> {
     const given = readBody(body);
     const named = parseInputId(inputId);
@@ -64,6 +70,7 @@ export function createAnswerer({ journal, index, lanes, requestBytes, checkConte
 
   async function record(place: Place, body: InputAnswerBody): Promise<RecordedAnswer> {
     const { requestId, inputId, id, number } = place;
+    const begunAt = spans.now();
     const [directive, json] = await Promise.all([
       journal.directive(requestId, id),
       journal.envelope(requestId, id),
@@ -84,6 +91,7 @@ export function createAnswerer({ journal, index, lanes, requestBytes, checkConte
       answeredSignal(envelope, place, body),
     );
     const recorded = recordedAs(verdict, { place, digest, action: body.action, by, requestBytes });
+    if (verdict.kind === 'answered') reportAnswer(spans, begunAt, { ...envelope, inputId, answer: body });
     if (verdict.kind === 'answered' && verdict.open === 0) await wake(directive, envelope, json);
     return recorded;
   }

@@ -89,6 +89,7 @@ export const ATTRIBUTE = {
   input: 'adjutant.input.id',
   questions: 'adjutant.questions',
   decision: 'adjutant.decision',
+  answeredBy: 'adjutant.answered_by',
   reason: 'adjutant.reason',
   deadlineAt: 'adjutant.deadline_at',
 } as const;

@@ -35,7 +35,7 @@ const lane = (operation: string): Attributes => ({
 
 const tool: Attributes = {
   'gen_ai.operation.name': 'execute_tool',
-  'gen_ai.tool.name': /^[a-z]+\.[a-z_]+$/,
+  'gen_ai.tool.name': /^[a-z]+\.[a-z_-]+$/,
   'gen_ai.tool.type': 'extension',
   'gen_ai.tool.call.id': text,
 };
@@ -108,7 +108,12 @@ const RULES: readonly Rule[] = [
       'gen_ai.request.stream': (value) => typeof value === 'boolean',
     },
     succeeded: { 'gen_ai.response.model': text, 'gen_ai.response.finish_reasons': texts, ...usage },
-    perhaps: { 'gen_ai.response.time_to_first_chunk': seconds },
+    perhaps: {
+      'gen_ai.response.time_to_first_chunk': seconds,
+      // Asked by a tool.
+      'mcp.method.name': 'sampling/createMessage',
+      'adjutant.mcp.server': text,
+    },
   },
   {
     of: /^CLIENT embeddings /,
@@ -139,6 +144,17 @@ const RULES: readonly Rule[] = [
     },
     succeeded: { 'adjutant.run.status': 'completed', 'adjutant.run.termination_reason': 'final_answer' },
     failed: { 'adjutant.run.status': 'cancelled', 'adjutant.run.termination_reason': 'cancelled' },
+  },
+  {
+    of: /^INTERNAL answer$/,
+    always: {
+      'adjutant.request.id': text,
+      'adjutant.directive.id': text,
+      'adjutant.directive.type': 'tool_exec',
+      'adjutant.input.id': text,
+      'adjutant.decision': 'accept',
+      'adjutant.answered_by': 'Ada',
+    },
   },
   // Of the MCP server.
   { of: /^SERVER tools\/call /, always: { 'tools.traceparent': /^(_meta|_meta and header)$/ } },

@@ -145,6 +145,21 @@ export const TRACED_REQUESTS: readonly TracedRequest[] = [
     ],
   },
   {
+    name: 'a tool that asks a model and a person',
+    begin: (scenes) =>
+      scenes.answered({ type: 'tool_exec', tool_name: 'asking.sum-and-ask', arguments: {} }, { seats: 2 }),
+    tree: [
+      SUBMISSION,
+      '  PRODUCER send tool.asking',
+      '    CONSUMER process tool.asking • ai.tool.input_requested',
+      '      CLIENT execute_tool asking.sum-and-ask',
+      '        CLIENT chat m',
+      '    INTERNAL answer',
+      '    CONSUMER process tool.asking ↩ previous_attempt • directive.waiting',
+      '      CLIENT execute_tool asking.sum-and-ask',
+    ],
+  },
+  {
     name: 'a call over HTTP',
     begin: (scenes) => scenes.directive({ ...look('far'), tool_name: 'remote.look' }),
     tree: [SUBMISSION, ...toolCall('look', 1, 'remote')],

@@ -77,7 +77,12 @@ async function configured({ endpoint, isRecorded, folder, providerUrl }: SceneSe
   const traced = ownServerEntry('traced.ts', env);
   const remote = await startTraced(env);
   const config = {
-    mcpServers: { traced, guide: { ...traced, directives: 'all' }, remote: { url: `${remote.origin}/mcp` } },
+    mcpServers: {
+      asking: { ...ownServerEntry('asking-peer.ts'), questions: true, sampling: { model: 'fast' } },
+      traced,
+      guide: { ...traced, directives: 'all' },
+      remote: { url: `${remote.origin}/mcp` },
+    },
     providers: {
       first: { type: 'openai-compatible', base_url: providerUrl },
       second: { type: 'openai-compatible', base_url: providerUrl },
@@ -135,6 +140,19 @@ export async function openScenes(endpoint: string, options: SceneOptions = {}) {
     await untilSignal(url, requestId, afterSignal);
     await post(`${url}/v1/requests/${requestId}/cancel`, {});
     await untilClosed(url, requestId);
+    return sceneOf(requestId);
+  }
+
+  /** Its tool asks, and somebody answers. */
+  async function answered(body: object, content: object): Promise<Scene> {
+    const requestId = await submit(body);
+    for await (const { type, data } of follow(url, requestId))
+      if (type === 'ai.tool.input_requested')
+        await post(`${url}/v1/requests/${requestId}/inputs/${data.input_id}`, {
+          action: 'accept',
+          content,
+          by: 'Ada',
+        });
     return sceneOf(requestId);
   }
 
@@ -216,6 +234,7 @@ export async function openScenes(endpoint: string, options: SceneOptions = {}) {
     asked: provider.asked,
     directive,
     cancelled,
+    answered,
     direct,
     killed,
     released,

@@ -92,6 +92,17 @@ describe('each fault names its path', () => {
     ['mcpServers.a.comand', server({ comand: 'x' })],
     ['mcpServers.a.args[1]', server({ args: ['x', 1] })],
     ['mcpServers.a.env.KEY', server({ env: { KEY: 1 } })],
+    ['mcpServers.a.sampling.model', server({ sampling: { model: 'nobody' } })],
+    ['mcpServers.a.sampling.model', server({ sampling: {} })],
+    [
+      'mcpServers.a.sampling.max_tokens_per_call',
+      server({ sampling: { model: 'fast', max_tokens: 50_000 } }),
+    ],
+    [
+      'mcpServers.a.sampling.max_tokens_per_day',
+      server({ sampling: { model: 'fast', max_tokens_per_day: 5 } }),
+    ],
+    ['mcpServers.a.sampling', { mcpServers: { a: { module: 'x.ts', sampling: { model: 'fast' } } } }],
     ['mcpServers.a.lane.concurrency', server({ lane: { concurrency: 0 } })],
     ['mcpServers.a.lane.timeout_ms', server({ lane: { timeout_ms: 2_147_483_648 } })],
     ['mcpServers.a.effects.write', server({ effects: { write: 'twice' } })],
