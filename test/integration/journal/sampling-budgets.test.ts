@@ -30,7 +30,7 @@ test('requests at once take no more than the budget of their call holds, from an
 test('what was not used is given back, once; the requests of a call are not', async () => {
   const { reserve } = budgets();
   for (const used of [10, 5, 0]) {
-    const reserved = await reserve(call('used', 'c'), limits, 90);
+    const reserved = await reserve(call('used', 'c'), limits, 80);
     if (!reserved.ok) throw new Error(reserved.spent);
     reserved.settle(used);
     reserved.settle(used);
