@@ -123,7 +123,10 @@ async function sampled(
   const asked = generateOf(call, request);
   const { request_id: requestId, id } = directive;
   const estimate = estimateOf(asked);
-  const budget = await options.budgets.reserve({ server, requestId, id }, settings.limits, estimate);
+  const reserving = options.budgets.reserve({ server, requestId, id }, settings.limits, estimate);
+  const budget = await unlessAborted(reserving, signal).catch(() => 'unread' as const);
+  if (budget === null) return refused('the call has ended');
+  if (budget === 'unread') return refused('its budget cannot be read at present');
   if (!budget.ok) return refused(spentText(call, budget.spent, budget.leftMs));
   const names = models.models.map(({ name }) => name);
   const answered = await askModels(options, asked, names, { server, number, context, signal });
@@ -133,6 +136,21 @@ async function sampled(
   count(report, answered);
   if (!answered.outcome.ok) return refused(`the model call failed (${answered.outcome.error.type})`);
   return replyOf(answered.outcome.turn, request);
+}
+
+/** null: nobody waits for it any more, and what is reserved later is given back. */
+async function unlessAborted(
+  reserving: Promise<SamplingBudget>,
+  signal: AbortSignal,
+): Promise<SamplingBudget | null> {
+  const gone = Promise.withResolvers<null>();
+  const onAbort = (): void => gone.resolve(null);
+  signal.addEventListener('abort', onAbort, { once: true });
+  const budget = await Promise.race([reserving, gone.promise]).finally(() =>
+    signal.removeEventListener('abort', onAbort),
+  );
+  if (budget === null) reserving.then((late) => (late.ok ? late.settle(0) : undefined)).catch(() => {});
+  return budget;
 }
 
 /** As any caller may ask for it; throws where it is none that can be asked. */
@@ -188,7 +206,7 @@ function spentText(
 }
 
 function broken(): SamplingReply {
-  return refused('the budget cannot be read at present');
+  return refused('the request cannot be made');
 }
 
 function refused(why: string): { ok: false; reason: string } {

@@ -102,6 +102,13 @@ describe.each(['modern', 'legacy'])('a tool of a %s server that asks a model', (
   });
 });
 
+test('the listing says which server may ask which model', async () => {
+  await call('modern.plain');
+  const { servers } = await client.tools();
+  const models = Object.fromEntries(servers.map(({ name, sampling: model }) => [name, model]));
+  expect(models).toMatchObject({ modern: 'summary', none: undefined });
+});
+
 test('a round that asks a model and a person gets both answers in one call', async () => {
   const { said } = await answered('modern.sum-and-ask', { action: 'accept', content: { seats: 2 } });
   expect(said).toBe('in short STOP and long {"window":true,"seats":2}');
