@@ -1,6 +1,6 @@
 // Builds the direct client on a store: the one composition for the API and for programs.
 // Must never open a connection, nor close one.
-import { createSchemaChecks } from '../json-schema/schema-checks.ts';
+import { createSchemaChecks, type SchemaChecks } from '../json-schema/schema-checks.ts';
 import { createAnswerer } from '../queue/answer-question.ts';
 import { createRunClient } from '../engine/run-client.ts';
 import { createRunStore } from '../engine/run-store.ts';
@@ -75,13 +75,7 @@ export function createClient(store: Store, listening: RedisConnection, options: 
     submitter,
     canceller,
     payloads,
-    answer: createAnswerer({
-      ...records,
-      lanes,
-      requestBytes,
-      checkContent: answerChecks(schemas),
-      spans: store.spans,
-    }),
+    answer: answererOf(store, schemas, requestBytes),
     deadLetters: createDeadLetters({ journal, dead, submitter }),
     catalog,
     lanes,
@@ -96,6 +90,11 @@ export function createClient(store: Store, listening: RedisConnection, options: 
   });
   const listen = async (): Promise<void> => void (await subscriber.openInbox());
   return { client, listen, hearing: subscriber.hearing };
+}
+
+function answererOf({ records, queue, spans }: Store, schemas: SchemaChecks, requestBytes: number) {
+  const { lanes } = queue;
+  return createAnswerer({ ...records, lanes, requestBytes, spans, checkContent: answerChecks(schemas) });
 }
 
 function tracePageOf(template: string | null): TracePage {
