@@ -60,7 +60,7 @@ export async function stopAll(parts: readonly Startable[], by?: Deadline): Promi
         errors.push(error);
       },
     );
-    await (by ? settledWithin(stopped, Math.max(by.leftMs(), 0)) : stopped);
+    await (by ? settledWithin(stopped, by.leftMs()) : stopped);
     if (!isStopped) left.push(part.name);
   }
   if (errors.length > 0) throw errors[0];
@@ -86,12 +86,12 @@ export function pause(ms: number, signal?: AbortSignal): Promise<void> {
   return promise;
 }
 
-/** Resolves when `work` has ended, or after `ms`; never rejects, and leaves no timer that keeps the process alive. */
+/** Resolves when `work` has ended, or after `ms` (0 or less: at once); never rejects, and leaves no timer that keeps the process alive. */
 export async function settledWithin(work: Promise<unknown>, ms: number): Promise<void> {
   const settled = new AbortController();
   const ended = work.then(
     () => settled.abort(),
     () => settled.abort(),
   );
-  await Promise.race([ended, pause(ms, settled.signal)]);
+  await Promise.race([ended, pause(Math.max(ms, 0), settled.signal)]);
 }

@@ -1,6 +1,6 @@
 /** Start in order, stop in reverse, whatever fails on the way.
  *  It must never depend on what a part does. */
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { deadlineIn, pause, startAll, type Startable, stopAll, settledWithin } from '../../src/lifecycle.ts';
 
 function setUp(faults: Record<string, 'start' | 'stop' | 'both'> = {}) {
@@ -120,4 +120,7 @@ test('what is waited for a while leaves no timer behind when it comes first, how
   await settledWithin(Promise.reject(new Error('broken')), 60_000);
   expect(timers()).toBe(before);
   await settledWithin(new Promise(() => {}), 1);
+  const warned = vi.spyOn(process, 'emitWarning');
+  await settledWithin(new Promise(() => {}), -1);
+  expect(warned).not.toHaveBeenCalled();
 });

@@ -49,7 +49,7 @@ const service = shared(async () => {
   const folder = await mkdtemp(join(tmpdir(), 'adjutant-mcp-server-'));
   const redis = await startRedis();
   const files = { counter: join(folder, 'counter.jsonl'), peer: join(folder, 'peer.log') };
-  await writeFile(files.counter, '');
+  await Promise.all([files.counter, files.peer].map((file) => writeFile(file, '')));
   const { transport: odd } = namedTools(ODD_TOOLS);
   const { transport: peer } = modernPeer({ PEER_LOG: files.peer });
   const mcpServers = {
