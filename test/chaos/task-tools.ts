@@ -85,7 +85,9 @@ function called(folder: string, { tool, key, answer }: Caller, given: unknown): 
   const doneAt = Date.now() + call.delay_ms;
   const made: Omit<TaskLine, 'at'> = { what: 'made', taskId, execution, doneAt, asks, sum: call.a + call.b };
   noteTask(folder, label, made);
-  return { resultType: 'task', ...reportOf(label, taskId, taskLines(folder, label)) };
+  // What it asks stands in its reports: the protocol's server takes a result with questions for another one.
+  const { inputRequests: _asked, ...task } = reportOf(label, taskId, taskLines(folder, label));
+  return { ...task, resultType: 'task', status: 'working' };
 }
 
 function resultOf(
