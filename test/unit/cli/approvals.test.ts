@@ -2,6 +2,7 @@
 import { PassThrough } from 'node:stream';
 import { describe, expect, test } from 'vitest';
 import { type Approval, approvalPrompt } from '../../../src/cli/approvals.ts';
+import { who } from '../../../src/cli/commands/answer.ts';
 import { createKeyboard, type Input } from '../../../src/cli/keyboard.ts';
 import { createPrompts } from '../../../src/cli/prompts.ts';
 import { createTerminal } from '../../../src/cli/terminal.ts';
@@ -22,7 +23,9 @@ function setup({ isTTY = true, refuse = false } = {}) {
   const client = {
     runs: {
       decide: async (_: string, callId: string, decision: object) => {
-        decided.push({ callId, ...decision });
+        const { by, ...rest } = decision as { by?: string };
+        expect(by, 'who decides: the user of this process').toBe(who(undefined).by);
+        decided.push({ callId, ...rest });
         waiting.resolve();
         if (refuse) throw new DirectiveRefused(problem('already_decided', { detail: 'decided before' }));
       },
