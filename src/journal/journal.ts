@@ -4,6 +4,7 @@ import { isPassing, PASSING_KEPT_MS } from '../contract/server-read.ts';
 import type { Signal, SignalDraft } from '../contract/signal.ts';
 import type { RedisConnection } from '../redis/connection.ts';
 import { createClaimHolder } from './claim-holder.ts';
+import { requestClaim } from './claim-request.ts';
 import type { KeySpace } from './keys.ts';
 import { createQuestions } from './questions.ts';
 import { createSignalLog } from './signal-log.ts';
@@ -89,9 +90,6 @@ export interface ClaimRef {
 
 export const DEFAULT_REQUEST_BYTES = 64 * 1_024 * 1_024;
 
-/** How early an attempt may begin: BullMQ delays by the workers' clocks, the journal judges by Redis'. */
-const EARLY_SLACK_MS = 20;
-
 export type Journal = ReturnType<typeof createJournal>;
 
 /** Opens the journal on a connection it does not own. All methods reject when Redis does not answer. */
@@ -118,8 +116,7 @@ export function createJournal(options: JournalOptions) {
   }
 
   async function claim(request: ClaimRequest): Promise<ClaimVerdict> {
-    const reply = await run('claim', keys.request(request.requestId), claimArguments(request));
-    return wake(request.requestId, claimVerdict(reply));
+    return wake(request.requestId, claimVerdict(await requestClaim(run, options, request)));
   }
 
   /** `attempted` false: the claim was used to record an end, not to make an attempt. `leavesTask`: what `keepTask` wrote stays. */
@@ -199,10 +196,6 @@ function newsOf(verdict: FinishVerdict, terminal: SignalDraft | undefined): RunN
 /** As cancel.lua compares it; '' = whatever it is. */
 function stateOf(seen: Pick<DirectiveRecord, 'status' | 'fence'> | undefined): string {
   return seen ? `${seen.status}/${seen.fence}` : '';
-}
-
-function claimArguments({ id, digest, leaseMs, token, started, lane = '' }: ClaimRequest) {
-  return [id, digest, leaseMs, EARLY_SLACK_MS, token, started ? JSON.stringify(started) : '', lane];
 }
 
 /** As include-accept.lua reads them. */

@@ -65,10 +65,7 @@ export function createSweepIndex(connection: RedisConnection, keys: KeySpace) {
     await run('index-add', [keys.sweep], [afterMs, ...refs.map(memberOf)]);
   }
 
-  /**
-   * Before a claim is asked for: should its worker die, somebody looks when its lease ends, not when the directive was to
-   * be looked at anyhow. One plain write, of a microsecond: every claim makes it. By the clock of Redis, as leases are.
-   */
+  /** Somebody looks within this time, or earlier if that was agreed. By the clock of Redis. */
   async function lookWithin(ref: DirectiveRef, ms: number): Promise<void> {
     await connection.zadd(keys.sweep, 'LT', Date.now() + aheadMs + ms, memberOf(ref));
   }

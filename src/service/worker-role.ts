@@ -40,7 +40,7 @@ export function createWorkerRole(
   settings: WorkerSettings,
 ): WorkerRole {
   const { connection, keys, records, queue } = store;
-  const { journal, index, serial, ends, payloads } = records;
+  const { journal, serial, ends, payloads } = records;
   const { lanes, confirm } = queue;
   const running = createRunningAttempts();
   const reach = createReachLog(settings.logger);
@@ -58,7 +58,7 @@ export function createWorkerRole(
     connection,
     keys,
     attempt: {
-      records: { journal, index, serial, ends, payloads },
+      records: { journal, serial, ends, payloads },
       registry: executes.registry,
       heartbeat: heartbeatOf(keys.prefix, executes.lanes, settings),
       lanes,

@@ -136,9 +136,7 @@ async function claim(
   const { leaseMs } = parts.limits;
   const request = { requestId, id, digest, lane, token, leaseMs, ...(started ? { started } : {}) };
   return durably(parts, async () => {
-    // They leave together, this one first: a worker that dies right after its claim is missed when the lease ends.
-    const [, serial, verdict] = await Promise.all([
-      parts.records.index.lookWithin({ requestId, id }, leaseMs),
+    const [serial, verdict] = await Promise.all([
       isToolLane(lane) ? parts.records.serial.isDeclared(lane) : false,
       parts.records.journal.claim(request),
     ]);

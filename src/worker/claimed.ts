@@ -10,7 +10,6 @@ import type { PayloadStore } from '../journal/payload-store.ts';
 import type { EndRecorder } from '../journal/end-recorder.ts';
 import type { SignalOrigin } from '../journal/signal-draft.ts';
 import type { SerialLanes } from '../journal/serial-lanes.ts';
-import type { SweepIndex } from '../journal/sweep-index.ts';
 import type { ClaimVerdict } from '../journal/verdicts.ts';
 import type { JobOutcome } from '../queue/consume.ts';
 import type { Lanes } from '../queue/lanes.ts';
@@ -29,7 +28,6 @@ import type { CandidateRecord } from './model-candidate.ts';
 /** What an attempt reads and writes in the journal. */
 export interface AttemptRecords {
   journal: Journal;
-  index: Pick<SweepIndex, 'lookWithin'>;
   serial: SerialLanes;
   ends: EndRecorder;
   payloads: PayloadStore;

@@ -34,11 +34,7 @@ export const MUTATIONS: Readonly<Record<string, readonly Patch[]>> = {
   ],
   'effect-policy': [patch('src/worker/outcome.ts', "if (effect === 'once')\n", 'if (false)\n')],
   takeover: [
-    patch(
-      'src/worker/attempt.ts',
-      'parts.records.index.lookWithin({ requestId, id }, leaseMs),',
-      'undefined,',
-    ),
+    patch(`${SCRIPTS}/claim.lua`, 'if KEYS[4] then', 'if false then'),
     patch(
       'src/queue/sweep-decision.ts',
       "if (record.status === 'running') return leaseDecision(record, record.leaseUntil ?? now, now);",

@@ -3,6 +3,8 @@
 -- take its own grant for somebody else's when a lost connection repeats the command.
 -- @include include-claims.lua
 --
+-- KEYS[4] sweep index, where all keys are in one slot (absent = the caller has written to it): should the worker die, somebody
+--   looks when the lease ends, not when the directive was to be looked at anyhow
 -- ARGV[1] directive id   ARGV[2] digest the worker holds   ARGV[3] lease_ms
 -- ARGV[4] slack_ms: how early an attempt may begin (clocks of queue and journal differ)
 -- ARGV[5] token of this claim, which tells a repeat   ARGV[6] signal JSON to append at the first claim ('' = none)
@@ -38,6 +40,9 @@ end
 
 local now = now_ms()
 local new_lease = int(now + tonumber(ARGV[3]))
+if KEYS[4] then
+  redis.call('ZADD', KEYS[4], 'LT', new_lease, string.match(STATE, '{(.-)}') .. '/' .. id)
+end
 local due_at = math.max(tonumber(record[18] or '0'), next_attempt_at)
 local claimant, was_lost = string.match(record[12] or '', '^(.*)/(%d)$')
 if status == 'running' and claimant == ARGV[5] then

@@ -1,7 +1,7 @@
 /** The index of directives to check again, on a real Redis.
  *  It must never hold more than identities and times. */
 import { expect, test, vi } from 'vitest';
-import { dueAt } from '../../support/journal.ts';
+import { claimOf, dueAt, toolCall } from '../../support/journal.ts';
 import { openStore } from '../../support/store.ts';
 import { eachTest, useRedis } from '../../support/shared.ts';
 
@@ -56,6 +56,28 @@ test('a requested check is never later than the planned one', async () => {
   expect(ids((await open.index.take(10)).entries)).toEqual(['a']);
   await open.index.lookWithin(ref('new'), 60_000);
   expect(ids(await dueAt(open, Date.now() + 65_000))).toEqual(['a', 'new']);
+});
+
+test('a claim has the directive looked at when its lease ends, by the clock of Redis, and never later than agreed', async () => {
+  const [early, late] = [await open.accepted({}, 100), await open.accepted({}, Date.now() + 900_000)];
+  vi.useFakeTimers({ toFake: ['Date'], now: 0 });
+  try {
+    for (const call of [early, late]) await open.journal.claim(claimOf(call, 10_000));
+  } finally {
+    vi.useRealTimers();
+  }
+  const leaseUntil = (await open.journal.directive(late.request_id, late.id))?.leaseUntil;
+  expect(await open.connection.zrange(open.keys.sweep, '0', '-1', 'WITHSCORES')).toEqual([
+    `${early.request_id}/${early.id}`,
+    '100',
+    `${late.request_id}/${late.id}`,
+    String(leaseUntil),
+  ]);
+});
+
+test('a claim of what was never accepted leaves no entry', async () => {
+  await open.journal.claim(claimOf(toolCall()));
+  expect(await open.index.size()).toBe(0);
 });
 
 test('a repeated announcement delays nothing', async () => {

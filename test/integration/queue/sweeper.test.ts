@@ -175,7 +175,6 @@ describe('a job whose worker died', () => {
     const enqueue = open.lanes.enqueue;
     vi.spyOn(open.lanes, 'enqueue').mockImplementation(async (...job) => {
       await enqueue(...job);
-      await open.index.lookWithin({ requestId: call.request_id, id: call.id }, 1_000);
       await open.journal.claim(claimOf(call, 1_000));
     });
     await open.sweeper().sweep();
