@@ -88,11 +88,11 @@ function registerModelTools(server: McpServer): void {
   server.registerTool('sum-10-mb', { inputSchema: label }, async () =>
     inputRequired({ inputRequests: { sum: sample('big', { systemPrompt: 'x'.repeat(10_000_000) }) } }),
   );
-  // Legacy only: 10,000 requests at once. Ends with how many were answered, and the last refusal.
+  // Legacy only: 2,000 requests at once. Ends with how many were answered, and the last refusal.
   server.registerTool('sum-flood', { inputSchema: label }, async (_args, ctx) => {
     const content = { type: 'text' as const, text: 'flood' };
     const params = { messages: [{ role: 'user' as const, content }], maxTokens: 5 };
-    const all = Array.from({ length: 10_000 }, async () => ctx.mcpReq.requestSampling(params));
+    const all = Array.from({ length: 2_000 }, async () => ctx.mcpReq.requestSampling(params));
     const ends = await Promise.allSettled(all);
     const refusals = ends.flatMap((end) => (end.status === 'rejected' ? [String(end.reason)] : []));
     return text(`${ends.length - refusals.length} answered; ${refusals.at(-1)}`);
