@@ -35,6 +35,23 @@ export interface Acceptance {
   end?: { status: EndStatus; signal: SignalDraft };
 }
 
+/** What is written together with an acceptance where all keys are in one slot; see entrance.ts. */
+export interface WithAcceptance {
+  /** When the sweeper looks, milliseconds from now by the clock of Redis; at most 1,000. */
+  announcements: readonly { id: string; afterMs: number }[];
+  /** The base of the keys of the one lane of all that stays open. */
+  laneBase: string;
+  /** Larger envelopes do not travel in the job. */
+  inlineBytes: number;
+}
+
+export interface AcceptOptions {
+  /** Channel on which the ends of these directives are announced, beside the request's log. Default: only there. */
+  inbox?: string | undefined;
+  /** Default: the caller announces and enqueues. */
+  together?: WithAcceptance | undefined;
+}
+
 export interface JournalOptions {
   connection: RedisConnection;
   keys: KeySpace;
@@ -107,12 +124,12 @@ export function createJournal(options: JournalOptions) {
     return verdict;
   }
 
-  /** `inbox`: channel on which the ends of these directives are announced, beside the request's log. */
-  async function accept(requestId: string, batch: readonly Acceptance[], inbox = ''): Promise<AcceptVerdict> {
-    const args = [keptMs(requestId), inbox, mostBytes, ...batch.flatMap(acceptanceArguments)];
-    const verdict = acceptVerdict(await run('accept', keys.request(requestId), args));
+  async function accept(requestId: string, batch: readonly Acceptance[], how: AcceptOptions = {}) {
+    const args = acceptArguments(batch, how, [keptMs(requestId), how.inbox ?? '', mostBytes]);
+    const others = how.together ? [keys.sweep, how.together.laneBase] : [];
+    const verdict = acceptVerdict(await run('accept', [...keys.request(requestId), ...others], args));
     if (verdict.kind === 'ok' && batch.some((each) => each.end !== undefined)) onEnd?.(requestId);
-    return wake(requestId, verdict);
+    return wake<AcceptVerdict>(requestId, verdict);
   }
 
   async function claim(request: ClaimRequest): Promise<ClaimVerdict> {
@@ -196,6 +213,17 @@ function newsOf(verdict: FinishVerdict, terminal: SignalDraft | undefined): RunN
 /** As cancel.lua compares it; '' = whatever it is. */
 function stateOf(seen: Pick<DirectiveRecord, 'status' | 'fence'> | undefined): string {
   return seen ? `${seen.status}/${seen.fence}` : '';
+}
+
+/** As accept.lua reads them. */
+function acceptArguments(
+  batch: readonly Acceptance[],
+  { together }: AcceptOptions,
+  first: readonly (string | number)[],
+): (string | number)[] {
+  const { announcements = [], inlineBytes = 0 } = together ?? {};
+  const looks = announcements.flatMap(({ id, afterMs }) => [afterMs, id]);
+  return [...first, inlineBytes, announcements.length, ...looks, ...batch.flatMap(acceptanceArguments)];
 }
 
 /** As include-accept.lua reads them. */

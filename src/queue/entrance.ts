@@ -1,8 +1,9 @@
-// The way in, the same for a submission, a run's turn and a run's start: announce → accept → enqueue.
+// The way in, the same for a submission, a run's turn and a run's start: announce → accept → enqueue, in one script where one can.
 // Must never accept what the sweeper could not find, nor leave a job behind for what was refused.
+import type { WithAcceptance } from '../journal/journal.ts';
 import type { SweepIndex } from '../journal/sweep-index.ts';
 import type { Confirm } from './durability.ts';
-import type { JobData } from './job.ts';
+import { type JobData, MAX_INLINE_BYTES } from './job.ts';
 import type { Lanes } from './lanes.ts';
 import type { LocalLanes } from './local-roles.ts';
 
@@ -21,12 +22,14 @@ export interface Entry<V> {
   requestId: string;
   /** Written before the acceptance: what is accepted and then never enqueued is found there. */
   announcements: readonly Announcement[];
-  /** The one write that makes it durable. */
-  accept(): Promise<V>;
+  /** The one write that makes it durable. `together`: it announces and enqueues as well. */
+  accept(together?: WithAcceptance): Promise<V>;
   /** The jobs of what was accepted; null: it was refused. */
   jobsOf(verdict: V): readonly LaneJob[] | null;
   /** The only job, where no verdict changes it: it is sent in the same round trip as the acceptance. */
   only?: LaneJob | undefined;
+  /** The lane of all jobs, where `accept` can announce and enqueue as well, and nothing else follows it. */
+  onlyLane?: string | undefined;
   /** What else follows the acceptance, beside the jobs; the sweeper does what fails of it. */
   afterwards?(): Promise<void>;
   /** Whether the job of a refused entry belongs to nobody. Default: it always does. */
@@ -59,6 +62,20 @@ export function createEntrance(options: EntranceOptions) {
   /** Returns once the entry is accepted, as durable as configured, and enqueued; or refused. Rejects when Redis does not answer. */
   async function enter<V>(entry: Entry<V>): Promise<V> {
     const confirm = await options.confirm();
+    const together = togetherOf(entry);
+    const verdict = await (together ? entry.accept(together) : enterInSteps(entry));
+    if (entry.jobsOf(verdict) !== null) await confirm?.();
+    return verdict;
+  }
+
+  /** Redis takes it whole or not at all; null: not of this entry. What this process takes itself has no job. */
+  function togetherOf<V>({ announcements, onlyLane }: Entry<V>): WithAcceptance | null {
+    if (onlyLane === undefined || !ordered || local.canTake(onlyLane)) return null;
+    const laneBase = lanes.scriptedBase(onlyLane);
+    return laneBase === null ? null : { announcements, laneBase, inlineBytes: MAX_INLINE_BYTES };
+  }
+
+  async function enterInSteps<V>(entry: Entry<V>): Promise<V> {
     const begunAt = now();
     const announced = announce(options.index, entry);
     if (!ordered) await announced;
@@ -73,7 +90,6 @@ export function createEntrance(options: EntranceOptions) {
     // From here on it is durable: what fails now the sweeper does later.
     if (now() - begunAt > SLOW_ACCEPT_MS) await announce(options.index, entry, 0).catch(() => {});
     await Promise.allSettled([ahead ?? dispatch(jobs), entry.afterwards?.()]);
-    await confirm?.();
     return verdict;
   }
 

@@ -3,9 +3,9 @@
 import type { Envelope } from '../journal/envelope.ts';
 
 /** Bodies above this are read from the journal instead of travelling in the job. */
-const MAX_INLINE_BYTES = 32_768;
+export const MAX_INLINE_BYTES = 32_768;
 
-/** The data of a job. `envelope` is absent for large directives. */
+/** The data of a job, which accept.lua writes too. `envelope` is absent for large directives. */
 export interface JobData {
   request_id: string;
   id: string;
@@ -13,7 +13,7 @@ export interface JobData {
   envelope?: Envelope;
 }
 
-/** The job's id. BullMQ refuses ':', so it becomes '+', which no identifier contains. */
+/** The job's id, which accept.lua makes too. BullMQ refuses ':', so it becomes '+', which no identifier contains. */
 export function jobId(requestId: string, directiveId: string): string {
   return `${requestId}/${directiveId}`.replaceAll(':', '+');
 }

@@ -42,11 +42,17 @@ export function createLaneQueues(connection: RedisConnection, keys: KeySpace) {
     return new Queue(lane, options, scripts.backend);
   }
 
+  /** The base of the lane's keys, for a script that adds its jobs; null: BullMQ's own scripts do. */
+  function scriptedBase(lane: string): string | null {
+    const opened = queue(lane);
+    return scripts.fit() ? opened.toKey('') : null;
+  }
+
   async function close(): Promise<void> {
     await scripts.settled();
     await Promise.allSettled([...queues.values()].map((opened) => opened.close()));
     queues.clear();
   }
 
-  return { queue, close, note: registry.note, forgetIdle: registry.forgetIdle };
+  return { queue, scriptedBase, close, note: registry.note, forgetIdle: registry.forgetIdle };
 }

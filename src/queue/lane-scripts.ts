@@ -9,6 +9,8 @@ import { lanePrefix, LANE_KEYS } from './lane-registry.ts';
 
 export interface LaneScripts {
   readonly backend: LaneBackend;
+  /** Whether ours are used. */
+  fit(): boolean;
   /** Once for a connection; until then, and when it fails, BullMQ's are used. Returns why ours are not used; null: they are, or need no word. */
   check(): Promise<string | null>;
   /** A check that is under way has ended, if Redis answers: before its connection closes. */
@@ -55,6 +57,7 @@ function createLaneScripts(connection: RedisConnection, prefix: string): LaneScr
 
   return {
     backend: laneBackend(connection, () => fits),
+    fit: () => fits,
     check: () => (checking ??= look()),
     async settled() {
       if (checking === undefined || isOver || connection.status !== 'ready') return;

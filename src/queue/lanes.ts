@@ -97,6 +97,7 @@ export function createLanes(connection: RedisConnection, keys: KeySpace) {
     load,
     counts,
     ...createLaneThrottle(queue),
+    scriptedBase: queues.scriptedBase,
     /** Lists these lanes as in use, also while they are empty. */
     note: queues.note,
     forgetIdle: queues.forgetIdle,

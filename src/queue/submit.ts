@@ -41,6 +41,9 @@ export interface InternalSubmitOptions extends Pick<SubmitOptions, 'idempotencyK
   replyChannel?: string | undefined;
 }
 
+/** Redis does nothing else while it accepts and enqueues them. */
+const MOST_TOGETHER = 128;
+
 export type Submitter = ReturnType<typeof createSubmitter>;
 
 export function createSubmitter(options: SubmitterOptions) {
@@ -87,9 +90,10 @@ export function createSubmitter(options: SubmitterOptions) {
     return {
       requestId,
       announcements: [...announcementsOf(open), ...note.announcements],
-      accept: () => journal.accept(requestId, acceptances, replyChannel),
+      accept: (together) => journal.accept(requestId, acceptances, { inbox: replyChannel, together }),
       jobsOf: (verdict) => (verdict.kind === 'ok' ? jobsOf(asAccepted(prepared, verdict.verdicts)) : null),
       only: prepared.length === 1 ? jobsOf(open)[0] : undefined,
+      onlyLane: onlyLaneOf(open),
       isStray: (job) => isStray(requestId, job),
     };
   }
@@ -101,6 +105,12 @@ export function createSubmitter(options: SubmitterOptions) {
   }
 
   return { submit };
+}
+
+/** The lane of all of them; undefined: there is none, or several, or more than one script shall take. */
+function onlyLaneOf(open: readonly Prepared[]): string | undefined {
+  const [lane, ...others] = new Set(open.map(({ acceptance }) => acceptance.lane));
+  return others.length === 0 && open.length <= MOST_TOGETHER ? (lane ?? undefined) : undefined;
 }
 
 /** What has a lane; of what was there before, the journal has the body with its trace, and the job brings no other. */

@@ -1,19 +1,12 @@
 -- A lane's BullMQ structures, as BullMQ 6.7 keeps them: its lists, job hashes, locks and marker. Without the events that nobody reads.
 -- Must never do what BullMQ's own scripts would not: where a lane is paused, limited or has delayed jobs that are due, and for jobs of
 -- other kinds than ours, they do it.
---
--- KEYS[1] base of the lane's keys, `{<prefix>:<lane>}:<lane>:`; all of them are in one slot.
-local BASE = KEYS[1]
+-- @include include-lane.lua
 
 -- BullMQ packs a job's place into the low twelve bits of the score.
 local DELAYED_SCALE = 4096
 -- Of the newest active jobs: where a repeat looks for the one that it has taken before.
 local NEWEST = 256
-
--- As BullMQ: one idle worker wakes by it, looks, and wakes the next.
-local function mark()
-  redis.call('ZADD', BASE .. 'marker', 0, '0')
-end
 
 -- What the worker needs of a job: { 'job', id, name, data, options, timestamp, attempts made, left }.
 -- `left`: -1 = more may wait, else nothing does, and it is when the next delayed job is due (0 = there is none).
