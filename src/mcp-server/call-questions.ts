@@ -42,11 +42,11 @@ export interface CallQuestions {
 const MOST_OPEN = 64;
 const MOST_ENDED = 64;
 
-export function inputRef(inputId: string): string {
+function inputRef(inputId: string): string {
   return `input:${inputId}`;
 }
 
-export function approvalRef(callId: string): string {
+function approvalRef(callId: string): string {
   return `approval:${callId}`;
 }
 
