@@ -7,6 +7,7 @@ import { describe, expect, test } from 'vitest';
 import { laneBackend } from '../../../src/queue/lane-backend.ts';
 import { laneScriptsOn } from '../../../src/queue/lane-scripts.ts';
 import { closeRedis, connectRedis, type RedisConnection } from '../../../src/redis/connection.ts';
+import { openBoard } from '../../support/bull-board.ts';
 import { eventually } from '../../support/eventually.ts';
 import { shared, useRedis } from '../../support/shared.ts';
 
@@ -74,6 +75,14 @@ function openLane(backendOf: (connection: RedisConnection) => typeof createRedis
       await queue.close();
     },
   };
+}
+
+/** What a Bull Board shows of a lane, as far as it is looked at. */
+interface BoardQueue {
+  isPaused: boolean;
+  hasWorkers: boolean | null;
+  counts: Record<string, number>;
+  jobs: { id: string; delay: number }[];
 }
 
 const NONE = { waiting: 0, active: 0, delayed: 0 };
@@ -156,6 +165,39 @@ describe.each([
     await lane.add('a/3', { priority: 2 });
     await eventually(() => lane.taken).toHaveLength(2);
     expect(await lane.counts()).toEqual({ ...NONE, delayed: 1 });
+  });
+
+  test('is read and paused by a Bull Board', async () => {
+    await using lane = openLane(backendOf);
+    const stranger = new Queue(lane.queue.name, { connection: store.connection, prefix: '{lanes}' });
+    const ask = openBoard(stranger);
+    const read = async (status: string) => {
+      const query = { activeQueue: stranger.name, status, page: '1', jobsPerPage: '10' };
+      const { queues } = (await ask('get', '/api/queues', query)) as { queues: BoardQueue[] };
+      return queues[0];
+    };
+    lane.work(1, true);
+    await lane.add('a/1');
+    await eventually(() => lane.taken).toHaveLength(1);
+    for (const id of ['a/2', 'a/3']) await lane.add(id);
+    await lane.add('a/4', { delay: 3_600_000 });
+    const active = await read('active');
+    expect(active).toMatchObject({ isPaused: false, hasWorkers: true });
+    expect(active?.counts).toMatchObject({ active: 1, waiting: 2, delayed: 1, failed: 0, completed: 0 });
+    expect(active?.jobs).toMatchObject([
+      { id: 'a/1', name: 'directive', data: { text: 'of a/1' }, attempts: 0 },
+    ]);
+    expect((await read('waiting'))?.jobs.map(({ id }) => id).toSorted()).toEqual(['a/2', 'a/3']);
+    expect((await read('delayed'))?.jobs).toMatchObject([{ id: 'a/4', delay: 3_600_000 }]);
+    const job = (id: string) => ask('get', '/api/queues/:queueName/:jobId', {}, { jobId: id });
+    expect([await job('a/1'), await job('a/2')]).toMatchObject([{ status: 'active' }, { status: 'waiting' }]);
+    await ask('put', '/api/queues/:queueName/pause');
+    lane.letGo('a/1');
+    await eventually(() => lane.counts()).toEqual({ waiting: 2, active: 0, delayed: 1 });
+    expect([(await read('waiting'))?.isPaused, lane.taken]).toEqual([true, ['a/1:of a/1']]);
+    await ask('put', '/api/queues/:queueName/resume');
+    await eventually(() => lane.taken).toEqual(['a/1:of a/1', 'a/2:of a/2']);
+    await stranger.close();
   });
 
   test('does not lose a job whose lock another worker has by now', async () => {
