@@ -15,16 +15,20 @@ export interface AbandonedCalls {
 
 type Id = string | number;
 
-/** Listens on a connected transport. `asks`: the call that ends has a question open. */
+type Asks = () => boolean;
+
+/** Listens on a connected transport. `sent`: a call goes out; its value says whether that call has a question open. */
 export function watchAbandoned(
   transport: Pick<Transport, 'send' | 'onmessage'>,
-  asks: () => boolean,
+  sent: () => Asks,
   now: () => number = () => performance.now(),
 ): AbandonedCalls {
-  const calls = new Set<Id>();
+  const calls = new Map<Id, Asks>();
   const abandoned = new Map<Id, number>();
   const abandon = (id: Id): void => {
-    if (!calls.delete(id)) return;
+    const asks = calls.get(id);
+    if (asks === undefined) return;
+    calls.delete(id);
     const [oldest] = abandoned.keys();
     if (abandoned.size >= MOST_ABANDONED && oldest !== undefined) abandoned.delete(oldest);
     abandoned.set(id, now() + (asks() ? TOLD_MS : ABANDONED_MS));
@@ -32,7 +36,7 @@ export function watchAbandoned(
   const send = transport.send.bind(transport);
   transport.send = async (message, options) => {
     const id = callIdOf(message);
-    if (id !== null) calls.add(id);
+    if (id !== null) calls.set(id, sent());
     const ended = cancelledIdOf(message);
     if (ended !== null) abandon(ended);
     // One that could not be sent has no answer.

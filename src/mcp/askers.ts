@@ -17,8 +17,8 @@ export interface Askers {
   changed(): void;
   /** The call that asks; null: it is unknown, or no answer is wanted any more. `meta`: of the question. */
   find(withdrawn: AbortSignal, meta: Meta): Promise<CallListeners | null>;
-  /** Runs `answer` while it counts as open: a call that ends meanwhile has told its server so. */
-  whileOpen<T>(answer: () => Promise<T>): Promise<T>;
+  /** Runs `answer` while it counts as a question of the call: if that ends meanwhile, it has told its server so. */
+  whileOpen<T>(call: CallListeners, answer: () => Promise<T>): Promise<T>;
 }
 
 /** What is sent and read for a call runs in its context: over Streamable HTTP, a request on the stream of a call is of that call. */
@@ -30,16 +30,29 @@ export function onStreamOf<T>(listeners: CallListeners, send: () => Promise<T>):
 }
 
 /** `inFlight`: the calls under way on the connected transport. */
-export function findAskers(transport: Transport, inFlight: InFlight, logger: Logger): Askers {
-  let open = 0;
+export function findAskers(
+  transport: Transport,
+  inFlight: InFlight,
+  logger: Logger,
+  now: () => number = () => performance.now(),
+): Askers {
+  const open: CallListeners[] = [];
   let hasAsked = false;
-  const abandoned = watchAbandoned(transport, () => open > 0);
+  const abandoned = watchAbandoned(
+    transport,
+    () => {
+      const call = streamOf.getStore();
+      return () => call !== undefined && open.includes(call);
+    },
+    now,
+  );
+  const warn = warnings(logger, now);
   const waiting = new Set<() => void>();
   const changed = (): void => {
     for (const look of waiting) look();
   };
   const unknown = (withdrawn: AbortSignal): null => {
-    if (!withdrawn.aborted) logger.warn(...unknownAsker(inFlight.size, abandoned.leftMs()));
+    if (!withdrawn.aborted) warn(...unknownAsker(inFlight.size, abandoned.leftMs()));
     return null;
   };
   const note = (): void => {
@@ -71,9 +84,9 @@ export function findAskers(transport: Transport, inFlight: InFlight, logger: Log
       });
       return found ?? unknown(withdrawn);
     },
-    async whileOpen(answer) {
-      open += 1;
-      return answer().finally(() => (open -= 1));
+    async whileOpen(call, answer) {
+      open.push(call);
+      return answer().finally(() => open.splice(open.indexOf(call), 1));
     },
   };
 }
@@ -94,6 +107,20 @@ function ofTask(inFlight: InFlight, taskId: string): CallListeners | null {
 /** Its call may have ended, and its stream not yet. */
 function isInFlight(inFlight: InFlight, listeners: CallListeners): boolean {
   return [...inFlight.values()].includes(listeners);
+}
+
+/** A server may ask very often: so long is nothing said after a line. Milliseconds. */
+const WARN_EVERY_MS = 60_000;
+
+function warnings(logger: Logger, now: () => number): Logger['warn'] {
+  let nextAt = -Infinity;
+  let suppressed = 0;
+  return (fields, message) => {
+    if (now() < nextAt) return void (suppressed += 1);
+    logger.warn(suppressed === 0 ? fields : { ...fields, suppressed }, message);
+    nextAt = now() + WARN_EVERY_MS;
+    suppressed = 0;
+  };
 }
 
 function unknownAsker(calls: number, leftMs: number): Parameters<Logger['warn']> {

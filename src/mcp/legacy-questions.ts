@@ -22,9 +22,10 @@ export function answerQuestions(client: Client, askers: Askers): void {
     const question = readQuestion(params);
     if (!question.ok) throw refusedParams(question.reason);
     return whileSaying(client, _meta, 'waiting for a person', async () => {
-      const onQuestion = (await askers.find(signal, _meta))?.onQuestion;
-      if (onQuestion === undefined) return { action: 'cancel' as const };
-      const answer = await askers.whileOpen(async () => onQuestion(question.value, signal));
+      const call = await askers.find(signal, _meta);
+      const onQuestion = call?.onQuestion;
+      if (call === null || onQuestion === undefined) return { action: 'cancel' as const };
+      const answer = await askers.whileOpen(call, async () => onQuestion(question.value, signal));
       return elicitResult(answer) as never;
     });
   });
@@ -36,9 +37,10 @@ export function answerSampling(client: Client, askers: Askers): void {
     const sampling = readSampling(params);
     if (!sampling.ok) throw refusedParams(sampling.reason);
     return whileSaying(client, _meta, 'waiting for a model', async () => {
-      const onSampling = (await askers.find(signal, _meta))?.onSampling;
-      if (onSampling === undefined) throw new ProtocolError(REJECTED, UNKNOWN_CALL);
-      const reply = await askers.whileOpen(async () => onSampling(sampling.value, signal));
+      const call = await askers.find(signal, _meta);
+      const onSampling = call?.onSampling;
+      if (call === null || onSampling === undefined) throw new ProtocolError(REJECTED, UNKNOWN_CALL);
+      const reply = await askers.whileOpen(call, async () => onSampling(sampling.value, signal));
       if (!reply.ok) throw new ProtocolError(REJECTED, reply.reason);
       return samplingResult(reply);
     });

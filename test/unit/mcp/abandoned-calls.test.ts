@@ -5,15 +5,21 @@ import { expect, test } from 'vitest';
 import { watchAbandoned } from '../../../src/mcp/abandoned-calls.ts';
 
 function setup() {
-  const state = { now: 0, asks: false };
+  const state = { now: 0 };
+  const asking = new Set<number>();
+  let sent = 0;
   const transport: Pick<Transport, 'send' | 'onmessage'> = { send: async () => {}, onmessage: () => {} };
   const abandoned = watchAbandoned(
     transport,
-    () => state.asks,
+    () => {
+      const call = (sent += 1);
+      return () => asking.has(call);
+    },
     () => state.now,
   );
   return {
     state,
+    asking,
     abandoned,
     request: async (id: number, method = 'tools/call') => transport.send({ jsonrpc: '2.0', id, method }),
     cancel: async (requestId: number) =>
@@ -34,15 +40,15 @@ test('a call that was ended counts until it is answered', async () => {
   expect(abandoned.leftMs()).toBe(0);
 });
 
-test('an unanswered one counts for a while, and less long where it was asking', async () => {
-  const { state, abandoned, request, cancel } = setup();
+test('an unanswered one counts for a while, and less long where it was asking, not another one', async () => {
+  const { state, asking, abandoned, request, cancel } = setup();
   await request(1);
+  await request(2);
+  asking.add(2);
   await cancel(1);
   expect(abandoned.leftMs()).toBe(300_000);
   state.now = 300_000;
   expect(abandoned.leftMs()).toBe(0);
-  await request(2);
-  state.asks = true;
   await cancel(2);
   expect(abandoned.leftMs()).toBe(2_000);
 });
