@@ -8,6 +8,7 @@ import { contentDigest } from '../journal/content-digest.ts';
 import type { RunJournal, StartVerdict } from '../journal/run-journal.ts';
 import type { Capacity } from '../queue/capacity.ts';
 import { type Entrance, type Entry, FIRST_LOOK_MS, type LaneJob } from '../queue/entrance.ts';
+import { passingRunRefusal } from '../queue/passing-request.ts';
 import { requestFullProblem } from '../queue/request-full.ts';
 import { RUN_ENTRY, RUN_LANE, wakeJob } from '../queue/run-wake.ts';
 import { NO_NOTES, type PendingNote, type SpanNotes } from '../queue/span-note.ts';
@@ -40,6 +41,8 @@ export function createRunStarter(parts: RunStarterParts) {
 
   /** `traceparent`: the trace of the run. Throws `DirectiveRefused` (`lane_full`, `service_full`) when there is no room. */
   async function start(run: NamedRun, traceparent: string, parent: RunSpec['parent'] = null): Promise<Start> {
+    const passing = passingRunRefusal(run.request_id);
+    if (passing !== null) return { ok: false, refusal: passing };
     const agent = await agents.find(run.agent);
     if (agent === null) return { ok: false, refusal: await unknownAgent(run.agent) };
     // A child is not refused: it gets its agent's limits, even if its parent asked for more.

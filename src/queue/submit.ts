@@ -15,6 +15,7 @@ import type { Capacity } from './capacity.ts';
 import type { Entrance, Entry, LaneJob } from './entrance.ts';
 import { identify } from './identify.ts';
 import { reportImmediate } from './immediate-end.ts';
+import { passingRefusal } from './passing-request.ts';
 import { announcementsOf, jobsOf, type Prepared, type Preparer, reportSent, withLane } from './prepare.ts';
 import { NO_NOTES, type PendingNote, type SpanNotes } from './span-note.ts';
 import { requestFull } from './request-full.ts';
@@ -56,6 +57,8 @@ export function createSubmitter(options: SubmitterOptions) {
     { idempotencyKey, traceparent, replyChannel }: InternalSubmitOptions = {},
   ): Promise<Submission> {
     const { requestId, directives } = identify(parsed, idempotencyKey, newId);
+    const refused = passingRefusal(requestId, directives);
+    if (refused !== null) throw new DirectiveRefused(refused);
     const startedAt = spans.now();
     const trace = spans.decided(isTraceparent(traceparent) ? traceparent : newTraceparent());
     const prepared = await preparer.prepare(directives, trace);

@@ -117,3 +117,17 @@ test('who knows the name of a read gets no further over the HTTP API, and the re
   const { body } = await get<{ items: { request_id: string }[] }>(`${service.api}/v1/dead-letters`);
   expect(JSON.stringify(body)).not.toContain('mcp.read.api');
 });
+
+const OF_READ = { request_id: 'mcp.read.payment' };
+const READ = { ...OF_READ, type: 'tool_exec', server: 'twin', tool_name: 'mcp:prompts/list' };
+const CALL = { ...READ, tool_name: 'greet' };
+
+test.each([
+  ['a call', '/v1/directives', CALL, 'request_id'],
+  ['a call beside a read', '/v1/directives', { directives: [READ, CALL] }, 'directives[1].request_id'],
+  ['a run', '/v1/requests', { ...OF_READ, agent: 'default', query: 'pay' }, 'request_id'],
+])('%s under the request id of a read is refused: it would be forgotten', async (_, path, work, at) => {
+  const refused = await post(`${service.api}${path}`, work);
+  expect(refused).toMatchObject({ status: 400, body: { code: 'invalid_body', errors: [{ path: at }] } });
+  expect(await service.looking.keys('*mcp.read.payment*')).toEqual([]);
+});
