@@ -33,9 +33,17 @@ export interface AskedFor {
   readonly signal: AbortSignal;
 }
 
+export interface TokenCounts {
+  readonly input: number;
+  readonly output: number;
+  readonly total: number;
+}
+
 export interface Answered {
   /** Of all models that were asked. */
-  readonly tokens: { readonly input: number; readonly output: number; readonly total: number };
+  readonly tokens: TokenCounts;
+  /** The tokens are the most that may have been used: a provider worked on a request, and nobody has read how much it took. */
+  readonly isEstimated: boolean;
   readonly cost: number;
   readonly outcome:
     | { readonly ok: true; readonly turn: ModelTurn }
@@ -46,30 +54,29 @@ export interface Answered {
 const LONGEST_PAUSE_MS = 30_000;
 const MOST_PAUSES = 3;
 
-/** An estimate of the most tokens that one answer may take. */
-export function estimateOf(directive: LlmGenerate): number {
+/** The most tokens that one answer may take; what is read is an estimate. */
+export function mostTokens(directive: LlmGenerate): TokenCounts {
   const messages = Array.isArray(directive.context) ? directive.context : directive.context.messages;
   const systemPrompt = directive.system_prompt;
   const read = promptOf(messages, { names: toolNames([]), systemAnywhere: true, systemPrompt });
-  return (read.ok ? promptTokens(read.prompt) : 0) + directive.max_tokens;
+  const [input, output] = [read.ok ? promptTokens(read.prompt) : 0, directive.max_tokens];
+  return { input, output, total: input + output };
 }
 
-/** `models`: the chain, first choice first. Never rejects. */
+export const NO_TOKENS: TokenCounts = { input: 0, output: 0, total: 0 };
+
+/** `models`: the chain, first choice first. `most`: what one answer may take. Never rejects. */
 export async function askModels(
   options: AnswerOptions,
   directive: LlmGenerate,
-  models: readonly string[],
-  asked: AskedFor,
+  { models, most, ...asked }: AskedFor & { readonly models: readonly string[]; readonly most: TokenCounts },
 ): Promise<Answered> {
-  let spent: Answered = {
-    tokens: { input: 0, output: 0, total: 0 },
-    cost: 0,
-    outcome: nobodyWaits(directive),
-  };
+  const outcome = nobodyWaits(directive);
+  let spent: Answered = { tokens: NO_TOKENS, isEstimated: false, cost: 0, outcome };
   let pauses = 0;
   for (let index = 0; index < models.length && !asked.signal.aborted;) {
     const execution = await askModel(options, directive, { models, index, calls: pauses, ...asked });
-    spent = withSpent(spent, execution);
+    spent = withSpent(spent, execution, most);
     const waitMs = pauseOf(execution);
     const isLast = index === models.length - 1;
     if (waitMs !== null && isLast && pauses < MOST_PAUSES) {
@@ -129,21 +136,35 @@ function pauseOf({ result, unsent }: Execution): number | null {
   return waitMs > 0 && waitMs <= LONGEST_PAUSE_MS ? waitMs : null;
 }
 
-function withSpent({ tokens, cost }: Answered, execution: Execution): Answered {
-  const { result, usage, metadata, unreached = false } = execution;
-  type Counts = { input_tokens: number; output_tokens: number; total_tokens: number };
-  const estimated = unreached ? undefined : (metadata?.['usage_so_far'] as Counts | undefined);
-  const counts = usage ?? estimated;
+function withSpent(
+  { tokens, isEstimated, cost }: Answered,
+  execution: Execution,
+  most: TokenCounts,
+): Answered {
+  const { result, metadata } = execution;
+  const counted = countedIn(execution);
+  const taken = counted ?? most;
   const price = metadata?.['cost'];
   return {
     tokens: {
-      input: tokens.input + (counts?.input_tokens ?? 0),
-      output: tokens.output + (counts?.output_tokens ?? 0),
-      total: tokens.total + (counts?.total_tokens ?? 0),
+      input: tokens.input + taken.input,
+      output: tokens.output + taken.output,
+      total: tokens.total + taken.total,
     },
+    isEstimated: isEstimated || counted === null,
     cost: cost + (typeof price === 'number' ? price : 0),
     outcome: result.ok ? { ok: true, turn: result.payload as ModelTurn } : { ok: false, error: result.error },
   };
+}
+
+/** null: a provider worked on it, and nobody has read how much: it was stopped, its answer was lost, or it does not count. */
+function countedIn({ result, usage, metadata, unsent, unreached }: Execution): TokenCounts | null {
+  if (unsent === true || unreached === true) return NO_TOKENS;
+  const { input_tokens: input = 0, output_tokens: output = 0, total_tokens: total = 0 } = usage ?? {};
+  if (total > 0) return { input, output, total };
+  // A failure without an estimate has cost nothing: the provider refused the request.
+  const isFree = !result.ok && metadata?.['usage_so_far'] === undefined;
+  return isFree ? NO_TOKENS : null;
 }
 
 function nobodyWaits({ model }: LlmGenerate): Answered['outcome'] {

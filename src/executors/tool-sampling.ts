@@ -4,7 +4,14 @@ import type { ResolvedModels } from '../contract/model-name.ts';
 import { type LlmGenerate, llmGenerateSchema, type ToolExec } from '../contract/work-directive.ts';
 import type { OnSampling, SamplingReply, SamplingRequest } from '../mcp/sampling.ts';
 import type { ExecutionContext } from './definition.ts';
-import { type Answered, type AnswerOptions, askModels, estimateOf } from './llm-sampled-answer.ts';
+import {
+  type Answered,
+  type AnswerOptions,
+  askModels,
+  mostTokens,
+  NO_TOKENS,
+  type TokenCounts,
+} from './llm-sampled-answer.ts';
 
 /** What the operator allows a server. */
 export interface SamplingSettings {
@@ -54,6 +61,8 @@ export interface SamplingReport {
   input_tokens: number;
   output_tokens: number;
   total_tokens: number;
+  /** Requests of which the tokens are the most that they may have used: they were stopped, or their answer was lost. */
+  estimated?: number;
   /** US dollars, of models with a price. */
   cost?: number;
 }
@@ -122,18 +131,20 @@ async function sampled(
   if (!models.ok) return refused(`the model of mcpServers.${server}.sampling is not available here`);
   const asked = generateOf(call, request);
   const { request_id: requestId, id } = directive;
-  const estimate = estimateOf(asked);
-  const reserving = options.budgets.reserve({ server, requestId, id }, settings.limits, estimate);
+  const most = mostTokens(asked);
+  const reserving = options.budgets.reserve({ server, requestId, id }, settings.limits, most.total);
   const budget = await unlessAborted(reserving, signal).catch(() => 'unread' as const);
   if (budget === null) return refused('the call has ended');
   if (budget === 'unread') return refused('its budget cannot be read at present');
   if (!budget.ok) return refused(spentText(call, budget.spent, budget.leftMs));
+  // A report that is made before the answer is there holds the most that it may take.
+  count(report, { from: NO_TOKENS, to: most, estimated: 1 });
   const names = models.models.map(({ name }) => name);
-  const answered = await askModels(options, asked, names, { server, number, context, signal });
-  // A provider that reports no tokens has used some.
-  const isUncounted = answered.outcome.ok && answered.tokens.total === 0;
-  budget.settle(isUncounted ? estimate : answered.tokens.total);
-  count(report, answered);
+  const answered = await askModels(options, asked, { models: names, most, server, number, context, signal });
+  const { tokens, isEstimated, cost } = answered;
+  budget.settle(tokens.total);
+  count(report, { from: most, to: tokens, estimated: isEstimated ? 0 : -1 });
+  if (cost > 0) report.cost = (report.cost ?? 0) + cost;
   if (!answered.outcome.ok) return refused(`the model call failed (${answered.outcome.error.type})`);
   return replyOf(answered.outcome.turn, request);
 }
@@ -169,11 +180,16 @@ function generateOf({ settings, directive }: Sampled, request: SamplingRequest):
   });
 }
 
-function count(report: SamplingReport, { tokens, cost }: Answered): void {
-  report.input_tokens += tokens.input;
-  report.output_tokens += tokens.output;
-  report.total_tokens += tokens.total;
-  if (cost > 0) report.cost = (report.cost ?? 0) + cost;
+/** Replaces what was counted for a request. */
+function count(
+  report: SamplingReport,
+  { from, to, estimated }: { from: TokenCounts; to: TokenCounts; estimated: number },
+): void {
+  report.input_tokens += to.input - from.input;
+  report.output_tokens += to.output - from.output;
+  report.total_tokens += to.total - from.total;
+  report.estimated = (report.estimated ?? 0) + estimated;
+  if (report.estimated === 0) delete report.estimated;
 }
 
 /** Not every provider knows stop sequences, so that they are found in the text. */

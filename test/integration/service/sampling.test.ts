@@ -18,7 +18,15 @@ const answer = {
   choices: [{ index: 0, finish_reason: 'stop', message }],
   usage: { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 },
 };
-const provider = shared(async () => startProvider(json(200, answer)));
+/** Settles when a provider works on a request that it never answers. */
+let atWork = Promise.withResolvers<void>();
+const provider = shared(async () =>
+  startProvider(async (response, request, index) => {
+    if (request.path === '/at-work') await atWork.promise;
+    else if (JSON.stringify(request.body).includes('never')) return atWork.resolve();
+    await json(200, answer)(response, request, index);
+  }),
+);
 
 const asking = (more: object, env: Record<string, string> = {}) => ({
   ...ownServerEntry('asking-peer.ts', env),
@@ -46,6 +54,10 @@ const service = shared(async () =>
         fewlegacy: asking({ sampling: { ...sampling, max_requests_per_call: 3 } }, legacy),
         // Two requests of at most 100 tokens and their prompt; what they take is less.
         day: asking({ sampling: { ...sampling, max_tokens_per_call: 130, max_tokens_per_day: 130 } }),
+        leaving: asking(
+          { sampling: { ...sampling, max_tokens_per_call: 130, max_tokens_per_day: 250 } },
+          { ...legacy, ASKING_AT_WORK: `${provider.url}/at-work` },
+        ),
         none: asking({}),
         nonelegacy: asking({}, legacy),
         silent: { ...ownServerEntry('asking-peer.ts', legacy) },
@@ -137,6 +149,22 @@ test('the budget of a day holds over calls, counts what was used, and lives in R
     const leftMs = await store.connection.pttl(key);
     expect(leftMs > 0 && leftMs <= 2 * 86_400_000).toBe(true);
   }
+});
+
+test('an answer that is paid for and that nobody waits for counts as the most that it may take', async () => {
+  for (const tool of ['sum-and-leave', 'sum-and-withdraw']) {
+    atWork = Promise.withResolvers();
+    const { metadata } = await call(`leaving.${tool}`);
+    const most = { output_tokens: 100, estimated: 1 };
+    expect(metadata).toMatchObject({ sampling: { requests: 1, ...most } });
+  }
+  await using store = await openStore(redis.url, { prefix: service.prefix });
+  const calls = await store.connection.keys(`${service.prefix}:{sampling:leaving}:call:*`);
+  const left = async () => Promise.all(calls.map(async (key) => store.connection.hkeys(key)));
+  await expect.poll(left).toEqual(calls.map(() => ['requests', 'tokens']));
+  const [day] = store.keys.sampling('leaving', '');
+  expect(Number(await store.connection.hget(day, 'tokens'))).toBeGreaterThan(200);
+  expect(JSON.stringify((await call('leaving.sum-up')).said)).toContain('max_tokens_per_day');
 });
 
 test.each(['none', 'nonelegacy'])('without the setting %s is refused, and it is named', async (server) => {

@@ -99,6 +99,25 @@ function registerModelTools(server: McpServer): void {
   });
 }
 
+/** Legacy only: they wait for no answer of a model, once it is at work. ASKING_AT_WORK is a URL that answers then. */
+function registerLeavingTools(server: McpServer): void {
+  const content = { type: 'text' as const, text: 'never' };
+  const params = { messages: [{ role: 'user' as const, content }], maxTokens: 1_000 };
+  const atWork = async () => fetch(process.env['ASKING_AT_WORK'] ?? '');
+  server.registerTool('sum-and-leave', { inputSchema: label }, async (_args, ctx) => {
+    ctx.mcpReq.requestSampling(params).catch(() => {});
+    await atWork();
+    return text('left');
+  });
+  server.registerTool('sum-and-withdraw', { inputSchema: label }, async (_args, ctx) => {
+    const withdrawn = new AbortController();
+    const asked = ctx.mcpReq.requestSampling(params, { signal: withdrawn.signal }).catch(() => 'withdrawn');
+    await atWork();
+    withdrawn.abort();
+    return text(String(await asked));
+  });
+}
+
 /** Wants a page to be opened first, by an exception, as servers of 2025-11-25 do. */
 function registerPageTool(server: McpServer): void {
   let calls = 0;
@@ -158,6 +177,7 @@ function createPeer(): McpServer {
     return inputRequired({ inputRequests: { page } });
   });
   registerModelTools(server);
+  registerLeavingTools(server);
   registerPageTool(server);
   server.registerTool(
     'structured',
