@@ -38,7 +38,7 @@ export interface SamplingOptions extends AnswerOptions {
   readonly budgets: {
     /** Rejects when Redis does not answer. */
     reserve(
-      call: { server: string; requestId: string; id: string },
+      call: { server: string; requestId: string; id: string; remainingMs: number },
       limits: SamplingLimits,
       tokens: number,
     ): Promise<SamplingBudget>;
@@ -125,14 +125,13 @@ async function sampled(
   call: Sampled,
   { request, signal, number, report }: Asking,
 ): Promise<SamplingReply> {
-  const { server, settings, directive, context } = call;
+  const { server, settings, context } = call;
   if (signal.aborted) return refused('the call has ended');
   const models = options.resolve(settings.model);
   if (!models.ok) return refused(`the model of mcpServers.${server}.sampling is not available here`);
   const asked = generateOf(call, request);
-  const { request_id: requestId, id } = directive;
   const most = mostTokens(asked);
-  const reserving = options.budgets.reserve({ server, requestId, id }, settings.limits, most.total);
+  const reserving = options.budgets.reserve(callOf(call), settings.limits, most.total);
   const budget = await unlessAborted(reserving, signal).catch(() => 'unread' as const);
   if (budget === null) return refused('the call has ended');
   if (budget === 'unread') return refused('its budget cannot be read at present');
@@ -147,6 +146,11 @@ async function sampled(
   if (cost > 0) report.cost = (report.cost ?? 0) + cost;
   if (!answered.outcome.ok) return refused(`the model call failed (${answered.outcome.error.type})`);
   return replyOf(answered.outcome.turn, request);
+}
+
+function callOf({ server, directive, context }: Sampled) {
+  const { request_id: requestId, id } = directive;
+  return { server, requestId, id, remainingMs: context.remainingMs };
 }
 
 /** null: nobody waits for it any more, and what is reserved later is given back. */
@@ -164,20 +168,24 @@ async function unlessAborted(
   return budget;
 }
 
+/** Stands for messages that are checked as they are read: to check megabytes of images again holds the event loop up. */
+const CHECKED = [{ role: 'user', content: '-' }];
+
 /** As any caller may ask for it; throws where it is none that can be asked. */
 function generateOf({ settings, directive }: Sampled, request: SamplingRequest): LlmGenerate {
   const { systemPrompt, temperature } = request;
-  return llmGenerateSchema.parse({
+  const asked = llmGenerateSchema.parse({
     type: 'llm_generate',
     id: directive.id,
     request_id: directive.request_id,
     model: settings.model,
-    context: request.messages,
+    context: CHECKED,
     max_tokens: Math.floor(Math.min(request.maxTokens, settings.maxTokens)),
     ...(systemPrompt === null ? {} : { system_prompt: systemPrompt }),
     ...(temperature === null ? {} : { temperature }),
     ...(settings.timeoutMs === undefined ? {} : { timeout_ms: settings.timeoutMs }),
   });
+  return { ...asked, context: [...request.messages] };
 }
 
 /** Replaces what was counted for a request. */

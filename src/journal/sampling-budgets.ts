@@ -10,6 +10,8 @@ export interface BudgetOfCall {
   readonly server: string;
   readonly requestId: string;
   readonly id: string;
+  /** Until the deadline of the directive, milliseconds: its call may ask again until then. */
+  readonly remainingMs: number;
 }
 
 export interface BudgetLimits {
@@ -29,7 +31,7 @@ export type Budgeted =
   /** `left`: milliseconds until the day is over, by the clock of Redis. */
   | { readonly ok: false; readonly spent: Spent; readonly leftMs: number };
 
-/** How long the budget of a call is kept after its last request. Milliseconds. */
+/** How long the budget of a call is kept after its last request, and then as long as its directive may go on. Milliseconds. */
 const KEEP_CALL_MS = 86_400_000;
 
 /** `onError`: a request could not be settled; what was reserved for it stays taken. */
@@ -42,7 +44,7 @@ export function createSamplingBudgets(
   return {
     /** Rejects when Redis does not answer. `tokens`: the most that the request may take. */
     async reserve(
-      { server, requestId, id }: BudgetOfCall,
+      { server, requestId, id, remainingMs }: BudgetOfCall,
       limits: BudgetLimits,
       tokens: number,
     ): Promise<Budgeted> {
@@ -52,7 +54,8 @@ export function createSamplingBudgets(
       const reservation = newIdentifier();
       const { requestsPerCall, tokensPerCall, tokensPerDay } = limits;
       const most = [requestsPerCall, tokensPerCall, tokensPerDay];
-      const args = [reservation, Math.ceil(tokens), ...most, KEEP_CALL_MS];
+      const keepMs = Math.ceil(KEEP_CALL_MS + Math.max(0, remainingMs));
+      const args = [reservation, Math.ceil(tokens), ...most, keepMs];
       const [verdict, spent, leftMs] = await run('sampling-reserve', places, args);
       if (verdict === 'refused') return { ok: false, spent: spent as Spent, leftMs: Number(leftMs) };
       const settle = (actual: number): void => {

@@ -12,8 +12,8 @@ export const SAMPLING_LIMITS = {
   /** Of all messages and the system prompt, as UTF-8. */
   textBytes: 262_144,
   images: 8,
-  /** Of all images, as base64. */
-  imageBytes: 8_388_608,
+  /** Of all images, as base64. Each step to the provider reads them once more, on the event loop. */
+  imageBytes: 1_048_576,
   stopSequences: 16,
   stopCharacters: 256,
 } as const;

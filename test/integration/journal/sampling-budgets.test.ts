@@ -13,7 +13,7 @@ const budgets = () =>
     throw error;
   });
 const limits = { requestsPerCall: 3, tokensPerCall: 100, tokensPerDay: 250 };
-const call = (server: string, id: string) => ({ server, requestId: 'r', id });
+const call = (server: string, id: string, remainingMs = 0) => ({ server, requestId: 'r', id, remainingMs });
 const tokensOf = async (server: string) => open.connection.hget(open.keys.sampling(server, '')[0], 'tokens');
 
 test('requests at once take no more than the budget of their call holds, from any worker', async () => {
@@ -60,6 +60,31 @@ test('another day begins with nothing taken, and yesterday’s request does not 
   if (reserved.ok) reserved.settle(1);
   await open.connection.ping();
   expect(await tokensOf('old')).toBe('60');
+});
+
+test('a clock that goes back over midnight begins no second budget of a day; one that was far ahead refuses nobody', async () => {
+  const { reserve } = budgets();
+  await reserve(call('back', 'c'), limits, 100);
+  const [day] = open.keys.sampling('back', '');
+  const today = Number(await open.connection.hget(day, 'day'));
+  await open.connection.hset(day, 'day', today + 1, 'tokens', 200);
+  const refused = await reserve(call('back', 'd'), limits, 60);
+  expect(refused).toMatchObject({ ok: false, spent: 'day' });
+  expect('leftMs' in refused && refused.leftMs > 86_400_000).toBe(true);
+  const reserved = await reserve(call('back', 'd'), limits, 50);
+  if (reserved.ok) reserved.settle(10);
+  await open.connection.ping();
+  expect(await open.connection.hmget(day, 'day', 'tokens')).toEqual([String(today + 1), '210']);
+  await open.connection.hset(day, 'day', today + 2);
+  expect(await reserve(call('back', 'e'), limits, 60)).toMatchObject({ ok: true });
+});
+
+test('the budget of a call outlives the wait for a person: it is kept until a day after the deadline', async () => {
+  const weekMs = 7 * 86_400_000;
+  await budgets().reserve(call('kept', 'c', weekMs), limits, 10);
+  const [key = ''] = await open.connection.keys(`${open.keys.prefix}:{sampling:kept}:call:*`);
+  const leftMs = await open.connection.pttl(key);
+  expect(leftMs > weekMs && leftMs <= weekMs + 86_400_000).toBe(true);
 });
 
 test('a reservation that is repeated after a lost connection counts once', async () => {

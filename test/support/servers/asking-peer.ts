@@ -111,10 +111,10 @@ function registerLeavingTools(server: McpServer): void {
   });
   server.registerTool('sum-and-withdraw', { inputSchema: label }, async (_args, ctx) => {
     const withdrawn = new AbortController();
-    const asked = ctx.mcpReq.requestSampling(params, { signal: withdrawn.signal }).catch(() => 'withdrawn');
+    ctx.mcpReq.requestSampling(params, { signal: withdrawn.signal }).catch(() => {});
     await atWork();
     withdrawn.abort();
-    return text(String(await asked));
+    return text('withdrawn');
   });
 }
 

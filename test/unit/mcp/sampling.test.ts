@@ -60,6 +60,7 @@ test.each<[string, unknown]>([
   ['too much text', asks({ messages: [user(text('ä'.repeat(textBytes / 2))), user(text('x'))] })],
   ['a system prompt of 10 MB', asks({ systemPrompt: 'x'.repeat(10_000_000) })],
   ['too many images', asks({ messages: [user(Array(images + 1).fill(image('AAAA')))] })],
+  ['two images of 700 KB', asks({ messages: [user(Array(2).fill(image('A'.repeat(700_000))))] })],
   ['an image that is too large', asks({ messages: [user(image('A'.repeat(imageBytes + 4)))] })],
 ])('%s is refused in words', (_what, params) => {
   const read = readSampling(params);
