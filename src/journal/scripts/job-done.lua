@@ -7,7 +7,9 @@
 local token, id = ARGV[1], ARGV[4]
 local job = BASE .. id
 if redis.call('GET', job .. ':lock') == token then
-  redis.call('DEL', job, job .. ':lock')
+  -- As BullMQ: a tool that adds a line to a job's log makes a key beside it.
+  redis.call('DEL', job, job .. ':lock', job .. ':logs', job .. ':dependencies', job .. ':processed', job .. ':failed',
+    job .. ':unsuccessful')
   redis.call('LREM', BASE .. 'active', -1, id)
   redis.call('SREM', BASE .. 'stalled', id)
 elseif redis.call('EXISTS', job) == 1 then
