@@ -35,6 +35,15 @@ interface Count {
   readAt: number;
 }
 
+interface Bound {
+  /** Of its count: the lane, '' = the service. */
+  name: string;
+  what: string;
+  limit: number | null;
+  added: number;
+  read: () => Promise<number>;
+}
+
 export function createCapacity(options: CapacityOptions): Capacity {
   const { lanes, index, maxQueuedIn, maxOpen, memory, now = Date.now } = options;
   const counts = new Map<string, Count>();
@@ -55,23 +64,33 @@ export function createCapacity(options: CapacityOptions): Capacity {
     return count;
   }
 
+  /** What the additions have to fit in. */
+  function bounds(additions: ReadonlyMap<string, number>): Bound[] {
+    const total = [...additions.values()].reduce((sum, added) => sum + added, 0);
+    const ofLanes = [...additions].map(([lane, added]): Bound => {
+      const limit = lane === '' ? null : maxQueuedIn(lane);
+      return { name: lane, what: `lane ${lane}`, limit, added, read: () => lanes.queued(lane) };
+    });
+    const limit = total > 0 ? maxOpen : null;
+    return [
+      ...ofLanes,
+      { name: '', what: 'the service', limit, added: total, read: () => index.size() },
+    ].filter((bound) => bound.limit !== null);
+  }
+
   async function reserve(additions: ReadonlyMap<string, number>): Promise<void> {
     await memory.require();
-    const reserved: [Count, number][] = [];
-    for (const [lane, added] of additions) {
-      const limit = lane === '' ? null : maxQueuedIn(lane);
-      if (limit === null) continue;
-      const count = await current(lane, () => lanes.queued(lane));
-      if (count.value + added > limit) throw full(`lane ${lane}`, limit);
-      reserved.push([count, added]);
-    }
-    const total = [...additions.values()].reduce((sum, added) => sum + added, 0);
-    if (maxOpen !== null && total > 0) {
-      const count = await current('', () => index.size());
-      if (count.value + total > maxOpen) throw full('the service', maxOpen);
-      reserved.push([count, total]);
-    }
-    for (const [count, added] of reserved) count.value += added;
+    const found = await Promise.all(bounds(additions).map(withCount));
+    // Nothing is awaited from here on: whoever waited for the same counts sees what the others added.
+    for (const { what, limit, added, count } of found)
+      if (limit !== null && count().value + added > limit) throw full(what, limit);
+    for (const { added, count } of found) count().value += added;
+  }
+
+  /** `count`: the newest, which others may have read meanwhile. */
+  async function withCount(bound: Bound) {
+    const count = await current(bound.name, bound.read);
+    return { ...bound, count: () => counts.get(bound.name) ?? count };
   }
 
   return { reserve, requireMemory: () => memory.require() };
