@@ -15,8 +15,11 @@ export type LaneBackend = BackendFactory<RedisQueueBackend>;
 const PLAIN_OPTIONS: ReadonlySet<string> = new Set(['attempts', 'jobId']);
 
 /** `usesOurs`: asked at each call, since it is known only after a check of this Redis. */
-export function laneBackend(connection: RedisConnection, usesOurs: () => boolean): LaneBackend {
-  const run = prepareScripts(connection);
+export function laneBackend(
+  connection: RedisConnection,
+  usesOurs: () => boolean,
+  run: RunScript = prepareScripts(connection),
+): LaneBackend {
   return (name, options, flags) => {
     const backend = createRedisBackend(name, options, flags);
     // Of a queue, which takes none: any.

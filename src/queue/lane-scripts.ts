@@ -2,6 +2,8 @@
 // Must never use ours on a cluster, beside another version of BullMQ than they were written for, or after a check that failed.
 import { randomUUID } from 'node:crypto';
 import { createRedisBackend, type RedisQueueBackend } from 'bullmq';
+import { Cluster, type Redis } from 'ioredis';
+import type { RunScript } from '../journal/scripts.ts';
 import type { RedisConnection } from '../redis/connection.ts';
 import { settledWithin } from '../lifecycle.ts';
 import { laneBackend, type LaneBackend } from './lane-backend.ts';
@@ -21,8 +23,14 @@ export interface LaneScripts {
 const KNOWN_VERSION = '6.7.0';
 /** As long as a connection is given to close. */
 const SETTLE_MS = 500;
-/** What a process that dies meanwhile leaves behind. */
-const LEFT_MS = 10_000;
+/** Of a lane that the check makes; it holds a job no longer. */
+const LOCK_MS = 10_000;
+/** Before another look when Redis did not answer: at first, doubled with each, and at most. */
+const FIRST_PAUSE_MS = 500;
+const LONGEST_PAUSE_MS = 60_000;
+
+/** Its name on the connection, and what it is given. */
+type Command = readonly [name: string, args: readonly unknown[]];
 
 const opened = new WeakMap<RedisConnection, Map<string, LaneScripts>>();
 
@@ -38,21 +46,31 @@ export function laneScriptsOn(connection: RedisConnection, prefix: string): Lane
 function createLaneScripts(connection: RedisConnection, prefix: string): LaneScripts {
   let fits = false;
   let checking: Promise<string | null> | undefined;
-  let isOver = false;
+  let isLooking = false;
+  let pauseMs = FIRST_PAUSE_MS;
 
   async function look(): Promise<string | null> {
-    if (connection.isCluster) return null;
+    if (connection instanceof Cluster) return null;
+    isLooking = true;
     try {
       const reason = await misfit(connection, prefix);
       fits = reason === null;
       return reason && `lanes use BullMQ's own scripts, which cost more: ${reason}`;
     } catch (error) {
-      // Redis may not have answered: whoever asks next looks again.
-      checking = undefined;
+      lookLater();
       return `lanes use BullMQ's own scripts for now, which cost more: ${(error as Error).message}`;
     } finally {
-      isOver = true;
+      isLooking = false;
     }
+  }
+
+  /** Redis may not have answered. Until then, whoever asks gets the same answer. */
+  function lookLater(): void {
+    const again = (): void => {
+      if (connection.status !== 'end') checking = look();
+    };
+    setTimeout(again, pauseMs).unref();
+    pauseMs = Math.min(pauseMs * 2, LONGEST_PAUSE_MS);
   }
 
   return {
@@ -60,56 +78,91 @@ function createLaneScripts(connection: RedisConnection, prefix: string): LaneScr
     fit: () => fits,
     check: () => (checking ??= look()),
     async settled() {
-      if (checking === undefined || isOver || connection.status !== 'ready') return;
+      if (checking === undefined || !isLooking || connection.status !== 'ready') return;
       await settledWithin(checking, SETTLE_MS);
     },
   };
 }
 
 /** Jobs that one of them adds and takes are taken and ended by the other. Returns what is wrong; null = nothing. */
-async function misfit(connection: RedisConnection, prefix: string): Promise<string | null> {
-  const name = `check-${randomUUID()}`;
+async function misfit(connection: Redis, prefix: string): Promise<string | null> {
   const removeOnComplete = { count: 0 };
-  const worker = { prefix: lanePrefix(prefix, 'check'), lockDuration: LEFT_MS, removeOnComplete };
+  const worker = { prefix: lanePrefix(prefix, 'check'), lockDuration: LOCK_MS, removeOnComplete };
   const options = { ...worker, connection, skipVersionCheck: true, skipWaitingForReady: true };
-  const theirs = createRedisBackend(name, options);
-  const ours = laneBackend(connection, () => true)(name, options);
-  // The connection's own; without a listener they end the process.
-  for (const backend of [theirs, ours]) backend.on('error', () => {});
-  if (theirs['version'] !== KNOWN_VERSION) return `BullMQ is ${theirs['version']}, not ${KNOWN_VERSION}`;
-  const jobKeys = ['a', 'b', 'c', 'a:lock', 'b:lock', 'c:lock'];
-  const keys = [...LANE_KEYS, ...jobKeys].map((part) => theirs.toKey(part));
-  const expire = async (): Promise<void> =>
-    void (await Promise.all(keys.map((key) => connection.pexpire(key, LEFT_MS))));
+  const commands: Command[] = [];
+  const [theirs, ours] = recording(connection, `check-${randomUUID()}`, options, commands);
   try {
-    return await compared(theirs, ours, expire);
+    if (theirs['version'] !== KNOWN_VERSION) return `BullMQ is ${theirs['version']}, not ${KNOWN_VERSION}`;
+    await record(theirs, ours, commands);
+    return fault(await together(connection, commands));
   } finally {
-    await connection.del(...keys).catch(() => {});
     await Promise.allSettled([theirs.close(), ours.close()]);
   }
 }
 
-async function compared(
+/** Both kinds of a lane. What they would send is added to `commands`, and they go on as if it had been answered. */
+function recording(
+  connection: Redis,
+  name: string,
+  options: Parameters<LaneBackend>[1],
+  commands: Command[],
+): [RedisQueueBackend, RedisQueueBackend] {
+  const theirs = createRedisBackend(name, options);
+  theirs.execCommand = (_client, command, args) => {
+    commands.push([`${command}:${theirs['version']}`, args]);
+    return Promise.resolve(0);
+  };
+  const run: RunScript = async (script, keys, args) => {
+    commands.push([`adjutant:${script}`, [keys.length, ...keys, ...args]]);
+    return ['none', 0];
+  };
+  const ours = laneBackend(connection, () => true, run)(name, options);
+  // The connection's own; without a listener they end the process.
+  for (const backend of [theirs, ours]) backend.on('error', () => {});
+  return [theirs, ours];
+}
+
+/** What `fault` looks at, in its order, and at last the removal of all of it. */
+async function record(
   theirs: RedisQueueBackend,
   ours: RedisQueueBackend,
-  expire: () => Promise<void>,
-): Promise<string | null> {
-  await Promise.all([theirs.addJob(jobOf('a'), 'a'), expire()]);
-  await Promise.all([ours.addJob(jobOf('b'), 'b'), expire()]);
-  const [first, second] = [await ours.moveToActive('t1'), await theirs.moveToActive('t2')];
-  await expire();
-  if (first[0]?.data !== jobOf('a').data || second[0]?.data !== jobOf('b').data)
-    return 'a job is not as it was added';
-  if (String(await theirs.getCounts(['wait', 'active'])) !== '0,2')
-    return 'jobs are not where they should be';
+  commands: Command[],
+): Promise<void> {
+  await theirs.addJob(jobOf('a'), 'a');
+  await ours.addJob(jobOf('b'), 'b');
+  await ours.moveToActive('t1');
+  await theirs.moveToActive('t2');
+  await theirs.getCounts(['wait', 'active']);
   await theirs.moveToCompleted(endOf('a'), null, undefined as never, 't1', false);
   await ours.moveToCompleted(endOf('b'), null, undefined as never, 't2', false);
-  if (String(await theirs.getCounts(['wait', 'active'])) !== '0,0')
-    return 'jobs that were done are still there';
-  await theirs.setQueueMeta({ paused: 1 });
-  await Promise.all([ours.addJob(jobOf('c'), 'c'), expire()]);
-  const [paused] = await ours.moveToActive('t3');
-  return paused ? 'a job of a paused lane was taken' : null;
+  await theirs.getCounts(['wait', 'active']);
+  commands.push(['hset', [theirs.toKey('meta'), 'paused', 1]]);
+  await ours.addJob(jobOf('c'), 'c');
+  await ours.moveToActive('t3');
+  const jobKeys = ['a', 'b', 'c'].flatMap((id) => [id, `${id}:lock`]);
+  commands.push(['del', [...LANE_KEYS, ...jobKeys].map((part) => theirs.toKey(part))]);
+}
+
+/** Redis does all of it or nothing, so that nothing is left when this process or its connection ends meanwhile. */
+async function together(connection: Redis, commands: readonly Command[]): Promise<readonly unknown[]> {
+  const transaction = connection.multi();
+  const queued = transaction as unknown as Record<string, (...args: readonly unknown[]) => unknown>;
+  for (const [name, args] of commands) queued[name]?.(...args);
+  const replies = (await transaction.exec()) ?? [];
+  const failed = replies.find(([error]) => error !== null);
+  if (failed?.[0]) throw failed[0];
+  return replies.map(([, reply]) => reply);
+}
+
+/** `replies`: of what `record` asks. */
+function fault(replies: readonly unknown[]): string | null {
+  const [, , first, second, taken, , , ended, , , paused] = replies as unknown[][];
+  // Ours names the fields of a job in its reply's own order; BullMQ's reply begins with all of them.
+  if (first?.[3] !== jobOf('a').data || !String(second?.[0]).includes(jobOf('b').data))
+    return 'a job is not as it was added';
+  if (String(taken) !== '0,2') return 'jobs are not where they should be';
+  if (String(ended) !== '0,0') return 'jobs that were done are still there';
+  return paused?.[0] === 'slow' ? null : 'a job of a paused lane was taken';
 }
 
 function jobOf(id: string): Parameters<RedisQueueBackend['addJob']>[0] {

@@ -3,7 +3,7 @@
 import { randomUUID } from 'node:crypto';
 import { createRedisBackend, type Job, Queue, Worker } from 'bullmq';
 import type { Redis } from 'ioredis';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { laneBackend } from '../../../src/queue/lane-backend.ts';
 import { laneScriptsOn } from '../../../src/queue/lane-scripts.ts';
 import { closeRedis, connectRedis, type RedisConnection } from '../../../src/redis/connection.ts';
@@ -85,6 +85,20 @@ interface BoardQueue {
   jobs: { id: string; delay: number }[];
 }
 
+/** The connection ends as soon as it has that many answers. */
+function endAfter(connection: Redis, answers: number): void {
+  const send = connection.sendCommand.bind(connection);
+  let left = answers;
+  connection.sendCommand = (command, ...target) => {
+    const reply = send(command, ...target) as Promise<unknown>;
+    void reply.then(
+      () => (left -= 1) === 0 && connection.disconnect(),
+      () => {},
+    );
+    return reply;
+  };
+}
+
 const NONE = { waiting: 0, active: 0, delayed: 0 };
 
 describe.each([
@@ -95,6 +109,7 @@ describe.each([
     await using lane = openLane(backendOf);
     for (const id of ['a/1', 'a/2', 'a/3']) await lane.add(id);
     expect(await lane.counts()).toEqual({ ...NONE, waiting: 3 });
+    await lane.queue.addJobLog('a/1', 'a line of another tool');
     expect((await lane.queue.getWaiting()).map(({ id, name, data }) => [id, name, data])).toContainEqual([
       'a/1',
       'directive',
@@ -260,6 +275,32 @@ describe('our scripts', () => {
     // Whoever reads it knows that BullMQ's script was not used.
     expect(await connection.exists(queue.toKey('events'), queue.toKey('id'))).toBe(0);
     await queue.close();
+    await closeRedis(connection);
+  });
+
+  test('leave nothing of their check when its connection ends meanwhile', async () => {
+    for (let answers = 1; answers <= 12; answers += 1) {
+      const connection = connectRedis(redis.url, 'commands') as Redis;
+      await connection.ping();
+      endAfter(connection, answers);
+      await laneScriptsOn(connection, 'ended').check();
+    }
+    expect(await (store.connection as Redis).keys('{ended:*')).toEqual([]);
+  });
+
+  test('are used once Redis answers a check, also after one that failed', async () => {
+    const connection = connectRedis(redis.url, 'commands') as Redis;
+    vi.spyOn(connection, 'multi').mockImplementationOnce(() => {
+      throw new Error('away');
+    });
+    const scripts = laneScriptsOn(connection, 'again');
+    expect([await scripts.check(), await scripts.check(), scripts.fit()]).toEqual([
+      expect.stringMatching(/for now, .*away/),
+      expect.stringMatching(/for now, .*away/),
+      false,
+    ]);
+    await eventually(() => scripts.fit()).toBe(true);
+    expect(await scripts.check()).toBeNull();
     await closeRedis(connection);
   });
 
