@@ -63,7 +63,7 @@ export async function createdTask(
   // A task of a process dies with it, and the next process may give its id to another one.
   const only = session.transportKind === 'stdio' ? session : null;
   const isKept = only === null && (await kept(call, encodeTask(task)));
-  return outcomeOf(call, { task, report, only, isKept });
+  return outcomeOf(call, { task, report, knowing: session, only, isKept });
 }
 
 /** A task that is not written down is waited for all the same: only the death of this process loses it. */
@@ -83,10 +83,10 @@ export async function resumedTask(call: TaskCall, text: string): Promise<ToolCal
       0,
     );
   call.deadline.hold();
-  return outcomeOf(call, { task, report: null, only: null, isKept: true });
+  return outcomeOf(call, { task, report: null, knowing: null, only: null, isKept: true });
 }
 
-interface Awaited extends Pick<TaskWait, 'task' | 'report'> {
+interface Awaited extends Pick<TaskWait, 'task' | 'report' | 'knowing'> {
   readonly only: Session | null;
   /** The next attempt can ask for it. */
   readonly isKept: boolean;

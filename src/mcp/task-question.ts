@@ -36,36 +36,49 @@ export type TaskAnswer =
 const ANSWER_MS = 15_000;
 const CONNECT_MS = 5_000;
 
-export async function askTask(server: TaskServer, task: TaskRef, signal: AbortSignal): Promise<TaskAnswer> {
+/** `early`: what the server has said without being asked. It counts unless the server knows another task by this id now. */
+export async function askTask(
+  server: TaskServer,
+  task: TaskRef,
+  signal: AbortSignal,
+  early: TaskReport | null = null,
+): Promise<TaskAnswer> {
   const session = await sessionOf(server, signal);
   if (session === null) {
     const reason = server.connection.fault()?.message ?? 'it is not ready';
     return { kind: 'away', reason };
   }
   try {
-    const answer = await session.task({
-      method: 'tasks/get',
-      taskId: task.id,
-      timeoutMs: ANSWER_MS,
-      signal,
-    });
+    const request = { method: 'tasks/get', taskId: task.id, timeoutMs: ANSWER_MS, signal } as const;
+    const answer = await session.task(request);
     const report = readTask(isObject(answer) ? { taskId: task.id, ...answer } : null);
     if (report !== null && isAbout(task, report)) {
       const asking = { timeoutMs: ANSWER_MS, signal };
-      const said = session.era === 'legacy' ? await olderReport(session, report, asking) : report;
+      const isOlder = early === null && session.era === 'legacy';
+      const said = isOlder ? await olderReport(session, report, asking) : (early ?? report);
       return { kind: 'report', report: said, session };
     }
     const what = report === null ? 'something that is not a task' : 'another task';
     return { kind: 'forgotten', reason: `it answered with ${what}` };
   } catch (error) {
-    return failedQuestion(server, session, error);
+    const failed = failedQuestion(server, session, error);
+    // A server may forget a task as soon as its result is fetched.
+    return failed.kind === 'forgotten' && early !== null
+      ? { kind: 'report', report: early, session }
+      : failed;
   }
 }
 
-/** null: the server is away, or says how a task ended without being asked for it. */
-export function heldResult(server: TaskServer, task: TaskRef, signal: AbortSignal): HeldResult | null {
+/** `knowing`: the session that has just reported the task: in another one the id may be a stranger's.
+ *  null: the server is away, or says how a task ended without being asked for it. */
+export function heldResult(
+  server: TaskServer,
+  task: TaskRef,
+  knowing: Session | null,
+  signal: AbortSignal,
+): HeldResult | null {
   const session = server.only ?? server.connection.session();
-  if (session === null || session.era === 'modern') return null;
+  if (session === null || session !== knowing || session.era === 'modern') return null;
   return holdResult({ session, task, signal, onQuestion: server.onQuestion, onSampling: server.onSampling });
 }
 

@@ -19,8 +19,9 @@ import type { HeldResult } from './task-result.ts';
 export interface TaskWait {
   readonly server: TaskServer;
   readonly task: TaskRef;
-  /** What the server said last; null: it has not been asked yet. */
+  /** What the server said last, and in which session; null: it has not been asked yet. */
   readonly report: TaskReport | null;
+  readonly knowing: Session | null;
   readonly deadline: CallDeadline;
   /** Whether the call goes on elsewhere once the deadline has fired. */
   readonly goesOn: () => boolean;
@@ -61,8 +62,12 @@ interface Known {
   rounds: number;
   asked: { readonly requests: string; readonly answers: Readonly<Record<string, unknown>> } | null;
   repeats: number;
+  /** The session that reported it last. */
+  knowing: Session | null;
   /** The result that the server holds back; null: it is not asked for. */
   held: HeldResult | null;
+  /** That result, until the server has confirmed whose it is. */
+  early: TaskReport | null;
 }
 
 const NOTHING_KNOWN: Known = {
@@ -74,12 +79,14 @@ const NOTHING_KNOWN: Known = {
   rounds: 0,
   asked: null,
   repeats: 0,
+  knowing: null,
   held: null,
+  early: null,
 };
 
 /** Never rejects. `polls`: how often the server was asked. */
 export async function taskEnd(wait: TaskWait): Promise<{ end: TaskEnd; polls: number }> {
-  const known: Known = { ...NOTHING_KNOWN };
+  const known: Known = { ...NOTHING_KNOWN, knowing: wait.knowing };
   if (wait.report !== null) note(wait, known, wait.report);
   const over = new AbortController();
   try {
@@ -98,8 +105,10 @@ async function endOf(wait: TaskWait, known: Known, over: AbortSignal): Promise<T
     if (isOver(known.report)) return { kind: 'over', report: known.report };
   }
   for (;;) {
-    const early = await nextQuestion(wait, known, over);
-    if (early !== null) return { kind: 'over', report: early };
+    if (known.early === null) known.early = await nextQuestion(wait, known, over);
+    else await pause(delayOf(known), deadline.signal);
+    // A process is one session: nobody else's task can have the id.
+    if (known.early !== null && wait.server.only !== null) return { kind: 'over', report: known.early };
     if (deadline.ending() !== null) return null;
     const isLast = Date.now() >= known.expiresAt;
     const end = endIn(wait, known, await ask(wait, known, deadline.signal));
@@ -113,12 +122,14 @@ async function endOf(wait: TaskWait, known: Known, over: AbortSignal): Promise<T
   }
 }
 
-/** Resolves when the server wants to be asked again; with the last report when it has answered by itself before. */
+/** Resolves when the server wants to be asked again; with the end when it has answered by itself before. */
 async function nextQuestion(wait: TaskWait, known: Known, over: AbortSignal): Promise<TaskReport | null> {
   const { report, polls } = known;
   if (report === null) return polls === 0 ? null : pause(delayOf(known), wait.deadline.signal);
   const { signal } = wait.deadline;
-  known.held ??= heldResult(wait.server, wait.task, AbortSignal.any([signal, over]));
+  // Not of a server that was away: it may have begun anew, and have given the id to another task.
+  if (known.unanswered === 0)
+    known.held ??= heldResult(wait.server, wait.task, known.knowing, AbortSignal.any([signal, over]));
   const answered = new AbortController();
   const rest = pause(delayOf(known), AbortSignal.any([signal, answered.signal]));
   if (known.held === null) return rest;
@@ -136,8 +147,11 @@ async function nextQuestion(wait: TaskWait, known: Known, over: AbortSignal): Pr
 
 async function ask(wait: TaskWait, known: Known, signal: AbortSignal): Promise<TaskAnswer> {
   known.polls += 1;
-  const answer = await askTask(wait.server, wait.task, signal);
-  if (answer.kind === 'report') wait.onAnswered(answer.session);
+  const answer = await askTask(wait.server, wait.task, signal, known.early);
+  if (answer.kind === 'report') {
+    wait.onAnswered(answer.session);
+    known.knowing = answer.session;
+  }
   known.unanswered = answer.kind === 'away' ? known.unanswered + 1 : 0;
   return answer;
 }

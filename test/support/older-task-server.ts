@@ -30,6 +30,10 @@ export interface OlderTaskServer extends AsyncDisposable {
   fail(label: string, message: string): Promise<void>;
   /** The sessions of now; `withTasks`: also what they have begun. */
   forget(withTasks?: boolean): void;
+  /** It has begun anew, and has given the id of a task to another caller's, which has ended with `text`. */
+  giveAway(label: string, text: string): Promise<void>;
+  /** Answers so many questions for the status of a task with 503. */
+  refuse(count: number): void;
   /** Resolves when the condition holds, now or after a later request. */
   until(condition: () => boolean): Promise<void>;
 }
@@ -45,8 +49,13 @@ const CAPABILITIES = { tools: {}, tasks: { list: {}, cancel: {}, requests: { too
 
 /** Known to every session. */
 class SharedTasks extends InMemoryTaskStore {
-  override getTask = async (id: string) => super.getTask(id);
-  override getTaskResult = async (id: string) => super.getTaskResult(id);
+  /** The id under which it is known, and its own. */
+  readonly given = new Map<string, string>();
+  override getTask = async (id: string) => {
+    const task = await super.getTask(this.given.get(id) ?? id);
+    return task === null ? null : { ...task, taskId: id };
+  };
+  override getTaskResult = async (id: string) => super.getTaskResult(this.given.get(id) ?? id);
 }
 
 export async function startOlderTaskServer(): Promise<OlderTaskServer> {
@@ -58,6 +67,7 @@ export async function startOlderTaskServer(): Promise<OlderTaskServer> {
   const sessions = new Map<string, StreamableHTTPServerTransport>();
   const queue = new InMemoryTaskMessageQueue();
   let store = new SharedTasks();
+  let refused = 0;
   const happened = (what: string): void => {
     asked.push(what);
     for (const check of waiting) check();
@@ -104,6 +114,7 @@ export async function startOlderTaskServer(): Promise<OlderTaskServer> {
     const body = request.method === 'POST' ? await bodyOf(request) : undefined;
     const { method = '', params } = (body ?? {}) as { method?: string; params?: { taskId?: string } };
     if (method.startsWith('tasks/')) happened(`${method} ${labels.get(params?.taskId ?? '') ?? '?'}`);
+    if (method === 'tasks/get' && refused-- > 0) return void response.writeHead(503).end();
     await (known ?? (await open())).handleRequest(request, response, body);
   }
 
@@ -133,6 +144,16 @@ export async function startOlderTaskServer(): Promise<OlderTaskServer> {
       if (withTasks) store = new SharedTasks();
       http.closeAllConnections();
     },
+    async giveAway(label, text) {
+      const begun = new SharedTasks();
+      const { taskId } = await begun.createTask({ ttl: null }, 0, { method: 'tools/call' });
+      await begun.storeTaskResult(taskId, 'completed', resultOf(text));
+      begun.given.set(idOf(label), taskId);
+      store = begun;
+      sessions.clear();
+      http.closeAllConnections();
+    },
+    refuse: (count) => void (refused = count),
     until: async (condition) =>
       new Promise((resolve) => {
         const check = (): void => {
