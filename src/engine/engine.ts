@@ -34,15 +34,14 @@ interface Current {
   done: Promise<void>;
 }
 
-/** Runs that wait for their turn with what they have to read in memory; the others read it then. */
-const MOST_WITH_NEWS = 256;
 /** After a turn fails because Redis does not answer, it is tried again this much later. */
 const RETRY_MS = 500;
 
 export type Engine = ReturnType<typeof createEngine>;
 
 export function createEngine(options: EngineOptions) {
-  const { connection, prefix, concurrency, lockMs, stalledCheckMs, onError } = options;
+  const { turn, drainMs, ...lane } = options;
+  const { concurrency, onError } = lane;
   const current = new Map<string, Current>();
   const places = createSemaphore(concurrency);
   const stopping = new AbortController();
@@ -52,14 +51,14 @@ export function createEngine(options: EngineOptions) {
   async function turnsOf(requestId: string, run: Current, news: KnownVersion | undefined): Promise<void> {
     await places.take();
     try {
-      let known = news ? options.turn.store.withNews(requestId, news.version, news.news) : null;
+      let known = news ? turn.store.withNews(requestId, news.version, news.news) : null;
       while (run.again && !stopping.signal.aborted) {
         run.again = false;
-        await takeTurns(options.turn, requestId, known);
+        await takeTurns(turn, requestId, known);
         known = null;
       }
       // A stop leaves no run behind that nobody would wake.
-      if (run.again) await options.turn.waker.wake(requestId, 0);
+      if (run.again) await turn.waker.wake(requestId, 0);
     } finally {
       // In the same step as the last check of `again`, so that no wake is lost.
       current.delete(requestId);
@@ -76,7 +75,7 @@ export function createEngine(options: EngineOptions) {
     }
     const run: Current = { again: true, done: Promise.resolve() };
     current.set(requestId, run);
-    run.done = turnsOf(requestId, run, current.size > MOST_WITH_NEWS ? undefined : news);
+    run.done = turnsOf(requestId, run, news);
     return run.done;
   }
 
@@ -84,9 +83,7 @@ export function createEngine(options: EngineOptions) {
   async function wake(requestId: string, version: number, news?: RunNews): Promise<void> {
     const known = news && { version, news };
     const woken =
-      stopping.signal.aborted || draining
-        ? options.turn.waker.wake(requestId, version)
-        : attend(requestId, known);
+      stopping.signal.aborted || draining ? turn.waker.wake(requestId, version) : attend(requestId, known);
     await woken.catch(report);
   }
 
@@ -104,20 +101,13 @@ export function createEngine(options: EngineOptions) {
     }
   }
 
-  const consumer = consumeLane({
-    lane: RUN_LANE,
-    prefix,
-    connection,
-    concurrency,
-    lockMs,
-    stalledCheckMs,
-    handle: (job) => handle(job.request_id),
-    onError,
-  });
+  const consumer = consumeLane({ ...lane, lane: RUN_LANE, handle: (job) => handle(job.request_id) });
 
   return {
     name: 'engine',
     wake,
+    /** Whether a turn of the run need not wait for those of other runs here. */
+    hasPlaceFor: (requestId: string): boolean => current.has(requestId) || current.size < concurrency,
     /** Runs with a turn under way. */
     busyRuns: (): number => current.size,
     lanes: () => [{ name: RUN_LANE, concurrency, running: current.size }],
@@ -131,7 +121,7 @@ export function createEngine(options: EngineOptions) {
     async stop(): Promise<void> {
       stopping.abort();
       const ended = Promise.all([consumer.stop(), ...[...current.values()].map(({ done }) => done)]);
-      await settledWithin(ended, options.drainMs);
+      await settledWithin(ended, drainMs);
     },
   };
 }

@@ -3,7 +3,7 @@
 import { readAnnouncement } from '../journal/announcement.ts';
 import type { RunNews } from '../journal/journal.ts';
 import { createSubscriptions, type SubscriptionsOptions } from '../journal/subscriptions.ts';
-import type { Startable } from '../lifecycle.ts';
+import { settledWithin, type Startable } from '../lifecycle.ts';
 import type { WakeRun } from '../queue/run-wake.ts';
 
 export interface ToldEnds extends Startable {
@@ -11,19 +11,44 @@ export interface ToldEnds extends Startable {
   hearsOn(): string;
 }
 
-/** Uses its listening connection for its subscription only. `wake`: once for each end. */
-export function createToldEnds(
-  options: SubscriptionsOptions,
-  channel: string,
-  wake: WakeRun,
-  onError: (error: Error) => void,
-): ToldEnds {
-  const subscriptions = createSubscriptions(options);
+export interface ToldEndsOptions {
+  /** The listening connection is used for this subscription only. */
+  subscription: SubscriptionsOptions;
+  channel: string;
+  /** Whether this engine may take a turn of the run without a job now. */
+  mayTake(requestId: string): boolean;
+  /** Whether nobody has paused or limited the lane of runs. */
+  laneIsFree(): Promise<boolean>;
+  /** Takes the turn; where it may not, `enqueue` leaves it to any engine. Neither rejects. */
+  take: WakeRun;
+  enqueue(requestId: string, version: number): Promise<void>;
+  onError(error: Error): void;
+}
+
+/** As old as what is known of the lane may be. */
+const LOOK_MS = 1_000;
+/** How long a stop waits until Redis tells nothing more. */
+const LEAVE_MS = 1_000;
+
+export function createToldEnds(options: ToldEndsOptions): ToldEnds {
+  const { subscription, channel, mayTake, take, enqueue, onError } = options;
+  const subscriptions = createSubscriptions(subscription);
   let isOpen = false;
-  const hear = (message: string): void => {
-    const { requestId, version, news } = readEnd(message);
-    void wake(requestId, version, news);
-  };
+  let look = { at: -Infinity, isFree: Promise.resolve(false) };
+
+  function laneIsFree(): Promise<boolean> {
+    const now = performance.now();
+    if (now - look.at > LOOK_MS) look = { at: now, isFree: options.laneIsFree().catch(() => false) };
+    return look.isFree;
+  }
+
+  async function goOn({ requestId, version, news }: End): Promise<void> {
+    const isFree = await laneIsFree();
+    if (isFree && mayTake(requestId)) await take(requestId, version, news);
+    else await enqueue(requestId, version);
+  }
+
+  const hear = (message: string): void => void goOn(readEnd(message));
   // What was missed the sweeper finds.
   const missed = (): void => {};
   return {
@@ -34,10 +59,13 @@ export function createToldEnds(
       await subscriptions.open('plain', channel, { hear, missed }).catch(onError);
       isOpen = true;
     },
-    // First in a stop: what ends from now on is for other engines.
-    stop: async () => {
+    // First in a stop: what ends from now on is for other engines; what this one is told until then it still sees to.
+    async stop() {
       isOpen = false;
-      subscriptions.drop('plain', channel);
+      await settledWithin(
+        subscription.listening.unsubscribe(channel).catch(() => {}),
+        LEAVE_MS,
+      );
       subscriptions.close();
     },
   };
@@ -45,8 +73,14 @@ export function createToldEnds(
 
 const END = /^(\S+) (\d+) (\d+) ([01]) /;
 
+interface End {
+  requestId: string;
+  version: number;
+  news?: RunNews;
+}
+
 /** As include-record.lua writes it: `<request> <version> <now> <1 = the run has nothing else to read> <announcement>`. */
-function readEnd(message: string): { requestId: string; version: number; news?: RunNews } {
+function readEnd(message: string): End {
   const [head = '', requestId = '', version, now, alone] = END.exec(message) ?? [];
   const { json } = readAnnouncement(message, head.length);
   const read = { requestId, version: Number(version) };

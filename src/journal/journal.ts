@@ -64,18 +64,13 @@ export interface JournalOptions {
    * Never rejects. Default: nobody cares.
    */
   wakeRun?: (requestId: string, version: number, news?: RunNews) => Promise<void>;
-  /** Default: no engine is told, and `wakeRun` is called for each end. */
-  engines?: EnginesElsewhere;
+  /**
+   * Whether the engine that took a run's last turn may be told of an end, where it listens, instead of `wakeRun`: no engine of this
+   * process takes the turn. Never on a cluster, where nobody knows who listens. Default: none is told.
+   */
+  mayTellEngine?: () => boolean;
   /** Something of the request has ended here, and the request may be closed by it. Default: nobody cares. */
   onEnd?: ((requestId: string) => void) | undefined;
-}
-
-/** The engine that took a run's last turn is told of an end at once, where it listens, instead of being woken. */
-export interface EnginesElsewhere {
-  /** Whether one may be told now: no engine of this process takes the turn. */
-  mayBeTold(): boolean;
-  /** It was told, and may be gone all the same: somebody has to look at the run. */
-  told(requestId: string): void;
 }
 
 /** The one signal that a run has not read. */
@@ -111,7 +106,7 @@ export type Journal = ReturnType<typeof createJournal>;
 
 /** Opens the journal on a connection it does not own. All methods reject when Redis does not answer. */
 export function createJournal(options: JournalOptions) {
-  const { connection, keys, retentionMs, wakeRun, engines, requestBytes, onEnd } = options;
+  const { connection, keys, retentionMs, wakeRun, mayTellEngine, requestBytes, onEnd } = options;
   const run = prepareScripts(connection);
   const mostBytes = requestBytes ?? DEFAULT_REQUEST_BYTES;
 
@@ -160,13 +155,11 @@ export function createJournal(options: JournalOptions) {
 
   async function end(requestId: string, args: (string | number)[], signals: readonly SignalDraft[]) {
     const texts = signals.map((signal) => JSON.stringify(signal));
-    const tell = engines?.mayBeTold() ? 1 : 0;
-    const verdict = finishVerdict(await run('finish', keys.request(requestId), [...args, tell, ...texts]));
+    const index = !connection.isCluster && mayTellEngine?.() ? [keys.sweep] : [];
+    const reply = await run('finish', [...keys.request(requestId), ...index], [...args, ...texts]);
+    const verdict = finishVerdict(reply);
     if (verdict.kind === 'ended' && verdict.closed) onEnd?.(requestId);
-    if (verdict.kind === 'ended' && verdict.told) {
-      engines?.told(requestId);
-      return verdict;
-    }
+    if (verdict.kind === 'ended' && verdict.told) return verdict;
     return wake(requestId, verdict, newsOf(verdict, signals.at(-1)));
   }
 

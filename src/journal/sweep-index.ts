@@ -70,11 +70,6 @@ export function createSweepIndex(connection: RedisConnection, keys: KeySpace) {
     await connection.zadd(keys.sweep, 'LT', Date.now() + aheadMs + ms, memberOf(ref));
   }
 
-  /** Of an entry that is there: it is looked at within this time. By the clock of Redis. */
-  async function hasten(ref: DirectiveRef, ms: number): Promise<void> {
-    await connection.zadd(keys.sweep, 'XX', 'LT', Date.now() + aheadMs + ms, memberOf(ref));
-  }
-
   /** Of an entry that this sweeper took. What was said meanwhile stands, a claim's instant above all. */
   async function lookAgain(entry: DueEntry, dueAt: number, missed = false): Promise<void> {
     const score = Math.round(dueAt) + (missed ? MISSED_MARK : 0);
@@ -118,5 +113,5 @@ export function createSweepIndex(connection: RedisConnection, keys: KeySpace) {
     return connection.zcard(keys.sweep);
   }
 
-  return { add, announce, lookWithin, hasten, lookAgain, lookOnceMore, forget, flush, take, size };
+  return { add, announce, lookWithin, lookAgain, lookOnceMore, forget, flush, take, size };
 }

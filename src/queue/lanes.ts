@@ -88,7 +88,14 @@ export function createLanes(connection: RedisConnection, keys: KeySpace) {
     };
   }
 
+  /** Nobody has paused or limited it. */
+  async function isFree(lane: string): Promise<boolean> {
+    const { paused, concurrency, max } = await queue(lane).getMeta();
+    return !paused && concurrency === undefined && max === undefined;
+  }
+
   return {
+    isFree,
     enqueue,
     requeue,
     enqueueAll,

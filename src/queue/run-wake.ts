@@ -1,7 +1,6 @@
 // Wakes runs: an engine takes a turn because the run has something to read, or because its time has come.
 // Must never decide whether a turn is taken; the journal knows.
-import type { EnginesElsewhere, RunNews } from '../journal/journal.ts';
-import type { SweepIndex } from '../journal/sweep-index.ts';
+import type { RunNews } from '../journal/journal.ts';
 import type { JobData } from './job.ts';
 import type { Lanes } from './lanes.ts';
 import type { LocalEngine } from './local-roles.ts';
@@ -17,9 +16,6 @@ export type RunWaker = ReturnType<typeof createRunWaker>;
 
 /** Wakes a run of which `version` is known, and perhaps all that it has to read; never rejects. */
 export type WakeRun = (requestId: string, version: number, news?: RunNews) => Promise<void>;
-
-/** An engine that was told of an end and has done nothing for so long is gone, or hangs. */
-const TOLD_MS = 5_000;
 
 /** One job for each version: what came since the turn of that version waits for one look, however often it is enqueued. */
 export function wakeJob(requestId: string, version: number): JobData {
@@ -60,17 +56,5 @@ export function wakeRuns(waker: RunWaker, engine: () => LocalEngine | null, wait
     if (local === null) return waker.wake(requestId, version).catch(() => {});
     const turns = local.wake(requestId, version, news);
     if (waits) await turns;
-  };
-}
-
-/** An engine of this process goes before any other. Whether the one that was told is still there, the sweeper sees. */
-export function enginesElsewhere(
-  index: Pick<SweepIndex, 'hasten'>,
-  local: () => LocalEngine | null,
-): EnginesElsewhere {
-  return {
-    mayBeTold: () => local() === null,
-    // Should this be lost, the sweeper looks all the same, only later.
-    told: (requestId) => void index.hasten({ requestId, id: RUN_ENTRY }, TOLD_MS).catch(() => {}),
   };
 }

@@ -9,6 +9,7 @@ import type { TurnParts } from '../engine/turn.ts';
 import { wholeResults } from '../journal/whole-result.ts';
 import type { Startable } from '../lifecycle.ts';
 import type { Preparer } from '../queue/prepare.ts';
+import { RUN_LANE } from '../queue/run-wake.ts';
 import type { RedisConnection } from '../redis/connection.ts';
 import type { Logger } from '../telemetry/logger.ts';
 import { runAccess } from './run-access.ts';
@@ -43,9 +44,17 @@ export function createEngineRole(
   options: EngineRoleOptions,
 ): EngineRole {
   const { connection, keys } = store;
-  const hearing = { listening, publishing: connection };
-  const channel = `${keys.prefix}:inbox:${randomUUID()}`;
-  const told = createToldEnds(hearing, channel, async (...end) => engine.wake(...end), options.onError);
+  const { lanes, waker } = store.queue;
+  const told = createToldEnds({
+    subscription: { listening, publishing: connection },
+    channel: `${keys.prefix}:inbox:${randomUUID()}`,
+    mayTake: (requestId) => engine.hasPlaceFor(requestId),
+    laneIsFree: async () => lanes.isFree(RUN_LANE),
+    take: async (...end) => engine.wake(...end),
+    // The sweeper does what fails.
+    enqueue: async (requestId, version) => waker.wake(requestId, version).catch(() => {}),
+    onError: options.onError,
+  });
   const engine: Engine = createEngine({ ...options, connection, turn: turnOf(store, told, options) });
   return { engine, parts: [engine, told] };
 }

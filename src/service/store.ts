@@ -17,7 +17,7 @@ import { createEntrance } from '../queue/entrance.ts';
 import { createLanes } from '../queue/lanes.ts';
 import type { LocalLanes, LocalRoles } from '../queue/local-roles.ts';
 import { createSpanNotes } from '../queue/span-note.ts';
-import { createRunWaker, enginesElsewhere, wakeRuns, type WakeRun } from '../queue/run-wake.ts';
+import { createRunWaker, wakeRuns, type WakeRun } from '../queue/run-wake.ts';
 import { NO_SPANS, type Spans } from '../telemetry/spans.ts';
 import type { RedisConnection } from '../redis/connection.ts';
 import { NO_REPORTS, type Reports } from '../telemetry/reports.ts';
@@ -90,8 +90,16 @@ function recordsOn(
   wakeRun: WakeRun,
 ) {
   const index = createSweepIndex(connection, keys);
-  const engines = enginesElsewhere(index, local.engine);
-  const journal = createJournal({ connection, keys, retentionMs, requestBytes, wakeRun, engines, onEnd });
+  const mayTellEngine = (): boolean => local.engine() === null;
+  const journal = createJournal({
+    connection,
+    keys,
+    retentionMs,
+    requestBytes,
+    wakeRun,
+    mayTellEngine,
+    onEnd,
+  });
   const dead = createDeadLetterIndex(connection, keys);
   return {
     journal,

@@ -9,7 +9,7 @@ import type { Signal } from '../../src/contract/signal.ts';
 import type { DirectiveDefinition } from '../../src/executors/definition.ts';
 import { createRegistry } from '../../src/executors/registry.ts';
 import { createJournal, DEFAULT_REQUEST_BYTES } from '../../src/journal/journal.ts';
-import { enginesElsewhere, type WakeRun } from '../../src/queue/run-wake.ts';
+import type { WakeRun } from '../../src/queue/run-wake.ts';
 import { createLaneWaits } from '../../src/queue/lane-waits.ts';
 import { createSweeper } from '../../src/queue/sweep.ts';
 import { NO_SPANS, type Spans } from '../../src/telemetry/spans.ts';
@@ -49,6 +49,8 @@ export interface TestWorkerOptions {
   lanes?: readonly string[];
   /** What the ends of a run's directives wake. Default: a job for any engine. */
   wakeRun?: WakeRun;
+  /** As in a process without an engine. Default: unless `wakeRun` is given. */
+  tellsEngine?: boolean;
 }
 
 /** No heartbeat: leases expire under living attempts. */
@@ -119,8 +121,8 @@ export async function openPipeline(redisUrl: string, options: PipelineOptions = 
     const listening = connectRedis(redisUrl, 'subscriber');
     const made = attemptParts(execute, options);
     const { wakeRun = queue.wakeRun } = options;
-    const engines = enginesElsewhere(records.index, () => null);
-    const journal = createJournal({ connection: own, keys, ...kept, wakeRun, engines });
+    const mayTellEngine = (): boolean => options.tellsEngine ?? wakeRun === queue.wakeRun;
+    const journal = createJournal({ connection: own, keys, ...kept, wakeRun, mayTellEngine });
     const attempt = { ...made, records: { ...made.records, journal } };
     const cancels = createCancelListener({ listening, publishing: connection }, keys, attempt.running);
     const worker = createWorker({

@@ -2,6 +2,7 @@
 -- Must never grant while another lease holds, after the end, before the next attempt is due, or past the deadline; nor
 -- take its own grant for somebody else's when a lost connection repeats the command.
 -- @include include-claims.lua
+-- @include include-sweep.lua
 --
 -- KEYS[4] sweep index, where all keys are in one slot (absent = the caller has written to it): should the worker die, somebody
 --   looks when the lease ends, not when the directive was to be looked at anyhow
@@ -41,7 +42,7 @@ end
 local now = now_ms()
 local new_lease = int(now + tonumber(ARGV[3]))
 if KEYS[4] then
-  redis.call('ZADD', KEYS[4], 'LT', new_lease, string.match(STATE, '{(.-)}') .. '/' .. id)
+  look_by(KEYS[4], string.match(STATE, '{(.-)}') .. '/' .. id, new_lease, false)
 end
 local due_at = math.max(tonumber(record[18] or '0'), next_attempt_at)
 local claimant, was_lost = string.match(record[12] or '', '^(.*)/(%d)$')

@@ -2,16 +2,20 @@
 -- Must never end a directive twice, nor for a worker whose claim was taken over.
 -- @include include-claims.lua
 -- @include include-questions.lua
+-- @include include-sweep.lua
 --
+-- KEYS[4] sweep index, where the engine of the run's last turn may be told (absent = the caller wakes the run)
 -- ARGV[1] directive id   ARGV[2] fence ('' = on the service's own authority, e.g. past the deadline)
 -- ARGV[3] succeeded | failed   ARGV[4] retention_ms
 -- ARGV[5] 1 = this claim was used for no attempt   2 = its attempt leaves a task behind   0 = otherwise, and its task is over
--- ARGV[6] the most bytes of a request   ARGV[7] 1 = the engine of the run's last turn may be told, 0 = the caller wakes
--- ARGV[8..] signals, JSON, the terminal one last
+-- ARGV[6] the most bytes of a request   ARGV[7..] signals, JSON, the terminal one last
 -- Returns { 'ended', sequence, closed 0|1, run, now, 1 = the run has nothing else to read, 1 = its engine was told }
 --   | { 'already', status, terminal sequence, run } | { 'stale' } | { 'unknown' }
 --   | { 'no_room', bytes that the request holds }: a smaller end, of END_BYTES at most, is written in any case;
 --   run: the version of the run that goes on from here (-1 = none)
+
+-- An engine that was told and has done nothing for so long is gone, or hangs.
+local TOLD_MS = 5000
 local id, fence = ARGV[1], ARGV[2]
 local record = redis.call('HMGET', STATE, id .. '|status', id .. '|fence', id .. '|terminal', id .. '|inbox', 'open', 'seq',
   RUN_INBOX, '@run|version', 'bytes', id .. '|asked', id .. '|task', '@run|engine')
@@ -23,12 +27,12 @@ elseif is_terminal(record[1]) then
 elseif fence ~= '' and fence ~= record[2] then
   return { 'stale' }
 end
-local bytes = bytes_of_signals(8, #ARGV)
+local bytes = bytes_of_signals(7, #ARGV)
 if bytes > END_BYTES and not has_room(bytes, record[9], tonumber(record[5]) - 1, ARGV[6]) then
   return { 'no_room', tonumber(record[9]) }
 end
 local facts = { open = tonumber(record[5]), seq = tonumber(record[6] or '0'), inbox = record[4], run = record[7],
-  engine = ARGV[7] == '1' and record[7] and record[12], version = run }
+  engine = KEYS[4] and record[7] and record[12], version = run }
 local now = now_ms()
 if ARGV[5] == '1' then
   redis.call('HINCRBY', STATE, id .. '|released', 1)
@@ -49,5 +53,8 @@ end
 if record[11] and fence ~= '' and ARGV[5] == '0' then
   redis.call('HDEL', STATE, id .. '|task')
 end
-local sequence, closed = end_directive(id, ARGV[3], now, ARGV[4], facts, 8, #ARGV)
+local sequence, closed = end_directive(id, ARGV[3], now, ARGV[4], facts, 7, #ARGV)
+if facts.told then
+  look_by(KEYS[4], string.match(STATE, '{(.-)}') .. '/@run', int(now + TOLD_MS), true)
+end
 return { 'ended', sequence, closed and 1 or 0, run, int(now), (record[7] == '') and 1 or 0, facts.told and 1 or 0 }

@@ -1,7 +1,9 @@
 /** Ends that are recorded elsewhere: the engine of the run's last turn is told at once; if it does nothing, another goes on.
  *  It must not let an engine and a worker share a process. */
+import { Queue } from 'bullmq';
 import { describe, expect, test } from 'vitest';
 import { okResult } from '../../../src/contract/result.ts';
+import { lanePrefix } from '../../../src/queue/lane-registry.ts';
 import { RUN_ENTRY } from '../../../src/queue/run-wake.ts';
 import { connectRedis } from '../../../src/redis/connection.ts';
 import { echo, openEngineTest } from '../../support/engine.ts';
@@ -10,13 +12,14 @@ import { useRedis } from '../../support/shared.ts';
 import { script } from '../../support/scripted-strategy.ts';
 
 const redis = useRedis();
+const APART = { tellsEngine: true };
 const QUERY = script({ tools: ['a'] }, { tools: ['b', 'c'] });
 
 describe('the end of a directive of a run', () => {
   test('goes to the engine that took its last turn, without a job', async () => {
     await using engines = await openEngineTest(redis.url);
     const woken: string[] = [];
-    await engines.startWorker(echo, async (requestId) => void woken.push(requestId));
+    await engines.startWorker(echo, async (requestId) => void woken.push(requestId), APART);
     await engines.startEngine();
     await engines.client.start({ request_id: 'told', agent: 'scripted', query: QUERY });
     const log = await engines.ended('told');
@@ -37,11 +40,30 @@ describe('the end of a directive of a run', () => {
         woken.push(requestId);
         await engines.wake(requestId, version);
       },
+      APART,
     );
     await engines.client.start({ request_id: 'gone', agent: 'scripted', query: QUERY });
     await eventually(() => woken).toEqual(['gone']);
     await engines.startEngine();
     expect((await engines.ended('gone')).at(-1)?.type).toBe('ai.request.completed');
+  });
+
+  test('waits in the lane of runs while that is paused', async () => {
+    await using engines = await openEngineTest(redis.url);
+    const { connection, keys } = engines;
+    const lane = new Queue('run', { connection, prefix: lanePrefix(keys.prefix, 'run') });
+    await engines.startWorker(async ({ tool_name }) => {
+      if (tool_name === 'a') await lane.pause();
+      return { result: okResult(tool_name) };
+    });
+    await engines.startEngine();
+    await engines.client.start({ request_id: 'paused', agent: 'scripted', query: QUERY });
+    await eventually(() => lane.isPaused()).toBe(true);
+    await eventually(() => lane.getWaitingCount()).toBe(1);
+    expect(await engines.journal.directive('paused', 's1.b')).toBeNull();
+    await lane.resume();
+    expect((await engines.ended('paused')).at(-1)?.type).toBe('ai.request.completed');
+    await lane.close();
   });
 
   test('is looked after by the sweeper where that engine hears, and does nothing', async () => {
