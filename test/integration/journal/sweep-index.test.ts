@@ -75,6 +75,16 @@ test('a claim has the directive looked at when its lease ends, by the clock of R
   ]);
 });
 
+test('a claim that comes while a sweeper has the entry is looked at when its lease ends', async () => {
+  const call = await open.accepted({}, 100);
+  const { now, entries } = await open.index.take(10);
+  const [taken] = entries;
+  await open.claimed(call, 5_000);
+  expect(taken).toBeDefined();
+  if (taken) await open.index.lookAgain(taken, now + 60_000);
+  expect(ids(await dueAt(open, now + 6_000))).toEqual([call.id]);
+});
+
 test('a claim of what was never accepted leaves no entry', async () => {
   await open.journal.claim(claimOf(toolCall()));
   expect(await open.index.size()).toBe(0);
