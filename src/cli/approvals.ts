@@ -7,7 +7,7 @@ import type { ApprovalDecisionBody } from '../contract/run.ts';
 import type { Invocation } from './invocation.ts';
 import type { Prompt } from './prompts.ts';
 import { approvalText, type DataOf } from './signal-gist.ts';
-import { plainJson } from './terminal.ts';
+import { plainJson, type Terminal } from './terminal.ts';
 
 export type Approval = DataOf<'ai.tool.approval_requested'>;
 
@@ -30,7 +30,7 @@ export function approvalPrompt(
       terminal.err(`  ${ADJUTANT} deny ${requestId} ${id} --reason '…'`);
     },
     async answer(keyboard, signal) {
-      const decision = await decisionOf(approval, keyboard, signal);
+      const decision = await decisionOf(approval, keyboard, signal, terminal);
       if (decision !== null) await client.runs.decide(requestId, id, { ...decision, ...who(undefined) });
       return decision !== null;
     },
@@ -42,13 +42,28 @@ async function decisionOf(
   approval: Approval,
   keyboard: NonNullable<Invocation['keyboard']>,
   signal: AbortSignal,
+  terminal: Terminal,
 ): Promise<ApprovalDecisionBody | null> {
-  const answer = (await keyboard.ask('approve? [y]es, [N]o, [e]dit its arguments: ', { signal }))?.trim();
-  if (answer === undefined) return null;
-  if (/^y(es)?$/i.test(answer)) return { decision: 'approve' };
-  if (!/^e(dit)?$/i.test(answer)) return { decision: 'deny', ...(await reasonOf(keyboard, signal)) };
+  const answer = await choiceOf(keyboard, signal, terminal);
+  if (answer === null) return null;
+  if (/^y/i.test(answer)) return { decision: 'approve' };
+  if (!/^e/i.test(answer)) return { decision: 'deny', ...(await reasonOf(keyboard, signal)) };
   const edited = await editedArguments(approval, keyboard, signal);
   return edited === null ? null : { decision: 'approve', arguments: edited };
+}
+
+/** Repeated until it is one of the choices: a decision cannot be taken back, so that no other word makes one. */
+async function choiceOf(
+  keyboard: NonNullable<Invocation['keyboard']>,
+  signal: AbortSignal,
+  terminal: Terminal,
+): Promise<string | null> {
+  for (;;) {
+    const typed = await keyboard.ask('approve? [y]es, [N]o, [e]dit its arguments: ', { signal });
+    const answer = typed?.trim() ?? null;
+    if (answer === null || /^(y(es)?|no?|e(dit)?)?$/i.test(answer)) return answer;
+    terminal.err(terminal.paintErr('yellow', 'Nothing is decided. Type y, n or e; Enter alone denies.'));
+  }
 }
 
 async function reasonOf(

@@ -93,7 +93,7 @@ async function askUntilAccepted(
   send: Send,
 ): Promise<boolean> {
   for (;;) {
-    const body = await answerBody(asked, keyboard, signal);
+    const body = await answerBody(asked, keyboard, signal, terminal);
     if (body === null) return false;
     try {
       await send(body);
@@ -110,16 +110,49 @@ async function answerBody(
   asked: Asked,
   keyboard: Keyboard,
   signal: AbortSignal,
+  terminal: Terminal,
 ): Promise<InputAnswerBody | null> {
-  const question = asked.mode === 'url' ? 'opened it? [y]es, [d]ecline: ' : 'answer? [y]es, [d]ecline: ';
-  const choice = (await keyboard.ask(question, { signal }))?.trim();
-  if (choice === undefined || choice === '') return null;
-  if (!/^y(es)?$/i.test(choice)) return /^d(ecline)?$|^no?$/i.test(choice) ? { action: 'decline' } : null;
+  const fields = asked.mode === 'url' ? [] : fieldsOf(asked.schema ?? {});
+  const choice = await choiceOf(asked, fields, keyboard, signal, terminal);
+  if (choice === null) return null;
+  if (typeof choice === 'object') return { action: 'accept', content: choice };
+  if (choice === 'decline') return { action: 'decline' };
   if (asked.mode === 'url') return { action: 'accept' };
-  const fields = fieldsOf(asked.schema ?? {});
   const content =
     fields === null ? await typedJson(keyboard, signal) : await typedFields(fields, keyboard, signal);
   return content === null ? null : { action: 'accept', content };
+}
+
+type Fields = readonly Field[] | null;
+
+/** Repeated until it is one of the choices. null: withdrawn, or left open by an empty line. */
+async function choiceOf(
+  { mode }: Asked,
+  fields: Fields,
+  keyboard: Keyboard,
+  signal: AbortSignal,
+  terminal: Terminal,
+): Promise<'accept' | 'decline' | Record<string, string> | null> {
+  const isUrl = mode === 'url';
+  for (;;) {
+    const question = isUrl ? 'opened it? [y]es, [d]ecline: ' : 'answer? [y]es, [d]ecline: ';
+    const typed = (await keyboard.ask(question, { signal }))?.trim();
+    if (typed === undefined || typed === '') return null;
+    if (/^y(es)?$/i.test(typed)) return 'accept';
+    if (/^d(ecline)?$|^no?$/i.test(typed)) return 'decline';
+    const content = onlyChoice(fields, typed);
+    if (content !== null) return content;
+    const yes = isUrl ? 'y when you have opened it' : 'y, and then your answer';
+    const hint = `Nothing is sent. Type ${yes}, or d; Enter alone leaves it open.`;
+    terminal.err(terminal.paintErr('yellow', hint));
+  }
+}
+
+/** A form that asks for one of several words has its answer when one of them is typed. */
+function onlyChoice(fields: Fields, typed: string): Record<string, string> | null {
+  const [field, ...others] = fields ?? [];
+  if (field === undefined || others.length > 0 || field.type !== 'string') return null;
+  return field.choices.includes(typed) ? Object.fromEntries([[field.name, typed]]) : null;
 }
 
 async function typedFields(

@@ -94,6 +94,17 @@ describe('an answer', () => {
     expect(stderr.text()).toContain('{"a":1}');
   });
 
+  test('is one of the choices: another word decides nothing and is asked again', async () => {
+    const { approvals, decided, asked, type, first } = setup();
+    approvals.requested(approval('c'));
+    await asked(/approve\?/);
+    type('maybe');
+    await asked(/Nothing is decided[\s\S]*approve\?[^?]*$/);
+    type('y');
+    await first;
+    expect(decided).toEqual([{ callId: 'c', decision: 'approve' }]);
+  });
+
   test('that comes too late is reported', async () => {
     const { approvals, asked, type } = setup({ refuse: true });
     approvals.requested(approval('c'));

@@ -93,11 +93,27 @@ describe('at the keyboard', () => {
     await expect.poll(() => answers).toEqual([{ inputId: 'c.1', action: 'accept' }]);
   });
 
-  test('a line that is no answer leaves it open and prints the commands; one that is answered elsewhere is dropped', async () => {
+  test('another word sends nothing and is asked again; a choice of the only field is the answer', async () => {
+    const { ask, said, type, answers } = setup();
+    ask(asked());
+    await said(/answer\?/);
+    type('aisle');
+    await said(/Nothing is sent[\s\S]*answer\?[^?]*$/);
+    type('d');
+    await expect.poll(() => answers).toEqual([{ inputId: 'c.1', action: 'decline' }]);
+    const color = { type: 'object', properties: { color: { type: 'string', enum: ['red', 'green'] } } };
+    ask(asked({ input_id: 'c.2', schema: color }));
+    await said(/color \(red[\s\S]*answer\?[^?]*$/);
+    type('green');
+    const content = { color: 'green' };
+    await expect.poll(() => answers[1]).toEqual({ inputId: 'c.2', action: 'accept', content });
+  });
+
+  test('an empty line leaves it open and prints the commands; one that is answered elsewhere is dropped', async () => {
     const { ask, said, type, answers, prompts } = setup();
     ask(asked());
     await said(/answer\?/);
-    type('hm');
+    type('');
     await said(/adjutant answer r c\.1 '\{…\}'/);
     ask(asked({ input_id: 'c.2' }));
     await said(/answer\?[\s\S]*answer\?/);
