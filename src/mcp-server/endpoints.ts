@@ -2,6 +2,7 @@
  *  It must never tell a server that shows nothing from one that does not exist. */
 import { createMcpEndpoint, type McpEndpoint } from './endpoint.ts';
 import type { DirectiveClient } from '../contract/directive-client.ts';
+import type { ToolListing } from '../contract/tool-listing.ts';
 import type { ToolServersOptions } from './tool-servers.ts';
 
 export interface McpEndpoints {
@@ -19,12 +20,8 @@ export function createMcpEndpoints(given: Omit<ToolServersOptions, 'scope' | 'li
     if (server === null) return all;
     const known = ofServer.get(server);
     if (known !== undefined) return known;
-    const { tools, servers } = await options.client.tools();
-    const visible = new Set([
-      ...tools.filter(({ exposed }) => exposed !== false).map((tool) => tool.server),
-      ...servers.filter(({ offers }) => offers !== undefined).map(({ name }) => name),
-    ]);
-    if (!visible.has(server)) return notServed([...visible]);
+    const why = whyNotServed(server, await options.client.tools());
+    if (why !== null) return why;
     const made = ofServer.get(server) ?? createMcpEndpoint({ ...options, scope: { kind: 'server', server } });
     ofServer.set(server, made);
     return made;
@@ -52,6 +49,15 @@ function shared<T>(read: () => Promise<T>): () => Promise<T> {
 }
 
 const MOST_NAMES = 20;
+
+/** null: it is served. */
+export function whyNotServed(server: string, { tools, servers }: ToolListing): string | null {
+  const visible = new Set([
+    ...tools.filter(({ exposed }) => exposed !== false).map((tool) => tool.server),
+    ...servers.filter(({ offers }) => offers !== undefined).map(({ name }) => name),
+  ]);
+  return visible.has(server) ? null : notServed([...visible]);
+}
 
 /** A service that has just started knows the servers of no worker yet, and the client should try again. */
 function notServed(servers: readonly string[]): string {

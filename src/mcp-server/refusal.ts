@@ -77,7 +77,9 @@ function unavailable(
   hint: string,
   place?: Place,
 ): ProtocolError {
-  const text = `Adjutant is unavailable: ${message.replace(/\.?$/, '.')} ${hint}`;
+  // As at the command line: without any answer there is no service.
+  const start = retryAfterMs === null ? 'Start it with `adjutant up`, or set ADJUTANT_URL. ' : '';
+  const text = `Adjutant is unavailable: ${message.replace(/\.?$/, '.')} ${start}${hint}`;
   const ids = place === undefined ? {} : idsOf(place);
   return new ProtocolError(ProtocolErrorCode.InternalError, text, { retry_after_ms: retryAfterMs, ...ids });
 }

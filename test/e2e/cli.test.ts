@@ -1,5 +1,7 @@
 /** The command line as a person or a script uses it: output and exit codes, against a service in its own process.
  *  It must run each command as a process at least once; further cases of a command run in the process of the test. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -8,12 +10,13 @@ import { createWorkers } from '../../src/catalog/workers.ts';
 import { keySpace } from '../../src/journal/keys.ts';
 import { listWorkers } from '../../src/queue/worker-list.ts';
 import { closeRedis, connectRedis } from '../../src/redis/connection.ts';
-import { cliFolder, type Run, startCli } from '../support/cli.ts';
+import { cliFolder, type Run, startCli, watchOutput } from '../support/cli.ts';
 import { URL_OF_A_SERVICE, useCliService } from '../support/cli-service.ts';
 import { runCommand } from '../support/command.ts';
 import { eventually, untilListed } from '../support/eventually.ts';
 import { ownServerEntry } from '../support/mcp-servers.ts';
 import { freePort } from '../support/process.ts';
+import { PROGRAM } from '../support/program.ts';
 import { follow, post } from '../support/public-api.ts';
 import { startRedis } from '../support/redis.ts';
 
@@ -470,5 +473,33 @@ describe('a folder', () => {
     second.child.kill('SIGINT');
     expect((await second.ended).code).toBe(0);
     await eventually(() => hasEnded(redisPid)).toBe(true);
+  });
+});
+
+describe('mcp', () => {
+  test('answers what was asked before its input ended, and reports that its server is not known', async () => {
+    const clientInfo = { name: 'x', version: '1' };
+    const params = { protocolVersion: '2025-06-18', capabilities: {}, clientInfo };
+    const asked = [
+      { id: 1, method: 'initialize', params },
+      { method: 'notifications/initialized' },
+      { id: 2, method: 'tools/list' },
+    ];
+    const stdin = asked.map((message) => `${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`).join('');
+    const { code, stdout, stderr } = await run(['mcp', '--server', 'nosuch'], { stdin });
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/"id":1[\s\S]*"id":2/);
+    expect(stderr).toContain(
+      '--server nosuch: No worker offers an MCP server of this name now. Known servers: peer.',
+    );
+  });
+
+  test('without a service or any input ends, and reports how to start a service', async () => {
+    const env = { ...process.env, ADJUTANT_URL: 'http://127.0.0.1:9' };
+    const child = spawn(process.execPath, [PROGRAM, 'mcp'], { env, stdio: ['ignore', 'pipe', 'pipe'] });
+    const closed = once(child, 'close').then(([code]) => code as number | null);
+    const { code, stderr } = await watchOutput(child, closed).ended;
+    expect(code).toBe(0);
+    expect(stderr).toMatch(/No service answers at http:\/\/127\.0\.0\.1:9\. Start it with `adjutant up`/);
   });
 });

@@ -4,7 +4,7 @@ import { randomBytes } from 'node:crypto';
 import { EXIT, type ExitCode } from '../failure.ts';
 import type { Invocation } from '../invocation.ts';
 import { sharedSeal } from '../seal-file.ts';
-import type { Terminal } from '../terminal.ts';
+import { oneLine, type Terminal } from '../terminal.ts';
 
 export interface McpOptions {
   /** Only this server's tools, under their own names. */
@@ -12,6 +12,8 @@ export interface McpOptions {
   /** Members of `_meta` in which the host names a call. */
   readonly keyFrom?: readonly string[];
 }
+
+const MAX_LINE_CHARACTERS = 2_000;
 
 /** Resolves when the host has closed the input, or on an interrupt. Calls that have not ended go on. */
 export async function mcp(
@@ -23,7 +25,7 @@ export async function mcp(
   if (process.stdin.isTTY)
     terminal.err('This speaks MCP on stdin and stdout; an MCP host starts it. Ctrl-C ends it.');
   const scope = server === undefined ? { kind: 'all' as const } : { kind: 'server' as const, server };
-  const onError = ({ message }: Error): void => terminal.err(message);
+  const onError = ({ message }: Error): void => terminal.err(oneLine(message, MAX_LINE_CHARACTERS));
   const streams = { input: process.stdin, output: process.stdout };
   const key = await sealOrOwn(terminal);
   const sealingKey = async (): Promise<string> => key;
