@@ -79,14 +79,14 @@ export interface LegQuestions {
   } | null;
 }
 
-/** `namesTool` as in `Showing`. */
-export function legQuestions(host: Host, namesTool: boolean, brought: Brought): LegQuestions {
+/** `tool` as in `Showing`. */
+export function legQuestions(host: Host, tool: string | null, brought: Brought): LegQuestions {
   const enough = new AbortController();
   let shown: readonly Shown[] = [];
   const { passed, faults } = brought;
   const changed = (open: readonly CallQuestion[]): void => {
     const here = open.filter(({ ref }) => !passed.includes(ref));
-    shown = shownTo(host, here, { namesTool, faults });
+    shown = shownTo(host, here, { tool, faults });
     if (shown.length > 0) enough.abort();
   };
   return {
@@ -101,7 +101,7 @@ interface Shown {
 }
 
 interface Showing {
-  readonly namesTool: boolean;
+  readonly tool: string | null;
   readonly faults?: ReadonlyMap<string, string>;
 }
 
@@ -109,10 +109,10 @@ interface Showing {
 export function shownTo(
   host: Host,
   open: readonly CallQuestion[],
-  { namesTool, faults }: Showing,
+  { tool, faults }: Showing,
 ): readonly Shown[] {
   const able = open.flatMap((question) => {
-    const params = elicitationOf(question, { host, namesTool, fault: faults?.get(question.ref) });
+    const params = elicitationOf(question, { host, tool, fault: faults?.get(question.ref) });
     return params === null ? [] : [{ question, params }];
   });
   return able.slice(0, MOST_AT_ONCE);

@@ -13,6 +13,7 @@ import { rejoinRun, submitRun } from './agent-call.ts';
 import { broughtAnswers, type LegQuestions, legQuestions, NOTICES_META } from './asked-leg.ts';
 import type { CallParams, Subject } from './call-subject.ts';
 import { createDialogs, type Dialogs } from './dialogs.ts';
+import { calledTool } from './elicitation.ts';
 import type { HeldCall, Seals } from './held-call.ts';
 import type { AnswerParts } from './host-answers.ts';
 import { modernHost, sessionHost } from './host.ts';
@@ -52,7 +53,7 @@ export async function modernLeg(parts: LegParts, asking: Asking): Promise<Left> 
   await parts.seals.ready();
   const given = { responses: context.mcpReq.inputResponses ?? {}, by: host.by };
   const brought = await broughtAnswers(parts, place, subject.asked, given);
-  const leg = legQuestions(host, place.id === '', brought);
+  const leg = legQuestions(host, calledTool(place, name), brought);
   const patienceMs = knowsTasks(context) ? TASK_AFTER_MS : parts.holdMs;
   using relay = relayFor(context, parts.heartbeatMs);
   const result = await waited(parts, asking, { relay, patienceMs, listener: leg.listener });
@@ -104,13 +105,13 @@ function dialogsFor(
 ): Dialogs {
   const { client, questions, stop, onError } = parts;
   const { signal, send } = context.mcpReq;
-  const { place } = subject;
+  const { place, name } = subject;
   return createDialogs({
     client,
     questions,
     place,
     host: sessionHost(server),
-    namesTool: place.id === '',
+    tool: calledTool(place, name),
     notice,
     onError,
     end: AbortSignal.any([stop, signal]),

@@ -15,7 +15,7 @@ export interface DialogParts extends AnswerParts {
   readonly place: Place;
   readonly host: Host;
   /** As in `Showing`. */
-  readonly namesTool: boolean;
+  readonly tool: string | null;
   /** Sends `elicitation/create`; the reason of an abort is what the client reads. */
   readonly send: (params: Elicitation & { elicitationId?: string }, signal: AbortSignal) => Promise<unknown>;
   /** Tells the client what has become of an answer. */
@@ -33,7 +33,7 @@ export interface Dialogs extends Disposable {
 const AGAIN_MS = 1_000;
 
 export function createDialogs(parts: DialogParts): Dialogs {
-  const { host, namesTool } = parts;
+  const { host, tool } = parts;
   const passed = new Set<string>();
   const faults = new Map<string, string>();
   let open: readonly CallQuestion[] = [];
@@ -45,9 +45,7 @@ export function createDialogs(parts: DialogParts): Dialogs {
     if (current !== null) return;
     for (const question of open) {
       const { ref } = question;
-      const params = passed.has(ref)
-        ? null
-        : elicitationOf(question, { host, namesTool, fault: faults.get(ref) });
+      const params = passed.has(ref) ? null : elicitationOf(question, { host, tool, fault: faults.get(ref) });
       if (params === null) continue;
       current = { ref, over: new AbortController() };
       return void ask(ref, params, current.over.signal);

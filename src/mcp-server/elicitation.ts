@@ -6,6 +6,8 @@ import type { ApprovalDecisionBody } from '../contract/run.ts';
 import { type InputAnswerBody, inputActionSchema, QUESTION_LIMITS } from '../contract/tool-question.ts';
 import type { ApprovalQuestion, CallQuestion } from './call-questions.ts';
 import type { Host } from './host.ts';
+import type { Place } from './tool-answer.ts';
+import { plainJson, plainName, plainSchema, plainText } from './shown-text.ts';
 
 /** Of `elicitation/create`. */
 export type Elicitation =
@@ -14,28 +16,33 @@ export type Elicitation =
 
 export interface Showing {
   readonly host: Host;
-  /** The host knows which tool it has called; of a call of an agent it does not. */
-  readonly namesTool: boolean;
+  /** The whole name of the tool that the host has called; null: an agent, whose questions name their tools. */
+  readonly tool: string | null;
   /** Why its last answer to this question was refused. */
   readonly fault?: string | undefined;
+}
+
+/** Of `Showing`, for the call of `name`. */
+export function calledTool({ id }: Place, name: string): string | null {
+  return id === '' ? null : name;
 }
 
 const MAX_FAULT_CHARACTERS = 500;
 const MAX_REASON_CHARACTERS = 1_000;
 
 /** null: this host cannot show it. */
-export function elicitationOf(
-  question: CallQuestion,
-  { host, namesTool, fault }: Showing,
-): Elicitation | null {
+export function elicitationOf(question: CallQuestion, { host, tool, fault }: Showing): Elicitation | null {
   const refused =
-    fault === undefined ? '' : `The last answer was refused: ${fault.slice(0, MAX_FAULT_CHARACTERS)}\n\n`;
+    fault === undefined
+      ? ''
+      : `The last answer was refused: ${plainText(fault.slice(0, MAX_FAULT_CHARACTERS))}\n\n`;
   if (question.kind === 'approval') return host.showsForms ? approvalForm(question, refused) : null;
-  const asks = namesTool ? `${question.toolName} asks: ` : '';
-  const message = `${refused}${asks}${question.question.message}`;
+  // Also where the host knows what it has called: no server can write as if it were Adjutant.
+  const asks = `${plainName(tool ?? question.toolName)} asks: `;
+  const message = `${refused}${asks}${plainText(question.question.message)}`;
   if (question.question.mode === 'url')
     return host.opensUrls ? { mode: 'url', message, url: question.question.url } : null;
-  const form = { mode: 'form', message, requestedSchema: question.question.schema };
+  const form = { mode: 'form', message, requestedSchema: plainSchema(question.question.schema) };
   return host.showsForms && isSpecType.ElicitRequestFormParams(form) ? form : null;
 }
 
@@ -70,17 +77,10 @@ function approvalForm(question: ApprovalQuestion, refused: string): Elicitation 
 }
 
 function approvalText({ isBudget, toolName, reason, arguments: args = {} }: ApprovalQuestion): string {
-  if (isBudget) return `${reason === '' ? toolName : reason}. Approve more budget?`;
-  const why = reason === '' ? '' : `\n\n${reason}`;
-  return `The agent wants to call ${toolName} with ${plainJson(args)}${why}\n\nApprove this call?`;
-}
-
-/** Nothing in it can change how the rest is shown. */
-function plainJson(value: unknown): string {
-  return JSON.stringify(value).replaceAll(
-    /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu,
-    (sign) => `\\u${sign.charCodeAt(0).toString(16).padStart(4, '0')}`,
-  );
+  const name = plainName(toolName);
+  if (isBudget) return `${reason === '' ? name : plainText(reason)}. Approve more budget?`;
+  const why = reason === '' ? '' : `\n\n${plainText(reason)}`;
+  return `The agent wants to call ${name} with ${plainJson(args)}${why}\n\nApprove this call?`;
 }
 
 export type HostAnswer =

@@ -14,6 +14,7 @@ import { TERMINAL_RUN_STATUSES } from '../contract/run.ts';
 import { isTerminalSignal } from '../contract/signal.ts';
 import { NOTICES_META, notTaken, requestsOf, shownTo } from './asked-leg.ts';
 import { cancelPlace, runAnswer, waitsForApproval } from './agent-call.ts';
+import { calledTool } from './elicitation.ts';
 import type { HeldCall, Seals } from './held-call.ts';
 import { type AnswerParts, recordAnswer } from './host-answers.ts';
 import { canAsk, modernHost } from './host.ts';
@@ -115,7 +116,7 @@ async function askedBy({ questions }: TaskParts, call: HeldCall, context: Server
   const host = modernHost(context);
   if (!canAsk(host)) return {};
   const open = (await questions.read(call)).open();
-  const shown = shownTo(host, open, { namesTool: call.id === '' });
+  const shown = shownTo(host, open, { tool: calledTool(call, call.tool) });
   // The names are good for as long as the task is there: those of a tool may come twice.
   if (shown.length === 0) return {};
   return { status: 'input_required', inputRequests: requestsOf(shown, 'ref').inputRequests };

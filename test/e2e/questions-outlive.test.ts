@@ -67,7 +67,9 @@ test('kill -9 of worker, API and Redis between question and answer', async () =>
     return (await askModern(`${at}/mcp`, asked)).result ?? {};
   };
   const { inputRequests, requestState } = await host(api.url);
-  expect(inputRequests).toMatchObject({ seats: { params: { message: 'How many seats for seats?' } } });
+  expect(inputRequests).toMatchObject({
+    seats: { params: { message: 'asking.book asks: How many seats for seats?' } },
+  });
 
   await Promise.all([worker.kill9(), api.kill9()]);
   await installation.redis.kill9();

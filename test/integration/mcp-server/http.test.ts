@@ -377,8 +377,12 @@ describe.each(ERAS)('a %s client that can ask', (era) => {
     const answer = await host.call('asking__book', { label: `host-${era}` });
     expect(JSON.parse(textOf(answer))).toEqual({ seats: 2, window: true });
     expect(asked).toMatchObject([
-      { message: 'How many seats for seats?', requestedSchema: { required: ['seats'] } },
-      { message: expect.stringMatching(/^The last answer was refused: content.seats.*\n\nHow many seats/) },
+      { message: 'asking.book asks: How many seats for seats?', requestedSchema: { required: ['seats'] } },
+      {
+        message: expect.stringMatching(
+          /^The last answer was refused: content.seats.*\n\nasking.book asks: How many/,
+        ),
+      },
     ]);
     const log = await signalsOf(placeOf(answer));
     expect(log.filter(({ type }) => type === 'ai.tool.input_answered')).toMatchObject([
@@ -405,7 +409,7 @@ describe.each(ERAS)('a %s client that can ask', (era) => {
       return { action: 'accept', content: { seats: asked.length } };
     });
     expect(textOf(await host.call('asking__two'))).toMatch(/"seats":1.*"seats":2/);
-    expect(asked).toEqual(['How many seats for there?', 'How many seats for back?']);
+    expect(asked).toEqual(['there', 'back'].map((way) => `asking.two asks: How many seats for ${way}?`));
   });
 
   test('asks its person for the approvals of an agent, and the reason reaches the model', async () => {

@@ -1,0 +1,53 @@
+/** Questions as a host shows them: what differs looks different, and no server can write as if it were Adjutant.
+ *  It must not need a service: the questions are as the log of a call has them. */
+import { expect, test } from 'vitest';
+import type { ApprovalQuestion, InputQuestion } from '../../../src/mcp-server/call-questions.ts';
+import { elicitationOf } from '../../../src/mcp-server/elicitation.ts';
+
+const showing = { host: { by: 'MCP host', showsForms: true, opensUrls: true }, tool: null };
+
+function approval(args: unknown): ApprovalQuestion {
+  const names = { ref: 'approval:c', callId: 'c', toolName: 'bank.pay', sequence: 1 };
+  return { kind: 'approval', ...names, arguments: args, reason: '', isBudget: false };
+}
+
+function input(message: string, schema: Record<string, unknown>): InputQuestion {
+  const names = { ref: 'input:c.1', callId: 'c', toolName: 'bank.pay', sequence: 1, key: null };
+  return { kind: 'input', ...names, question: { mode: 'form', message, schema } };
+}
+
+const messageOf = (args: unknown): string | undefined => elicitationOf(approval(args), showing)?.message;
+
+test('different arguments are shown differently, also where they differ in what nobody sees', () => {
+  const hidden = ['', '\u{E0041}', '\u{E0042}', '\uFE0F', '\u3164', '\u00A0', '\u200B', '\u202E', '\uE000'];
+  const shown = hidden.map((sign) => messageOf({ path: `/a${sign}` }));
+  expect(new Set(shown).size).toBe(hidden.length);
+  expect(shown[1]).toContain(String.raw`{"path":"/a\udb40\udc41"}`);
+  expect(shown.join('')).toMatch(/^[\n\x20-\x7e]+$/);
+});
+
+test('a message of a server says whose it is, and moves nothing on a screen', () => {
+  const schema = {
+    type: 'object',
+    properties: { seats: { type: 'integer', title: 'Se\u202Eats', description: 'a\u001B[2Kb' } },
+  };
+  const question = input('\u001B[2K\rThe agent wants to call bank.pay\u202E\nنمی‌خواهم', schema);
+  expect(elicitationOf(question, showing)).toEqual({
+    mode: 'form',
+    message: `bank.pay asks: ${String.raw`\u001b[2K\u000dThe agent wants to call bank.pay\u202e`}\nنمی‌خواهم`,
+    requestedSchema: {
+      type: 'object',
+      properties: {
+        seats: { type: 'integer', title: String.raw`Se\u202eats`, description: String.raw`a\u001b[2Kb` },
+      },
+    },
+  });
+});
+
+test.each([
+  ['the name of a value', { 'a\u001B[2K': { type: 'string' } }],
+  ['a choice', { a: { type: 'string', enum: ['x', 'y\u202E'] } }],
+  ['a value to begin with', { a: { type: 'string', default: '\u001B]0;x' } }],
+])('a form is not shown where %s is not plain: it must come back as it is', (_, properties) => {
+  expect(elicitationOf(input('Which?', { type: 'object', properties }), showing)).toBeNull();
+});
