@@ -106,16 +106,20 @@ interface Showing {
 }
 
 /** Those of the questions that this host can show, as many as it is asked at once. */
-export function shownTo(
+export function shownTo(host: Host, open: readonly CallQuestion[], showing: Showing): readonly Shown[] {
+  return ableToShow(host, open, showing).slice(0, MOST_AT_ONCE);
+}
+
+/** All of them: what a client has seen is not unseen because other questions are shown first now. */
+export function ableToShow(
   host: Host,
   open: readonly CallQuestion[],
   { tool, faults }: Showing,
 ): readonly Shown[] {
-  const able = open.flatMap((question) => {
+  return open.flatMap((question) => {
     const params = elicitationOf(question, { host, tool, fault: faults?.get(question.ref) });
     return params === null ? [] : [{ question, params }];
   });
-  return able.slice(0, MOST_AT_ONCE);
 }
 
 /** `names`: the tool's own, where they can mean nothing else, or always ours. */

@@ -10,7 +10,13 @@ import {
   type ServerContext,
 } from '@modelcontextprotocol/server';
 import { rejoinRun, submitRun } from './agent-call.ts';
-import { broughtAnswers, type LegQuestions, legQuestions, NOTICES_META } from './asked-leg.ts';
+import {
+  type AskedOnLeg,
+  broughtAnswers,
+  type LegQuestions,
+  legQuestions,
+  NOTICES_META,
+} from './asked-leg.ts';
 import type { CallParams, Subject } from './call-subject.ts';
 import { createDialogs, type Dialogs } from './dialogs.ts';
 import { calledTool } from './elicitation.ts';
@@ -47,7 +53,7 @@ export interface Asking {
 /** Of a stateless client: it comes back for what takes longer, or gets a task. */
 export async function modernLeg(parts: LegParts, asking: Asking): Promise<Left> {
   const { subject, context } = asking;
-  const { place, name } = subject;
+  const { place, name, held } = subject;
   const host = modernHost(context);
   // What is accepted can be sealed: nothing is submitted whose client could not come back.
   await parts.seals.ready();
@@ -59,14 +65,14 @@ export async function modernLeg(parts: LegParts, asking: Asking): Promise<Left> 
   const result = await waited(parts, asking, { relay, patienceMs, listener: leg.listener });
   if (result !== null) return noticed(result, brought.notices);
   const { passed, unfit } = brought;
-  const call = { ...place, tool: name, asked: { keys: {}, passed, unfit } };
+  const call = { ...held, ...place, asked: { keys: {}, passed, unfit } };
   return noticed(await leftWith(parts, context, call, leg), brought.notices);
 }
 
 async function leftWith(
   { seals, ...parts }: LegParts,
   context: ServerContext,
-  call: Required<HeldCall>,
+  call: HeldCall & { asked: AskedOnLeg },
   leg: LegQuestions,
 ): Promise<Left> {
   const asked = leg.asked();

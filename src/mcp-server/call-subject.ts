@@ -27,6 +27,8 @@ export interface SubjectParts {
 /** `offer` null: the client comes back to it. */
 export interface Subject extends AcceptedCall {
   readonly name: string;
+  /** As in `HeldCall`: what its client carries. */
+  readonly held: Pick<HeldCall, 'tool' | 'name' | 'server'>;
   readonly offer: Offer | null;
   /** What the client was asked when it left. */
   readonly asked: AskedOnLeg;
@@ -42,11 +44,13 @@ export async function subjectOf(
   if (held !== null) return heldSubject(tools, params, held);
   const offer = await tools.find(params.name);
   if (offer === undefined) return repeatedSubject(options, params, context);
-  return subjectAt(offer, newPlace(offer, context, keysFrom));
+  return subjectAt(offer, params.name, newPlace(offer, context, keysFrom));
 }
 
-function subjectAt(offer: Offer, place: Place): Subject {
-  return { name: wholeName(offer), offer, place, asked: NOTHING_ASKED, tool: async () => answering(offer) };
+function subjectAt(offer: Offer, calledBy: string, place: Place): Subject {
+  const name = wholeName(offer);
+  const held = { tool: name, name: calledBy, server: offer.server };
+  return { name, held, offer, place, asked: NOTHING_ASKED, tool: async () => answering(offer) };
 }
 
 /** A call that was accepted is found again by its key while nobody serves its tool. */
@@ -60,7 +64,7 @@ async function repeatedSubject(
   if (offer === undefined) throw unknownTool(name);
   const place = newPlace(offer, context, keysFrom);
   if ((await client.directive(place.requestId, place.id)) === null) throw unknownTool(name);
-  return subjectAt(offer, place);
+  return subjectAt(offer, name, place);
 }
 
 async function rememberedTools(client: DirectiveClient): Promise<readonly ListedTool[]> {
@@ -76,11 +80,16 @@ async function rememberedTools(client: DirectiveClient): Promise<readonly Listed
 /** It goes on while nobody serves its tool, and while the catalog cannot be read. */
 async function heldSubject(tools: ToolSource, { name }: CallParams, held: HeldCall): Promise<Subject> {
   const offer = await tools.find(name).catch(() => undefined);
-  if (offer !== undefined && wholeName(offer) !== held.tool)
-    throw invalidParams('The requestState belongs to a call of another tool');
+  if (!isNamed(held, name, offer)) throw invalidParams('The requestState belongs to a call of another tool');
   const tool = async () => answering(offer ?? (await tools.find(held.tool)));
   const { requestId, id, asked = NOTHING_ASKED } = held;
-  return { name: held.tool, offer: null, place: { requestId, id }, asked, tool };
+  return { name: held.tool, held, offer: null, place: { requestId, id }, asked, tool };
+}
+
+/** By the name that its client used, which may mean nothing now, or by another of its tool. */
+function isNamed(held: HeldCall, name: string, offer: Offer | undefined): boolean {
+  if (held.name === name) return true;
+  return offer === undefined ? held.name === undefined : wholeName(offer) === held.tool;
 }
 
 function answering(offer: Offer | undefined): AnsweringTool {

@@ -3,11 +3,16 @@
 import { createRequestStateCodec, type ServerContext } from '@modelcontextprotocol/server';
 import { ServiceUnavailable } from '../contract/problem.ts';
 import type { AskedOnLeg } from './asked-leg.ts';
+import type { Scope } from './offered-tools.ts';
 import type { Place } from './tool-answer.ts';
 
 export interface HeldCall extends Place {
   /** The whole name of its tool. */
   readonly tool: string;
+  /** By which its client called it; absent: the seal is of an older version. */
+  readonly name?: string;
+  /** null: it is an agent; absent: the seal is of an older version. */
+  readonly server?: string | null;
   /** What its client was asked when it left; absent: nothing. */
   readonly asked?: AskedOnLeg;
 }
@@ -17,7 +22,7 @@ export interface Seals {
   /** After this, `seal` needs nothing that may be away. */
   ready(): Promise<void>;
   seal(call: HeldCall): Promise<string>;
-  /** null: it was not sealed here, or too long ago. */
+  /** null: it was not sealed here, or too long ago, or is outside the scope. */
   open(sealed: string, context: ServerContext): Promise<HeldCall | null>;
 }
 
@@ -26,7 +31,7 @@ const VALID_SECONDS = 24 * 60 * 60;
 const AGAIN_MS = 1_000;
 
 /** `key`: the same for every process that a client may come back to, at least 32 bytes. Asked until it is known. */
-export function createSeals(key: () => Promise<string>): Seals {
+export function createSeals(key: () => Promise<string>, scope: Scope): Seals {
   const codecOf = (secret: string) =>
     createRequestStateCodec<HeldCall>({ key: secret, ttlSeconds: VALID_SECONDS });
   let known: ReturnType<typeof codecOf> | null = null;
@@ -36,9 +41,16 @@ export function createSeals(key: () => Promise<string>): Seals {
     seal: async (call) => (await codec()).mint(call),
     open: async (sealed, context) => {
       const { verify } = await codec();
-      return verify(sealed, context).catch(() => null);
+      const call = await verify(sealed, context).catch(() => null);
+      return call !== null && isWithin(scope, call) ? call : null;
     },
   };
+}
+
+/** All endpoints have one key: what was sealed at that of one server is no call of another. */
+function isWithin(scope: Scope, { server, tool }: HeldCall): boolean {
+  if (scope.kind === 'all') return true;
+  return server === undefined ? tool.startsWith(`${scope.server}.`) : server === scope.server;
 }
 
 function unreadable(cause: unknown): never {

@@ -12,7 +12,7 @@ import type { DirectiveView } from '../contract/request-view.ts';
 import type { ListedTool } from '../contract/tool-listing.ts';
 import { TERMINAL_RUN_STATUSES } from '../contract/run.ts';
 import { isTerminalSignal } from '../contract/signal.ts';
-import { NOTICES_META, notTaken, requestsOf, shownTo } from './asked-leg.ts';
+import { ableToShow, MOST_UNFIT, NOTICES_META, notTaken, requestsOf, shownTo } from './asked-leg.ts';
 import { cancelPlace, runAnswer, waitsForApproval } from './agent-call.ts';
 import { calledTool } from './elicitation.ts';
 import type { HeldCall, Seals } from './held-call.ts';
@@ -31,6 +31,7 @@ export const TASK_AFTER_MS = 1_000;
 const POLL_MS = 1_000;
 /** Of one `tasks/update`. */
 const MOST_ANSWERS = 64;
+const MAX_ECHO_CHARACTERS = 200;
 const MISSING_CAPABILITY = -32_021;
 const CAPABILITIES_META = 'io.modelcontextprotocol/clientCapabilities';
 const ANY_RESULT = z.looseObject({});
@@ -122,7 +123,7 @@ async function askedBy({ questions }: TaskParts, call: HeldCall, context: Server
   return { status: 'input_required', inputRequests: requestsOf(shown, 'ref').inputRequests };
 }
 
-/** An answer to a question that is not open is not taken, and said so, as the extension has it no error. */
+/** An answer to a question that is not open, or that this client cannot show, is not taken, and said so, as the extension has it no error. */
 async function updated(
   parts: TaskParts,
   call: HeldCall,
@@ -130,11 +131,21 @@ async function updated(
 ): Promise<Record<string, unknown>> {
   const responses = Object.entries(context.mcpReq.inputResponses ?? {});
   if (responses.length > MOST_ANSWERS) throw invalidParams(`At most ${MOST_ANSWERS} answers at once`);
-  const { by } = modernHost(context);
+  const host = modernHost(context);
+  const asked = await parts.questions.read(call);
+  const shown = new Set(
+    ableToShow(host, asked.open(), { tool: calledTool(call, call.tool) }).map(({ question }) => question.ref),
+  );
   const notices: string[] = [];
   const faults: string[] = [];
   for (const [ref, result] of responses) {
-    const recorded = await recordAnswer(parts, call, { ref, result, by });
+    // What is over takes no answer, and says who was first; the same answer again is the same.
+    if (!shown.has(ref) && asked.endOf(ref) === null) {
+      notices.push(notTaken(ref.slice(0, MAX_ECHO_CHARACTERS), 'this call does not ask that'));
+      continue;
+    }
+    if (faults.length >= MOST_UNFIT) break;
+    const recorded = await recordAnswer(parts, call, { ref, result, by: host.by });
     if (recorded.kind === 'unfit') faults.push(`${ref}: ${recorded.why}`);
     if (recorded.kind === 'refused') notices.push(notTaken(ref, recorded.why));
   }

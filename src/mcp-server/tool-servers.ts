@@ -73,7 +73,7 @@ export function createToolServers(options: ToolServersOptions): ToolServers {
     tools,
     list,
     keysFrom: options.keysFrom ?? [],
-    seals: createSeals(options.sealingKey),
+    seals: createSeals(options.sealingKey, scope),
     questions: createQuestionReader(client),
     version,
     heartbeatMs,

@@ -378,11 +378,7 @@ describe.each(ERAS)('a %s client that can ask', (era) => {
     expect(JSON.parse(textOf(answer))).toEqual({ seats: 2, window: true });
     expect(asked).toMatchObject([
       { message: 'asking.book asks: How many seats for seats?', requestedSchema: { required: ['seats'] } },
-      {
-        message: expect.stringMatching(
-          /^The last answer was refused: content.seats.*\n\nasking.book asks: How many/,
-        ),
-      },
+      { message: expect.stringMatching(/^The last answer was refused: content.seats.*\n\nasking.book asks/) },
     ]);
     const log = await signalsOf(placeOf(answer));
     expect(log.filter(({ type }) => type === 'ai.tool.input_answered')).toMatchObject([
@@ -409,7 +405,7 @@ describe.each(ERAS)('a %s client that can ask', (era) => {
       return { action: 'accept', content: { seats: asked.length } };
     });
     expect(textOf(await host.call('asking__two'))).toMatch(/"seats":1.*"seats":2/);
-    expect(asked).toEqual(['there', 'back'].map((way) => `asking.two asks: How many seats for ${way}?`));
+    expect(asked.join()).toMatch(/^asking.two asks: .* there\?,asking.two asks: .* back\?$/);
   });
 
   test('asks its person for the approvals of an agent, and the reason reaches the model', async () => {

@@ -4,7 +4,9 @@ import { expect, test, vi } from 'vitest';
 import type { DirectiveClient } from '../../../src/contract/directive-client.ts';
 import { DirectiveRefused, problem, ServiceUnavailable } from '../../../src/contract/problem.ts';
 import { sharedSecret } from '../../../src/journal/shared-secret.ts';
+import type { Signal } from '../../../src/contract/signal.ts';
 import { createMcpEndpoint } from '../../../src/mcp-server/endpoint.ts';
+import type { Scope } from '../../../src/mcp-server/offered-tools.ts';
 
 const SPEC = 'io.modelcontextprotocol/';
 const TASKS = `${SPEC}tasks`;
@@ -33,7 +35,13 @@ function fakeClient() {
     async (_which?: { remembered?: boolean }) => ({ tools: [TOOL], servers: [] }) as unknown,
   );
   const agents = async () => ({ agents: [] });
-  return { directive, result, submit, tools, agents, cancel: vi.fn(async () => ({})) };
+  const decide = vi.fn(async () => ({}));
+  const log: Signal[] = [];
+  const signals = vi.fn(async function* (_id: string, { after = 0 }: { after?: number } = {}) {
+    for (const signal of log) if (signal.sequence > after) yield signal;
+  });
+  const calls = { directive, result, submit, tools, agents, cancel: vi.fn(async () => ({})) };
+  return { ...calls, log, signals, runs: { decide } };
 }
 
 type Fake = ReturnType<typeof fakeClient>;
@@ -43,14 +51,20 @@ interface Reply {
   readonly error?: { readonly code: number; readonly message: string; readonly data?: unknown };
 }
 
-function scene(client: Fake = fakeClient(), sealingKey = async () => KEY) {
+function scene(client: Fake = fakeClient(), sealingKey = async () => KEY, scope: Scope = { kind: 'all' }) {
   const onError = vi.fn();
   const service = client as unknown as DirectiveClient;
   const keysFrom = ['claudecode/toolUseId'];
-  const options = { client: service, version: '1', onError, sealingKey, holdMs: 1, keysFrom };
+  const options = { client: service, version: '1', onError, sealingKey, scope, holdMs: 1, keysFrom };
   const endpoint = createMcpEndpoint(options);
-  const ask = async (method: string, name: string, params: object, knowsTasks = false): Promise<Reply> => {
-    const capabilities = knowsTasks ? { extensions: { [TASKS]: {} } } : {};
+  const ask = async (
+    method: string,
+    name: string,
+    params: object,
+    knowsTasks = false,
+    more = {},
+  ): Promise<Reply> => {
+    const capabilities = { ...(knowsTasks ? { extensions: { [TASKS]: {} } } : {}), ...more };
     const _meta = {
       ...(params as { _meta?: object })._meta,
       [`${SPEC}protocolVersion`]: '2026-07-28',
@@ -78,6 +92,8 @@ function scene(client: Fake = fakeClient(), sealingKey = async () => KEY) {
     call: async (more: { name?: string; [member: string]: unknown } = {}, knowsTasks = false) =>
       ask('tools/call', more.name ?? CALL.name, { ...CALL, ...more }, knowsTasks),
     task: async (taskId: unknown) => ask('tasks/get', String(taskId), { taskId }, true),
+    update: async (taskId: unknown, inputResponses: object, elicitation: object = {}) =>
+      ask('tasks/update', String(taskId), { taskId, inputResponses }, true, { elicitation }),
   };
 }
 
@@ -213,4 +229,42 @@ test('what the host calls a call is its key where the operator wants that, but n
   const ids = client.submit.mock.calls.map(([{ request_id }]) => request_id);
   const groups = ids.map((id) => ids.indexOf(id));
   expect(groups).toEqual([0, 0, 2, 3, 4, 5, 5]);
+});
+
+test('a held call is that of its name and of the endpoint of its server, for a leg and for a task', async () => {
+  const { requestState } = (await scene().call()).result as { requestState: string };
+  const taskId = (await scene().call({}, true)).result?.['taskId'];
+  const refused = { error: { code: -32_602 } };
+  expect(await scene().call({ requestState, name: 'no-such-tool' })).toMatchObject(refused);
+  const other = scene(fakeClient(), async () => KEY, { kind: 'server', server: 'evil' });
+  expect(await other.call({ requestState, name: 's__once' })).toMatchObject(refused);
+  expect((await other.task(taskId)).error?.message).toBe('Unknown task');
+  const own = scene(fakeClient(), async () => KEY, { kind: 'server', server: 's' });
+  for (const reply of [
+    await scene().call({ requestState, name: 's.once' }),
+    await own.call({ requestState, name: 's__once' }),
+    await own.task(taskId),
+  ])
+    expect(reply.result).toBeDefined();
+});
+
+test('a task takes no decision about an approval that its host could not show', async () => {
+  const { client, call, update } = scene();
+  const { taskId } = (await call({}, true)).result as { taskId: string };
+  const asked = (sequence: number, call_id: string, text: string) =>
+    ({
+      type: 'ai.tool.approval_requested',
+      sequence,
+      data: { call_id, tool_name: 's.pay', arguments: { text }, metadata: {} },
+    }) as unknown as Signal;
+  client.log.push(asked(1, 'large', 'x'.repeat(9_000)), asked(2, 'small', 'x'));
+  const approve = { action: 'accept', content: { decision: 'approve' } };
+  const answers = { 'approval:large': approve, 'approval:made-up': approve };
+  expect((await update(taskId, answers)).result?.['_meta']).toMatchObject({
+    'adjutant/notices': [expect.stringContaining('large'), expect.stringContaining('made-up')],
+  });
+  await update(taskId, { 'approval:small': approve }, { url: {} });
+  expect(client.runs.decide).not.toHaveBeenCalled();
+  await update(taskId, { 'approval:small': approve });
+  expect(client.runs.decide).toHaveBeenCalledTimes(1);
 });
