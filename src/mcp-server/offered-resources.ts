@@ -2,11 +2,14 @@
  *  It must never guess between two servers: an address names the server. */
 import type { Resource, ResourceTemplateType } from '@modelcontextprotocol/server';
 import type { Scope } from './offered-tools.ts';
+import { type TemplateClaims, templateClaims } from './template-claims.ts';
 
 export interface ListedResources {
   readonly server: string;
   readonly resources: readonly Resource[];
   readonly templates: readonly ResourceTemplateType[];
+  /** Its lists were read once: before that it may have anything. */
+  readonly isKnown: boolean;
 }
 
 /** A resource at its server, under its own URI. */
@@ -30,24 +33,36 @@ export function addressOf({ server, uri }: ResourcePlace): string {
 }
 
 export function offeredResources(lists: readonly ListedResources[], scope: Scope): OfferedResources {
-  const owners = new Map<string, string[]>();
-  for (const { server, resources, templates } of lists)
-    for (const uri of uris(resources, templates)) owners.set(uri, [...(owners.get(uri) ?? []), server]);
-  const shown = (server: string, uri: string): string =>
-    owners.get(uri)?.length === 1 ? uri : addressOf({ server, uri });
+  const owners = ownersOf(lists);
+  const { counts } = templateClaims(lists);
+  const isOnly = (server: string, uri: string): boolean =>
+    owners.get(uri)?.length === 1 && lists.every((list) => list.isKnown || list.server === server);
+  const shown = (server: string, uri: string, isClear: boolean): string =>
+    isClear ? uri : addressOf({ server, uri });
   return {
     resources: lists.flatMap(({ server, resources }) =>
-      resources.map((resource) => ({ ...resource, uri: shown(server, resource.uri) })),
+      resources.map((each) => ({ ...each, uri: shown(server, each.uri, isOnly(server, each.uri)) })),
     ),
     templates: lists.flatMap(({ server, templates }) =>
-      templates.map((template) => ({ ...template, uriTemplate: shown(server, template.uriTemplate) })),
+      templates.map((each) => {
+        const isClear = isOnly(server, each.uriTemplate) && counts(server, each.uriTemplate);
+        return { ...each, uriTemplate: shown(server, each.uriTemplate, isClear) };
+      }),
     ),
     find: (uri) => {
       if (scope.kind === 'server') return { server: scope.server, uri };
       const servers = lists.map(({ server }) => server);
-      return addressed(servers, uri) ?? chosen(candidates(lists, owners.get(uri) ?? [], uri), uri);
+      return addressed(servers, uri) ?? chosen(candidates(lists, owners.get(uri) ?? [], counts, uri), uri);
     },
   };
+}
+
+/** Who lists a URI or a template. */
+function ownersOf(lists: readonly ListedResources[]): ReadonlyMap<string, readonly string[]> {
+  const owners = new Map<string, string[]>();
+  for (const { server, resources, templates } of lists)
+    for (const uri of uris(resources, templates)) owners.set(uri, [...(owners.get(uri) ?? []), server]);
+  return owners;
 }
 
 function uris(resources: readonly Resource[], templates: readonly ResourceTemplateType[]): Set<string> {
@@ -62,13 +77,29 @@ export function addressed(servers: readonly string[], uri: string): ResourcePlac
   return end !== -1 && servers.includes(server) ? { server, uri: uri.slice(end + 1) } : null;
 }
 
-/** Who lists it; else whose template it fits; else every server: a tool may have named it in its result. */
-function candidates(lists: readonly ListedResources[], owners: readonly string[], uri: string): string[] {
-  if (owners.length > 0) return [...owners];
-  const fitting = lists.filter(({ templates }) =>
-    templates.some(({ uriTemplate }) => fits(uriTemplate, uri)),
-  );
-  return (fitting.length > 0 ? fitting : lists).map(({ server }) => server);
+/** Who lists it, else whose template it fits, and whoever may list it too; else every server: a tool may have named it. */
+function candidates(
+  lists: readonly ListedResources[],
+  owners: readonly string[],
+  counts: TemplateClaims['counts'],
+  uri: string,
+): readonly string[] {
+  const all = lists.map(({ server }) => server);
+  const claiming = owners.length > 0 ? owners : fitting(lists, counts, uri);
+  if (claiming.length === 0) return all;
+  const unknown = lists.filter(({ isKnown }) => !isKnown).map(({ server }) => server);
+  return [...new Set([...claiming, ...unknown])];
+}
+
+/** Empty where the only template that fits could be meant for the resources of others. */
+function fitting(lists: readonly ListedResources[], counts: TemplateClaims['counts'], uri: string): string[] {
+  const found = lists.flatMap(({ server, templates }) => {
+    const fit = templates.filter(({ uriTemplate }) => fits(uriTemplate, uri));
+    return fit.length === 0
+      ? []
+      : [{ server, isClear: fit.some((each) => counts(server, each.uriTemplate)) }];
+  });
+  return found.length > 1 || found[0]?.isClear === true ? found.map(({ server }) => server) : [];
 }
 
 function chosen(servers: readonly string[], uri: string): ResourcePlace | readonly ResourcePlace[] | null {

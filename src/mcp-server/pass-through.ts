@@ -106,7 +106,8 @@ async function resourcesOf(options: PassThroughOptions): Promise<OfferedResource
   const { lists, scope } = options;
   const listed = (await offering(options, 'resources')).map(async (server) => {
     const [resources, templates] = await Promise.all([lists.resources(server), lists.templates(server)]);
-    return { server: server.name, resources, templates };
+    const isKnown = resources !== null && templates !== null;
+    return { server: server.name, resources: resources ?? [], templates: templates ?? [], isKnown };
   });
   return offeredResources(await Promise.all(listed), scope);
 }
@@ -115,7 +116,7 @@ async function promptsOf(options: PassThroughOptions): Promise<OfferedPrompts> {
   const { lists, scope } = options;
   const listed = (await offering(options, 'prompts')).map(async (server) => ({
     server: server.name,
-    prompts: await lists.prompts(server),
+    prompts: (await lists.prompts(server)) ?? [],
   }));
   return offeredPrompts(await Promise.all(listed), scope);
 }
@@ -157,21 +158,35 @@ async function complete(
   { ref, argument, context: given }: CompleteRequestParams,
   context: ServerContext,
 ): Promise<CompleteResult> {
-  const [server, own] =
-    ref.type === 'ref/prompt' ? await ownPrompt(options, ref.name) : await ownResource(options, ref.uri);
+  const until = performance.now() + Math.min(options.holdMs, COMPLETION_MS);
+  const owner = ref.type === 'ref/prompt' ? ownPrompt(options, ref.name) : ownResource(options, ref.uri);
+  const [server, own] = await listedUntil(until, owner);
   const params = { ref: own, argument, ...(given === undefined ? {} : { context: given }) };
-  const completing = { ...options, holdMs: Math.min(options.holdMs, COMPLETION_MS) };
+  const completing = { ...options, holdMs: Math.max(1, Math.floor(until - performance.now())) };
   return (await ask(completing, server, 'completion/complete', params, context)) as unknown as CompleteResult;
 }
 
-async function ownPrompt(options: PassThroughOptions, name: string) {
-  const { server, prompt } = await promptNamed(options, name);
-  return [server, { type: 'ref/prompt', name: prompt.name }] as const;
+/** The server, and what is completed as that server names it. */
+type Completing = readonly [server: string, ref: CompleteRequestParams['ref']];
+
+/** Rejects where the lists take longer: a server that does not answer must not hold the completions of others. */
+async function listedUntil(until: number, owner: Promise<Completing>): Promise<Completing> {
+  const { promise: late, reject } = Promise.withResolvers<never>();
+  const message = 'The lists of the MCP servers are still being read: try again in 10 s';
+  const refuse = (): void => reject(new ProtocolError(ProtocolErrorCode.InternalError, message));
+  const timer = setTimeout(refuse, until - performance.now());
+  timer.unref();
+  return Promise.race([owner, late]).finally(() => clearTimeout(timer));
 }
 
-async function ownResource(options: PassThroughOptions, template: string) {
+async function ownPrompt(options: PassThroughOptions, name: string): Promise<Completing> {
+  const { server, prompt } = await promptNamed(options, name);
+  return [server, { type: 'ref/prompt', name: prompt.name }];
+}
+
+async function ownResource(options: PassThroughOptions, template: string): Promise<Completing> {
   const { server, uri } = await placeOf(options, template);
-  return [server, { type: 'ref/resource', uri }] as const;
+  return [server, { type: 'ref/resource', uri }];
 }
 
 async function ask(

@@ -9,6 +9,7 @@ function listed(server: string, uris: readonly string[], templates: readonly str
     server,
     resources: uris.map((uri) => ({ uri, name: uri })),
     templates: templates.map((uriTemplate) => ({ uriTemplate, name: uriTemplate })),
+    isKnown: true,
   };
 }
 
@@ -40,6 +41,51 @@ test('an unlisted URI belongs to the server whose template it fits, else to the 
   expect(both.find('z:1')).toHaveLength(2);
   expect(offeredResources([listed('s', [])], ALL).find('z:1')).toEqual({ server: 's', uri: 'z:1' });
   expect(offeredResources([], ALL).find('z:1')).toBeNull();
+});
+
+const OPEN = 'bank://statement/42?token=secret';
+
+test.each([
+  ['fits everything', '{+any}', [], []],
+  ['has an open host of a scheme that is everybody’s', 'https://{+any}', [], []],
+  [
+    'has a beginning of which another server lists a resource',
+    'bank://statement/{id}',
+    ['bank://Statement/1'],
+    [],
+  ],
+  [
+    'has a beginning of which another server has a template',
+    'bank://statement/{id}',
+    [],
+    ['bank://statement/a/{id}'],
+  ],
+  ['has an open host of a scheme that another server uses', 'bank://{+any}', ['BANK://else/1'], []],
+  ['stands beside one that fits its hosts', 'bank://statement/{id}', [], ['bank://{+any}']],
+  ['stands beside one that fits everything', 'bank://statement/{id}', [], ['{+any}']],
+])(
+  'a template that %s gets no URI that nobody lists, and is shown under its address',
+  (_, template, uris, others) => {
+    const offered = offeredResources([listed('evil', [], [template]), listed('bank', uris, others)], ALL);
+    const uri = template.startsWith('https') ? 'https://bank.example/42' : OPEN;
+    expect(offered.find(uri)).toEqual(['evil', 'bank'].map((server) => ({ server, uri })));
+    expect(offered.templates[0]?.uriTemplate).toBe(`adjutant:evil/${template}`);
+  },
+);
+
+test.each(['{+any}', 'https://{+any}'])('of the only server the template %s is as it is', (template) => {
+  const alone = offeredResources([listed('s', [], [template])], ALL);
+  expect(alone.templates[0]?.uriTemplate).toBe(template);
+  expect(alone.find('https://bank.example/42')).toMatchObject({ server: 's' });
+});
+
+test('a server whose list was never read may have everything, and all others are addressed until it is', () => {
+  const away = { ...listed('bank', []), isKnown: false };
+  const offered = offeredResources([listed('evil', ['bank://1'], ['evil://h/{x}']), away], ALL);
+  expect(offered.resources.map(({ uri }) => uri)).toEqual(['adjutant:evil/bank://1']);
+  expect(offered.templates.map(({ uriTemplate }) => uriTemplate)).toEqual(['adjutant:evil/evil://h/{x}']);
+  for (const uri of ['bank://1', 'evil://h/1']) expect(offered.find(uri)).toHaveLength(2);
+  expect(offered.find('adjutant:evil/bank://1')).toEqual({ server: 'evil', uri: 'bank://1' });
 });
 
 test('every URI that is listed is found at its own server under the URI that its server gave', () => {
