@@ -31,6 +31,12 @@ const LONGEST_PAUSE_MS = 60_000;
 
 /** Its name on the connection, and what it is given. */
 type Command = readonly [name: string, args: readonly unknown[]];
+type Argument = string | number | Buffer;
+/** As the client keeps what was defined; null: the number of keys is the first argument. */
+interface Script {
+  readonly lua: string;
+  readonly numberOfKeys: number | null;
+}
 
 const opened = new WeakMap<RedisConnection, Map<string, LaneScripts>>();
 
@@ -146,12 +152,21 @@ async function record(
 /** Redis does all of it or nothing, so that nothing is left when this process or its connection ends meanwhile. */
 async function together(connection: Redis, commands: readonly Command[]): Promise<readonly unknown[]> {
   const transaction = connection.multi();
-  const queued = transaction as unknown as Record<string, (...args: readonly unknown[]) => unknown>;
-  for (const [name, args] of commands) queued[name]?.(...args);
+  for (const [name, args] of commands) transaction.call(...inFull(connection, name, args));
   const replies = (await transaction.exec()) ?? [];
   const failed = replies.find(([error]) => error !== null);
   if (failed?.[0]) throw failed[0];
   return replies.map(([, reply]) => reply);
+}
+
+/** A script with its text: the client sends the text once, and a transaction that Redis refuses has not brought it there. */
+function inFull(connection: Redis, name: string, args: readonly unknown[]): [string, ...Argument[]] {
+  const given = args.map((arg) => (arg ?? '') as Argument);
+  const defined: Readonly<Record<string, Script>> = connection.scriptsSet;
+  const script = defined[name];
+  if (script === undefined) return [name, ...given];
+  const keys = script.numberOfKeys === null ? [] : [script.numberOfKeys];
+  return ['eval', script.lua, ...keys, ...given];
 }
 
 /** `replies`: of what `record` asks. */
