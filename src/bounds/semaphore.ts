@@ -7,44 +7,54 @@ export interface Semaphore {
   tryTake(): boolean;
   /** true: a place was taken, perhaps after a wait. false: the signal fired first, and no place was taken. */
   take(signal?: AbortSignal): Promise<boolean>;
-  /** Returns one place. */
-  release(): void;
-  /** From now on there is one place only; those that have one keep it. */
+  /** Returns one place. `isAside`: one that was set aside. */
+  release(isAside?: boolean): void;
+  /** From now on there is one place only, besides those set aside; those that have one keep it. */
   narrow(): void;
   isNarrow(): boolean;
+  /** Whoever has a place keeps it, but is not in the way of others where there is one place only. */
+  setAside(): void;
 }
 
 export function createSemaphore(places: number): Semaphore {
-  let free = places;
-  let all = places;
+  let taken = 0;
+  let aside = 0;
   let narrowed = false;
   const waiting = new Set<() => void>();
+  const hasRoom = (): boolean => taken < places && (!narrowed || taken === aside);
 
   function tryTake(): boolean {
-    if (free <= 0) return false;
-    free -= 1;
+    if (!hasRoom()) return false;
+    taken += 1;
     return true;
   }
 
+  /** A place is handed over, so that no later caller can take it first. */
+  function handOver(): void {
+    for (const next of waiting) {
+      if (!tryTake()) return;
+      next();
+    }
+  }
+
   return {
-    hasRoom: () => free > 0,
+    hasRoom,
     tryTake,
     take(signal) {
       if (signal?.aborted === true) return Promise.resolve(false);
       return tryTake() ? Promise.resolve(true) : waitIn(waiting, signal);
     },
-    release() {
-      // The place is handed over, so that no later caller can take it first.
-      const [next] = waiting;
-      if (next === undefined || free < 0) free += 1;
-      else next();
+    release(isAside = false) {
+      taken -= 1;
+      if (isAside) aside -= 1;
+      handOver();
     },
-    narrow() {
-      free -= all - 1;
-      all = 1;
-      narrowed = true;
-    },
+    narrow: () => void (narrowed = true),
     isNarrow: () => narrowed,
+    setAside() {
+      aside += 1;
+      handOver();
+    },
   };
 }
 

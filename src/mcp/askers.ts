@@ -70,10 +70,11 @@ export function findAskers(
       note();
       const { promise, resolve } = Promise.withResolvers<CallListeners | null>();
       const look = (): void => {
-        const [only = null] = inFlight.values();
+        const calls = mayAsk(inFlight);
+        const [only = null] = calls;
         if (withdrawn.aborted || abandoned.leftMs() > 0) resolve(null);
-        else if (inFlight.size <= 1) resolve(only);
-        else if (waiting.size >= inFlight.size) resolve(null);
+        else if (calls.length <= 1) resolve(only);
+        else if (waiting.size >= calls.length) resolve(null);
       };
       waiting.add(look);
       withdrawn.addEventListener('abort', look, { once: true });
@@ -101,7 +102,18 @@ function relatedTask(meta: Meta): string | null {
 
 /** The call whose task it is; null: of a call that has ended, or of another process. */
 function ofTask(inFlight: InFlight, taskId: string): CallListeners | null {
-  return [...inFlight.values()].find((each) => each.taskId === taskId) ?? null;
+  return [...inFlight.values()].find((each) => each.taskId === taskId && isAnswering(each)) ?? null;
+}
+
+/** Those of which a question may be that names no task: of a task only while nothing else is under way. */
+function mayAsk(inFlight: InFlight): CallListeners[] {
+  const all = [...inFlight.values()];
+  const plain = all.filter(({ taskId }) => taskId === undefined);
+  return plain.length > 0 ? plain : all.filter(isAnswering);
+}
+
+function isAnswering({ onQuestion, onSampling }: CallListeners): boolean {
+  return onQuestion !== undefined || onSampling !== undefined;
 }
 
 /** Its call may have ended, and its stream not yet. */

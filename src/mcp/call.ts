@@ -26,6 +26,8 @@ interface Call extends AskingCall {
   /** Fires when the call has ended: it needs no answer to a question any more. */
   readonly over: AbortSignal;
   announced: boolean;
+  /** It is a task, whose questions name it: another call may ask beside it. */
+  isAside: boolean;
 }
 
 export interface CallTools {
@@ -48,7 +50,7 @@ export async function callTool(tools: CallTools, request: ToolCallRequest): Prom
   const params = paramsOf(request);
   const over = new AbortController();
   const known = { request, connection, grant, deadline, params, slots, over: over.signal };
-  const call: Call = { ...known, begun: false, announced: false };
+  const call: Call = { ...known, begun: false, announced: false, isAside: false };
   const { task = null } = request;
   try {
     const refusal = task === null ? await refusalBeforeConnecting(call) : null;
@@ -56,11 +58,14 @@ export async function callTool(tools: CallTools, request: ToolCallRequest): Prom
     if (!(await takeSlot(call))) return task === null ? notSent(call) : notAsked(call);
     try {
       const { onQuestion, onSampling } = questionListeners(call);
-      if (task !== null) return await resumedTask({ ...call, onQuestion, onSampling }, task);
+      if (task !== null) {
+        setAside(call);
+        return await resumedTask({ ...call, onQuestion, onSampling }, task);
+      }
       const outcome = await sendUntilTaken(call);
       return call.begun && outcome.kind === 'failed' ? { ...outcome, sent: true } : outcome;
     } finally {
-      slots.release();
+      slots.release(call.isAside);
     }
   } finally {
     active.delete(deadline);
@@ -79,6 +84,11 @@ async function takeSlot({ slots, deadline, request }: Call): Promise<boolean> {
   });
   deadline.pause();
   return slots.take(deadline.signal).finally(() => deadline.resume());
+}
+
+function setAside(call: Call): void {
+  call.slots.setAside();
+  call.isAside = true;
 }
 
 function paramsOf(request: ToolCallRequest): CallParams {
@@ -152,6 +162,7 @@ async function exchange(call: Call, session: Session, tool: ListedTool): Promise
       if (answer.kind !== 'asks') gate.close();
       if (answer.kind === 'task') {
         const { onQuestion, onSampling } = listeners;
+        setAside(call);
         return await createdTask({ ...call, onQuestion, onSampling }, session, answer.task);
       }
       if (answer.kind === 'result') return await checkedResult(call, tool, answer.result);

@@ -49,7 +49,7 @@ export async function readServer(tools: CallTools, request: ReadRequest): Promis
   const deadline = startCallDeadline(request);
   active.add(deadline);
   try {
-    if (!(await slots.take(deadline.signal))) return unsent(tools, request, deadline);
+    if (!(await slots.take(deadline.signal))) return behind(tools, request, deadline);
     try {
       return await readUntilTaken(tools, request, deadline);
     } finally {
@@ -175,6 +175,19 @@ function unsent({ connection }: CallTools, request: ReadRequest, deadline: CallD
     error: isAway ? away(connection.fault(), request) : ended(request, deadline),
     sent: false,
   };
+}
+
+/** It has got no place: perhaps because a person is waited for. */
+function behind(tools: CallTools, request: ReadRequest, deadline: CallDeadline): ReadOutcome {
+  const isLate = deadline.ending() === 'timed_out' || deadline.ending() === 'total_timed_out';
+  if (!isLate || tools.connection.session() === null) return unsent(tools, request, deadline);
+  const { server, method, timeoutMs } = request;
+  const why = tools.slots.isNarrow()
+    ? 'it asks people while it works on a call, gets one request at a time, and a call is under way'
+    : 'it has as many calls under way as it may have at once';
+  const message = `The MCP server "${server}" was not sent the request: ${why}. Try again when that has ended`;
+  const error = errorEnvelope('timeout', message, { server, method, timeout_ms: timeoutMs });
+  return { kind: 'failed', error, sent: false };
 }
 
 function away(fault: ReturnType<CallTools['connection']['fault']>, { server }: ReadRequest): ErrorEnvelope {

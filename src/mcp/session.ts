@@ -42,7 +42,7 @@ export interface CallListeners {
   readonly onSampling?: OnSampling;
   /** The server asks, perhaps on behalf of this call: it shall get no other call until this one has ended. */
   readonly onAsked?: () => void;
-  /** The task of the call, which its questions name. Default: it is none. */
+  /** The task that the request is about, which its questions name. Default: it is about none. */
   readonly taskId?: string;
 }
 
@@ -174,7 +174,7 @@ export function openedSession(
       const answers = { ...(onQuestion && { onQuestion }), ...(onSampling && { onSampling }) };
       return during(
         async () => client.request({ method, params: { taskId, ...more } }, ANY_RESULT, options),
-        { ...NO_LISTENERS, ...answers, ...(onQuestion || onSampling ? { taskId } : {}) },
+        { ...NO_LISTENERS, ...answers, taskId },
       );
     },
     read: async (method, params, signal) => {

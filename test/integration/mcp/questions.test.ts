@@ -2,7 +2,7 @@
  *  It must never know how an answer is found: the service's tests do. */
 import { expect, test } from 'vitest';
 import type { QuestionAnswer, ToolQuestion } from '../../../src/contract/tool-question.ts';
-import { openPool, textOf } from '../../support/mcp-pool.ts';
+import { openPool, textOf, TRACEPARENT } from '../../support/mcp-pool.ts';
 import { askingPeer, everything, startLegacyPeer } from '../../support/mcp-servers.ts';
 
 const seats = (count: number): QuestionAnswer => ({ action: 'accept', content: { seats: count } });
@@ -35,7 +35,7 @@ test('a legacy call waits for the answer beyond its own limit, and its limit cou
 });
 
 test('a call behind one that waits for a person waits beyond its own limit, and says why', async () => {
-  const { call, logs } = openPool(askingPeer('legacy'));
+  const { call, logs, pool } = openPool(askingPeer('legacy'));
   const { asked, onQuestion } = person();
   const booked = call('book', {}, { onQuestion });
   await expect.poll(() => asked, { timeout: 10_000 }).toHaveLength(1);
@@ -48,6 +48,12 @@ test('a call behind one that waits for a person waits beyond its own limit, and 
   expect(await resumed).toMatchObject({ kind: 'failed', sent: false, task: { end: 'kept' } });
   // Longer than the limit of the call behind.
   expect(await call('plain', {}, { maxTotalMs: 600 })).toMatchObject({ kind: 'failed', sent: false });
+  const limits = { timeoutMs: 300, maxTotalMs: 300, signal: new AbortController().signal };
+  const list = { method: 'resources/list', params: {}, traceparent: TRACEPARENT, ...limits } as const;
+  expect(await pool.read({ server: askingPeer('legacy').name, ...list })).toMatchObject({
+    error: { type: 'timeout', message: expect.stringContaining('was not sent the request: it asks people') },
+    sent: false,
+  });
   asked[0]?.answer(seats(1));
   expect([textOf(await booked), textOf(await behind)]).toEqual(['{"seats":1}', 'plain']);
   expect(said).toEqual([expect.stringContaining('waits behind another call')]);

@@ -94,3 +94,19 @@ test('places are never overdrawn and never lost, in any order of events', async 
     ),
   );
 });
+
+test('what is set aside is not in the way of the one place that is left, and counts among all places', async () => {
+  const semaphore = createSemaphore(2);
+  semaphore.tryTake();
+  semaphore.narrow();
+  expect(semaphore.tryTake()).toBe(false);
+  const next = semaphore.take();
+  semaphore.setAside();
+  expect(await next).toBe(true);
+  semaphore.setAside();
+  expect(semaphore.tryTake()).toBe(false);
+  semaphore.release(true);
+  expect([semaphore.tryTake(), semaphore.tryTake()]).toEqual([true, false]);
+  semaphore.release(true);
+  expect(semaphore.tryTake()).toBe(false);
+});

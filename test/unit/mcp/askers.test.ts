@@ -19,6 +19,7 @@ function setup() {
   return {
     askers,
     clock,
+    inFlight,
     warnings,
     find: async (meta?: Record<string, unknown>) => askers.find(signal, meta),
     /** As the session does it. */
@@ -64,4 +65,16 @@ test('a server that asks for no call again and again is warned of once a minute,
   clock.now = 60_000;
   await find();
   expect(warnings[1]).toEqual({ fields: { calls: 0, suppressed: 49 }, message });
+});
+
+test('a question that names no task is of the call, not of a task that is under way beside it', async () => {
+  const { begin, find, inFlight } = setup();
+  const onQuestion = async () => ({ action: 'cancel' }) as const;
+  const poll = Promise.resolve();
+  const task = { onProgress: () => {}, onQuestion, taskId: 'a task' };
+  inFlight.set(poll, { onProgress: () => {}, taskId: 'a task' }).set(Promise.resolve(), task);
+  expect(await find()).toBe(task);
+  const { listeners } = await begin({ onQuestion });
+  expect(await find()).toBe(listeners);
+  expect(await find({ 'io.modelcontextprotocol/related-task': { taskId: 'a task' } })).toBe(task);
 });
