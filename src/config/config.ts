@@ -9,8 +9,7 @@ import { type FilePlace, readConfigFile } from './file.ts';
 import { fileSchema } from './file-schema.ts';
 import { type MetricsConfig, metricsOf } from './metrics.ts';
 import { type TelemetryConfig, telemetryOf } from './telemetry.ts';
-import { missingKeys, type ModelConfig, parseModels } from './models.ts';
-import { unknownSamplingModels } from './server-sampling.ts';
+import { missingKeys, type ModelConfig, modelFault, parseModels, type Sections } from './models.ts';
 import { type ServerConfig, transportOf } from './servers.ts';
 import { fieldErrors } from '../contract/field-error.ts';
 import { isObject } from '../contract/json-object.ts';
@@ -91,8 +90,6 @@ const SET_VARIABLE = 'Set the variable, or give it a default in the file: ${NAME
 export function parseConfig(raw: unknown, { source, directory, environment }: ParseOptions): Config {
   const { sections, mcpServers, variables } = parseAll(raw, environment, source);
   const { mcpServers: _, providers, models, telemetry, $schema: __, ...rest } = sections;
-  const unknown = unknownSamplingModels(mcpServers, models);
-  if (unknown.length > 0) throw new ConfigError(source, unknown);
   return {
     ...rest,
     ...parseModelsOrThrow({ providers, models }, environment, source),
@@ -119,7 +116,7 @@ function parseAll(raw: unknown, environment: Environment, source: string) {
   const filled = fillIn(raw, environment);
   const unset = new Set(filled.errors.map(({ path }) => path));
   const sections = attempted(() => parseOrThrow(fileSchema, filled.value, source));
-  const servers = attempted(() => parseServers(serversIn(filled.value), source));
+  const servers = attempted(() => parseServers(filled.value, source));
   const variables = attempted(() => parseVariables(environment));
   // What stands where a variable is not set is not yet the value.
   const errors = [sections, servers]
@@ -147,11 +144,11 @@ function attempted<T>(parse: () => T): Attempted<T> {
   }
 }
 
-/** The servers of a file whose other sections may be faulty; none where the section itself is, which is a fault of the file. */
-function serversIn(value: unknown): ReadonlyMap<string, unknown> {
-  const section = isObject(value) ? ownMember(value, 'mcpServers') : undefined;
-  const parsed = fileSchema.shape.mcpServers.safeParse(section);
-  return parsed.success ? parsed.data : new Map<string, unknown>();
+/** A section of a file whose other sections may be faulty; null where the section itself is, which is a fault of the file. */
+function sectionIn(value: unknown, name: 'mcpServers' | keyof Sections): ReadonlyMap<string, unknown> | null {
+  const section = isObject(value) ? ownMember(value, name) : undefined;
+  const parsed = fileSchema.shape[name].safeParse(section);
+  return parsed.success ? parsed.data : null;
 }
 
 function parseVariables(environment: Environment): z.output<typeof environmentSchema> {
@@ -188,10 +185,12 @@ function parseOrThrow<S extends z.ZodType>(
   throw new ConfigError(source, schemaErrors(parsed.error, schema, value, prefix));
 }
 
-/** Throws one `ConfigError` with the faults of all servers. */
-function parseServers(servers: ReadonlyMap<string, unknown>, source: string): Map<string, ServerConfig> {
-  const parsed = [...servers].map(
-    ([name, raw]) => [name, attempted(() => parseServer(name, raw, source))] as const,
+/** Throws one `ConfigError` with the faults of all servers, also of those that are left out. */
+function parseServers(file: unknown, source: string): Map<string, ServerConfig> {
+  const [providers, models] = [sectionIn(file, 'providers'), sectionIn(file, 'models')];
+  const known = providers === null || models === null ? null : { providers, models };
+  const parsed = [...(sectionIn(file, 'mcpServers') ?? [])].map(
+    ([name, raw]) => [name, attempted(() => parseServer(name, raw, { source, known }))] as const,
   );
   const errors = parsed.flatMap(([, each]) => (each.ok ? [] : each.error.errors));
   if (errors.length > 0) throw new ConfigError(source, errors);
@@ -199,7 +198,16 @@ function parseServers(servers: ReadonlyMap<string, unknown>, source: string): Ma
   return new Map(found.filter(([, server]) => !server.disabled));
 }
 
-function parseServer(name: string, raw: unknown, source: string): ServerConfig {
+/** `known`: null = it cannot be told which models there are. */
+function parseServer(
+  name: string,
+  raw: unknown,
+  { source, known }: { source: string; known: Sections | null },
+): ServerConfig {
   const { kind, schema } = transportOf(raw);
-  return { ...parseOrThrow(schema, raw, source, `mcpServers.${name}`), kind } as ServerConfig;
+  const server = { ...parseOrThrow(schema, raw, source, `mcpServers.${name}`), kind } as ServerConfig;
+  const model = 'sampling' in server ? server.sampling?.model : undefined;
+  const message = model === undefined || known === null ? null : modelFault(model, known);
+  if (message === null) return server;
+  throw new ConfigError(source, [{ path: `mcpServers.${name}.sampling.model`, message }]);
 }

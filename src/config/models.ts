@@ -6,7 +6,7 @@ import { byName } from './names.ts';
 import { providerSchema } from './providers.ts';
 import { fieldErrors } from '../contract/field-error.ts';
 import { serverNameSchema } from '../contract/identifiers.ts';
-import { BUILT_IN_PROVIDERS, parseModelName } from '../contract/model-name.ts';
+import { BUILT_IN_PROVIDERS, DEFAULT_ALIASES, parseModelName } from '../contract/model-name.ts';
 import { ownMember } from '../contract/own-member.ts';
 import type { FieldError } from '../contract/problem.ts';
 import type { Environment } from './environment-values.ts';
@@ -48,7 +48,7 @@ export interface ModelConfig {
 
 export type ParsedModels = { ok: true; value: ModelConfig } | { ok: false; errors: FieldError[] };
 
-interface Sections {
+export interface Sections {
   readonly providers: ReadonlyMap<string, unknown>;
   readonly models: ReadonlyMap<string, unknown>;
 }
@@ -124,12 +124,24 @@ function unknownProviders(
   configured: Sections['providers'],
 ): FieldError[] {
   return chain.flatMap((name, position) => {
-    const provider = parseModelName(name)?.provider ?? '';
-    if (configured.has(provider) || BUILT_IN_PROVIDERS.has(provider)) return [];
-    const known = [...new Set([...configured.keys(), ...BUILT_IN_PROVIDERS.keys()])];
-    const message = `names a provider that is not configured; there are ${known.join(', ')}`;
-    return [{ path: isList ? `${path}[${position}]` : path, message }];
+    const message = providerFault(name, configured);
+    return message === null ? [] : [{ path: isList ? `${path}[${position}]` : path, message }];
   });
+}
+
+/** Why no provider can have the model `provider:model`; null: one may. */
+function providerFault(name: string, configured: Sections['providers']): string | null {
+  const provider = parseModelName(name)?.provider ?? '';
+  if (configured.has(provider) || BUILT_IN_PROVIDERS.has(provider)) return null;
+  const known = [...new Set([...configured.keys(), ...BUILT_IN_PROVIDERS.keys()])];
+  return `names a provider that is not configured; there are ${known.join(', ')}`;
+}
+
+/** Why `asked` names no model; null: it is an alias, or a model of a provider that is configured. */
+export function modelFault(asked: string, { providers, models }: Sections): string | null {
+  if (models.has(asked) || DEFAULT_ALIASES.has(asked)) return null;
+  if (parseModelName(asked) === null) return 'is neither an alias of models nor provider:model';
+  return providerFault(asked, providers);
 }
 
 /** One fault for each provider whose key is missing. */

@@ -2,8 +2,6 @@
 // Must never be on by default: the tokens are paid for by the operator.
 import * as z from 'zod';
 import { positiveDurationMsSchema } from '../contract/identifiers.ts';
-import { DEFAULT_ALIASES, parseModelName } from '../contract/model-name.ts';
-import type { FieldError } from '../contract/problem.ts';
 import { notes } from './notes.ts';
 
 const tokens = z.int().min(1).max(Number.MAX_SAFE_INTEGER);
@@ -47,18 +45,3 @@ export const samplingSchema = z
   });
 
 export type SamplingConfig = z.infer<typeof samplingSchema>;
-
-/** Servers whose model is neither an alias nor the name of a model. */
-export function unknownSamplingModels(
-  servers: ReadonlyMap<string, { readonly sampling?: SamplingConfig | undefined } | object>,
-  aliases: ReadonlyMap<string, unknown>,
-): FieldError[] {
-  return [...servers].flatMap(([name, server]) => {
-    const model = 'sampling' in server ? server.sampling?.model : undefined;
-    const isKnown = (asked: string): boolean =>
-      aliases.has(asked) || DEFAULT_ALIASES.has(asked) || parseModelName(asked) !== null;
-    if (model === undefined || isKnown(model)) return [];
-    const message = 'is neither an alias of models nor provider:model';
-    return [{ path: `mcpServers.${name}.sampling.model`, message }];
-  });
-}

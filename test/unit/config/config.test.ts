@@ -93,6 +93,8 @@ describe('each fault names its path', () => {
     ['mcpServers.a.args[1]', server({ args: ['x', 1] })],
     ['mcpServers.a.env.KEY', server({ env: { KEY: 1 } })],
     ['mcpServers.a.sampling.model', server({ sampling: { model: 'nobody' } })],
+    ['mcpServers.a.sampling.model', server({ sampling: { model: 'nobody:any' } })],
+    ['mcpServers.a.sampling.model', server({ disabled: true, sampling: { model: 'nobody' } })],
     ['mcpServers.a.sampling.model', server({ sampling: {} })],
     [
       'mcpServers.a.sampling.max_tokens_per_call',
@@ -118,6 +120,18 @@ describe('each fault names its path', () => {
 
   test('a server whose name no lane can have', () => {
     expect(paths({ mcpServers: { 'a b': { command: 'x' } } })[0]).toContain('a b');
+  });
+
+  test('a model for tools, beside the faults of other servers and sections', () => {
+    const model = { sampling: { model: 'mine:any' } };
+    const mcpServers = { a: { command: 'x', ...model }, b: { command: 'x', serial: 'yes' } };
+    const others = ['mcpServers.b.serial', 'limits.batch'];
+    const both = ['mcpServers.a.sampling.model', ...others].toSorted();
+    expect(paths({ mcpServers, limits: { batch: 0 } }).toSorted()).toEqual(both);
+    const mine = { providers: { mine: { type: 'scripted' } }, limits: { batch: 0 } };
+    expect(paths({ mcpServers, ...mine }).toSorted()).toEqual(others.toSorted());
+    const unknown = { models: { 'a b': 'x' }, mcpServers, limits: { batch: 0 } };
+    expect(paths(unknown)).not.toContain('mcpServers.a.sampling.model');
   });
 
   test('an unknown control directive', () => {
