@@ -2,7 +2,9 @@
 // Must never ask without a limit of tokens, nor go on when nobody wants the answer.
 import type { ErrorEnvelope } from '../contract/error-envelope.ts';
 import { errorEnvelope } from '../contract/error-envelope.ts';
+import { parseModelName } from '../contract/model-name.ts';
 import type { ModelTurn } from '../contract/model-turn.ts';
+import { errorResult } from '../contract/result.ts';
 import type { LlmGenerate } from '../contract/work-directive.ts';
 import { pause } from '../lifecycle.ts';
 import { generateAnswer } from '../llm/model-generation.ts';
@@ -17,11 +19,13 @@ import type { Spans } from '../telemetry/spans.ts';
 import type { Execution, ExecutionContext } from './definition.ts';
 import { callModel, type LlmOptions } from './llm-call.ts';
 import { modelCallFacts } from './model-call-facts.ts';
+import type { ModelPlaces } from '../llm/model-places.ts';
 
 export interface AnswerOptions {
   readonly llm: LlmOptions;
   readonly spans: Spans;
   readonly reports: Pick<Reports, 'meters'>;
+  readonly places: ModelPlaces;
 }
 
 /** Who asks, for traces. */
@@ -51,7 +55,7 @@ export interface Answered {
 }
 
 /** The longest pause that a limit of the configuration may cost before the model is asked again. Milliseconds. */
-const LONGEST_PAUSE_MS = 30_000;
+export const LONGEST_PAUSE_MS = 30_000;
 const MOST_PAUSES = 3;
 
 /** The most tokens that one answer may take; what is read is an estimate. */
@@ -75,7 +79,7 @@ export async function askModels(
   let spent: Answered = { tokens: NO_TOKENS, isEstimated: false, cost: 0, outcome };
   let pauses = 0;
   for (let index = 0; index < models.length && !asked.signal.aborted;) {
-    const execution = await askModel(options, directive, { models, index, calls: pauses, ...asked });
+    const execution = await askInPlace(options, directive, { models, index, calls: pauses, ...asked });
     spent = withSpent(spent, execution, most);
     const waitMs = pauseOf(execution);
     const isLast = index === models.length - 1;
@@ -92,6 +96,22 @@ interface AskedModel extends AskedFor {
   readonly models: readonly string[];
   readonly index: number;
   readonly calls: number;
+}
+
+async function askInPlace(
+  options: AnswerOptions,
+  directive: LlmGenerate,
+  asked: AskedModel,
+): Promise<Execution> {
+  const provider = parseModelName(asked.models[asked.index] ?? '')?.provider ?? '';
+  const ask = async (): Promise<Execution> => askModel(options, directive, asked);
+  return (await options.places.during(provider, asked.signal, ask)) ?? noPlace(provider);
+}
+
+function noPlace(provider: string): Execution {
+  const message = `all places of lane.concurrency of providers.${provider} are taken by what tools ask`;
+  const error = errorEnvelope('rate_limited', message, { provider, limited_by: 'configuration' });
+  return { result: errorResult(error), unavailable: true, unsent: true };
 }
 
 async function askModel(

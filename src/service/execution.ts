@@ -4,6 +4,8 @@ import type { Config } from '../config/config.ts';
 import { DEFAULT_ALIASES, resolveModels } from '../contract/model-name.ts';
 import type { DirectiveDefinition } from '../executors/definition.ts';
 import type { LlmOptions } from '../executors/llm-call.ts';
+import { LONGEST_PAUSE_MS } from '../executors/llm-sampled-answer.ts';
+import { createModelPlaces } from '../llm/model-places.ts';
 import { serverReads } from '../executors/server-read.ts';
 import { toolExec } from '../executors/tool-exec.ts';
 import type { SamplingOptions } from '../executors/tool-sampling.ts';
@@ -78,7 +80,16 @@ function samplingFor(
     llm,
     spans,
     reports,
+    places: createModelPlaces({ placesOf: samplingPlaces(config), longestWaitMs: LONGEST_PAUSE_MS }),
     resolve: (model) => resolveModels({ model }, table),
     budgets: createSamplingBudgets(connection, keys, onError),
+  };
+}
+
+/** At each provider, in this process. */
+function samplingPlaces({ providers }: Config): (provider: string) => number {
+  return (provider) => {
+    const lane = providers.get(provider)?.lane;
+    return lane === undefined ? 1 : Math.min(lane.concurrency, lane.global_concurrency ?? Infinity);
   };
 }

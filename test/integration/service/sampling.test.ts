@@ -4,6 +4,7 @@ import { randomUUID } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import { createHttpClient } from '../../../src/client/http-client.ts';
 import { resultSchema } from '../../../src/contract/result.ts';
+import { createModelPlaces } from '../../../src/llm/model-places.ts';
 import { ownServerEntry } from '../../support/mcp-servers.ts';
 import { json, startProvider } from '../../support/provider-server.ts';
 import { openStore } from '../../support/store.ts';
@@ -20,9 +21,11 @@ const answer = {
 };
 /** Settles when a provider works on a request that it never answers. */
 let atWork = Promise.withResolvers<void>();
+/** Whether a tool may leave it then. */
+let mayLeave = Promise.resolve();
 const provider = shared(async () =>
   startProvider(async (response, request, index) => {
-    if (request.path === '/at-work') await atWork.promise;
+    if (request.path === '/at-work') await Promise.all([atWork.promise, mayLeave]);
     else if (JSON.stringify(request.body).includes('never')) return atWork.resolve();
     await json(200, answer)(response, request, index);
   }),
@@ -44,7 +47,7 @@ const service = shared(async () =>
     config: {
       providers: {
         gone: { type: 'openai-compatible', base_url: 'http://127.0.0.1:65535/v1' },
-        real: { type: 'openai-compatible', base_url: `${provider.url}/v1` },
+        real: { type: 'openai-compatible', base_url: `${provider.url}/v1`, lane: { concurrency: 1 } },
       },
       models: { summary: ['gone:any', 'real:any'] },
       mcpServers: {
@@ -55,7 +58,7 @@ const service = shared(async () =>
         // Two requests of at most 100 tokens and their prompt; what they take is less.
         day: asking({ sampling: { ...sampling, max_tokens_per_call: 130, max_tokens_per_day: 130 } }),
         leaving: asking(
-          { sampling: { ...sampling, max_tokens_per_call: 130, max_tokens_per_day: 250 } },
+          { sampling: { ...sampling, max_tokens_per_call: 130, max_tokens_per_day: 360 } },
           { ...legacy, ASKING_AT_WORK: `${provider.url}/at-work` },
         ),
         none: asking({}),
@@ -151,6 +154,42 @@ test('the budget of a day holds over calls, counts what was used, and lives in R
   }
 });
 
+test('no more requests of tools are at a provider than its lane.concurrency allows', async () => {
+  const left = Promise.withResolvers<void>();
+  mayLeave = left.promise;
+  const first = await start('leaving.sum-and-leave');
+  await atWork.promise;
+  const asked = () => provider.seen.filter(({ path }) => path !== '/at-work').length;
+  const before = asked();
+  const second = await start('legacy.sum-up');
+  await using store = await openStore(redis.url, { prefix: service.prefix });
+  const reserved = async () => {
+    const calls = await store.connection.keys(`${service.prefix}:{sampling:legacy}:call:*`);
+    const fields = await Promise.all(calls.map(async (key) => store.connection.hkeys(key)));
+    return fields.flat().filter((field) => field.startsWith('open|'));
+  };
+  await expect.poll(reserved, { timeout: 30_000 }).toHaveLength(1);
+  for (const _ of Array(20).keys()) await client.directive(second, 'c');
+  expect(asked()).toBe(before);
+  left.resolve();
+  await end(first);
+  expect((await end(second)).said).toBe('in short ');
+});
+
+test('a request that nobody waits for, or that has waited too long, takes no place at a provider', async () => {
+  const places = createModelPlaces({ placesOf: () => 1, longestWaitMs: 1 });
+  const [held, gone] = [Promise.withResolvers<void>(), new AbortController()];
+  const { signal } = new AbortController();
+  const first = places.during('p', signal, () => held.promise);
+  gone.abort();
+  const late = [signal, gone.signal].map(async (each) => places.during('p', each, async () => 'asked'));
+  expect(await Promise.all(late)).toEqual([null, null]);
+  expect(await places.during('other', signal, async () => 'asked')).toBe('asked');
+  held.reject(new Error('broken'));
+  await expect(first).rejects.toThrow('broken');
+  expect(await places.during('p', signal, async () => 'asked')).toBe('asked');
+});
+
 test('an answer that is paid for and that nobody waits for counts as the most that it may take', async () => {
   for (const tool of ['sum-and-leave', 'sum-and-withdraw']) {
     atWork = Promise.withResolvers();
@@ -163,7 +202,7 @@ test('an answer that is paid for and that nobody waits for counts as the most th
   const left = async () => Promise.all(calls.map(async (key) => store.connection.hkeys(key)));
   await expect.poll(left).toEqual(calls.map(() => ['requests', 'tokens']));
   const [day] = store.keys.sampling('leaving', '');
-  expect(Number(await store.connection.hget(day, 'tokens'))).toBeGreaterThan(200);
+  expect(Number(await store.connection.hget(day, 'tokens'))).toBeGreaterThan(300);
   expect(JSON.stringify((await call('leaving.sum-up')).said)).toContain('max_tokens_per_day');
 });
 
