@@ -8,7 +8,7 @@ import { ServiceUnavailable } from '../contract/problem.ts';
 import { errorResult, okResult } from '../contract/result.ts';
 import type { RunView } from '../contract/run.ts';
 import type { Signal } from '../contract/signal.ts';
-import { asksPerson, type Hearing, questionFeed } from './question-feed.ts';
+import { asksPerson, heardSignals, type Hearing, questionFeed } from './question-feed.ts';
 import { refusedCall, whenAccepted } from './refusal.ts';
 import { answerOf, type Place } from './tool-answer.ts';
 import { attended, type CallParts, traceOf, unlessAborted, type Waiter } from './tool-call.ts';
@@ -107,8 +107,7 @@ async function followed(
   using feed = questionFeed(listener);
   let steps = 0;
   try {
-    for await (const event of client.signals(place.requestId, { signal })) {
-      feed.hear(event);
+    for await (const event of heardSignals(client, place, feed, signal)) {
       const answer = endedBy(event, place);
       if (answer !== null) return answer;
       const message = stepOf(event, place);

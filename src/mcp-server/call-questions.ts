@@ -33,12 +33,15 @@ export type CallQuestion = InputQuestion | ApprovalQuestion;
 export interface CallQuestions {
   /** In the order of the log. null: nothing has changed. */
   hear(signal: Signal): 'asked' | 'ended' | null;
+  /** Approvals first: no flood of questions of tools comes before them. */
   open(): readonly CallQuestion[];
+  /** The sequence of the first that was beyond the limits; null: none. */
+  skippedFrom(): number | null;
   /** How it ended, in words; null: it is open, or was not heard of. */
   endOf(ref: string): string | null;
 }
 
-/** More are not looked at: nobody answers so many at once. */
+/** Of each kind. More are not looked at: nobody answers so many at once. */
 const MOST_OPEN = 64;
 const MOST_ENDED = 64;
 
@@ -60,8 +63,14 @@ export function callQuestions(): CallQuestions {
   const open = new Map<string, CallQuestion>();
   const ended = new Map<string, string>();
 
+  let skippedFrom: number | null = null;
+  const ofKind = (kind: CallQuestion['kind']) => [...open.values()].filter((each) => each.kind === kind);
+
   function ask(question: CallQuestion): boolean {
-    if (open.size >= MOST_OPEN) return false;
+    if (ofKind(question.kind).length >= MOST_OPEN) {
+      skippedFrom ??= question.sequence;
+      return false;
+    }
     open.set(question.ref, question);
     return true;
   }
@@ -92,7 +101,8 @@ export function callQuestions(): CallQuestions {
       if (question !== null) return ask(question) ? 'asked' : null;
       return isEnd(signal) ? 'ended' : null;
     },
-    open: () => [...open.values()],
+    open: () => [...ofKind('approval'), ...ofKind('input')],
+    skippedFrom: () => skippedFrom,
     endOf: (ref) => ended.get(ref) ?? null,
   };
 }

@@ -17,6 +17,8 @@ export interface QuestionListener {
 
 export interface QuestionFeed extends Disposable {
   hear(signal: Signal): void;
+  /** All that the log held is heard: before, what is long answered looks open. */
+  caughtUp(): void;
 }
 
 /** What a tool asks at once arrives at once, within this time. */
@@ -26,6 +28,7 @@ const AGAIN_MS = 1_000;
 export function questionFeed(listener: QuestionListener | null): QuestionFeed {
   const questions = callQuestions();
   let timer: NodeJS.Timeout | undefined;
+  let isCaughtUp = false;
   const announce = (): void => {
     timer = undefined;
     listener?.changed(questions.open(), questions.endOf);
@@ -33,12 +36,39 @@ export function questionFeed(listener: QuestionListener | null): QuestionFeed {
   return {
     hear(signal) {
       const change = questions.hear(signal);
+      if (!isCaughtUp) return;
       if (change === 'asked') timer ??= setTimeout(announce, GATHER_MS);
       // Nobody shall go on with what is over; what was asked a moment ago is still being gathered.
       if (change === 'ended' && timer === undefined) announce();
     },
+    caughtUp() {
+      isCaughtUp = true;
+      // What a host still shows may be over.
+      if (questions.open().length === 0) announce();
+      else timer ??= setTimeout(announce, GATHER_MS);
+    },
     [Symbol.dispose]: () => clearTimeout(timer),
   };
+}
+
+/** The log of a call from its beginning on, and each of it heard. */
+export async function* heardSignals(
+  client: Pick<DirectiveClient, 'signals'>,
+  { requestId }: Place,
+  feed: QuestionFeed,
+  signal: AbortSignal,
+): AsyncGenerator<Signal, void, undefined> {
+  let after = 0;
+  for await (const event of client.signals(requestId, { signal, follow: false })) {
+    after = event.sequence;
+    feed.hear(event);
+    yield event;
+  }
+  feed.caughtUp();
+  for await (const event of client.signals(requestId, { after, signal })) {
+    feed.hear(event);
+    yield event;
+  }
 }
 
 export interface Hearing {
@@ -62,16 +92,14 @@ export async function followCall(
 /** False: the service was away. */
 async function followedToEnd(
   client: DirectiveClient,
-  { requestId }: Place,
+  place: Place,
   { relay, listener }: Hearing,
   signal: AbortSignal,
 ): Promise<boolean> {
   using feed = questionFeed(listener);
   try {
-    for await (const event of client.signals(requestId, { signal })) {
-      feed.hear(event);
-      if (relay !== null) report(event, requestId, relay);
-    }
+    for await (const event of heardSignals(client, place, feed, signal))
+      if (relay !== null) report(event, place.requestId, relay);
     return true;
   } catch (error) {
     return !(error instanceof ServiceUnavailable);

@@ -31,8 +31,9 @@ export function createQuestionReader(client: Pick<DirectiveClient, 'signals'>): 
         questions.hear(signal);
         last = signal.sequence;
       }
-      const [first] = questions.open();
-      keep(requestId, first === undefined ? last : first.sequence - 1);
+      const sequences = questions.open().map(({ sequence }) => sequence);
+      const skipped = questions.skippedFrom() ?? Infinity;
+      keep(requestId, Math.min(last, skipped - 1, ...sequences.map((sequence) => sequence - 1)));
       return questions;
     },
   };

@@ -1,8 +1,15 @@
 /** Questions as a host shows them: what differs looks different, and no server can write as if it were Adjutant.
  *  It must not need a service: the questions are as the log of a call has them. */
-import { expect, test } from 'vitest';
-import type { ApprovalQuestion, InputQuestion } from '../../../src/mcp-server/call-questions.ts';
+import { expect, test, vi } from 'vitest';
+import type { Signal } from '../../../src/contract/signal.ts';
+import { shownTo } from '../../../src/mcp-server/asked-leg.ts';
+import {
+  type ApprovalQuestion,
+  callQuestions,
+  type InputQuestion,
+} from '../../../src/mcp-server/call-questions.ts';
 import { elicitationOf } from '../../../src/mcp-server/elicitation.ts';
+import { followCall } from '../../../src/mcp-server/question-feed.ts';
 
 const showing = { host: { by: 'MCP host', showsForms: true, opensUrls: true }, tool: null };
 
@@ -50,4 +57,42 @@ test.each([
   ['a value to begin with', { a: { type: 'string', default: '\u001B]0;x' } }],
 ])('a form is not shown where %s is not plain: it must come back as it is', (_, properties) => {
   expect(elicitationOf(input('Which?', { type: 'object', properties }), showing)).toBeNull();
+});
+
+function asked(sequence: number, kind: 'approval' | 'input'): Signal {
+  const type = kind === 'input' ? 'ai.tool.input_requested' : 'ai.tool.approval_requested';
+  const names = { call_id: `c${sequence}`, tool_name: 's.t', input_id: `c${sequence}.1` };
+  const data = { ...names, mode: 'form', message: '?', arguments: {}, metadata: {} };
+  return { type, sequence, data } as unknown as Signal;
+}
+
+test('any number of questions leaves room for an approval, before them', () => {
+  const questions = callQuestions();
+  for (let sequence = 1; sequence <= 70; sequence += 1) questions.hear(asked(sequence, 'input'));
+  questions.hear(asked(71, 'approval'));
+  expect(questions.open()).toHaveLength(65);
+  expect(questions.skippedFrom()).toBe(65);
+  const [first] = shownTo(showing.host, questions.open(), showing);
+  expect(first?.question.ref).toBe('approval:c71');
+});
+
+test('a client that comes back is not asked what the log, read to its end, says is answered', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout'] });
+  const { promise: ended, resolve: end } = Promise.withResolvers<void>();
+  const decided = { type: 'ai.tool.approval_decided', sequence: 2, time: 't', data: { call_id: 'c1' } };
+  async function* signals(
+    _: string,
+    { follow = true, after = 0 }: { follow?: boolean; after?: number } = {},
+  ) {
+    if (after < 1) yield asked(1, 'approval');
+    // The rest of the log takes longer than questions are gathered.
+    await vi.advanceTimersByTimeAsync(100);
+    if (after < 2) yield decided as unknown as Signal;
+    if (follow) await ended;
+  }
+  const changed = vi.fn(() => end());
+  const hearing = { relay: null, listener: { changed, enough: null } };
+  await followCall({ signals } as never, { requestId: 'r', id: 'c' }, hearing, new AbortController().signal);
+  vi.useRealTimers();
+  expect(changed).toHaveBeenCalledExactlyOnceWith([], expect.any(Function));
 });
