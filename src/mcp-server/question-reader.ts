@@ -5,7 +5,8 @@ import { type CallQuestions, callQuestions } from './call-questions.ts';
 import type { Place } from './tool-answer.ts';
 
 export interface QuestionReader {
-  read(place: Place): Promise<CallQuestions>;
+  /** `whole`: also what was over at an earlier look. */
+  read(place: Place, options?: { readonly whole?: boolean }): Promise<CallQuestions>;
 }
 
 /** One number for each. */
@@ -23,9 +24,9 @@ export function createQuestionReader(client: Pick<DirectiveClient, 'signals'>): 
   }
 
   return {
-    async read({ requestId }) {
+    async read({ requestId }, { whole = false } = {}) {
       const questions = callQuestions();
-      const after = starts.get(requestId) ?? 0;
+      const after = whole ? 0 : (starts.get(requestId) ?? 0);
       let last = after;
       for await (const signal of client.signals(requestId, { after, follow: false })) {
         questions.hear(signal);

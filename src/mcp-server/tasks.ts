@@ -132,7 +132,8 @@ async function updated(
   const responses = Object.entries(context.mcpReq.inputResponses ?? {});
   if (responses.length > MOST_ANSWERS) throw invalidParams(`At most ${MOST_ANSWERS} answers at once`);
   const host = modernHost(context);
-  const asked = await parts.questions.read(call);
+  // Whole: an answer to what is long over is told who was first.
+  const asked = await parts.questions.read(call, { whole: true });
   const shown = new Set(
     ableToShow(host, asked.open(), { tool: calledTool(call, call.tool) }).map(({ question }) => question.ref),
   );
