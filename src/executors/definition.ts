@@ -7,6 +7,7 @@ import type { Result } from '../contract/result.ts';
 import type { SignalDraft } from '../contract/signal.ts';
 import type { QuestionAnswer, ToolQuestion } from '../contract/tool-question.ts';
 import type { RepeatPolicy } from '../contract/work-directive.ts';
+import type { Withdrawal } from '../mcp/task.ts';
 import type { Attributes } from '../telemetry/span.ts';
 
 type SignalType = SignalDraft['type'];
@@ -134,6 +135,8 @@ export interface Execution {
   ambiguous?: boolean;
   /** The call goes on at the other side and is written down: the next attempt asks for its end. */
   resumable?: boolean;
+  /** It may go on at the other side, which nobody has reached to stop it, and is written down: `withdraw` follows its end. */
+  unwithdrawn?: boolean;
   /**
    * The other side answers no more questions about the call, so that nobody will learn how it ended: the call of this
    * attempt, or of an earlier one.
@@ -168,10 +171,10 @@ export interface QueuedDefinition<D extends Directive = Directive> {
   started(directive: D): SignalDraft['data'] | null;
   execute(directive: D, context: ExecutionContext): Promise<Execution>;
   /**
-   * Has the other side stop what `keep` wrote down, since the directive has ended. False: it does not answer at present.
+   * Has the other side stop what `keep` wrote down, since the directive has ended. `away`: it does not answer at present.
    * Absent: there is nothing to stop.
    */
-  withdraw?(directive: D, lane: string, task: string): Promise<boolean>;
+  withdraw?(directive: D, lane: string, task: string): Promise<Withdrawal>;
 }
 
 /** A type that is answered at acceptance. */

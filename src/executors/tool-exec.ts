@@ -6,7 +6,7 @@ import { redact } from '../contract/redaction.ts';
 import { errorResult } from '../contract/result.ts';
 import { toolExecSchema, type RepeatPolicy, type ToolExec } from '../contract/work-directive.ts';
 import type { McpPool } from '../mcp/pool.ts';
-import type { ToolCallOutcome, ToolCallRequest, ToolCallSession } from '../mcp/tool-call.ts';
+import type { TaskUse, ToolCallOutcome, ToolCallRequest, ToolCallSession } from '../mcp/tool-call.ts';
 import { ATTRIBUTE } from '../telemetry/semantic-names.ts';
 import type { Attributes } from '../telemetry/span.ts';
 import { readToolResult, type DirectiveTrust } from '../mcp/tool-result.ts';
@@ -89,7 +89,9 @@ export function toolExec(
     },
     async withdraw(directive, lane, task) {
       const place = placeOf(directive, lane);
-      return place === null || pool.withdraw(place.server, task, place.endpoint);
+      if (place === null)
+        return { kind: 'moot', reason: 'no server of this worker offers its tool any more' };
+      return pool.withdraw(place.server, task, place.endpoint);
     },
   });
 }
@@ -253,6 +255,23 @@ function spanOf({ server }: ToolPlace, session: ToolCallSession | undefined, isR
 /** A failed call without an answer of the tool is ambiguous: it may have run. An HTTP 5xx may come from a gateway. */
 const UNANSWERED: ReadonlySet<string> = new Set(['timeout', 'network', 'cancelled', 'provider_error']);
 
+/** What is left of a task whose end is not known. */
+function after(
+  task: TaskUse | undefined,
+  isResumed: boolean,
+): Pick<Execution, 'resumable' | 'unwithdrawn' | 'forgotten'> {
+  switch (task?.end) {
+    case 'kept':
+      return { resumable: true };
+    case 'left':
+      return { unwithdrawn: true };
+    case 'forgotten':
+      return { forgotten: isResumed ? 'earlier' : 'own' };
+    default:
+      return {};
+  }
+}
+
 function read(
   { outcome, afresh }: AnsweredOutcome,
   place: ToolPlace,
@@ -264,10 +283,7 @@ function read(
     const { error, sent, task } = outcome;
     const ambiguous = task === undefined ? sent && UNANSWERED.has(error.type) : task.end !== 'ended';
     const unreached = !sent && error.type === 'network';
-    const forgotten = { forgotten: isResumed ? ('earlier' as const) : ('own' as const) };
-    const resumable = { resumable: true };
-    const after = task?.end === 'kept' ? resumable : task?.end === 'forgotten' ? forgotten : {};
-    return { result: errorResult(withFix(error, place)), ambiguous, unreached, ...after };
+    return { result: errorResult(withFix(error, place)), ambiguous, unreached, ...after(task, isResumed) };
   }
   const { result, content, rejected } = readToolResult(outcome.result, { trust: place.trust });
   const execution = { result, content };

@@ -37,11 +37,18 @@ export function createEndRecorder(index: SweepIndex, dead: DeadLetterIndex) {
         .catch(() => {});
   }
 
+  /** Of a directive whose task is still to be cancelled: the sweeper goes on to look, and writes a dead letter that is missing. */
+  function recordUnfinished(ended: EndedDirective): void {
+    const { errorType } = ended;
+    if (errorType === null || NO_DEAD_LETTER.has(errorType)) return;
+    bury({ ...ended, errorType }).catch(() => {});
+  }
+
   /** Of a directive that no worker had taken: its job may still arrive, so the sweeper checks once more. */
   async function recordUntaken(ended: EndedDirective & { errorType: string }, lookAt: number): Promise<void> {
     await bury(ended);
     await index.lookOnceMore(ended, lookAt);
   }
 
-  return { record, recordUntaken, flush: () => index.flush() };
+  return { record, recordUnfinished, recordUntaken, flush: () => index.flush() };
 }

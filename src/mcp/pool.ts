@@ -12,6 +12,7 @@ import type { Logger } from '../telemetry/logger.ts';
 import type { LoginSummary } from './oauth/login.ts';
 import type { LoginStore } from './oauth/login-store.ts';
 import { type TokenSource, tokensFor } from './oauth/token-source.ts';
+import type { Withdrawal } from './task.ts';
 import { withdrawnTask } from './task-question.ts';
 import { type Hide, hideSecretsOf } from './server-secrets.ts';
 import { createServerEvents, type Subscribe } from './server-events.ts';
@@ -42,8 +43,8 @@ export interface McpPool {
   subscribe: Subscribe;
   /** Never throws. */
   call(request: ToolCallRequest): Promise<ToolCallOutcome>;
-  /** Asks the server of a call that has ended to cancel its task, as `keepTask` got it. False: it does not answer now. */
-  withdraw(server: string, task: string, endpoint: string): Promise<boolean>;
+  /** Asks the server of a call that has ended to cancel its task, as `keepTask` got it. Never throws. */
+  withdraw(server: string, task: string, endpoint: string): Promise<Withdrawal>;
   /** Resources, prompts and completions. Never throws. */
   read(request: ReadRequest): Promise<ReadOutcome>;
   /** null: never listed yet, or no such server. Kept while the server is away. */
@@ -93,8 +94,10 @@ export function createMcpPool(options: McpPoolOptions): McpPool {
       return outcome.kind === 'failed' ? tools.hide(outcome) : outcome;
     },
     async withdraw(server, task, endpoint) {
-      const connection = served.get(server)?.connection ?? null;
-      return connection === null || withdrawnTask({ name: server, connection, only: null }, task, endpoint);
+      const tools = served.get(server);
+      if (tools === undefined) return { kind: 'moot', reason: 'its server is not configured any more' };
+      const { connection, hide } = tools;
+      return hide(await withdrawnTask({ name: server, connection, only: null }, task, endpoint));
     },
     async read(request) {
       const tools = served.get(request.server);

@@ -112,8 +112,16 @@ async function outcomeOf(call: TaskCall, { isKept, only, ...asked }: Awaited): P
     onAnswered: (session) => announce(call, session),
     onQuestions: (inputRequests) => answersTo(call, inputRequests),
   });
+  const lost = 'isTold' in end && !end.isTold && isKept ? 'left' : 'lost';
+  if (end.kind === 'asks') return failed(notOffered(call, lost), lost, polls);
   if (end.kind !== 'stopped') return outcomeOfEnd(call, end, polls);
-  return failed(endedError(call), isKept && goesOn() ? 'kept' : 'lost', polls);
+  return failed(endedError(call), isKept && goesOn() ? 'kept' : lost, polls);
+}
+
+function notOffered({ request: { server } }: TaskCall, end: Ended): ErrorEnvelope {
+  const became = end === 'left' ? 'is still to be cancelled' : 'was cancelled';
+  const message = `The tool asks for something that this client does not offer; its task ${became}`;
+  return errorEnvelope('executor', message, { server });
 }
 
 /** The worker holds the task while a person is asked; if it dies, the next one asks again. Null: nobody can answer. */
@@ -143,7 +151,7 @@ function announce(call: TaskCall, session: Session): void {
 
 async function outcomeOfEnd(
   call: TaskCall,
-  end: Exclude<TaskEnd, { kind: 'stopped' }>,
+  end: Exclude<TaskEnd, { kind: 'stopped' | 'asks' }>,
   polls: number,
 ): Promise<ToolCallOutcome> {
   switch (end.kind) {
@@ -153,10 +161,6 @@ async function outcomeOfEnd(
       return failed(end.error, 'ended', polls);
     case 'forgotten':
       return forgotten(call, end.reason, polls);
-    case 'asks': {
-      const message = 'The tool asks for something that this client does not offer; its task was cancelled';
-      return failed(errorEnvelope('executor', message, { server: call.request.server }), 'lost', polls);
-    }
   }
 }
 

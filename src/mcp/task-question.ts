@@ -3,14 +3,14 @@
 import { ProtocolError, ProtocolErrorCode, SdkHttpError } from '@modelcontextprotocol/client';
 import type { ErrorEnvelope } from '../contract/error-envelope.ts';
 import { isObject } from '../contract/json-object.ts';
-import { failedCall } from './call-failure.ts';
+import { type FailedCall, failedCall } from './call-failure.ts';
 import { describe } from './connect-fault.ts';
 import type { Connection } from './connection.ts';
 import { ANSWER_REFUSED } from './message-delivery.ts';
 import { errorCodeIn } from './read-message.ts';
 import type { OnQuestion, Session } from './session.ts';
 import type { OnSampling } from './sampling.ts';
-import { decodeTask, isAbout, readTask, type TaskRef, type TaskReport } from './task.ts';
+import { decodeTask, isAbout, readTask, type TaskRef, type TaskReport, type Withdrawal } from './task.ts';
 import { holdResult, type HeldResult, olderReport } from './task-result.ts';
 
 /** Where a task can be asked for. */
@@ -44,10 +44,7 @@ export async function askTask(
   early: TaskReport | null = null,
 ): Promise<TaskAnswer> {
   const session = await sessionOf(server, signal);
-  if (session === null) {
-    const reason = server.connection.fault()?.message ?? 'it is not ready';
-    return { kind: 'away', reason };
-  }
+  if (session === null) return unreached(server);
   try {
     const request = { method: 'tasks/get', taskId: task.id, timeoutMs: ANSWER_MS, signal } as const;
     const answer = await session.task(request);
@@ -82,24 +79,47 @@ export function heldResult(
   return holdResult({ session, task, signal, onQuestion: server.onQuestion, onSampling: server.onSampling });
 }
 
-/** Asks the server to cancel it. Whether it does so, only another question tells. */
-export async function cancelTask(server: TaskServer, task: TaskRef, timeoutMs: number): Promise<void> {
-  const session = server.only ?? server.connection.session();
-  await session?.task({ method: 'tasks/cancel', taskId: task.id, timeoutMs }).catch(() => {});
+/** Never rejects. A server that has forgotten the session is asked by the next call of this, over a new one. */
+export async function cancelTask(
+  server: TaskServer,
+  task: TaskRef,
+  signal: AbortSignal,
+): Promise<Withdrawal> {
+  const session = await sessionOf(server, signal);
+  if (session === null) return unreached(server);
+  const request = { method: 'tasks/cancel', taskId: task.id, timeoutMs: ANSWER_MS, signal } as const;
+  return session.task(request).then(
+    () => ({ kind: 'cancelled' }) as const,
+    (error: unknown) => notCancelled(server, session, error),
+  );
 }
 
-/** `text`: as it was written down. False: the server has not answered, and may be asked again. */
-export async function withdrawnTask(server: TaskServer, text: string, endpoint: string): Promise<boolean> {
+/** `text`: as it was written down. */
+export async function withdrawnTask(server: TaskServer, text: string, endpoint: string): Promise<Withdrawal> {
   const task = decodeTask(text);
+  // A worker of a later version reads it.
+  if (task === null) return { kind: 'away', reason: 'this version cannot read what was written down' };
   // At another place its id means another task, or none.
-  if (task === null || task.endpoint !== endpoint) return true;
-  const session = await sessionOf(server, AbortSignal.timeout(CONNECT_MS));
-  if (session === null) return false;
-  const request = { method: 'tasks/cancel', taskId: task.id, timeoutMs: CONNECT_MS } as const;
-  return session.task(request).then(
-    () => true,
-    (error: unknown) => codeOf(error) !== null,
-  );
+  if (task.endpoint !== endpoint)
+    return { kind: 'moot', reason: 'its server was at another place, and is not asked here' };
+  return cancelTask(server, task, AbortSignal.timeout(2 * CONNECT_MS));
+}
+
+function notCancelled(server: TaskServer, session: Session, error: unknown): Withdrawal {
+  const code = isOwnAnswer(error, session) ? codeOf(error) : null;
+  if (code === ProtocolErrorCode.InvalidParams)
+    return { kind: 'moot', reason: 'its server does not know it, or has ended it' };
+  if (code === ProtocolErrorCode.MethodNotFound)
+    return { kind: 'moot', reason: 'its server cancels no tasks' };
+  const { error: envelope, refused } = failureOf(server, session, error);
+  if (refused) server.connection.giveUp(session, envelope.message);
+  return { kind: 'away', reason: describe(error) };
+}
+
+/** Not of a gateway before it, nor about its session: in the older protocol that is what HTTP 404 means. */
+function isOwnAnswer(error: unknown, { era }: Session): boolean {
+  if (!(error instanceof SdkHttpError)) return true;
+  return error.status === 400 || (error.status === 404 && era === 'modern');
 }
 
 /** Whether the server has the answers. Sent twice they count once: it ignores what it does not wait for. */
@@ -124,16 +144,18 @@ async function sessionOf({ connection, only }: TaskServer, signal: AbortSignal):
   return connection.session() ?? connection.waitForSession(within);
 }
 
-function failedQuestion(
-  { name, connection, only }: TaskServer,
-  session: Session,
-  error: unknown,
-): TaskAnswer {
+function unreached({ connection }: TaskServer): { kind: 'away'; reason: string } {
+  return { kind: 'away', reason: connection.fault()?.message ?? 'it is not ready' };
+}
+
+function failureOf({ name: server }: TaskServer, session: Session, error: unknown): FailedCall {
+  return failedCall(error, { server, holdsSessionId: session.holdsSessionId() });
+}
+
+function failedQuestion(server: TaskServer, session: Session, error: unknown): TaskAnswer {
+  const { connection, only } = server;
   const code = codeOf(error);
-  const { error: envelope, refused } = failedCall(error, {
-    server: name,
-    holdsSessionId: session.holdsSessionId(),
-  });
+  const { error: envelope, refused } = failureOf(server, session, error);
   if (code === ANSWER_REFUSED) return { kind: 'refused', error: envelope };
   if (code === ProtocolErrorCode.InvalidParams)
     return { kind: 'forgotten', reason: 'it does not know the task' };

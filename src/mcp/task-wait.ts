@@ -37,10 +37,13 @@ export type TaskEnd =
   /** It has ended, but its end cannot be taken. */
   | { readonly kind: 'refused'; readonly error: ErrorEnvelope }
   | { readonly kind: 'forgotten'; readonly reason: string }
-  /** It wants an answer that nobody here gives, and is cancelled. */
-  | { readonly kind: 'asks' }
+  /** It wants an answer that nobody here gives. `isTold`: its server has answered the request to cancel it. */
+  | { readonly kind: 'asks'; readonly isTold: boolean }
   /** The deadline has fired, and nobody knows how it ends. */
-  | { readonly kind: 'stopped' };
+  | { readonly kind: 'stopped'; readonly isTold: boolean };
+
+/** What one question has found: null, it has not ended. */
+type Found = Exclude<TaskEnd, { kind: 'asks' | 'stopped' }> | { readonly kind: 'asks' } | null;
 
 /** A server may take so many questions to notice that it has the answers; then it asks the same again. */
 const MOST_REPEATS = 10;
@@ -161,8 +164,7 @@ function note({ task }: TaskWait, known: Known, report: TaskReport): void {
   known.expiresAt = expiryOf(task, report, Date.now());
 }
 
-/** null: it has not ended. */
-function endIn(wait: TaskWait, known: Known, answer: TaskAnswer): TaskEnd | null {
+function endIn(wait: TaskWait, known: Known, answer: TaskAnswer): Found {
   switch (answer.kind) {
     case 'report':
       note(wait, known, answer.report);
@@ -207,23 +209,32 @@ async function answered(wait: TaskWait, known: Known): Promise<boolean> {
   return true;
 }
 
-async function refusedToAnswer({ server, task }: TaskWait): Promise<TaskEnd> {
-  await cancelTask(server, task, CANCEL_MS);
-  return { kind: 'asks' };
+async function refusedToAnswer(wait: TaskWait): Promise<TaskEnd> {
+  return { kind: 'asks', isTold: await told(wait, AbortSignal.timeout(CANCEL_MS)) };
+}
+
+/** Whether its server has answered the request to cancel it. */
+async function told({ server, task }: TaskWait, signal: AbortSignal): Promise<boolean> {
+  const { kind } = await cancelTask(server, task, signal);
+  return kind !== 'away';
 }
 
 /** A task that nobody wants any more is cancelled, which is a request only: it may still complete. */
 async function stopped(wait: TaskWait, known: Known): Promise<TaskEnd> {
-  if (wait.goesOn()) return { kind: 'stopped' };
+  if (wait.goesOn()) return { kind: 'stopped', isTold: false };
   const late = AbortSignal.timeout(CANCEL_MS);
-  await cancelTask(wait.server, wait.task, CANCEL_MS);
+  let isTold = await told(wait, late);
   while (!late.aborted) {
-    const end = endIn(wait, known, await ask(wait, known, late));
+    const answer = await ask(wait, known, late);
+    const end = endIn(wait, known, answer);
     if (end?.kind === 'over') return end;
-    if (end !== null) break;
+    if (end?.kind === 'forgotten' || end?.kind === 'refused') return { kind: 'stopped', isTold: true };
+    if (end !== null && isTold) break;
+    // Only to a server that has just reported this task: after a restart the id may be another one's.
+    if (answer.kind === 'report' && !isTold) isTold = await told(wait, late);
     await pause(CANCEL_POLL_MS, late);
   }
-  return { kind: 'stopped' };
+  return { kind: 'stopped', isTold };
 }
 
 async function pause(ms: number, signal: AbortSignal): Promise<null> {

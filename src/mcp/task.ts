@@ -35,6 +35,15 @@ export interface TaskReport {
   readonly inputRequests: unknown;
 }
 
+/** What has come of asking the server of a task to cancel it. */
+export type Withdrawal =
+  /** It has accepted that: whether the task ends, only another question tells. */
+  | { readonly kind: 'cancelled' }
+  /** There is nothing to cancel, or nobody who may be asked for it. */
+  | { readonly kind: 'moot'; readonly reason: string }
+  /** The server has not answered: it may be asked again. */
+  | { readonly kind: 'away'; readonly reason: string };
+
 /** Ids may be sealed state; they travel in a header, and are kept in the journal. Bytes. */
 const MAX_ID_BYTES = 1_024;
 const MAX_CREATED_AT = 64;

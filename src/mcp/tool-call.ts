@@ -95,9 +95,10 @@ export type ToolCallOutcome =
 export interface TaskUse {
   /**
    * `ended`: the server has said how; `lost`: it may or may not have completed; `forgotten`: the same, and the server
-   * knows nothing of it any more; `kept`: it goes on, and the next attempt asks for its end.
+   * knows nothing of it any more; `kept`: it goes on, and the next attempt asks for its end; `left`: lost, and nobody has
+   * reached its server to cancel it.
    */
-  readonly end: 'ended' | 'lost' | 'forgotten' | 'kept';
+  readonly end: 'ended' | 'lost' | 'forgotten' | 'kept' | 'left';
   /** How often it was asked for. */
   readonly polls: number;
 }

@@ -9,7 +9,7 @@ import { decodeEnvelope } from '../journal/envelope.ts';
 import type { Journal } from '../journal/journal.ts';
 import type { DirectiveRecord } from '../journal/records.ts';
 import type { EndRecorder } from '../journal/end-recorder.ts';
-import type { DueEntry, SweepIndex } from '../journal/sweep-index.ts';
+import type { DirectiveRef, DueEntry, SweepIndex } from '../journal/sweep-index.ts';
 import { failureSignal } from '../journal/terminal-signal.ts';
 import { NO_SPANS, type Spans } from '../telemetry/spans.ts';
 import { type EndedDirective, NO_REPORTS, type Reports } from '../telemetry/reports.ts';
@@ -30,6 +30,8 @@ export interface DirectiveSweepParts {
   /** Default: nothing is traced. */
   spans?: Spans;
   onEnded?(requestId: string, id: string): void;
+  /** The task of an ended directive was not cancelled in time: from now on nobody asks its server. Default: that is not said. */
+  onTaskGivenUp?: ((left: DirectiveRef & { lane: string | null }) => void) | undefined;
   /** Says why a directive that is due was not taken. Default: that is not said. */
   sayWait?: SayWait | undefined;
   /** Default: an end does not say what was waited for. */
@@ -39,13 +41,26 @@ export interface DirectiveSweepParts {
 }
 
 export function createDirectiveSweep(parts: DirectiveSweepParts) {
-  const { journal, index, lanes, ends, spans = NO_SPANS, reports = NO_REPORTS, onEnded, sayWait } = parts;
+  const {
+    journal,
+    index,
+    lanes,
+    ends,
+    spans = NO_SPANS,
+    reports = NO_REPORTS,
+    onEnded,
+    onTaskGivenUp,
+    sayWait,
+  } = parts;
 
   async function examine(entry: DueEntry, now: number): Promise<void> {
     const record = await journal.directive(entry.requestId, entry.id);
     const decision = sweepDecision(entry, record, now);
     if (record && decision.kind === 'withdraw') return enqueueForTask(parts, entry, record, decision.at);
-    if (record && record.terminal !== null) await removeJob(entry, record);
+    if (record && record.terminal !== null) {
+      await removeJob(entry, record);
+      if (record.task) onTaskGivenUp?.({ requestId: entry.requestId, id: entry.id, lane: record.lane });
+    }
     if (decision.kind === 'forget') index.forget(entry);
     else if (record && decision.kind === 'record') await recordFailed(entry, record);
     else if (decision.kind === 'look_again') await index.lookAgain(entry, decision.at, decision.missed);

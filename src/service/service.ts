@@ -221,7 +221,14 @@ function agentsOf({ catalog }: Store, { modules, processId }: Shared): Announced
   };
 }
 
-function sweeperOn(store: Store, config: Config, onError: (error: Error) => void): Startable {
+const TASK_GIVEN_UP =
+  'the task of an ended directive was not cancelled in 10 minutes, and its server is not asked any more: it may still run there; stop it at the server of this lane';
+
+function sweeperOn(
+  store: Store,
+  config: Config,
+  { logger, onError }: Pick<Shared, 'logger' | 'onError'>,
+): Startable {
   const { journal, runs, index, dead, ends, activity } = store.records;
   const { lanes, waker } = store.queue;
   const retentionMs = config.retention.closed_ms;
@@ -243,18 +250,20 @@ function sweeperOn(store: Store, config: Config, onError: (error: Error) => void
     sayRunWait,
     retentionMs,
     onError,
+    onTaskGivenUp: ({ requestId, id, lane }) =>
+      logger.warn({ request_id: requestId, id, lane }, TASK_GIVEN_UP),
   });
 }
 
 /** One sweeper, and one entry among those who are there, whatever number of connections. */
 function storeParts(
   stores: readonly Store[],
-  { config, observation: { traces }, onError }: Shared,
+  { config, observation: { traces }, ...shared }: Shared,
   leaving: Startable | null,
 ): Startable[] {
   const [first] = stores;
   // Before the stores close, the last spans are sent, and no longer noted.
-  const sweeping = first ? [sweeperOn(first, config, onError)] : [];
+  const sweeping = first ? [sweeperOn(first, config, shared)] : [];
   return [...stores.map(closing), ...(leaving ? [leaving] : []), traces, ...sweeping];
 }
 

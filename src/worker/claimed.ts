@@ -79,7 +79,7 @@ export const DONE: JobOutcome = { kind: 'done' };
 
 /**
  * Of a directive whose end is written. `error`: null = success. `isNew`: it was this worker that wrote it. `isOver`: nothing is left
- * to do, so that the sweeper need not look.
+ * to do, so that the sweeper need not look; otherwise it sees to the task that is left.
  */
 export function noteEnd(
   parts: AttemptParts,
@@ -89,7 +89,9 @@ export function noteEnd(
 ): JobOutcome {
   const { request_id: requestId, id } = ended.envelope.directive;
   const errorType = error?.type ?? null;
-  if (isOver) parts.records.ends.record({ requestId, id, lane: ended.lane, errorType });
+  const end = { requestId, id, lane: ended.lane, errorType };
+  if (isOver) parts.records.ends.record(end);
+  else parts.records.ends.recordUnfinished(end);
   if (isNew) reportEnded(parts, ended, error);
   return { kind: 'done', errorType };
 }

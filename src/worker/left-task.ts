@@ -10,16 +10,30 @@ export async function withdrawTask(
 ): Promise<boolean> {
   if (task === null) return true;
   const { request_id: requestId, id } = directive;
+  const about = { request_id: requestId, id, lane };
   try {
-    if ((await definition.withdraw?.(directive, lane, task)) === false) return false;
+    const came = (await definition.withdraw?.(directive, lane, task)) ?? NOTHING_TO_STOP;
+    if (came.kind === 'away') {
+      logger.debug({ ...about, reason: came.reason }, 'a task is not cancelled yet');
+      return false;
+    }
     await records.journal.dropTask(requestId, id, task);
+    logWithdrawn(logger, about, came.kind === 'moot' ? came.reason : null);
+    return true;
   } catch (error) {
-    logger.debug({ request_id: requestId, id, lane, error: String(error) }, 'a task is not cancelled yet');
+    logger.debug({ ...about, reason: String(error) }, 'a task is not cancelled yet');
     return false;
   }
-  logger.info(
-    { request_id: requestId, id, lane },
-    'the task of an ended directive is cancelled at its server',
-  );
-  return true;
+}
+
+const NOTHING_TO_STOP = { kind: 'moot', reason: 'calls of its type have no tasks' } as const;
+
+/** `reason`: why it was not cancelled; null: it was. */
+function logWithdrawn(
+  logger: AttemptParts['logger'],
+  about: Record<string, unknown>,
+  reason: string | null,
+): void {
+  if (reason === null) logger.info(about, 'the task of an ended directive is cancelled at its server');
+  else logger.info({ ...about, reason }, 'the task of an ended directive needs no cancellation');
 }

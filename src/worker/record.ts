@@ -37,7 +37,10 @@ const SAID_FROM_MS = 1_000;
 type Pause = Extract<Outcome, { kind: 'pause' }>;
 
 /** What an attempt leaves beside its outcome. */
-export interface Made extends Pick<Execution, 'content' | 'usage' | 'rejected' | 'resumable'> {
+export interface Made extends Pick<
+  Execution,
+  'content' | 'usage' | 'rejected' | 'resumable' | 'unwithdrawn'
+> {
   metadata: SignalMetadata;
   /** Something of it is in the log. */
   seen: boolean;
@@ -178,8 +181,7 @@ async function recordEnd(
   const status = result.ok ? 'succeeded' : 'failed';
   const used = result.ok ? usageSignals(claimed, made) : [];
   const signals = [...rejectedSignals(parts, claimed, made), ...used, signal];
-  // Given back to be cancelled: its task goes on at the server.
-  const leavesTask = made.resumable === true;
+  const leavesTask = leavesItsTask(made);
   const verdict = await durably(parts, () =>
     parts.records.journal.finish(ref, status, signals, { leavesTask }),
   );
@@ -189,6 +191,11 @@ async function recordEnd(
   if (verdict.kind !== 'stale') return noteEnd(parts, claimed, result.ok ? null : result.error, { isOver });
   parts.logger.warn(logIds(claimed), 'the claim was taken over; this attempt says nothing');
   return DONE;
+}
+
+/** Given back to be cancelled, or ended while its server was away: the task may go on there. */
+function leavesItsTask({ resumable, unwithdrawn }: Made): boolean {
+  return resumable === true || unwithdrawn === true;
 }
 
 /** A user's executor and a server's list of rejected directives are not trusted with the size of it. */
@@ -201,19 +208,20 @@ async function recordSmall(
   parts: AttemptParts,
   claimed: Claimed,
   full: Result,
-  { metadata }: Made,
+  made: Made,
   held: number,
 ): Promise<JobOutcome> {
   const { claim: ref, envelope, origin } = claimed;
   const error = smallEnd(full, held);
-  const said = attemptMetadata(claimed, smallMetadata(metadata));
+  const said = attemptMetadata(claimed, smallMetadata(made.metadata));
   const signal = terminalSignal(envelope.directive, errorResult(error), origin, said);
-  await durably(parts, () => parts.records.journal.finish(ref, 'failed', [signal]));
+  const leavesTask = leavesItsTask(made);
+  await durably(parts, () => parts.records.journal.finish(ref, 'failed', [signal], { leavesTask }));
   parts.logger.warn(
     { ...logIds(claimed), held_bytes: held },
     'limits.request_bytes has no room for a result',
   );
-  return noteEnd(parts, claimed, error);
+  return noteEnd(parts, claimed, error, { isOver: !leavesTask });
 }
 
 /** What the tokens were is said of a success, and only where there were any. */

@@ -16,6 +16,7 @@ import {
   CallToolResultSchema,
   ElicitResultSchema,
   ListToolsRequestSchema,
+  type Task,
 } from '@modelcontextprotocol/sdk/types.js';
 import type { McpServerOptions } from '../../src/mcp/server-options.ts';
 
@@ -56,6 +57,8 @@ class SharedTasks extends InMemoryTaskStore {
     return task === null ? null : { ...task, taskId: id };
   };
   override getTaskResult = async (id: string) => super.getTaskResult(this.given.get(id) ?? id);
+  override updateTaskStatus = async (id: string, status: Task['status'], message?: string) =>
+    super.updateTaskStatus(this.given.get(id) ?? id, status, message);
 }
 
 export async function startOlderTaskServer(): Promise<OlderTaskServer> {

@@ -11,7 +11,7 @@ import { createRegistry } from '../../src/executors/registry.ts';
 import { createJournal, DEFAULT_REQUEST_BYTES } from '../../src/journal/journal.ts';
 import type { WakeRun } from '../../src/queue/run-wake.ts';
 import { createLaneWaits } from '../../src/queue/lane-waits.ts';
-import { createSweeper } from '../../src/queue/sweep.ts';
+import { createSweeper, type SweeperOptions } from '../../src/queue/sweep.ts';
 import { NO_SPANS, type Spans } from '../../src/telemetry/spans.ts';
 import { createRunWaitSayer, createWaitSayer } from '../../src/queue/sweep-waits.ts';
 import { closeRedis, connectRedis } from '../../src/redis/connection.ts';
@@ -144,7 +144,11 @@ export async function openPipeline(redisUrl: string, options: PipelineOptions = 
     return worker;
   }
 
-  function sweeper(intervalMs = 50, spans: Spans = NO_SPANS) {
+  function sweeper(
+    intervalMs = 50,
+    spans: Spans = NO_SPANS,
+    more: Pick<SweeperOptions, 'onTaskGivenUp'> = {},
+  ) {
     const waits = createLaneWaits({ catalog: store.catalog, lanes: queue.lanes });
     const made = createSweeper({
       ...records,
@@ -157,6 +161,7 @@ export async function openPipeline(redisUrl: string, options: PipelineOptions = 
       retentionMs: RETENTION_MS,
       intervalMs,
       onError,
+      ...more,
     });
     closing.push(() => made.stop());
     return made;

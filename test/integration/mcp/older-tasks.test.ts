@@ -107,6 +107,27 @@ test('a cancelled call cancels its task', async () => {
   expect(server.asked).toContain(`tasks/cancel ${label}`);
 });
 
+test('a server that has forgotten the session is asked again, over a new one, to cancel a task', async () => {
+  const stop = new AbortController();
+  const { label, outcome } = await begin({ signal: stop.signal });
+  server.forget();
+  stop.abort();
+  expect(failureOf(await outcome)).toMatchObject({ error: { type: 'cancelled' }, task: { end: 'ended' } });
+  expect(server.asked).toContain(`tasks/cancel ${label}`);
+
+  const gone = new AbortController();
+  const next = await begin({ signal: gone.signal, goesOn: () => true, endpoint: 'here' });
+  gone.abort();
+  await next.outcome;
+  const { call, pool } = openPool(server.options);
+  await call('forbidden', { label: 'other' });
+  server.forget();
+  const withdraw = async () => (await pool.withdraw('older', next.kept[0] ?? '', 'here')).kind;
+  expect(await withdraw()).toBe('away');
+  await expect.poll(withdraw).toBe('cancelled');
+  expect(server.asked).toContain(`tasks/cancel ${next.label}`);
+});
+
 test('the questions of tasks that run side by side reach the calls they are about', async () => {
   const { call } = openPool(server.options);
   const asked: string[][] = [[], []];

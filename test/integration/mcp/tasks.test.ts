@@ -193,6 +193,24 @@ describe('a cancelled call', () => {
   });
 });
 
+describe('the task of a call that has ended', () => {
+  test('is left to be cancelled where its server does not answer: only an answer about the task is one', async () => {
+    const stop = new AbortController();
+    const { pool, label, outcome, kept } = await begin({ signal: stop.signal, endpoint: 'here' });
+    const withdraw = async (endpoint = 'here') =>
+      (await pool.pool.withdraw('tasks', kept[0] ?? '', endpoint)).kind;
+    server.says(label, { fault: -32_603 });
+    stop.abort();
+    expect(await outcome).toMatchObject({ error: { type: 'cancelled' }, task: { end: 'left' } });
+    expect(await withdraw()).toBe('away');
+    expect(await withdraw('there')).toBe('moot');
+    server.says(label, {});
+    expect(await withdraw()).toBe('cancelled');
+    server.says(label, null);
+    expect(await withdraw()).toBe('moot');
+  });
+});
+
 test('a call past its limit cancels its task', async () => {
   const { label, outcome } = await begin({ maxTotalMs: 1_000 });
   server.onCancel({ status: 'cancelled' });

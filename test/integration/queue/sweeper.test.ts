@@ -5,7 +5,7 @@ import { Worker } from 'bullmq';
 import { describe, expect, test, vi } from 'vitest';
 import type { ToolExec } from '../../../src/contract/work-directive.ts';
 import { lanePrefix } from '../../../src/queue/lane-registry.ts';
-import { done, inTurn } from '../../support/executors.ts';
+import { done, fails, inTurn } from '../../support/executors.ts';
 import { claimOf, dueAt, endOf, jobOf, LANE, toolCall } from '../../support/journal.ts';
 import { call as submitted, errorOf, openPipeline } from '../../support/pipeline.ts';
 import { eachTest, useRedis } from '../../support/shared.ts';
@@ -88,6 +88,30 @@ describe('a directive that was accepted but never enqueued', () => {
     await threeSweepers();
     expect(ran).toHaveLength(50);
   });
+});
+
+test('a directive that has failed and left a task is a dead letter at once; after 10 minutes the task is given up, which is reported', async () => {
+  const worker = await open.startWorker(async (_directive, { tasks }) => {
+    await tasks?.keep('a task');
+    return { ...fails('executor'), unwithdrawn: true };
+  });
+  const call = submitted();
+  await open.client.execute(call);
+  await vi.waitFor(async () => expect(await open.dead.size()).toBe(1), 5_000);
+  await worker.stop();
+  const given: unknown[] = [];
+  const sweep = async (): Promise<void> => {
+    await makeDue();
+    await open.sweeper(50, undefined, { onTaskGivenUp: (left) => void given.push(left) }).sweep();
+  };
+  await sweep();
+  expect([await open.jobs(), given]).toEqual([1, []]);
+  const [state] = open.keys.request(call.request_id);
+  await open.connection.hset(state, `${call.id}|ended_at`, PAST);
+  await sweep();
+  expect(given).toEqual([{ requestId: call.request_id, id: call.id, lane: LANE }]);
+  expect([await open.jobs(), await open.dead.size()]).toEqual([0, 1]);
+  await emptied();
 });
 
 describe('a deadline that passed', () => {

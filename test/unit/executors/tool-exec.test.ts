@@ -144,6 +144,7 @@ describe('a call that its server keeps as a task', () => {
     ['lost', { ambiguous: true }],
     ['kept', { ambiguous: true, resumable: true }],
     ['forgotten', { ambiguous: true, forgotten: 'own' }],
+    ['left', { ambiguous: true, unwithdrawn: true }],
   ] as const)('which is %s, whatever the type of its error', async (end, expected) => {
     const outcome = { kind: 'failed', error, sent: true, task: { end, polls: 3 } } as const;
     expect(await setUp(outcome).execute()).toMatchObject({
