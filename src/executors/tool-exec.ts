@@ -260,14 +260,16 @@ function after(
   task: TaskUse | undefined,
   isResumed: boolean,
 ): Pick<Execution, 'resumable' | 'unwithdrawn' | 'forgotten'> {
-  switch (task?.end) {
+  if (task === undefined) return {};
+  switch (task.end) {
     case 'kept':
       return { resumable: true };
     case 'left':
       return { unwithdrawn: true };
     case 'forgotten':
       return { forgotten: isResumed ? 'earlier' : 'own' };
-    default:
+    case 'ended':
+    case 'lost':
       return {};
   }
 }
