@@ -41,26 +41,14 @@ export interface DirectiveSweepParts {
 }
 
 export function createDirectiveSweep(parts: DirectiveSweepParts) {
-  const {
-    journal,
-    index,
-    lanes,
-    ends,
-    spans = NO_SPANS,
-    reports = NO_REPORTS,
-    onEnded,
-    onTaskGivenUp,
-    sayWait,
-  } = parts;
+  const { journal, index, lanes, ends, spans = NO_SPANS, reports = NO_REPORTS, onEnded, sayWait } = parts;
 
   async function examine(entry: DueEntry, now: number): Promise<void> {
     const record = await journal.directive(entry.requestId, entry.id);
     const decision = sweepDecision(entry, record, now);
     if (record && decision.kind === 'withdraw') return enqueueForTask(parts, entry, record, decision.at);
-    if (record && record.terminal !== null) {
-      await removeJob(entry, record);
-      if (record.task) onTaskGivenUp?.({ requestId: entry.requestId, id: entry.id, lane: record.lane });
-    }
+    if (record && record.terminal !== null) await removeJob(entry, record);
+    if (record && record.terminal !== null) reportGivenUp(parts, entry, record);
     if (decision.kind === 'forget') index.forget(entry);
     else if (record && decision.kind === 'record') await recordFailed(entry, record);
     else if (decision.kind === 'look_again') await index.lookAgain(entry, decision.at, decision.missed);
@@ -157,6 +145,15 @@ async function enqueueForTask(
   const { requestId, id } = entry;
   if (lane) await lanes.requeue(lane, { request_id: requestId, id, digest });
   await index.lookAgain(entry, at);
+}
+
+/** Of an ended directive that the sweeper forgets now. */
+function reportGivenUp(
+  { onTaskGivenUp }: DirectiveSweepParts,
+  { requestId, id }: DueEntry,
+  { task, lane }: DirectiveRecord,
+): void {
+  if (task) onTaskGivenUp?.({ requestId, id, lane });
 }
 
 /** Of a directive that waited for a server to its end: why that was not reached, how often and how long it was tried. */
