@@ -2,7 +2,7 @@
  *  It must never make that folder, nor believe a file that somebody else could have written or read. */
 import { randomBytes } from 'node:crypto';
 import { constants } from 'node:fs';
-import { link, lstat, open, unlink } from 'node:fs/promises';
+import { link, lstat, open, readdir, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 
 const NAME = 'mcp-seal';
@@ -11,6 +11,9 @@ const FORM = /^[0-9a-f]{64}$/;
 /** Of the owner alone. */
 const MODE = 0o600;
 const OTHERS = 0o077;
+const DRAFT = /^mcp-seal\.\d+-[0-9a-f]{12}$/;
+/** Whoever writes a draft is done within moments: what is older was left by a process that died. */
+const OLD_MS = 60_000;
 
 /** Rejects with a sentence where the file cannot be trusted or made; null: the folder has no `.adjutant/`. */
 export async function sharedSeal(folder: string): Promise<string | null> {
@@ -18,6 +21,7 @@ export async function sharedSeal(folder: string): Promise<string | null> {
   const state = await lstat(dir).catch(() => null);
   if (state === null || !state.isDirectory()) return null;
   const file = join(dir, NAME);
+  await removeOldDrafts(dir);
   return (await readSeal(file)) ?? (await makeSeal(file));
 }
 
@@ -55,6 +59,16 @@ async function makeSeal(file: string): Promise<string> {
   const made = await readSeal(file);
   if (made === null) throw new Error(`${file} was removed`);
   return made;
+}
+
+/** A draft that stays does no harm but to hold a value that nobody uses. */
+async function removeOldDrafts(dir: string): Promise<void> {
+  const names = await readdir(dir).catch(() => []);
+  for (const name of names.filter((each) => DRAFT.test(each))) {
+    const path = join(dir, name);
+    const state = await lstat(path).catch(() => null);
+    if (state?.isFile() && Date.now() - state.mtimeMs > OLD_MS) await unlink(path).catch(() => {});
+  }
 }
 
 function absent(error: NodeJS.ErrnoException): null {

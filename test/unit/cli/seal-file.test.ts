@@ -1,6 +1,6 @@
 /** The seal that several `adjutant mcp` of a folder share, on a real file system.
  *  It must not start a process: what counts is the file. */
-import { chmod, mkdir, mkdtemp, readdir, rm, stat, symlink, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, mkdtemp, readdir, rm, stat, symlink, utimes, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -28,6 +28,15 @@ test('all that ask at once get the same value, which only the owner can read, an
   expect(await sharedSeal(place.folder)).toBe(seals[0]);
   expect((await stat(place.file)).mode & 0o777).toBe(0o600);
   expect(await readdir(place.state)).toEqual(['mcp-seal']);
+});
+
+test('a draft that a killed process has left is removed, and one that is being written stays', async () => {
+  const [old, young, other] = ['mcp-seal.1-0123456789ab', 'mcp-seal.2-0123456789ab', 'mcp-seal.1-mine'];
+  for (const name of [old, young, other]) await writeFile(join(place.state, name), SEAL);
+  const before = new Date(Date.now() - 120_000);
+  for (const name of [old, other]) await utimes(join(place.state, name), before, before);
+  await sharedSeal(place.folder);
+  expect((await readdir(place.state)).sort()).toEqual(['mcp-seal', other, young].sort());
 });
 
 test('a folder without .adjutant gets none', async () => {
