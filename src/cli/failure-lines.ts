@@ -14,7 +14,7 @@ export interface Failed {
 
 export function printFailure(terminal: Terminal, error: ErrorEnvelope, failed: Failed): void {
   terminal.err(`${terminal.paintErr('red', 'failed')} ${errorText(error)}`);
-  for (const line of detailLines(error.details)) terminal.err(`       ${line}`);
+  for (const line of detailLines(withoutFix(error.details))) terminal.err(`       ${line}`);
   const remedy = remedyOf(error, failed);
   if (remedy !== null) terminal.err(`${terminal.paintErr('cyan', '   fix')} ${oneLine(remedy, 500)}`);
   printPlace(terminal, failed);
@@ -24,6 +24,18 @@ export function printFailure(terminal: Terminal, error: ErrorEnvelope, failed: F
 export function printPlace(terminal: Terminal, { requestId, id }: Failed): void {
   const where = [`${ADJUTANT} get`, requestId, ...(id === undefined ? [] : [id])].join(' ');
   terminal.err(`${terminal.paintErr('cyan', '   see')} ${where}`);
+}
+
+/** The only forms that are shown as a remedy: a tool may give its own error any member. */
+const SETTING = /^set "[a-z_]+" of (this server|the MCP server "[^"]*")( to true)?(, so that [a-z ]+)?$/;
+
+function settingIn({ fix }: Record<string, unknown>): string | null {
+  return typeof fix === 'string' && SETTING.test(fix) ? fix : null;
+}
+
+function withoutFix(details: Record<string, unknown>): Record<string, unknown> {
+  const { fix: _fix, ...others } = details;
+  return settingIn(details) === null ? details : others;
 }
 
 /** The faulty places, one per line; other details as JSON. */
@@ -49,7 +61,7 @@ function remedyOf({ type, details }: ErrorEnvelope, failed: Failed): string | nu
     return `Wait for its end (${ADJUTANT} tail ${details['active']}), or end it: ${ADJUTANT} cancel ${details['active']}`;
   if (details['outcome'] === 'unknown' && type !== 'cancelled' && failed.id !== undefined)
     return `Check whether it happened; to call it again: ${ADJUTANT} dead redrive ${failed.requestId}/${failed.id}`;
-  return null;
+  return settingIn(details);
 }
 
 /** `close_names`: tools of `server` when the error names both; else as they are. */

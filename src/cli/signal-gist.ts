@@ -141,8 +141,10 @@ export function retryText({
 }
 
 /** Why it waits, and when it is tried again, by UTC. */
-export function whyText({ message, until }: Wait): string {
-  const again = until === null ? '' : `, tried again at ${until.slice(11, 19)}`;
+export function whyText({ message, reason, until }: Wait): string {
+  // A question is over then: nothing is tried again.
+  const word = reason === 'input_required' ? 'until' : 'tried again at';
+  const again = until === null ? '' : `, ${word} ${until.slice(11, 19)}`;
   return `${oneLine(message, 200)}${again}`;
 }
 

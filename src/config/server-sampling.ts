@@ -44,4 +44,4 @@ export const samplingSchema = z
     message: 'must be at least max_tokens_per_call',
   });
 
-export type SamplingConfig = z.infer<typeof samplingSchema>;
+type SamplingConfig = z.infer<typeof samplingSchema>;

@@ -8,7 +8,8 @@ import { ServiceUnavailable } from '../contract/problem.ts';
 import { errorResult, okResult } from '../contract/result.ts';
 import type { RunView } from '../contract/run.ts';
 import type { Signal } from '../contract/signal.ts';
-import { asksPerson, heardSignals, type Hearing, questionFeed } from './question-feed.ts';
+import type { ProgressRelay } from './progress-relay.ts';
+import { asksPerson, heardSignals, type Hearing, questionFeed, untilText } from './question-feed.ts';
 import { refusedCall, whenAccepted } from './refusal.ts';
 import { answerOf, type Place } from './tool-answer.ts';
 import { attended, type CallParts, traceOf, unlessAborted, type Waiter } from './tool-call.ts';
@@ -110,10 +111,7 @@ async function followed(
     for await (const event of heardSignals(client, place, feed, signal)) {
       const answer = endedBy(event, place);
       if (answer !== null) return answer;
-      const message = stepOf(event, place);
-      if (message === null) continue;
-      steps += 1;
-      relay?.report({ progress: steps, message });
+      if (relay !== null && reported(event, place, steps + 1, relay)) steps += 1;
     }
   } catch (error) {
     if (!signal.aborted && !(error instanceof ServiceUnavailable)) throw error;
@@ -123,18 +121,28 @@ async function followed(
   return signal.aborted ? null : answerOf(errorResult(unended), {}, place);
 }
 
-/** What a person reads of it while it runs; null: nothing. */
-function stepOf({ type, data }: Signal, { requestId }: Place): string | null {
-  if (type === 'ai.tool.started') return `calls ${data.tool_name}`;
-  if (type === 'ai.tool.input_requested') return asksPerson(requestId);
-  return type === 'ai.tool.approval_requested'
-    ? waitsForApproval(requestId, data.call_id, data.tool_name)
-    : null;
+/** What a person reads of it while it runs; false: nothing. */
+function reported(event: Signal, { requestId }: Place, step: number, relay: ProgressRelay): boolean {
+  const { type, data } = event;
+  if (type === 'ai.tool.started') relay.report({ progress: step, message: `calls ${data.tool_name}` });
+  else if (type === 'ai.tool.input_requested') relay.say(asksPerson(requestId, data.deadline_at), step);
+  else if (type === 'ai.tool.approval_requested')
+    relay.say(waitsForApproval(requestId, data.call_id, data.tool_name, data.deadline_at), step);
+  else {
+    if (type === 'ai.tool.approval_decided' || type === 'ai.tool.input_answered') relay.resume();
+    return false;
+  }
+  return true;
 }
 
 /** With the command that ends the wait: the host may not be able to ask. */
-export function waitsForApproval(requestId: string, callId: string, what: string): string {
-  return `waits for an approval of ${what}: adjutant approve ${requestId} ${callId}`;
+export function waitsForApproval(
+  requestId: string,
+  callId: string,
+  what: string,
+  deadlineAt?: string,
+): string {
+  return `waits for an approval of ${what}${untilText(deadlineAt)}: adjutant approve ${requestId} ${callId}`;
 }
 
 function endedBy({ type, data }: Signal, place: Place): CallToolResult | null {

@@ -9,8 +9,10 @@ export interface Progress {
 
 export interface ProgressRelay extends Disposable {
   report(progress: Progress): void;
-  /** A sign of life with a reason: nothing is further than before. */
-  say(message: string): void;
+  /** Why nothing goes on: a sign of life now, or this step, and the text of the signs of life that follow. */
+  say(message: string, step?: number): void;
+  /** What the last reason was about is over. */
+  resume(): void;
 }
 
 /** Smaller than the steps that tools report, so that the next value is greater. */
@@ -23,28 +25,30 @@ export function createProgressRelay(
   heartbeatMs: number,
 ): ProgressRelay {
   let last = -Infinity;
-  let isSilent = true;
+  let reason: string | null = null;
 
   function send(progress: Progress): void {
     last = progress.progress;
+    heartbeat.refresh();
     // Nobody hears it when the client has gone: that is noticed elsewhere.
     notify(progress).catch(() => {});
   }
 
-  const say = (message: string): void => send({ progress: alive(Math.max(last, 0)), message });
-  const heartbeat = setInterval(() => {
-    if (isSilent) say('still running');
-    isSilent = true;
-  }, heartbeatMs);
+  const say = (message: string, step = 0): void =>
+    send({ progress: Math.max(step, alive(Math.max(last, 0))), message });
+  const heartbeat = setInterval(() => say(reason ?? 'still running'), heartbeatMs);
 
   return {
     report(progress) {
-      isSilent = false;
+      reason = null;
       if (progress.progress > last) send(progress);
     },
-    say(message) {
-      isSilent = false;
-      say(message);
+    say(message, step) {
+      reason = message;
+      say(message, step);
+    },
+    resume() {
+      reason = null;
     },
     [Symbol.dispose]: () => clearInterval(heartbeat),
   };

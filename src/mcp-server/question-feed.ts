@@ -4,6 +4,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import type { DirectiveClient } from '../contract/directive-client.ts';
 import { ServiceUnavailable } from '../contract/problem.ts';
 import type { Signal } from '../contract/signal.ts';
+import type { Wait } from '../contract/waiting.ts';
 import { type CallQuestion, callQuestions } from './call-questions.ts';
 import type { ProgressRelay } from './progress-relay.ts';
 import type { Place } from './tool-answer.ts';
@@ -108,11 +109,26 @@ async function followedToEnd(
 
 function report({ type, data }: Signal, requestId: string, relay: ProgressRelay): void {
   if (type === 'ai.tool.progress') relay.report(data);
-  else if (type === 'directive.waiting') relay.say(data.message);
-  else if (type === 'ai.tool.input_requested') relay.say(asksPerson(requestId));
+  else if (type === 'ai.tool.input_requested') relay.say(asksPerson(requestId, data.deadline_at));
+  else if (type === 'directive.waiting') relay.say(waitText(data, requestId));
+  else if (type === 'ai.tool.started' || type === 'ai.tool.input_answered') relay.resume();
+}
+
+function waitText({ reason, until, message }: Wait, requestId: string): string {
+  if (reason === 'input_required') return asksPerson(requestId, until ?? undefined);
+  return until === null ? message : `${message}, tried again at ${secondOf(until)}`;
 }
 
 /** With the command that shows the question, and how to answer it: the host may not be able to ask. */
-export function asksPerson(requestId: string): string {
-  return `the tool asks a question: adjutant get ${requestId}`;
+export function asksPerson(requestId: string, deadlineAt?: string): string {
+  return `the tool asks a question${untilText(deadlineAt)}: adjutant get ${requestId}`;
+}
+
+/** How long it can be answered. */
+export function untilText(deadlineAt: string | undefined): string {
+  return deadlineAt === undefined ? '' : `, until ${secondOf(deadlineAt)}`;
+}
+
+function secondOf(instant: string): string {
+  return `${instant.slice(0, 19)}Z`;
 }

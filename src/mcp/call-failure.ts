@@ -109,6 +109,8 @@ function retryAfter(error: SdkHttpError): { retry_after_ms?: number } {
   return typeof ms === 'number' ? { retry_after_ms: ms } : {};
 }
 
+/** Servers of the SDK say so, with the code for wrong arguments, when their own tool returned something else than a result. */
+const OWN_RESULT = 'Invalid tools/call result';
 const NO_STRUCTURED_CONTENT = 'did not return structured content';
 
 function answeredWithError(error: ProtocolError, { server }: FailureContext): FailedCall {
@@ -121,6 +123,8 @@ function answeredWithError(error: ProtocolError, { server }: FailureContext): Fa
   });
   if (code === ANSWER_LOST) return answer('network');
   if (code === ANSWER_REFUSED || message.includes(NO_STRUCTURED_CONTENT)) return answer('invalid_result');
+  if (code === ProtocolErrorCode.InvalidParams && message.startsWith(OWN_RESULT))
+    return answer('invalid_result');
   if (code === ProtocolErrorCode.InvalidParams)
     return answer(/unknown tool|not found/i.test(message) ? 'unknown_tool' : 'validation_error');
   // The tool's own error: a retry hint in its data counts.

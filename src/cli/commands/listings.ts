@@ -27,7 +27,9 @@ export async function tools(
         terminal.err(`${terminal.paintErr('dim', `${name} is logged in`)} ${loginLine(login)}`);
     for (const { name, sampling } of listing.servers)
       if (sampling !== undefined)
-        terminal.err(`${terminal.paintErr('dim', `tools of ${name} may ask`)} ${oneLine(sampling, 256)}`);
+        terminal.err(
+          `${terminal.paintErr('dim', `tools of ${name} may ask a model:`)} ${oneLine(sampling, 256)}`,
+        );
     for (const line of listing.servers.flatMap((server) => faultLines(server, terminal))) terminal.err(line);
     if (listing.servers.length === 0) {
       terminal.err('No worker has reported an MCP server yet.');

@@ -134,6 +134,11 @@ describe('a signal', () => {
       'c waits: it is down, tried again at 14:02:11',
     ],
     ['directive.waiting', { call_id: 'c', message: 'no worker', until: null }, 'c waits: no worker'],
+    [
+      'directive.waiting',
+      { call_id: 'c', reason: 'input_required', message: 'it asks', until: '2026-01-02T14:02:11.000Z' },
+      'c waits: it asks, until 14:02:11',
+    ],
     ['ai.request.error', { reason: 'busy', message: 'later' }, 'r busy: later'],
     ['ai.llm.delta', { call_id: 'c', chunk_type: 'thinking', delta: 'so\nwhat' }, 'c thinking so what'],
     ['ai.llm.response', { call_id: 'c', result: { ok: true, payload: turn({ text: 'a\nb' }) } }, 'c a b'],

@@ -51,6 +51,7 @@ const CASES: readonly Case[] = [
   sdk('CapabilityNotSupported', expected('executor', 'sent', false)),
   rpc(-32602, 'Unknown tool: x', 'unknown_tool'),
   rpc(-32602, 'a must be a number', 'validation_error'),
+  rpc(-32602, 'Invalid tools/call result: [{"path":["content"]}]', 'invalid_result'),
   rpc(-32603, 'broken inside', 'tool_error'),
   rpc(1001, 'no more today', 'tool_error'),
   rpc(-32600, 'Tool x has an output schema but did not return structured content', 'invalid_result'),
