@@ -43,5 +43,3 @@ export const samplingSchema = z
     path: ['max_tokens_per_day'],
     message: 'must be at least max_tokens_per_call',
   });
-
-type SamplingConfig = z.infer<typeof samplingSchema>;

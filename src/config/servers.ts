@@ -83,7 +83,7 @@ const strangerFields = {
   ...policyFields,
   sampling: samplingSchema.optional().register(notes, {
     description:
-      'Tools of this server may ask a model (MCP calls it sampling), within a budget. Without it, the server is told that no model answers. In each worker, at most `lane.concurrency` of such requests are at a provider, beside the calls of its lane; `lane.rate` does not count them.',
+      'Tools of this server may ask a model (MCP calls it sampling), within a budget. Without it, the server is told that no model answers. `lane.rate` does not count its requests.',
     fallback: 'no model answers',
   }),
   expose_resources: passedOnField('resources'),
