@@ -86,12 +86,7 @@ function write(response: ServerResponse, text: string): boolean {
 
 /** Needed before the end, too: node sends the end of a corked response before its content. */
 function flush(response: ServerResponse): void {
-  if (response.writableCorked === 0) return;
-  // Node uncorks the socket first, and then sends the length, the frames and the ends of their lines in four writes.
-  const { socket } = response;
-  socket?.cork();
-  response.uncork();
-  socket?.uncork();
+  if (response.writableCorked > 0) response.uncork();
 }
 
 /** A stopping service closes kept-alive connections: it would wait for them. */

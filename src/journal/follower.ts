@@ -21,23 +21,11 @@ class AnnouncementBuffer {
   /** The log must be read: something was lost, dropped, or too large to announce. */
   gap = false;
   #wake: (() => void) | undefined;
-  #timer: NodeJS.Timeout | undefined;
   readonly #recheckMs: number;
-  readonly #signal: AbortSignal | undefined;
 
-  constructor(recheckMs: number, signal: AbortSignal | undefined) {
+  constructor(recheckMs: number) {
     this.#recheckMs = recheckMs;
-    this.#signal = signal;
-    signal?.addEventListener('abort', this.#stopWaiting);
   }
-
-  #stopWaiting = (): void => this.#wake?.();
-
-  #recheck = (): void => {
-    if (this.#wake === undefined) return;
-    this.gap = true;
-    this.#wake();
-  };
 
   receive = (announcement: Announcement | null): void => {
     if (announcement === null || this.#isFull(announcement)) {
@@ -65,22 +53,23 @@ class AnnouncementBuffer {
     return this.#held.length === 0;
   }
 
-  /**
-   * Waits for an announcement, a gap, the end of the signal or the time for another look; then a gap is assumed.
-   * One timer and one listener serve all waits: a stream waits once for each piece.
-   */
-  async wait(): Promise<void> {
-    if (!this.isEmpty || this.gap || this.#signal?.aborted) return;
-    this.#timer = this.#timer?.refresh() ?? setTimeout(this.#recheck, this.#recheckMs);
+  /** Waits for an announcement, a gap, the end of `signal` or the time for another look; then a gap is assumed. */
+  async wait(signal?: AbortSignal): Promise<void> {
+    if (!this.isEmpty || this.gap || signal?.aborted) return;
     await new Promise<void>((resolve) => {
-      this.#wake = resolve;
+      const finish = (): void => {
+        clearTimeout(timer);
+        signal?.removeEventListener('abort', finish);
+        this.#wake = undefined;
+        resolve();
+      };
+      const timer = setTimeout(() => {
+        this.gap = true;
+        finish();
+      }, this.#recheckMs);
+      signal?.addEventListener('abort', finish, { once: true });
+      this.#wake = finish;
     });
-    this.#wake = undefined;
-  }
-
-  close(): void {
-    clearTimeout(this.#timer);
-    this.#signal?.removeEventListener('abort', this.#stopWaiting);
   }
 }
 
@@ -95,14 +84,12 @@ export function createFollower(
       yield* written(requestId, after, signal);
       return;
     }
-    const buffer = new AnnouncementBuffer(recheckMs, signal);
-    let unsubscribe = (): void => {};
+    const buffer = new AnnouncementBuffer(recheckMs);
+    const unsubscribe = await subscriber.listen(requestId, buffer.receive);
     try {
-      unsubscribe = await subscriber.listen(requestId, buffer.receive);
       yield* live(requestId, after, buffer, signal);
     } finally {
       unsubscribe();
-      buffer.close();
     }
   }
 
@@ -140,7 +127,7 @@ export function createFollower(
       }
       const announcement = buffer.take();
       if (!announcement) {
-        await buffer.wait();
+        await buffer.wait(signal);
       } else if (announcement.sequence > last) {
         if (announcement.sequence === last + 1 && announcement.json !== '') {
           last = announcement.sequence;

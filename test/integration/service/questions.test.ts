@@ -347,7 +347,7 @@ test('an MCP host of the service hears that its call waits, and where to answer'
   const said: string[] = [];
   const onprogress = ({ message }: { message?: string | undefined }): void => void said.push(message ?? '');
   const called = host.callTool({ name: 'modern__book', arguments: { label: 'host' } }, { onprogress });
-  const pattern = /^the tool asks a question: adjutant get (\S+)$/;
+  const pattern = /^the tool asks a question, until \S+: adjutant get (\S+)$/;
   const heard = (): string =>
     said.map((line) => pattern.exec(line)?.[1]).find((found) => found !== undefined) ?? '';
   await expect.poll(heard, { timeout: 20_000 }).not.toBe('');
