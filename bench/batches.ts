@@ -6,6 +6,7 @@ import type { DirectiveClient } from '../src/contract/directive-client.ts';
 import { createDirectClient } from '../src/service/direct-client.ts';
 import type { TestRedis } from '../test/support/redis.ts';
 import { runLoad } from './load.ts';
+import { medianOf } from './report.ts';
 import { processorTimeMs } from './processor-time.ts';
 
 export interface BatchPlan {
@@ -69,11 +70,6 @@ async function submitted(
 
 function isOf({ size, callers }: Case, row: Row): boolean {
   return row.size === size && row.callers === callers;
-}
-
-function medianOf(rows: readonly Row[]): Row {
-  const sorted = rows.toSorted((one, other) => one.perSecond - other.perSecond);
-  return sorted[Math.floor((sorted.length - 1) / 2)] as Row;
 }
 
 const COLUMNS = [

@@ -22,10 +22,13 @@ const COLUMNS = [
 /** Of each scenario and load the run with the median rate: one noisy localWorker decides nothing. */
 export function medians(measurements: readonly Measurement[]): Measurement[] {
   const runs = Map.groupBy(measurements, ({ scenario, concurrency }) => `${scenario} ${concurrency}`);
-  return [...runs.values()].flatMap((same) => {
-    const sorted = same.toSorted((one, other) => one.perSecond - other.perSecond);
-    return sorted[Math.floor((sorted.length - 1) / 2)] ?? [];
-  });
+  return [...runs.values()].map(medianOf);
+}
+
+/** The round with the median rate; of an even number the slower one of the middle. `rounds` must not be empty. */
+export function medianOf<R extends { readonly perSecond: number }>(rounds: readonly R[]): R {
+  const sorted = rounds.toSorted((one, other) => one.perSecond - other.perSecond);
+  return sorted[Math.floor((sorted.length - 1) / 2)] as R;
 }
 
 /** What one operation costs in commands; what is sent less than once in ten operations is not its own. */

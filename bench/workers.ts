@@ -3,7 +3,7 @@
 import { table } from '../src/cli/table.ts';
 import type { TestRedis } from '../test/support/redis.ts';
 import { type Cost, type Measured, measure } from './measurement.ts';
-import { cost } from './report.ts';
+import { cost, medianOf } from './report.ts';
 import { startWorkers } from './scenarios.ts';
 
 export interface WorkersPlan {
@@ -40,11 +40,6 @@ async function measured(redis: TestRedis, workers: number, operations: number): 
   } finally {
     await stage.stop();
   }
-}
-
-function medianOf(rows: readonly Row[]): Row {
-  const sorted = rows.toSorted((one, other) => one.perSecond - other.perSecond);
-  return sorted[Math.floor((sorted.length - 1) / 2)] as Row;
 }
 
 const COLUMNS = [

@@ -1,9 +1,8 @@
 /** The duration of each call as a metric, sent to a collector: by tool and outcome.
  *  It must never have a label that a client chose, nor be loaded where nobody collects. */
-import { settledWithin } from '../lifecycle.ts';
 import { LABEL } from '../telemetry/metric.ts';
 import { openMetricExport } from '../telemetry/metric-export.ts';
-import type { CallReport, OnCall } from './call-report.ts';
+import { type CallExport, type CallReport, closeInTime } from './call-report.ts';
 
 export interface CallMetricsOptions {
   /** Where OTLP metrics are posted. */
@@ -13,15 +12,7 @@ export interface CallMetricsOptions {
   readonly version: string;
 }
 
-export interface CallMetrics {
-  readonly onCall: OnCall;
-  /** Sends what is left; a collector that is away is no fault. */
-  close(): Promise<void>;
-}
-
-const LONGEST_STOP_MS = 2_000;
-
-export function openCallMetrics({ url, intervalMs, serviceName, version }: CallMetricsOptions): CallMetrics {
+export function openCallMetrics({ url, intervalMs, serviceName, version }: CallMetricsOptions): CallExport {
   const nothing = (): void => {};
   const { measure, close } = openMetricExport({
     resource: { 'service.name': serviceName, 'service.version': version },
@@ -30,7 +21,7 @@ export function openCallMetrics({ url, intervalMs, serviceName, version }: CallM
   });
   return {
     onCall: (report) => measure('directiveToolDuration', report.durationMs / 1_000, labelsOf(report)),
-    close: async () => settledWithin(close().catch(nothing), LONGEST_STOP_MS),
+    close: async () => closeInTime(close),
   };
 }
 

@@ -1,6 +1,7 @@
 /** What is reported of one call: its tool, its duration, how it ended.
  *  It must never hold anything of an argument or a file. */
 import { performance } from 'node:perf_hooks';
+import { settledWithin } from '../lifecycle.ts';
 import type { Outcome } from './refusal.ts';
 import { toolCalled } from './tool-descriptors.ts';
 
@@ -15,6 +16,22 @@ export interface CallReport {
 }
 
 export type OnCall = (report: CallReport) => void;
+
+/** Sends what is reported of each call to a collector. */
+export interface CallExport {
+  readonly onCall: OnCall;
+  /** Sends what is left; a collector that is away is no fault. */
+  close(): Promise<void>;
+}
+
+const LONGEST_STOP_MS = 2_000;
+
+export async function closeInTime(close: () => Promise<void>): Promise<void> {
+  await settledWithin(
+    close().catch(() => {}),
+    LONGEST_STOP_MS,
+  );
+}
 
 export async function reported<Value>(
   { name, traceparent }: { readonly name: string; readonly traceparent: unknown },

@@ -1,12 +1,11 @@
 /** A span for each call, sent to a collector: under the caller's, where the call names one.
  *  It must never show an argument or a content, nor be loaded where nobody collects. */
-import { settledWithin } from '../lifecycle.ts';
 import { randomHex } from '../telemetry/random-pool.ts';
 import { ATTRIBUTE } from '../telemetry/semantic-names.ts';
 import type { SpanPlace, SpanRecord } from '../telemetry/span.ts';
 import { isTraceparent, traceContext } from '../telemetry/trace-context.ts';
 import { openTraceExport, type TraceExport } from '../telemetry/trace-export.ts';
-import type { CallReport, OnCall } from './call-report.ts';
+import { type CallExport, type CallReport, closeInTime } from './call-report.ts';
 
 export interface CallSpansOptions {
   /** Where OTLP traces are posted. */
@@ -17,16 +16,8 @@ export interface CallSpansOptions {
   readonly version: string;
 }
 
-export interface CallSpans {
-  readonly onCall: OnCall;
-  /** Sends what is left; a collector that is away is no fault. */
-  close(): Promise<void>;
-}
-
 const LONGEST_VALUE = 1_024;
-const LONGEST_STOP_MS = 2_000;
-
-export function openCallSpans({ url, ratio, serviceName, version }: CallSpansOptions): CallSpans {
+export function openCallSpans({ url, ratio, serviceName, version }: CallSpansOptions): CallExport {
   const resource = { 'service.name': serviceName, 'service.version': version };
   const nothing = (): void => {};
   const collector = openTraceExport({
@@ -42,7 +33,7 @@ export function openCallSpans({ url, ratio, serviceName, version }: CallSpansOpt
       const place = placeOf(report, collector);
       if (place !== null) collector.send(spanOf(report, place, Date.now()));
     },
-    close: async () => settledWithin(collector.close().catch(nothing), LONGEST_STOP_MS),
+    close: async () => closeInTime(async () => collector.close()),
   };
 }
 

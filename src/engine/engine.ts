@@ -40,8 +40,8 @@ const RETRY_MS = 500;
 export type Engine = ReturnType<typeof createEngine>;
 
 export function createEngine(options: EngineOptions) {
-  const { turn, drainMs, ...lane } = options;
-  const { concurrency, onError } = lane;
+  const { turn, drainMs, ...consuming } = options;
+  const { concurrency, onError } = consuming;
   const current = new Map<string, Current>();
   const places = createSemaphore(concurrency);
   const stopping = new AbortController();
@@ -101,7 +101,7 @@ export function createEngine(options: EngineOptions) {
     }
   }
 
-  const consumer = consumeLane({ ...lane, lane: RUN_LANE, handle: (job) => handle(job.request_id) });
+  const consumer = consumeLane({ ...consuming, lane: RUN_LANE, handle: (job) => handle(job.request_id) });
 
   return {
     name: 'engine',

@@ -15,7 +15,7 @@
 --   then per directive 'accepted' | 'existing' }.
 local FIRST = 6 + 2 * tonumber(ARGV[5])
 
-local REQUEST = string.match(STATE, '{(.-)}')
+local REQUEST = request_id()
 
 -- What was agreed for earlier stays.
 local function announce(now)

@@ -42,7 +42,7 @@ end
 local now = now_ms()
 local new_lease = int(now + tonumber(ARGV[3]))
 if KEYS[4] then
-  look_by(KEYS[4], string.match(STATE, '{(.-)}') .. '/' .. id, new_lease, false)
+  look_by(KEYS[4], request_id() .. '/' .. id, new_lease, false)
 end
 local due_at = math.max(tonumber(record[18] or '0'), next_attempt_at)
 local claimant, was_lost = string.match(record[12] or '', '^(.*)/(%d)$')

@@ -55,6 +55,6 @@ if record[11] and fence ~= '' and ARGV[5] == '0' then
 end
 local sequence, closed = end_directive(id, ARGV[3], now, ARGV[4], facts, 7, #ARGV)
 if facts.told then
-  look_by(KEYS[4], string.match(STATE, '{(.-)}') .. '/@run', int(now + TOLD_MS), true)
+  look_by(KEYS[4], request_id() .. '/@run', int(now + TOLD_MS), true)
 end
 return { 'ended', sequence, closed and 1 or 0, run, int(now), (record[7] == '') and 1 or 0, facts.told and 1 or 0 }

@@ -46,6 +46,11 @@ local PAYLOAD = '@payload|'
 -- What the request's run has not read yet, as sequences: '12,57,'. There while the run has not ended, and only then.
 local RUN_INBOX = '@run|inbox'
 
+-- Between the braces of its keys' names.
+local function request_id()
+  return string.match(STATE, '{(.-)}')
+end
+
 local function int(value)
   return string.format('%.0f', value)
 end
@@ -95,7 +100,7 @@ local function end_directive(id, status, now, retention_ms, facts, first, last)
   local number = int(sequence)
   local ended = { id .. '|status', status, id .. '|ended_at', int(now), id .. '|terminal', number, 'seq', number, 'open', int(open) }
   if facts.inbox then
-    redis.call('PUBLISH', facts.inbox, string.match(STATE, '{(.-)}') .. '/' .. id .. ' ' .. announcement)
+    redis.call('PUBLISH', facts.inbox, request_id() .. '/' .. id .. ' ' .. announcement)
   end
   if facts.run then
     facts.run = facts.run .. number .. ','
@@ -104,7 +109,7 @@ local function end_directive(id, status, now, retention_ms, facts, first, last)
   end
   if facts.engine and facts.engine ~= '' then
     local alone = facts.run == number .. ',' and ' 1 ' or ' 0 '
-    local end_of_run = string.match(STATE, '{(.-)}') .. ' ' .. int(facts.version) .. ' ' .. int(now) .. alone .. announcement
+    local end_of_run = request_id() .. ' ' .. int(facts.version) .. ' ' .. int(now) .. alone .. announcement
     facts.told = redis.call('PUBLISH', facts.engine, end_of_run) > 0
   end
   if open == 0 then
