@@ -7,7 +7,7 @@ import type { ToolExec } from '../contract/work-directive.ts';
 import type { McpPool } from '../mcp/pool.ts';
 import { ATTRIBUTE } from '../telemetry/semantic-names.ts';
 import type { Execution, ExecutionContext } from './definition.ts';
-import type { OwnTools, ToolPlace } from './tool-exec.ts';
+import { DEADLINE_GRACE_MS, type OwnTools, type ToolPlace } from './tool-exec.ts';
 
 export interface ServerReadsOptions {
   readonly pool: Pick<McpPool, 'read'>;
@@ -25,9 +25,6 @@ export function serverReads({ pool, isExposed }: ServerReadsOptions): OwnTools {
         : hidden(place, method);
   };
 }
-
-/** As in `tool_exec`: the deadline ends it by its signal. */
-const DEADLINE_GRACE_MS = 1_000;
 
 async function read(
   pool: Pick<McpPool, 'read'>,

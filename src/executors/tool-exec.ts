@@ -102,7 +102,7 @@ function notServedHere(directive: ToolExec): Execution {
 }
 
 /** The deadline ends a call by its signal, and reports it; the connection's limit must not end it first as a "timeout". */
-const DEADLINE_GRACE_MS = 1_000;
+export const DEADLINE_GRACE_MS = 1_000;
 
 interface Callers {
   readonly pool: McpPool;

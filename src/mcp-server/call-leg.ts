@@ -22,7 +22,7 @@ import { createDialogs, type Dialogs } from './dialogs.ts';
 import { calledTool } from './elicitation.ts';
 import type { HeldCall, Seals } from './held-call.ts';
 import type { AnswerParts } from './host-answers.ts';
-import { modernHost, sessionHost } from './host.ts';
+import { modernHost, sessionHost, traceparentOf } from './host.ts';
 import type { Offer } from './offered-tools.ts';
 import { createProgressRelay } from './progress-relay.ts';
 import { invalidParams } from './refusal.ts';
@@ -166,11 +166,6 @@ async function submit(
 
 async function rejoin(parts: CallParts, call: AcceptedCall, waiter: Waiter) {
   return call.place.id === '' ? rejoinRun(parts, call.place, waiter) : rejoinCall(parts, call, waiter);
-}
-
-/** What the client says of its trace, else the request that carries the call. */
-function traceparentOf({ mcpReq, http }: ServerContext): unknown {
-  return mcpReq._meta?.['traceparent'] ?? http?.req?.headers.get('traceparent');
 }
 
 function relayFor({ mcpReq }: ServerContext, heartbeatMs: number) {

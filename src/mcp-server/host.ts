@@ -14,9 +14,22 @@ const PREFIX = 'io.modelcontextprotocol/';
 const MAX_NAME_CHARACTERS = 100;
 
 /** A client of the stateless protocol says with each request what it can do. */
-export function modernHost({ mcpReq }: ServerContext): Host {
-  const envelope = Object(mcpReq.envelope) as Readonly<Record<string, unknown>>;
-  return hostOf(envelope[`${PREFIX}clientCapabilities`], envelope[`${PREFIX}clientInfo`]);
+export function modernHost(context: ServerContext): Host {
+  return hostOf(declaredBy(context), envelopeOf(context)[`${PREFIX}clientInfo`]);
+}
+
+/** The capabilities that a client of the stateless protocol says with this request. */
+export function declaredBy(context: ServerContext): unknown {
+  return envelopeOf(context)[`${PREFIX}clientCapabilities`];
+}
+
+function envelopeOf({ mcpReq }: ServerContext): Readonly<Record<string, unknown>> {
+  return Object(mcpReq.envelope) as Readonly<Record<string, unknown>>;
+}
+
+/** What the client says of its trace, else the request that carries the call. */
+export function traceparentOf({ mcpReq, http }: ServerContext): unknown {
+  return mcpReq._meta?.['traceparent'] ?? http?.req?.headers.get('traceparent');
 }
 
 /** An older one has said it at the beginning of its session. */

@@ -20,6 +20,7 @@ import {
 } from './offered-resources.ts';
 import { type OfferedPrompts, offeredPrompts } from './offered-prompts.ts';
 import type { Scope } from './offered-tools.ts';
+import { traceparentOf } from './host.ts';
 import { guarded, invalidParams } from './refusal.ts';
 import type { OfferingServer, ServerLists } from './server-lists.ts';
 import type { ReadServer } from './server-reads.ts';
@@ -50,48 +51,38 @@ export function servePassThrough(server: Server, options: PassThroughOptions): v
   servePrompts(server, options);
   server.setRequestHandler(
     'completion/complete',
-    safely(options, async ({ params }, context) => complete(options, params, context)),
+    guarded(options, async ({ params }, context) => complete(options, params, context)),
   );
 }
 
 function serveResources(server: Server, options: PassThroughOptions): void {
   server.setRequestHandler(
     'resources/list',
-    safely(options, async () => ({ resources: [...(await resourcesOf(options)).resources] })),
+    guarded(options, async () => ({ resources: [...(await resourcesOf(options)).resources] })),
   );
   server.setRequestHandler(
     'resources/templates/list',
-    safely(options, async () => ({ resourceTemplates: [...(await resourcesOf(options)).templates] })),
+    guarded(options, async () => ({ resourceTemplates: [...(await resourcesOf(options)).templates] })),
   );
   server.setRequestHandler(
     'resources/read',
-    safely(options, async ({ params: { uri } }, context) => readResource(options, uri, context)),
+    guarded(options, async ({ params: { uri } }, context) => readResource(options, uri, context)),
   );
 }
 
 function servePrompts(server: Server, options: PassThroughOptions): void {
   server.setRequestHandler(
     'prompts/list',
-    safely(options, async () => ({ prompts: [...(await promptsOf(options)).prompts] })),
+    guarded(options, async () => ({ prompts: [...(await promptsOf(options)).prompts] })),
   );
   server.setRequestHandler(
     'prompts/get',
-    safely(options, async ({ params: { name, arguments: args } }, context) => {
+    guarded(options, async ({ params: { name, arguments: args } }, context) => {
       const { server: owner, prompt } = await promptNamed(options, name);
       const params = { name: prompt.name, ...(args === undefined ? {} : { arguments: args }) };
       return (await ask(options, owner, 'prompts/get', params, context)) as unknown as GetPromptResult;
     }),
   );
-}
-
-type Handle<Request, Result> = (request: Request, context: ServerContext) => Promise<Result>;
-
-function safely<Request, Result>(
-  { onError }: PassThroughOptions,
-  handle: Handle<Request, Result>,
-): Handle<Request, Result> {
-  return async (request, context) =>
-    guarded({ signal: context.mcpReq.signal, onError }, async () => handle(request, context));
 }
 
 async function offering(
@@ -194,10 +185,10 @@ async function ask(
   server: string,
   method: ServerRead,
   params: Readonly<Record<string, unknown>>,
-  { mcpReq, http }: ServerContext,
+  context: ServerContext,
 ): Promise<Readonly<Record<string, unknown>>> {
-  const traceparent = mcpReq._meta?.['traceparent'] ?? http?.req?.headers.get('traceparent');
-  return read({ server, method, params, patienceMs, signal: mcpReq.signal, traceparent });
+  const { signal } = context.mcpReq;
+  return read({ server, method, params, patienceMs, signal, traceparent: traceparentOf(context) });
 }
 
 function notFound(uri: string): ProtocolError {

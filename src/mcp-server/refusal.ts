@@ -1,6 +1,11 @@
 /** Why a call has no result: the JSON-RPC error, or the tool error, that the client gets.
  *  It must never carry the text of an internal error. */
-import { type CallToolResult, ProtocolError, ProtocolErrorCode } from '@modelcontextprotocol/server';
+import {
+  type CallToolResult,
+  ProtocolError,
+  ProtocolErrorCode,
+  type ServerContext,
+} from '@modelcontextprotocol/server';
 import { errorEnvelope } from '../contract/error-envelope.ts';
 import { DirectiveRefused, type Problem, ServiceUnavailable } from '../contract/problem.ts';
 import { isKeyed, KEY_META } from './call-identity.ts';
@@ -50,15 +55,22 @@ export async function whenAccepted<T>(
   }
 }
 
-/** Runs a whole request: an error that was not meant for the client is reported, and its text stays here. */
-export async function guarded<T>({ signal, onError }: Listener, work: () => Promise<T>): Promise<T> {
-  try {
-    return await whileAvailable(work);
-  } catch (error) {
-    if (signal.aborted || error instanceof ProtocolError) throw error;
-    onError(error as Error);
-    throw new ProtocolError(ProtocolErrorCode.InternalError, 'Internal error');
-  }
+type Handle<Request, Result> = (request: Request, context: ServerContext) => Promise<Result>;
+
+/** Handles a whole request: an error that was not meant for the client is reported, and its text stays here. */
+export function guarded<Request, Result>(
+  { onError }: Pick<Listener, 'onError'>,
+  handle: Handle<Request, Result>,
+): Handle<Request, Result> {
+  return async (request, context) => {
+    try {
+      return await whileAvailable(async () => handle(request, context));
+    } catch (error) {
+      if (context.mcpReq.signal.aborted || error instanceof ProtocolError) throw error;
+      onError(error as Error);
+      throw new ProtocolError(ProtocolErrorCode.InternalError, 'Internal error');
+    }
+  };
 }
 
 /** Throws as `refusedCall` does when the service does not answer. */

@@ -26,7 +26,7 @@ export async function createToolServer(
   options: ToolServerOptions,
   { era }: McpRequestContext,
 ): Promise<Server> {
-  const { tools, version, onError } = options;
+  const { tools, version } = options;
   const { instructions } = await tools.told();
   const isModern = era === 'modern';
   const server = new Server(
@@ -41,11 +41,13 @@ export async function createToolServer(
       cacheHints: Object.fromEntries(LISTS.map((list) => [list, LIST_HINT])),
     },
   );
-  server.setRequestHandler('tools/list', async (_, { mcpReq: { signal } }) =>
-    guarded({ signal, onError }, async () => ({ tools: [...(await tools.current()).descriptors] })),
+  server.setRequestHandler(
+    'tools/list',
+    guarded(options, async () => ({ tools: [...(await tools.current()).descriptors] })),
   );
-  server.setRequestHandler('tools/call', async ({ params }, context) =>
-    guarded({ signal: context.mcpReq.signal, onError }, async () => {
+  server.setRequestHandler(
+    'tools/call',
+    guarded(options, async ({ params }, context) => {
       const subject = await subjectOf(options, params, context);
       const asking = { subject, params, context };
       const result = await (isModern ? modernLeg(options, asking) : sessionLeg(options, server, asking));

@@ -17,7 +17,7 @@ import { cancelPlace, runAnswer, waitsForApproval } from './agent-call.ts';
 import { calledTool } from './elicitation.ts';
 import type { HeldCall, Seals } from './held-call.ts';
 import { type AnswerParts, recordAnswer } from './host-answers.ts';
-import { canAsk, modernHost } from './host.ts';
+import { canAsk, declaredBy, modernHost } from './host.ts';
 import { guarded, invalidParams } from './refusal.ts';
 import { asksPerson } from './question-feed.ts';
 import { answered } from './tool-call.ts';
@@ -33,7 +33,6 @@ const POLL_MS = 1_000;
 const MOST_ANSWERS = 64;
 const MAX_ECHO_CHARACTERS = 200;
 const MISSING_CAPABILITY = -32_021;
-const CAPABILITIES_META = 'io.modelcontextprotocol/clientCapabilities';
 const ANY_RESULT = z.looseObject({});
 const TASK_PARAMS = z.looseObject({ taskId: z.string().max(4_096) });
 
@@ -46,10 +45,8 @@ export interface TaskParts extends AnswerParts {
 type TaskStatus = 'working' | 'completed' | 'cancelled';
 
 /** Whether this request says that its client knows tasks. */
-export function knowsTasks({ mcpReq }: ServerContext): boolean {
-  const capabilities = (mcpReq.envelope as Readonly<Record<string, unknown>> | undefined)?.[
-    CAPABILITIES_META
-  ];
+export function knowsTasks(context: ServerContext): boolean {
+  const capabilities = declaredBy(context);
   const extensions = isObject(capabilities) ? capabilities['extensions'] : undefined;
   return isObject(extensions) && isObject(extensions[TASKS_EXTENSION]);
 }
@@ -77,8 +74,10 @@ function begun(): TaskView {
 
 export function serveTasks(server: Server, parts: TaskParts): void {
   const schemas = { params: TASK_PARAMS, result: ANY_RESULT };
-  server.setRequestHandler('tasks/get', schemas, async ({ taskId }, context) =>
-    guarded({ signal: context.mcpReq.signal, onError: parts.onError }, async () => {
+  server.setRequestHandler(
+    'tasks/get',
+    schemas,
+    guarded(parts, async ({ taskId }, context) => {
       const call = await opened(parts, taskId, context);
       const view = await taskView(parts, call);
       const task = { ...taskOf(taskId, view), ...(view.asks ? await askedBy(parts, call, context) : {}) };
@@ -86,15 +85,19 @@ export function serveTasks(server: Server, parts: TaskParts): void {
       return { ...task, result: server.projectCallToolResult(await view.answer(), view.outputSchema) };
     }),
   );
-  server.setRequestHandler('tasks/update', schemas, async ({ taskId }, context) =>
-    guarded({ signal: context.mcpReq.signal, onError: parts.onError }, async () => {
+  server.setRequestHandler(
+    'tasks/update',
+    schemas,
+    guarded(parts, async ({ taskId }, context) => {
       const call = await opened(parts, taskId, context);
       await taskView(parts, call);
       return updated(parts, call, context);
     }),
   );
-  server.setRequestHandler('tasks/cancel', schemas, async ({ taskId }, context) =>
-    guarded({ signal: context.mcpReq.signal, onError: parts.onError }, async () => {
+  server.setRequestHandler(
+    'tasks/cancel',
+    schemas,
+    guarded(parts, async ({ taskId }, context) => {
       const call = await opened(parts, taskId, context);
       await cancelPlace(parts.client, call, 'the MCP client cancelled the task');
       return {};
