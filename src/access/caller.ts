@@ -1,0 +1,236 @@
+// Who calls now, along the asynchronous calls that a request causes; and a client that asks it at each call.
+// Must never let a call pass on behalf of a caller whose key does not allow it.
+import { AsyncLocalStorage } from 'node:async_hooks';
+import type { Scope } from '../contract/access.ts';
+import type { BulkRedrive } from '../contract/bulk.ts';
+import type { Redrive } from '../contract/dead-letter.ts';
+import { tooManyDirectives } from '../contract/directive.ts';
+import type { DirectiveClient, RunClient } from '../contract/directive-client.ts';
+import { refusedAt } from '../contract/field-sentence.ts';
+import { isObject } from '../contract/json-object.ts';
+import { DirectiveRefused, problem } from '../contract/problem.ts';
+import { DEFAULT_TENANT } from '../contract/tenant.ts';
+import type { Submission } from '../contract/submission.ts';
+import { answeredBySchema } from '../contract/tool-question.ts';
+import type { Audit, Subject } from './audit.ts';
+import type { SpendBudget } from './key-budget.ts';
+import { callerText, hasScope, isRestricted, type Principal } from './principal.ts';
+import { forbiddenRun, forbiddenUse } from './use.ts';
+
+const callers = new AsyncLocalStorage<Principal>();
+
+/** `work`, and all that it causes, is done on behalf of the principal. */
+export function onBehalfOf(principal: Principal, work: () => void): void {
+  callers.run(principal, work);
+}
+
+/** null: nobody is asked for a key, or the service itself calls. */
+export function currentCaller(): Principal | null {
+  return callers.getStore() ?? null;
+}
+
+/** The refusal of a caller that has not the scope; undefined: it has. */
+export function missingScope(principal: Principal, scope: Scope): DirectiveRefused | undefined {
+  if (hasScope(principal, scope)) return undefined;
+  return forbidden(`The ${callerText(principal)} has not the scope ${scope}.`, { scope });
+}
+
+/** The refusal of a caller whose tenant is not the operators'; undefined: it is. */
+export function notOperator(principal: Principal): DirectiveRefused | undefined {
+  const { tenant } = principal;
+  if (tenant === DEFAULT_TENANT) return undefined;
+  const what = 'this concerns the work of all tenants and needs a key of the tenant';
+  return forbidden(`The ${callerText(principal)} is of the tenant "${tenant}": ${what} "${DEFAULT_TENANT}".`);
+}
+
+function requireCaller(scope: Scope): Principal | null {
+  const caller = currentCaller();
+  const refusal = caller === null ? undefined : missingScope(caller, scope);
+  if (refusal !== undefined) throw refusal;
+  return caller;
+}
+
+function forbidden(detail: string, members: object = {}): DirectiveRefused {
+  return new DirectiveRefused(problem('forbidden', { detail, ...members }));
+}
+
+/** The client of the API: each call that changes something asks who calls, and is noted. Reading is allowed by route. */
+export function guardClient(
+  client: DirectiveClient,
+  { audit, spend, maxDirectives }: { audit: Audit; spend: SpendBudget; maxDirectives: number },
+): DirectiveClient {
+  return {
+    ...client,
+    ...guardSubmissions(client, audit, spend, maxDirectives),
+    cancel: async (requestId, directiveId, options) => {
+      const caller = requireCaller('cancel');
+      return audit.around(caller, 'cancel', { requestId, target: directiveId }, () =>
+        client.cancel(requestId, directiveId, options),
+      );
+    },
+    answer: async (requestId, inputId, answer) => {
+      const caller = requireCaller('decide');
+      return audit.around(caller, 'answer', { requestId, target: inputId }, () =>
+        client.answer(requestId, inputId, signedBy(caller, answer)),
+      );
+    },
+    redrive: async (which) => {
+      const caller = requireCaller('redrive');
+      if (caller !== null && isLimited(caller)) throw forbidden(NO_REDRIVE);
+      return audit.around<Redrive>(caller, 'redrive', {}, () => client.redrive(which), { of: redrivenOnes });
+    },
+    cancelAll: async (body, options) => {
+      const caller = requireCaller('cancel');
+      const work = async () => client.cancelAll(body, options);
+      if (isDryRun(body)) return work();
+      return audit.around(caller, 'cancel', {}, work, {
+        of: ({ requests }) => requests.map(({ request_id: requestId }) => ({ requestId })),
+      });
+    },
+    redriveAll: async (body, options) => {
+      const caller = requireCaller('redrive');
+      if (caller !== null && isLimited(caller)) throw forbidden(NO_REDRIVE);
+      const work = async () => client.redriveAll(body, options);
+      return isDryRun(body)
+        ? work()
+        : audit.around<BulkRedrive>(caller, 'redrive', {}, work, { of: redrivenOnes });
+    },
+    reindex: async (options) => {
+      const caller = requireCaller('admin');
+      const refusal = caller === null ? undefined : notOperator(caller);
+      if (refusal !== undefined) throw refusal;
+      // The first step empties the list; those that follow only find requests.
+      if (options?.cursor !== undefined) return client.reindex(options);
+      return audit.around(caller, 'reindex', {}, () => client.reindex(options));
+    },
+    drainWorker: async (id, drain = true) => {
+      const caller = requireCaller('admin');
+      return audit.around(caller, drain ? 'drain_worker' : 'resume_worker', { target: id }, () =>
+        client.drainWorker(id, drain),
+      );
+    },
+    runs: guardRuns(client, audit, spend),
+  };
+}
+
+type Submissions = Pick<DirectiveClient, 'submit' | 'execute'>;
+
+function guardSubmissions(
+  client: Submissions,
+  audit: Audit,
+  spend: SpendBudget,
+  maxDirectives: number,
+): Submissions {
+  return {
+    submit: async (directives, options) => {
+      const caller = requireUse(directives, maxDirectives);
+      if (caller !== null) await spend(caller, directivesOf(directives).length);
+      const submission = await client.submit(directives, options);
+      // Not waited for: there are many, and each is in the log of its request.
+      if (caller !== null) void audit.note(caller, 'submit', submitted(submission));
+      return submission;
+    },
+    // No route calls it, so nothing is noted.
+    execute: async (directive, options) => {
+      const caller = requireUse(directive, 1);
+      if (caller !== null) await spend(caller, 1);
+      return client.execute(directive, options);
+    },
+  };
+}
+
+function submitted({ request_id: requestId, directives }: Submission): Subject {
+  const [first] = directives;
+  return { requestId, target: directives.length === 1 ? first?.id : String(directives.length) };
+}
+
+const NO_REDRIVE = 'A key with limits (tools, agents, models, a minute or a day) cannot redrive.';
+
+function isLimited(caller: Principal): boolean {
+  return isRestricted(caller) || caller.perMinute !== null || caller.perDay !== null;
+}
+
+/** A redrive of nothing is not noted: it must not push out what was changed. */
+function redrivenOnes({ redriven }: Pick<Redrive, 'redriven'>): Subject[] {
+  return redriven.length === 0 ? [] : [{ target: String(redriven.length) }];
+}
+
+/** What has another form than true is refused by the schema afterwards, or acts. */
+function isDryRun(body: unknown): boolean {
+  return (Object(body) as { dry_run?: unknown }).dry_run === true;
+}
+
+/** Takes what is redriven from the budget of whoever calls, once it is known how much that is. */
+export function chargeCaller(spend: SpendBudget): (count: number) => Promise<void> {
+  return async (count) => {
+    const caller = currentCaller();
+    if (caller !== null) await spend(caller, count);
+  };
+}
+
+type Runs = Pick<DirectiveClient, 'runs' | 'request'>;
+
+/** Who acts on a run needs its agent among those of the key. */
+async function requireAgent(caller: Principal | null, client: Runs, requestId: string): Promise<void> {
+  if (caller === null || !isRestricted(caller)) return;
+  refuse(forbiddenRun(caller, { agent: (await client.request(requestId))?.run?.agent }));
+}
+
+function guardRuns(client: Runs, audit: Audit, spend: SpendBudget): RunClient {
+  const { runs } = client;
+  return {
+    start: async (run, options) => {
+      const caller = requireCaller('submit');
+      refuse(caller === null ? null : forbiddenRun(caller, Object(run) as Record<string, unknown>));
+      if (caller !== null) await spend(caller, 1);
+      const started = await runs.start(run, options);
+      await audit.note(caller, 'start_run', { requestId: started.request_id, target: started.agent });
+      return started;
+    },
+    input: async (requestId, input) => {
+      const caller = requireCaller('submit');
+      // It makes the agent go on, as a start does.
+      await requireAgent(caller, client, requestId);
+      if (caller !== null) await spend(caller, 1);
+      const accepted = await runs.input(requestId, input);
+      await audit.note(caller, 'input', { requestId, target: accepted.input_id });
+      return accepted;
+    },
+    decide: async (requestId, callId, decision) => {
+      const caller = requireCaller('decide');
+      await requireAgent(caller, client, requestId);
+      return audit.around(caller, 'decide', { requestId, target: callId }, () =>
+        runs.decide(requestId, callId, signedBy(caller, decision)),
+      );
+    },
+  };
+}
+
+/** Who does not say who decides is known by the name of the key, if it may stand there. */
+function signedBy<B extends { by?: string | undefined }>(caller: Principal | null, body: B): B {
+  if (caller === null || !isObject(body) || body.by !== undefined) return body;
+  return answeredBySchema.safeParse(caller.name).success ? { ...body, by: caller.name } : body;
+}
+
+/** Before the submission is parsed: what has another form is refused by its schema afterwards. */
+function requireUse(directives: unknown, maxDirectives: number): Principal | null {
+  const caller = requireCaller('submit');
+  if (caller === null) return null;
+  const list = directivesOf(directives);
+  // Refused before anything is compared with so many.
+  if (list.length > maxDirectives)
+    throw refusedAt('invalid_body', [tooManyDirectives(list.length, maxDirectives)]);
+  if (!isRestricted(caller)) return caller;
+  for (const directive of list) refuse(forbiddenUse(caller, Object(directive) as Record<string, unknown>));
+  return caller;
+}
+
+function directivesOf(given: unknown): readonly unknown[] {
+  if (Array.isArray(given)) return given;
+  const { directives, type } = Object(given) as { directives?: unknown; type?: unknown };
+  return Array.isArray(directives) && type === undefined ? directives : [given];
+}
+
+function refuse(sentence: string | null): void {
+  if (sentence !== null) throw forbidden(sentence);
+}

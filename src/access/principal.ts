@@ -1,0 +1,45 @@
+// Who calls, and what that caller may do: decisions over a principal and what is asked.
+// Must never allow what it does not understand.
+import type { Scope } from '../contract/access.ts';
+import { toolMatches } from '../contract/tool-pattern.ts';
+
+/** Names in which `*` stands for any characters; null: any name. */
+export type Patterns = readonly string[] | null;
+
+/** The first characters of the id of a caller with a token. */
+export const TOKEN_MARK = 'jwt:';
+
+export interface Principal {
+  /** Of its key. Shown to operators. */
+  readonly id: string;
+  readonly name: string;
+  readonly tenant: string;
+  readonly scopes: ReadonlySet<string>;
+  readonly tools: Patterns;
+  readonly agents: Patterns;
+  readonly models: Patterns;
+  /** What may be submitted in a minute, and in a day; null: no limit. */
+  readonly perMinute: number | null;
+  readonly perDay: number | null;
+}
+
+/** Of a caller that no key limits. */
+export const UNLIMITED = { tools: null, agents: null, models: null, perMinute: null, perDay: null };
+
+/** What the caller brought, in sentences. */
+export function callerText({ id, name }: Principal): string {
+  return `${id.startsWith(TOKEN_MARK) ? 'token of' : 'key'} "${name}"`;
+}
+
+export function hasScope({ scopes }: Principal, scope: Scope): boolean {
+  return scopes.has(scope);
+}
+
+export function allows(patterns: Patterns, name: string): boolean {
+  return patterns === null || patterns.some((pattern) => toolMatches(pattern, name));
+}
+
+/** Whether it may use only some tools, agents or models. */
+export function isRestricted({ tools, agents, models }: Principal): boolean {
+  return tools !== null || agents !== null || models !== null;
+}

@@ -1,0 +1,40 @@
+// The text of a session's cookie, `<key id>.<secret>`, and what is derived from it.
+// Must never be kept as it is: Redis has only a hash that also needs the hash of the key.
+import { randomBytes } from 'node:crypto';
+import { digestOf, sameDigest } from './key-text.ts';
+
+const SECRET_BYTES = 32;
+const TEXT = /^(?<keyId>[a-z0-9]{1,32})\.(?<secret>[A-Za-z0-9_-]{43})$/;
+
+export interface SessionText {
+  readonly keyId: string;
+  readonly secret: string;
+}
+
+export function newSession(keyId: string, random: (bytes: number) => Buffer = randomBytes): SessionText {
+  return { keyId, secret: random(SECRET_BYTES).toString('base64url') };
+}
+
+export function sessionText({ keyId, secret }: SessionText): string {
+  return `${keyId}.${secret}`;
+}
+
+/** null: it has not the form of one. */
+export function readSession(text: string): SessionText | null {
+  const { keyId, secret } = TEXT.exec(text)?.groups ?? {};
+  return keyId === undefined || secret === undefined ? null : { keyId, secret };
+}
+
+/** What Redis keeps. A key that is replaced by another of the same id, as that of the environment may be, ends its sessions. */
+export function sessionMember({ secret }: SessionText, keyDigest: string): string {
+  return digestOf(`session:${keyDigest}:${secret}`);
+}
+
+/** What a page of this service can read, and one of another cannot. */
+export function csrfToken({ secret }: SessionText): string {
+  return digestOf(`csrf:${secret}`);
+}
+
+export function isCsrfToken(session: SessionText, given: string): boolean {
+  return /^[0-9a-f]{64}$/.test(given) && sameDigest(csrfToken(session), given);
+}

@@ -1,0 +1,53 @@
+/** Who decided, where keys are asked for: the name of the key, unless the caller says a name.
+ *  It must never touch Redis. */
+import { expect, test } from 'vitest';
+import { guardClient, onBehalfOf } from '../../../src/access/caller.ts';
+import type { Principal } from '../../../src/access/principal.ts';
+import { UNLIMITED } from '../../../src/access/principal.ts';
+import type { DirectiveClient } from '../../../src/contract/directive-client.ts';
+
+const quiet = {
+  audit: {
+    note: async () => {},
+    around: async <T>(...[, , , work]: [unknown, unknown, unknown, () => Promise<T>]) => work(),
+  },
+  spend: async () => {},
+  maxDirectives: 10,
+};
+
+function recording() {
+  const bodies: unknown[] = [];
+  const note = async (_request: string, _id: string, body: unknown): Promise<unknown> => bodies.push(body);
+  const client = { answer: note, runs: { decide: note } } as unknown as DirectiveClient;
+  return { bodies, client: guardClient(client, quiet) };
+}
+
+function caller(name: string): Principal {
+  return { id: 'k1', name, tenant: 'default', scopes: new Set(['decide']), ...UNLIMITED };
+}
+
+async function as(name: string, work: () => Promise<unknown>): Promise<void> {
+  await new Promise<void>((resolve, reject) => {
+    onBehalfOf(caller(name), () => void work().then(() => resolve(), reject));
+  });
+}
+
+test('a decision carries the name of its key, or what its caller says', async () => {
+  const { bodies, client } = recording();
+  await as('ops', () => client.runs.decide('r', 'c', { decision: 'approve' }));
+  await as('ops', () => client.runs.decide('r', 'c', { decision: 'deny', by: 'Ada' }));
+  await as('ops', () => client.answer('r', 'c.1', { action: 'decline' }));
+  expect(bodies).toEqual([
+    { decision: 'approve', by: 'ops' },
+    { decision: 'deny', by: 'Ada' },
+    { action: 'decline', by: 'ops' },
+  ]);
+});
+
+test('a name that may not stand there is left out, and so is everything without a key', async () => {
+  const { bodies, client } = recording();
+  await as('a\u001bb', () => client.runs.decide('r', 'c', { decision: 'approve' }));
+  await as('ops', () => client.runs.decide('r', 'c', 'nonsense' as never));
+  await client.runs.decide('r', 'c', { decision: 'approve' });
+  expect(bodies).toEqual([{ decision: 'approve' }, 'nonsense', { decision: 'approve' }]);
+});
