@@ -1,0 +1,186 @@
+// Reads from the journal what a list shows of a request.
+// Must never hold up Redis or this process for a request of any size: it reads in pieces, and leaves out what is beyond its bounds.
+import type { AskedFor } from '../contract/request-listing.ts';
+import { tagsOf } from '../contract/tags.ts';
+import type { Journal } from '../journal/journal.ts';
+import type { KeySpace } from '../journal/keys.ts';
+import { type DirectiveRecord, directiveRecords } from '../journal/records.ts';
+import type { RedisConnection } from '../redis/connection.ts';
+import { type DirectiveContent, directiveContent } from './directive-content.ts';
+import type { RequestFacts, RunFacts } from './row.ts';
+
+/** What the part that knows runs says of one. */
+export interface ListedRun extends RunFacts {
+  query: string;
+  metadata: unknown;
+  waitingFor: readonly AskedFor[];
+}
+
+export interface FactsParts {
+  connection: RedisConnection;
+  keys: KeySpace;
+  journal: Pick<Journal, 'log'>;
+  /** null: the request has no run, or it cannot be read. */
+  runOf(requestId: string): Promise<ListedRun | null>;
+}
+
+type Fields = Record<string, string>;
+
+const HEAD = ['created_at', 'open', 'count', 'seq', 'bytes', 'closed_at', '@run|version', '@run|status'];
+/** Fields of a request that are read at once; most have fewer. */
+const SCANNED_AT_ONCE = 1_000;
+/** Bodies that are read at once; those of a larger request are read one by one, up to the same size. */
+const BODY_BYTES = 65_536;
+/** Directives whose content is looked at, and whose errors are. */
+const MOST_READ = 32;
+const MOST_ERRORS = 16;
+
+/** null: there is no such request any more. */
+export type ReadFacts = (requestId: string) => Promise<RequestFacts | null>;
+
+export function createFactsReader({ connection, keys, journal, runOf }: FactsParts): ReadFacts {
+  return async (requestId) => {
+    const [state] = keys.request(requestId);
+    const [fields, ttlMs] = await Promise.all([fieldsOf(state), connection.pttl(state)]);
+    const head = headOf(fields);
+    // It has expired meanwhile, or before.
+    if (head === null || ttlMs === -2) return null;
+    const records = directiveRecords(fields);
+    const [run, contents, errorTypes] = await Promise.all([
+      head.hasRun ? runOf(requestId) : null,
+      contentsOf(requestId, records, head.bytes),
+      errorTypesOf(requestId, records),
+    ]);
+    const expiresAt = head.open > 0 || ttlMs < 0 ? null : Date.now() + ttlMs;
+    return factsOf({ requestId, head, records, contents, errorTypes, run, expiresAt });
+  };
+
+  /** Most are one piece, as of one instant. Of others the head is older than the rest, so that no version is newer than its row. */
+  async function fieldsOf(state: string): Promise<Fields> {
+    const [cursor, found] = await connection.hscan(state, '0', 'COUNT', SCANNED_AT_ONCE);
+    if (cursor === '0') return withPairs({}, found);
+    const head = await connection.hmget(state, ...HEAD);
+    const fields = await scanned(state);
+    HEAD.forEach((name, at) => {
+      const value = head[at] ?? null;
+      if (value === null) delete fields[name];
+      else fields[name] = value;
+    });
+    return fields;
+  }
+
+  async function scanned(state: string): Promise<Fields> {
+    const fields: Fields = {};
+    let cursor = '0';
+    do {
+      const [next, found] = await connection.hscan(state, cursor, 'COUNT', SCANNED_AT_ONCE);
+      withPairs(fields, found);
+      cursor = next;
+    } while (cursor !== '0');
+    return fields;
+  }
+
+  async function contentsOf(
+    requestId: string,
+    records: readonly DirectiveRecord[],
+    bytes: number,
+  ): Promise<DirectiveContent[]> {
+    const ids = records.slice(0, MOST_READ).map(({ id }) => id);
+    if (ids.length === 0) return [];
+    const [, bodies] = keys.request(requestId);
+    const read = bytes <= BODY_BYTES ? ids : await smallOf(bodies, ids);
+    const texts = read.length === 0 ? [] : await connection.hmget(bodies, ...read);
+    return texts.flatMap((text) => (text === null ? [] : [directiveContent(text)]));
+  }
+
+  async function smallOf(bodies: string, ids: readonly string[]): Promise<string[]> {
+    const sizes = await Promise.all(ids.map((id) => connection.hstrlen(bodies, id)));
+    return ids.filter((_, at) => (sizes[at] ?? 0) <= BODY_BYTES);
+  }
+
+  /** Of the last ones that failed. */
+  async function errorTypesOf(requestId: string, records: readonly DirectiveRecord[]): Promise<string[]> {
+    const failed = records.filter(({ status, terminal }) => status === 'failed' && terminal !== null);
+    const signals = await Promise.all(
+      failed.slice(-MOST_ERRORS).map(({ terminal }) => journal.log.at(requestId, terminal ?? 0)),
+    );
+    return signals.map((signal) => errorTypeOf(signal?.data));
+  }
+}
+
+/** Names and values in turns, as Redis answers. No name is one of `Object.prototype`: those of directives have a bar. */
+function withPairs(fields: Fields, pairs: readonly string[]): Fields {
+  for (let at = 0; at < pairs.length; at += 2) fields[pairs[at] ?? ''] = pairs[at + 1] ?? '';
+  return fields;
+}
+
+interface Head {
+  createdAt: number;
+  open: number;
+  count: number;
+  bytes: number;
+  closedAt: number | null;
+  version: number;
+  hasRun: boolean;
+}
+
+function headOf(fields: Fields): Head | null {
+  const [createdAt, open, count, sequence, bytes, closedAt, runVersion] = HEAD.map((name) => {
+    const value = fields[name];
+    return value === undefined ? null : Number(value);
+  });
+  if (createdAt === null || createdAt === undefined) return null;
+  return {
+    createdAt,
+    open: open ?? 0,
+    count: count ?? 0,
+    bytes: bytes ?? 0,
+    closedAt: closedAt ?? null,
+    // None of them ever shrinks.
+    version: (sequence ?? 0) + (count ?? 0) + (runVersion ?? 0),
+    hasRun: typeof runVersion === 'number',
+  };
+}
+
+/** What ended without a readable error has failed all the same. */
+const UNKNOWN_ERROR = 'internal_error';
+const CANCELLED = 'cancelled';
+
+function errorTypeOf(data: unknown): string {
+  const type = (data as { result?: { error?: { type?: unknown } } } | undefined)?.result?.error?.type;
+  return typeof type === 'string' ? type : UNKNOWN_ERROR;
+}
+
+interface Read {
+  requestId: string;
+  head: Head;
+  records: readonly DirectiveRecord[];
+  contents: readonly DirectiveContent[];
+  errorTypes: readonly string[];
+  run: ListedRun | null;
+  expiresAt: number | null;
+}
+
+function factsOf({ requestId, head, records, contents, errorTypes, run, expiresAt }: Read): RequestFacts {
+  const { createdAt, closedAt, version, open, count } = head;
+  const asks = records.some(({ asked }) => asked !== null);
+  return {
+    requestId,
+    version,
+    createdAt,
+    closedAt,
+    expiresAt,
+    open,
+    directives: count,
+    types: [...new Set(records.map(({ type }) => type))],
+    tools: contents.flatMap(({ tool }) => tool ?? []),
+    models: contents.flatMap(({ model }) => model ?? []),
+    errorTypes,
+    tags: [...tagsOf(run?.metadata), ...contents.flatMap(({ tags }) => tags)],
+    text: run?.query ?? contents.find(({ text }) => text !== '')?.text ?? '',
+    waitingFor: [...(run?.waitingFor ?? []), ...(asks ? (['question'] as const) : [])],
+    anyFailed: errorTypes.some((type) => type !== CANCELLED),
+    anyCancelled: errorTypes.includes(CANCELLED),
+    run,
+  };
+}
