@@ -1,0 +1,66 @@
+/** Where a person writes to an agent: it starts a run, or goes to the one that is under way.
+ *  It must never send the same text as two: a repeat after a lost answer has the same id. */
+import { type KeyboardEvent, type SubmitEvent, useId, useState } from 'react';
+import { useMissingScope } from '../../data/session.ts';
+import { ErrorBanner } from '../../parts/banner.tsx';
+import { Button } from '../../parts/button.tsx';
+import '../../parts/field.css';
+import { type Talk, useSend } from './use-send.ts';
+
+export interface ComposerProps {
+  readonly agent: string;
+  /** null: a new conversation. */
+  readonly talk: Talk | null;
+  readonly onStarted: (requestId: string) => void;
+}
+
+export function Composer({ agent, talk, onStarted }: ComposerProps) {
+  const [text, type] = useState('');
+  const id = useId();
+  const missing = useMissingScope('submit');
+  const sending = useSend(agent, talk, {
+    onStarted,
+    onSent: () => type(''),
+  });
+  const send = (event?: SubmitEvent): void => {
+    event?.preventDefault();
+    if (text.trim() !== '' && !sending.isPending) sending.send(text);
+  };
+  const press = (event: KeyboardEvent): void => {
+    if (event.key !== 'Enter' || !(event.ctrlKey || event.metaKey)) return;
+    event.preventDefault();
+    send();
+  };
+  const isRunning = talk?.isRunning === true;
+  return (
+    <form className="agents-composer" onSubmit={send}>
+      {sending.error !== null && <ErrorBanner error={sending.error} onRetry={() => send()} />}
+      <label htmlFor={id}>{labelOf(talk)}</label>
+      <textarea
+        id={id}
+        className="input"
+        value={text}
+        onChange={(event) => type(event.target.value)}
+        onKeyDown={press}
+      />
+      <div className="row">
+        <Button
+          type="submit"
+          look="primary"
+          why={missing && `needs the scope ${missing}`}
+          disabled={sending.isPending || text.trim() === ''}
+        >
+          {talk === null ? 'Start a run' : 'Send'}
+        </Button>
+        <span className="faint">
+          <kbd>Ctrl</kbd> <kbd>Enter</kbd> {isRunning && '· read before its next model call'}
+        </span>
+      </div>
+    </form>
+  );
+}
+
+function labelOf(talk: Talk | null): string {
+  if (talk === null) return 'What should it do?';
+  return talk.isRunning ? 'Say something to the run' : 'Go on in this conversation';
+}

@@ -1,0 +1,96 @@
+/** The installation at a glance: trouble first, then lanes, processes, servers, and what failed last.
+ *  It must never act: each thing has its own page. */
+import { Link } from '@tanstack/react-router';
+import type { DeadLetterPage } from '../../../contract/dead-letter.ts';
+import type { LaneListing } from '../../../contract/lane-listing.ts';
+import type { RequestListing } from '../../../contract/request-listing.ts';
+import type { ToolListing } from '../../../contract/tool-listing.ts';
+import type { WorkerListing } from '../../../contract/worker-listing.ts';
+import { useRead } from '../../data/queries.ts';
+import { clockText } from '../../data/shown.ts';
+import { ErrorBanner } from '../../parts/banner.tsx';
+import { Icon } from '../../parts/icon.tsx';
+import { Page } from '../../parts/page.tsx';
+import { Lanes } from './lanes.tsx';
+import { Processes } from './processes.tsx';
+import { LastRequests } from './last-requests.tsx';
+import { Servers } from './servers.tsx';
+import { type Trouble, troubleOf } from './trouble.ts';
+import './overview.css';
+
+const EVERY = { everyMs: 2_000 };
+const SELDOM = { everyMs: 5_000 };
+const SOME = 6;
+
+export function OverviewPage() {
+  const read = useInstallation();
+  const { lanes, workers, tools, failed, waiting } = read;
+  const error = [lanes, workers, tools, failed, waiting].find((each) => each.error !== null)?.error ?? null;
+  return (
+    <Page title="Overview" head={<Head trouble={troubleIn(read)} at={lanes.dataUpdatedAt} />}>
+      {error !== null && <ErrorBanner error={error} onRetry={() => void lanes.refetch()} />}
+      <div className="overview">
+        <section className="overview-main">
+          {lanes.data !== undefined && <Lanes lanes={lanes.data.lanes} />}
+          {failed.data !== undefined && (
+            <LastRequests title="Last failures" status="failed" listing={failed.data} />
+          )}
+        </section>
+        <section className="overview-side">
+          {waiting.data !== undefined && (
+            <LastRequests title="Wait for a person" status="waiting" listing={waiting.data} isNarrow />
+          )}
+          {workers.data !== undefined && <Processes workers={workers.data.workers} />}
+          {tools.data !== undefined && <Servers servers={tools.data.servers} />}
+        </section>
+      </div>
+    </Page>
+  );
+}
+
+function useInstallation() {
+  return {
+    lanes: useRead<LaneListing>('/v1/lanes', EVERY),
+    workers: useRead<WorkerListing>('/v1/workers', EVERY),
+    tools: useRead<ToolListing>('/v1/tools?remembered=true', SELDOM),
+    failed: useRead<RequestListing>(`/v1/requests?status=failed&limit=${SOME}`, EVERY),
+    waiting: useRead<RequestListing>(`/v1/requests?status=waiting&limit=${SOME}`, EVERY),
+    dead: useRead<DeadLetterPage>('/v1/dead-letters?limit=100', SELDOM),
+  };
+}
+
+/** null: not known yet. */
+function troubleIn(read: ReturnType<typeof useInstallation>): readonly Trouble[] | null {
+  const [lanes, workers, tools] = [read.lanes.data, read.workers.data, read.tools.data];
+  if (lanes === undefined || workers === undefined || tools === undefined) return null;
+  const { dead_letters: letters = [], next = null } = read.dead.data ?? {};
+  return troubleOf({
+    ...lanes,
+    ...workers,
+    servers: tools.servers,
+    waiting: read.waiting.data?.counts.status.waiting ?? 0,
+    deadLetters: { count: letters.length, isMore: next !== null },
+  });
+}
+
+/** `trouble` null: not known yet. */
+function Head({ trouble, at }: { trouble: readonly Trouble[] | null; at: number }) {
+  return (
+    <>
+      <h1 className="visually-hidden">Overview</h1>
+      <p className="trouble">
+        {trouble?.length === 0 && (
+          <span className="trouble-none">
+            <Icon name="check" /> Nothing needs a person.
+          </span>
+        )}
+        {trouble?.map(({ text, to, tone }) => (
+          <Link key={text} to={to} className={`trouble-${tone}`}>
+            <Icon name="warn" /> {text}
+          </Link>
+        ))}
+        {at > 0 && <span className="faint">as of {clockText(new Date(at).toISOString())}</span>}
+      </p>
+    </>
+  );
+}

@@ -1,0 +1,70 @@
+/** What an error means and what to do, in the words of docs/troubleshooting.md.
+ *  It must never promise that a repeat is safe. */
+const ADVICE: Readonly<Record<string, readonly [meaning: string, todo: string]>> = {
+  timeout: ['No complete answer within timeout_ms.', 'Raise the limit, or find out why the server is slow.'],
+  rate_limited: [
+    'The server or provider asked to slow down until the deadline.',
+    'Lower the rate, or add a second model to the alias.',
+  ],
+  provider_error: ['The server or provider failed.', 'Look at its status page or log.'],
+  network: [
+    'The connection was lost during the call.',
+    'Run `adjutant doctor`; look at the log of the server.',
+  ],
+  auth: [
+    'Credentials are missing or refused, or the account has no credit.',
+    'Correct the key where the workers run.',
+  ],
+  validation_error: ['The directive does not fit its tool or provider.', 'Correct what the message names.'],
+  validation: ['The arguments do not fit.', 'Correct the arguments.'],
+  not_found: ['The provider answered 404.', 'Correct `base_url` of the provider.'],
+  unknown_tool: ['No server has that tool.', 'Look at the tools that there are.'],
+  unknown_model: [
+    'No such model, or none of its providers is available.',
+    'Set the key that the message names, or correct the name.',
+  ],
+  tool_error: ['The tool itself reported an error.', 'Read its message.'],
+  exception: ['The code of a module threw an error.', 'Correct the module.'],
+  executor: ['The call cannot be carried out.', 'Read the message and `details.status`.'],
+  internal_error: ['Something broke in Adjutant.', 'Look into the log of the service, and report it.'],
+  invalid_result: [
+    'The answer cannot be used: it is against the protocol or larger than a limit.',
+    'The message names the place or the limit.',
+  ],
+  llm_error: [
+    'The provider failed without an explanation.',
+    'Read the message; add a second model to the alias.',
+  ],
+  cancelled: ['Somebody cancelled it, or its run had no more need of it.', 'Nothing.'],
+  deadline_exceeded: [
+    'No result within deadline_ms.',
+    'See whether a worker serves its lane; else raise the deadline.',
+  ],
+  outcome_unknown: [
+    'The worker was lost during a call that must not be repeated: it may have happened.',
+    'See whether the work was done before you redrive.',
+  ],
+  worker_lost: ['Four workers died one after the other.', 'Find out why they die, then redrive.'],
+  denied: ['The call was denied by a person or the policy.', 'Nothing, or change `policies.approvals`.'],
+  approval_expired: ['Nobody decided in time.', 'Decide earlier, or raise `policies.approval_timeout_ms`.'],
+  budget_exceeded: [
+    'The run met a limit of calls, tokens or cost.',
+    'Raise the limit, or use `"budget": "ask"`.',
+  ],
+  duplicate_calls: [
+    'The model asked for the same call too often.',
+    'Improve the prompt or the answer of the tool.',
+  ],
+  incomplete_response: ['The answer of the model was cut off or withheld.', 'Raise `max_tokens`.'],
+  request_full: [
+    'The request holds as many bytes as it may.',
+    'Start another request, or raise `limits.request_bytes`.',
+  ],
+  stopped: ['The agent stopped the run.', 'The details have the reason.'],
+};
+
+/** null: nothing is known about a type of a tool or provider. */
+export function adviceOf(type: string): { readonly meaning: string; readonly todo: string } | null {
+  const found = Object.hasOwn(ADVICE, type) ? ADVICE[type] : undefined;
+  return found === undefined ? null : { meaning: found[0], todo: found[1] };
+}

@@ -1,0 +1,112 @@
+/** The head of a request: what was asked, how it stands, what it waits for, what it took and cost.
+ *  It must never guess what is unknown. */
+import { Link } from '@tanstack/react-router';
+import type { RequestTimeline } from '../../../contract/request-timeline.ts';
+import type { RequestView } from '../../../contract/request-view.ts';
+import { countText, durationText, moneyText } from '../../data/shown.ts';
+import { safeText } from '../../data/safe-text.ts';
+import { Status } from '../../parts/status.tsx';
+import { Text } from '../../parts/text.tsx';
+import { useNow } from './request-data.ts';
+
+const LONGEST_TITLE = 140;
+
+interface HeadProps {
+  readonly view: RequestView;
+  readonly timeline: RequestTimeline | undefined;
+}
+
+/** The question, or what it does. */
+export function titleOf(
+  { request_id: id, run, directives }: RequestView,
+  timeline?: RequestTimeline,
+): string {
+  if (run !== undefined) return cut(run.query.trim().split('\n')[0] ?? id);
+  const name = timeline?.directives[0]?.name ?? directives[0]?.type ?? id;
+  return directives.length > 1 ? `${name} and ${directives.length - 1} more` : name;
+}
+
+function cut(text: string): string {
+  return text.length > LONGEST_TITLE ? `${text.slice(0, LONGEST_TITLE)}…` : text;
+}
+
+export function RequestHead({ view, timeline }: HeadProps) {
+  const { run } = view;
+  const now = useNow(timeline?.read_at, view.status === 'open');
+  const until = view.closed_at === null ? now : Date.parse(view.closed_at);
+  return (
+    <div className="request-head">
+      <h1>
+        <Text>{titleOf(view, timeline)}</Text>
+      </h1>
+      <div className="request-facts">
+        <Status of={stateOf(view)} text={stateText(view)} />
+        {run !== undefined && (
+          <span>
+            agent{' '}
+            <Link to="/agents/$agentName" params={{ agentName: run.agent } as never}>
+              <b>{run.agent}</b>
+            </Link>
+          </span>
+        )}
+        <span>
+          took <b>{durationText(Math.max(0, until - Date.parse(view.created_at)))}</b>
+        </span>
+        {run !== undefined && <RunFacts run={run} />}
+        <span>
+          <b>{countText(view.directives.length)}</b> steps
+        </span>
+        <Parent timeline={timeline} />
+      </div>
+    </div>
+  );
+}
+
+function RunFacts({ run }: { run: NonNullable<RequestView['run']> }) {
+  const { input_tokens: input, output_tokens: output } = run.usage;
+  return (
+    <>
+      <span title="tokens read and written">
+        <b>{countText(input)}</b> → <b>{countText(output)}</b> tokens
+      </span>
+      <span title={run.cost === null ? 'The price of a used model is unknown.' : 'US dollars'}>
+        cost <b>{run.cost === null ? 'unknown' : moneyText(run.cost)}</b>
+      </span>
+    </>
+  );
+}
+
+function Parent({ timeline }: { timeline: RequestTimeline | undefined }) {
+  const parent = timeline?.run?.parent_request_id ?? null;
+  if (parent === null) return null;
+  return (
+    <span>
+      child of{' '}
+      <Link to="/requests/$requestId" params={{ requestId: parent } as never}>
+        <code>{parent}</code>
+      </Link>
+    </span>
+  );
+}
+
+function stateOf({ status, run, directives }: RequestView): string {
+  if (run !== undefined)
+    return run.status === 'timeout' ? 'failed' : run.status === 'pending' ? 'queued' : run.status;
+  if (status === 'open') return directives.some((each) => each.status === 'waiting') ? 'waiting' : 'running';
+  return directives.some((each) => each.status === 'failed') ? 'failed' : 'succeeded';
+}
+
+function stateText(view: RequestView): string {
+  const { run, directives } = view;
+  if (run === undefined) {
+    const waits = directives.find(
+      ({ waiting, status }) => waiting !== undefined && status !== 'failed',
+    )?.waiting;
+    return waits === undefined ? stateOf(view) : safeText(`waits: ${waits.message}`);
+  }
+  if (run.termination_reason !== null) return `${run.status} (${run.termination_reason})`;
+  const waits = run.waiting_for.map(({ kind, name }) => (name === undefined ? kind : `${kind} of ${name}`));
+  if (waits.length === 0) return run.status;
+  const rest = waits.length > 2 ? ` and ${waits.length - 2} more` : '';
+  return safeText(`waiting for ${waits.slice(0, 2).join(', ')}${rest}`);
+}

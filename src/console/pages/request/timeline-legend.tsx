@@ -1,0 +1,26 @@
+/** What the forms of the timeline mean.
+ *  It must never name a form that is not drawn. */
+const FORMS = [
+  ['queue', 'queued'],
+  ['think', 'before text'],
+  ['model', 'model'],
+  ['tool', 'tool'],
+  ['wait', 'approval, question'],
+  ['backoff', 'backoff'],
+  ['held', 'lane held'],
+  ['redelivery', 'worker lost, taken over'],
+  ['failed', 'failed attempt'],
+  ['child', 'child run'],
+] as const;
+
+export function Legend() {
+  return (
+    <ul className="timeline-legend" aria-label="Legend">
+      {FORMS.map(([form, text]) => (
+        <li key={form}>
+          <span className={`segment segment-${form}`} aria-hidden="true" /> {text}
+        </li>
+      ))}
+    </ul>
+  );
+}

@@ -1,0 +1,106 @@
+/** The filter of the list as text, `status:failed tool:mail.send since:noon words`, and as the API takes it.
+ *  It must never drop a word silently: what it does not know is said. */
+import type { RequestFilter } from '../../../contract/request-listing.ts';
+
+/** Words before the colon, and the members they stand for. */
+const MEMBERS: Readonly<Record<string, keyof RequestFilter>> = {
+  status: 'status',
+  agent: 'agent',
+  tool: 'tool',
+  error: 'error_type',
+  error_type: 'error_type',
+  tag: 'tag',
+  conversation: 'conversation',
+  since: 'since',
+  until: 'until',
+};
+
+export const FILTER_WORDS = [
+  'status',
+  'agent',
+  'tool',
+  'error',
+  'tag',
+  'conversation',
+  'since',
+  'until',
+] as const;
+
+const STATUSES: readonly string[] = ['open', 'waiting', 'succeeded', 'failed', 'cancelled'];
+
+export interface ReadFilter {
+  readonly query: Readonly<Record<string, string>>;
+  /** What is wrong, in sentences; empty: nothing. */
+  readonly faults: readonly string[];
+}
+
+const TOKEN = /(?:(?<name>[A-Za-z_]+):)?(?:"(?<quoted>[^"]*)"|(?<bare>\S+))/g;
+
+export function readFilter(text: string, now: Date): ReadFilter {
+  const query: Record<string, string> = {};
+  const words: string[] = [];
+  const faults: string[] = [];
+  for (const { groups = {} } of text.matchAll(TOKEN)) {
+    const { name, quoted, bare = '' } = groups;
+    const value = quoted ?? bare;
+    if (name === undefined) words.push(value);
+    else {
+      const fault = take(query, name.toLowerCase(), value, now);
+      if (fault !== null) faults.push(fault);
+    }
+  }
+  if (words.length > 0) query['q'] = words.join(' ');
+  return { query, faults };
+}
+
+function take(query: Record<string, string>, name: string, value: string, now: Date): string | null {
+  const member = Object.hasOwn(MEMBERS, name) ? MEMBERS[name] : undefined;
+  if (member === undefined) return `${name}: is no filter; there are ${FILTER_WORDS.join(', ')}.`;
+  if (query[member] !== undefined) return `${name}: stands twice.`;
+  if (value === '') return `${name}: needs a value.`;
+  if (member === 'status' && !STATUSES.includes(value)) return `status: is one of ${STATUSES.join(', ')}.`;
+  const isTime = member === 'since' || member === 'until';
+  const read = isTime ? instantOf(value, now) : value;
+  if (read === null) return `${name}: takes 30m, 2h, 7d, noon, today, yesterday, 14:30 or 2026-11-22T14:30Z.`;
+  query[member] = read;
+  return null;
+}
+
+const UNITS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
+
+/** null: it is none. Words mean the local day. */
+function instantOf(value: string, now: Date): string | null {
+  const [, count, unit = ''] = /^(\d{1,6})([smhd])$/.exec(value) ?? [];
+  if (count !== undefined) return new Date(now.getTime() - Number(count) * (UNITS[unit] ?? 0)).toISOString();
+  const [, hours, minutes] = /^([01]?\d|2[0-3]):([0-5]\d)$/.exec(value) ?? [];
+  if (hours !== undefined) return atLocal(now, 0, Number(hours), Number(minutes));
+  if (value === 'today') return atLocal(now, 0, 0, 0);
+  if (value === 'yesterday') return atLocal(now, -1, 0, 0);
+  if (value === 'noon') return atLocal(now, 0, 12, 0);
+  if (!/^\d{4}-\d\d-\d\d/.test(value)) return null;
+  const at = new Date(value);
+  return Number.isNaN(at.getTime()) ? null : at.toISOString();
+}
+
+function atLocal(now: Date, days: number, hours: number, minutes: number): string {
+  const at = new Date(now);
+  at.setDate(at.getDate() + days);
+  at.setHours(hours, minutes, 0, 0);
+  // "noon" in the morning is yesterday's.
+  if (at > now) at.setDate(at.getDate() - 1);
+  return at.toISOString();
+}
+
+/** The text with `name:value` in it; without it where it was there already. */
+export function toggled(text: string, name: string, value: string): string {
+  const wanted = /[\s"]/.test(value) ? `${name}:"${value.replaceAll('"', '')}"` : `${name}:${value}`;
+  const tokens = [...text.matchAll(TOKEN)].map(([token]) => token);
+  const others = tokens.filter((token) => !token.toLowerCase().startsWith(`${name}:`));
+  return (tokens.includes(wanted) ? others : [...others, wanted]).join(' ');
+}
+
+export function has(text: string, name: string, value: string): boolean {
+  return [...text.matchAll(TOKEN)].some(
+    ({ groups = {} }) => groups['name'] === name && (groups['quoted'] ?? groups['bare']) === value,
+  );
+}

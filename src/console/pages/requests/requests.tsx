@@ -1,0 +1,127 @@
+/** The requests, newest first: a filter that is in the URL, a list that updates itself, and what is done with chosen ones.
+ *  It must never act on more than what is chosen and counted. */
+import { useMemo, useRef, useState } from 'react';
+import { clockText, countText, durationText } from '../../data/shown.ts';
+import { useUrlState } from '../../data/url-state.ts';
+import { useKeys } from '../../keys/keymap.ts';
+import { Banner, ErrorBanner } from '../../parts/banner.tsx';
+import { Button } from '../../parts/button.tsx';
+import { Empty } from '../../parts/empty.tsx';
+import { Page } from '../../parts/page.tsx';
+import { FilterBar } from './filter-bar.tsx';
+import { readFilter } from './filter-text.ts';
+import { RequestsGrid } from './requests-grid.tsx';
+import { SelectionBar } from './selection-bar.tsx';
+import { type RequestList, useRequestList } from './use-request-list.ts';
+import './requests.css';
+
+const NOTHING: ReadonlySet<string> = new Set();
+
+export function RequestsPage() {
+  const [filter, setFilter] = useUrlState('filter');
+  // `since:2h` means the two hours before the filter was set, and not before each drawing.
+  const { query, faults } = useMemo(() => readFilter(filter, new Date()), [filter]);
+  const [selected, select] = useChosen(filter);
+  const [isAway, setAway] = useState(false);
+  const text = faults.length > 0 ? null : new URLSearchParams(query).toString();
+  const list = useRequestList(text, isAway || selected.size > 0);
+  const input = useRef<HTMLInputElement>(null);
+  useKeys({
+    '/': () => input.current?.focus(),
+    Escape: () => select(NOTHING),
+  });
+  return (
+    <Page title="Requests" isFull>
+      <div className="requests">
+        <FilterBar ref={input} filter={filter} onFilter={setFilter} counts={list.listing?.counts ?? null}>
+          {list.listing !== null && <Lag ms={list.listing.lag_ms} />}
+        </FilterBar>
+        <Notes faults={faults} error={list.error} />
+        <NewRows list={list} />
+        {list.rows.length > 0 ? (
+          <RequestsGrid
+            key={filter}
+            rows={list.rows}
+            selected={selected}
+            onSelect={select}
+            onMore={list.more}
+            onAway={setAway}
+            onSeen={list.see}
+            ageOf={list.ageOf}
+          />
+        ) : (
+          list.listing !== null && <NoRows filter={filter} list={list} onFilter={setFilter} />
+        )}
+        <SelectionBar rows={list.rows} selected={selected} onClear={() => select(NOTHING)} />
+      </div>
+    </Page>
+  );
+}
+
+function Notes({ faults, error }: { faults: readonly string[]; error: Error | null }) {
+  return (
+    <div className="requests-notes">
+      {faults.map((fault) => (
+        <Banner key={fault} tone="wait">
+          {fault}
+        </Banner>
+      ))}
+      {error !== null && <ErrorBanner error={error} />}
+    </div>
+  );
+}
+
+/** What was chosen in one list is not acted on from another. */
+function useChosen(filter: string): readonly [ReadonlySet<string>, (ids: ReadonlySet<string>) => void] {
+  const [chosen, choose] = useState({ filter, ids: NOTHING });
+  const ids = chosen.filter === filter ? chosen.ids : NOTHING;
+  return [ids, (next) => choose({ filter, ids: next })];
+}
+
+function Lag({ ms }: { ms: number }) {
+  return <span className="faint">newest first{ms > 1_000 && ` · index ${durationText(ms)} behind`}</span>;
+}
+
+function NewRows({ list: { held, hasGap, showNew } }: { list: RequestList }) {
+  if (held === 0 && !hasGap) return null;
+  const toTop = (): void => {
+    document.querySelector('.requests-grid')?.scrollTo({ top: 0 });
+    showNew();
+  };
+  return (
+    <Button className="requests-new" onClick={toTop}>
+      {hasGap ? 'Many' : countText(held)} new
+    </Button>
+  );
+}
+
+interface NoRowsProps {
+  readonly filter: string;
+  readonly list: RequestList;
+  readonly onFilter: (filter: string) => void;
+}
+
+function NoRows({ filter, list: { listing, more }, onFilter }: NoRowsProps) {
+  const until = listing?.searched_until ?? null;
+  return (
+    <div className="requests-notes">
+      {filter === '' ? (
+        <Empty
+          title="There is no request yet."
+          command={'npx adjutant ask "What is 17*23, and which files are in the examples folder?"'}
+        >
+          Each submission and each run of an agent is one.
+        </Empty>
+      ) : (
+        <Empty title={`No request fits ${filter}`}>
+          {until !== null && (
+            <p>
+              Searched back to {clockText(until)}. <Button onClick={more}>Search further</Button>
+            </p>
+          )}
+          <Button onClick={() => onFilter('')}>Show all requests</Button>
+        </Empty>
+      )}
+    </div>
+  );
+}

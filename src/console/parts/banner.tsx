@@ -1,0 +1,49 @@
+/** Something that concerns the whole page or section: an error with what to do, a warning, a hint.
+ *  It must never cover what it is about. */
+import type { ReactNode } from 'react';
+import { NoAnswer, Refused } from '../data/api.ts';
+import { Button } from './button.tsx';
+import { Icon } from './icon.tsx';
+import { Text } from './text.tsx';
+import './banner.css';
+
+export interface BannerProps {
+  readonly tone?: 'bad' | 'wait' | 'plain';
+  readonly children: ReactNode;
+  /** Buttons. */
+  readonly actions?: ReactNode;
+}
+
+export function Banner({ tone = 'plain', children, actions }: BannerProps) {
+  return (
+    <div className={`banner banner-${tone}`} role={tone === 'bad' ? 'alert' : 'status'}>
+      {tone !== 'plain' && <Icon name="warn" />}
+      <div className="banner-text">{children}</div>
+      {actions}
+    </div>
+  );
+}
+
+/** What went wrong, why, and what to do. */
+export function ErrorBanner({ error, onRetry }: { error: Error; onRetry?: () => void }) {
+  const retry = onRetry && <Button onClick={onRetry}>Try again</Button>;
+  if (error instanceof Refused) {
+    const { title, detail, code, errors = [] } = error.problem;
+    return (
+      <Banner tone="bad" actions={retry}>
+        <Text>{detail ?? title}</Text> <code className="faint">{code}</code>
+        {errors.slice(0, 8).map(({ path, message }) => (
+          <div key={`${path} ${message}`}>
+            <Text mono>{path}</Text> <Text>{message}</Text>
+          </div>
+        ))}
+      </Banner>
+    );
+  }
+  const doNow = error instanceof NoAnswer ? 'Is it running? `adjutant doctor` says what is wrong.' : '';
+  return (
+    <Banner tone="bad" actions={retry}>
+      <Text>{error.message}</Text> {doNow}
+    </Banner>
+  );
+}

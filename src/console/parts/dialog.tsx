@@ -1,0 +1,43 @@
+/** A question to the person in front: a title, what it is about, and its answers.
+ *  It must never decide by Enter what cannot be taken back: the way out has the focus. */
+import { Dialog as Base } from '@base-ui/react/dialog';
+import { type ReactNode, useRef } from 'react';
+import { Button } from './button.tsx';
+import './dialog.css';
+
+export interface DialogProps {
+  readonly isOpen: boolean;
+  readonly onClose: () => void;
+  readonly title: string;
+  readonly children: ReactNode;
+  /** The buttons that act; beside them there is always one that closes. */
+  readonly actions?: ReactNode;
+  /** Of the button that closes. Default: `Close`. */
+  readonly closeText?: string;
+  /** What has the focus first: the way out, or the first input. Default: the way out. */
+  readonly focus?: 'close' | 'first';
+}
+
+export function Dialog(props: DialogProps) {
+  const { isOpen, onClose, title, children, actions, closeText = 'Close', focus = 'close' } = props;
+  const close = useRef<HTMLButtonElement>(null);
+  return (
+    <Base.Root open={isOpen} onOpenChange={(open) => !open && onClose()}>
+      <Base.Portal>
+        <Base.Backdrop className="dialog-backdrop" />
+        <Base.Popup className="dialog" {...(focus === 'close' ? { initialFocus: close } : {})}>
+          <Base.Title className="dialog-title" render={<h2 />}>
+            {title}
+          </Base.Title>
+          <div className="dialog-body">{children}</div>
+          <div className="dialog-actions">
+            <Button ref={close} onClick={onClose}>
+              {closeText}
+            </Button>
+            {actions}
+          </div>
+        </Base.Popup>
+      </Base.Portal>
+    </Base.Root>
+  );
+}

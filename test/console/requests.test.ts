@@ -1,0 +1,77 @@
+/** Overview and list of requests in a real browser: live, by keys, with hostile names, and what is done with chosen ones.
+ *  It must not wait for a time: only for what is shown. */
+import { createHttpClient } from '../../src/client/http-client.ts';
+import type { DirectiveClient } from '../../src/contract/directive-client.ts';
+import { expect, test } from 'vitest';
+import { describeInBrowser, expectAccessible, startBrowser } from '../support/browser.ts';
+import { startService } from '../support/running-service.ts';
+import { shared, useRedis } from '../support/shared.ts';
+
+const HOSTILE = '<img src=x onerror=alert(1)> \u202egnp.exe http://evil.example';
+
+describeInBrowser('overview and requests', () => {
+  const redis = useRedis();
+  const service = shared(async () => startService({ redisUrl: redis.url }));
+  const client = shared(async () => {
+    const http = createHttpClient({ baseUrl: service.url });
+    return Object.assign(http, { [Symbol.asyncDispose]: async () => http.close() });
+  });
+  const browser = shared(startBrowser);
+
+  test('the list follows, filters by its URL, is used by keys, and redrives what is chosen', async () => {
+    await fail(client, 'first');
+    await using shown = await browser.open(service.url, '/requests');
+    const { page } = shown;
+    const rows = page.locator('.request-rows [role=row]');
+    await rows.filter({ hasText: 'first' }).waitFor();
+    await fail(client, 'second', [HOSTILE]);
+    await rows.filter({ hasText: `second` }).getByText('<img src=x onerror=alert(1)>').waitFor();
+    expect(await page.locator('img[src=x], a[href*=evil]').count()).toBe(0);
+    await expectAccessible(page);
+    await page.getByRole('button', { name: /failed/ }).click();
+    await page.waitForURL(/filter=status%3Afailed/);
+    await page.reload();
+    await rows.filter({ hasText: 'second' }).waitFor();
+    for (const key of ['j', 'x', 'j', 'Shift+X']) await page.keyboard.press(key);
+    const bar = page.getByRole('region', { name: 'Chosen requests' });
+    await bar.getByText('2 chosen').waitFor();
+    await bar.getByRole('button', { name: 'Redrive…' }).click();
+    const dialog = page.getByRole('dialog');
+    const act = dialog.getByRole('button', { name: 'Redrive 2 failed directives' });
+    await act.waitFor();
+    // Enter takes the way out.
+    await page.keyboard.press('Enter');
+    await dialog.waitFor({ state: 'hidden' });
+    expect((await client.request('first'))?.directives).toHaveLength(1);
+    await bar.getByRole('button', { name: 'Redrive…' }).click();
+    await act.click();
+    await page.getByText('2 redriven').waitFor();
+    await bar.waitFor({ state: 'hidden' });
+  });
+
+  test('the overview says what is wrong, and leads to it', async () => {
+    await fail(client, 'third');
+    await using shown = await browser.open(service.url, '/');
+    const { page } = shown;
+    await page.getByRole('table', { name: 'Last failures' }).getByRole('link', { name: 'third' }).waitFor();
+    await page.getByRole('table', { name: 'Processes' }).getByText('working').waitFor();
+    await expectAccessible(page);
+    await page
+      .getByRole('link', { name: /dead letter/ })
+      .first()
+      .click();
+    await page.waitForURL(/dead-letters/);
+  });
+});
+
+/** A request of this id whose call has failed. */
+async function fail(client: DirectiveClient, id: string, tags: readonly string[] = []): Promise<void> {
+  await client.submit({
+    type: 'tool_exec',
+    tool_name: 'peer.none',
+    arguments: {},
+    request_id: id,
+    metadata: { tags },
+  });
+  for await (const _ of client.signals(id));
+}
