@@ -95,3 +95,53 @@ export async function settledWithin(work: Promise<unknown>, ms: number): Promise
   );
   await Promise.race([ended, pause(Math.max(ms, 0), settled.signal)]);
 }
+
+/** What was thrown, as an error. */
+export function asError(thrown: unknown): Error {
+  return thrown instanceof Error ? thrown : new Error(String(thrown));
+}
+
+export interface LoopOptions {
+  readonly name: string;
+  /** What fails of it is told to `onError`, and done again after the pause. */
+  readonly work: () => Promise<void>;
+  /** Between the end of the work and its next beginning, milliseconds. */
+  readonly everyMs: number;
+  /** How long a stop waits for the work under way, milliseconds. */
+  readonly longestStopMs: number;
+  readonly onError: (error: Error) => void;
+}
+
+export interface Loop extends Startable {
+  /** Fires when it is stopped. */
+  readonly stopping: AbortSignal;
+}
+
+/** A part that does the same again and again until it is stopped. */
+export function createLoop({ name, work, everyMs, longestStopMs, onError }: LoopOptions): Loop {
+  const stopping = new AbortController();
+  let loop: Promise<void> | undefined;
+
+  async function run(): Promise<void> {
+    while (!stopping.signal.aborted) {
+      try {
+        await work();
+      } catch (error) {
+        onError(asError(error));
+      }
+      await pause(everyMs, stopping.signal);
+    }
+  }
+
+  return {
+    name,
+    stopping: stopping.signal,
+    async start(): Promise<void> {
+      loop ??= run();
+    },
+    async stop(): Promise<void> {
+      stopping.abort();
+      await settledWithin(loop ?? Promise.resolve(), longestStopMs);
+    },
+  };
+}

@@ -41,18 +41,20 @@ export interface EventStreamOptions {
   readonly onChunk?: (chunk: Uint8Array) => void;
   /** How long to pause after so many events, milliseconds. Default: no pause. */
   readonly restMs?: (events: number) => number;
+  /** Resolves when the next chunk may be read; undefined: at once. Default: always at once. */
+  readonly room?: () => Promise<void> | undefined;
 }
 
 /** The same events without those that cross a limit. One stream over the body's reader: each `pipeThrough` would be two more. */
 export function boundedEvents(
   body: ReadableStream<Uint8Array<ArrayBuffer>>,
-  { limits, rewrite, onRefused, onChunk, restMs = () => 0 }: EventStreamOptions,
+  { limits, rewrite, onRefused, onChunk, restMs = () => 0, room }: EventStreamOptions,
 ): ReadableStream<Uint8Array<ArrayBuffer>> {
   const whole: Uint8Array<ArrayBuffer>[] = [];
   const cutter = createEventCutter({
     limits,
     onRefused,
-    onEvents: (bytes) => whole.push(bytes),
+    onEvents: (bytes) => (bytes.length > 0 ? whole.push(bytes) : 0),
     ...(rewrite === undefined ? {} : { rewrite }),
   });
   const reader = body.getReader();
@@ -61,6 +63,8 @@ export function boundedEvents(
   async function pull(controller: ReadableStreamDefaultController<Uint8Array<ArrayBuffer>>): Promise<void> {
     try {
       while (whole.length === 0) {
+        const full = room?.();
+        if (full) await full;
         const { done, value } = await reader.read();
         if (done) return end(controller);
         onChunk?.(value);

@@ -3,6 +3,8 @@
 
 export interface Semaphore {
   hasRoom(): boolean;
+  /** Somebody waits for a place. */
+  isAwaited(): boolean;
   /** Takes a place if one is free. */
   tryTake(): boolean;
   /** true: a place was taken, perhaps after a wait. false: the signal fired first, and no place was taken. */
@@ -39,6 +41,7 @@ export function createSemaphore(places: number): Semaphore {
 
   return {
     hasRoom,
+    isAwaited: () => waiting.size > 0,
     tryTake,
     take(signal) {
       if (signal?.aborted === true) return Promise.resolve(false);

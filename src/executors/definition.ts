@@ -67,6 +67,8 @@ export interface ExecutionContext {
   models: readonly string[];
   /** Always at index 0 for directives without models. */
   candidate: CandidateState;
+  /** Whose it is; `default` where there are no tenants. */
+  tenant: string;
   /** Counts executions of this directive, from 1. */
   attempt: number;
   /** Earlier attempts whose worker died. */

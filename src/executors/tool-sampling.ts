@@ -1,5 +1,6 @@
 // What a tool asks models while it works (sampling): answered within the budget of its server, and counted.
 // Must never ask a model that the configuration does not name for the server, nor show the server why a provider failed.
+import { scopedId } from '../contract/tenant.ts';
 import type { ResolvedModels } from '../contract/model-name.ts';
 import { type LlmGenerate, llmGenerateSchema, type ToolExec } from '../contract/work-directive.ts';
 import type { OnSampling, SamplingReply, SamplingRequest } from '../mcp/sampling.ts';
@@ -149,8 +150,8 @@ async function sampled(
 }
 
 function callOf({ server, directive, context }: Sampled) {
-  const { request_id: requestId, id } = directive;
-  return { server, requestId, id, remainingMs: context.remainingMs };
+  const { request_id, id } = directive;
+  return { server, requestId: scopedId(context.tenant, request_id), id, remainingMs: context.remainingMs };
 }
 
 /** null: nobody waits for it any more, and what is reserved later is given back. */

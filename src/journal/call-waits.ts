@@ -1,5 +1,6 @@
 // Who waits for a call, or waited a moment ago: what the processes of an installation know of each other's clients.
 // Must never keep a mark longer than it was set for.
+import { DEFAULT_TENANT, scopedId } from '../contract/tenant.ts';
 import type { RedisConnection } from '../redis/connection.ts';
 import type { KeySpace } from './keys.ts';
 
@@ -9,14 +10,15 @@ export interface CallWaits {
   markedBy(requestId: string): Promise<string | null>;
 }
 
-/** Both reject when Redis does not answer. */
+/** Of the calls of one tenant, by its own ids. Both reject when Redis does not answer. */
 export function createCallWaits(
   connection: Pick<RedisConnection, 'set' | 'get'>,
   keys: Pick<KeySpace, 'waited'>,
+  tenant: string = DEFAULT_TENANT,
 ): CallWaits {
+  const waited = (requestId: string): string => keys.waited(scopedId(tenant, requestId));
   return {
-    mark: async (requestId, who, forMs) =>
-      void (await connection.set(keys.waited(requestId), who, 'PX', forMs)),
-    markedBy: async (requestId) => connection.get(keys.waited(requestId)),
+    mark: async (requestId, who, forMs) => void (await connection.set(waited(requestId), who, 'PX', forMs)),
+    markedBy: async (requestId) => connection.get(waited(requestId)),
   };
 }

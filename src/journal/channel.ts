@@ -6,9 +6,12 @@ import type { RedisConnection } from '../redis/connection.ts';
 export type ChannelKind = 'plain' | 'sharded';
 
 export interface ChannelListener {
+  /** Throws for a message that it cannot read: any program on Redis can write one. */
   hear(message: string): void;
   /** The channel works again, and messages may have been lost before. */
   missed(): void;
+  /** Gets the message that it could not read. Default: `missed`. */
+  unreadable?(message: string): void;
 }
 
 export interface Hearing {
@@ -62,12 +65,21 @@ export function confirm(channel: Channel): void {
   if (wasHeard) channel.listener.missed();
 }
 
-/** Takes a message of the channel; a probe only proves that the channel works. */
-export function hear(channel: Channel, message: string): void {
+/** Takes a message of the channel; a probe only proves that the channel works. false: its listener cannot read it. */
+export function hear(channel: Channel, message: string): boolean {
   channel.heardAt = Date.now();
   channel.asked = false;
   channel.unheard = 0;
-  if (message !== QUESTION) channel.listener.hear(message);
+  if (message === QUESTION) return true;
+  const { listener } = channel;
+  try {
+    listener.hear(message);
+    return true;
+  } catch {
+    if (listener.unreadable) listener.unreadable(message);
+    else listener.missed();
+    return false;
+  }
 }
 
 /** Publishes a probe. It counts as asked only once Redis has taken it. */

@@ -6,6 +6,7 @@ import type { KeySpace } from './keys.ts';
 import type { RunScript } from './scripts.ts';
 import type { RetryVerdict } from './verdicts.ts';
 import type { WaitSignal } from './wait-note.ts';
+import { writeSignal } from './stored-signal.ts';
 
 /** Where a directive goes on after a failure: `stage` is the record of its candidate, opaque to the journal. */
 export interface Move {
@@ -25,8 +26,8 @@ export interface Release {
   anew?: boolean;
 }
 
-/** `requestBytes`: the most that a request holds. */
-export function createClaimHolder(run: RunScript, keys: KeySpace, requestBytes: number) {
+/** `mostBytes`: what a request may hold. */
+export function createClaimHolder(run: RunScript, keys: KeySpace, mostBytes: (requestId: string) => number) {
   /** `move`: the next attempt is of another candidate. Whoever moves a directive enqueues it in its new lane. */
   async function retry(
     ref: ClaimRef,
@@ -34,8 +35,16 @@ export function createClaimHolder(run: RunScript, keys: KeySpace, requestBytes: 
     signals: readonly SignalDraft[],
     move?: Move,
   ): Promise<RetryVerdict> {
-    const texts = signals.map((signal) => JSON.stringify(signal));
-    const args = [ref.id, ref.fence, delayMs, move?.stage ?? '', move?.lane ?? '', requestBytes, ...texts];
+    const texts = signals.map((signal) => writeSignal(ref.requestId, signal));
+    const args = [
+      ref.id,
+      ref.fence,
+      delayMs,
+      move?.stage ?? '',
+      move?.lane ?? '',
+      mostBytes(ref.requestId),
+      ...texts,
+    ];
     const reply = await run('retry', keys.request(ref.requestId), args);
     if (reply[0] === 'waiting') return { kind: 'waiting', nextAttemptAt: Number(reply[1]) };
     return { kind: reply[0] as 'cancelled' | 'ended' | 'stale' | 'unknown' };
@@ -46,10 +55,34 @@ export function createClaimHolder(run: RunScript, keys: KeySpace, requestBytes: 
     pauseMs: number,
     { seen = false, waiting, reason = waiting?.data.reason ?? 'released', anew = false }: Release = {},
   ): Promise<'released' | 'cancelled' | 'ended' | 'stale' | 'unknown'> {
-    const said = waiting ? JSON.stringify(waiting) : '';
-    const args = [ref.id, ref.fence, pauseMs, seen ? 1 : 0, reason, requestBytes, said, anew ? 1 : 0];
+    const said = waiting ? writeSignal(ref.requestId, waiting) : '';
+    const args = [
+      ref.id,
+      ref.fence,
+      pauseMs,
+      seen ? 1 : 0,
+      reason,
+      mostBytes(ref.requestId),
+      said,
+      anew ? 1 : 0,
+    ];
     const reply = await run('release', keys.request(ref.requestId), args);
     return reply[0] as 'released' | 'cancelled' | 'ended' | 'stale' | 'unknown';
+  }
+
+  /**
+   * Reports the first attempt where the claim has not, and extends the lease; `signal` null: nothing is said of it. `grantedAt`, and
+   * the answer: by the clock of Redis. null: the claim was taken over, or has run out.
+   */
+  async function reportStart(
+    { requestId, id, fence }: ClaimRef,
+    grantedAt: number,
+    leaseMs: number,
+    signal: SignalDraft | null,
+  ): Promise<number | null> {
+    const args = [id, fence, grantedAt, leaseMs, signal ? writeSignal(requestId, signal) : ''];
+    const [verdict, now] = await run('start', [...keys.request(requestId), keys.sweep], args);
+    return verdict === 'started' ? Number(now) : null;
   }
 
   async function extend(ref: ClaimRef, leaseMs: number): Promise<'extended' | 'cancelled' | 'lost'> {
@@ -68,5 +101,5 @@ export function createClaimHolder(run: RunScript, keys: KeySpace, requestBytes: 
     await run('task-drop', keys.request(requestId), [id, task]);
   }
 
-  return { retry, release, extend, keepTask, dropTask };
+  return { retry, release, reportStart, extend, keepTask, dropTask };
 }

@@ -4,11 +4,12 @@ import type { RedisConnection } from '../redis/connection.ts';
 import type { ClaimRequest } from './journal.ts';
 import type { KeySpace } from './keys.ts';
 import type { RunScript, ScriptReply } from './scripts.ts';
+import { writeSignal } from './stored-signal.ts';
 
 /** How early an attempt may begin: BullMQ delays by the workers' clocks, the journal judges by Redis'. */
-const EARLY_SLACK_MS = 20;
+export const EARLY_SLACK_MS = 20;
 
-/** As claim.lua answers. What was agreed for earlier stays. */
+/** As `claim_directive` answers. What was agreed for earlier stays. */
 export async function requestClaim(
   run: RunScript,
   { connection, keys }: { connection: RedisConnection; keys: KeySpace },
@@ -24,6 +25,6 @@ export async function requestClaim(
   return reply;
 }
 
-function claimArguments({ id, digest, leaseMs, token, started, lane = '' }: ClaimRequest) {
-  return [id, digest, leaseMs, EARLY_SLACK_MS, token, started ? JSON.stringify(started) : '', lane];
+function claimArguments({ requestId, id, digest, leaseMs, token, started, lane = '' }: ClaimRequest) {
+  return [id, digest, leaseMs, EARLY_SLACK_MS, token, started ? writeSignal(requestId, started) : '', lane];
 }

@@ -1,5 +1,6 @@
 // Conversations in Redis: whose turn it is, who waits, and the messages so far.
 // Must never know what a run does with its turn.
+import { closedMsOf, type LimitsOfTenant, NO_TENANT_LIMITS } from '../contract/tenant-limits.ts';
 import type { RedisConnection } from '../redis/connection.ts';
 import type { KeySpace } from './keys.ts';
 import { prepareScripts } from './scripts.ts';
@@ -17,6 +18,8 @@ export interface ConversationJournalOptions {
   keys: KeySpace;
   /** How long the history of a conversation without a run stays, milliseconds. */
   retentionMs: number;
+  /** Default: all tenants have the same. */
+  limitsOf?: LimitsOfTenant;
 }
 
 export type ConversationJournal = ReturnType<typeof createConversationJournal>;
@@ -24,14 +27,16 @@ export type ConversationJournal = ReturnType<typeof createConversationJournal>;
 /** The longest deadline of a run. A conversation whose run is lost without a trace is free after that. */
 const LONGEST_RUN_MS = 2_147_483_647;
 
-export function createConversationJournal({ connection, keys, retentionMs }: ConversationJournalOptions) {
+export function createConversationJournal(options: ConversationJournalOptions) {
+  const { connection, keys, limitsOf = NO_TENANT_LIMITS } = options;
   const run = prepareScripts(connection);
-  const keptMs = LONGEST_RUN_MS + retentionMs;
+  const retentionOf = (id: string): number => closedMsOf(limitsOf, id, options.retentionMs);
+  const keptMs = (id: string): number => LONGEST_RUN_MS + retentionOf(id);
 
   return {
     /** Asked again, it is the same entry. `wait` false: a busy conversation is left alone. */
     async enter(conversationId: string, requestId: string, wait: boolean): Promise<Entry> {
-      const args = [requestId, wait ? 1 : 0, keptMs];
+      const args = [requestId, wait ? 1 : 0, keptMs(conversationId)];
       const [kind, rest] = await run('conversation-enter', keys.conversation(conversationId), args);
       if (kind !== 'active') return { kind: kind as 'waiting' | 'busy', active: String(rest) };
       return { kind, messages: rest === '' ? [] : readMessages(String(rest)) };
@@ -42,7 +47,12 @@ export function createConversationJournal({ connection, keys, retentionMs }: Con
       requestId: string,
       messages: readonly Message[] | null,
     ): Promise<string | null> {
-      const args = [requestId, messages === null ? '' : JSON.stringify(messages), retentionMs, keptMs];
+      const args = [
+        requestId,
+        messages === null ? '' : JSON.stringify(messages),
+        retentionOf(conversationId),
+        keptMs(conversationId),
+      ];
       const [active] = await run('conversation-leave', keys.conversation(conversationId), args);
       return String(active) || null;
     },

@@ -1,5 +1,6 @@
 // The index of dead letters: which directives ended in an error, by when.
 // Must never hold the directives themselves; the journal does, until their retention is over.
+import { DEFAULT_TENANT, tenantOf } from '../contract/tenant.ts';
 import type { RedisConnection } from '../redis/connection.ts';
 import type { KeySpace } from './keys.ts';
 import { prepareScripts } from './scripts.ts';
@@ -39,20 +40,44 @@ function entryOf(member: string, endedAt: number): DeadEntry {
   };
 }
 
+/** A tenant without dead letters is forgotten this long after its last one, so that none is being listed meanwhile. */
+const KNOWN_FOR_MS = 60_000;
+
 export function createDeadLetterIndex(connection: RedisConnection, keys: KeySpace) {
   const run = prepareScripts(connection);
+
+  async function tenants(): Promise<readonly string[]> {
+    return [DEFAULT_TENANT, ...(await connection.zrange(keys.deadTenants, '0', '-1'))];
+  }
+
+  const sizeOf = (tenant: string): Promise<number> => connection.zcard(keys.dead(tenant));
+
+  async function expireOf(tenant: string, retentionMs: number): Promise<void> {
+    let dropped = MOST_DROPPED;
+    while (dropped === MOST_DROPPED) {
+      const [count] = await run('dead-expire', [keys.dead(tenant)], [retentionMs, MOST_DROPPED]);
+      dropped = Number(count);
+    }
+    if (tenant === DEFAULT_TENANT || (await sizeOf(tenant)) > 0) return;
+    const listedAt = Number((await connection.zscore(keys.deadTenants, tenant)) ?? 0);
+    if (listedAt < Date.now() - KNOWN_FOR_MS) await connection.zrem(keys.deadTenants, tenant);
+  }
+
   return {
     /** Lists it as of now, by the clock of Redis; one that is listed already keeps its instant. */
     async add(entry: Omit<DeadEntry, 'endedAt'>): Promise<void> {
-      await run('dead-add', [keys.dead], [memberOf(entry), MOST_LISTED]);
+      const tenant = tenantOf(entry.requestId);
+      // First: of a tenant that nobody knows, nothing would be dropped.
+      if (tenant !== DEFAULT_TENANT) await connection.zadd(keys.deadTenants, String(Date.now()), tenant);
+      await run('dead-add', [keys.dead(tenant)], [memberOf(entry), MOST_LISTED]);
     },
     async remove(entry: Omit<DeadEntry, 'endedAt'>): Promise<boolean> {
-      return (await connection.zrem(keys.dead, memberOf(entry))) === 1;
+      return (await connection.zrem(keys.dead(tenantOf(entry.requestId)), memberOf(entry))) === 1;
     },
-    /** Entries from position `offset`, oldest first. */
-    async page(offset: number, limit: number): Promise<DeadEntry[]> {
+    /** Entries of a tenant from position `offset`, oldest first. */
+    async page(tenant: string, offset: number, limit: number): Promise<DeadEntry[]> {
       const reply = await connection.zrange(
-        keys.dead,
+        keys.dead(tenant),
         String(offset),
         String(offset + limit - 1),
         'WITHSCORES',
@@ -64,13 +89,13 @@ export function createDeadLetterIndex(connection: RedisConnection, keys: KeySpac
       return entries;
     },
     /** Drops entries whose directives are no longer readable, by the clock of Redis. */
-    async expire(retentionMs: number): Promise<void> {
-      let dropped = MOST_DROPPED;
-      while (dropped === MOST_DROPPED) {
-        const [count] = await run('dead-expire', [keys.dead], [retentionMs, MOST_DROPPED]);
-        dropped = Number(count);
-      }
+    async expire(retentionMs: (tenant: string) => number): Promise<void> {
+      for (const tenant of await tenants()) await expireOf(tenant, retentionMs(tenant));
     },
-    size: (): Promise<number> => connection.zcard(keys.dead),
+    /** Of all tenants. */
+    async size(): Promise<number> {
+      const sizes = await Promise.all((await tenants()).map(sizeOf));
+      return sizes.reduce((sum, size) => sum + size, 0);
+    },
   };
 }

@@ -1,6 +1,7 @@
 // What is stored of an accepted directive: its content, the lane it was given, and the trace it belongs to.
 // Must never be changed after acceptance.
 import type { Directive } from '../contract/directive.ts';
+import { PACKED_RECORD } from './format.ts';
 
 export interface Envelope {
   directive: Directive;
@@ -11,8 +12,19 @@ export interface Envelope {
   traceparent: string;
 }
 
+/** Without the ids of its directive: the key and the job that hold the text name them. */
 export function encodeEnvelope(envelope: Envelope): string {
-  return JSON.stringify(envelope);
+  const { request_id: _requestId, id: _id, ...directive } = envelope.directive;
+  return JSON.stringify({ format: PACKED_RECORD, ...envelope, directive });
+}
+
+/** As every version begins it; the first did not mark it. */
+const START = /^\{(?:"format":\d+,)?"directive":\{/;
+
+/** The text with the ids of its directive; what an earlier version has written holds them twice then. */
+export function withIds(text: string, requestId: string, id: string): string {
+  const ids = `"request_id":${JSON.stringify(requestId)},"id":${JSON.stringify(id)},`;
+  return text.replace(START, (start) => `${start}${ids}`);
 }
 
 /** Reads an envelope this service wrote; it was validated when it was accepted. */

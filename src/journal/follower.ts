@@ -5,6 +5,7 @@ import type { Journal } from './journal.ts';
 import type { Announcement } from './announcement.ts';
 import type { FollowOptions, SignalFollower } from './signal-log.ts';
 import type { Subscriber } from './subscriber.ts';
+import { readAnnounced } from './stored-signal.ts';
 
 /** What is read of the log at once: a slow reader holds no more. */
 const PIECE = { limit: 256, bytes: 262_144 };
@@ -14,62 +15,90 @@ const MAX_HELD_CHARACTERS = 131_072;
 /** A follower that hears nothing looks into the log this often: announcements may be lost without a trace. */
 export const RECHECK_MS = 5_000;
 
+/** What an announcement says; null: it was too large to announce. */
+interface Held {
+  sequence: number;
+  closed: boolean;
+  characters: number;
+  signal: Signal | null;
+}
+
 /** Announcements of one request, held until the reader takes them. */
 class AnnouncementBuffer {
-  #held: Announcement[] = [];
+  #held: Held[] = [];
   #characters = 0;
   /** The log must be read: something was lost, dropped, or too large to announce. */
   gap = false;
   #wake: (() => void) | undefined;
+  #timer: NodeJS.Timeout | undefined;
+  readonly #requestId: string;
   readonly #recheckMs: number;
+  readonly #signal: AbortSignal | undefined;
 
-  constructor(recheckMs: number) {
+  constructor(requestId: string, recheckMs: number, signal: AbortSignal | undefined) {
+    this.#requestId = requestId;
     this.#recheckMs = recheckMs;
+    this.#signal = signal;
+    signal?.addEventListener('abort', this.#stopWaiting);
   }
 
+  #stopWaiting = (): void => this.#wake?.();
+
+  #recheck = (): void => {
+    if (this.#wake === undefined) return;
+    this.gap = true;
+    this.#wake();
+  };
+
+  /** Throws when it cannot be read. */
   receive = (announcement: Announcement | null): void => {
     if (announcement === null || this.#isFull(announcement)) {
       this.#held = [];
       this.#characters = 0;
       this.gap = true;
     } else if (!this.gap) {
-      this.#held.push(announcement);
-      this.#characters += announcement.json.length;
+      this.#hold(announcement);
     }
     this.#wake?.();
   };
 
-  #isFull({ json }: Announcement): boolean {
-    return this.#held.length >= MAX_HELD || this.#characters + json.length > MAX_HELD_CHARACTERS;
+  #hold(announcement: Announcement): void {
+    const { sequence, closed, text } = announcement;
+    const signal = text === '' ? null : readAnnounced(this.#requestId, announcement);
+    this.#held.push({ sequence, closed, characters: text.length, signal });
+    this.#characters += text.length;
   }
 
-  take(): Announcement | undefined {
-    const announcement = this.#held.shift();
-    this.#characters -= announcement?.json.length ?? 0;
-    return announcement;
+  #isFull({ text }: Announcement): boolean {
+    return this.#held.length >= MAX_HELD || this.#characters + text.length > MAX_HELD_CHARACTERS;
+  }
+
+  take(): Held | undefined {
+    const held = this.#held.shift();
+    this.#characters -= held?.characters ?? 0;
+    return held;
   }
 
   get isEmpty(): boolean {
     return this.#held.length === 0;
   }
 
-  /** Waits for an announcement, a gap, the end of `signal` or the time for another look; then a gap is assumed. */
-  async wait(signal?: AbortSignal): Promise<void> {
-    if (!this.isEmpty || this.gap || signal?.aborted) return;
+  /**
+   * Waits for an announcement, a gap, the end of the signal or the time for another look; then a gap is assumed.
+   * One timer and one listener serve all waits: a stream waits once for each piece.
+   */
+  async wait(): Promise<void> {
+    if (!this.isEmpty || this.gap || this.#signal?.aborted) return;
+    this.#timer = this.#timer?.refresh() ?? setTimeout(this.#recheck, this.#recheckMs);
     await new Promise<void>((resolve) => {
-      const finish = (): void => {
-        clearTimeout(timer);
-        signal?.removeEventListener('abort', finish);
-        this.#wake = undefined;
-        resolve();
-      };
-      const timer = setTimeout(() => {
-        this.gap = true;
-        finish();
-      }, this.#recheckMs);
-      signal?.addEventListener('abort', finish, { once: true });
-      this.#wake = finish;
+      this.#wake = resolve;
     });
+    this.#wake = undefined;
+  }
+
+  close(): void {
+    clearTimeout(this.#timer);
+    this.#signal?.removeEventListener('abort', this.#stopWaiting);
   }
 }
 
@@ -84,12 +113,14 @@ export function createFollower(
       yield* written(requestId, after, signal);
       return;
     }
-    const buffer = new AnnouncementBuffer(recheckMs);
-    const unsubscribe = await subscriber.listen(requestId, buffer.receive);
+    const buffer = new AnnouncementBuffer(requestId, recheckMs, signal);
+    let unsubscribe = (): void => {};
     try {
+      unsubscribe = await subscriber.listen(requestId, buffer.receive);
       yield* live(requestId, after, buffer, signal);
     } finally {
       unsubscribe();
+      buffer.close();
     }
   }
 
@@ -125,14 +156,14 @@ export function createFollower(
         last = yield* written(requestId, last, signal);
         if (await isOver(requestId, last)) return;
       }
-      const announcement = buffer.take();
-      if (!announcement) {
-        await buffer.wait(signal);
-      } else if (announcement.sequence > last) {
-        if (announcement.sequence === last + 1 && announcement.json !== '') {
-          last = announcement.sequence;
-          yield JSON.parse(announcement.json) as Signal;
-          if (announcement.closed && buffer.isEmpty && !buffer.gap) return;
+      const held = buffer.take();
+      if (!held) {
+        await buffer.wait();
+      } else if (held.sequence > last) {
+        if (held.sequence === last + 1 && held.signal) {
+          last = held.sequence;
+          yield held.signal;
+          if (held.closed && buffer.isEmpty && !buffer.gap) return;
         } else {
           buffer.gap = true;
         }

@@ -3,8 +3,14 @@
 // Must never grow for an added member: readers skip what they do not know.
 import { isObject } from '../contract/json-object.ts';
 
-/** Not written while it is 1; a change that an older process would misunderstand writes `format: 2`. */
-const FORMAT = 1;
+/** The newest that is known here. Not written where it is 1; a change that an older process would misunderstand writes the next one. */
+const FORMAT = 4;
+
+/** Of a run's document that leaves its agent and tools to the spec. */
+export const APART_FROM_SETUP = 2;
+
+/** Of an envelope that leaves its directive's ids to the key and the job, as 3 did, beside a record that has type, lane and times as one field. */
+export const PACKED_RECORD = 4;
 
 /** What is of a later format is offered to the others again after this time, milliseconds. */
 export const LEFT_ALONE_MS = 5_000;

@@ -47,11 +47,13 @@ export function claimNotes(state: Fields, { id, fence, startedAt }: NotedDirecti
     // The first and the last claim need no note of their own.
     if (text === undefined && number > 1 && number < fence) continue;
     const [, claimed, output, at, how, delay, counted] = CLAIM.exec(text ?? '-') ?? [];
-    const claimedAt = numberOrNull(claimed) ?? (number === 1 ? startedAt : null);
     const end =
       at === undefined || how === undefined
         ? null
         : { at: Number(at), how, delayMs: Number(delay), counted: counted === '1' };
+    // A first claim may end before the start is reported, which then is that of a later one.
+    const isFirst = number === 1 && startedAt !== null && startedAt <= (end?.at ?? Infinity);
+    const claimedAt = numberOrNull(claimed) ?? (isFirst ? startedAt : null);
     notes.push({ fence: number, claimedAt, firstOutputAt: numberOrNull(output), end });
   }
   return notes;

@@ -5,6 +5,8 @@ import type { Subscriptions } from './subscriptions.ts';
 
 export function createInbox(subscriptions: Subscriptions, name: string) {
   const awaited = new Map<string, Set<Listener>>();
+  /** Once Redis has confirmed: from then on the subscription is kept. */
+  let opened: Promise<string> | undefined;
 
   /** `<request>/<directive> <announcement>`. */
   function hear(message: string): void {
@@ -15,16 +17,24 @@ export function createInbox(subscriptions: Subscriptions, name: string) {
     for (const listener of listeners) listener(announcement);
   }
 
+  /** Only who waits for that directive reads its log: there may be many waits, and many messages of a later version. */
+  function unreadable(message: string): void {
+    notifyGap(awaited.get(message.slice(0, message.indexOf(' '))) ?? []);
+  }
+
   function missed(): void {
     for (const listeners of awaited.values()) notifyGap(listeners);
   }
 
+  async function openFirst(): Promise<string> {
+    await subscriptions.open('plain', name, { hear, missed, unreadable });
+    opened ??= Promise.resolve(name);
+    return name;
+  }
+
   return {
     /** Resolves to the channel's name when Redis has confirmed. */
-    async open(): Promise<string> {
-      await subscriptions.open('plain', name, { hear, missed });
-      return name;
-    },
+    open: (): Promise<string> => opened ?? openFirst(),
     listen(requestId: string, directiveId: string, listener: Listener): () => void {
       const key = `${requestId}/${directiveId}`;
       const listeners = awaited.get(key) ?? new Set<Listener>();

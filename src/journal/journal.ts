@@ -1,16 +1,24 @@
 // The journal: the record of requests and directives in Redis, and the only way to change it.
 // Must never decide what an outcome means; it decides only whether a change is still allowed.
+import {
+  closedMsOf,
+  type LimitsOfTenant,
+  NO_TENANT_LIMITS,
+  requestBytesOf,
+} from '../contract/tenant-limits.ts';
 import { isPassing, PASSING_KEPT_MS } from '../contract/server-read.ts';
 import type { Signal, SignalDraft } from '../contract/signal.ts';
 import type { RedisConnection } from '../redis/connection.ts';
+import type { NoteEnded } from './archive-queue.ts';
 import { createClaimHolder } from './claim-holder.ts';
 import { requestClaim } from './claim-request.ts';
+import { createEndings } from './endings.ts';
 import type { KeySpace } from './keys.ts';
 import { createQuestions } from './questions.ts';
 import { createSignalLog } from './signal-log.ts';
 import { createRecordReader } from './record-reader.ts';
 import type { DirectiveRecord } from './records.ts';
-import { prepareScripts } from './scripts.ts';
+import { prepareScripts, type ScriptReply } from './scripts.ts';
 import { createWaitNotes } from './wait-note.ts';
 import {
   acceptVerdict,
@@ -19,10 +27,9 @@ import {
   claimVerdict,
   type ClaimVerdict,
   type EndStatus,
-  finishVerdict,
-  type FinishVerdict,
   runVersion,
 } from './verdicts.ts';
+import { writeSignal } from './stored-signal.ts';
 
 /** One directive as it is handed to `accept`. `end` makes it terminal at once (immediate directives). */
 export interface Acceptance {
@@ -39,8 +46,8 @@ export interface Acceptance {
 export interface WithAcceptance {
   /** When the sweeper looks, milliseconds from now by the clock of Redis; at most 1,000. */
   announcements: readonly { id: string; afterMs: number }[];
-  /** The base of the keys of the one lane of all that stays open. */
-  laneBase: string;
+  /** The base of the keys of the one lane of all that stays open; null: the caller enqueues. */
+  laneBase: string | null;
   /** Larger envelopes do not travel in the job. */
   inlineBytes: number;
 }
@@ -59,6 +66,8 @@ export interface JournalOptions {
   retentionMs: number;
   /** The most bytes that a request holds: its log, what was accepted, its run, its payloads. Default: 64 MiB. */
   requestBytes?: number;
+  /** Default: all tenants have the same. */
+  limitsOf?: LimitsOfTenant;
   /**
    * A directive of a run has ended, and the run, then of `version`, has it to read; `news` where that is all it has.
    * Never rejects. Default: nobody cares.
@@ -71,6 +80,10 @@ export interface JournalOptions {
   mayTellEngine?: () => boolean;
   /** Something of the request has ended here, and the request may be closed by it. Default: nobody cares. */
   onEnd?: ((requestId: string) => void) | undefined;
+  /** A list of requests shows this one in another way now, and no entry of the sweep index goes with it. Default: nobody cares. */
+  onChange?: ((requestId: string) => void) | undefined;
+  /** Told before something ends as it is accepted: no index names it. Default: nobody. */
+  noteEnded?: NoteEnded | undefined;
 }
 
 /** The one signal that a run has not read. */
@@ -100,18 +113,24 @@ export interface ClaimRef {
   fence: number;
 }
 
+const NOTHING_TOGETHER: WithAcceptance = { announcements: [], laneBase: null, inlineBytes: 0 };
+
 export const DEFAULT_REQUEST_BYTES = 64 * 1_024 * 1_024;
 
 export type Journal = ReturnType<typeof createJournal>;
 
 /** Opens the journal on a connection it does not own. All methods reject when Redis does not answer. */
 export function createJournal(options: JournalOptions) {
-  const { connection, keys, retentionMs, wakeRun, mayTellEngine, requestBytes, onEnd } = options;
+  const { connection, keys, retentionMs, wakeRun, requestBytes, onEnd, onChange, noteEnded } = options;
   const run = prepareScripts(connection);
-  const mostBytes = requestBytes ?? DEFAULT_REQUEST_BYTES;
+  const { limitsOf = NO_TENANT_LIMITS } = options;
+  const mostBytes = (requestId: string): number =>
+    requestBytesOf(limitsOf, requestId, requestBytes ?? DEFAULT_REQUEST_BYTES);
 
-  const keptMs = (requestId: string): number =>
-    isPassing(requestId) ? Math.min(retentionMs, PASSING_KEPT_MS) : retentionMs;
+  function keptMs(requestId: string): number {
+    const closedMs = closedMsOf(limitsOf, requestId, retentionMs);
+    return isPassing(requestId) ? Math.min(closedMs, PASSING_KEPT_MS) : closedMs;
+  }
 
   async function wake<V extends object>(requestId: string, verdict: V, news?: RunNews): Promise<V> {
     const version = 'run' in verdict ? (verdict.run as number | null) : null;
@@ -120,9 +139,10 @@ export function createJournal(options: JournalOptions) {
   }
 
   async function accept(requestId: string, batch: readonly Acceptance[], how: AcceptOptions = {}) {
-    const args = acceptArguments(batch, how, [keptMs(requestId), how.inbox ?? '', mostBytes]);
-    const others = how.together ? [keys.sweep, how.together.laneBase] : [];
-    const verdict = acceptVerdict(await run('accept', [...keys.request(requestId), ...others], args));
+    const args = acceptArguments(batch, how, [keptMs(requestId), how.inbox ?? '', mostBytes(requestId)]);
+    const ofAll = [...keys.request(requestId), ...keysTogether(keys, how.together)];
+    if (noteEnded && batch.some((each) => each.end !== undefined)) await noteEnded([requestId], 'perhaps');
+    const verdict = acceptVerdict(await run('accept', ofAll, args));
     if (verdict.kind === 'ok' && batch.some((each) => each.end !== undefined)) onEnd?.(requestId);
     return wake<AcceptVerdict>(requestId, verdict);
   }
@@ -131,36 +151,9 @@ export function createJournal(options: JournalOptions) {
     return wake(request.requestId, claimVerdict(await requestClaim(run, options, request)));
   }
 
-  /** `attempted` false: the claim was used to record an end, not to make an attempt. `leavesTask`: what `keepTask` wrote stays. */
-  async function finish(
-    ref: ClaimRef,
-    status: EndStatus,
-    signals: readonly SignalDraft[],
-    { attempted = true, leavesTask = false }: { attempted?: boolean; leavesTask?: boolean } = {},
-  ): Promise<FinishVerdict> {
-    const how = attempted ? (leavesTask ? 2 : 0) : 1;
-    const args = [ref.id, ref.fence, status, keptMs(ref.requestId), how, mostBytes];
-    return end(ref.requestId, args, signals);
-  }
-
-  /** Ends a directive without a claim: past its deadline, or ended by an operator. */
-  async function endUnclaimed(
-    requestId: string,
-    id: string,
-    status: EndStatus,
-    signals: readonly SignalDraft[],
-  ): Promise<FinishVerdict> {
-    return end(requestId, [id, '', status, keptMs(requestId), 0, mostBytes], signals);
-  }
-
-  async function end(requestId: string, args: (string | number)[], signals: readonly SignalDraft[]) {
-    const texts = signals.map((signal) => JSON.stringify(signal));
-    const index = !connection.isCluster && mayTellEngine?.() ? [keys.sweep] : [];
-    const reply = await run('finish', [...keys.request(requestId), ...index], [...args, ...texts]);
-    const verdict = finishVerdict(reply);
-    if (verdict.kind === 'ended' && verdict.closed) onEnd?.(requestId);
-    if (verdict.kind === 'ended' && verdict.told) return verdict;
-    return wake(requestId, verdict, newsOf(verdict, signals.at(-1)));
+  /** What came with a job, as include-claim.lua answers. */
+  async function claimedWithJob(requestId: string, reply: ScriptReply): Promise<ClaimVerdict> {
+    return wake(requestId, claimVerdict(reply));
   }
 
   /**
@@ -175,32 +168,33 @@ export function createJournal(options: JournalOptions) {
     seen?: Pick<DirectiveRecord, 'status' | 'fence'>,
     spareRunning = false,
   ): Promise<CancelVerdict> {
-    const args = [id, keptMs(requestId), JSON.stringify(signal), reason, stateOf(seen), spareRunning ? 1 : 0];
-    const reply = await run('cancel', keys.request(requestId), args);
+    const args = [id, keptMs(requestId), writeSignal(requestId, signal), reason, stateOf(seen)];
+    const reply = await run('cancel', keys.request(requestId), [...args, spareRunning ? 1 : 0]).catch(
+      (error: unknown) => {
+        // Redis may have written it and not answered.
+        onChange?.(requestId);
+        throw error;
+      },
+    );
     if (reply[0] === 'already') return { kind: 'already', status: reply[1] as EndStatus };
     if (reply[0] !== 'ended') return { kind: reply[0] as 'requested' | 'running' | 'changed' | 'unknown' };
     onEnd?.(requestId);
+    onChange?.(requestId);
     return wake(requestId, { kind: 'ended', run: runVersion(reply[2]) });
   }
 
   return {
     accept,
     claim,
-    finish,
-    endUnclaimed,
+    claimedWithJob,
+    ...createEndings({ ...options, run, wake, keptMs, mostBytes }),
     cancel,
     ...createClaimHolder(run, keys, mostBytes),
     ...createWaitNotes(run, keys, mostBytes),
-    questions: createQuestions(run, { connection, keys, requestBytes: mostBytes }),
+    questions: createQuestions(run, { connection, keys, mostBytes, onChange }),
     ...createRecordReader(connection, keys),
-    log: createSignalLog({ connection, keys, run, requestBytes: mostBytes }),
+    log: createSignalLog({ keys, run, mostBytes }),
   };
-}
-
-/** What the run would read, if that is all there is. */
-function newsOf(verdict: FinishVerdict, terminal: SignalDraft | undefined): RunNews | undefined {
-  if (verdict.kind !== 'ended' || !verdict.alone || !terminal) return undefined;
-  return { signal: { ...terminal, sequence: verdict.sequence } as Signal, now: verdict.now };
 }
 
 /** As cancel.lua compares it; '' = whatever it is. */
@@ -214,9 +208,19 @@ function acceptArguments(
   { together }: AcceptOptions,
   first: readonly (string | number)[],
 ): (string | number)[] {
-  const { announcements = [], inlineBytes = 0 } = together ?? {};
-  const looks = announcements.flatMap(({ id, afterMs }) => [afterMs, id]);
-  return [...first, inlineBytes, announcements.length, ...looks, ...batch.flatMap(acceptanceArguments)];
+  const { inlineBytes = 0 } = together ?? {};
+  return [...first, inlineBytes, ...announced(together), ...batch.flatMap(acceptanceArguments)];
+}
+
+/** The KEYS of include-entrance.lua. */
+export function keysTogether({ sweep }: KeySpace, together: WithAcceptance | undefined): string[] {
+  if (together === undefined) return [];
+  return together.laneBase === null ? [sweep] : [sweep, together.laneBase];
+}
+
+/** As `announce` of include-entrance.lua reads them. */
+export function announced({ announcements }: WithAcceptance = NOTHING_TOGETHER): (string | number)[] {
+  return [announcements.length, ...announcements.flatMap(({ id, afterMs }) => [afterMs, id])];
 }
 
 /** As include-accept.lua reads them. */

@@ -1,5 +1,6 @@
 // The names of every key the journal keeps in Redis.
 // Must never build a key of a request without its hash tag: a request lives in one cluster slot, as do a provider's limits.
+import { DEFAULT_TENANT } from '../contract/tenant.ts';
 
 /** Where one installation keeps its keys; installations with different prefixes share a Redis without meeting. */
 export interface KeySpace {
@@ -13,8 +14,14 @@ export interface KeySpace {
   conversation(conversationId: string): [active: string, waiting: string, history: string];
   /** Sorted set of `<request>/<directive>`, score = when to look at it next, milliseconds since the epoch. */
   readonly sweep: string;
-  /** Sorted set of dead letters, score = when they ended, milliseconds since the epoch. */
-  readonly dead: string;
+  /** Sorted set of requests that may have closed and are to be archived, score = when, milliseconds since the epoch. */
+  readonly archive: string;
+  /** Sorted set of what a tenant with a limit has open, in the slot of `sweep`: `<request>/<directive>`. */
+  open(tenant: string): string;
+  /** Sorted set of the dead letters of a tenant, score = when they ended, milliseconds since the epoch. */
+  dead(tenant: string): string;
+  /** Sorted set of the other tenants that have dead letters, score = when the newest was listed, milliseconds since the epoch. */
+  readonly deadTenants: string;
   /** Hash of server name → its published tools. */
   readonly catalog: string;
   /** Hash of published model providers and aliases. */
@@ -43,6 +50,25 @@ export interface KeySpace {
   sampling(server: string, call: string): [day: string, call: string];
   /** String: what the installation seals with. */
   readonly seal: string;
+  /** [hash of the API keys, hash of their uses]. */
+  readonly access: [keys: string, uses: string];
+  /** Hash: what was submitted with an API key in this minute and day. */
+  spent(keyId: string): string;
+  /** Sorted set of the sessions of an API key, score = when each ends, milliseconds since the epoch. */
+  sessions(keyId: string): string;
+  /** Streams of what callers of a tenant have changed, in the slot of the keys. */
+  audit(tenant: string): { readonly changes: string; readonly submissions: string };
+  /** Sorted set of requests that have changed, score = when their row of the search index is due, milliseconds since the epoch. */
+  readonly changedRequests: string;
+  /** Sorted set of the tenants that have a search index, score = when a row was last written. */
+  readonly searchTenants: string;
+  /** String: who builds the search index anew; expires by itself when it stops. */
+  readonly searchRebuild: string;
+  /** The search index of a tenant, in one slot: rows, all by creation, closed ones by when they go, error types by frequency, and the
+   * beginning of the sorted sets of what rows have in common. */
+  search(tenant: string): [rows: string, all: string, expiry: string, errors: string, facet: string];
+  /** Channel on which changes of the API keys are announced. */
+  readonly accessChanges: string;
   /** Channel on which changes of the published tools and agents are announced. */
   readonly catalogChanges: string;
   /** Channel on which cancellations are announced to the workers. */
@@ -66,7 +92,10 @@ export function keySpace(prefix: string = DEFAULT_PREFIX): KeySpace {
       return [`${tag}:active`, `${tag}:waiting`, `${tag}:history`];
     },
     sweep: `${prefix}:sweep`,
-    dead: `${prefix}:dead`,
+    archive: `${prefix}:archive`,
+    open: (tenant) => `{${prefix}:sweep}:open:${tenant}`,
+    dead: (tenant) => (tenant === DEFAULT_TENANT ? `${prefix}:dead` : `${prefix}:dead:${tenant}`),
+    deadTenants: `${prefix}:dead-tenants`,
     catalog: `${prefix}:catalog`,
     models: `${prefix}:models`,
     limits: ({ provider, model }) => {
@@ -90,6 +119,22 @@ export function keySpace(prefix: string = DEFAULT_PREFIX): KeySpace {
       return [`${tag}:day`, `${tag}:call:${call}`];
     },
     seal: `${prefix}:seal`,
+    access: [`${prefix}:{access}:keys`, `${prefix}:{access}:uses`],
+    spent: (keyId) => `${prefix}:{access}:spent:${keyId}`,
+    sessions: (keyId) => `${prefix}:{access}:sessions:${keyId}`,
+    audit: (tenant) => {
+      const own = tenant === DEFAULT_TENANT ? '' : `:${tenant}`;
+      const tag = `${prefix}:{access}`;
+      return { changes: `${tag}:changes${own}`, submissions: `${tag}:submissions${own}` };
+    },
+    changedRequests: `${prefix}:changed-requests`,
+    searchTenants: `${prefix}:search-tenants`,
+    searchRebuild: `${prefix}:search-rebuild`,
+    search: (tenant) => {
+      const tag = `${prefix}:{search:${tenant}}`;
+      return [`${tag}:rows`, `${tag}:all`, `${tag}:expiry`, `${tag}:errors`, `${tag}:f:`];
+    },
+    accessChanges: `${prefix}:access-changes`,
     catalogChanges: `${prefix}:catalog-changes`,
     cancellations: `${prefix}:cancellations`,
   };

@@ -1,5 +1,6 @@
 // Keeps payloads that are too large for the signal log, for those who ask for them whole.
 // Must never outlive the request they belong to, nor let an attempt overwrite what another one answered.
+import { type LimitsOfTenant, NO_TENANT_LIMITS, requestBytesOf } from '../contract/tenant-limits.ts';
 import type { RedisConnection } from '../redis/connection.ts';
 import { type ClaimRef, DEFAULT_REQUEST_BYTES } from './journal.ts';
 import type { KeySpace } from './keys.ts';
@@ -15,18 +16,20 @@ export interface PayloadStoreOptions {
   keys: KeySpace;
   /** As in `JournalOptions`. */
   requestBytes?: number;
+  /** Default: all tenants have the same. */
+  limitsOf?: LimitsOfTenant;
 }
 
 /** The field of a request's bodies that holds the payload of a directive, as the journal's scripts name it. */
 const FIELD = '@payload|';
 
 export function createPayloadStore(options: PayloadStoreOptions) {
-  const { connection, keys, requestBytes = DEFAULT_REQUEST_BYTES } = options;
+  const { connection, keys, requestBytes = DEFAULT_REQUEST_BYTES, limitsOf = NO_TENANT_LIMITS } = options;
   const run = prepareScripts(connection);
   return {
     /** `json`: the payload that the attempt of this claim got. Without effect where the claim was taken over. */
     async put({ requestId, id, fence }: ClaimRef, json: string): Promise<PutVerdict> {
-      const args = [id, fence, json, requestBytes];
+      const args = [id, fence, json, requestBytesOf(limitsOf, requestId, requestBytes)];
       const [kind, bytes] = await run('payload-put', keys.request(requestId), args);
       if (kind === 'no_room') return { kind, bytes: Number(bytes) };
       return { kind: kind as 'kept' | 'stale' };

@@ -7,6 +7,7 @@ import type { ClaimRef } from './journal.ts';
 import type { KeySpace } from './keys.ts';
 import type { DirectiveRecord } from './records.ts';
 import type { RunScript, ScriptReply } from './scripts.ts';
+import { writeSignal } from './stored-signal.ts';
 
 /** One question of a round. `key`: the server's name for it. */
 export interface RoundQuestion {
@@ -58,19 +59,26 @@ export type AskVerdict = 'asked' | 'cancelled' | 'ended' | 'stale' | 'unknown' |
 const QUESTION = '@question|';
 const ANSWER = '@answer|';
 
-/** `requestBytes`: the most that a request holds. */
-export function createQuestions(
-  run: RunScript,
-  { connection, keys, requestBytes }: { connection: RedisConnection; keys: KeySpace; requestBytes: number },
-) {
+export interface QuestionParts {
+  connection: RedisConnection;
+  keys: KeySpace;
+  /** What a request may hold. */
+  mostBytes: (requestId: string) => number;
+  /** As in `JournalOptions`. */
+  onChange: ((requestId: string) => void) | undefined;
+}
+
+export function createQuestions(run: RunScript, { connection, keys, mostBytes, onChange }: QuestionParts) {
   /** Under the claim, which ends with it unless the worker holds the call. */
   async function ask(ref: ClaimRef, asking: Asking, signals: readonly SignalDraft[]): Promise<AskVerdict> {
     const { round, held, number, first, untilAt, afresh } = asking;
-    const texts = signals.map((signal) => JSON.stringify(signal));
+    const texts = signals.map((signal) => writeSignal(ref.requestId, signal));
     const place = [held ? 'h' : 'r', number, first, Math.round(untilAt), afresh ? 1 : 0];
-    const args = [ref.id, ref.fence, ...place, JSON.stringify(round), requestBytes, ...texts];
-    const [verdict] = await run('ask', keys.request(ref.requestId), args);
-    return verdict as AskVerdict;
+    const args = [ref.id, ref.fence, ...place, JSON.stringify(round), mostBytes(ref.requestId), ...texts];
+    return noted(ref.requestId, async () => {
+      const [verdict] = await run('ask', keys.request(ref.requestId), args);
+      return verdict as AskVerdict;
+    });
   }
 
   /** `fence`: of the worker that ends the question; null: a caller answers. */
@@ -81,8 +89,17 @@ export function createQuestions(
   ): Promise<AnswerVerdict> {
     const who = by === null ? '-' : encodeURIComponent(by).replaceAll('-', '%2D');
     const about = [id, number, fence ?? '', given.action, cause, digest, who];
-    const args = [...about, JSON.stringify(given), requestBytes, JSON.stringify(signal)];
-    return answerVerdict(await run('answer', keys.request(requestId), args));
+    const args = [...about, JSON.stringify(given), mostBytes(requestId), writeSignal(requestId, signal)];
+    return noted(requestId, async () => answerVerdict(await run('answer', keys.request(requestId), args)));
+  }
+
+  /** Also where no answer came: Redis may have written it all the same. */
+  async function noted<V>(requestId: string, write: () => Promise<V>): Promise<V> {
+    try {
+      return await write();
+    } finally {
+      onChange?.(requestId);
+    }
   }
 
   /** null: the directive's tool asks nothing, or no longer. */

@@ -1,5 +1,7 @@
 // Reads what the journal holds of a request and its directives.
 // Must never write.
+import { withIds } from './envelope.ts';
+import { redisClock } from '../redis/clock.ts';
 import type { RedisConnection } from '../redis/connection.ts';
 import type { KeySpace } from './keys.ts';
 import { cancelNote, type ClaimNote, claimNotes, type TurnNote, turnNotes } from './history.ts';
@@ -24,9 +26,18 @@ export interface RequestHistory {
   now: number;
 }
 
+export interface StoredRequest {
+  record: RequestRecord;
+  directives: DirectiveRecord[];
+}
+
+/** Fields that Redis gives at once. */
+const FIELDS_AT_ONCE = 1_000;
 const HEAD_FIELDS = ['status', 'seq', 'open', 'created_at', 'closed_at'];
 
 export function createRecordReader(connection: RedisConnection, keys: KeySpace) {
+  const now = redisClock(connection);
+
   /** Why a running directive was cancelled; null: no reason was given, or it was not cancelled. */
   async function cancelReason(requestId: string, id: string): Promise<string | null> {
     const [state] = keys.request(requestId);
@@ -41,25 +52,35 @@ export function createRecordReader(connection: RedisConnection, keys: KeySpace) 
   /** The envelope JSON of a directive as it was accepted; null when unknown. */
   async function envelope(requestId: string, id: string): Promise<string | null> {
     const [, bodies] = keys.request(requestId);
-    return connection.hget(bodies, id);
+    const text = await connection.hget(bodies, id);
+    return text && withIds(text, requestId, id);
   }
 
-  async function request(
-    requestId: string,
-  ): Promise<{ record: RequestRecord; directives: DirectiveRecord[] } | null> {
+  async function request(requestId: string): Promise<StoredRequest | null> {
     const [state] = keys.request(requestId);
     const fields = await connection.hgetall(state);
     const record = requestRecord(fields);
     return record && { record, directives: directiveRecords(fields) };
   }
 
+  /** As `request`, so that a large one holds up nobody. What changes meanwhile may be in it or not, after the head. */
+  async function requestInPieces(requestId: string): Promise<StoredRequest | null> {
+    const [state] = keys.request(requestId);
+    const record = await head(requestId);
+    const fields: Record<string, string> = {};
+    let cursor = '0';
+    do {
+      const [next, found] = await connection.hscan(state, cursor, 'COUNT', FIELDS_AT_ONCE);
+      for (let at = 0; at < found.length; at += 2) fields[found[at] ?? ''] = found[at + 1] ?? '';
+      cursor = next;
+    } while (record !== null && cursor !== '0');
+    return record && { record, directives: directiveRecords(fields) };
+  }
+
   /** The request, and when each claim and turn of it began and ended. */
   async function history(requestId: string): Promise<RequestHistory | null> {
     const [state] = keys.request(requestId);
-    const [fields, [seconds, microseconds]] = await Promise.all([
-      connection.hgetall(state),
-      connection.time(),
-    ]);
+    const [fields, readAt] = await Promise.all([connection.hgetall(state), now()]);
     const record = requestRecord(fields);
     if (record === null) return null;
     return {
@@ -68,7 +89,7 @@ export function createRecordReader(connection: RedisConnection, keys: KeySpace) 
       turns: turnNotes(fields),
       claimsOf: (directive) => claimNotes(fields, directive),
       cancelAskedAt: (id) => cancelNote(fields, id),
-      now: Number(seconds) * 1_000 + Math.floor(Number(microseconds) / 1_000),
+      now: readAt,
     };
   }
 
@@ -81,5 +102,5 @@ export function createRecordReader(connection: RedisConnection, keys: KeySpace) 
     );
   }
 
-  return { cancelReason, directive, envelope, request, history, head };
+  return { cancelReason, directive, envelope, request, requestInPieces, history, head, now };
 }

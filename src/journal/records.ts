@@ -53,7 +53,7 @@ export interface RequestRecord {
 type Fields = Record<string, string | undefined>;
 
 const ATTRIBUTES = [
-  'type', 'status', 'digest', 'lane', 'fence', 'released', 'failures', 'redeliveries', 'accepted_at', 'deadline_at',
+  'given', 'type', 'status', 'digest', 'lane', 'fence', 'released', 'failures', 'redeliveries', 'accepted_at', 'deadline_at',
   'started_at', 'ended_at', 'lease_until', 'next_attempt_at', 'terminal', 'claimant', 'waits', 'asked', 'task',
 ] as const; // prettier-ignore
 
@@ -66,7 +66,16 @@ function numberOrNull(value: string | undefined): number | null {
   return value === undefined ? null : Number(value);
 }
 
-function fromFields(id: string, fields: Fields): DirectiveRecord | null {
+const GIVEN = /^(?<type>[^ ]+) (?<lane>[^ ]+) (?<accepted_at>\d+) (?<deadline_at>\d+)$/;
+
+/** What include-given.lua writes as one field; where it did not, each is a field. A lane of its own is where the directive waits now. */
+function givenFields({ given = '' }: Fields): Fields {
+  const { lane, ...others } = GIVEN.exec(given)?.groups ?? {};
+  return lane === undefined ? {} : { ...others, lane: lane === '-' ? '' : lane };
+}
+
+function fromFields(id: string, written: Fields): DirectiveRecord | null {
+  const fields = { ...givenFields(written), ...written };
   if (fields['status'] === undefined) return null;
   return {
     id,

@@ -1,11 +1,25 @@
 // Runs in the journal: the record of each run beside the directives of its request, and the only way to change it.
 // Must never look inside a document; it decides only whether a change is still allowed.
+import {
+  closedMsOf,
+  type LimitsOfTenant,
+  NO_TENANT_LIMITS,
+  requestBytesOf,
+} from '../contract/tenant-limits.ts';
 import type { RunStatus } from '../contract/run.ts';
 import type { RedisConnection } from '../redis/connection.ts';
-import { acceptanceArguments, type Acceptance, DEFAULT_REQUEST_BYTES } from './journal.ts';
+import {
+  type Acceptance,
+  acceptanceArguments,
+  announced,
+  DEFAULT_REQUEST_BYTES,
+  keysTogether,
+  type WithAcceptance,
+} from './journal.ts';
 import type { KeySpace } from './keys.ts';
 import type { PieceSize } from './signal-log.ts';
 import { prepareScripts, type ScriptReply } from './scripts.ts';
+import { writeSignal } from './stored-signal.ts';
 
 export interface RunJournalOptions {
   connection: RedisConnection;
@@ -14,6 +28,8 @@ export interface RunJournalOptions {
   retentionMs: number;
   /** As in `JournalOptions`. */
   requestBytes?: number;
+  /** Default: all tenants have the same. */
+  limitsOf?: LimitsOfTenant;
   onEnd?: ((requestId: string) => void) | undefined;
 }
 
@@ -131,11 +147,17 @@ export type RunJournal = ReturnType<typeof createRunJournal>;
 export function createRunJournal(options: RunJournalOptions) {
   const { connection, keys, retentionMs, requestBytes, onEnd } = options;
   const run = prepareScripts(connection);
-  const mostBytes = requestBytes ?? DEFAULT_REQUEST_BYTES;
+  const { limitsOf = NO_TENANT_LIMITS } = options;
+  const mostBytes = (requestId: string): number =>
+    requestBytesOf(limitsOf, requestId, requestBytes ?? DEFAULT_REQUEST_BYTES);
 
-  async function start({ requestId, digest, agent, spec, traceparent }: NewRun): Promise<StartVerdict> {
-    const args = [digest, agent, spec, traceparent, mostBytes];
-    const reply = await run('run-start', keys.request(requestId), args);
+  /** `together`: absent = the caller announces and enqueues. */
+  async function start(
+    { requestId, digest, agent, spec, traceparent }: NewRun,
+    together?: WithAcceptance,
+  ): Promise<StartVerdict> {
+    const args = [digest, agent, spec, traceparent, mostBytes(requestId), ...announced(together)];
+    const reply = await run('run-start', [...keys.request(requestId), ...keysTogether(keys, together)], args);
     if (reply[0] === 'no_room') return { kind: 'no_room', bytes: Number(reply[1]) };
     if (reply[0] === 'conflict') return { kind: 'conflict', storedDigest: String(reply[1]) };
     if (reply[0] === 'started') return { kind: 'started' };
@@ -153,14 +175,16 @@ export function createRunJournal(options: RunJournalOptions) {
     return reading(await run('run-read', keys.request(requestId), [held ?? '', limit, bytes]));
   }
 
-  async function commit(turn: RunCommit): Promise<CommitVerdict> {
-    const reply = await run('run-commit', keys.request(turn.requestId), commitArguments(turn));
+  /** `together`: as in `start`. */
+  async function commit(turn: RunCommit, together?: WithAcceptance): Promise<CommitVerdict> {
+    const ofAll = [...keys.request(turn.requestId), ...keysTogether(keys, together)];
+    const reply = await run('run-commit', ofAll, commitArguments(turn, together));
     const verdict = commitVerdict(reply);
     if (turn.final && verdict.kind === 'committed') onEnd?.(turn.requestId);
     return verdict;
   }
 
-  function commitArguments(turn: RunCommit): (string | number)[] {
+  function commitArguments(turn: RunCommit, together: WithAcceptance | undefined): (string | number)[] {
     return [
       turn.version,
       turn.token,
@@ -174,18 +198,20 @@ export function createRunJournal(options: RunJournalOptions) {
       turn.inputsConsumed,
       turn.inputsHeld,
       turn.maxOpen ?? '',
-      retentionMs,
-      mostBytes,
+      closedMsOf(limitsOf, turn.requestId, retentionMs),
+      mostBytes(turn.requestId),
       turn.signals.length,
       turn.readAt,
       turn.hearsOn,
-      ...turn.signals.map((signal) => JSON.stringify(signal)),
+      together?.inlineBytes ?? 0,
+      ...announced(together),
+      ...turn.signals.map((signal) => writeSignal(turn.requestId, signal)),
       ...turn.directives.flatMap(acceptanceArguments),
     ];
   }
 
   async function send({ requestId, name, digest, limit, signal }: SentSignal): Promise<SendVerdict> {
-    const args = [name, digest, limit ?? '', JSON.stringify(signal), mostBytes];
+    const args = [name, digest, limit ?? '', writeSignal(requestId, signal), mostBytes(requestId)];
     const reply = await run('run-send', keys.request(requestId), args);
     if (reply[0] === 'sent') return { kind: 'sent', version: Number(reply[2]), waiting: Number(reply[3]) };
     if (reply[0] === 'existing') return { kind: 'existing', waiting: Number(reply[2]) };
@@ -199,10 +225,11 @@ export function createRunJournal(options: RunJournalOptions) {
     return runHead(await connection.hmget(state, ...HEAD_FIELDS));
   }
 
-  /** Whether something of this name was ever posted to the run. */
-  async function isSent(requestId: string, name: string): Promise<boolean> {
+  /** The signal that something of this name was posted with; null: nothing was. */
+  async function sentSequence(requestId: string, name: string): Promise<number | null> {
     const [state] = keys.request(requestId);
-    return (await connection.hexists(state, `@run|post|${name}`)) === 1;
+    const posted = await connection.hget(state, `@run|post|${name}`);
+    return posted === null ? null : Number(posted.slice(0, posted.indexOf(' ')));
   }
 
   /** The trace a run belongs to; null when there is no such run. */
@@ -211,7 +238,7 @@ export function createRunJournal(options: RunJournalOptions) {
     return connection.hget(state, '@run|trace');
   }
 
-  return { start, read, commit, send, head, isSent, traceparent };
+  return { start, read, commit, send, head, sentSequence, traceparent };
 }
 
 const HEAD_FIELDS = ['version', 'status', 'inbox', 'wake_at', 'outbox', 'changed_at'].map(

@@ -2,13 +2,20 @@
 // Must never hold a decision of its own: what a script means is written in its file.
 import { readdirSync, readFileSync } from 'node:fs';
 import type { RedisConnection } from '../redis/connection.ts';
+import { sharedPart } from '../redis/script-bundle.ts';
 
 export type ScriptName =
   | 'accept'
+  | 'access-change'
+  | 'access-spend'
   | 'answer'
   | 'append'
+  | 'archive-done'
   | 'ask'
   | 'cancel'
+  | 'change-done'
+  | 'change-note'
+  | 'change-take'
   | 'claim'
   | 'conversation-enter'
   | 'conversation-leave'
@@ -17,10 +24,12 @@ export type ScriptName =
   | 'extend'
   | 'finish'
   | 'index-add'
+  | 'index-forget'
   | 'index-put-off'
   | 'index-take'
   | 'job-add'
   | 'job-done'
+  | 'job-end'
   | 'job-take'
   | 'lane-enter'
   | 'lane-leave'
@@ -45,6 +54,14 @@ export type ScriptName =
   | 'run-start'
   | 'sampling-reserve'
   | 'sampling-settle'
+  | 'search-drop'
+  | 'search-read'
+  | 'search-scan'
+  | 'search-trim'
+  | 'search-write'
+  | 'start'
+  | 'tenant-enter'
+  | 'tenant-leave'
   | 'task-drop'
   | 'task-keep'
   | 'wait-note'
@@ -62,14 +79,28 @@ export type RunScript = (
 ) => Promise<ScriptReply>;
 
 const DIRECTORY = new URL('./scripts/', import.meta.url);
-const INCLUDE = /^-- @include (\S+)$/gm;
+const INCLUDE = /^-- @include (\S+)\n/gm;
 
-/** `seen`: what is part of the script already. */
-function source(file: string, seen = new Set<string>()): string {
-  if (seen.has(file)) return '';
-  seen.add(file);
-  const text = readFileSync(new URL(file, DIRECTORY), 'utf8');
-  return text.replaceAll(INCLUDE, (_line, included: string) => source(included, seen));
+/** The text with what it includes in place of its first `@include`; what that includes itself comes before it. */
+function source(file: string): string {
+  const text = read(file);
+  const included = new Map<string, string>();
+  include(text, included);
+  const [head = '', ...rest] = text.replaceAll(INCLUDE, '\0').split('\0');
+  return head + [...included].map(([name, part]) => sharedPart(name, part)).join('') + rest.join('');
+}
+
+function include(text: string, into: Map<string, string>): void {
+  for (const [, name = ''] of text.matchAll(INCLUDE)) {
+    if (into.has(name)) continue;
+    const part = read(name);
+    include(part, into);
+    into.set(name, part.replaceAll(INCLUDE, ''));
+  }
+}
+
+function read(file: string): string {
+  return readFileSync(new URL(file, DIRECTORY), 'utf8');
 }
 
 function loadAll(): Map<string, string> {

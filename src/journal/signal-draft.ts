@@ -1,5 +1,6 @@
 // Builds signals: CloudEvents without the sequence, which the journal gives when it appends.
 // Must never read the clock or draw ids for a decision; both come from the caller's `Stamp`.
+import { ownId } from '../contract/tenant.ts';
 import { ownMember } from '../contract/own-member.ts';
 import { SIGNAL_SOURCES, type SignalDraft } from '../contract/signal.ts';
 import { newIdentifier } from '../telemetry/identifier.ts';
@@ -40,7 +41,7 @@ export function draftSignal<T extends SignalType>(
     id: stamp.id(),
     source: ownMember<string>(SIGNAL_SOURCES, type) ?? OWN_KIND_SOURCE,
     type,
-    subject: origin.requestId,
+    subject: ownId(origin.requestId),
     time: new Date(stamp.now()).toISOString(),
     datacontenttype: 'application/json',
     traceparent: childTraceparent(origin.traceparent),

@@ -1,16 +1,16 @@
-// The log of signals of each request: what appends to it, reads it and follows it. Redis Streams stand behind this interface;
-// another store has to keep it, and scripts/include-log.lua, which appends together with a change of the state.
+// The log of signals of each request: what appends to it, reads it and follows it. Another store has to keep this interface,
+// and that of scripts/include-log.lua, which appends together with a change of the state.
 // Must never show a signal under two sequences, nor let a reader miss one.
 import type { Signal, SignalDraft } from '../contract/signal.ts';
-import type { RedisConnection } from '../redis/connection.ts';
 import type { ClaimRef } from './journal.ts';
 import type { KeySpace } from './keys.ts';
 import type { RunScript } from './scripts.ts';
+import { readSized, writeSignal } from './stored-signal.ts';
 
 export interface PieceSize {
   /** The most signals. */
   limit: number;
-  /** The most bytes of JSON. */
+  /** The most bytes of JSON, as stored and as read: what is stored leaves ids out. */
   bytes: number;
 }
 
@@ -46,29 +46,43 @@ export interface SignalFollower {
 }
 
 export interface SignalLogOptions {
-  connection: RedisConnection;
   keys: KeySpace;
   run: RunScript;
   /** The most that a request holds. */
-  requestBytes: number;
+  mostBytes: (requestId: string) => number;
 }
 
-export function createSignalLog({ connection, keys, run, requestBytes }: SignalLogOptions): SignalLog {
+export function createSignalLog({ keys, run, mostBytes }: SignalLogOptions): SignalLog {
+  async function read(requestId: string, after: number, { limit, bytes }: PieceSize): Promise<LogPiece> {
+    const [more, ...texts] = await run('log-read', keys.request(requestId), [after, limit, bytes]);
+    const signals = readWithin(requestId, texts, bytes);
+    return { signals, more: more === 1 || signals.length < texts.length };
+  }
+
   return {
     async append(ref, signals) {
-      const texts = signals.map((signal) => JSON.stringify(signal));
-      const args = [ref.id, ref.fence, signals.at(-1)?.id ?? '', requestBytes, ...texts];
+      const texts = signals.map((signal) => writeSignal(ref.requestId, signal));
+      const args = [ref.id, ref.fence, signals.at(-1)?.id ?? '', mostBytes(ref.requestId), ...texts];
       const [kind] = await run('append', keys.request(ref.requestId), args);
       return kind as 'appended' | 'stale' | 'no_room';
     },
-    async read(requestId, after, { limit, bytes }) {
-      const [more, ...signals] = await run('log-read', keys.request(requestId), [after, limit, bytes]);
-      return { signals: signals.map((json) => JSON.parse(String(json)) as Signal), more: more === 1 };
-    },
+    read,
     async at(requestId, sequence) {
-      const id = `${sequence}-0`;
-      const [entry] = await connection.xrange(keys.log(requestId), id, id);
-      return entry ? (JSON.parse(entry[1][1] ?? 'null') as Signal) : null;
+      const { signals } = await read(requestId, sequence - 1, { limit: 1, bytes: 0 });
+      return signals.find((signal) => signal.sequence === sequence) ?? null;
     },
   };
+}
+
+/** At least one, where there is one: as the script does it with what is stored. */
+function readWithin(requestId: string, texts: readonly unknown[], mostBytes: number): Signal[] {
+  const signals: Signal[] = [];
+  let used = 0;
+  for (const text of texts) {
+    const { signal, bytes } = readSized(requestId, String(text));
+    used += bytes;
+    if (signals.length > 0 && used > mostBytes) break;
+    signals.push(signal);
+  }
+  return signals;
 }

@@ -29,8 +29,11 @@ export interface SubscriptionsOptions {
   publishing: RedisConnection;
   /** A channel on which nothing was heard for so long is asked, milliseconds. Default: 5 000. */
   verifyMs?: number;
+  /** Gets one error a minute at most while messages come that cannot be read. Default: nobody. */
+  onError?: ((error: Error) => void) | undefined;
 }
 
+const REPORT_MS = 60_000;
 /** How long a subscription may wait for Redis before its caller is told that it is away. */
 const CONFIRM_MS = 5_000;
 const VERIFY_MS = 5_000;
@@ -48,11 +51,12 @@ async function inTime(confirmed: Promise<void>): Promise<void> {
 export function createSubscriptions(options: SubscriptionsOptions): Subscriptions {
   const { listening, publishing, verifyMs = VERIFY_MS } = options;
   const channels = new Map<string, Channel>();
+  const report = unreadableReport(options.onError);
   let verifying: NodeJS.Timeout | undefined;
 
   const receive = (kind: ChannelKind) => (name: string, message: string) => {
     const channel = channels.get(keyOf(kind, name));
-    if (channel) hear(channel, message);
+    if (channel && !hear(channel, message)) report(name);
   };
 
   const forgetAll = (): void => channels.forEach(lose);
@@ -125,4 +129,19 @@ export function createSubscriptions(options: SubscriptionsOptions): Subscription
   }
 
   return { open, drop, hearing: () => hearingOf(channels.values(), verifyMs), close };
+}
+
+/** What the message says stays out of it. */
+function unreadableReport(onError: SubscriptionsOptions['onError']): (name: string) => void {
+  let reportedAt = -Infinity;
+  return (name) => {
+    const now = performance.now();
+    if (now - reportedAt < REPORT_MS) return;
+    reportedAt = now;
+    onError?.(
+      new Error(
+        `a message on ${name} cannot be read and counts as lost; for a minute no more is said of others`,
+      ),
+    );
+  };
 }

@@ -1,6 +1,10 @@
 // The index of directives somebody must look at again: a superset of the open ones, ordered by when to look.
 // Must never be trusted: the journal says what is really open.
+import { isPassing } from '../contract/server-read.ts';
+import { tenantOf } from '../contract/tenant.ts';
 import type { RedisConnection } from '../redis/connection.ts';
+import { INDEX_DELAY_MS } from './changed-requests.ts';
+import type { NoteEnded } from './archive-queue.ts';
 import type { KeySpace } from './keys.ts';
 import { prepareScripts } from './scripts.ts';
 
@@ -24,6 +28,19 @@ export interface DueEntry extends DirectiveRef {
 export interface Due {
   now: number;
   entries: DueEntry[];
+  /** More may be due. */
+  more: boolean;
+}
+
+/** Directives that wait in one lane, more of them due than a sweeper has to look at. */
+export interface CrowdRule {
+  /** The most entries that are looked at for this in one take. */
+  mostSeen: number;
+  /** The most of one lane, waiting for the same reason, that the sweeper is given. */
+  mostGiven: number;
+  /** The next look at the others, by how long they have waited, milliseconds. */
+  shortestLookMs: number;
+  longestLookMs: number;
 }
 
 export type SweepIndex = ReturnType<typeof createSweepIndex>;
@@ -48,11 +65,33 @@ function refOf(member: string): DirectiveRef {
   return { requestId: member.slice(0, slash), id: member.slice(slash + 1) };
 }
 
-export function createSweepIndex(connection: RedisConnection, keys: KeySpace) {
+/** What a list of requests shows: not the reads of hosts, nor notes of spans. */
+function isListed({ requestId, id }: DirectiveRef): boolean {
+  return !isPassing(requestId) && !id.startsWith('@spans');
+}
+
+function crowdWords({ mostSeen, mostGiven, shortestLookMs, longestLookMs }: CrowdRule): number[] {
+  return [mostSeen, mostGiven, shortestLookMs, longestLookMs];
+}
+
+export interface SweepIndexOptions {
+  /** Told before an end is forgotten. Default: nobody. */
+  readonly noteEnded?: NoteEnded | undefined;
+  /** Whether it is counted what the tenant has open. Default: of none. */
+  readonly isLimited?: (tenant: string) => boolean;
+}
+
+export function createSweepIndex(
+  connection: RedisConnection,
+  keys: KeySpace,
+  { noteEnded, isLimited = () => false }: SweepIndexOptions = {},
+) {
   const run = prepareScripts(connection);
   /** How far the clock of Redis is ahead of this process', milliseconds: known from the first look of its sweeper on. */
   let aheadMs = 0;
   let ended: string[] = [];
+  /** Of these nobody knows whether they were accepted. */
+  let unsure = new Set<string>();
   let flushTimer: NodeJS.Timeout | undefined;
 
   /** They are looked at from `dueAt` on, an instant of Redis' clock, or earlier if that was agreed. */
@@ -81,8 +120,9 @@ export function createSweepIndex(connection: RedisConnection, keys: KeySpace) {
   }
 
   /** Forgets an ended directive, a little later and together with others: the entry does no harm meanwhile. */
-  function forget(ref: DirectiveRef): void {
+  function forget(ref: DirectiveRef & { missedBefore?: boolean }): void {
     ended.push(memberOf(ref));
+    if (ref.missedBefore === true) unsure.add(memberOf(ref));
     if (ended.length >= FLUSH_BATCH) flush();
     else flushTimer ??= setTimeout(flush, FLUSH_DELAY_MS).unref();
   }
@@ -92,12 +132,39 @@ export function createSweepIndex(connection: RedisConnection, keys: KeySpace) {
     flushTimer = undefined;
     const members = ended;
     ended = [];
-    if (members.length > 0) connection.zrem(keys.sweep, ...members).catch(() => {});
+    const missed = unsure;
+    unsure = new Set();
+    if (members.length > 0) forgetAll(members, missed).catch(() => {});
+    for (const [tenant, own] of Map.groupBy(members, tenantOf))
+      if (isLimited(tenant)) connection.zrem(keys.open(tenant), ...own).catch(() => {});
   }
 
-  /** At most `limit` entries that are due. No other sweeper gets them until they are put off, or this one is lost. */
-  async function take(limit: number): Promise<Due> {
-    const [now, ...reply] = await run('index-take', [keys.sweep], [limit, HOLD_MS]);
+  /** Their requests have changed. On a cluster the two keys are in different slots: the note comes first. */
+  async function forgetAll(members: readonly string[], missed: ReadonlySet<string>): Promise<void> {
+    const changed = requestsOf(members);
+    // What could not be noted stays, and the sweeper forgets it once more.
+    if (missed.size > 0) await noteEnded?.(requestsOf([...missed]), 'perhaps');
+    const known = requestsOf(members.filter((member) => !missed.has(member)));
+    if (noteEnded && known.length > 0) await noteEnded(known);
+    if (!connection.isCluster) {
+      await run(
+        'index-forget',
+        [keys.sweep, keys.changedRequests],
+        [INDEX_DELAY_MS, members.length, ...members, ...changed],
+      );
+      return;
+    }
+    if (changed.length > 0) await run('change-note', [keys.changedRequests], [INDEX_DELAY_MS, ...changed]);
+    await connection.zrem(keys.sweep, ...members);
+  }
+
+  /**
+   * At most `limit` entries that are due. No other sweeper gets them until they are put off, or this one is lost.
+   * Default of `crowd`: all that are due; so it is on a cluster, where the lanes are in other slots.
+   */
+  async function take(limit: number, crowd?: CrowdRule): Promise<Due> {
+    const rule = crowd && !connection.isCluster ? [keys.prefix, ...crowdWords(crowd)] : [''];
+    const [now, more, ...reply] = await run('index-take', [keys.sweep], [limit, HOLD_MS, ...rule]);
     aheadMs = Number(now) - Date.now();
     const entries: DueEntry[] = [];
     for (let index = 0; index < reply.length; index += 3) {
@@ -106,7 +173,7 @@ export function createSweepIndex(connection: RedisConnection, keys: KeySpace) {
       const missedBefore = Number(mark) === MISSED_MARK;
       entries.push({ ...refOf(String(member)), takenAs: String(takenAs), missedBefore, ...recorded });
     }
-    return { now: Number(now), entries };
+    return { now: Number(now), entries, more: more === 1 };
   }
 
   async function size(): Promise<number> {
@@ -114,4 +181,10 @@ export function createSweepIndex(connection: RedisConnection, keys: KeySpace) {
   }
 
   return { add, announce, lookWithin, lookAgain, lookOnceMore, forget, flush, take, size };
+}
+
+/** Those that are listed and archived. */
+function requestsOf(members: readonly string[]): string[] {
+  const refs = members.map((member) => refOf(member)).filter(isListed);
+  return [...new Set(refs.map(({ requestId }) => requestId))];
 }

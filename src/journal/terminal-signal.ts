@@ -1,5 +1,6 @@
 // The signal that ends a directive, for every kind of directive, from its canonical result.
 // Must never leave out a kind: a directive without a way to end would wait for ever.
+import { ownId } from '../contract/tenant.ts';
 import type { Directive } from '../contract/directive.ts';
 import { errorResult, type Result } from '../contract/result.ts';
 import type { ErrorEnvelope } from '../contract/error-envelope.ts';
@@ -26,13 +27,14 @@ const LONGEST_NAME = 128;
 export function directiveMetadata(directive: Directive): SignalMetadata {
   const given = directive.metadata as SignalMetadata;
   const operation = ownMember(OPERATIONS, directive.type);
-  const runId = short(given['run_id']) ?? directive.request_id;
+  const requestId = ownId(directive.request_id);
+  const runId = short(given['run_id']) ?? requestId;
   const iteration = 'iteration' in directive ? directive.iteration : short(given['iteration']);
   const strategy = short(given['strategy']);
   return {
     ...(operation === undefined ? {} : { operation }),
     origin: directive.type === 'tool_exec' ? 'worker_runtime' : 'directive',
-    request_id: directive.request_id,
+    request_id: requestId,
     run_id: runId,
     ...(iteration === undefined ? {} : { iteration }),
     ...(strategy === undefined ? {} : { strategy }),
@@ -97,7 +99,8 @@ function immediateSignal(
   origin: SignalOrigin,
   stamp: Stamp,
 ): SignalDraft {
-  const { request_id, id: call_id } = directive;
+  const { id: call_id } = directive;
+  const request_id = ownId(directive.request_id);
   const metadata = { ...directiveMetadata(directive), ...directive.metadata, request_id };
   if (directive.type === 'emit_request_error') {
     const { reason, message } = directive;

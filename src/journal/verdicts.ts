@@ -28,6 +28,7 @@ export type ClaimVerdict =
       fence: number;
       failures: number;
       redeliveries: number;
+      /** An attempt may have been under way, and its worker is gone. */
       lost: boolean;
       deadlineAt: number;
       now: number;
@@ -37,7 +38,7 @@ export type ClaimVerdict =
       stage: string;
       /** When the attempt could have begun, by the clock of Redis. */
       dueAt: number;
-      /** null: no worker died. */
+      /** null: no worker died. Of one that died before its attempt began, too: then nothing is `lost`. */
       lostClaim: LostClaim | null;
       /** Why it has waited since its last claim, as far as somebody said so. */
       waits: readonly string[];
@@ -45,9 +46,11 @@ export type ClaimVerdict =
       task: string | null;
       /** What its tool asked in an earlier attempt; null: nothing. */
       asked: AskedRound | null;
+      /** The claim came with its job, and the first attempt is to be reported with `reportStart`. */
+      owesStart: boolean;
     }
   | { kind: 'held' | 'wait'; until: number }
-  /** `lost`: an attempt was under way, and its worker is gone. */
+  /** `lost` and `lostClaim`: as above. */
   | { kind: 'cancelled' | 'expired'; lost: boolean; lostClaim: LostClaim | null; task: string | null }
   /** It waits or runs in another lane. */
   | { kind: 'moved'; lane: string }
@@ -106,10 +109,11 @@ export function claimVerdict(reply: ScriptReply): ClaimVerdict {
       released: Number(seventh),
       stage: String(eighth),
       dueAt: Number(ninth),
-      lostClaim: fourth === 1 ? lostClaim(reply.slice(10)) : null,
+      lostClaim: Number(fourth) > 0 ? lostClaim(reply.slice(10)) : null,
       waits: waitsBefore(Number(first), String(reply[13] ?? '')),
       task: String(reply[14] ?? '') || null,
       asked: askedRound(String(reply[15] ?? '')),
+      owesStart: reply[16] === 1,
     };
   }
   if (kind === 'held' || kind === 'wait') return { kind, until: Number(first) };
@@ -117,7 +121,7 @@ export function claimVerdict(reply: ScriptReply): ClaimVerdict {
     return {
       kind,
       lost: first === 1,
-      lostClaim: first === 1 ? lostClaim(reply.slice(2)) : null,
+      lostClaim: Number(first) > 0 ? lostClaim(reply.slice(2)) : null,
       task: String(fifth ?? '') || null,
     };
   if (kind === 'moved') return { kind, lane: String(first) };

@@ -7,6 +7,7 @@ import type { KeySpace } from './keys.ts';
 import type { RunScript } from './scripts.ts';
 import { draftSignal, type SignalOrigin } from './signal-draft.ts';
 import { directiveMetadata } from './terminal-signal.ts';
+import { writeSignal } from './stored-signal.ts';
 
 export type WaitSignal = Extract<SignalDraft, { type: 'directive.waiting' }>;
 
@@ -33,8 +34,8 @@ export function runWaitSignal(
   return draftSignal('directive.waiting', data, origin) as WaitSignal;
 }
 
-/** `requestBytes`: the most that a request holds. */
-export function createWaitNotes(run: RunScript, keys: KeySpace, requestBytes: number) {
+/** `mostBytes`: what a request may hold. */
+export function createWaitNotes(run: RunScript, keys: KeySpace, mostBytes: (requestId: string) => number) {
   /** `seen`: as the directive was when somebody found out why it waits. */
   async function noteWait(
     requestId: string,
@@ -43,7 +44,14 @@ export function createWaitNotes(run: RunScript, keys: KeySpace, requestBytes: nu
   ): Promise<'said' | 'known' | 'stale'> {
     const { reason, until } = signal.data;
     const untilAt = until === null ? '-' : Date.parse(until);
-    const args = [id, `${status}/${fence}`, reason, untilAt, requestBytes, JSON.stringify(signal)];
+    const args = [
+      id,
+      `${status}/${fence}`,
+      reason,
+      untilAt,
+      mostBytes(requestId),
+      writeSignal(requestId, signal),
+    ];
     const [kind] = await run('wait-note', keys.request(requestId), args);
     return kind as 'said' | 'known' | 'stale';
   }

@@ -1,7 +1,9 @@
 // Answers a question that a tool asks, on behalf of a caller, and wakes what waits for it.
 // Must never accept an answer that does not fit what was asked, nor two answers to one question.
-import { fieldErrors } from '../contract/field-error.ts';
+import { type LimitsOfTenant, NO_TENANT_LIMITS, requestBytesOf } from '../contract/tenant-limits.ts';
+import { ownId } from '../contract/tenant.ts';
 import { refusedAt } from '../contract/field-sentence.ts';
+import { readInput } from '../contract/read-input.ts';
 import { findJsonHazard } from '../contract/json-guard.ts';
 import { DirectiveRefused, type FieldError, problem, type ProblemCode } from '../contract/problem.ts';
 import {
@@ -42,6 +44,8 @@ export interface AnswererParts {
   lanes: Pick<Lanes, 'requeue'>;
   /** As in `JournalOptions`. */
   requestBytes: number;
+  /** Default: all tenants have the same. */
+  limitsOf?: LimitsOfTenant;
   checkContent: CheckContent;
   /** Default: nothing is traced. */
   spans?: Spans;
@@ -58,7 +62,7 @@ interface Place {
 }
 
 export function createAnswerer(parts: AnswererParts) {
-  const { journal, index, lanes, requestBytes, checkContent, spans = NO_SPANS } = parts;
+  const { journal, index, lanes, checkContent, spans = NO_SPANS, limitsOf = NO_TENANT_LIMITS } = parts;
 
   async function answer(requestId: string, inputId: string, body: unknown): Promise<RecordedAnswer> {
     const given = readBody(body);
@@ -90,6 +94,7 @@ export function createAnswerer(parts: AnswererParts) {
       { answer, cause: 'answer', digest, by },
       answeredSignal(envelope, place, body),
     );
+    const requestBytes = requestBytesOf(limitsOf, requestId, parts.requestBytes);
     const recorded = recordedAs(verdict, { place, digest, action: body.action, by, requestBytes });
     if (verdict.kind === 'answered') reportAnswer(spans, begunAt, { ...envelope, inputId, answer: body });
     if (verdict.kind === 'answered' && verdict.open === 0) await wake(directive, envelope, json);
@@ -129,12 +134,11 @@ export function createAnswerer(parts: AnswererParts) {
 function readBody(body: unknown): InputAnswerBody {
   const hazard = findJsonHazard(body);
   if (hazard) throw refusedAt('invalid_body', [hazard]);
-  const read = inputAnswerBodySchema.safeParse(body);
-  if (!read.success) throw refusedAt('invalid_body', fieldErrors(read.error));
+  const read = readInput(inputAnswerBodySchema, body, 'invalid_body');
   const { contentBytes } = QUESTION_LIMITS;
-  if (Buffer.byteLength(JSON.stringify(read.data.content ?? null)) > contentBytes)
+  if (Buffer.byteLength(JSON.stringify(read.content ?? null)) > contentBytes)
     throw refusedAt('invalid_body', [{ path: 'content', message: `is larger than ${contentBytes} bytes` }]);
-  return read.data;
+  return read;
 }
 
 function answeredSignal({ directive, traceparent }: Envelope, place: Place, { action, by }: InputAnswerBody) {
@@ -167,7 +171,7 @@ function recordedAs(verdict: AnswerVerdict, given: Given): RecordedAnswer {
   const { place, action, by, requestBytes } = given;
   const { requestId, inputId, id } = place;
   const recorded = (at: number, who: string | null): RecordedAnswer => ({
-    request_id: requestId,
+    request_id: ownId(requestId),
     call_id: id,
     input_id: inputId,
     action,
@@ -203,7 +207,7 @@ function alreadyText(
 }
 
 function unknownInput(requestId: string, inputId: string): DirectiveRefused {
-  return refusal('not_found', `no tool has asked a question "${inputId}" in request "${requestId}"`);
+  return refusal('not_found', `no tool has asked a question "${inputId}" in request "${ownId(requestId)}"`);
 }
 
 function refusal(code: ProblemCode, detail: string): DirectiveRefused {

@@ -1,5 +1,6 @@
 // The span of an answer to a question of a tool: beside the attempts, with who has answered and how.
 // Must never show what was answered.
+import { ownId, tenantField } from '../contract/tenant.ts';
 import type { Directive } from '../contract/directive.ts';
 import type { InputAnswerBody } from '../contract/tool-question.ts';
 import { ATTRIBUTE } from '../telemetry/semantic-names.ts';
@@ -27,7 +28,8 @@ export function reportAnswer(spans: Spans, startedAt: number, answered: Answered
     startedAt,
     endedAt: spans.now(),
     attributes: {
-      [ATTRIBUTE.request]: request_id,
+      [ATTRIBUTE.request]: ownId(request_id),
+      ...tenantField(request_id, ATTRIBUTE.tenant),
       [ATTRIBUTE.directive]: id,
       [ATTRIBUTE.directiveType]: type,
       [ATTRIBUTE.input]: inputId,

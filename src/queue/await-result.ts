@@ -1,10 +1,11 @@
 // Waits for the signal that ends a directive.
 // Must never rely on an announcement alone: what may have been missed is read from the journal.
-import { isTerminalSignal, type Signal, type TerminalSignal } from '../contract/signal.ts';
+import { isTerminalSignal, type TerminalSignal } from '../contract/signal.ts';
 import type { Announcement } from '../journal/announcement.ts';
 import { RECHECK_MS } from '../journal/follower.ts';
 import type { Journal } from '../journal/journal.ts';
 import type { Subscriber } from '../journal/subscriber.ts';
+import { readAnnounced } from '../journal/stored-signal.ts';
 
 export type Awaited =
   | { kind: 'ended'; signal: TerminalSignal }
@@ -23,9 +24,14 @@ export interface ResultWatch {
   stop(): void;
 }
 
-function terminalOf(json: string, directiveId: string): TerminalSignal | null {
-  if (!json.includes(directiveId)) return null;
-  const signal = JSON.parse(json) as Signal;
+/** Throws when it cannot be read. */
+function terminalOf(
+  requestId: string,
+  directiveId: string,
+  announcement: Announcement,
+): TerminalSignal | null {
+  if (!announcement.text.includes(directiveId)) return null;
+  const signal = readAnnounced(requestId, announcement);
   return isTerminalSignal(signal) && signal.causationid === directiveId ? signal : null;
 }
 
@@ -92,11 +98,11 @@ function watchResult(
   }
 
   function hear(announcement: Announcement | null): void {
-    if (announcement === null || announcement.json === '') {
+    if (announcement === null || announcement.text === '') {
       check().catch(() => {});
       return;
     }
-    const signal = terminalOf(announcement.json, directiveId);
+    const signal = terminalOf(requestId, directiveId, announcement);
     if (signal) found.resolve({ kind: 'ended', signal });
   }
 

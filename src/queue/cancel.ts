@@ -1,5 +1,6 @@
 // Cancels directives: ends what waits, and tells every worker about what runs.
 // Must never report a directive as cancelled that may still be carried out.
+import { ownId } from '../contract/tenant.ts';
 import { type Cancellation, cancelledError, type CancelledDirective } from '../contract/cancellation.ts';
 import { decodeEnvelope } from '../journal/envelope.ts';
 import type { Journal } from '../journal/journal.ts';
@@ -48,7 +49,7 @@ export function createCanceller(options: CancellerOptions) {
     if (found === null) return null;
     const records = found.filter(({ acceptedAt }) => acceptedAt <= acceptedUntil);
     const directives = await inBatches(records, (record) => cancelOne(requestId, record, reason));
-    return { request_id: requestId, directives: directives.filter((one) => one !== null) };
+    return { request_id: ownId(requestId), directives: directives.filter((one) => one !== null) };
   }
 
   /** Ends those of the directives that no attempt is running of; the others go on. */

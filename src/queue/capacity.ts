@@ -1,7 +1,9 @@
 // Bounds how much may wait: a full lane or a full service refuses a submission instead of growing without end.
 // Must never refuse part of a batch.
 import { DirectiveRefused, problem } from '../contract/problem.ts';
+import { tenantOf } from '../contract/tenant.ts';
 import type { SweepIndex } from '../journal/sweep-index.ts';
+import { type EnterTenant, leaveNothing, type LeaveTenant } from '../journal/tenant-room.ts';
 import type { Lanes } from './lanes.ts';
 import type { MemoryRoom } from './memory-room.ts';
 
@@ -13,15 +15,25 @@ export interface CapacityOptions {
   /** The most open directives of the whole service; null = no limit. */
   maxOpen: number | null;
   memory: MemoryRoom;
+  /** Default: no tenant has a limit. */
+  enterTenant?: EnterTenant;
   now?: () => number;
+}
+
+/** Directives that stay open, of one request. */
+export interface Additions {
+  requestId: string;
+  ids: readonly string[];
 }
 
 export interface Capacity {
   /**
+   * `of`: what is added, by which its tenant's share is counted.
    * Throws `DirectiveRefused`: `lane_full` when `additions` directives per lane ('' = those without one) do not fit,
    * `service_full` when Redis holds as much as it may.
+   * Resolves to how its tenant's share is freed of what is refused after that, or was there before.
    */
-  reserve(additions: ReadonlyMap<string, number>): Promise<void>;
+  reserve(additions: ReadonlyMap<string, number>, of?: Additions): Promise<LeaveTenant>;
   /** Throws `DirectiveRefused` (`service_full`). */
   requireMemory(): Promise<void>;
 }
@@ -78,19 +90,39 @@ export function createCapacity(options: CapacityOptions): Capacity {
     ].filter((bound) => bound.limit !== null);
   }
 
-  async function reserve(additions: ReadonlyMap<string, number>): Promise<void> {
-    await memory.require();
-    const found = await Promise.all(bounds(additions).map(withCount));
-    // Nothing is awaited from here on: whoever waited for the same counts sees what the others added.
-    for (const { what, limit, added, count } of found)
-      if (limit !== null && count().value + added > limit) throw full(what, limit);
-    for (const { added, count } of found) count().value += added;
+  /** Before all others: what the tenant itself has open is the nearer reason. */
+  async function requireShare(of: Additions | undefined): Promise<LeaveTenant> {
+    const entered = of && (await options.enterTenant?.(of.requestId, of.ids));
+    if (of === undefined || entered === undefined) return leaveNothing;
+    if (typeof entered === 'number') throw full(`the tenant "${tenantOf(of.requestId)}"`, entered);
+    return entered;
   }
 
-  /** `count`: the newest, which others may have read meanwhile. */
-  async function withCount(bound: Bound) {
-    const count = await current(bound.name, bound.read);
-    return { ...bound, count: () => counts.get(bound.name) ?? count };
+  async function reserve(additions: ReadonlyMap<string, number>, of?: Additions): Promise<LeaveTenant> {
+    await memory.require();
+    const leave = await requireShare(of);
+    try {
+      await requireRoom(additions);
+    } catch (error) {
+      await leave(of?.ids ?? []);
+      throw error;
+    }
+    return leave;
+  }
+
+  async function requireRoom(additions: ReadonlyMap<string, number>): Promise<void> {
+    const asked = bounds(additions);
+    const unread = asked
+      .map(({ name, read }) => current(name, read))
+      .filter((each) => each instanceof Promise);
+    if (unread.length > 0) await Promise.all(unread);
+    // Nothing is awaited from here on: whoever waited for the same counts sees what the others added.
+    for (const { name, what, limit, added } of asked)
+      if (limit !== null && (counts.get(name)?.value ?? 0) + added > limit) throw full(what, limit);
+    for (const { name, added } of asked) {
+      const count = counts.get(name);
+      if (count) count.value += added;
+    }
   }
 
   return { reserve, requireMemory: () => memory.require() };

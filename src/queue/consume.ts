@@ -4,6 +4,7 @@ import { DelayedError, Worker, type Job } from 'bullmq';
 import { pause } from '../lifecycle.ts';
 import type { RedisConnection } from '../redis/connection.ts';
 import type { JobData } from './job.ts';
+import { type ClaimingLane, createLaneClaims, type HeldJob, type LaneClaims } from './lane-claims.ts';
 import { lanePrefix } from './lane-registry.ts';
 import { laneScriptsOn } from './lane-scripts.ts';
 
@@ -23,7 +24,10 @@ export interface ConsumeOptions {
   lockMs: number;
   /** How often it looks for such jobs, milliseconds. */
   stalledCheckMs: number;
-  handle: (job: JobData) => Promise<JobOutcome>;
+  /** `held`: the directive was claimed with the job; null: it is to be claimed. */
+  handle: (job: JobData, held: HeldJob | null) => Promise<JobOutcome>;
+  /** How directives are claimed as their jobs are taken, where one script can. Default: none is. */
+  claiming?: ClaimingLane | undefined;
   onError: (error: Error) => void;
 }
 
@@ -56,8 +60,13 @@ export function consumeLane(options: ConsumeOptions): LaneConsumer {
     removeOnComplete: { count: 0 },
     removeOnFail: { count: 0 },
   };
-  const worker = new Worker<JobData>(options.lane, processor(options), workerOptions, scripts.backend);
-  worker.on('error', options.onError);
+  let goesOn = true;
+  const claims = claimsOf(options, () => goesOn);
+  const backend = claims ? scripts.claiming(claims) : scripts.backend;
+  const worker = new Worker<JobData>(options.lane, processor(options, claims), workerOptions, backend);
+  worker.on('error', (error) => {
+    if (!isOfEnded(error, claims)) options.onError(error);
+  });
   worker.on('failed', (_job, error) => options.onError(error));
   let running: Promise<void> | undefined;
   return {
@@ -69,14 +78,27 @@ export function consumeLane(options: ConsumeOptions): LaneConsumer {
       running ??= worker.run();
       running.catch(options.onError);
     },
-    pause: () => worker.pause(true),
+    pause: () => {
+      goesOn = false;
+      return worker.pause(true);
+    },
     resume: () => {
+      goesOn = true;
       worker.resume().catch(options.onError);
     },
     async stop() {
+      goesOn = false;
       await worker.close();
     },
   };
+}
+
+const NOT_RENEWED = /^could not renew lock for job (.+)$/;
+
+/** The lock of a job that our scripts have ended, and of which BullMQ has not heard yet. */
+function isOfEnded({ message }: Error, claims: LaneClaims | null): boolean {
+  const id = NOT_RENEWED.exec(message)?.[1];
+  return id !== undefined && claims !== null && claims.isEnding(id);
 }
 
 /** Milliseconds; 0 = the job goes back to its lane, or is done. */
@@ -86,13 +108,23 @@ function shortWait(outcome: JobOutcome): number {
   return waitMs <= SHORT_WAIT_MS ? Math.max(waitMs, 0) : 0;
 }
 
-function processor({ handle }: ConsumeOptions): (job: Job<JobData>, token?: string) => Promise<null> {
+/** `goesOn`: whether the lane is taken from. */
+function claimsOf({ claiming }: ConsumeOptions, goesOn: () => boolean): LaneClaims | null {
+  if (claiming === undefined) return null;
+  const mayGoOn = (): boolean => goesOn() && claiming.mayGoOn();
+  return createLaneClaims({ ...claiming, mayGoOn, reserve: () => goesOn() && claiming.reserve() });
+}
+
+function processor(
+  { handle }: ConsumeOptions,
+  claims: LaneClaims | null,
+): (job: Job<JobData>, token?: string) => Promise<null> {
   return async (job, token) => {
-    let outcome = await handle(job.data);
+    let outcome = await handle(job.data, claims?.heldJob(job.id ?? '') ?? null);
     // BullMQ's timer is no finer than about 100 ms: a shorter wait is kept here, with the job in hand.
     for (let waitMs = shortWait(outcome); waitMs > 0; waitMs = shortWait(outcome)) {
       await pause(waitMs);
-      outcome = await handle(job.data);
+      outcome = await handle(job.data, null);
     }
     if (outcome.kind === 'done') return null;
     await job.moveToDelayed(outcome.at, token);

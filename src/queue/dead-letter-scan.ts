@@ -5,14 +5,14 @@ import type { DeadEntry, DeadLetterIndex } from '../journal/dead-letter-index.ts
 
 const SCAN = 200;
 
-/** Matching entries from position `offset`, with the position after each. */
+/** Matching entries of the tenant from position `offset`, with the position after each. */
 export async function* scan(
-  dead: DeadLetterIndex,
+  { dead, tenant }: { dead: DeadLetterIndex; tenant: string },
   filter: DeadLetterFilter,
   offset: number,
 ): AsyncGenerator<{ entry: DeadEntry; next: number }> {
   for (let position = offset; ; position += SCAN) {
-    const entries = await dead.page(position, SCAN);
+    const entries = await dead.page(tenant, position, SCAN);
     for (const [index, entry] of entries.entries()) {
       if (matches(entry, filter)) yield { entry, next: position + index + 1 };
     }
@@ -20,9 +20,11 @@ export async function* scan(
   }
 }
 
-function matches(entry: DeadEntry, { lane, error_type }: DeadLetterFilter): boolean {
+function matches(entry: DeadEntry, { lane, error_type, since, until }: DeadLetterFilter): boolean {
   return (
     (lane === undefined || entry.lane === lane) &&
-    (error_type === undefined || entry.errorType === error_type)
+    (error_type === undefined || entry.errorType === error_type) &&
+    (since === undefined || entry.endedAt >= Date.parse(since)) &&
+    (until === undefined || entry.endedAt < Date.parse(until))
   );
 }

@@ -1,10 +1,12 @@
 // Lists dead letters: directives that ended in an error, as an operator looks at them.
 // Must never list one whose record is gone.
+import { ownId } from '../contract/tenant.ts';
 import type { DeadLetter, DeadLetterFilter, DeadLetterPage } from '../contract/dead-letter.ts';
 import type { Directive } from '../contract/directive.ts';
 import type { ErrorEnvelope } from '../contract/error-envelope.ts';
 import type { DeadEntry } from '../journal/dead-letter-index.ts';
 import { decodeEnvelope } from '../journal/envelope.ts';
+import { groupDeadLetters } from './dead-letter-groups.ts';
 import { scan } from './dead-letter-scan.ts';
 import { createRedrive, type RedriveParts } from './redrive.ts';
 
@@ -26,10 +28,13 @@ function nameOf(directive: Directive): string | null {
 export function createDeadLetters(parts: RedriveParts) {
   const { journal, dead } = parts;
 
-  async function list({ after, limit = DEFAULT_PAGE, ...filter }: DeadLetterQuery): Promise<DeadLetterPage> {
+  async function list(
+    { after, limit = DEFAULT_PAGE, ...filter }: DeadLetterQuery,
+    tenant: string,
+  ): Promise<DeadLetterPage> {
     const letters: DeadLetter[] = [];
     const most = Math.min(limit, LARGEST_PAGE);
-    for await (const { entry, next } of scan(dead, filter, Number(after ?? 0))) {
+    for await (const { entry, next } of scan({ dead, tenant }, filter, Number(after ?? 0))) {
       const letter = await read(entry);
       if (letter) letters.push(letter);
       if (letters.length >= most) return { dead_letters: letters, next: String(next) };
@@ -47,7 +52,7 @@ export function createDeadLetters(parts: RedriveParts) {
     const signal = await journal.log.at(requestId, record.terminal);
     const { directive } = decodeEnvelope(json);
     return {
-      request_id: requestId,
+      request_id: ownId(requestId),
       id,
       type: directive.type,
       lane: record.lane,
@@ -58,7 +63,24 @@ export function createDeadLetters(parts: RedriveParts) {
     };
   }
 
-  return { list, redrive: createRedrive(parts) };
+  /** All of the tenant, by the id of their request as the tenant knows it. The index holds a bounded number. */
+  async function byRequest(tenant: string): Promise<Map<string, DeadEntry[]>> {
+    const found = new Map<string, DeadEntry[]>();
+    for await (const { entry } of scan({ dead, tenant }, {}, 0)) {
+      const id = ownId(entry.requestId);
+      const others = found.get(id);
+      if (others === undefined) found.set(id, [entry]);
+      else others.push(entry);
+    }
+    return found;
+  }
+
+  return {
+    list,
+    byRequest,
+    groups: (tenant: string) => groupDeadLetters(scan({ dead, tenant }, {}, 0)),
+    ...createRedrive(parts),
+  };
 }
 
 function errorOf(data: unknown): ErrorEnvelope {

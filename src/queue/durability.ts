@@ -105,11 +105,16 @@ export function confirmations(
   durability: Durability,
 ): () => Promise<Confirm | null> {
   let asked: Promise<BeginConfirm | null> | undefined;
-  return async () => {
+  let isNeeded = true;
+  const begin = async (): Promise<Confirm | null> => {
     asked ??= confirmation(connection, durability).catch((error: unknown) => {
       asked = undefined;
       throw error;
     });
-    return (await asked)?.() ?? null;
+    const found = await asked;
+    isNeeded = found !== null;
+    return found?.() ?? null;
   };
+  const none = Promise.resolve(null);
+  return () => (isNeeded ? begin() : none);
 }

@@ -4,6 +4,7 @@ import type { WithAcceptance } from '../journal/journal.ts';
 import type { SweepIndex } from '../journal/sweep-index.ts';
 import type { Confirm } from './durability.ts';
 import { type JobData, MAX_INLINE_BYTES } from './job.ts';
+import type { LaneFreedom } from './lane-freedom.ts';
 import type { Lanes } from './lanes.ts';
 import type { LocalLanes } from './local-roles.ts';
 
@@ -22,13 +23,13 @@ export interface Entry<V> {
   requestId: string;
   /** Written before the acceptance: what is accepted and then never enqueued is found there. */
   announcements: readonly Announcement[];
-  /** The one write that makes it durable. `together`: it announces and enqueues as well. */
+  /** The one write that makes it durable. `together`: it announces as well, and enqueues where that names the lane. */
   accept(together?: WithAcceptance): Promise<V>;
   /** The jobs of what was accepted; null: it was refused. */
   jobsOf(verdict: V): readonly LaneJob[] | null;
   /** The only job, where no verdict changes it: it is sent in the same round trip as the acceptance. */
   only?: LaneJob | undefined;
-  /** The lane of all jobs, where `accept` can announce and enqueue as well, and nothing else follows it. */
+  /** The lane of all jobs, where `accept` can enqueue them as well. */
   onlyLane?: string | undefined;
   /** What else follows the acceptance, beside the jobs; the sweeper does what fails of it. */
   afterwards?(): Promise<void>;
@@ -41,10 +42,14 @@ export interface EntranceOptions {
   lanes: Lanes;
   /** What this process takes itself is not enqueued. */
   local: LocalLanes;
+  /** Whether nobody has paused or limited a lane; else what this process would take goes through it all the same. */
+  isFree: LaneFreedom;
   /** Begun before each acceptance; null = Redis' own durability. */
   confirm: () => Promise<Confirm | null>;
   /** Redis Cluster keeps no order between slots, so there each step waits for the one before it. */
   ordered: boolean;
+  /** Called for each request that has something new. Default: nobody lists requests. */
+  changed?: (requestId: string) => void;
   /** Milliseconds on a clock that only goes forward. */
   now?: () => number;
 }
@@ -53,33 +58,58 @@ export type Entrance = ReturnType<typeof createEntrance>;
 
 /** The sweeper looks at what has entered this long after it, if it is still open. */
 export const FIRST_LOOK_MS = 5_000;
+/** With one acceptance; Lua's stack bounds it. */
+const MOST_ANNOUNCED = 1_000;
 /** An acceptance slower than this may have been swept out of the index before it happened. */
 const SLOW_ACCEPT_MS = 2_500;
 
 export function createEntrance(options: EntranceOptions) {
-  const { lanes, local, ordered, now = () => performance.now() } = options;
+  const { lanes, local, isFree, ordered, now = () => performance.now() } = options;
 
   /** Returns once the entry is accepted, as durable as configured, and enqueued; or refused. Rejects when Redis does not answer. */
   async function enter<V>(entry: Entry<V>): Promise<V> {
     const confirm = await options.confirm();
-    const together = togetherOf(entry);
-    const verdict = await (together ? entry.accept(together) : enterInSteps(entry));
-    if (entry.jobsOf(verdict) !== null) await confirm?.();
+    const together = await togetherOf(entry);
+    const verdict = await entered(entry, together);
+    if (entry.jobsOf(verdict) === null) return verdict;
+    options.changed?.(entry.requestId);
+    await confirm?.();
     return verdict;
   }
 
-  /** Redis takes it whole or not at all; null: not of this entry. What this process takes itself has no job. */
-  function togetherOf<V>({ announcements, onlyLane }: Entry<V>): WithAcceptance | null {
-    if (onlyLane === undefined || !ordered || local.canTake(onlyLane)) return null;
-    const laneBase = lanes.scriptedBase(onlyLane);
-    return laneBase === null ? null : { announcements, laneBase, inlineBytes: MAX_INLINE_BYTES };
+  async function entered<V>(entry: Entry<V>, together: WithAcceptance | undefined): Promise<V> {
+    try {
+      return await (together?.laneBase ? enterAtOnce(entry, together) : enterInSteps(entry, together));
+    } catch (error) {
+      // Redis may have accepted it and not answered.
+      options.changed?.(entry.requestId);
+      throw error;
+    }
   }
 
-  async function enterInSteps<V>(entry: Entry<V>): Promise<V> {
+  /** What Redis takes whole or not at all; undefined: it keeps the steps. What this process takes itself has no job. */
+  async function togetherOf<V>({ announcements, onlyLane }: Entry<V>): Promise<WithAcceptance | undefined> {
+    if (!ordered || announcements.length > MOST_ANNOUNCED) return undefined;
+    const isOwn = onlyLane === undefined || (await mayTake(onlyLane));
+    const laneBase = isOwn ? null : lanes.scriptedBase(onlyLane);
+    return { announcements, laneBase, inlineBytes: MAX_INLINE_BYTES };
+  }
+
+  async function mayTake(lane: string): Promise<boolean> {
+    return local.canTake(lane) && isFree(lane);
+  }
+
+  async function enterAtOnce<V>(entry: Entry<V>, together: WithAcceptance): Promise<V> {
+    const verdict = await entry.accept(together);
+    if (entry.jobsOf(verdict) !== null) await entry.afterwards?.().catch(() => {});
+    return verdict;
+  }
+
+  async function enterInSteps<V>(entry: Entry<V>, together: WithAcceptance | undefined): Promise<V> {
     const begunAt = now();
-    const announced = announce(options.index, entry);
+    const announced = together ? Promise.resolve() : announce(options.index, entry);
     if (!ordered) await announced;
-    const accepting = entry.accept();
+    const accepting = entry.accept(together);
     const ahead = enqueueAhead(entry);
     const [verdict] = await Promise.all([accepting, announced]);
     const jobs = entry.jobsOf(verdict);
@@ -101,9 +131,10 @@ export function createEntrance(options: EntranceOptions) {
     return enqueued;
   }
 
-  function dispatch(jobs: readonly LaneJob[]): Promise<void> {
-    const left = jobs.filter(({ lane, data }) => !local.take(lane, data));
-    return enqueueAll(lanes, left);
+  async function dispatch(jobs: readonly LaneJob[]): Promise<void> {
+    const left: LaneJob[] = [];
+    for (const job of jobs) if (!(await mayTake(job.lane)) || !local.take(job.lane, job.data)) left.push(job);
+    await enqueueAll(lanes, left);
   }
 
   /** Where nobody serves the lane the job would stay for ever. */

@@ -5,7 +5,7 @@ import type { Envelope } from '../journal/envelope.ts';
 /** Bodies above this are read from the journal instead of travelling in the job. */
 export const MAX_INLINE_BYTES = 32_768;
 
-/** The data of a job, which accept.lua writes too. `envelope` is absent for large directives. */
+/** The data of a job, which include-entrance.lua writes too. `envelope` is absent for large directives. */
 export interface JobData {
   request_id: string;
   id: string;
@@ -13,7 +13,12 @@ export interface JobData {
   envelope?: Envelope;
 }
 
-/** The job's id, which accept.lua makes too. BullMQ refuses ':', so it becomes '+', which no identifier contains. */
+/** The directive that travels in a job; undefined: it does not. A job from a lane says the ids once, outside of it. */
+export function envelopeIn({ request_id, id, envelope }: JobData): Envelope | undefined {
+  return envelope && { ...envelope, directive: { ...envelope.directive, request_id, id } };
+}
+
+/** The job's id, which include-entrance.lua makes too. BullMQ refuses ':', so it becomes '+', which no identifier contains. */
 export function jobId(requestId: string, directiveId: string): string {
   return `${requestId}/${directiveId}`.replaceAll(':', '+');
 }

@@ -5,7 +5,7 @@ import { modelLane } from '../contract/model-name.ts';
 import { waitOf } from '../contract/waiting.ts';
 import type { Catalog } from '../catalog/catalog.ts';
 import type { Lanes } from './lanes.ts';
-import type { PresentWorker } from '../catalog/workers.ts';
+import { BEAT_MS, type PresentWorker } from '../catalog/workers.ts';
 import { customLane, toolLane } from '../catalog/route.ts';
 import { blockedLanes, createLaneWaits, type LaneWaits, PROBE_MS } from './lane-waits.ts';
 import { RUN_LANE } from './run-wake.ts';
@@ -40,9 +40,13 @@ export async function listLanes(parts: LaneListParts): Promise<LaneListing> {
   return { lanes: await Promise.all(names.map(look)) };
 }
 
+/** A worker that misses so many beats has died, or stands still: what it ran may run elsewhere. */
+const SILENT_MS = 3 * BEAT_MS;
+
 /** As the workers last said: what an engine gives to the worker of its own process has no job. */
 function runningIn(lane: string, workers: readonly PresentWorker[]): number {
-  const served = workers.flatMap(({ lanes }) => lanes?.filter(({ name }) => name === lane) ?? []);
+  const heard = workers.filter(({ silentMs }) => silentMs < SILENT_MS);
+  const served = heard.flatMap(({ lanes }) => lanes?.filter(({ name }) => name === lane) ?? []);
   return served.reduce((sum, { running }) => sum + running, 0);
 }
 

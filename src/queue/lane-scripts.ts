@@ -7,10 +7,13 @@ import type { RunScript } from '../journal/scripts.ts';
 import type { RedisConnection } from '../redis/connection.ts';
 import { settledWithin } from '../lifecycle.ts';
 import { laneBackend, type LaneBackend } from './lane-backend.ts';
+import type { LaneClaims } from './lane-claims.ts';
 import { lanePrefix, LANE_KEYS } from './lane-registry.ts';
 
 export interface LaneScripts {
   readonly backend: LaneBackend;
+  /** Of a worker that claims as it takes. */
+  claiming(claims: LaneClaims): LaneBackend;
   /** Whether ours are used. */
   fit(): boolean;
   /** Once for a connection; until then, and when it fails, BullMQ's are used. Returns why ours are not used; null: they are, or need no word. */
@@ -81,6 +84,7 @@ function createLaneScripts(connection: RedisConnection, prefix: string): LaneScr
 
   return {
     backend: laneBackend(connection, () => fits),
+    claiming: (claims) => laneBackend(connection, () => fits, undefined, claims),
     fit: () => fits,
     check: () => (checking ??= look()),
     async settled() {
@@ -146,7 +150,13 @@ async function record(
   await ours.addJob(jobOf('c'), 'c');
   await ours.moveToActive('t3');
   const jobKeys = ['a', 'b', 'c'].flatMap((id) => [id, `${id}:lock`]);
-  commands.push(['del', [...LANE_KEYS, ...jobKeys].map((part) => theirs.toKey(part))]);
+  const left = [...LANE_KEYS, ...jobKeys].map((part) => theirs.toKey(part));
+  commands.push(['del', [...left, ...commands.flatMap(([name, args]) => rememberedBy(name, args))]]);
+}
+
+/** Where job-take.lua remembers a take. */
+function rememberedBy(name: string, args: readonly unknown[]): string[] {
+  return name === 'adjutant:job-take' ? [`${String(args[1])}taken:${String(args.at(-1))}`] : [];
 }
 
 /** Redis does all of it or nothing, so that nothing is left when this process or its connection ends meanwhile. */

@@ -52,5 +52,10 @@ export function createLaneThrottle(queueOf: (lane: string) => Queue) {
     return (pausedUntil.get(lane) ?? 0) > Date.now();
   }
 
-  return { setGlobalConcurrency, setRate, pauseFor, heldBack, isPaused };
+  /** Of a lane with a rate of `max`: it is only what a pause has left behind. */
+  async function isUnpaused(lane: string, max: number): Promise<boolean> {
+    return Number(max) === NO_RATE && (await queueOf(lane).getRateLimitTtl()) <= 0;
+  }
+
+  return { setGlobalConcurrency, setRate, pauseFor, heldBack, isPaused, isUnpaused };
 }

@@ -4,7 +4,7 @@ import type { Catalog } from '../catalog/catalog.ts';
 import type { CatalogEntry } from '../catalog/tool-catalog.ts';
 import { recent, type Recent } from '../catalog/recent.ts';
 import { toolLane } from '../catalog/route.ts';
-import { isServed, type PresentWorker } from '../catalog/workers.ts';
+import { BEAT_MS, isServed, type PresentWorker } from '../catalog/workers.ts';
 import { modelLane } from '../contract/model-name.ts';
 import type { WaitReason } from '../contract/waiting.ts';
 import type { LaneLoad, Lanes } from './lanes.ts';
@@ -53,7 +53,28 @@ export function laneWait(
     return heldBack.byRate
       ? { reason: 'limit_reached', untilAt: null, ...rateOf(heldBack) }
       : { reason: 'rate_limited', untilAt: now + heldBack.forMs };
-  return load.waiting > 0 && load.active > 0 ? { reason: 'concurrency', untilAt: null } : null;
+  return isFull(lane, workers, load) ? { reason: 'concurrency', untilAt: null } : null;
+}
+
+/** One that is silent for longer may be dead: what its jobs hold is no limit. */
+const SILENT_MS = 3 * BEAT_MS;
+
+/** As many run as a limit over all workers allows, or as the workers that are there take at once. */
+function isFull(
+  lane: string,
+  workers: readonly PresentWorker[],
+  { waiting, active, globalConcurrency }: LaneLoad,
+): boolean {
+  if (waiting === 0 || active === 0) return false;
+  const heard = workers.filter((worker) => worker.silentMs <= SILENT_MS && isServed(lane, [worker]));
+  if (heard.length === 0) return false;
+  if (globalConcurrency !== null && active >= globalConcurrency) return true;
+  return active >= heard.reduce((sum, worker) => sum + placesOf(lane, worker), 0);
+}
+
+/** A worker that serves too much to list it is taken to be full. */
+function placesOf(lane: string, { lanes }: PresentWorker): number {
+  return lanes?.find(({ name }) => name === lane)?.concurrency ?? 0;
 }
 
 function serverDown({ untilAt, cause, down }: BlockedLane, now: number): LaneWait {

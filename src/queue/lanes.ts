@@ -19,13 +19,14 @@ export interface LaneCounts {
   workers: number;
 }
 
-export type LaneLoad = Pick<LaneCounts, 'waiting' | 'active'>;
+export type LaneLoad = Pick<LaneCounts, 'waiting' | 'active' | 'globalConcurrency'>;
 
 export type Lanes = ReturnType<typeof createLanes>;
 
 export function createLanes(connection: RedisConnection, keys: KeySpace) {
   const queues = createLaneQueues(connection, keys);
   const { queue } = queues;
+  const throttle = createLaneThrottle(queue);
 
   /** Adds the job of a directive, to be taken now or after `delayMs`. Changes nothing while the directive has a job. */
   async function enqueue(lane: string, data: JobData, delayMs = 0): Promise<void> {
@@ -65,8 +66,12 @@ export function createLanes(connection: RedisConnection, keys: KeySpace) {
 
   /** As `counts`, in one cheap question. */
   async function load(lane: string): Promise<LaneLoad> {
-    const jobs = await queue(lane).getJobCounts('wait', 'prioritized', 'active');
-    return { waiting: (jobs['wait'] ?? 0) + (jobs['prioritized'] ?? 0), active: jobs['active'] ?? 0 };
+    const [jobs, globalConcurrency] = await Promise.all([
+      queue(lane).getJobCounts('wait', 'prioritized', 'active'),
+      queue(lane).getGlobalConcurrency(),
+    ]);
+    const waiting = (jobs['wait'] ?? 0) + (jobs['prioritized'] ?? 0);
+    return { waiting, active: jobs['active'] ?? 0, globalConcurrency };
   }
 
   async function counts(lane: string): Promise<LaneCounts> {
@@ -91,11 +96,11 @@ export function createLanes(connection: RedisConnection, keys: KeySpace) {
   /** Nobody has paused or limited it. */
   async function isFree(lane: string): Promise<boolean> {
     const { paused, concurrency, max } = await queue(lane).getMeta();
-    return !paused && concurrency === undefined && max === undefined;
+    if (paused || concurrency !== undefined) return false;
+    return max === undefined || throttle.isUnpaused(lane, max);
   }
 
   return {
-    isFree,
     enqueue,
     requeue,
     enqueueAll,
@@ -103,7 +108,8 @@ export function createLanes(connection: RedisConnection, keys: KeySpace) {
     queued,
     load,
     counts,
-    ...createLaneThrottle(queue),
+    ...throttle,
+    isFree,
     scriptedBase: queues.scriptedBase,
     /** Lists these lanes as in use, also while they are empty. */
     note: queues.note,

@@ -6,10 +6,11 @@ import type { DirectiveRecord } from '../journal/records.ts';
 
 /** An attempt has begun without a recorded end, or its server goes on with it, and a repeat could do harm. */
 export function mayHaveRun(
-  { status, task }: Pick<DirectiveRecord, 'status' | 'task'>,
+  { status, startedAt, task }: Pick<DirectiveRecord, 'status' | 'startedAt' | 'task'>,
   directive: Directive,
 ): boolean {
-  return (status === 'running' || task) && !isHarmless(directive);
+  const hasBegun = status === 'running' && startedAt !== null;
+  return (hasBegun || task) && !isHarmless(directive);
 }
 
 /** By the directive alone. The policies of tools and custom types are known only to the workers, so they count as harmful. */

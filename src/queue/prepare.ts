@@ -10,7 +10,7 @@ import { type Announcement, FIRST_LOOK_MS, type LaneJob } from './entrance.ts';
 import { jobDataFor, type JobData } from './job.ts';
 import type { Catalog } from '../catalog/catalog.ts';
 import { NO_MODELS } from '../catalog/known-models.ts';
-import { routeOf, type Known, type Route } from '../catalog/route.ts';
+import { type Known, type KnownServers, routeOf, type Route } from '../catalog/route.ts';
 import { type SpanParent, traceparentOf } from '../telemetry/span-place.ts';
 import { NO_SPANS, type Spans } from '../telemetry/spans.ts';
 import { type DraftedSpan, refusedSpan, sendPlace, sendSpan } from './send-span.ts';
@@ -42,10 +42,10 @@ export function createPreparer(
   spans: Spans = NO_SPANS,
 ): Preparer {
   async function prepareAll(directives: readonly Directive[], traceparent: string): Promise<Prepared[]> {
-    const known = await knownFor(directives);
+    const routes = await routesOf(directives);
     const parent = spans.under(traceparent);
-    return directives.map((directive) => {
-      const route = executeImmediately(directive) ?? routeOf(directive, known);
+    return directives.map((directive, position) => {
+      const route = routes[position] as Route | Result;
       const span = parent && spanOf(parent, directive, route);
       // What the attempts are made under.
       const context = span?.kind === 'producer' ? traceparentOf(span.place) : traceparent;
@@ -53,18 +53,20 @@ export function createPreparer(
     });
   }
 
-  /** What the directives need to know; read again where one of them is not found. */
-  async function knownFor(directives: readonly Directive[]): Promise<Known> {
-    const tools = directives.filter(({ type }) => type === 'tool_exec');
-    const asks = directives.filter(({ type }) => type.startsWith('llm_'));
+  /** What is known is read again where it does not hold one of them. */
+  async function routesOf(directives: readonly Directive[]): Promise<(Route | Result)[]> {
     const known: Known = {
-      servers: tools.length > 0 ? await catalog.servers.current() : new Map(),
-      models: asks.length > 0 ? await catalog.models.current() : NO_MODELS,
+      servers: directives.some(isTool) ? await catalog.servers.current() : NO_SERVERS,
+      models: directives.some(isAsk) ? await catalog.models.current() : NO_MODELS,
     };
-    const isLost = (directive: Directive): boolean => routeOf(directive, known).kind === 'ended';
-    if (tools.some(isLost)) known.servers = await catalog.servers.recheck();
-    if (asks.some(isLost)) known.models = await catalog.models.recheck();
-    return known;
+    const routed = (directive: Directive): Route | Result =>
+      executeImmediately(directive) ?? routeOf(directive, known);
+    const routes = directives.map(routed);
+    const lost = directives.filter((_, position) => isLost(routes[position]));
+    if (lost.length === 0) return routes;
+    if (lost.some(isTool)) known.servers = await catalog.servers.recheck();
+    if (lost.some(isAsk)) known.models = await catalog.models.recheck();
+    return directives.map(routed);
   }
 
   function prepare(directive: Directive, traceparent: string, route: Route | Result): Omit<Prepared, 'span'> {
@@ -94,6 +96,15 @@ export function createPreparer(
   }
 
   return { prepare: prepareAll };
+}
+
+const NO_SERVERS: KnownServers = new Map();
+
+const isTool = ({ type }: Directive): boolean => type === 'tool_exec';
+const isAsk = ({ type }: Directive): boolean => type.startsWith('llm_');
+
+function isLost(route: Route | Result | undefined): boolean {
+  return route !== undefined && 'kind' in route && route.kind === 'ended';
 }
 
 function spanOf(parent: SpanParent, directive: Directive, route: Route | Result): DraftedSpan | null {
@@ -128,6 +139,15 @@ export function withLane(prepared: readonly Prepared[]): Prepared[] {
 
 export function jobsOf(open: readonly Prepared[]): LaneJob[] {
   return open.map(({ acceptance, job }) => ({ lane: acceptance.lane ?? '', data: job }));
+}
+
+/** Redis does nothing else while it accepts and enqueues them. */
+const MOST_TOGETHER = 128;
+
+/** The lane of all of them; undefined: there is none, or several, or more than one script shall take. */
+export function onlyLaneOf(open: readonly Prepared[]): string | undefined {
+  const [lane, ...others] = new Set(open.map(({ acceptance }) => acceptance.lane));
+  return others.length === 0 && open.length <= MOST_TOGETHER ? (lane ?? undefined) : undefined;
 }
 
 /** Soon enough that a short deadline is not missed. */

@@ -1,15 +1,25 @@
 // The direct way to the service: journal and queue without HTTP, for programs that may touch Redis.
 // Must never promise less than the HTTP client: same validation, same guarantees, same test suite.
 import type { AgentListing } from '../contract/agent-listing.ts';
+import {
+  type ApprovalListing,
+  type ApprovalQuery,
+  approvalQuerySchema,
+} from '../contract/approval-listing.ts';
+import { type ReindexStep, reindexBodySchema } from '../contract/bulk.ts';
 import type { Cancellation } from '../contract/cancellation.ts';
 import { redriveBodySchema } from '../contract/dead-letter.ts';
 import { fieldErrors } from '../contract/field-error.ts';
+import { readInput } from '../contract/read-input.ts';
 import type { DirectiveClient, RunClient } from '../contract/directive-client.ts';
 import { DirectiveRefused, problem } from '../contract/problem.ts';
-import type { RunView } from '../contract/run.ts';
+import { requestQuerySchema, type RequestListing, type RequestQuery } from '../contract/request-listing.ts';
+import type { RunView, StartedRun, SubmittedRun } from '../contract/run.ts';
+import { DEFAULT_TENANT, scopedId } from '../contract/tenant.ts';
 import type { Catalog } from '../catalog/catalog.ts';
 import { toolListing } from '../catalog/tool-catalog.ts';
 import { wholeResults } from '../journal/whole-result.ts';
+import { type Bulk, createBulk } from './bulk.ts';
 import type { Canceller } from './cancel.ts';
 import type { DeadLetters } from './dead-letters.ts';
 import type { Lanes } from './lanes.ts';
@@ -21,7 +31,9 @@ import { drainWorker, listWorkers } from './worker-list.ts';
 import { whileAvailable } from '../redis/unavailable.ts';
 
 /** What the client asks of the part that knows runs. */
-export interface ClientRuns extends RunClient {
+export interface ClientRuns extends Omit<RunClient, 'start'> {
+  /** `tenant`: whose the run is. The other methods take scoped ids. */
+  start(run: SubmittedRun, options?: { traceparent?: string }, tenant?: string): Promise<StartedRun>;
   /** null: the request has no run. */
   view(requestId: string): Promise<RunView | null>;
   /** The context that its run was started in; null: it has no run. */
@@ -33,6 +45,14 @@ export interface ClientRuns extends RunClient {
   agents(): Promise<AgentListing>;
 }
 
+/** The lists over all requests of a tenant. */
+export interface RequestLists {
+  requests(query: RequestQuery, tenant: string): Promise<RequestListing>;
+  approvals(query: ApprovalQuery, tenant: string): Promise<ApprovalListing>;
+  /** Of all tenants. */
+  reindex(cursor: string | undefined): Promise<ReindexStep>;
+}
+
 export interface QueueClientParts extends SubmissionWaitParts, RequestReaderParts {
   canceller: Canceller;
   deadLetters: DeadLetters;
@@ -40,13 +60,21 @@ export interface QueueClientParts extends SubmissionWaitParts, RequestReaderPart
   lanes: Lanes;
   runs: ClientRuns;
   answer: DirectiveClient['answer'];
+  lists: RequestLists;
   /** Closes what the client was built on. */
   close(): Promise<void>;
 }
 
-export function createQueueClient(parts: QueueClientParts): DirectiveClient {
+/** The service as one tenant sees it: what others have does not exist. */
+export function createQueueClient(parts: QueueClientParts, tenant: string = DEFAULT_TENANT): DirectiveClient {
+  const client = singleRequests(parts, tenant);
+  return { ...client, ...createBulk(client, parts.deadLetters, tenant) };
+}
+
+function singleRequests(parts: QueueClientParts, tenant: string): Omit<DirectiveClient, keyof Bulk> {
   const { journal, canceller, catalog } = parts;
   const whole = wholeResults(parts.payloads);
+  const scoped = (requestId: string): string => scopedId(tenant, requestId);
 
   async function cancel(
     requestId: string,
@@ -69,18 +97,20 @@ export function createQueueClient(parts: QueueClientParts): DirectiveClient {
   }
 
   return {
-    ...createSubmissionWait(parts, whole),
-    ...createRequestReader(parts, whole),
-    cancel,
-    answer: (requestId, inputId, body) => parts.answer(requestId, inputId, body),
-    deadLetters: (query = {}) => whileAvailable(() => parts.deadLetters.list(query)),
+    ...createSubmissionWait(parts, whole, tenant),
+    ...readsOf(createRequestReader(parts, whole), scoped),
+    cancel: (requestId, directiveId, options) => cancel(scoped(requestId), directiveId, options),
+    answer: (requestId, inputId, body) => parts.answer(scoped(requestId), inputId, body),
+    ...listsOf(parts.lists, tenant),
+    deadLetters: (query = {}) => whileAvailable(() => parts.deadLetters.list(query, tenant)),
+    deadLetterGroups: () => whileAvailable(() => parts.deadLetters.groups(tenant)),
     redrive: async (which) => {
       const read = redriveBodySchema.safeParse(which);
       if (!read.success)
         throw new DirectiveRefused(problem('invalid_body', { errors: fieldErrors(read.error) }));
-      return whileAvailable(() => parts.deadLetters.redrive(read.data));
+      return whileAvailable(() => parts.deadLetters.redrive(read.data, tenant));
     },
-    runs: { start: parts.runs.start, input: parts.runs.input, decide: parts.runs.decide },
+    runs: runsOf(parts.runs, tenant),
     agents: () => parts.runs.agents(),
     tools: (which) => whileAvailable(async () => toolListing(await catalog.published.tools.read(), which)),
     lanes: () =>
@@ -88,5 +118,46 @@ export function createQueueClient(parts: QueueClientParts): DirectiveClient {
     workers: () => whileAvailable(() => listWorkers(catalog.workers)),
     drainWorker: (id, drain = true) => whileAvailable(() => drainWorker(catalog.workers, id, drain)),
     close: () => parts.close(),
+  };
+}
+
+function runsOf({ start, input, decide }: ClientRuns, tenant: string): RunClient {
+  return {
+    start: (run, options) => start(run, options, tenant),
+    input: (requestId, body) => input(scopedId(tenant, requestId), body),
+    decide: (requestId, callId, body) => decide(scopedId(tenant, requestId), callId, body),
+  };
+}
+
+type Reads = Pick<DirectiveClient, 'signals' | 'page' | 'request' | 'trace' | 'directive' | 'payload'>;
+
+function readsOf(reader: Reads, scoped: (requestId: string) => string): Reads {
+  return {
+    signals: (requestId, options) => reader.signals(scoped(requestId), options),
+    page: (requestId, options) => reader.page(scoped(requestId), options),
+    request: (requestId) => reader.request(scoped(requestId)),
+    trace: (requestId, options) => reader.trace(scoped(requestId), options),
+    directive: (requestId, directiveId) => reader.directive(scoped(requestId), directiveId),
+    payload: (requestId, directiveId) => reader.payload(scoped(requestId), directiveId),
+  };
+}
+
+function listsOf(
+  lists: RequestLists,
+  tenant: string,
+): Pick<DirectiveClient, 'requests' | 'approvals' | 'reindex'> {
+  return {
+    requests: async (query = {}) => {
+      const read = readInput(requestQuerySchema, query, 'invalid_query');
+      return whileAvailable(() => lists.requests(read, tenant));
+    },
+    approvals: async (query = {}) => {
+      const read = readInput(approvalQuerySchema, query, 'invalid_query');
+      return whileAvailable(() => lists.approvals(read, tenant));
+    },
+    reindex: async (options = {}) => {
+      const { cursor } = readInput(reindexBodySchema, options, 'invalid_query');
+      return whileAvailable(() => lists.reindex(cursor));
+    },
   };
 }

@@ -1,6 +1,12 @@
 // Redrives dead letters: a new directive with its own id for each, linked to the old one.
 // Must never take a dead letter off the list before its successor is durable.
-import type { DeadLetterFilter, Redrive, RedriveBody } from '../contract/dead-letter.ts';
+import { ownId, scopedId } from '../contract/tenant.ts';
+import {
+  DEFAULT_REDRIVEN,
+  type DeadLetterFilter,
+  type Redrive,
+  type RedriveBody,
+} from '../contract/dead-letter.ts';
 import type { ParsedDirective } from '../contract/directive.ts';
 import { DirectiveRefused } from '../contract/problem.ts';
 import type { DeadEntry, DeadLetterIndex } from '../journal/dead-letter-index.ts';
@@ -14,24 +20,35 @@ export interface RedriveParts {
   journal: Journal;
   dead: DeadLetterIndex;
   submitter: Submitter;
+  /** Asked before dead letters are redriven: whether whoever calls may submit so many. Throws the refusal. */
+  charge?: ((count: number) => Promise<void>) | undefined;
 }
 
 /** As many as a body may name. */
 const MOST_NAMED = 1_000;
-const DEFAULT_LIMIT = 100;
 const TOO_MANY = 429;
 
 type Redriven = Redrive['redriven'][number];
 type Refused = Redrive['refused'][number];
 
-export function createRedrive({ journal, dead, submitter }: RedriveParts) {
-  async function redrive({
-    directives,
-    limit = DEFAULT_LIMIT,
-    all: _all,
-    ...filter
-  }: RedriveBody): Promise<Redrive> {
-    const named = directives && new Set(directives.map(({ request_id, id }) => `${request_id}/${id}`));
+interface Wanted {
+  readonly filter: DeadLetterFilter;
+  readonly named: ReadonlySet<string> | undefined;
+  /** Those that are not wanted again. */
+  readonly tried: ReadonlySet<string>;
+}
+
+/** `done`: those before this position were tried; those from there on wait for a repeat. */
+export type RedrivenThese = Omit<Redrive, 'left'> & { readonly done: number };
+
+export function createRedrive({ journal, dead, submitter, charge = async () => {} }: RedriveParts) {
+  async function redrive(
+    { directives, limit = DEFAULT_REDRIVEN, all: _all, ...filter }: RedriveBody,
+    tenant: string,
+  ): Promise<Redrive> {
+    const named =
+      directives && new Set(directives.map(({ request_id, id }) => `${scopedId(tenant, request_id)}/${id}`));
+    const among = { dead, tenant };
     const redriven: Redrive['redriven'] = [];
     const refused: Redrive['refused'] = [];
     const tried = new Set<string>();
@@ -40,7 +57,8 @@ export function createRedrive({ journal, dead, submitter }: RedriveParts) {
     let left: number;
     let full: DirectiveRefused | null = null;
     do {
-      ({ chosen, left } = await choose(filter, named, tried, most - redriven.length));
+      ({ chosen, left } = await choose(among, { filter, named, tried }, most - redriven.length));
+      if (chosen.length > 0) await charge(chosen.length);
       for (const entry of chosen) {
         tried.add(nameOfEntry(entry));
         const made: Redriven | Refused | DirectiveRefused | null = full ?? (await redriveOne(entry));
@@ -60,14 +78,13 @@ export function createRedrive({ journal, dead, submitter }: RedriveParts) {
 
   /** The oldest that match and were not tried, up to `most`; and how many more there are. */
   async function choose(
-    filter: DeadLetterFilter,
-    named: ReadonlySet<string> | undefined,
-    tried: ReadonlySet<string>,
+    among: { dead: DeadLetterIndex; tenant: string },
+    { filter, named, tried }: Wanted,
     most: number,
   ): Promise<{ chosen: DeadEntry[]; left: number }> {
     const chosen: DeadEntry[] = [];
     let left = 0;
-    for await (const { entry } of scan(dead, filter, 0)) {
+    for await (const { entry } of scan(among, filter, 0)) {
       const name = nameOfEntry(entry);
       if (tried.has(name) || named?.has(name) === false) continue;
       if (chosen.length < most) chosen.push(entry);
@@ -94,7 +111,7 @@ export function createRedrive({ journal, dead, submitter }: RedriveParts) {
       return null;
     }
     const { directive, traceparent } = decodeEnvelope(json);
-    const from = { request_id: entry.requestId, id: entry.id };
+    const from = { request_id: ownId(entry.requestId), id: entry.id };
     const id = successorId(entry.id);
     const successor = {
       ...directive,
@@ -103,15 +120,46 @@ export function createRedrive({ journal, dead, submitter }: RedriveParts) {
     } as ParsedDirective;
     await submitter.submit([successor], { traceparent });
     await dead.remove(entry);
-    return { from, to: { request_id: entry.requestId, id } };
+    return { from, to: { request_id: ownId(entry.requestId), id } };
   }
 
-  return redrive;
+  async function redriveThese(entries: readonly DeadEntry[], isOver: () => boolean): Promise<RedrivenThese> {
+    await charge(entries.length);
+    return redriveEach(redriveOne, entries, isOver);
+  }
+
+  return { redrive, redriveThese };
+}
+
+type RedriveOne = (entry: DeadEntry) => Promise<Redriven | Refused | DirectiveRefused | null>;
+
+/** Each in turn, until it `isOver`; a full lane refuses those that follow. */
+async function redriveEach(
+  redriveOne: RedriveOne,
+  entries: readonly DeadEntry[],
+  isOver: () => boolean,
+): Promise<RedrivenThese> {
+  const redriven: Redriven[] = [];
+  const refused: Refused[] = [];
+  const not_found: Redriven['from'][] = [];
+  for (const [done, entry] of entries.entries()) {
+    if (done > 0 && isOver()) return { redriven, refused, not_found, done };
+    const made = await redriveOne(entry);
+    if (made instanceof DirectiveRefused) {
+      if (redriven.length === 0) throw made;
+      refused.push(...entries.slice(done).map((each) => refusalOf(each, made)));
+      return { redriven, refused, not_found, done };
+    }
+    if (made === null) not_found.push(refOf(nameOfEntry(entry)));
+    else if ('to' in made) redriven.push(made);
+    else refused.push(made);
+  }
+  return { redriven, refused, not_found, done: entries.length };
 }
 
 function refusalOf({ requestId, id }: DeadEntry, { message, problem }: DirectiveRefused): Refused {
   const { code, detail = message } = problem;
-  return { from: { request_id: requestId, id }, code, detail };
+  return { from: { request_id: ownId(requestId), id }, code, detail };
 }
 
 function nameOfEntry({ requestId, id }: DeadEntry): string {
@@ -120,5 +168,5 @@ function nameOfEntry({ requestId, id }: DeadEntry): string {
 
 function refOf(name: string): { request_id: string; id: string } {
   const slash = name.indexOf('/');
-  return { request_id: name.slice(0, slash), id: name.slice(slash + 1) };
+  return { request_id: ownId(name.slice(0, slash)), id: name.slice(slash + 1) };
 }

@@ -83,39 +83,37 @@ export function createRequestReader(
 
   async function request(requestId: string): Promise<RequestView | null> {
     return whileAvailable(async () => {
-      const [found, run] = await Promise.all([journal.request(requestId), runs.view(requestId)]);
+      const [now, found, run] = await Promise.all([
+        journal.now(),
+        journal.request(requestId),
+        runs.view(requestId),
+      ]);
       if (found === null) return null;
       const { record, directives } = found;
       const [trace, seen] = await Promise.all([
         pageOf(requestId, directives),
-        seenNow({ journal, waits }, requestId, directives),
+        seenNow({ journal, waits }, { requestId, directives, now }),
       ]);
       return requestView(requestId, record, { directives, ...seen }, run, trace);
     });
   }
 
   async function pageOf(requestId: string, directives: readonly DirectiveRecord[]) {
-    return traceView(await traceOf(requestId, directives), tracePage);
-  }
-
-  /** Of its run, else of its first directive: what is submitted to a request later may belong to another trace. */
-  async function traceOf(requestId: string, [first]: readonly DirectiveRecord[]): Promise<string | null> {
-    const [ofRun, signal] = await Promise.all([runs.traceparent(requestId), journal.log.at(requestId, 1)]);
-    if (ofRun !== null || signal !== null) return ofRun ?? signal?.traceparent ?? null;
-    const json = first ? await journal.envelope(requestId, first.id) : null;
-    return json === null ? null : decodeEnvelope(json).traceparent;
+    return traceView(await traceOf({ journal, runs }, requestId, directives), tracePage);
   }
 
   async function directive(requestId: string, directiveId: string) {
     return whileAvailable(async () => {
-      const [record, json] = await Promise.all([
+      const [now, record, json] = await Promise.all([
+        journal.now(),
         journal.directive(requestId, directiveId),
         journal.envelope(requestId, directiveId),
       ]);
       if (!record || json === null) return null;
       const ended = record.terminal === null ? null : await journal.log.at(requestId, record.terminal);
       const result = ended && (await whole(ended));
-      const seen = { pageOf: tracePage, ...(await seenNow({ journal, waits }, requestId, [record])) };
+      const read = { requestId, directives: [record], now };
+      const seen = { pageOf: tracePage, ...(await seenNow({ journal, waits }, read)) };
       return directiveView(requestId, record, decodeEnvelope(json), result, seen);
     });
   }
@@ -136,17 +134,28 @@ export function createRequestReader(
   return { signals, page, request, trace, directive, payload };
 }
 
+/** Of its run, else of its first directive: what is submitted to a request later may belong to another trace. */
+async function traceOf(
+  { journal, runs }: Pick<RequestReaderParts, 'journal' | 'runs'>,
+  requestId: string,
+  [first]: readonly DirectiveRecord[],
+): Promise<string | null> {
+  const [ofRun, signal] = await Promise.all([runs.traceparent(requestId), journal.log.at(requestId, 1)]);
+  if (ofRun !== null || signal !== null) return ofRun ?? signal?.traceparent ?? null;
+  const json = first ? await journal.envelope(requestId, first.id) : null;
+  return json === null ? null : decodeEnvelope(json).traceparent;
+}
+
 /** What is not in the records of these directives: their open questions, and what is known now of why they wait. */
 async function seenNow(
   { journal, waits }: Pick<RequestReaderParts, 'journal' | 'waits'>,
-  requestId: string,
-  directives: readonly DirectiveRecord[],
+  { requestId, directives, now }: { requestId: string; directives: readonly DirectiveRecord[]; now: number },
 ): Promise<SeenNow> {
   const [rounds, present] = await Promise.all([
     openRounds(journal, requestId, directives),
-    presentWaits(waits, directives),
+    presentWaits(waits, directives, now),
   ]);
-  return { rounds, present };
+  return { rounds, present, now };
 }
 
 /** What tools ask, of as many directives as one answer can hold. */
@@ -159,8 +168,12 @@ function openRounds({ questions }: Journal, requestId: string, directives: reado
 async function presentWaits(
   waits: RequestReaderParts['waits'],
   records: readonly DirectiveRecord[],
+  now: number,
 ): Promise<PresentWaits> {
-  const lanes = new Set(records.flatMap(({ lane, waits: known }) => (known && lane ? [lane] : [])));
+  const stuck = records.filter(
+    ({ waits: known, leaseUntil }) => known !== null || (leaseUntil !== null && leaseUntil <= now),
+  );
+  const lanes = new Set(stuck.flatMap(({ lane }) => (lane === null ? [] : [lane])));
   if (waits === undefined) return new Map();
   const found = await Promise.all(
     [...lanes].map(async (lane) => [lane, await waits.of(lane).catch(() => null)] as const),

@@ -2,6 +2,7 @@
 // Must never decide whether a turn is taken; the journal knows.
 import type { RunNews } from '../journal/journal.ts';
 import type { JobData } from './job.ts';
+import type { LaneFreedom } from './lane-freedom.ts';
 import type { Lanes } from './lanes.ts';
 import type { LocalEngine } from './local-roles.ts';
 
@@ -48,12 +49,17 @@ export function createRunWaker(lanes: Lanes) {
 /**
  * By the engine of this process if it has one, else by a job; one that cannot be enqueued is enqueued by the sweeper.
  * `waits`: for the turns that follow, so that a worker takes no more work than the engine keeps up with, and its stop leaves
- * no turn behind. A turn itself must not wait: two turns that wake each other's run would wait for ever.
+ * no turn behind. A turn itself must not wait: two turns that wake each other's run would wait for ever. Where somebody has
+ * paused or limited the lane of runs, it is a job all the same.
  */
-export function wakeRuns(waker: RunWaker, engine: () => LocalEngine | null, waits: boolean): WakeRun {
+export function wakeRuns(
+  waker: RunWaker,
+  engine: () => LocalEngine | null,
+  { waits, isFree }: { waits: boolean; isFree: LaneFreedom },
+): WakeRun {
   return async (requestId, version, news) => {
     const local = engine();
-    if (local === null) return waker.wake(requestId, version).catch(() => {});
+    if (local === null || !(await isFree(RUN_LANE))) return waker.wake(requestId, version).catch(() => {});
     const turns = local.wake(requestId, version, news);
     if (waits) await turns;
   };

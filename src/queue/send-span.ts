@@ -1,5 +1,6 @@
 // The spans of a directive's acceptance: sent to its lane, or refused for what nobody serves.
 // Must never be reported before the journal has answered: a refused directive has no span.
+import { ownId, tenantField } from '../contract/tenant.ts';
 import type { Directive } from '../contract/directive.ts';
 import { operationOf } from '../telemetry/directive-operation.ts';
 import { ATTRIBUTE, MESSAGING_SYSTEM } from '../telemetry/semantic-names.ts';
@@ -22,9 +23,10 @@ export function laneAttributes(
     [ATTRIBUTE.messagingOperation]: operation,
     [ATTRIBUTE.messagingOperationType]: operation,
     [ATTRIBUTE.messagingDestination]: lane,
-    [ATTRIBUTE.messagingMessageId]: `${request_id}/${id}`,
-    [ATTRIBUTE.messagingConversation]: request_id,
-    [ATTRIBUTE.request]: request_id,
+    [ATTRIBUTE.messagingMessageId]: `${ownId(request_id)}/${id}`,
+    [ATTRIBUTE.messagingConversation]: ownId(request_id),
+    [ATTRIBUTE.request]: ownId(request_id),
+    ...tenantField(request_id, ATTRIBUTE.tenant),
     [ATTRIBUTE.directive]: id,
     [ATTRIBUTE.directiveType]: type,
   };
@@ -46,7 +48,8 @@ export function refusedSpan(parent: SpanParent, directive: Directive, error: str
   if (operation === null) return null;
   const { request_id, id, type } = directive;
   const about = {
-    [ATTRIBUTE.request]: request_id,
+    [ATTRIBUTE.request]: ownId(request_id),
+    ...tenantField(request_id, ATTRIBUTE.tenant),
     [ATTRIBUTE.directive]: id,
     [ATTRIBUTE.directiveType]: type,
   };

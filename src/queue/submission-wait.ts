@@ -1,5 +1,6 @@
 // Submitting directives, and waiting for their ends.
 // Must never take a wait that ended early for the end of a directive: it goes on.
+import { DEFAULT_TENANT, scopedId } from '../contract/tenant.ts';
 import type { SubmitOptions } from '../contract/directive-client.ts';
 import {
   type ParseOptions,
@@ -36,14 +37,14 @@ export interface SubmissionWaitParts extends WatchParts {
 const LONGEST_WAIT_MS = 2_147_483_647;
 
 /** `whole` completes results of which the log holds a part. */
-export function createSubmissionWait(parts: SubmissionWaitParts, whole: WholeResult) {
+export function createSubmissionWait(parts: SubmissionWaitParts, whole: WholeResult, tenant: string) {
   const { journal, subscriber, submitter } = parts;
 
   async function submit(
     directives: SubmittedDirective | readonly SubmittedDirective[],
     options: SubmitOptions = {},
   ): Promise<Submission> {
-    const read = parsed(directives, parts.parsing);
+    const read = ofTenant(tenant, parsed(directives, parts.parsing), options.idempotencyKey);
     if (options.waitMs === undefined) return whileAvailable(() => submitter.submit(read, options));
     return whileAvailable(() => submitAndWait(read, options, options.waitMs ?? 0));
   }
@@ -104,7 +105,12 @@ export function createSubmissionWait(parts: SubmissionWaitParts, whole: WholeRes
     });
   }
 
-  return { submit, execute, result };
+  return {
+    submit,
+    execute,
+    result: (requestId: string, directiveId: string, options?: AwaitOptions) =>
+      result(scopedId(tenant, requestId), directiveId, options),
+  };
 }
 
 function parsed(
@@ -115,6 +121,18 @@ function parsed(
   const read = parseSubmission(body, parsing);
   if (read.ok) return read.directives;
   throw refusedAt('invalid_body', read.errors);
+}
+
+/** Under the tenant's own ids of requests. Those of the default tenant are as they were given, and named later. */
+function ofTenant(
+  tenant: string,
+  read: readonly ParsedDirective[],
+  idempotencyKey: string | undefined,
+): readonly ParsedDirective[] {
+  if (tenant === DEFAULT_TENANT) return read;
+  const { requestId, directives } = identify(read, idempotencyKey, newIdentifier);
+  const scoped = scopedId(tenant, requestId);
+  return directives.map((directive) => ({ ...directive, request_id: scoped }));
 }
 
 /** A wait that was called off leaves the submission as it is: accepted. */

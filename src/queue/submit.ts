@@ -1,5 +1,7 @@
 // The way in: identifies, routes, accepts and jobs for a batch of directives.
 // Must never answer before the journal holds every directive of the batch.
+import { type LimitsOfTenant, NO_TENANT_LIMITS, requestBytesOf } from '../contract/tenant-limits.ts';
+import { ownId } from '../contract/tenant.ts';
 import { requestLinks } from '../contract/api-path.ts';
 import type { Directive, ParsedDirective } from '../contract/directive.ts';
 import type { SubmitOptions } from '../contract/directive-client.ts';
@@ -16,7 +18,15 @@ import type { Entrance, Entry, LaneJob } from './entrance.ts';
 import { identify } from './identify.ts';
 import { reportImmediate } from './immediate-end.ts';
 import { passingRefusal } from './passing-request.ts';
-import { announcementsOf, jobsOf, type Prepared, type Preparer, reportSent, withLane } from './prepare.ts';
+import {
+  announcementsOf,
+  jobsOf,
+  onlyLaneOf,
+  type Prepared,
+  type Preparer,
+  reportSent,
+  withLane,
+} from './prepare.ts';
 import { NO_NOTES, type PendingNote, type SpanNotes } from './span-note.ts';
 import { requestFull } from './request-full.ts';
 
@@ -29,6 +39,8 @@ export interface SubmitterOptions {
   argumentsBytes: number;
   /** As in `JournalOptions`. */
   requestBytes: number;
+  /** Default: all tenants have the same. */
+  limitsOf?: LimitsOfTenant;
   /** Default: nothing is traced. */
   spans?: Spans;
   /** Default: spans of a process that dies are lost. */
@@ -42,14 +54,11 @@ export interface InternalSubmitOptions extends Pick<SubmitOptions, 'idempotencyK
   replyChannel?: string | undefined;
 }
 
-/** Redis does nothing else while it accepts and enqueues them. */
-const MOST_TOGETHER = 128;
-
 export type Submitter = ReturnType<typeof createSubmitter>;
 
 export function createSubmitter(options: SubmitterOptions) {
   const { journal, entrance, preparer, capacity, newId = newIdentifier } = options;
-  const { spans = NO_SPANS, notes = NO_NOTES } = options;
+  const { spans = NO_SPANS, notes = NO_NOTES, limitsOf = NO_TENANT_LIMITS } = options;
 
   /** Throws `DirectiveRefused` for conflicts; rejects with Redis' own error when it does not answer. */
   async function submit(
@@ -63,7 +72,8 @@ export function createSubmitter(options: SubmitterOptions) {
     const trace = spans.decided(isTraceparent(traceparent) ? traceparent : newTraceparent());
     const prepared = await preparer.prepare(directives, trace);
     requireBounded(directives, prepared, options.argumentsBytes);
-    await capacity.reserve(additionsOf(prepared));
+    const ids = withLane(prepared).map(({ acceptance }) => acceptance.id);
+    const leave = await capacity.reserve(additionsOf(prepared), { requestId, ids });
     const note = notes.noteOf(requestId, { under: trace, prepared });
     const verdict = await entrance
       .enter(entryOf(requestId, prepared, note, replyChannel))
@@ -73,7 +83,9 @@ export function createSubmitter(options: SubmitterOptions) {
         throw error;
       });
     if (verdict.kind !== 'ok') note.forget();
-    if (verdict.kind === 'no_room') throw requestFull(requestId, verdict.bytes, options.requestBytes);
+    await leave(notAccepted(prepared, verdict));
+    if (verdict.kind === 'no_room')
+      throw requestFull(requestId, verdict.bytes, requestBytesOf(limitsOf, requestId, options.requestBytes));
     if (verdict.kind === 'conflict') throw conflict(requestId, prepared, verdict);
     const accepted = prepared.filter((_, position) => verdict.verdicts[position] === 'accepted');
     reportSent(spans, accepted, startedAt);
@@ -110,12 +122,6 @@ export function createSubmitter(options: SubmitterOptions) {
   return { submit };
 }
 
-/** The lane of all of them; undefined: there is none, or several, or more than one script shall take. */
-function onlyLaneOf(open: readonly Prepared[]): string | undefined {
-  const [lane, ...others] = new Set(open.map(({ acceptance }) => acceptance.lane));
-  return others.length === 0 && open.length <= MOST_TOGETHER ? (lane ?? undefined) : undefined;
-}
-
 /** What has a lane; of what was there before, the journal has the body with its trace, and the job brings no other. */
 function asAccepted(prepared: readonly Prepared[], verdicts: readonly string[]): Prepared[] {
   return prepared
@@ -124,6 +130,14 @@ function asAccepted(prepared: readonly Prepared[], verdicts: readonly string[]):
       return verdicts[position] === 'existing' ? { ...each, job: { request_id, id, digest } } : each;
     })
     .filter(({ acceptance }) => acceptance.lane !== null);
+}
+
+/** The ids of all that this submission does not open. */
+function notAccepted(prepared: readonly Prepared[], verdict: AcceptVerdict): string[] {
+  const verdicts = verdict.kind === 'ok' ? verdict.verdicts : [];
+  return prepared.flatMap(({ acceptance }, position) =>
+    verdicts[position] === 'accepted' ? [] : [acceptance.id],
+  );
 }
 
 /** How many directives each lane would get; '' stands for those that are answered at once. */
@@ -168,7 +182,7 @@ function conflict(
   const path = prepared.length === 1 ? 'id' : `directives[${position}].id`;
   return new DirectiveRefused(
     problem('id_conflict', {
-      detail: `request "${requestId}" holds another directive with the id "${id}"; nothing was accepted`,
+      detail: `request "${ownId(requestId)}" holds another directive with the id "${id}"; nothing was accepted`,
       errors: [{ path, message: 'this id was accepted with other content' }],
       digests: { submitted: prepared[position]?.acceptance.digest ?? null, stored: storedDigest },
     }),
@@ -181,7 +195,7 @@ function submissionOf(
   verdicts: readonly ('accepted' | 'existing')[],
 ): Submission {
   return {
-    request_id: requestId,
+    request_id: ownId(requestId),
     directives: prepared.map(({ acceptance }, position) => ({
       id: acceptance.id,
       type: acceptance.type as Directive['type'],
@@ -189,6 +203,6 @@ function submissionOf(
       lane: acceptance.lane,
       digest: acceptance.digest,
     })),
-    links: requestLinks(requestId),
+    links: requestLinks(ownId(requestId)),
   };
 }

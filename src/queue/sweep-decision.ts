@@ -18,7 +18,7 @@ export type SweepDecision =
 
 /** The shortest time between two looks at an entry, and the wait after a look that failed. */
 export const SHORTEST_LOOK_MS = 5_000;
-const LONGEST_LOOK_MS = 60_000;
+export const LONGEST_LOOK_MS = 60_000;
 /** A worker has this long to take a directive whose next attempt is due; then the sweeper enqueues it. */
 const OVERDUE_MS = 500;
 /** Shorter after a worker died: BullMQ may still hold the dead worker's job, and refuse the first new one. */

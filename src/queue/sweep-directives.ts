@@ -30,6 +30,8 @@ export interface DirectiveSweepParts {
   /** Default: nothing is traced. */
   spans?: Spans;
   onEnded?(requestId: string, id: string): void;
+  /** Who accepted it may have died before the request was noted for the list. Default: there is no list. */
+  changed?: ((requestId: string) => void) | undefined;
   /** The task of an ended directive was not cancelled in time: from now on nobody asks its server. Default: that is not said. */
   onTaskGivenUp?: ((left: DirectiveRef & { lane: string | null }) => void) | undefined;
   /** Says why a directive that is due was not taken. Default: that is not said. */
@@ -46,6 +48,7 @@ export function createDirectiveSweep(parts: DirectiveSweepParts) {
   async function examine(entry: DueEntry, now: number): Promise<void> {
     const record = await journal.directive(entry.requestId, entry.id);
     const decision = sweepDecision(entry, record, now);
+    if (record) parts.changed?.(entry.requestId);
     if (record && decision.kind === 'withdraw') return enqueueForTask(parts, entry, record, decision.at);
     if (record && record.terminal !== null) await removeJob(entry, record);
     if (record && record.terminal !== null) reportGivenUp(parts, entry, record);

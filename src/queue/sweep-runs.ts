@@ -12,6 +12,8 @@ export interface RunSweepParts {
   waker: RunWaker;
   /** Default: nobody counts runs. */
   activity?: Pick<RunActivityIndex, 'note'>;
+  /** Who took its last turn may have died before the request was noted for the list. Default: there is no list. */
+  changed?: ((requestId: string) => void) | undefined;
   /** Says why nobody takes its turn. Default: that is not said. */
   sayRunWait?: SayRunWait;
 }
@@ -46,7 +48,7 @@ export function runDecision(
   return { kind: 'look_again', at, wake, wakeAhead };
 }
 
-export function createRunSweep({ runs, index, waker, activity, sayRunWait }: RunSweepParts) {
+export function createRunSweep({ runs, index, waker, activity, changed, sayRunWait }: RunSweepParts) {
   return async (entry: DueEntry, now: number): Promise<void> => {
     const head = await runs.head(entry.requestId);
     const decision = runDecision(entry, head, now);
@@ -55,6 +57,7 @@ export function createRunSweep({ runs, index, waker, activity, sayRunWait }: Run
       return index.forget(entry);
     }
     if (decision.kind === 'missing') return index.lookAgain(entry, decision.at, true);
+    changed?.(entry.requestId);
     if (decision.wake) await waker.wake(entry.requestId, head?.version ?? 0);
     if (decision.wakeAhead !== null) await waker.wakeAt(entry.requestId, decision.wakeAhead);
     await index.lookAgain(entry, decision.at);

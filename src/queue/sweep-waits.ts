@@ -3,6 +3,7 @@
 import type { Envelope } from '../journal/envelope.ts';
 import type { Journal } from '../journal/journal.ts';
 import type { DirectiveRecord } from '../journal/records.ts';
+import { lostWait } from '../contract/waiting.ts';
 import type { RunJournal } from '../journal/run-journal.ts';
 import { runWaitSignal, waitSignal } from '../journal/wait-note.ts';
 import { newTraceparent } from '../telemetry/trace-context.ts';
@@ -13,7 +14,7 @@ import type { LaneWait, LaneWaits } from './lane-waits.ts';
 export type SayWait = (record: DirectiveRecord, envelope: Envelope) => Promise<void>;
 
 /** Of one lane, by one process. The others of a long lane hear of it at a later look, or when it is their turn. */
-const MOST_SAID = 20;
+export const MOST_SAID = 20;
 const PERIOD_MS = 500;
 
 export interface WaitSayerParts {
@@ -27,10 +28,9 @@ export function createWaitSayer({ journal, waits, now = () => performance.now() 
   const mayBeSaid = createBudget(now);
 
   async function say(record: DirectiveRecord, { directive, traceparent }: Envelope): Promise<void> {
-    const { id, lane, status } = record;
-    // One that runs was lost with its worker: its next claim says so.
-    if (lane === null || (status !== 'accepted' && status !== 'waiting')) return;
-    const wait = await waits.of(lane);
+    const { id, lane } = record;
+    if (lane === null) return;
+    const wait = presentWait(record, lane, await waits.of(lane));
     if (wait === null || isKnown(record, wait) || !mayBeSaid(lane)) return;
     const requestId = directive.request_id;
     const signal = waitSignal(directive, lane, wait, { requestId, causationId: id, traceparent });
@@ -60,8 +60,17 @@ export function createRunWaitSayer({ journal, runs, waits }: RunWaitSayerParts):
   return (requestId, status) => say(requestId, status).catch(() => {});
 }
 
+/** One that runs was lost with its worker: where another serves the lane, its next claim says so. */
+function presentWait({ status, leaseUntil }: DirectiveRecord, lane: string, wait: LaneWait | null) {
+  if (status === 'accepted' || status === 'waiting') return wait;
+  return leaseUntil === null || wait?.reason !== 'no_worker' ? null : lostWait(lane, leaseUntil, wait);
+}
+
 /** An instant that has passed is replaced by the next one. */
-function isKnown({ waits }: DirectiveRecord, { reason, untilAt }: LaneWait): boolean {
+function isKnown(
+  { waits }: DirectiveRecord,
+  { reason, untilAt }: Pick<LaneWait, 'reason' | 'untilAt'>,
+): boolean {
   if (waits?.reason !== reason) return false;
   return untilAt === null || (waits.untilAt ?? 0) >= Date.now();
 }

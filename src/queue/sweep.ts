@@ -1,26 +1,37 @@
 // The sweeper: checks directives that should have begun or ended, and enqueues them again or ends them.
 // Must never rely on being the only one, nor on surviving: every step is safe to repeat, and entries it took come due again.
-import { pause, settledWithin } from '../lifecycle.ts';
+import { type LimitsOfTenant, NO_TENANT_LIMITS } from '../contract/tenant-limits.ts';
+import { asError, createLoop } from '../lifecycle.ts';
 import type { DeadLetterIndex } from '../journal/dead-letter-index.ts';
-import type { DueEntry, SweepIndex } from '../journal/sweep-index.ts';
+import type { CrowdRule, DueEntry, SweepIndex } from '../journal/sweep-index.ts';
 import { RUN_ENTRY } from './run-wake.ts';
-import { SHORTEST_LOOK_MS } from './sweep-decision.ts';
+import { LONGEST_LOOK_MS, SHORTEST_LOOK_MS } from './sweep-decision.ts';
 import { createDirectiveSweep, type DirectiveSweepParts } from './sweep-directives.ts';
 import { SPAN_ENTRY } from './span-note.ts';
 import { createSpanSweep, type SpanSweepParts } from './sweep-spans.ts';
 import { createRunSweep, type RunSweepParts } from './sweep-runs.ts';
+import { MOST_SAID } from './sweep-waits.ts';
 
 export interface SweeperOptions extends DirectiveSweepParts, RunSweepParts, Pick<SpanSweepParts, 'workers'> {
   index: SweepIndex;
   dead: DeadLetterIndex;
   /** How long a closed request stays readable, milliseconds. */
   retentionMs: number;
+  /** Default: all tenants have the same. */
+  limitsOf?: LimitsOfTenant;
   /** Time between two looks at the index, milliseconds; the end of a lease is noticed within it. Default: 500. */
   intervalMs?: number;
   onError: (error: Error) => void;
 }
 
 const BATCH = 200;
+/** Of a lane in which 100,000 wait, each is due once a minute: Redis puts them off itself, and stands for a few milliseconds. */
+const CROWD: CrowdRule = {
+  mostSeen: 250,
+  mostGiven: MOST_SAID,
+  shortestLookMs: SHORTEST_LOOK_MS,
+  longestLookMs: LONGEST_LOOK_MS,
+};
 /** How long a stop waits for the current look, milliseconds: an unfinished step is repeated by another sweeper. */
 const LONGEST_STOP_MS = 1_000;
 /** How often the dead letters of forgotten requests are deleted, milliseconds. */
@@ -28,21 +39,19 @@ const DEAD_LETTER_LOOK_MS = 10_000;
 const DEFAULT_INTERVAL_MS = 500;
 
 export function createSweeper(options: SweeperOptions) {
-  const { index, lanes, dead, onError } = options;
+  const { index, lanes, dead, onError, limitsOf = NO_TENANT_LIMITS } = options;
   const sweepRun = createRunSweep(options);
   const sweepDirective = createDirectiveSweep(options);
   const sweepSpans = createSpanSweep(options);
-  const stopping = new AbortController();
-  let loop: Promise<void> | undefined;
   let deadLetterLookAt = 0;
 
-  /** Takes the due entries that no other sweeper has taken, and handles them; returns their number. */
-  async function sweep(): Promise<number> {
-    const { now, entries } = await index.take(BATCH);
+  /** Takes the due entries that no other sweeper has taken, and handles them; returns whether more may be due. */
+  async function sweep(): Promise<boolean> {
+    const { now, entries, more } = await index.take(BATCH, CROWD);
     await Promise.all(
       entries.map((entry) => lookAt(entry, now).catch((error: unknown) => putOff(entry, now, error))),
     );
-    return entries.length;
+    return more;
   }
 
   async function lookAt(entry: DueEntry, now: number): Promise<void> {
@@ -53,38 +62,30 @@ export function createSweeper(options: SweeperOptions) {
 
   /** An entry whose check failed is checked again later; the others of its batch are not affected. */
   async function putOff(entry: DueEntry, now: number, error: unknown): Promise<void> {
-    onError(error instanceof Error ? error : new Error(String(error)));
+    onError(asError(error));
     await index.lookAgain(entry, now + SHORTEST_LOOK_MS, entry.missedBefore);
   }
 
   async function sweepAll(): Promise<void> {
-    while ((await sweep()) >= BATCH && !stopping.signal.aborted);
+    while ((await sweep()) && !loop.stopping.aborted);
     if (performance.now() < deadLetterLookAt) return;
     deadLetterLookAt = performance.now() + DEAD_LETTER_LOOK_MS;
-    await dead.expire(options.retentionMs);
+    await dead.expire((tenant) => limitsOf(tenant).closedMs ?? options.retentionMs);
     await lanes.forgetIdle();
   }
 
-  async function run(): Promise<void> {
-    while (!stopping.signal.aborted) {
-      try {
-        await sweepAll();
-      } catch (error) {
-        onError(error instanceof Error ? error : new Error(String(error)));
-      }
-      await pause(options.intervalMs ?? DEFAULT_INTERVAL_MS, stopping.signal);
-    }
-  }
-
-  return {
+  const loop = createLoop({
     name: 'sweeper',
+    work: sweepAll,
+    everyMs: options.intervalMs ?? DEFAULT_INTERVAL_MS,
+    longestStopMs: LONGEST_STOP_MS,
+    onError,
+  });
+  return {
+    ...loop,
     sweep,
-    async start(): Promise<void> {
-      loop ??= run();
-    },
     async stop(): Promise<void> {
-      stopping.abort();
-      await settledWithin(loop ?? Promise.resolve(), LONGEST_STOP_MS);
+      await loop.stop();
       index.flush();
     },
   };

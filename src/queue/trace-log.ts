@@ -26,6 +26,8 @@ export interface LoggedEvent {
   callId: string | null;
   message: string;
   until: string | null;
+  /** Why it waits; null: it does not. */
+  reason: string | null;
 }
 
 export interface LogFacts {
@@ -137,7 +139,8 @@ function noteEvent(facts: LogFacts, { type, time: at, sequence, data }: Signal):
   const fields = data as Record<string, unknown>;
   const message = (textOr(messageOf(fields), null) ?? '').slice(0, LONGEST_MESSAGE);
   const until = textOr(fields['until'], null) ?? textOr(fields['deadline_at'], null);
-  facts.events.push({ sequence, at, type, callId: textOr(fields['call_id'], null), message, until });
+  const reason = type === 'directive.waiting' ? textOr(fields['reason'], null) : null;
+  facts.events.push({ sequence, at, type, callId: textOr(fields['call_id'], null), message, until, reason });
 }
 
 function textOr<F>(value: unknown, otherwise: F): string | F {

@@ -1,5 +1,6 @@
 // The trace of a request as a reader sees it, made of what the journal and its log hold.
 // Must never do I/O, nor leave anything out without counting it.
+import { ownId } from '../contract/tenant.ts';
 import type {
   RequestTrace,
   TracedDirective,
@@ -35,7 +36,7 @@ export function requestTrace(parts: TraceParts): RequestTrace {
   const shown = directives.slice(0, limit);
   const events = sharedOut(parts);
   return {
-    request_id: requestId,
+    request_id: ownId(requestId),
     status: record.status,
     created_at: instant(record.createdAt),
     closed_at: instantOrNull(record.closedAt),
@@ -71,8 +72,16 @@ function turnOf(turns: readonly TurnNote[], sequence: number): number | null {
   return turns.find(({ after, last }) => sequence > after && sequence <= last)?.version ?? null;
 }
 
-function tracedEvent({ at, type, message, until }: LoggedEvent): TracedEvent {
-  return { at, type, message, until };
+function tracedEvent({ at, type, message, until, callId, reason }: LoggedEvent): TracedEvent {
+  const isApproval = callId !== null && type.startsWith('ai.tool.approval_');
+  return {
+    at,
+    type,
+    message,
+    until,
+    ...(isApproval ? { call_id: callId } : {}),
+    ...(reason === null ? {} : { reason }),
+  };
 }
 
 function tracedDirective(

@@ -1,8 +1,9 @@
 // What a reader sees of requests and directives, made from the journal's records.
 // Must never show claims, leases or fencing numbers.
+import { ownId, withOwnId } from '../contract/tenant.ts';
 import type { DirectiveSummary, DirectiveView, RequestView } from '../contract/request-view.ts';
 import type { RunView } from '../contract/run.ts';
-import { waitOf } from '../contract/waiting.ts';
+import { lostWait, waitOf } from '../contract/waiting.ts';
 import { inputIdOf, type OpenInput } from '../contract/tool-question.ts';
 import type { Envelope } from '../journal/envelope.ts';
 import type { QuestionRound } from '../journal/questions.ts';
@@ -22,17 +23,19 @@ export type PresentWaits = ReadonlyMap<string, LaneWait>;
 export interface SeenNow {
   rounds: OpenRounds;
   present: PresentWaits;
+  /** By the clock of Redis, milliseconds since the epoch, not after the records were read. */
+  now: number;
 }
 
 function directiveSummary(
   requestId: string,
   record: DirectiveRecord,
-  { rounds, present }: SeenNow,
+  { rounds, present, now }: SeenNow,
 ): DirectiveSummary {
   return {
     id: record.id,
     type: record.type as DirectiveSummary['type'],
-    request_id: requestId,
+    request_id: ownId(requestId),
     status: record.status,
     lane: record.lane,
     attempts: record.fence - record.released,
@@ -44,7 +47,7 @@ function directiveSummary(
     deadline_at: instant(record.deadlineAt),
     next_attempt_at: instantOrNull(record.nextAttemptAt),
     digest: record.digest,
-    ...waitingOf(record, present),
+    ...waitingOf(record, present, now),
     ...inputsOf(record, rounds),
   };
 }
@@ -78,12 +81,15 @@ export function traceView(
 
 /** The journal has the reason; what is known beside it is what is known now. */
 function waitingOf(
-  { lane, waits }: DirectiveRecord,
+  { lane, waits, leaseUntil }: DirectiveRecord,
   present: PresentWaits,
+  now: number,
 ): Pick<DirectiveSummary, 'waiting'> {
-  if (lane === null || waits === null) return {};
-  const now = present.get(lane);
-  return { waiting: waitOf(lane, now?.reason === waits.reason ? now : waits) };
+  if (lane === null) return {};
+  const known = present.get(lane);
+  if (leaseUntil !== null && leaseUntil <= now)
+    return { waiting: waitOf(lane, lostWait(lane, leaseUntil, known ?? null)) };
+  return waits === null ? {} : { waiting: waitOf(lane, known?.reason === waits.reason ? known : waits) };
 }
 
 export function directiveView(
@@ -94,7 +100,7 @@ export function directiveView(
   { pageOf, ...seen }: { pageOf: TracePage } & SeenNow,
 ): DirectiveView {
   const trace = traceView(traceparent, pageOf);
-  return { ...directiveSummary(requestId, record, seen), ...trace, directive, result };
+  return { ...directiveSummary(requestId, record, seen), ...trace, directive: withOwnId(directive), result };
 }
 
 export function requestView(
@@ -105,7 +111,7 @@ export function requestView(
   trace: Pick<RequestView, 'trace_id' | 'trace_url'>,
 ): RequestView {
   return {
-    request_id: requestId,
+    request_id: ownId(requestId),
     status: record.status,
     sequence: record.sequence,
     open: record.open,

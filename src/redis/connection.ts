@@ -196,6 +196,11 @@ function openConnection(url: string, role: ConnectionRole): RedisConnection {
   return new Redis(url, optionsFor(role));
 }
 
+/** `text` as a part of a pattern of SCAN that stands for itself. */
+export function globOf(text: string): string {
+  return text.replaceAll(/[*?[\]\\]/g, String.raw`\$&`);
+}
+
 /** The servers that take writes; the nodes of a cluster are known once one of them has answered. */
 export async function mastersOf(connection: RedisConnection): Promise<readonly RedisConnection[]> {
   if (!(connection instanceof Cluster)) return [connection];

@@ -22,9 +22,11 @@ const GOING_ON: ReadonlySet<string> = new Set([
   'adjutant:claim',
   'adjutant:finish',
   'adjutant:job-done',
+  'adjutant:job-end',
   'adjutant:job-take',
   'adjutant:retry',
   'adjutant:run-commit',
+  'adjutant:start',
   'moveToActive',
   'moveToFinished',
 ]);
@@ -39,6 +41,7 @@ const MOST_BYTES = 128 * 1_024;
 const MOST_ARGUMENTS = 500;
 
 const FRAME = new URL('./script-bundle.lua', import.meta.url);
+const SHARED_PART = /^-- @shared \S+\n[^]*?^-- @end\n/gm;
 
 type Argument = string | number | Buffer;
 type Command = (...args: unknown[]) => Promise<unknown>;
@@ -49,6 +52,8 @@ interface Call {
   readonly admits: boolean;
   readonly keys: readonly Argument[];
   readonly args: readonly Argument[];
+  /** Of keys and arguments. */
+  readonly bytes: number;
   readonly alone: () => Promise<unknown>;
   readonly resolve: (reply: unknown) => void;
   readonly reject: (error: unknown) => void;
@@ -62,23 +67,27 @@ export function bundleScripts(connection: Redis): void {
   const commands = connection as unknown as Record<string, Command>;
   const define = connection.defineCommand.bind(connection);
   const quit = connection.quit.bind(connection);
-  const sources = new Map<string, string>();
+  const [admitting, goingOn] = [createBundle('admitting'), createBundle('going-on')];
   let waiting: Call[] = [];
-  let bundle: { readonly size: number; readonly run: Command } | undefined;
 
-  /** Another one when a script has been defined since. */
-  function currentBundle(): Command {
-    if (bundle?.size === sources.size) return bundle.run;
-    const name = `adjutant:bundle-of-${sources.size}`;
-    define(name, { lua: bundleSource(sources) });
-    bundle = { size: sources.size, run: (commands[name] as Command).bind(connection) };
-    return bundle.run;
+  function createBundle(kind: string) {
+    const sources = new Map<string, string>();
+    let bundle: { readonly size: number; readonly run: Command } | undefined;
+    /** Another one when a script has been defined since. */
+    function current(): Command {
+      if (bundle?.size === sources.size) return bundle.run;
+      const name = `adjutant:bundle-${kind}-of-${sources.size}`;
+      define(name, { lua: bundleSource(sources) });
+      bundle = { size: sources.size, run: (commands[name] as Command).bind(connection) };
+      return bundle.run;
+    }
+    return { sources, current };
   }
 
   function flush(): void {
     const calls = waiting;
     waiting = [];
-    for (const part of parts(calls)) void send(part, currentBundle);
+    for (const part of parts(calls)) void send(part, part[0]?.admits ? admitting.current : goingOn.current);
   }
 
   function wait(call: Call): void {
@@ -90,7 +99,8 @@ export function bundleScripts(connection: Redis): void {
     define(name, definition);
     const defined = commands[name] as Command;
     const known = [name, name.split(':')[0] ?? ''].find((each) => BUNDLED_SCRIPTS.has(each));
-    if (known !== undefined) sources.set(name, definition.lua);
+    const admits = known !== undefined && ADMITTING.has(known);
+    if (known !== undefined) (admits ? admitting : goingOn).sources.set(name, definition.lua);
     // A pipeline has the same function, and goes as a whole when it is executed.
     commands[name] = function call(this: unknown, ...given: unknown[]) {
       if (this !== connection) return defined.apply(this, given);
@@ -101,7 +111,7 @@ export function bundleScripts(connection: Redis): void {
         return alone();
       }
       return new Promise((resolve, reject) => {
-        wait({ script: name, admits: ADMITTING.has(known), ...args, alone, resolve, reject });
+        wait({ script: name, admits, ...args, alone, resolve, reject });
       });
     };
   }
@@ -113,21 +123,43 @@ export function bundleScripts(connection: Redis): void {
   }) as Redis['quit'];
 }
 
-/** One script that holds those of `sources`. */
+/** A part of a script that others have too. A bundle has it once, and runs it before it knows which script of it comes first. */
+export function sharedPart(name: string, lua: string): string {
+  return `-- @shared ${name}\n${lua}-- @end\n`;
+}
+
+/** One script that holds those of `sources`, and once what they share. */
 function bundleSource(sources: ReadonlyMap<string, string>): string {
+  const shared = new Set([...sources.values()].flatMap((lua) => lua.match(SHARED_PART) ?? []));
   const functions = [...sources].map(
-    ([name, lua]) => `SCRIPTS[${JSON.stringify(name)}] = function(KEYS, ARGV)\n${lua}\nend`,
+    ([name, lua]) =>
+      `SCRIPTS[${JSON.stringify(name)}] = function(KEYS, ARGV)\n${lua.replaceAll(SHARED_PART, '')}\nend`,
   );
-  return readFileSync(FRAME, 'utf8').replace('-- @scripts', () => functions.join('\n'));
+  const parts = [...shared, ...functions].join('\n');
+  return readFileSync(FRAME, 'utf8').replace('-- @scripts', () => parts);
 }
 
 /** Keys and arguments as the client sends them; null: they go alone. */
 function argumentsOf(given: readonly unknown[], numberOfKeys: number | undefined) {
-  // As the client sends what is absent.
-  const flat: unknown[] = given.flat(2).map((value) => value ?? '');
-  const counted = numberOfKeys === undefined ? Number(flat.shift()) : numberOfKeys;
-  if (flat.length > MOST_ARGUMENTS || !flat.every(isArgument) || bytesOf(flat) > MOST_BYTES / 4) return null;
-  return { keys: flat.slice(0, counted), args: flat.slice(counted) };
+  const flat: Argument[] = [];
+  if (!flatten(given, flat, 2)) return null;
+  const first = numberOfKeys === undefined ? 1 : 0;
+  const keys = flat.slice(first, first + (numberOfKeys ?? Number(flat[0])));
+  const args = flat.slice(first + keys.length);
+  const bytes = bytesOf(keys) + bytesOf(args);
+  if (keys.length + args.length > MOST_ARGUMENTS || bytes > MOST_BYTES / 4) return null;
+  return { keys, args, bytes };
+}
+
+/** false: one of them is nothing that the client would send as it is. */
+function flatten(values: readonly unknown[], into: Argument[], levels: number): boolean {
+  for (const value of values) {
+    // As the client sends what is absent.
+    const sent = value ?? '';
+    if (isArgument(sent)) into.push(sent);
+    else if (levels === 0 || !Array.isArray(sent) || !flatten(sent, into, levels - 1)) return false;
+  }
+  return true;
 }
 
 function isArgument(value: unknown): value is Argument {
@@ -135,7 +167,9 @@ function isArgument(value: unknown): value is Argument {
 }
 
 function bytesOf(args: readonly Argument[]): number {
-  return args.reduce<number>((sum, value) => sum + (typeof value === 'number' ? 8 : value.length), 0);
+  let bytes = 0;
+  for (const value of args) bytes += typeof value === 'number' ? 8 : value.length;
+  return bytes;
 }
 
 /** In their order. */
@@ -143,16 +177,15 @@ function* parts(calls: readonly Call[]): Generator<Call[]> {
   let part: Call[] = [];
   let bytes = 0;
   for (const call of calls) {
-    const more = bytesOf(call.args) + bytesOf(call.keys);
     const [first = call] = part;
-    const isFull = part.length === MOST_CALLS || bytes + more > MOST_BYTES;
+    const isFull = part.length === MOST_CALLS || bytes + call.bytes > MOST_BYTES;
     if (part.length > 0 && (isFull || first.admits !== call.admits)) {
       yield part;
       part = [];
       bytes = 0;
     }
     part.push(call);
-    bytes += more;
+    bytes += call.bytes;
   }
   if (part.length > 0) yield part;
 }
@@ -161,8 +194,12 @@ async function send(calls: readonly Call[], bundle: () => Command): Promise<void
   const [first] = calls;
   if (first === undefined) return;
   if (calls.length === 1) return void first.alone().then(first.resolve, first.reject);
-  const keys = calls.flatMap((call) => call.keys);
-  const args = calls.flatMap((call) => [call.script, call.keys.length, call.args.length, ...call.args]);
+  const keys: Argument[] = [];
+  const args: Argument[] = [];
+  for (const call of calls) {
+    keys.push(...call.keys);
+    args.push(call.script, call.keys.length, call.args.length, ...call.args);
+  }
   try {
     deliver(calls, (await bundle()(keys.length, keys, args)) as BundleReply);
   } catch (error) {

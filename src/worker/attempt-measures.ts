@@ -10,7 +10,7 @@ import { deadlineOf, type Outcome } from './outcome.ts';
 type Reporting = Pick<AttemptParts, 'reports'>;
 
 export function measureClaim({ reports }: Reporting, { granted, lane }: Claimed): void {
-  reports.meters.claimed(lane, granted.now - granted.dueAt, granted.lost);
+  reports.meters.claimed(lane, granted.now - granted.dueAt, granted.lostClaim !== null);
 }
 
 export interface AttemptReport {

@@ -132,7 +132,7 @@ function processSpan(
 /** In a serial lane a claim may have found the place taken, and has no span. */
 function linksOf({ granted, envelope: { directive }, serial }: Claimed, traceId: string): SpanLink[] {
   const before = attemptSpanId({ traceId, spanId: null }, directive, granted.fence - 1);
-  if (granted.lost) return [lostLink(before)];
+  if (granted.lostClaim !== null) return [lostLink(before)];
   if (granted.fence === 1 || serial) return [];
   return [{ spanId: before, attributes: { [ATTRIBUTE.link]: LINK.previousAttempt } }];
 }
@@ -147,7 +147,9 @@ function eventsOf(
   const next = recorded.kind === 'later' || outcome.kind === 'fallback' ? nextEvent(outcome) : null;
   return [
     ...(waits.length > 0 ? [waitEvent(waits, startedAt)] : []),
-    ...(granted.lost ? [{ name: EVENT.redelivered, at: startedAt, attributes: redelivered }] : []),
+    ...(granted.lostClaim !== null
+      ? [{ name: EVENT.redelivered, at: startedAt, attributes: redelivered }]
+      : []),
     ...(stop === 'cancelled' ? [{ name: EVENT.cancelled, at: calledUntil }] : []),
     ...(next === null ? [] : [{ ...next, at: endedAt }]),
   ];

@@ -2,17 +2,12 @@
 // Must never execute without a claim, nor write anything after the claim was lost.
 import type { Directive } from '../contract/directive.ts';
 import { errorEnvelope, type ErrorEnvelope } from '../contract/error-envelope.ts';
-import type { SignalDraft } from '../contract/signal.ts';
 import { decodeEnvelope, type Envelope } from '../journal/envelope.ts';
 import { isLater, LEFT_ALONE_MS } from '../journal/format.ts';
 import type { Journal } from '../journal/journal.ts';
-import { draftSignal, type SignalOrigin } from '../journal/signal-draft.ts';
-import { directiveMetadata } from '../journal/terminal-signal.ts';
-import type { ClaimVerdict } from '../journal/verdicts.ts';
 import type { JobOutcome } from '../queue/consume.ts';
-import type { JobData } from '../queue/job.ts';
-import { isToolLane } from '../catalog/route.ts';
-import { newIdentifier } from '../telemetry/identifier.ts';
+import { envelopeIn, type JobData } from '../queue/job.ts';
+import type { HeldJob } from '../queue/lane-claims.ts';
 import { measureAttempt, measureClaim } from './attempt-measures.ts';
 import {
   type AttemptParts,
@@ -20,20 +15,20 @@ import {
   type Claimed,
   DONE,
   repeatPolicyOf,
-  type Granted,
   remainingMsOf,
 } from './claimed.ts';
-import { attemptContext, attemptTrace, reportAttempt, reportLostBefore } from './attempt-spans.ts';
+import { reportAttempt } from './attempt-spans.ts';
 import { execute, stoppedLane } from './execute.ts';
 import { logIds } from './log-ids.ts';
-import { lostAttemptError, type Outcome, outcomeOf } from './outcome.ts';
-import { durably } from './durably.ts';
+import { type Outcome, outcomeOf } from './outcome.ts';
 import { isProgrammingError, persistently } from './persistently.ts';
-import { type Made, record, recordLost } from './record.ts';
+import { type Made, record } from './record.ts';
 import { unrecordable } from './recordable.ts';
+import { begun, claim, claimedOf, type ToClaim } from './claim.ts';
+import { endLost } from './lost-attempt.ts';
+import { putOff } from './put-off.ts';
 import { inPlace } from './serial-place.ts';
 import { withdrawTask } from './left-task.ts';
-import { candidateOf } from './model-candidate.ts';
 import { endCancelled, endExpired, endWithout } from './ended-unclaimed.ts';
 
 /** Characters of what an error says about itself. */
@@ -41,31 +36,31 @@ const LONGEST_REASON = 512;
 
 /**
  * Handles one job: makes an attempt if the journal allows it, and says what becomes of the job. `enqueuedIn`: the lane of the
- * job; default: the one that the directive was accepted for.
+ * job; default: the one that the directive was accepted for. `held`: the claim that came with the job. Default: none.
  */
 export async function attemptDirective(
   parts: AttemptParts,
   job: JobData,
   enqueuedIn?: string,
+  held: HeldJob | null = null,
 ): Promise<JobOutcome> {
-  if (parts.running.isStopped()) return { kind: 'later', at: Date.now() };
-  const envelope = job.envelope ?? (await readEnvelope(parts.records.journal, job));
+  const notBefore = (at: number): Promise<JobOutcome> => putOff(parts, job, enqueuedIn, held, at);
+  if (parts.running.isStopped()) return notBefore(Date.now());
+  const envelope = envelopeIn(job) ?? (await readEnvelope(parts.records.journal, job));
   if (!envelope) return DONE;
   // A worker of a later version takes it; without one it ends at its deadline.
-  if (isLater(envelope)) return { kind: 'later', at: Date.now() + LEFT_ALONE_MS };
+  if (isLater(envelope)) return notBefore(Date.now() + LEFT_ALONE_MS);
   const lane = enqueuedIn ?? envelope.lane ?? '';
   const definition = parts.registry.queued(envelope.directive.type);
   if (!definition) return endWithout(parts, { envelope, lane }, internalError(envelope.directive));
-  const taken: Taken = { envelope, lane, definition, digest: job.digest };
-  const claimedAt = performance.now();
-  const begunAt = parts.spans.now();
+  const taken: ToClaim = { envelope, lane, definition, digest: job.digest, held };
   const downForMs = parts.breaker.downForMs(lane);
   // Nobody can call its server: it is not said to have started, and waits with the others of its lane.
-  if (downForMs !== null) return { kind: 'later', at: Date.now() + downForMs };
-  const [verdict, serial] = await claim(parts, taken);
+  if (downForMs !== null) return notBefore(Date.now() + downForMs);
+  const { verdict, serial, claimedAt } = await claim(parts, taken);
   switch (verdict.kind) {
     case 'granted':
-      return makeAttempt(parts, { ...claimedOf(parts, taken, verdict, begunAt), claimedAt, serial });
+      return makeAttempt(parts, { ...claimedOf(parts, taken, verdict, claimedAt), serial });
     case 'moved':
       return enqueueElsewhere(parts, job, verdict.lane);
     case 'held':
@@ -85,9 +80,6 @@ export async function attemptDirective(
       return DONE;
   }
 }
-
-/** What is known of a directive before it is claimed. */
-type Taken = Pick<Claimed, 'envelope' | 'lane' | 'definition' | 'digest'>;
 
 async function readEnvelope(journal: Journal, { request_id, id }: JobData): Promise<Envelope | null> {
   const json = await journal.envelope(request_id, id);
@@ -123,56 +115,13 @@ function internalError(directive: Directive): ErrorEnvelope {
   return errorEnvelope('internal_error', `no executor for "${directive.type}"`);
 }
 
-async function claim(
-  parts: AttemptParts,
-  { envelope, lane, definition, digest }: Taken,
-): Promise<[ClaimVerdict, serial: boolean]> {
-  const { directive, traceparent } = envelope;
-  const { request_id: requestId, id } = directive;
-  const data = definition.started(directive);
-  const started =
-    data && startedSignal(directive, data, { requestId, causationId: id, traceparent, attempt: 1 });
-  const token = newIdentifier();
-  const { leaseMs } = parts.limits;
-  const request = { requestId, id, digest, lane, token, leaseMs, ...(started ? { started } : {}) };
-  return durably(parts, async () => {
-    const [serial, verdict] = await Promise.all([
-      isToolLane(lane) ? parts.records.serial.isDeclared(lane) : false,
-      parts.records.journal.claim(request),
-    ]);
-    return [verdict, serial];
-  });
-}
-
-function startedSignal(directive: Directive, data: SignalDraft['data'], origin: SignalOrigin): SignalDraft {
-  const withMetadata = { ...data, metadata: directiveMetadata(directive) } as never;
-  return draftSignal('ai.tool.started', withMetadata, origin);
-}
-
-function claimedOf(
-  { spans }: AttemptParts,
-  taken: Taken,
-  granted: Granted,
-  begunAt: number,
-): Omit<Claimed, 'claimedAt' | 'serial'> {
-  const { directive, traceparent } = taken.envelope;
-  const attempt = granted.fence - granted.released;
-  const { request_id: requestId, id } = directive;
-  const trace = attemptTrace(spans, taken.envelope, granted, begunAt);
-  const context = attemptContext(spans, trace, directive, traceparent);
-  const origin = { requestId, causationId: id, traceparent: context, attempt };
-  const claim = { requestId, id, fence: granted.fence };
-  return { ...taken, granted, candidate: candidateOf(granted), attempt, origin, claim, trace };
-}
-
-async function makeAttempt(parts: AttemptParts, claimed: Claimed): Promise<JobOutcome> {
-  measureClaim(parts, claimed);
-  if (claimed.granted.lost) {
-    reportLostBefore(parts, claimed);
-    const repeatPolicy = await repeatPolicyOf(claimed);
-    const error = lostAttemptError(repeatPolicy, claimed.granted.redeliveries, claimed.granted.task !== null);
-    if (error) return recordLost(parts, claimed, error, repeatPolicy);
-  }
+async function makeAttempt(parts: AttemptParts, granted: Claimed): Promise<JobOutcome> {
+  measureClaim(parts, granted);
+  const ended = await endLost(parts, granted);
+  if (ended) return ended;
+  // What it may take until here is no part of the lease under which the call is made.
+  const claimed = await begun(parts, granted);
+  if (claimed === null) return DONE;
   return inPlace(parts, claimed, () => executeAndRecord(parts, claimed));
 }
 

@@ -19,6 +19,7 @@ export function createCancelListener(
   const subscriptions = createSubscriptions(options);
   const hear = (message: string): void => {
     const slash = message.indexOf('/');
+    if (slash < 1) throw new Error('no cancellation');
     running.stop(message.slice(0, slash), message.slice(slash + 1), 'cancelled');
   };
   // What was missed is found by the next heartbeat of its attempt.

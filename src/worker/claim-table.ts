@@ -15,8 +15,8 @@ export interface TableEntry {
 /** The writer's signs of life, counted, and nothing. */
 const HEADER_BYTES = 8;
 const SIGNS_OF_LIFE = 0;
-/** Generation, fence, two lengths, start, then two identifiers of at most 128 ASCII characters. */
-const SLOT_BYTES = 288;
+/** Generation, fence, two lengths, start, then ASCII: the request with its tenant, at most 161, and the directive, at most 128. */
+const SLOT_BYTES = 320;
 const START_OFFSET = 16;
 const TEXT_OFFSET = 24;
 

@@ -12,6 +12,7 @@ import type { SignalOrigin } from '../journal/signal-draft.ts';
 import type { SerialLanes } from '../journal/serial-lanes.ts';
 import type { ClaimVerdict } from '../journal/verdicts.ts';
 import type { JobOutcome } from '../queue/consume.ts';
+import type { HeldJob } from '../queue/lane-claims.ts';
 import type { Lanes } from '../queue/lanes.ts';
 import type { Logger } from '../telemetry/logger.ts';
 import type { Reports } from '../telemetry/reports.ts';
@@ -67,6 +68,8 @@ export interface Claimed {
   granted: Granted;
   /** When the claim was asked for, by the process' monotonic clock, milliseconds. */
   claimedAt: number;
+  /** The claim came with its job; null: it was asked for. */
+  held: HeldJob | null;
   /** One attempt of the lane at a time over all workers. */
   serial: boolean;
   origin: SignalOrigin;

@@ -18,7 +18,7 @@ export type Unclaimed = Pick<Claimed, 'envelope' | 'lane'>;
 
 type Known = Unclaimed & Pick<Claimed, 'definition'>;
 
-/** `lost`: a worker died during the attempt that was to be aborted, or that began before the deadline. */
+/** `lost`: a worker died during the attempt that was to be aborted, or that began before the deadline. `lostClaim`: or before it. */
 interface Lost {
   lost: boolean;
   lostClaim: LostClaim | null;

@@ -1,5 +1,6 @@
 // One execution of one claimed directive: what the executor is given, what it says, what makes it stop.
 // Must never outlive its claim, nor decide what an execution means.
+import { tenantOf, withOwnId } from '../contract/tenant.ts';
 import { hash } from 'node:crypto';
 import { errorEnvelope } from '../contract/error-envelope.ts';
 import { errorResult } from '../contract/result.ts';
@@ -45,7 +46,7 @@ export async function execute(parts: AttemptParts, claimed: Claimed): Promise<Ex
   const { envelope, definition, claim: ref } = claimed;
   const handle = parts.running.begin(ref);
   const unwatch = parts.heartbeat.watch(ref, handle.stop);
-  const deadline = setTimeout(() => handle.stop('deadline'), remainingMsOf(claimed));
+  const endDeadline = after(remainingMsOf(claimed), () => handle.stop('deadline'));
   const reporter = reporterFor(parts, claimed, handle);
   try {
     const tasks = taskKeeping(parts, claimed, handle);
@@ -56,17 +57,30 @@ export async function execute(parts: AttemptParts, claimed: Claimed): Promise<Ex
       ...(answered === undefined ? {} : { answered }),
       ask: heldQuestions(parts, claimed),
     };
-    const execution = await runExecutor(definition, envelope.directive, context);
+    const execution = await runExecutor(definition, withOwnId(envelope.directive), context);
     const stop = handle.stopReason();
     const unreachedForMs = noteReach(parts, claimed, execution);
     await reporter.close();
     const said = withUnreported(execution, reporter);
     return { execution: said, stop, seen: reporter.hasSpoken(), unreachedForMs };
   } finally {
-    clearTimeout(deadline);
+    endDeadline();
     unwatch();
     handle.end();
   }
+}
+
+/** Timers of the same time share a list, and one of its own costs as much as the rest of an attempt's timers. */
+const SHARED_STEP_MS = 1_000;
+
+/** Calls `then` after `ms`: at first in whole seconds. Returns how to end it. */
+function after(ms: number, then: () => void): () => void {
+  const rest = ms % SHARED_STEP_MS;
+  let timer = ms > SHARED_STEP_MS ? setTimeout(last, ms - rest) : setTimeout(then, ms);
+  function last(): void {
+    timer = setTimeout(then, rest);
+  }
+  return () => clearTimeout(timer);
 }
 
 /** The end says what of the attempt's words is not in the log. */
@@ -84,6 +98,7 @@ function contextFor(
     lane,
     models: envelope.models ?? [],
     candidate: { index: candidate.index, history: candidate.history },
+    tenant: tenantOf(ref.requestId),
     attempt,
     redeliveries: granted.redeliveries,
     signal,

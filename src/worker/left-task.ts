@@ -1,5 +1,6 @@
 // The task of a call whose directive has ended without it: cancelled at its server, then forgotten here.
 // Must never forget it before the server has answered: the sweeper has another worker ask again.
+import { requestField } from '../contract/tenant.ts';
 import type { AttemptParts, Claimed } from './claimed.ts';
 
 /** Whether nothing is left to do. `task`: as the attempt wrote it down; null: there is none. */
@@ -10,7 +11,7 @@ export async function withdrawTask(
 ): Promise<boolean> {
   if (task === null) return true;
   const { request_id: requestId, id } = directive;
-  const about = { request_id: requestId, id, lane };
+  const about = { ...requestField(requestId), id, lane };
   try {
     const came = (await definition.withdraw?.(directive, lane, task)) ?? NOTHING_TO_STOP;
     if (came.kind === 'away') {

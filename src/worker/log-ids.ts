@@ -1,9 +1,10 @@
 // The ids by which a line of the log is found again: request, directive, claim, trace.
 // Must never hold anything that a directive carries.
+import { requestField } from '../contract/tenant.ts';
 import { traceIdOf } from '../telemetry/trace-context.ts';
 import type { Claimed } from './claimed.ts';
 
 export function logIds({ claim, envelope }: Pick<Claimed, 'claim' | 'envelope'>) {
   const { requestId, id, fence } = claim;
-  return { request_id: requestId, directive_id: id, fence, trace_id: traceIdOf(envelope.traceparent) };
+  return { ...requestField(requestId), directive_id: id, fence, trace_id: traceIdOf(envelope.traceparent) };
 }

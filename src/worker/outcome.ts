@@ -197,15 +197,16 @@ function tooLate(error: ErrorEnvelope, delayMs: number): ErrorEnvelope {
 
 /**
  * What to do about a directive whose previous worker died during an attempt; null = make another attempt. `resumable`: that
- * asks for the end of the call, and does not repeat it.
+ * asks for the end of the call, and does not repeat it. `begun`: false = no attempt was made.
  */
 export function lostAttemptError(
   effect: RepeatPolicy,
   redeliveries: number,
   resumable = false,
+  begun = true,
 ): ErrorEnvelope | null {
-  if (resumable && redeliveries <= MAX_REDELIVERIES) return null;
-  if (effect === 'once')
+  if ((resumable || !begun) && redeliveries <= MAX_REDELIVERIES) return null;
+  if (effect === 'once' && begun)
     return outcomeUnknown('the worker died during the call: it may or may not have happened');
   if (redeliveries <= MAX_REDELIVERIES) return null;
   return errorEnvelope('worker_lost', `${redeliveries} workers died during this directive`, { redeliveries });

@@ -24,10 +24,29 @@ export async function persistently<T>(call: () => Promise<T>, givenUp?: AbortSig
 async function answerTo<T>(call: () => Promise<T>, givenUp: AbortSignal | undefined): Promise<T> {
   if (givenUp === undefined) return call();
   givenUp.throwIfAborted();
-  const { promise, reject } = Promise.withResolvers<never>();
-  const giveUp = (): void => reject(givenUp.reason as Error);
-  givenUp.addEventListener('abort', giveUp, { once: true });
-  return Promise.race([call(), promise]).finally(() => givenUp.removeEventListener('abort', giveUp));
+  const waiters = waitersOn(givenUp);
+  const { promise, resolve, reject } = Promise.withResolvers<T>();
+  waiters.add(reject);
+  call().then(resolve, reject);
+  try {
+    return await promise;
+  } finally {
+    waiters.delete(reject);
+  }
+}
+
+type GiveUp = (reason: unknown) => void;
+
+const waiting = new WeakMap<AbortSignal, Set<GiveUp>>();
+
+/** One listener for all who wait: a signal looks through all of its listeners for each that is added or removed. */
+function waitersOn(signal: AbortSignal): Set<GiveUp> {
+  const known = waiting.get(signal);
+  if (known) return known;
+  const waiters = new Set<GiveUp>();
+  waiting.set(signal, waiters);
+  signal.addEventListener('abort', () => waiters.forEach((giveUp) => giveUp(signal.reason)), { once: true });
+  return waiters;
 }
 
 /** Errors that asking again cannot mend. */

@@ -1,5 +1,6 @@
 // Writes what became of an attempt: its end, its retry, its claim given back.
 // Must never give up before Redis has answered: from here on a known result may not be lost.
+import { ownId } from '../contract/tenant.ts';
 import { payloadPath } from '../contract/api-path.ts';
 import { errorEnvelope, type ErrorEnvelope } from '../contract/error-envelope.ts';
 import { cancelledError } from '../contract/cancellation.ts';
@@ -167,7 +168,11 @@ async function recordEnd(
   made: Made,
 ): Promise<JobOutcome> {
   const { claim: ref, envelope, origin } = claimed;
-  const { result, truncated } = boundResult(full, parts.limits.result, payloadPath(ref.requestId, ref.id));
+  const { result, truncated } = boundResult(
+    full,
+    parts.limits.result,
+    payloadPath(ownId(ref.requestId), ref.id),
+  );
   if (truncated) {
     const kept = await durably(parts, () => parts.records.payloads.put(ref, truncated.json));
     if (kept.kind === 'no_room') return recordSmall(parts, claimed, full, made, kept.bytes);
@@ -182,8 +187,9 @@ async function recordEnd(
   const used = result.ok ? usageSignals(claimed, made) : [];
   const signals = [...rejectedSignals(parts, claimed, made), ...used, signal];
   const leavesTask = leavesItsTask(made);
+  const withJob = claimed.held?.end;
   const verdict = await durably(parts, () =>
-    parts.records.journal.finish(ref, status, signals, { leavesTask }),
+    parts.records.journal.finish(ref, status, signals, { leavesTask, withJob }),
   );
   if (verdict.kind === 'no_room') return recordSmall(parts, claimed, full, made, verdict.bytes);
   // The sweeper looks at what is left behind when the lease would have ended.

@@ -48,10 +48,12 @@ export function createReporter(options: ReporterOptions): Reporter {
   const { log, claim, origin, signal, givenUp, correlation = {} } = options;
   const pending = createPendingReports();
   const budget = createReportBudget();
-  const hurry = new AbortController();
+  /** Of a pause of the writing one. */
+  let hurry: AbortController | undefined;
   let writing: Promise<void> | undefined;
   let room: PromiseWithResolvers<void> | undefined;
   let mute = false;
+  let closed = false;
   let spoken = false;
   let refusedBy: Unreported['limit'] | null = null;
 
@@ -59,8 +61,8 @@ export function createReporter(options: ReporterOptions): Reporter {
   async function write(): Promise<void> {
     try {
       while (pending.size() > 0) {
-        const restMs = pending.size() > MUCH_PENDING ? 0 : budget.restMs();
-        if (restMs > 0) await pause(restMs, hurry.signal);
+        const restMs = closed || pending.size() > MUCH_PENDING ? 0 : budget.restMs();
+        if (restMs > 0) await pause(restMs, (hurry ??= new AbortController()).signal);
         const batch = pending.take();
         if (pending.size() <= MUCH_PENDING) makeRoom();
         if (!(await append(batch))) return fallSilent();
@@ -126,7 +128,8 @@ export function createReporter(options: ReporterOptions): Reporter {
     async close() {
       mute = true;
       refusedBy = null;
-      hurry.abort();
+      closed = true;
+      hurry?.abort();
       await writing;
       signal.removeEventListener('abort', makeRoom);
     },

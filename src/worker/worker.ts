@@ -3,9 +3,11 @@
 import { createSemaphore, type Semaphore } from '../bounds/semaphore.ts';
 import { modelLane } from '../contract/model-name.ts';
 import type { KeySpace } from '../journal/keys.ts';
+import { isToolLane } from '../catalog/route.ts';
 import { createLaneLimits } from '../catalog/lane-limits.ts';
-import { consumeLane, type JobOutcome, type LaneConsumer } from '../queue/consume.ts';
+import { consumeLane, type ConsumeOptions, type JobOutcome, type LaneConsumer } from '../queue/consume.ts';
 import type { JobData } from '../queue/job.ts';
+import type { ClaimingLane, HeldJob } from '../queue/lane-claims.ts';
 import { type Deadline, settledWithin } from '../lifecycle.ts';
 import type { RedisConnection } from '../redis/connection.ts';
 import { attemptDirective } from './attempt.ts';
@@ -59,13 +61,48 @@ function slotsOf(serves: readonly ServedLane[]): ReadonlyMap<string, Semaphore> 
   return new Map(local.map(({ name, concurrency }) => [name, createSemaphore(concurrency)]));
 }
 
-function consumerOf(
-  { connection, keys, lockMs, stalledCheckMs, onError }: WorkerOptions,
-  { name, concurrency }: ServedLane,
-  handle: (job: JobData) => Promise<JobOutcome>,
-): LaneConsumer {
+/** Of a worker, by lane. `isOpen`: whether it is taken from. */
+interface LaneWork {
+  slots: ReadonlyMap<string, Semaphore>;
+  isOpen(lane: string): boolean;
+  handle(job: JobData, lane: string, held: HeldJob | null): Promise<JobOutcome>;
+}
+
+function consumerOf(options: WorkerOptions, lane: ServedLane, work: LaneWork): LaneConsumer {
+  const { connection, keys, lockMs, stalledCheckMs, onError } = options;
+  const { name, concurrency } = lane;
   const consumed = { lane: name, concurrency, connection, prefix: keys.prefix, lockMs, stalledCheckMs };
-  return consumeLane({ ...consumed, handle, onError });
+  const handle: ConsumeOptions['handle'] = (job, held) => work.handle(job, name, held);
+  return consumeLane({ ...consumed, handle, claiming: claimingOf(options, lane, work), onError });
+}
+
+/**
+ * What its scripts need to claim what a worker takes of a lane, with a slot of it; undefined: a limit over all workers decides, so
+ * that each attempt asks for its own claim.
+ */
+function claimingOf(
+  { attempt: { confirm, limits, breaker }, keys }: WorkerOptions,
+  { name: lane, serial }: ServedLane,
+  { slots, isOpen }: LaneWork,
+): ClaimingLane | undefined {
+  const slot = slots.get(lane);
+  if (slot === undefined || serial) return undefined;
+  const isTool = isToolLane(lane);
+  const ofJournal = { keyPrefix: keys.prefix, sweep: keys.sweep, serial: isTool ? keys.serial(lane) : '' };
+  const isServed = (): boolean => isOpen(lane) && breaker.downForMs(lane) === null;
+  // A job that was taken without a claim waits for a slot: one that passes from end to end would never come to it.
+  const mayGoOn = (): boolean => isServed() && !slot.isAwaited();
+  const gate = { mayGoOn, reserve: () => isServed() && slot.tryTake(), release: () => slot.release() };
+  return { lane, leaseMs: limits.leaseMs, ...ofJournal, owesStart: isTool, confirm, ...gate };
+}
+
+async function enqueueIfLater(
+  lanes: AttemptParts['lanes'],
+  lane: string,
+  job: JobData,
+  outcome: JobOutcome,
+): Promise<void> {
+  if (outcome.kind === 'later') await lanes.enqueue(lane, job, Math.max(0, outcome.at - Date.now()));
 }
 
 export function createWorker(options: WorkerOptions) {
@@ -79,31 +116,31 @@ export function createWorker(options: WorkerOptions) {
   const inHand = createInHand();
   let stopping: Promise<void> | undefined;
 
-  /** Of a job: what was taken directly may have its slot. */
-  async function handle(job: JobData, lane: string): Promise<JobOutcome> {
-    await slots.get(lane)?.take();
-    return inHand.during(lane, () => attempt(job, lane));
+  /** Of a job: what was taken directly may have its slot. A claim that came with it has its own. */
+  async function handle(job: JobData, lane: string, held: HeldJob | null): Promise<JobOutcome> {
+    if (held === null) await slots.get(lane)?.take();
+    return inHand.during(lane, () => attempt(job, lane, held));
   }
 
-  /** With a slot of the lane, which it gives back. */
-  async function attempt(job: JobData, lane: string): Promise<JobOutcome> {
+  /** With a slot of the lane, which it gives back, or on to the next job. */
+  async function attempt(job: JobData, lane: string, held: HeldJob | null): Promise<JobOutcome> {
     try {
-      return await attemptDirective(options.attempt, job, lane);
+      return await attemptDirective(options.attempt, job, lane, held);
     } finally {
-      slots.get(lane)?.release();
+      if (!held?.slotPassed()) slots.get(lane)?.release();
     }
   }
 
   async function attemptWithoutJob(job: JobData, lane: string): Promise<void> {
-    const outcome = await attempt(job, lane);
-    if (outcome.kind === 'later') await lanes.enqueue(lane, job, Math.max(0, outcome.at - Date.now()));
+    await enqueueIfLater(lanes, lane, job, await attempt(job, lane, null));
   }
 
   /** The lane is served here, is not limited over all workers, is not paused, and has a free slot. */
-  function canTake(lane: string): boolean {
+  const canTake = (lane: string): boolean => isOpen(lane) && (slots.get(lane)?.hasRoom() ?? false);
+
+  function isOpen(lane: string): boolean {
     if (stopping || consumers.isDraining()) return false;
-    if (pauses.isPaused(lane) || lanes.isPaused(lane) || shared.isLimited(lane)) return false;
-    return slots.get(lane)?.hasRoom() ?? false;
+    return !pauses.isPaused(lane) && !lanes.isPaused(lane) && !shared.isLimited(lane);
   }
 
   /**
@@ -119,7 +156,7 @@ export function createWorker(options: WorkerOptions) {
   async function start(): Promise<void> {
     await shared.start();
     for (const { name } of serves) reports.meters.served(name);
-    const opened = serves.map((lane) => consumerOf(options, lane, (job) => handle(job, lane.name)));
+    const opened = serves.map((lane) => consumerOf(options, lane, { slots, isOpen, handle }));
     await consumers.start(opened);
   }
 

@@ -1,17 +1,27 @@
 -- The acceptance of a batch of directives, shared by every script that accepts: a submission, and a turn of a run.
 -- Must never change anything while a batch is judged: one conflict refuses all of it.
 -- @include include-record.lua
+-- @include include-given.lua
 --
 -- ARGV from `first` on, eight per directive: id, type, digest, lane ('' = none), deadline_ms, envelope JSON,
 --   end status ('' = stays open), terminal signal JSON ('' = stays open)
 local ACCEPT_FIELDS = 8
 
--- Returns 'accepted' | 'existing' for each directive, and how many are new; or nil, the id in conflict, its stored digest.
+-- The fields to read for `open_request`.
+local OPENING_FIELDS = { 'created_at', 'status', 'open', 'count', 'seq', RUN_INBOX, 'bytes' }
+
+-- Returns 'accepted' | 'existing' for each directive, how many are new, and the OPENING_FIELDS of the request; or nil, the id in
+-- conflict, its stored digest.
 local function judge_batch(first)
+  local fields = { unpack(OPENING_FIELDS) }
+  for at = first, #ARGV, ACCEPT_FIELDS do
+    fields[#fields + 1] = ARGV[at] .. '|digest'
+  end
+  local request = redis.call('HMGET', STATE, unpack(fields))
   local verdicts, seen, fresh = {}, {}, 0
   for at = first, #ARGV, ACCEPT_FIELDS do
     local id, digest = ARGV[at], ARGV[at + 2]
-    local stored = seen[id] or redis.call('HGET', STATE, id .. '|digest')
+    local stored = seen[id] or request[#OPENING_FIELDS + #verdicts + 1]
     if stored and stored ~= digest then
       return nil, id, stored
     end
@@ -19,11 +29,8 @@ local function judge_batch(first)
     fresh = fresh + (stored and 0 or 1)
     seen[id] = digest
   end
-  return verdicts, fresh
+  return verdicts, fresh, request
 end
-
--- The fields to read for `open_request`.
-local OPENING_FIELDS = { 'created_at', 'status', 'open', 'count', 'seq', RUN_INBOX, 'bytes' }
 
 -- What the directives that `judge_batch` found new will hold.
 local function bytes_of_batch(first, verdicts)
@@ -31,17 +38,17 @@ local function bytes_of_batch(first, verdicts)
   for position = 1, #verdicts do
     if verdicts[position] == 'accepted' then
       local at = first + (position - 1) * ACCEPT_FIELDS
-      bytes = bytes + RECORD_BYTES + #ARGV[at + 5] + #ARGV[at + 7]
+      bytes = bytes + bytes_of_directive(ARGV[at]) + #ARGV[at + 5] + #ARGV[at + 7]
     end
   end
   return bytes
 end
 
 -- Opens the request for `opened` more things that must end, `counted` of them directives. `request`: its OPENING_FIELDS.
--- Returns the facts that `end_directive` needs.
+-- Returns the facts that `end_directive` needs, and in `fields` what the caller writes to the state with what else it has.
 local function open_request(request, opened, counted, now, inbox)
   local facts = { open = tonumber(request[3] or '0') + opened, seq = tonumber(request[5] or '0'), inbox = inbox,
-    run = request[6] }
+    run = request[6], bytes = tonumber(request[7] or '0') }
   local fields = { 'status', 'open', 'open', int(facts.open), 'count', int(tonumber(request[4] or '0') + counted) }
   if not request[1] then
     fields[#fields + 1] = 'created_at'
@@ -52,24 +59,36 @@ local function open_request(request, opened, counted, now, inbox)
     redis.call('PERSIST', BODIES)
     log_keep()
   end
-  redis.call('HSET', STATE, unpack(fields))
+  facts.fields = fields
   return facts
 end
 
--- Writes the directives that `judge_batch` found new, which `facts.open` counts already; immediate ones end here.
+local function add_fields(record, ...)
+  for index = 1, select('#', ...) do
+    record[#record + 1] = (select(index, ...))
+  end
+end
+
+-- Writes the directives that `judge_batch` found new, which `facts.open` counts already; immediate ones end here. `facts.fields`
+-- go with the first of them.
 local function accept_batch(first, verdicts, now, retention_ms, facts)
   local bytes = 0
   for position = 1, #verdicts do
     local at = first + (position - 1) * ACCEPT_FIELDS
     local id = ARGV[at]
     if verdicts[position] == 'accepted' then
-      bytes = bytes + RECORD_BYTES + #ARGV[at + 5]
-      local record = { id .. '|status', 'accepted', id .. '|type', ARGV[at + 1], id .. '|digest', ARGV[at + 2],
-        id .. '|lane', ARGV[at + 3], id .. '|accepted_at', int(now),
-        id .. '|deadline_at', int(now + tonumber(ARGV[at + 4])) }
+      local record = facts.fields or {}
+      facts.fields = nil
+      add_fields(record, id .. '|status', 'accepted', id .. '|digest', ARGV[at + 2])
+      add_given(record, id, ARGV[at + 1], ARGV[at + 3], int(now), int(now + tonumber(ARGV[at + 4])))
       if facts.inbox then
-        record[#record + 1] = id .. '|inbox'
-        record[#record + 1] = facts.inbox
+        add_fields(record, id .. '|inbox', facts.inbox)
+      end
+      if facts.bytes then
+        facts.bytes = facts.bytes + bytes_of_directive(id) + #ARGV[at + 5]
+        add_fields(record, 'bytes', int(facts.bytes))
+      else
+        bytes = bytes + bytes_of_directive(id) + #ARGV[at + 5]
       end
       redis.call('HSET', BODIES, id, ARGV[at + 5])
       redis.call('HSET', STATE, unpack(record))

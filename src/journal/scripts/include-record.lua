@@ -1,25 +1,30 @@
 -- Shared by every journal script: the names of a request's keys, its clock and the append of a signal.
--- Must never touch a key outside KEYS: all three carry the request's hash tag, so a script runs in one slot.
+-- Must never touch a key outside KEYS, but where all keys are on one Redis: all three carry the request's hash tag, so a script
+-- runs in one slot.
 --
 -- KEYS[1] state   hash: request fields (seq, open, count, status, created_at, closed_at), directive fields
 --                 `<id>|<attribute>`, and fields of the request's run `@run|<attribute>`
--- KEYS[2] bodies  hash: directive id -> envelope JSON, as accepted; `@run` -> the run's document, `@spec` -> its start;
+-- KEYS[2] bodies  hash: directive id -> envelope JSON, as accepted; `@run` -> the run's document, `@spec` -> its start, with its agent and tools;
 --                 `@payload|<id>` -> a payload that is too large for the log, JSON
--- KEYS[3] log     stream of signals, entry id `<sequence>-0`; its name is also the request's pub/sub channel
+-- KEYS[3] log     list of signals, as include-log.lua says; its name is also the request's pub/sub channel
 --
 -- A script reads with one HMGET and writes with one HSET where it can: each call costs about a microsecond of the one
 -- core that Redis has, and another line of the append-only file.
-local STATE, BODIES = KEYS[1], KEYS[2]
-
 -- @include include-log.lua
 
 -- The field `bytes` of the state: what the request's keys and payloads hold, about. Each script counts what it writes
 -- together with writing it, so that the sum cannot drift.
--- What the log adds to a signal, and what the state holds of a directive, a run, or something said to one.
+-- What the log adds to a signal, and what the state holds of a run, or something said to one.
 local ENTRY_BYTES, RECORD_BYTES = 64, 512
 -- Room that is kept for each open thing, so that its end fits whatever the rest has taken. An end that is no larger is
 -- written in any case.
 local END_BYTES = 5120
+
+-- What the state holds of a directive, and the bodies beside its envelope, about, as `MEMORY USAGE` says after one
+-- attempt: its id begins the name of each field.
+local function bytes_of_directive(id)
+  return 896 + 16 * #id
+end
 
 local function grow(bytes)
   redis.call('HINCRBY', STATE, 'bytes', string.format('%.0f', bytes))
@@ -46,31 +51,17 @@ local PAYLOAD = '@payload|'
 -- What the request's run has not read yet, as sequences: '12,57,'. There while the run has not ended, and only then.
 local RUN_INBOX = '@run|inbox'
 
--- Between the braces of its keys' names.
-local function request_id()
-  return string.match(STATE, '{(.-)}')
-end
-
-local function int(value)
-  return string.format('%.0f', value)
-end
-
--- Milliseconds since the epoch, by the server's clock.
-local function now_ms()
-  local time = redis.call('TIME')
-  return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
-end
-
 local function is_terminal(status)
   return status == 'succeeded' or status == 'failed'
 end
 
 -- Appends signals (ARGV from `first` on, JSON objects without `sequence`) after the sequence `before`, and announces
 -- each. The caller writes the returned sequence back to the state. `closed` marks the last announcement: nothing
--- follows until the request is opened again. Returns the last sequence and its announcement.
-local function emit(before, first, last, closed)
+-- follows until the request is opened again. `counted`: the caller writes what the request holds. Returns the last sequence
+-- and its announcement.
+local function emit(before, first, last, closed, counted)
   local sequence, announcement = before, nil
-  if last >= first then
+  if last >= first and not counted then
     grow(bytes_of_signals(first, last))
   end
   for index = first, last do
@@ -93,12 +84,17 @@ end
 -- Ends a directive: appends its last signals (ARGV from `first` to `last`), tells the process that waits for it and the
 -- run that goes on from it, and closes the request if nothing else is open. `facts`: open, seq, inbox (false = none),
 -- run (the RUN_INBOX, false = none; it grows by the terminal signal), engine (the channel of the engine to tell, false =
--- none; then `told` says whether any heard it), version of the run.
+-- none; then `told` says whether any heard it), version of the run, bytes that the request holds (nil = unknown).
 local function end_directive(id, status, now, retention_ms, facts, first, last)
   local open = facts.open - 1
-  local sequence, announcement = emit(facts.seq, first, last, open == 0)
+  local sequence, announcement = emit(facts.seq, first, last, open == 0, facts.bytes)
   local number = int(sequence)
   local ended = { id .. '|status', status, id .. '|ended_at', int(now), id .. '|terminal', number, 'seq', number, 'open', int(open) }
+  if facts.bytes then
+    facts.bytes = facts.bytes + bytes_of_signals(first, last)
+    ended[#ended + 1] = 'bytes'
+    ended[#ended + 1] = int(facts.bytes)
+  end
   if facts.inbox then
     redis.call('PUBLISH', facts.inbox, request_id() .. '/' .. id .. ' ' .. announcement)
   end

@@ -8,9 +8,8 @@ local function look_by(index, member, at, only_there)
   if not score and only_there then
     return
   end
-  if score and math.floor(score * 8) % 2 == 1 then
+  local taken = score and math.floor(score * 8) % 2 == 1
+  if taken or not score or score > tonumber(at) then
     redis.call('ZADD', index, at, member)
-  else
-    redis.call('ZADD', index, 'LT', at, member)
   end
 end

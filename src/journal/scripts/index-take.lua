@@ -1,23 +1,80 @@
--- Takes what is due out of the sweep index, each entry for one sweeper, by putting it off a little.
+-- Takes what is due out of the sweep index, each entry for one sweeper, by putting it off a little. Of a crowd that waits in one lane
+-- it gives the sweeper a few: the job of each other is there, so that it only has to be looked at later.
 -- Must never take an entry out for good: a sweeper that dies now leaves all it took to the next one.
+-- @include include-given.lua
 --
 -- KEYS[1] sweep index: sorted set `<request>/<directive>` by when to look
--- ARGV[1] limit   ARGV[2] hold_ms: how long nobody else looks at what is taken here
--- Returns { now, { member, its score from now on, its mark }... }; all but the members are numbers as text.
+-- ARGV[1] the most that are given   ARGV[2] hold_ms: how long nobody else looks at what is taken here
+-- ARGV[3] prefix of the installation's keys, where all keys are in one slot ('' = what is due is given, and nothing else is looked at)
+-- then, where there is a prefix: ARGV[4] the most that are looked at   ARGV[5] the most of one lane that wait for the same reason and are given
+--   ARGV[6], ARGV[7] shortest and longest time to the next look of the others
+-- Returns { now, 1 = more may be due, { member, its score from now on, its mark }... }; all but the members are numbers as text.
+local PREFIX, GIVEN = ARGV[3], tonumber(ARGV[1])
+local CROWD, SHORTEST_MS, LONGEST_MS = tonumber(ARGV[5]), tonumber(ARGV[6]), tonumber(ARGV[7])
+local SEEN = (PREFIX == '') and GIVEN or tonumber(ARGV[4])
 local time = redis.call('TIME')
 local now = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
 -- An eighth in the score marks what a sweeper has taken: nothing else writes such a score.
 local held = now + tonumber(ARGV[2]) + 0.125
-local due = redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', now + 0.999, 'WITHSCORES', 'LIMIT', 0, ARGV[1])
-local taken = { string.format('%.0f', now) }
+local crowds, scored, taken = {}, {}, {}
+
+-- Of a directive that nobody has taken yet, and whose job is in its lane: the lane and why it was said to wait, since when, until
+-- when at the most. nil = the sweeper has to look.
+local function waiting(member)
+  local slash = string.find(member, '/', 1, true) or 0
+  local id = string.sub(member, slash + 1)
+  if string.byte(id) == 64 then
+    return -- @: of a run, or of spans.
+  end
+  local state = PREFIX .. ':{' .. string.sub(member, 1, slash - 1) .. '}:state'
+  local record = redis.pcall('HMGET', state, id .. '|status', id .. '|given', id .. '|lane', id .. '|waits')
+  if record[1] ~= 'accepted' then
+    return
+  end
+  local lane, accepted_at, deadline_at = given_of(state, id, record[2], record[3])
+  local job = string.find(member, ':', 1, true) and string.gsub(member, ':', '+') or member
+  if redis.call('EXISTS', '{' .. PREFIX .. ':' .. lane .. '}:' .. lane .. ':' .. job) == 1 then
+    return lane .. ' ' .. (record[4] and string.match(record[4], '^%S+ %S+') or ''), accepted_at, deadline_at
+  end
+end
+
+-- When to look at it, where it is one of a crowd: the later, the more there are. nil = it is given.
+local function put_off(member)
+  local crowd, since, deadline_at = waiting(member)
+  if not crowd or deadline_at <= now then
+    return
+  end
+  local place = (crowds[crowd] or 0) + 1
+  crowds[crowd] = place
+  if place > CROWD then
+    local pause_ms = math.max(now - since, SHORTEST_MS * place / CROWD)
+    return math.min(now + math.min(pause_ms, LONGEST_MS), deadline_at)
+  end
+end
+
+local due = redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', now + 0.999, 'WITHSCORES', 'LIMIT', 0, SEEN)
+-- As many as are given in any case are no crowd.
+local crowded = PREFIX ~= '' and #due > 2 * CROWD
+local more = #due >= 2 * SEEN
 for index = 1, #due, 2 do
-  local before = tonumber(due[index + 1])
+  local member, before = due[index], tonumber(due[index + 1])
   -- Halves and quarters are the marks of the index itself.
   local mark = math.floor((before - math.floor(before)) * 4) / 4
-  local score = string.format('%.3f', held + mark)
-  redis.call('ZADD', KEYS[1], score, due[index])
-  taken[#taken + 1] = due[index]
-  taken[#taken + 1] = score
-  taken[#taken + 1] = string.format('%.2f', mark)
+  local later = crowded and mark == 0 and put_off(member)
+  if not later and #taken >= 3 * GIVEN then
+    more = true
+    break
+  end
+  local score = later and string.format('%.0f', later) or string.format('%.3f', held + mark)
+  scored[#scored + 1] = score
+  scored[#scored + 1] = member
+  if not later then
+    taken[#taken + 1] = member
+    taken[#taken + 1] = score
+    taken[#taken + 1] = string.format('%.2f', mark)
+  end
 end
-return taken
+if #scored > 0 then
+  redis.call('ZADD', KEYS[1], unpack(scored))
+end
+return { string.format('%.0f', now), more and 1 or 0, unpack(taken) }

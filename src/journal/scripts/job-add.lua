@@ -1,11 +1,16 @@
--- Adds a job to its lane, behind those that wait. While the job is there, adding it again changes nothing.
+-- Adds jobs to their lane, behind those that wait, in their order. While a job is there, adding it again changes nothing.
 -- Must never wake a worker of a lane that is paused, or that has as many jobs under way as it may.
 -- @include include-lane.lua
 --
--- ARGV[1] job id   ARGV[2] name   ARGV[3] data, JSON   ARGV[4] options, JSON   ARGV[5] timestamp, milliseconds since the epoch
--- Returns { 'added' } | { 'existing' }.
-if not add_job(ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5]) then
-  return { 'existing' }
+-- ARGV of each job: id, name, data as JSON, options as JSON, timestamp in milliseconds since the epoch
+-- Returns { how many were added }.
+local added = 0
+for at = 1, #ARGV, 5 do
+  if add_job(ARGV[at], ARGV[at + 1], ARGV[at + 2], ARGV[at + 3], ARGV[at + 4]) then
+    added = added + 1
+  end
 end
-wake_worker()
-return { 'added' }
+if added > 0 then
+  wake_worker()
+end
+return { added }

@@ -1,7 +1,9 @@
--- Ends a turn: document, signals, new directives and what was consumed of the inbox, all at once.
+-- Ends a turn: document, signals, new directives and what was consumed of the inbox, all at once; where all keys are in one slot
+-- it also announces, and enqueues the directives.
 -- Must never write a turn that did not begin from the current version, nor end a run that has something left to read.
--- @include include-accept.lua
+-- @include include-entrance.lua
 --
+-- KEYS[4], KEYS[5] as include-entrance.lua says
 -- ARGV[1] version the turn began from   ARGV[2] token of this commit, which tells a repeat
 -- ARGV[3] bytes consumed of the inbox   ARGV[4] document JSON   ARGV[5] spec JSON ('' = as before)
 -- ARGV[6] status   ARGV[7] wake_at ('' = never)   ARGV[8] 1 = the run ends here   ARGV[9] entries in the outbox
@@ -9,7 +11,8 @@
 -- ARGV[12] the most directives that may be open ('' = no limit)   ARGV[13] retention_ms
 -- ARGV[14] the most bytes of a request, which only the end of the run may pass
 -- ARGV[15] number of signals   ARGV[16] when the turn was read   ARGV[17] channel on which the engine that takes this turn
---   hears of ends ('' = none), then the signals, JSON, then the directives, as include-accept.lua says
+--   hears of ends ('' = none)   ARGV[18] bytes of the largest envelope that a job carries   ARGV[19..] as `announce` reads them,
+--   then the signals, JSON, then the directives, as include-accept.lua says
 -- Returns { 'committed', version, now, 1 = there is more to read, last sequence } | { 'version', current one } | { 'more' }
 --   | { 'conflict', id, stored digest } | { 'overflow', directives that would be open }
 --   | { 'no_room', bytes that the request holds } | { 'unknown' }.
@@ -34,7 +37,7 @@ local rest = inbox and string.sub(inbox, tonumber(ARGV[3]) + 1)
 if final and inbox and rest ~= '' then
   return { 'more' }
 end
-local signals = 18
+local signals = after_announcements(19)
 local directives = signals + tonumber(ARGV[15])
 local verdicts, fresh, stored = judge_batch(directives)
 if not verdicts then
@@ -54,6 +57,9 @@ if not final and added > 0 and not has_room(added, run[11], open, ARGV[14]) then
   return { 'no_room', tonumber(run[11] or '0') }
 end
 
+if KEYS[4] then
+  announce(19, now)
+end
 local ends = final and inbox
 if ends then
   open = open - 1
@@ -99,5 +105,9 @@ for position = 1, #verdicts do
       redis.call('HSET', STATE, RUN_INBOX, facts.run)
     end
   end
+end
+if KEYS[5] then
+  -- What fails of it the sweeper does later.
+  pcall(enqueue_batch, directives, verdicts, ARGV[18], now)
 end
 return { 'committed', version, int(now), (facts.run and facts.run ~= '') and 1 or 0, facts.seq }

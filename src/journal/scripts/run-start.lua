@@ -1,26 +1,45 @@
--- Begins a run in a request: from here on it counts as one open thing of the request until it has ended.
+-- Begins a run in a request: from here on it counts as one open thing of the request until it has ended. Where all keys are in one
+-- slot it also announces and enqueues its first turn.
 -- Must never begin a second run in a request; the same content is the same run.
--- @include include-accept.lua
+-- @include include-entrance.lua
 --
+-- KEYS[4], KEYS[5] as include-entrance.lua says, of the lane of runs
 -- ARGV[1] digest of the content   ARGV[2] agent   ARGV[3] spec JSON   ARGV[4] traceparent
--- ARGV[5] the most bytes of a request
+-- ARGV[5] the most bytes of a request   ARGV[6..] as `announce` reads them
 -- Returns { 'started', now } | { 'existing', version, status } | { 'conflict', stored digest }
 --   | { 'no_room', bytes that the request holds }.
+
+-- What fails of it the sweeper does later.
+local function enqueue(version, now)
+  if KEYS[5] then
+    pcall(enqueue_turn, version, now)
+  end
+end
+
+local now = now_ms()
 local stored = redis.call('HMGET', STATE, '@run|digest', '@run|version', '@run|status')
-if stored[1] == ARGV[1] then
-  return { 'existing', tonumber(stored[2]), stored[3] }
-elseif stored[1] then
+if stored[1] and stored[1] ~= ARGV[1] then
   return { 'conflict', stored[1] }
 end
-local now = now_ms()
-local request = redis.call('HMGET', STATE, unpack(OPENING_FIELDS))
+local request = not stored[1] and redis.call('HMGET', STATE, unpack(OPENING_FIELDS))
 local bytes = RECORD_BYTES + #ARGV[3]
-if not has_room(bytes, request[7], tonumber(request[3] or '0') + 1, ARGV[5]) then
+if request and not has_room(bytes, request[7], tonumber(request[3] or '0') + 1, ARGV[5]) then
   return { 'no_room', tonumber(request[7] or '0') }
 end
-open_request(request, 1, 0, now, false)
-grow(bytes)
+if KEYS[4] then
+  announce(6, now)
+end
+if not request then
+  -- A run that has begun is woken by what it waits for.
+  if stored[3] == 'pending' then
+    enqueue(tonumber(stored[2]), now)
+  end
+  return { 'existing', tonumber(stored[2]), stored[3] }
+end
+local facts = open_request(request, 1, 0, now, false)
 redis.call('HSET', BODIES, '@spec', ARGV[3])
-redis.call('HSET', STATE, '@run|digest', ARGV[1], '@run|agent', ARGV[2], '@run|trace', ARGV[4], '@run|version', '0',
-  '@run|status', 'pending', '@run|created_at', int(now), '@run|changed_at', int(now), RUN_INBOX, '')
+add_fields(facts.fields, 'bytes', int(facts.bytes + bytes), '@run|digest', ARGV[1], '@run|agent', ARGV[2], '@run|trace', ARGV[4],
+  '@run|version', '0', '@run|status', 'pending', '@run|created_at', int(now), '@run|changed_at', int(now), RUN_INBOX, '')
+redis.call('HSET', STATE, unpack(facts.fields))
+enqueue(0, now)
 return { 'started', int(now) }

@@ -1,0 +1,93 @@
+// Ends directives: of an attempt, alone or together with its job, or without a claim.
+// Must never end one twice, nor for a worker whose claim was taken over: the script decides.
+import type { Signal, SignalDraft } from '../contract/signal.ts';
+import type { ClaimRef, JournalOptions, RunNews } from './journal.ts';
+import type { RunScript, ScriptReply } from './scripts.ts';
+import { writeSignal } from './stored-signal.ts';
+import { type EndStatus, finishVerdict, type FinishVerdict } from './verdicts.ts';
+
+/** Runs an end together with that of its job, as job-end.lua; answers as include-finish.lua says. */
+export type EndWithJob = (
+  keys: readonly string[],
+  args: readonly (string | number)[],
+  signals: readonly string[],
+) => Promise<ScriptReply>;
+
+export interface FinishOptions {
+  /** false: the claim was used to record an end, not to make an attempt. Default: true. */
+  attempted?: boolean;
+  /** What `keepTask` wrote stays. Default: false. */
+  leavesTask?: boolean;
+  /** Default: the job ends later. */
+  withJob?: EndWithJob | undefined;
+}
+
+export interface EndingParts extends Pick<
+  JournalOptions,
+  'connection' | 'keys' | 'mayTellEngine' | 'onEnd' | 'onChange'
+> {
+  run: RunScript;
+  /** Returns the verdict, once the run that it names is woken. */
+  wake: (requestId: string, verdict: FinishVerdict, news?: RunNews) => Promise<FinishVerdict>;
+  /** How long a closed request stays readable, milliseconds. */
+  keptMs: (requestId: string) => number;
+  /** The most bytes of a request. */
+  mostBytes: (requestId: string) => number;
+}
+
+export function createEndings(parts: EndingParts) {
+  const { connection, keys, mayTellEngine, onEnd, onChange, run, wake, keptMs, mostBytes } = parts;
+
+  async function finish(
+    ref: ClaimRef,
+    status: EndStatus,
+    signals: readonly SignalDraft[],
+    { attempted = true, leavesTask = false, withJob }: FinishOptions = {},
+  ): Promise<FinishVerdict> {
+    const how = attempted ? (leavesTask ? 2 : 0) : 1;
+    const args = [ref.id, ref.fence, status, keptMs(ref.requestId), how, mostBytes(ref.requestId)];
+    return end(ref.requestId, args, signals, withJob);
+  }
+
+  /** Ends a directive without a claim: past its deadline, or ended by an operator. */
+  async function endUnclaimed(
+    requestId: string,
+    id: string,
+    status: EndStatus,
+    signals: readonly SignalDraft[],
+  ): Promise<FinishVerdict> {
+    const args = [id, '', status, keptMs(requestId), 0, mostBytes(requestId)];
+    try {
+      return await end(requestId, args, signals);
+    } finally {
+      // Also where no answer came: Redis may have written it all the same.
+      onChange?.(requestId);
+    }
+  }
+
+  async function end(
+    requestId: string,
+    args: (string | number)[],
+    signals: readonly SignalDraft[],
+    withJob?: EndWithJob,
+  ) {
+    const texts = signals.map((signal) => writeSignal(requestId, signal));
+    const tells = !connection.isCluster && mayTellEngine?.();
+    const ofRequest = keys.request(requestId);
+    const reply = await (withJob
+      ? withJob(ofRequest, [...args, tells ? 1 : 0], texts)
+      : run('finish', [...ofRequest, ...(tells ? [keys.sweep] : [])], [...args, ...texts]));
+    const verdict = finishVerdict(reply);
+    if (verdict.kind === 'ended' && verdict.closed) onEnd?.(requestId);
+    if (verdict.kind === 'ended' && verdict.told) return verdict;
+    return wake(requestId, verdict, newsOf(verdict, signals.at(-1)));
+  }
+
+  return { finish, endUnclaimed };
+}
+
+/** What the run would read, if that is all there is. */
+function newsOf(verdict: FinishVerdict, terminal: SignalDraft | undefined): RunNews | undefined {
+  if (verdict.kind !== 'ended' || !verdict.alone || !terminal) return undefined;
+  return { signal: { ...terminal, sequence: verdict.sequence } as Signal, now: verdict.now };
+}

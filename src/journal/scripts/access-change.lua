@@ -1,0 +1,47 @@
+-- Adds or removes an API key, or notes that one was used. A change sets a new version, is announced and stands in the audit.
+-- Must never set a version that was there before, also when Redis has lost its data meanwhile; nor keep a use of a key that is gone;
+-- nor make or remove a key by a decision over keys that others have changed since.
+--
+-- KEYS[1] keys: hash id -> record, @version   KEYS[2] uses: hash id -> milliseconds   KEYS[3] audit: stream
+-- ARGV[1] 'put' | 'remove' | 'use'   ARGV[2] id   ARGV[3] record, or when it was used   ARGV[4] the most keys
+-- ARGV[5] channel of changes   ARGV[6] the new version: random, for what is counted begins anew in an empty Redis
+-- ARGV[7] the version that was decided over ('' = any)   ARGV[8] entry of the audit ('' = none)   ARGV[9] the most entries
+-- ARGV[10] for how long they are kept, milliseconds
+-- Returns { 'done' } | { 'full' } | { 'absent' } | { 'changed' }. A repeated 'put' finds its own record and is done.
+
+-- @include include-audit.lua
+local TABLE, USES, AUDIT = KEYS[1], KEYS[2], KEYS[3]
+local verb, id, value = ARGV[1], ARGV[2], ARGV[3]
+local known = redis.call('HGET', TABLE, id)
+
+-- Nothing has a version before the first change.
+local function is_outdated()
+  return ARGV[7] ~= '' and ARGV[7] ~= (redis.call('HGET', TABLE, '@version') or '0')
+end
+
+if verb == 'put' then
+  if known == value then
+    return { 'done' }
+  elseif is_outdated() then
+    return { 'changed' }
+  end
+  -- One field is the version.
+  if redis.call('HLEN', TABLE) > tonumber(ARGV[4]) then
+    return { 'full' }
+  end
+  redis.call('HSET', TABLE, id, value)
+elseif not known then
+  return { 'absent' }
+elseif verb == 'use' then
+  redis.call('HSET', USES, id, value)
+  return { 'done' }
+elseif is_outdated() then
+  return { 'changed' }
+else
+  redis.call('HDEL', TABLE, id)
+  redis.call('HDEL', USES, id)
+end
+redis.call('HSET', TABLE, '@version', ARGV[6])
+audit_add(AUDIT, ARGV[8], ARGV[9], ARGV[10])
+redis.call('PUBLISH', ARGV[5], '')
+return { 'done' }

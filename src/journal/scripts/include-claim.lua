@@ -1,0 +1,105 @@
+-- The claim of a directive, shared by the scripts that grant one: the right to make one attempt, as a lease with a growing fencing number.
+-- Must never grant while another lease holds, after the end, before the next attempt is due, or past the deadline; nor
+-- take its own grant for somebody else's when a lost connection repeats the command.
+-- @include include-claims.lua
+-- @include include-given.lua
+-- @include include-sweep.lua
+
+-- `wish`: digest that the worker holds, lease_ms, slack_ms: how early an attempt may begin (clocks of queue and journal differ),
+--   token of this claim, which tells a repeat, lane in which the worker took the job ('' = none),
+--   index: sweep index, where all keys are in one slot (nil = the caller has written to it): should the worker die, somebody
+--   looks when the lease ends, not when the directive was to be looked at anyhow
+--   owes_start: the worker reports the first attempt by start.lua, once it has the claim (nil = it does not)
+-- `started_at`: where in ARGV the signal is that the first claim appends, JSON (nil = there is none)
+-- Returns { verdict, ... }:
+--   unknown | stale_body | moved, lane | held, until | wait, until
+--   ended, version of the run that has something to read (-1 = none), the task that it has left as task-keep.lua wrote it ('' = none)
+--   cancelled | expired, LOST, then LOST CLAIM, then its task as above
+--   granted, fence, failures, redeliveries, LOST, deadline_at, now, released, stage ('' = the first),
+--     when the attempt could have begun, then LOST CLAIM, why it waited as include-wait.lua writes it ('' = nobody said so),
+--     the task that the attempt asks for as task-keep.lua wrote it ('' = none),
+--     what its tool asks as include-questions.lua writes it ('' = nothing), 1 = its start is to be reported (else 0)
+--   LOST: 1 = an attempt may have been under way and its worker is gone, 2 = its worker is gone before the first one began, 0 = neither
+--   LOST CLAIM: its fence, its token and the end of its lease
+local function claim_directive(id, wish, now, started_at)
+  local status, digest, given, moved, waits, seq = unpack(redis.call('HMGET', STATE, id .. '|status', id .. '|digest', id .. '|given',
+    id .. '|lane', id .. '|waits', 'seq'))
+  if not status then
+    return { 'unknown' }
+  end
+  -- What has been accepted and never claimed has none of these.
+  local lease_until, next_attempt_at, failures, redeliveries, began_at, cancel, last_fence, last_claim, released, stage, lost_claim, task, asked =
+    unpack(status ~= 'accepted' and redis.call('HMGET', STATE, id .. '|lease_until', id .. '|next_attempt_at', id .. '|failures',
+      id .. '|redeliveries', id .. '|started_at', id .. '|cancel', id .. '|fence', id .. '|claimant', id .. '|released', id .. '|stage',
+      id .. '|lost', id .. '|task', id .. '|asked') or {})
+  if is_terminal(status) then
+    local run = redis.call('HMGET', STATE, RUN_INBOX, '@run|version')
+    return { 'ended', (run[1] and run[1] ~= '') and tonumber(run[2]) or -1, task or '' }
+  elseif digest ~= wish.digest then
+    return { 'stale_body' }
+  end
+  local lane, accepted_at, deadline_at = given_of(STATE, id, given, moved)
+  if wish.lane ~= '' and lane ~= wish.lane then
+    return { 'moved', lane }
+  end
+
+  local new_lease = int(now + tonumber(wish.lease_ms))
+  if wish.index then
+    look_by(wish.index, request_id() .. '/' .. id, new_lease, false)
+  end
+  lease_until, next_attempt_at = tonumber(lease_until or '0'), tonumber(next_attempt_at or '0')
+  failures, redeliveries, released = tonumber(failures or '0'), tonumber(redeliveries or '0'), int(tonumber(released or '0'))
+  local owes = began_at and 0 or 1
+  local due_at = math.max(accepted_at, next_attempt_at)
+  local claimant, was_lost = string.match(last_claim or '', '^(.*)/(%d)$')
+  if status == 'running' and claimant == wish.token then
+    local lost_fence, lost_token, lost_until = string.match((was_lost ~= '0') and lost_claim or '', '^(%d+) (%S*) (%d+)$')
+    redis.call('HSET', STATE, id .. '|lease_until', new_lease)
+    return { 'granted', last_fence, failures, redeliveries, tonumber(was_lost), int(deadline_at), int(now), released, stage or '',
+      lost_until or int(due_at), lost_fence or 0, lost_token or '', lost_until or 0, waits or '', task or '', asked or '', owes }
+  elseif status == 'running' and lease_until > now then
+    return { 'held', int(lease_until) }
+  end
+  -- Before a first call is made, its start is written: here, or by start.lua.
+  local lost = (status == 'running') and (began_at and 1 or 2) or 0
+  if cancel then
+    return { 'cancelled', lost, last_fence or 0, claimant or '', int(lease_until), task or '' }
+  elseif deadline_at <= now then
+    return { 'expired', lost, last_fence or 0, claimant or '', int(lease_until), task or '' }
+  elseif status == 'waiting' and next_attempt_at > now + tonumber(wish.slack_ms) then
+    return { 'wait', int(next_attempt_at) }
+  end
+
+  local fence = int(tonumber(last_fence or '0') + 1)
+  local claim = { id .. '|status', 'running', id .. '|fence', fence, id .. '|lease_until', new_lease,
+    id .. '|claimant', wish.token .. '/' .. lost }
+  if lost > 0 then
+    redeliveries = redeliveries + 1
+    claim[#claim + 1] = id .. '|redeliveries'
+    claim[#claim + 1] = int(redeliveries)
+    claim[#claim + 1] = id .. '|lost'
+    claim[#claim + 1] = last_fence .. ' ' .. claimant .. ' ' .. int(lease_until)
+    claim_lost(claim, id, last_fence, lease_until)
+  end
+  if last_fence then
+    claim[#claim + 1] = claim_field(id, fence)
+    claim[#claim + 1] = int(now)
+    if tonumber(fence) > CLAIMS_KEPT then
+      redis.call('HDEL', STATE, claim_field(id, int(tonumber(fence) - CLAIMS_KEPT)))
+    else
+      grow(CLAIM_BYTES)
+    end
+  end
+  if not began_at and not wish.owes_start then
+    claim[#claim + 1] = id .. '|started_at'
+    claim[#claim + 1] = int(now)
+    if started_at then
+      claim[#claim + 1] = 'seq'
+      claim[#claim + 1] = int((emit(tonumber(seq or '0'), started_at, started_at, false)))
+    end
+  end
+  redis.call('HSET', STATE, unpack(claim))
+  return { 'granted', fence, failures, redeliveries, lost, int(deadline_at), int(now), released, stage or '',
+    int(lost > 0 and lease_until or due_at), last_fence or 0, claimant or '', int(lease_until), waits or '', task or '', asked or '',
+    wish.owes_start and owes or 0 }
+end

@@ -1,0 +1,65 @@
+-- What goes with an acceptance where all keys are in one slot: entries of the sweep index, and jobs in a lane.
+-- Must never enqueue what has ended or waits in another lane.
+-- @include include-accept.lua
+-- @include include-lane.lua
+--
+-- KEYS[4] sweep index   KEYS[5] base of the lane of all directives that stay open (both absent = the caller announces and
+-- enqueues; the last one absent = the caller enqueues)
+
+-- ARGV from `first` on: entries, at most 1,000, then of each: milliseconds from now until somebody looks, id. What was agreed for
+-- earlier stays.
+local function announce(first, now)
+  local last = first + 2 * tonumber(ARGV[first])
+  local scored, request = {}, request_id()
+  for at = first + 1, last, 2 do
+    scored[#scored + 1] = int(now + tonumber(ARGV[at]))
+    scored[#scored + 1] = request .. '/' .. ARGV[at + 1]
+  end
+  if #scored > 0 then
+    redis.call('ZADD', KEYS[4], 'LT', unpack(scored))
+  end
+end
+
+-- Where the arguments after those of `announce` begin.
+local function after_announcements(first)
+  return first + 1 + 2 * tonumber(ARGV[first])
+end
+
+-- Whether a directive that was there before still has to be taken from this lane.
+local function waits_in(lane, id)
+  local record = redis.call('HMGET', STATE, id .. '|status', id .. '|given', id .. '|lane')
+  return not is_terminal(record[1]) and given_of(STATE, id, record[2], record[3]) == lane
+end
+
+-- As job.ts writes it. Identifiers and digests have no character that JSON escapes. `more`: further members.
+local function add_own_job(id, digest, more, now, replaces)
+  local request = request_id()
+  local job = string.gsub(request .. '/' .. id, ':', '+')
+  local data = '{"request_id":"' .. request .. '","id":"' .. id .. '","digest":"' .. digest .. '"' .. more .. '}'
+  return add_job(job, 'directive', data, '{"attempts":0}', int(now), replaces)
+end
+
+-- Adds the jobs of a batch (ARGV from `first` on, as judged). What was there before has its body, with its own trace, in the
+-- journal alone; so has an envelope of more than `inline_bytes`.
+local function enqueue_batch(first, verdicts, inline_bytes, now)
+  local added = false
+  for position, verdict in ipairs(verdicts) do
+    local at = first + (position - 1) * ACCEPT_FIELDS
+    local id, lane, envelope = ARGV[at], ARGV[at + 3], ARGV[at + 5]
+    if lane ~= '' and (verdict == 'accepted' or waits_in(lane, id)) then
+      local inline = verdict == 'accepted' and #envelope <= tonumber(inline_bytes)
+      local more = inline and ',"envelope":' .. envelope or ''
+      added = add_own_job(id, ARGV[at + 2], more, now, verdict == 'accepted') or added
+    end
+  end
+  if added then
+    wake_worker()
+  end
+end
+
+-- The same for the job of a run's turn: one for each version.
+local function enqueue_turn(version, now)
+  if add_own_job('@run/' .. int(version), '', '', now) then
+    wake_worker()
+  end
+end

@@ -1,0 +1,100 @@
+-- Taking a lane's next job, with the claim of its directive where all keys are on one Redis, and the end of a job.
+-- Must never claim what the worker would not: a body that has to be read first, or in a lane that runs one call at a time; nor
+-- take a second job when a lost connection repeats the command.
+-- @include include-claim.lua
+-- @include include-job.lua
+
+-- ARGV from `at` on: token of the job's lock, lock_ms, now by the worker's clock, token of the take and of its claim, lease_ms ('' =
+--   nothing is claimed), slack_ms, what the names of all keys of requests begin with, lane, key that is there while the lane runs one
+--   call at a time ('' = none), 1 = the worker reports the first attempt itself, sweep index, name of the place where a take that
+--   ends nothing is remembered; its next take comes after the answer
+local TAKE_FIELDS = 12
+
+-- So many times its lock is it remembered what was taken: a job whose lock ran out stays active until BullMQ's next check but one.
+local REMEMBERED_LOCKS = 4
+
+-- As job.ts and accept.lua write it: identifiers and digests have no character that JSON escapes.
+local OF_DIRECTIVE = '^{"request_id":"([^"\\]+)","id":"([^"\\]+)","digest":"([^"\\]+)","envelope":{'
+
+-- Whether a lane runs one call at a time, by the key that says so.
+local serial_lanes = {}
+local function is_serial(key)
+  if serial_lanes[key] == nil then
+    serial_lanes[key] = redis.call('EXISTS', key) == 1
+  end
+  return serial_lanes[key]
+end
+
+-- The claim of the directive that a job is about; nothing = the worker asks for it.
+local function claim_of(at, data, now)
+  local request, id, digest = string.match(data, OF_DIRECTIVE)
+  local lease_ms, lane, serial = ARGV[at + 4], ARGV[at + 7], ARGV[at + 8]
+  if lease_ms == '' or not request or (serial ~= '' and is_serial(serial)) then
+    return {}
+  end
+  turn_to(ARGV[at + 6] .. ':{' .. request .. '}')
+  local wish = { digest = digest, lease_ms = lease_ms, slack_ms = ARGV[at + 5], token = ARGV[at + 3], lane = lane, index = ARGV[at + 10],
+    owes_start = ARGV[at + 9] == '1' }
+  -- What is wrong with it concerns its own attempt, not the lane.
+  local ran, verdict = pcall(claim_directive, id, wish, now)
+  return (ran and not verdict.err) and verdict or {}
+end
+
+-- A job that was taken, as `job_reply`, then the answer of `claim_directive`.
+local function with_claim(at, taken, now)
+  for _, value in ipairs((taken[1] == 'job') and claim_of(at, taken[4], now) or {}) do
+    taken[#taken + 1] = value
+  end
+  return taken
+end
+
+local function place_of(at)
+  return BASE .. 'taken:' .. ARGV[at + 11]
+end
+
+local function remember_ms(at)
+  return int(tonumber(ARGV[at + 1]) * REMEMBERED_LOCKS)
+end
+
+-- A job that this take has taken before, under its lock again, as `job_reply`; nil = somebody else has it, or may take it.
+local function taken_again(at, id)
+  local token, lock = ARGV[at], BASE .. id .. ':lock'
+  local holder = redis.call('GET', lock)
+  if holder ~= token and (holder or not redis.call('LPOS', BASE .. 'active', id)) then
+    return nil
+  end
+  redis.call('SET', lock, token, 'PX', ARGV[at + 1])
+  redis.call('SREM', BASE .. 'stalled', id)
+  return job_reply(id, redis.call('HMGET', BASE .. id, unpack(JOB_FIELDS)), -1)
+end
+
+-- The job that an end took when it ran first, by its take or, where BullMQ's worker asks as if anew, by its lock. { 'done' } = none.
+local function taken_before(at, now)
+  local id = held_job(ARGV[at + 3], ARGV[at])
+  local again = id and taken_again(at, id)
+  return again and with_claim(at, again, now) or { 'done' }
+end
+
+-- Removes a job that was handled, and takes the next one under the same lock where `takes`.
+-- Returns { 'done' } | { 'lost' }: nothing is changed, BullMQ's script says why | as `take_job`, a job `with_claim`.
+local function end_job(at, id, takes, now)
+  local token, job = ARGV[at], BASE .. id
+  if redis.call('GET', job .. ':lock') == token then
+    redis.call('DEL', job, job .. ':lock')
+    -- As BullMQ: a tool that adds a line to a job's log makes a key beside it, and so does a flow. Few do, and keys that are not there
+    -- would be two thirds of the line in the append-only file. No flow leaves the others without the results of its children.
+    if redis.call('EXISTS', job .. ':logs', job .. ':processed') > 0 then
+      redis.call('DEL', job .. ':logs', job .. ':dependencies', job .. ':processed', job .. ':failed', job .. ':unsuccessful')
+    end
+    redis.call('LREM', BASE .. 'active', -1, id)
+    redis.call('SREM', BASE .. 'stalled', id)
+  elseif redis.call('EXISTS', job) == 1 then
+    return { 'lost' }
+  else
+    return takes and taken_before(at, now) or { 'done' }
+  end
+  if not takes then
+    return { 'done' }
+  end
+  return with_claim(at, take_job(token, ARGV[at + 1], ARGV[at + 2], ARGV[at + 3]), now)
+end

@@ -1,0 +1,57 @@
+-- Counts what a tenant submits among what it has open, or refuses it.
+-- Must never refuse while what it counts includes something that nobody looks at any more: a process that died between this
+-- script and the acceptance leaves such entries.
+--
+-- KEYS[1] open: sorted set of `<request>/<directive>` -> when it was submitted, or last found open, milliseconds since the epoch
+-- KEYS[2] sweep index
+-- ARGV[1] the most that may be open   ARGV[2..] members
+-- Returns { 'ok', now, members that this call has added... } | { 'full' }. A repeat counts nothing twice, and keeps tenant-leave.lua from
+-- taking out what two have submitted.
+local OPEN, SWEEP, MOST = KEYS[1], KEYS[2], tonumber(ARGV[1])
+-- Longer than any deadline.
+local KEEP_MS = 2147483647 + 86400 * 1000
+-- What is accepted is in the sweep index by then, and Redis looks at so many in about a millisecond.
+local GRACE_MS, LOOKED_AT = 10000, 1000
+local time = redis.call('TIME')
+local now = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+
+local new, repeated = {}, {}
+for index = 2, #ARGV do
+  local score = redis.call('ZSCORE', OPEN, ARGV[index])
+  if not score then
+    new[#new + 1] = ARGV[index]
+  else
+    repeated[ARGV[index]] = math.max(now, tonumber(score) + 1)
+  end
+end
+
+local function fits()
+  return redis.call('ZCARD', OPEN) + #new <= MOST
+end
+
+-- Those that were looked at longest ago; what is open goes to the end of the line.
+local function drop_ended()
+  local old = redis.call('ZRANGEBYSCORE', OPEN, '-inf', now - GRACE_MS, 'LIMIT', 0, LOOKED_AT)
+  for _, member in ipairs(old) do
+    if redis.call('ZSCORE', SWEEP, member) then
+      redis.call('ZADD', OPEN, string.format('%.0f', now), member)
+    else
+      redis.call('ZREM', OPEN, member)
+    end
+  end
+end
+
+if #new > 0 and not fits() then
+  drop_ended()
+  if not fits() then
+    return { 'full' }
+  end
+end
+for _, member in ipairs(new) do
+  redis.call('ZADD', OPEN, string.format('%.0f', now), member)
+end
+for member, score in pairs(repeated) do
+  redis.call('ZADD', OPEN, string.format('%.0f', score), member)
+end
+redis.call('PEXPIRE', OPEN, string.format('%.0f', KEEP_MS))
+return { 'ok', string.format('%.0f', now), unpack(new) }

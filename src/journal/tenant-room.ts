@@ -1,0 +1,67 @@
+// What each tenant has open: counted before its acceptance, where the tenant has a limit.
+// Must never be trusted for more than that: the journal says what is really open.
+import { tenantOf } from '../contract/tenant.ts';
+import type { LimitsOfTenant } from '../contract/tenant-limits.ts';
+import type { RedisConnection } from '../redis/connection.ts';
+import type { KeySpace } from './keys.ts';
+import { prepareScripts } from './scripts.ts';
+
+/** The limit of the tenant, where there is no room for these; else how to take out of the count what is not open after all. */
+export type EnterTenant = (requestId: string, ids: readonly string[]) => Promise<number | LeaveTenant>;
+
+/** Of `ids`, those that were entered here, that nobody else has submitted since and that are not open. Never rejects. */
+export type LeaveTenant = (ids: readonly string[]) => Promise<void>;
+
+export const leaveNothing: LeaveTenant = () => Promise.resolve();
+
+/** What is counted leaves as it leaves the sweep index. A tenant without a limit costs nothing. */
+export function createTenantRoom(
+  connection: RedisConnection,
+  keys: Pick<KeySpace, 'open' | 'sweep' | 'request'>,
+  limitsOf: LimitsOfTenant,
+): EnterTenant {
+  const run = prepareScripts(connection);
+
+  async function entered(
+    requestId: string,
+    ids: readonly string[],
+    most: number,
+  ): Promise<LeaveTenant | null> {
+    const places = [keys.open(tenantOf(requestId)), keys.sweep];
+    const members = ids.map((id) => memberOf(requestId, id));
+    const [verdict, at = 0, ...added] = await run('tenant-enter', places, [most, ...members]);
+    if (verdict === 'full') return null;
+    const own = new Set(added);
+    return async (left) => {
+      const leaving = left.map((id) => memberOf(requestId, id)).filter((member) => own.has(member));
+      // Where Redis does not answer they count until nobody has found them open for a while.
+      if (leaving.length > 0) await run('tenant-leave', places, [at, ...leaving]).catch(() => {});
+    };
+  }
+
+  /** What the journal has not: a repeat of what was accepted needs no room. */
+  async function newOf(requestId: string, ids: readonly string[]): Promise<string[]> {
+    const [state] = keys.request(requestId);
+    const known = await connection.hmget(state, ...ids.map(fieldOf));
+    return ids.filter((_, position) => known[position] === null);
+  }
+
+  return async (requestId, ids) => {
+    const { maxOpen } = limitsOf(tenantOf(requestId));
+    if (maxOpen === undefined || ids.length === 0) return leaveNothing;
+    const leave = await entered(requestId, ids, maxOpen);
+    if (leave !== null) return leave;
+    const left = await newOf(requestId, ids);
+    if (left.length === 0) return leaveNothing;
+    return (left.length < ids.length ? await entered(requestId, left, maxOpen) : null) ?? maxOpen;
+  };
+}
+
+function memberOf(requestId: string, id: string): string {
+  return `${requestId}/${id}`;
+}
+
+/** There from the acceptance on, of a directive or of a run. */
+function fieldOf(id: string): string {
+  return id.startsWith('@') ? `${id}|version` : `${id}|status`;
+}

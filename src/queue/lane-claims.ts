@@ -1,0 +1,156 @@
+// What a job brings to its attempt where the lane's scripts do more than one step: the claim of its directive, and a way to end both.
+// Must never hand a claim out twice, nor take a slot for what brings no claim.
+import { randomBytes } from 'node:crypto';
+import { EARLY_SLACK_MS } from '../journal/claim-request.ts';
+import type { EndWithJob } from '../journal/endings.ts';
+import type { ScriptReply } from '../journal/scripts.ts';
+import { newIdentifier } from '../telemetry/identifier.ts';
+import type { Confirm } from './durability.ts';
+
+/** A lane whose jobs are claimed as they are taken. */
+export interface ClaimingLane {
+  lane: string;
+  leaseMs: number;
+  /** With what the names of all keys of requests begin. */
+  keyPrefix: string;
+  /** The key of the sweep index. */
+  sweep: string;
+  /** Key that is there while the lane runs one call at a time: then nothing is claimed ahead; '' = it never does. */
+  serial: string;
+  /** The worker reports the first attempt itself, after the claim. */
+  owesStart: boolean;
+  /** Begun before each take; null = Redis' own durability. */
+  confirm: () => Promise<Confirm | null>;
+  /** Takes a slot for the attempt that a claim would begin; false: nothing may be claimed now. */
+  reserve(): boolean;
+  /** Whether another one may be claimed for the slot of an attempt that ends. */
+  mayGoOn(): boolean;
+  /** Gives a slot back for which no claim came. */
+  release(): void;
+}
+
+/** A job whose directive was claimed with it, for a slot that is taken. */
+export interface HeldJob extends JobEnd {
+  /** Of the claim: asking again with it is the same claim. */
+  readonly token: string;
+  /** As include-claim.lua answers; null: it is not known to be durable, and is asked for again. */
+  readonly reply: ScriptReply | null;
+  /** When it was asked for, by the process' monotonic clock, milliseconds. */
+  readonly askedAt: number;
+}
+
+/** The end of a job together with its directive. */
+export interface JobEnd {
+  /** Ends both, takes the next job and claims its directive. undefined: the job ends later, on its own. */
+  readonly end: EndWithJob | undefined;
+  /** The slot of the attempt has gone on to that of the next job. */
+  slotPassed(): boolean;
+}
+
+/** What include-take.lua is given, and what came of it. */
+export interface Take {
+  readonly token: string;
+  readonly askedAt: number;
+  readonly claims: boolean;
+  readonly place: string;
+  readonly args: readonly (string | number)[];
+}
+
+/** What a job is as the scripts answer: kind, id, name, data, options, timestamp, attempts made, left. Its claim follows. */
+const JOB_FIELDS = 8;
+
+const CLAIMS_NOTHING = ['', '', '', '', '', ''];
+
+/** What the lane is taken from with, beside what is claimed. */
+export interface TakeBy {
+  /** Token of the job's lock. */
+  lock: string;
+  lockMs: number;
+  /** Where it is remembered what was taken; '' = nothing is taken. */
+  place: string;
+  /** The key of the sweep index, which an end writes to as well; '' = neither ends nor claims a directive. */
+  sweep: string;
+}
+
+export function takeOf({ lock, lockMs, place, sweep }: TakeBy, claiming: ClaimingLane | null): Take {
+  const token = newIdentifier();
+  const claim = claiming === null ? CLAIMS_NOTHING : claimArguments(claiming);
+  const args = [lock, lockMs, Date.now(), token, ...claim, sweep, place];
+  return { token, askedAt: performance.now(), claims: claiming !== null, place, args };
+}
+
+function claimArguments({ leaseMs, keyPrefix, lane, serial, owesStart }: ClaimingLane) {
+  return [leaseMs, EARLY_SLACK_MS, keyPrefix, lane, serial, owesStart ? 1 : 0];
+}
+
+/** Names for takes under way, as few as there are at once. */
+export function createTakePlaces() {
+  const own = randomBytes(9).toString('base64url');
+  const free: string[] = [];
+  let made = 0;
+  return {
+    take: (): string => free.pop() ?? `${own}.${(made += 1)}`,
+    release: (place: string): void => void free.push(place),
+  };
+}
+
+export type LaneClaims = ReturnType<typeof createLaneClaims>;
+
+/** The jobs of one consumer that were claimed and are not begun, and the answers for those that have ended. */
+export function createLaneClaims(claiming: ClaimingLane) {
+  const held = new Map<string, HeldJob>();
+  const ended = new Map<string, ScriptReply>();
+  const ending = createRecent();
+
+  /** Of a job that came with its claim; the slot for it is taken. */
+  function hold(reply: ScriptReply, { token, askedAt }: Take, end: JobEnd, isDurable: boolean): void {
+    const claim = isDurable ? reply.slice(JOB_FIELDS) : null;
+    held.set(String(reply[1]), { token, askedAt, reply: claim, ...end });
+  }
+
+  return {
+    ...claiming,
+    hold,
+    /** Once for each; null: its directive is to be claimed. */
+    heldJob(id: string): HeldJob | null {
+      const job = held.get(id) ?? null;
+      held.delete(id);
+      return job;
+    },
+    /** From here on its lock may be gone: BullMQ renews it until it hears of the end. */
+    noteEnding: ending.add,
+    isEnding: ending.has,
+    /** The job has ended together with its directive; `reply`: what was taken then. */
+    noteEnded: (id: string, reply: ScriptReply): void => void ended.set(id, reply),
+    /** undefined: it has not ended. */
+    endedWith(id: string): ScriptReply | undefined {
+      const reply = ended.get(id);
+      ended.delete(id);
+      return reply;
+    },
+  };
+}
+
+export function hasClaim(reply: ScriptReply): boolean {
+  return reply[0] === 'job' && reply.length > JOB_FIELDS;
+}
+
+/** Longer than BullMQ holds a job that has ended. */
+const RECENT_MS = 10_000;
+
+/** Ids of the last ten to twenty seconds, without a timer for each. */
+function createRecent() {
+  let [newer, older] = [new Set<string>(), new Set<string>()];
+  let turnedAt = performance.now();
+  return {
+    add(id: string): void {
+      const now = performance.now();
+      if (now - turnedAt > RECENT_MS) {
+        [newer, older] = [new Set(), newer];
+        turnedAt = now;
+      }
+      newer.add(id);
+    },
+    has: (id: string): boolean => newer.has(id) || older.has(id),
+  };
+}

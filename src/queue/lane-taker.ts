@@ -1,0 +1,145 @@
+// Takes and ends the jobs of a lane by our scripts, with the claims of their directives where the worker claims as it takes.
+// Must never let a repeat of a take, after a lost connection, be another take than it was.
+import type { EndWithJob } from '../journal/endings.ts';
+import type { RunScript, ScriptReply } from '../journal/scripts.ts';
+import type { Confirm } from './durability.ts';
+import {
+  createTakePlaces,
+  hasClaim,
+  type JobEnd,
+  type LaneClaims,
+  type Take,
+  takeOf,
+} from './lane-claims.ts';
+
+export interface LaneTakerOptions {
+  /** Of the lane's keys. */
+  base: string;
+  run: RunScript;
+  lockMs: number;
+  known: ReturnType<typeof createKnownEmpty>;
+  /** null: what is taken is not claimed. */
+  claims: LaneClaims | null;
+}
+
+export type LaneTaker = ReturnType<typeof createLaneTaker>;
+
+/** What is taken is a job as include-job.lua says it, or why there is none. */
+export function createLaneTaker({ base, run, lockMs, known, claims }: LaneTakerOptions) {
+  const places = createTakePlaces();
+
+  async function take(lock: string): Promise<ScriptReply> {
+    return taking(lock, ({ args }) => run('job-take', [base], args));
+  }
+
+  /** Ends a job whose directive is dealt with. */
+  async function done(lock: string, id: string, takesNext: boolean): Promise<ScriptReply> {
+    if (!takesNext) return run('job-done', [base], [id, 0, ...takeBy(lock, '', null).args]);
+    return taking(lock, ({ args }) => run('job-done', [base], [id, 1, ...args]));
+  }
+
+  /** With a slot for what is claimed, which is given back where no claim comes. */
+  async function taking(lock: string, send: (take: Take) => Promise<ScriptReply>): Promise<ScriptReply> {
+    const claiming = claims?.reserve() ? claims : null;
+    const place = places.take();
+    let isHeld = false;
+    try {
+      const asked = takeBy(lock, place, claiming);
+      const confirm = (await claiming?.confirm()) ?? null;
+      const learn = known.asked();
+      const reply = learn(await send(asked));
+      if (hasClaim(reply)) await hold(lock, reply, asked, confirm);
+      isHeld = hasClaim(reply);
+      return reply;
+    } finally {
+      places.release(place);
+      if (!isHeld) claiming?.release();
+    }
+  }
+
+  function takeBy(lock: string, place: string, claiming: LaneClaims | null): Take {
+    return takeOf({ lock, lockMs, place, sweep: claims?.sweep ?? '' }, claiming);
+  }
+
+  /** An end that has to be confirmed may be repeated for minutes: the job keeps its lock so long, and no other is taken for it. */
+  async function hold(lock: string, reply: ScriptReply, asked: Take, confirm: Confirm | null): Promise<void> {
+    const end = confirm === null ? endOf(lock, String(reply[1])) : LATER;
+    claims?.hold(reply, asked, end, confirm === null || (await isConfirmed(confirm)));
+  }
+
+  /** However often it is asked for, it is one end, and takes one job. */
+  function endOf(lock: string, id: string): JobEnd {
+    let next: Take | undefined;
+    let answer: ScriptReply | undefined;
+    let slotPassed = false;
+    async function end(...[keys, args, signals]: Parameters<EndWithJob>): Promise<ScriptReply> {
+      if (answer !== undefined) return answer;
+      next ??= takeBy(lock, places.take(), claims?.mayGoOn() ? claims : null);
+      claims?.noteEnding(id);
+      const learn = known.asked();
+      const given = [...args, id, next.claims ? 1 : 0, ...next.args, ...signals];
+      const [verdict = [], taken = []] = pairOf(await run('job-end', [...keys, base], given));
+      places.release(next.place);
+      answer = verdict;
+      if (taken[0] === 'kept' || taken[0] === 'lost') return verdict;
+      claims?.noteEnded(id, learn(taken));
+      if (hasClaim(taken)) await hold(lock, taken, next, null);
+      slotPassed = hasClaim(taken);
+      return verdict;
+    }
+    return { end, slotPassed: () => slotPassed };
+  }
+
+  return {
+    take,
+    done,
+    /** What was taken when a job ended together with its directive; undefined: it has not. */
+    endedWith: (id: string): ScriptReply | undefined => claims?.endedWith(id),
+  };
+}
+
+/** Of a job that ends on its own, after its directive. */
+const LATER: JobEnd = { end: undefined, slotPassed: () => false };
+
+/** As job-end.lua answers: what became of the directive, and what was taken. */
+function pairOf(reply: ScriptReply): readonly ScriptReply[] {
+  return reply as unknown as readonly ScriptReply[];
+}
+
+async function isConfirmed(confirm: Confirm): Promise<boolean> {
+  return confirm().then(
+    () => true,
+    () => false,
+  );
+}
+
+/**
+ * Whether the last take left nothing behind: BullMQ's worker asks for another job at once, and is answered from here. What is
+ * added later sets the marker, so it is right until a marker was seen, also for takes that were asked before and answer after.
+ */
+export function createKnownEmpty() {
+  let dueAt: number | null = null;
+  let seen = 0;
+  return {
+    /** When the next delayed job is due, 0 = there is none; null: it is not known that nothing waits. Said once. */
+    take(): number | null {
+      const said = dueAt;
+      dueAt = null;
+      return said;
+    },
+    /** Before a script is asked; its result takes the reply and returns it. */
+    asked() {
+      const before = seen;
+      return (reply: ScriptReply): ScriptReply => {
+        const left = reply[0] === 'job' && before === seen ? Number(reply[7]) : -1;
+        dueAt = left < 0 ? null : left;
+        return reply;
+      };
+    },
+    /** A marker was seen: something was added. */
+    forget(): void {
+      seen += 1;
+      dueAt = null;
+    },
+  };
+}

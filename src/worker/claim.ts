@@ -1,0 +1,129 @@
+// The claim of a directive, asked for or come with its job, and the report of its first attempt.
+// Must never take a claim that may have run out for one that holds.
+import { isToolLane } from '../catalog/route.ts';
+import type { Directive } from '../contract/directive.ts';
+import type { SignalDraft } from '../contract/signal.ts';
+import type { Envelope } from '../journal/envelope.ts';
+import { draftSignal, type SignalOrigin } from '../journal/signal-draft.ts';
+import { directiveMetadata } from '../journal/terminal-signal.ts';
+import type { ClaimVerdict } from '../journal/verdicts.ts';
+import type { HeldJob } from '../queue/lane-claims.ts';
+import { newIdentifier } from '../telemetry/identifier.ts';
+import { attemptContext, attemptTrace } from './attempt-spans.ts';
+import type { AttemptParts, Claimed, Granted } from './claimed.ts';
+import { durably } from './durably.ts';
+import { candidateOf } from './model-candidate.ts';
+
+/** Share of a lease after which a claim that nothing extends is asked for again: the heartbeat's first beat comes at a third, too. */
+const FRESH_PER_LEASE = 1 / 3;
+
+/** What is known of a directive before it is claimed. */
+export type ToClaim = Pick<Claimed, 'envelope' | 'lane' | 'definition' | 'digest' | 'held'>;
+
+/** `claimedAt`: when it was asked for, by the process' monotonic clock, milliseconds. */
+interface Asked {
+  verdict: ClaimVerdict;
+  serial: boolean;
+  claimedAt: number;
+}
+
+/** The claim that came with the job, unless it may have run out since; else one that is asked for now. */
+export async function claim(parts: AttemptParts, taken: ToClaim): Promise<Asked> {
+  const { held, envelope } = taken;
+  const ahead = await claimAhead(parts, envelope.directive.request_id, held);
+  if (ahead !== null) return ahead;
+  const claimedAt = performance.now();
+  const [verdict, serial] = await askForClaim(parts, taken, held?.token ?? newIdentifier());
+  return { verdict, serial, claimedAt };
+}
+
+/** null: none came, or this process stood still since. */
+async function claimAhead(
+  { records, limits }: AttemptParts,
+  requestId: string,
+  held: HeldJob | null,
+): Promise<Asked | null> {
+  const reply = held?.reply ?? null;
+  if (held === null || reply === null) return null;
+  const { askedAt } = held;
+  if (!isFresh(askedAt, limits.leaseMs)) return null;
+  const verdict = await records.journal.claimedWithJob(requestId, reply);
+  return { verdict, serial: false, claimedAt: askedAt };
+}
+
+function isFresh(askedAt: number, leaseMs: number): boolean {
+  return performance.now() - askedAt <= leaseMs * FRESH_PER_LEASE;
+}
+
+async function askForClaim(
+  parts: AttemptParts,
+  { envelope, lane, definition, digest }: ToClaim,
+  token: string,
+): Promise<[ClaimVerdict, serial: boolean]> {
+  const { directive } = envelope;
+  const { request_id: requestId, id } = directive;
+  const started = startOf(envelope, definition);
+  const { leaseMs } = parts.limits;
+  const request = { requestId, id, digest, lane, token, leaseMs, ...(started ? { started } : {}) };
+  return durably(parts, async () => {
+    const [serial, verdict] = await Promise.all([
+      isToolLane(lane) ? parts.records.serial.isDeclared(lane) : false,
+      parts.records.journal.claim(request),
+    ]);
+    return [verdict, serial];
+  });
+}
+
+/** What is said of the first attempt; null: nothing. */
+function startOf(
+  { directive, traceparent }: Envelope,
+  definition: Pick<Claimed['definition'], 'started'>,
+): SignalDraft | null {
+  const { request_id: requestId, id } = directive;
+  const data = definition.started(directive);
+  return data && startedSignal(directive, data, { requestId, causationId: id, traceparent, attempt: 1 });
+}
+
+function startedSignal(directive: Directive, data: SignalDraft['data'], origin: SignalOrigin): SignalDraft {
+  const withMetadata = { ...data, metadata: directiveMetadata(directive) } as never;
+  return draftSignal('ai.tool.started', withMetadata, origin);
+}
+
+/**
+ * Before the call, as with a claim that says so itself. The lease begins anew, and the answer is asked for again until it is fresh.
+ * null: the claim was taken over, or has run out.
+ */
+export async function begun(parts: AttemptParts, claimed: Claimed): Promise<Claimed | null> {
+  const { claim: ref, granted, envelope, definition } = claimed;
+  if (!granted.owesStart) return claimed;
+  const { leaseMs } = parts.limits;
+  const signal = startOf(envelope, definition);
+  for (;;) {
+    let claimedAt = 0;
+    const now = await durably(parts, () => {
+      claimedAt = performance.now();
+      return parts.records.journal.reportStart(ref, granted.now, leaseMs, signal);
+    });
+    if (now === null) return null;
+    if (isFresh(claimedAt, leaseMs)) return { ...claimed, claimedAt, granted: { ...granted, now } };
+    // Redis is slower than a lease allows: the sweeper ends it.
+    if (now >= granted.deadlineAt) return null;
+  }
+}
+
+export function claimedOf(
+  { spans }: AttemptParts,
+  taken: ToClaim,
+  granted: Granted,
+  claimedAt: number,
+): Omit<Claimed, 'serial'> {
+  const { directive, traceparent } = taken.envelope;
+  const attempt = granted.fence - granted.released;
+  const { request_id: requestId, id } = directive;
+  const begunAt = spans.now() - (performance.now() - claimedAt);
+  const trace = attemptTrace(spans, taken.envelope, granted, begunAt);
+  const context = attemptContext(spans, trace, directive, traceparent);
+  const origin = { requestId, causationId: id, traceparent: context, attempt };
+  const claim = { requestId, id, fence: granted.fence };
+  return { ...taken, granted, candidate: candidateOf(granted), attempt, origin, claim, trace, claimedAt };
+}
